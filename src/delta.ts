@@ -1,0 +1,33 @@
+import type { JsonObject } from './json.ts'
+import type { DataPart, LinkPart } from './messages.ts'
+import type { FinishReason, Usage } from './result.ts'
+import type { ErrorData } from './errors.ts'
+
+/** A finished tool call as the wire gave it. The id may still be empty, repeated or reused. */
+export type WireToolCall = { id: string; name: string; arguments: JsonObject; argumentsRaw?: string; argumentsError?: string }
+
+/**
+ * What a decoder makes of one wire event: the only language adapters speak to the engine.
+ *
+ * Order is the wire's order. `finish` is always the last delta of a proper stream and is emitted only when nothing
+ * more can come; a stream that ends without it is truncated. `error` is the last delta of an improper one.
+ */
+export type Delta =
+  | { type: 'text'; text: string }
+  | { type: 'thinking'; text: string }
+  /** Generated media, e.g. an image. */
+  | { type: 'part'; part: DataPart | LinkPart }
+  /** A piece of a tool call that is still being written; `index` counts the calls of this message. */
+  | { type: 'toolDelta'; index: number; id?: string; name?: string; arguments: string }
+  /** A whole tool call; emitted only once the stream says that nothing more will be added to it. */
+  | { type: 'toolCall'; call: WireToolCall }
+  /** Shown to the consumer once, merged into the result: citations, server-side tool events, refusals … */
+  | { type: 'metadata'; metadata: JsonObject }
+  /** Kept on the model message under the protocol's name and never shown: signatures, encrypted reasoning, ids. */
+  | { type: 'opaque'; protocol: string; data: JsonObject }
+  | { type: 'response'; id: string }
+  /** Counts so far of this response; a later value of a field replaces the earlier one. */
+  | { type: 'usage'; usage: Usage }
+  /** `pause`: the provider wants the same turn sent back so that it can go on (`pause_turn`). */
+  | { type: 'finish'; reason: FinishReason; raw?: string; pause?: boolean }
+  | { type: 'error'; error: ErrorData }

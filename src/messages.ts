@@ -1,0 +1,70 @@
+import type { JsonObject } from './json.ts'
+
+/** One turn of a conversation. Plain JSON, so it can be stored and sent anywhere. */
+export type ChatMessage = { role: 'system' | 'user' | 'model'; parts: Part[]; metadata?: JsonObject }
+
+export type TextPart = { type: 'text'; text: string }
+/** Inline binary content; `data` is base64. */
+export type DataPart = { type: 'data'; mimeType: string; data: string; name?: string }
+export type LinkPart = { type: 'link'; url: string; mimeType?: string; name?: string }
+/**
+ * A tool call the model asked for. When the provider's arguments were not a JSON object, `arguments` is `{}`,
+ * `argumentsRaw` holds what came and `argumentsError` says what is wrong with it: such a call never runs.
+ */
+export type ToolCallPart = {
+  type: 'toolCall'
+  id: string
+  name: string
+  arguments: JsonObject
+  argumentsRaw?: string
+  argumentsError?: string
+}
+export type ToolResultPart = { type: 'toolResult'; id: string; name: string; result: string; isError?: boolean }
+
+export type Part = TextPart | DataPart | LinkPart | ToolCallPart | ToolResultPart
+
+const message = (role: ChatMessage['role'], content: string | Part[], metadata?: JsonObject): ChatMessage => ({
+  role,
+  parts: typeof content === 'string' ? [{ type: 'text', text: content }] : content,
+  ...(metadata && { metadata }),
+})
+
+/** @example userMessage('hi') */
+export const userMessage = (content: string | Part[], metadata?: JsonObject): ChatMessage =>
+  message('user', content, metadata)
+
+export const modelMessage = (content: string | Part[], metadata?: JsonObject): ChatMessage =>
+  message('model', content, metadata)
+
+export const systemMessage = (content: string | Part[], metadata?: JsonObject): ChatMessage =>
+  message('system', content, metadata)
+
+export const textPart = (text: string): TextPart => ({ type: 'text', text })
+
+/** Wraps bytes (or base64 text) as an attachment. */
+export const dataPart = (mimeType: string, data: Uint8Array | string, name?: string): DataPart => ({
+  type: 'data',
+  mimeType,
+  data: typeof data === 'string' ? data : Buffer.from(data).toString('base64'),
+  ...(name !== undefined && { name }),
+})
+
+export const linkPart = (url: string, mimeType?: string, name?: string): LinkPart => ({
+  type: 'link',
+  url,
+  ...(mimeType !== undefined && { mimeType }),
+  ...(name !== undefined && { name }),
+})
+
+/** The text of a message: its text parts joined. */
+export const textOf = (message: ChatMessage): string => {
+  let text = ''
+  for (const part of message.parts) if (part.type === 'text') text += part.text
+  return text
+}
+
+export const toolCallsOf = (message: ChatMessage): ToolCallPart[] =>
+  message.parts.filter((part) => part.type === 'toolCall')
+
+export const toolResultsOf = (message: ChatMessage): ToolResultPart[] =>
+  message.parts.filter((part) => part.type === 'toolResult')

@@ -1,0 +1,58 @@
+import type { JsonObject } from './json.ts'
+import type { ChatMessage } from './messages.ts'
+
+export type FinishReason =
+  | 'stop'
+  | 'length'
+  | 'toolCalls'
+  | 'contentFilter'
+  | 'maxSteps'
+  | 'aborted'
+  | 'error'
+  | 'unspecified'
+
+/** Token counts as the provider reports them; a field it does not report is absent. */
+export type Usage = {
+  inputTokens?: number
+  outputTokens?: number
+  totalTokens?: number
+  cachedInputTokens?: number
+  reasoningTokens?: number
+}
+
+/** What a send gives back, and what each chunk of a stream is. */
+export type ChatResult<T = string> = {
+  /** The provider's response id, `''` when it has none. */
+  id: string
+  /** Stream: the new text only. `send`: the whole text. `sendFor`: the validated value. */
+  output: T
+  /** Only messages new in this send; in a stream, new in this chunk. */
+  messages: ChatMessage[]
+  finishReason: FinishReason
+  /** The provider's own word for the finish reason. */
+  rawFinishReason?: string
+  /** Stream: what this chunk brought, e.g. `{ thinking: 'delta' }`. `send`: everything merged. */
+  metadata: JsonObject
+  /** Stream: on the final chunk only. `send`: the sum over all steps. */
+  usage?: Usage
+}
+
+const usageFields = [
+  'inputTokens',
+  'outputTokens',
+  'totalTokens',
+  'cachedInputTokens',
+  'reasoningTokens',
+] as const satisfies (keyof Usage)[]
+
+/** Sums two usages. Unknown plus unknown stays unknown; otherwise a missing count is 0. */
+export const addUsage = (a: Usage | undefined, b: Usage | undefined): Usage | undefined => {
+  if (!a || !b) return a ?? b
+  const sum: Usage = {}
+  for (const field of usageFields) {
+    const left = a[field]
+    const right = b[field]
+    if (left !== undefined || right !== undefined) sum[field] = (left ?? 0) + (right ?? 0)
+  }
+  return sum
+}
