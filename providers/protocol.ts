@@ -12,17 +12,21 @@ export type Decoder = {
   end(): readonly Delta[]
 }
 
-/** The HTTP request for a model request; the base URL and the key are added by the transport. */
+/** The HTTP request for a model request; the base URL, the key and the user's headers are added by the transport. */
 export type WireRequest = { path: string; body: JsonObject; headers?: Record<string, string> }
 
 /** What a provider's error body says, in whatever shape it says it. */
 export type WireError = { message: string; code?: string; requestId?: string; retryAfterMs?: number }
 
+/** Which model of which provider a request goes to, and what it can do. */
+export type Target<P extends ModelProfile = ModelProfile> = { provider: string; model: string; profile: P }
+
 /** A wire protocol: a mapper, a decoder and a reader of error bodies, all pure. */
 export type Protocol<P extends ModelProfile = ModelProfile> = {
+  /** Also the key under which opaque data of this protocol is kept in a message's metadata. */
   readonly name: string
-  request(request: ModelRequest, model: string, profile: P): WireRequest
-  decoder(profile: P): Decoder
+  request(request: ModelRequest, target: Target<P>): WireRequest
+  decoder(target: Target<P>): Decoder
   /** Reads the parsed JSON of an HTTP error, or of an error event inside a stream; undefined if it is none. */
   error(body: unknown): WireError | undefined
 }

@@ -1,0 +1,56 @@
+import type { ErrorData } from '../src/errors.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../src/json.ts'
+
+/** The object in an event's data; undefined for events that carry none (keep-alives, comments in data clothing). */
+export const parseWireObject = (data: string): JsonObject | undefined | BadWireJson => {
+  const first = data.trimStart()[0]
+  // Some gateways re-emit SSE comments as data: a line that starts with a colon can never be JSON.
+  if (first === undefined || first === ':') return undefined
+  try {
+    const value: JsonValue = JSON.parse(data)
+    return isJsonObject(value) ? value : undefined
+  } catch (error) {
+    return new BadWireJson(data, (error as Error).message)
+  }
+}
+
+/** An event whose data is not JSON: the stream cannot be trusted any further. */
+export class BadWireJson {
+  readonly error: ErrorData
+  constructor(data: string, problem: string) {
+    this.error = {
+      name: 'ModelError',
+      message: `The provider sent an event that is not valid JSON (${problem}): ${data.slice(0, 200)}`,
+      code: 'invalid_json',
+      retryable: true,
+    }
+  }
+}
+
+export const stringAt = (object: JsonObject | undefined, key: string): string | undefined => {
+  const value = object && Object.hasOwn(object, key) ? object[key] : undefined
+  return typeof value === 'string' ? value : undefined
+}
+
+export const numberAt = (object: JsonObject | undefined, key: string): number | undefined => {
+  const value = object && Object.hasOwn(object, key) ? object[key] : undefined
+  return typeof value === 'number' ? value : undefined
+}
+
+export const objectAt = (object: JsonObject | undefined, key: string): JsonObject | undefined => {
+  const value = object && Object.hasOwn(object, key) ? object[key] : undefined
+  return isJsonObject(value) ? value : undefined
+}
+
+export const arrayAt = (object: JsonObject | undefined, key: string): JsonValue[] | undefined => {
+  const value = object && Object.hasOwn(object, key) ? object[key] : undefined
+  return Array.isArray(value) ? value : undefined
+}
+
+/** The stream ended before its protocol said so. */
+export const truncated = (missing: string): ErrorData => ({
+  name: 'ModelError',
+  message: `The stream ended before it was complete: ${missing} never came.`,
+  code: 'truncated',
+  retryable: true,
+})

@@ -1,0 +1,36 @@
+import { isJsonObject, type JsonObject, type JsonValue } from './json.ts'
+
+export type ParsedArguments = { arguments: JsonObject; argumentsRaw?: string; argumentsError?: string }
+
+/**
+ * Reads tool-call arguments as a provider sent them: a JSON text, or an object that is parsed already.
+ * Nothing at all (`''`, `null`, `"null"`, missing) means no arguments. Anything but an object is refused with a
+ * reason, never repaired: half a call must not run.
+ */
+export const parseArguments = (raw: unknown): ParsedArguments => {
+  if (typeof raw !== 'string') return fromValue(raw as JsonValue | undefined)
+  if (raw.trim() === '') return { arguments: {} }
+  let value: JsonValue
+  try {
+    value = JSON.parse(raw)
+  } catch (error) {
+    return refused(raw, `The arguments are not valid JSON: ${(error as Error).message}`)
+  }
+  const parsed = fromValue(value)
+  if (parsed.argumentsError) return { ...parsed, argumentsRaw: raw }
+  // The raw text is kept only where it carries more than the object does, so that replays stay byte for byte.
+  return JSON.stringify(parsed.arguments) === raw ? parsed : { ...parsed, argumentsRaw: raw }
+}
+
+const fromValue = (value: JsonValue | undefined): ParsedArguments => {
+  if (value === undefined || value === null || value === 'null' || value === '') return { arguments: {} }
+  if (isJsonObject(value)) return { arguments: value }
+  const kind = Array.isArray(value) ? 'an array' : `a ${typeof value}`
+  return refused(JSON.stringify(value), `The arguments must be a JSON object, not ${kind}.`)
+}
+
+const refused = (raw: string, problem: string): ParsedArguments => ({
+  arguments: {},
+  argumentsRaw: raw,
+  argumentsError: problem,
+})
