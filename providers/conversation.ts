@@ -21,7 +21,11 @@ export const conversationOf = (messages: readonly ChatMessage[]): Conversation =
  * The opaque data a message carries for this protocol and provider: signatures, encrypted reasoning, response ids.
  * What another provider left is not returned: it is only valid where it was made.
  */
-export const opaqueOf = (message: ChatMessage, protocol: string, provider: string): JsonObject | undefined => {
+export const opaqueOf = (
+  message: ChatMessage,
+  protocol: string,
+  provider: string,
+): JsonObject | undefined => {
   const data = message.metadata && ownValue(message.metadata, protocol)
   return isJsonObject(data) && data['provider'] === provider ? data : undefined
 }

@@ -1,10 +1,16 @@
+import type { ErrorData } from './errors.ts'
 import type { JsonObject } from './json.ts'
 import type { DataPart, LinkPart } from './messages.ts'
 import type { FinishReason, Usage } from './result.ts'
-import type { ErrorData } from './errors.ts'
 
 /** A finished tool call as the wire gave it. The id may still be empty, repeated or reused. */
-export type WireToolCall = { id: string; name: string; arguments: JsonObject; argumentsRaw?: string; argumentsError?: string }
+export type WireToolCall = {
+  id: string
+  name: string
+  arguments: JsonObject
+  argumentsRaw?: string
+  argumentsError?: string
+}
 
 /**
  * What a decoder makes of one wire event: the only language adapters speak to the engine.

@@ -1,5 +1,3 @@
-import type { ChatResult } from './result.ts'
-
 /** An error as plain data: what the statechart keeps in its context, and what a snapshot can store. */
 export type ErrorData = {
   name: ErrorName

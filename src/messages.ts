@@ -19,11 +19,21 @@ export type ToolCallPart = {
   argumentsRaw?: string
   argumentsError?: string
 }
-export type ToolResultPart = { type: 'toolResult'; id: string; name: string; result: string; isError?: boolean }
+export type ToolResultPart = {
+  type: 'toolResult'
+  id: string
+  name: string
+  result: string
+  isError?: boolean
+}
 
 export type Part = TextPart | DataPart | LinkPart | ToolCallPart | ToolResultPart
 
-const message = (role: ChatMessage['role'], content: string | Part[], metadata?: JsonObject): ChatMessage => ({
+const message = (
+  role: ChatMessage['role'],
+  content: string | Part[],
+  metadata?: JsonObject,
+): ChatMessage => ({
   role,
   parts: typeof content === 'string' ? [{ type: 'text', text: content }] : content,
   ...(metadata && { metadata }),
