@@ -1,3 +1,5 @@
+import type { ChatResult } from './result.ts'
+
 /** An error as plain data: what the statechart keeps in its context, and what a snapshot can store. */
 export type ErrorData = {
   name: ErrorName
@@ -27,3 +29,19 @@ export type ErrorName =
   | 'OutputValidationError'
   | 'AbortedError'
   | 'TimeoutError'
+
+/** The root of everything statewire throws. `name` is the class name; `partial` is what the run had so far. */
+export class StatewireError extends Error {
+  override readonly name: ErrorName = 'StatewireError'
+  readonly partial: ChatResult | undefined
+
+  constructor(message: string, options: { cause?: unknown; partial?: ChatResult | undefined } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.partial = options.partial
+  }
+}
+
+/** The caller's setup is wrong: an unknown provider, a missing key, an attachment the model cannot read. */
+export class ConfigurationError extends StatewireError {
+  override readonly name = 'ConfigurationError'
+}
