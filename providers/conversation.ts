@@ -27,7 +27,7 @@ export const opaqueOf = (
   provider: string,
 ): JsonObject | undefined => {
   const data = message.metadata && ownValue(message.metadata, protocol)
-  return isJsonObject(data) && data['provider'] === provider ? data : undefined
+  return isJsonObject(data) && data.provider === provider ? data : undefined
 }
 
 /** What a provider allows as the id of a tool call. */

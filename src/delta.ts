@@ -36,4 +36,5 @@ export type Delta =
   | { type: 'usage'; usage: Usage }
   /** `pause`: the provider wants the same turn sent back so that it can go on (`pause_turn`). */
   | { type: 'finish'; reason: FinishReason; raw?: string; pause?: boolean }
-  | { type: 'error'; error: ErrorData }
+  /** `raw`: the provider's finish word, if one had come before the error. */
+  | { type: 'error'; error: ErrorData; raw?: string }

@@ -1,25 +1,5 @@
 import type { ChatResult } from './result.ts'
 
-/** An error as plain data: what the statechart keeps in its context, and what a snapshot can store. */
-export type ErrorData = {
-  name: ErrorName
-  message: string
-  /** `provider`, `status`, `code`, `requestId`, `retryable`, `retryAfterMs` belong to model errors. */
-  provider?: string
-  status?: number
-  code?: string
-  requestId?: string
-  retryable?: boolean
-  retryAfterMs?: number
-  /** Where the run was: set on orchestration errors. */
-  orchestrator?: string
-  state?: string
-  toolName?: string
-  /** The text that failed validation: set on output validation errors. */
-  rawOutput?: string
-  cause?: { name: string; message: string; code?: string }
-}
-
 export type ErrorName =
   | 'StatewireError'
   | 'ConfigurationError'
@@ -30,12 +10,37 @@ export type ErrorName =
   | 'AbortedError'
   | 'TimeoutError'
 
+/** An error as plain data: what the statechart keeps in its context, and what a snapshot can store. */
+export type ErrorData = {
+  name: ErrorName
+  message: string
+  /** Of model errors. */
+  provider?: string
+  status?: number
+  code?: string
+  requestId?: string
+  retryable?: boolean
+  retryAfterMs?: number
+  /** The finish word the provider had given before it failed. */
+  rawFinishReason?: string
+  /** Of orchestration errors: which chart, and where it was. */
+  orchestrator?: string
+  state?: string
+  /** Of tool errors. */
+  toolName?: string
+  /** Of output validation errors: the text that did not fit. */
+  rawOutput?: string
+  cause?: { name: string; message: string; code?: string }
+}
+
+export type ErrorOptions = { cause?: unknown; partial?: ChatResult | undefined }
+
 /** The root of everything statewire throws. `name` is the class name; `partial` is what the run had so far. */
 export class StatewireError extends Error {
   override readonly name: ErrorName = 'StatewireError'
   readonly partial: ChatResult | undefined
 
-  constructor(message: string, options: { cause?: unknown; partial?: ChatResult | undefined } = {}) {
+  constructor(message: string, options: ErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.partial = options.partial
   }
@@ -44,4 +49,117 @@ export class StatewireError extends Error {
 /** The caller's setup is wrong: an unknown provider, a missing key, an attachment the model cannot read. */
 export class ConfigurationError extends StatewireError {
   override readonly name = 'ConfigurationError'
+}
+
+type ModelErrorFields = Pick<
+  ErrorData,
+  'provider' | 'status' | 'code' | 'requestId' | 'retryable' | 'retryAfterMs'
+>
+
+/** The provider failed: an HTTP error, an error event, a cut or garbled stream, a dead connection. */
+export class ModelError extends StatewireError {
+  override readonly name = 'ModelError'
+  readonly provider: string | undefined
+  readonly status: number | undefined
+  readonly code: string | undefined
+  readonly requestId: string | undefined
+  /** Whether the same request may work later. */
+  readonly retryable: boolean
+  readonly retryAfterMs: number | undefined
+
+  constructor(message: string, options: ErrorOptions & ModelErrorFields = {}) {
+    super(message, options)
+    this.provider = options.provider
+    this.status = options.status
+    this.code = options.code
+    this.requestId = options.requestId
+    this.retryable = options.retryable ?? false
+    this.retryAfterMs = options.retryAfterMs
+  }
+}
+
+/** The run itself broke, not the model and not a tool. */
+export class OrchestrationError extends StatewireError {
+  override readonly name = 'OrchestrationError'
+  readonly orchestrator: string | undefined
+  readonly state: string | undefined
+
+  constructor(message: string, options: ErrorOptions & { orchestrator?: string; state?: string } = {}) {
+    super(message, options)
+    this.orchestrator = options.orchestrator
+    this.state = options.state
+  }
+}
+
+/** A tool could not be run. Inside a run this becomes an error result that the model sees. */
+export class ToolExecutionError extends StatewireError {
+  override readonly name = 'ToolExecutionError'
+  readonly toolName: string | undefined
+
+  constructor(message: string, options: ErrorOptions & { toolName?: string } = {}) {
+    super(message, options)
+    this.toolName = options.toolName
+  }
+}
+
+/** The model's answer does not fit the schema that was asked for; `rawOutput` is what it said. */
+export class OutputValidationError extends StatewireError {
+  override readonly name = 'OutputValidationError'
+  readonly rawOutput: string
+
+  constructor(message: string, options: ErrorOptions & { rawOutput?: string } = {}) {
+    super(message, options)
+    this.rawOutput = options.rawOutput ?? ''
+  }
+}
+
+export class AbortedError extends StatewireError {
+  override readonly name = 'AbortedError'
+}
+
+/** One of the configured timeouts ran out. */
+export class TimeoutError extends StatewireError {
+  override readonly name = 'TimeoutError'
+}
+
+const classes = {
+  StatewireError,
+  ConfigurationError,
+  ModelError,
+  OrchestrationError,
+  ToolExecutionError,
+  OutputValidationError,
+  AbortedError,
+  TimeoutError,
+} satisfies Record<ErrorName, new (message: string, options?: ErrorOptions) => StatewireError>
+
+/** Rebuilds the typed error from its data, with what the run had so far. */
+export const errorFrom = (data: ErrorData, partial?: ChatResult): StatewireError => {
+  const { name, message, cause, ...fields } = data
+  const causeError = cause && Object.assign(new Error(cause.message), { name: cause.name, code: cause.code })
+  return new classes[name](message, { ...fields, ...(causeError && { cause: causeError }), partial })
+}
+
+/** What anything thrown looks like as data. Foreign errors become `fallback`, with themselves as the cause. */
+export const errorDataOf = (thrown: unknown, fallback: ErrorName = 'OrchestrationError'): ErrorData => {
+  if (thrown instanceof StatewireError) {
+    const { partial: _, cause: __, stack: ___, ...fields } = thrown
+    const known = Object.entries(fields).filter(([, value]) => value !== undefined)
+    return { ...Object.fromEntries(known), name: thrown.name, message: thrown.message }
+  }
+  if (!(thrown instanceof Error)) return { name: fallback, message: describeThrown(thrown) }
+  const code = (thrown as Error & { code?: unknown }).code
+  const cause = { name: thrown.name, message: thrown.message, ...(typeof code === 'string' && { code }) }
+  return { name: fallback, message: thrown.message || thrown.name, cause }
+}
+
+/** A readable text for a thrown value, whatever it is; never throws itself. */
+export const describeThrown = (thrown: unknown): string => {
+  if (thrown instanceof Error) return thrown.message || thrown.name
+  if (typeof thrown === 'string') return thrown
+  try {
+    return JSON.stringify(thrown) ?? String(thrown)
+  } catch {
+    return Object.prototype.toString.call(thrown)
+  }
 }

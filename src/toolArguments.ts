@@ -18,6 +18,7 @@ export const parseArguments = (raw: unknown): ParsedArguments => {
   }
   const parsed = fromValue(value)
   if (parsed.argumentsError) return { ...parsed, argumentsRaw: raw }
+  if (!isJsonObject(value)) return parsed
   // The raw text is kept only where it carries more than the object does, so that replays stay byte for byte.
   return JSON.stringify(parsed.arguments) === raw ? parsed : { ...parsed, argumentsRaw: raw }
 }

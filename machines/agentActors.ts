@@ -1,0 +1,65 @@
+import { type EventObject, fromCallback, fromPromise } from 'xstate'
+import type { ModelRequest, ToolSpec } from '../src/chatModel.ts'
+import type { JsonObject } from '../src/json.ts'
+import { type ChatMessage, systemMessage, type ToolResultPart } from '../src/messages.ts'
+import { errorResult } from '../src/toolExecutor.ts'
+import type { ResolvedConfig } from './agentConfig.ts'
+import type { ChildEvent } from './events.ts'
+import { createToolBatchMachine, type ToolBatchInput, type ToolBatchOutput } from './toolBatchMachine.ts'
+
+export type ModelInput = { messages: ChatMessage[]; outputSchema: JsonObject | null }
+
+/** One request to the model: reports its deltas, read by read, then `model.done` or `model.failed`. */
+export const modelActor = ({ model, tools, system, settings, clock }: ResolvedConfig) => {
+  const specs = [...tools.values()].map(
+    ({ name, description, inputSchema }): ToolSpec => ({ name, description, inputSchema }),
+  )
+  const prelude = system === undefined ? [] : [systemMessage(system)]
+  return fromCallback<EventObject, ModelInput>(({ input, sendBack }) => {
+    const tell = (event: ChildEvent) => sendBack(event)
+    let seq = 0
+    const request: ModelRequest = {
+      ...settings,
+      messages: [...prelude, ...input.messages],
+      ...(specs.length > 0 && { tools: specs }),
+      ...(input.outputSchema && { outputSchema: input.outputSchema }),
+    }
+    return model.stream(request, {
+      deltas: (deltas) => tell({ type: 'model.deltas', deltas, seq: seq++, at: clock.now() }),
+      end: () => tell({ type: 'model.done', at: clock.now() }),
+      fail: (error) => tell({ type: 'model.failed', error, at: clock.now() }),
+    })
+  })
+}
+
+/**
+ * A wait. It is a child and not an `after`, because XState starts the children of a restored snapshot again but
+ * forgets its `after` timers. `at` survives a restore as the moment it is, `ms` begins anew; without either it waits
+ * for ever.
+ */
+export const timerActor = ({ clock }: ResolvedConfig) =>
+  fromCallback<EventObject, { at?: number; ms?: number | undefined }>(({ input: { at, ms }, sendBack }) => {
+    const wait = at === undefined ? ms : Math.max(0, at - clock.now())
+    if (wait === undefined || !Number.isFinite(wait)) return
+    const id = clock.setTimeout(() => {
+      const fired: ChildEvent = { type: 'timer.fired', at: clock.now() }
+      sendBack(fired)
+    }, wait)
+    return () => clock.clearTimeout(id as never)
+  })
+
+/** The tool executor: the batch chart, or the user's own `executeBatch`. */
+export const toolExecutorActor = (config: ResolvedConfig) => {
+  const { tools, executeBatch } = config
+  if (!executeBatch) return createToolBatchMachine(tools, config.toolExecution, config)
+  return fromPromise<ToolBatchOutput, ToolBatchInput>(async ({ input: { calls }, signal }) => {
+    const results = await executeBatch(calls, tools, { signal })
+    const answered = (id: string) => results.find((result) => result.id === id)
+    return {
+      results: calls.map(
+        (call): ToolResultPart =>
+          answered(call.id) ?? errorResult(call, 'The tool executor gave no result for this call.'),
+      ),
+    }
+  })
+}

@@ -1,0 +1,90 @@
+import { type Accumulator, messageAccumulator } from '../src/accumulator.ts'
+import type { ChatModel, GenerationSettings } from '../src/chatModel.ts'
+import { type Clock, systemClock } from '../src/clock.ts'
+import { ConfigurationError } from '../src/errors.ts'
+import { defaultRetryPolicy, type RetryPolicy } from '../src/retryPolicy.ts'
+import { type Tool, toolsByName } from '../src/tool.ts'
+import { createToolExecutor, type ToolExecutor } from '../src/toolExecutor.ts'
+import type { ToolExecution } from './toolBatchMachine.ts'
+
+export type Timeouts = {
+  /** From the request to the first byte of the answer. Default 10 minutes. */
+  firstChunkMs?: number
+  /** Between two reads of a running answer. Default 5 minutes. */
+  idleMs?: number
+  /** The whole run, time spent waiting for approvals excepted. Default none. */
+  totalMs?: number
+}
+
+/** Everything an agent's chart is built from. Only `model` is required. */
+export type AgentMachineConfig = {
+  model: ChatModel
+  tools?: readonly Tool[]
+  /** The system prompt. */
+  system?: string
+  settings?: GenerationSettings
+  /** Model calls of one run at most. Default 25. */
+  maxSteps?: number
+  toolExecution?: ToolExecution
+  retry?: Partial<RetryPolicy>
+  timeouts?: Timeouts
+  accumulator?: Partial<Accumulator>
+  toolExecutor?: Partial<ToolExecutor>
+  clock?: Clock
+  /** Ids for calls whose provider gave none. Default UUID v4. */
+  newId?: () => string
+  /** Jitter of the back-off, from 0 to 1. */
+  random?: () => number
+}
+
+/** The same, with every default filled in. */
+export type ResolvedConfig = {
+  model: ChatModel
+  tools: ReadonlyMap<string, Tool>
+  system: string | undefined
+  settings: GenerationSettings
+  maxSteps: number
+  toolExecution: ToolExecution
+  retry: RetryPolicy
+  firstChunkMs: number
+  idleMs: number
+  totalMs: number | undefined
+  accumulator: Accumulator
+  executeSingle: ToolExecutor['executeSingle']
+  executeBatch: ToolExecutor['executeBatch'] | undefined
+  clock: Clock
+  newId: () => string
+  random: () => number
+}
+
+export const resolveConfig = (config: AgentMachineConfig): ResolvedConfig => {
+  const clock = config.clock ?? systemClock
+  const { maxSteps = 25, toolExecution = 'sequential' } = config
+  mustBePositive('maxSteps', maxSteps)
+  if (typeof toolExecution === 'object')
+    mustBePositive('toolExecution.concurrency', toolExecution.concurrency)
+  return {
+    model: config.model,
+    tools: toolsByName(config.tools ?? []),
+    system: config.system,
+    settings: config.settings ?? {},
+    maxSteps,
+    toolExecution,
+    retry: { ...defaultRetryPolicy, ...config.retry },
+    firstChunkMs: config.timeouts?.firstChunkMs ?? 600_000,
+    idleMs: config.timeouts?.idleMs ?? 300_000,
+    totalMs: config.timeouts?.totalMs,
+    accumulator: { ...messageAccumulator, ...config.accumulator },
+    executeSingle: config.toolExecutor?.executeSingle ?? createToolExecutor(clock).executeSingle,
+    executeBatch: config.toolExecutor?.executeBatch,
+    clock,
+    newId: config.newId ?? (() => crypto.randomUUID()),
+    random: config.random ?? Math.random,
+  }
+}
+
+const mustBePositive = (name: string, value: number): void => {
+  if (!Number.isInteger(value) || value < 1) {
+    throw new ConfigurationError(`${name} must be a whole number from 1 on, not ${value}.`)
+  }
+}

@@ -1,0 +1,468 @@
+import { assign, emit, enqueueActions, not, setup, stopChild } from 'xstate'
+import { nothingAccumulated } from '../src/accumulator.ts'
+import { type ErrorData, errorDataOf } from '../src/errors.ts'
+import type { JsonObject } from '../src/json.ts'
+import type { ToolResultPart } from '../src/messages.ts'
+import { retryDelayMs } from '../src/retryPolicy.ts'
+import type { Tool } from '../src/tool.ts'
+import { modelActor, timerActor, toolExecutorActor } from './agentActors.ts'
+import { type AgentMachineConfig, resolveConfig } from './agentConfig.ts'
+import { abortedOutput, completeOutput, failedOutput, finalChunk } from './agentOutput.ts'
+import type { AgentEmitted, AgentEvent, AgentInput, AgentOutput } from './events.ts'
+import { withFastLane } from './fastLane.ts'
+import { chunkOf, receiveDeltas } from './receiveDeltas.ts'
+import type { StreamingState } from './streamingState.ts'
+import * as run from './streamingState.ts'
+
+/**
+ * The agent's lifecycle as a statechart: one run is one actor of this machine.
+ *
+ * Read the chart at the bottom first; the named guards and actions above it are small, and the data they work on is
+ * described in `streamingState.ts`. Children: `model` streams one answer, `timer` is whatever wait the state has,
+ * `toolExecutor` runs the calls of one turn.
+ *
+ * @example
+ * const actor = createActor(createAgentMachine({ model, tools }), { input: { prompt: 'Weather in Oslo?' } })
+ * actor.on('chunk', (chunk) => process.stdout.write(chunk.output))
+ * actor.start()
+ */
+export const createAgentMachine = (options: AgentMachineConfig) => {
+  const machine = createChart(options)
+  return withFastLane(machine, resolveConfig(options).accumulator)
+}
+
+export type AgentMachine = ReturnType<typeof createChart>
+
+/** The chart alone, without the fast lane: what diagrams and path tests are made from. */
+export const createChart = (options: AgentMachineConfig) => {
+  const config = resolveConfig(options)
+  const { clock, retry, accumulator, newId, tools } = config
+
+  return setup({
+    types: {
+      context: {} as StreamingState,
+      input: {} as AgentInput,
+      output: {} as AgentOutput,
+      events: {} as AgentEvent,
+      emitted: {} as AgentEmitted,
+      tags: {} as 'streaming',
+    },
+    actors: {
+      model: modelActor(config),
+      timer: timerActor(config),
+      toolExecutor: toolExecutorActor(config),
+    },
+    guards: {
+      isInputInvalid: ({ context }) => context.failure !== null,
+      isStepLimitReached: ({ context }) => context.step >= config.maxSteps,
+      isStreamComplete: ({ context }) => context.accumulated.finish !== null,
+      /** A stream that begins again while one is running: the snapshot was restored in the middle of it. */
+      isNewStream: (_, { seq }: { seq: number }) => seq === 0,
+      isStillFlowing: ({ context }, { at }: { at: number }) =>
+        at < context.lastReadAt + config.idleMs && !isPastDeadline(context, at),
+      isPastDeadline: ({ context }, { at }: { at: number }) => isPastDeadline(context, at),
+      isWorthRetrying: ({ context: { failure, attempt, chunks } }) =>
+        failure?.retryable === true && attempt < retry.maxRetries && (chunks === 0 || retry.midStream),
+      isPausedByProvider: ({ context }) => context.accumulated.finish?.pause === true,
+      isEmptyAfterTools: ({ context }) =>
+        context.emptyAnswers === 0 && run.isEmptyAnswer(context) && run.isAfterTools(context),
+      hasCalls: ({ context }) => run.currentCalls(context).length > 0,
+      isApprovalNeeded: ({ context }) => context.pendingApprovals.length > 0,
+      isPending: ({ context }, { callId }: { callId: string }) => context.pendingApprovals.includes(callId),
+      isSteered: ({ context }) => context.steering.length > 0,
+    },
+    actions: {
+      announceMessage: enqueueActions(({ context, enqueue }) => {
+        const message = context.messages.at(-1)
+        if (!message) return
+        enqueue.emit(chunkOf(context.responseId, '', [message], {}))
+        enqueue.emit({ type: 'message', message })
+      }),
+      noteStepLimit: assign({ finishReason: 'maxSteps' }),
+      beginStep: assign(({ context }) => run.beginStep(context, clock.now())),
+      beginAttempt: assign(() => run.beginAttempt(clock.now())),
+      receive: enqueueActions(({ context, event, enqueue }) => {
+        if (event.type !== 'model.deltas') return
+        const { state, emitted } = receiveDeltas(context, event, accumulator)
+        enqueue.assign(state)
+        for (const each of emitted) enqueue.emit(each)
+      }),
+      announceRestart: emit(({ context: { attempt } }) => ({
+        type: 'retry',
+        attempt,
+        delayMs: 0,
+        restart: true,
+        error: null,
+      })),
+      noteFailure: assign((_, { error }: { error: ErrorData }) => ({ failure: error })),
+      noteTruncation: assign({ failure: truncation }),
+      noteTimeout: assign(({ context }, { at, phase }: { at: number; phase: 'first' | 'idle' }) => ({
+        failure: isPastDeadline(context, at)
+          ? totalTimeout(config.totalMs)
+          : phase === 'first'
+            ? timeout(`No answer began within ${config.firstChunkMs} ms (timeouts.firstChunkMs).`)
+            : timeout(`The answer stalled for ${config.idleMs} ms (timeouts.idleMs).`),
+      })),
+      noteTotalTimeout: assign({ failure: () => totalTimeout(config.totalMs) }),
+      closeModel: stopChild('model'),
+      scheduleRetry: assign(({ context: { attempt, failure } }) => ({
+        attempt: attempt + 1,
+        retryAt: clock.now() + retryDelayMs(retry, attempt + 1, failure ?? {}, config.random),
+      })),
+      announceRetry: emit(({ context: { attempt, retryAt, chunks, failure } }) => ({
+        type: 'retry',
+        attempt,
+        delayMs: Math.max(0, retryAt - clock.now()),
+        restart: chunks > 0,
+        error: failure,
+      })),
+      countResponse: assign(({ context }) => ({
+        ...run.countResponse(context),
+        finishReason: run.finishReasonOf(context),
+      })),
+      announceStep: emit(({ context }) => ({
+        type: 'step',
+        step: context.step,
+        usage: context.accumulated.usage,
+        metrics: {
+          timeToFirstChunkMs:
+            context.firstChunkAt === null ? null : context.firstChunkAt - context.attemptStartedAt,
+          durationMs: clock.now() - context.attemptStartedAt,
+          chunks: context.chunks,
+        },
+      })),
+      keepPausedMessage: assign(({ context }) => ({
+        paused: run.consolidated(context, accumulator, newId),
+        accumulated: nothingAccumulated,
+      })),
+      countEmptyAnswer: assign(({ context }) => ({
+        emptyAnswers: context.emptyAnswers + 1,
+        accumulated: nothingAccumulated,
+      })),
+      storeMessage: assign(({ context }) => ({
+        ...run.append(context, run.consolidated(context, accumulator, newId)),
+        paused: null,
+        accumulated: nothingAccumulated,
+      })),
+      beginRound: assign(({ context }) => ({
+        started: [],
+        results: [],
+        pendingApprovals: run
+          .currentCalls(context)
+          .filter(
+            (call) =>
+              call.argumentsError === undefined && needsApproval(tools.get(call.name), call.arguments),
+          )
+          .map((call) => call.id),
+      })),
+      beginWaiting: assign({ waitingSince: () => clock.now() }),
+      endWaiting: assign(({ context: { deadlineAt, waitingSince } }) => ({
+        deadlineAt: deadlineAt === null ? null : deadlineAt + clock.now() - waitingSince,
+      })),
+      approve: assign(({ context }, { callId }: { callId: string }) => ({
+        pendingApprovals: context.pendingApprovals.filter((id) => id !== callId),
+      })),
+      reject: enqueueActions(
+        ({ context, enqueue }, { callId, reason }: { callId: string; reason?: string | undefined }) => {
+          const result = run.rejectedResult(context, callId, reason)
+          enqueue.assign({
+            pendingApprovals: context.pendingApprovals.filter((id) => id !== callId),
+            results: [...context.results, result],
+          })
+          enqueue.emit({ type: 'tool.result', callId, result })
+        },
+      ),
+      noteStarted: enqueueActions(({ context, event, enqueue }) => {
+        if (event.type !== 'tool.started') return
+        enqueue.assign({ started: [...context.started, event.call.id] })
+        enqueue.emit({ type: 'tool.call', callId: event.call.id, call: event.call })
+      }),
+      noteResult: enqueueActions(({ context, event, enqueue }) => {
+        if (event.type !== 'tool.finished') return
+        enqueue.assign({ results: [...context.results, event.result] })
+        enqueue.emit({ type: 'tool.result', callId: event.result.id, result: event.result })
+      }),
+      takeResults: enqueueActions(({ context, enqueue }, { results }: { results: ToolResultPart[] }) => {
+        const fresh = results.filter(({ id }) => !context.results.some((known) => known.id === id))
+        enqueue.assign({ results: [...context.results, ...fresh] })
+        for (const result of fresh) enqueue.emit({ type: 'tool.result', callId: result.id, result })
+      }),
+      noteExecutorFailure: assign((_, { error }: { error: unknown }) => ({
+        failure: {
+          ...errorDataOf(error, 'OrchestrationError'),
+          orchestrator: 'default',
+          state: 'ToolExecution',
+        },
+      })),
+      storeResults: assign(({ context }) => ({
+        ...run.append(context, run.resultMessage(context)),
+        steering: [],
+        emptyAnswers: 0,
+      })),
+      storeSteering: assign(({ context }) => ({
+        ...run.append(context, run.steeringMessage(context)),
+        steering: [],
+      })),
+      queueSteering: assign(({ context }, { text }: { text: string }) => ({
+        steering: [...context.steering, text],
+      })),
+      noteAbort: assign((_, { reason = '' }: { reason?: string | undefined }) => ({
+        abortReason: reason,
+        finishReason: 'aborted' as const,
+      })),
+      noteError: assign({ finishReason: 'error' }),
+      settle: enqueueActions(({ context, enqueue }) => {
+        const { change, messages } = run.settle(context)
+        enqueue.assign(change)
+        for (const message of messages) {
+          enqueue.emit(chunkOf(change.responseId ?? '', '', [message], {}))
+          enqueue.emit({ type: 'message', message })
+        }
+      }),
+      announceEnd: emit(({ context }) => finalChunk(context)),
+    },
+  }).createMachine({
+    id: 'agent',
+    context: ({ input }) => run.initialState(input, clock.now(), config.totalMs),
+    initial: 'Initialized',
+    output: ({ event }) => event.output as AgentOutput,
+
+    on: {
+      abort: {
+        target: '.Aborted',
+        actions: { type: 'noteAbort', params: ({ event }) => ({ reason: event.reason }) },
+      },
+      steer: { actions: { type: 'queueSteering', params: ({ event }) => ({ text: event.text }) } },
+    },
+
+    states: {
+      Initialized: {
+        always: [
+          { guard: 'isInputInvalid', target: 'Failed' },
+          { target: 'MessageReset', actions: 'announceMessage' },
+        ],
+      },
+
+      MessageReset: {
+        always: [
+          { guard: 'isStepLimitReached', target: 'Complete', actions: 'noteStepLimit' },
+          { target: 'Accumulating', actions: 'beginStep' },
+        ],
+      },
+
+      Accumulating: {
+        invoke: {
+          id: 'model',
+          src: 'model',
+          input: ({ context }) => ({
+            messages: run.requestMessages(context),
+            outputSchema: context.outputSchema,
+          }),
+          onError: {
+            target: '.Interrupted',
+            actions: {
+              type: 'noteFailure',
+              params: ({ event }) => ({ error: errorDataOf(event.error, 'ModelError') }),
+            },
+          },
+        },
+        on: {
+          'model.done': [
+            { guard: 'isStreamComplete', target: 'Consolidating' },
+            { target: '.Interrupted', actions: 'noteTruncation' },
+          ],
+          'model.failed': {
+            target: '.Interrupted',
+            actions: { type: 'noteFailure', params: ({ event }) => ({ error: event.error }) },
+          },
+        },
+        initial: 'Requesting',
+        states: {
+          Requesting: {
+            invoke: {
+              id: 'timer',
+              src: 'timer',
+              input: ({ context }) => ({ ms: untilDeadline(context, clock.now(), config.firstChunkMs) }),
+            },
+            on: {
+              'model.deltas': { target: 'Streaming', actions: 'receive' },
+              'timer.fired': {
+                target: 'Interrupted',
+                actions: { type: 'noteTimeout', params: ({ event }) => ({ at: event.at, phase: 'first' }) },
+              },
+            },
+          },
+          Streaming: {
+            tags: 'streaming',
+            invoke: {
+              id: 'timer',
+              src: 'timer',
+              input: ({ context }) => ({
+                ms: untilDeadline(context, clock.now(), context.lastReadAt + config.idleMs - clock.now()),
+              }),
+            },
+            on: {
+              'model.deltas': [
+                {
+                  guard: { type: 'isNewStream', params: ({ event }) => event },
+                  actions: ['announceRestart', 'beginAttempt', 'receive'],
+                },
+                { actions: 'receive' },
+              ],
+              'timer.fired': [
+                {
+                  guard: { type: 'isStillFlowing', params: ({ event }) => event },
+                  target: 'Streaming',
+                  reenter: true,
+                },
+                {
+                  target: 'Interrupted',
+                  actions: { type: 'noteTimeout', params: ({ event }) => ({ at: event.at, phase: 'idle' }) },
+                },
+              ],
+            },
+          },
+          Interrupted: {
+            entry: 'closeModel',
+            always: [
+              { guard: 'isWorthRetrying', target: 'BackingOff', actions: ['scheduleRetry', 'announceRetry'] },
+              { target: '#agent.Failed' },
+            ],
+          },
+          BackingOff: {
+            invoke: {
+              id: 'timer',
+              src: 'timer',
+              input: ({ context: { retryAt, deadlineAt } }) => ({
+                at: Math.min(retryAt, deadlineAt ?? retryAt),
+              }),
+            },
+            on: {
+              'timer.fired': [
+                {
+                  guard: { type: 'isPastDeadline', params: ({ event }) => event },
+                  target: '#agent.Failed',
+                  actions: 'noteTotalTimeout',
+                },
+                { target: '#agent.Accumulating', reenter: true, actions: 'beginAttempt' },
+              ],
+            },
+          },
+        },
+      },
+
+      Consolidating: {
+        entry: ['countResponse', 'announceStep'],
+        always: [
+          { guard: 'isPausedByProvider', target: 'MessageReset', actions: 'keepPausedMessage' },
+          { guard: 'isEmptyAfterTools', target: 'MessageReset', actions: 'countEmptyAnswer' },
+          { target: 'ToolCheck', actions: ['storeMessage', 'announceMessage'] },
+        ],
+      },
+
+      ToolCheck: {
+        entry: 'beginRound',
+        always: [
+          { guard: 'isApprovalNeeded', target: 'AwaitingApproval' },
+          { guard: 'hasCalls', target: 'ToolExecution' },
+          { guard: 'isSteered', target: 'MessageReset', actions: ['storeSteering', 'announceMessage'] },
+          { target: 'Complete' },
+        ],
+      },
+
+      AwaitingApproval: {
+        entry: 'beginWaiting',
+        exit: 'endWaiting',
+        on: {
+          'tool.approve': {
+            guard: { type: 'isPending', params: ({ event }) => event },
+            actions: { type: 'approve', params: ({ event }) => event },
+          },
+          'tool.reject': {
+            guard: { type: 'isPending', params: ({ event }) => event },
+            actions: { type: 'reject', params: ({ event }) => event },
+          },
+        },
+        always: { guard: not('isApprovalNeeded'), target: 'ToolExecution' },
+      },
+
+      ToolExecution: {
+        invoke: [
+          {
+            id: 'toolExecutor',
+            src: 'toolExecutor',
+            input: ({ context }) => ({ calls: run.callsToRun(context) }),
+            onDone: {
+              target: 'ToolResults',
+              actions: { type: 'takeResults', params: ({ event }) => event.output },
+            },
+            onError: {
+              target: 'Failed',
+              actions: { type: 'noteExecutorFailure', params: ({ event }) => event },
+            },
+          },
+          {
+            id: 'timer',
+            src: 'timer',
+            input: ({ context }) => ({ ms: untilDeadline(context, clock.now(), Number.POSITIVE_INFINITY) }),
+          },
+        ],
+        on: {
+          'tool.started': { actions: 'noteStarted' },
+          'tool.finished': { actions: 'noteResult' },
+          'timer.fired': { target: 'Failed', actions: 'noteTotalTimeout' },
+        },
+      },
+
+      ToolResults: {
+        entry: ['storeResults', 'announceMessage'],
+        always: 'MessageReset',
+      },
+
+      Complete: { type: 'final', entry: 'announceEnd', output: ({ context }) => completeOutput(context) },
+      Failed: {
+        type: 'final',
+        entry: ['noteError', 'settle', 'announceEnd'],
+        output: ({ context }) => failedOutput(context),
+      },
+      Aborted: {
+        type: 'final',
+        entry: ['settle', 'announceEnd'],
+        output: ({ context }) => abortedOutput(context),
+      },
+    },
+  })
+}
+
+const isPastDeadline = ({ deadlineAt }: StreamingState, at: number): boolean =>
+  deadlineAt !== null && at >= deadlineAt
+
+/** The wait of a state, shortened to what the run has left. */
+const untilDeadline = ({ deadlineAt }: StreamingState, now: number, ms: number): number | undefined => {
+  const wait = Math.max(0, deadlineAt === null ? ms : Math.min(ms, deadlineAt - now))
+  return Number.isFinite(wait) ? wait : undefined
+}
+
+const timeout = (message: string): ErrorData => ({ name: 'TimeoutError', message, retryable: true })
+
+const totalTimeout = (totalMs: number | undefined): ErrorData => ({
+  name: 'TimeoutError',
+  message: `The run took longer than ${totalMs} ms (timeouts.totalMs).`,
+  retryable: false,
+})
+
+const truncation: ErrorData = {
+  name: 'ModelError',
+  message: 'The stream ended before the answer was complete.',
+  code: 'truncated',
+  retryable: true,
+}
+
+/** A check that throws counts as a yes: asking a person is the safe side. */
+const needsApproval = (tool: Tool | undefined, args: JsonObject): boolean => {
+  try {
+    return tool?.needsApproval(args) ?? false
+  } catch {
+    return true
+  }
+}

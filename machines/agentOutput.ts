@@ -1,0 +1,46 @@
+import { errorDataOf } from '../src/errors.ts'
+import { textOf } from '../src/messages.ts'
+import type { ChatResult } from '../src/result.ts'
+import type { AgentEmitted, AgentOutput } from './events.ts'
+import type { StreamingState } from './streamingState.ts'
+
+/** The run as one result: the texts of its model messages as one text, everything else merged or summed. */
+const resultOf = (state: StreamingState): ChatResult => ({
+  id: state.responseId,
+  output: state.messages
+    .filter((message) => message.role === 'model')
+    .map(textOf)
+    .filter((text) => text !== '')
+    .join('\n'),
+  messages: state.messages,
+  finishReason: state.finishReason,
+  ...(state.rawFinishReason !== null && { rawFinishReason: state.rawFinishReason }),
+  metadata: state.metadata,
+  ...(state.usage && { usage: state.usage }),
+})
+
+export const completeOutput = (state: StreamingState): AgentOutput => ({
+  status: 'complete',
+  ...resultOf(state),
+})
+
+export const failedOutput = (state: StreamingState): AgentOutput => ({
+  status: 'failed',
+  error: state.failure ?? errorDataOf('The run failed without a reason.'),
+  ...resultOf(state),
+})
+
+export const abortedOutput = (state: StreamingState): AgentOutput => ({
+  status: 'aborted',
+  reason: state.abortReason,
+  ...resultOf(state),
+})
+
+/** The last chunk of a run: how it ended, and what all its steps used. */
+export const finalChunk = (state: StreamingState): Extract<AgentEmitted, { type: 'chunk' }> => ({
+  type: 'chunk',
+  ...resultOf(state),
+  output: '',
+  messages: [],
+  metadata: {},
+})

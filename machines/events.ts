@@ -1,0 +1,55 @@
+import type { Delta } from '../src/delta.ts'
+import type { ErrorData } from '../src/errors.ts'
+import type { JsonObject } from '../src/json.ts'
+import type { ChatMessage, Part, ToolCallPart, ToolResultPart } from '../src/messages.ts'
+import type { ChatResult, Usage } from '../src/result.ts'
+
+/** What a run is started with. Plain JSON. */
+export type AgentInput = {
+  prompt?: string | Part[]
+  /** Added to the prompt. */
+  attachments?: Part[]
+  /** The conversation so far; without a prompt its last message must be the user's. */
+  history?: ChatMessage[]
+  /** Ask for an answer of this shape; see `Agent.sendFor`. */
+  outputSchema?: JsonObject
+}
+
+/** What anyone may send to a running agent. */
+export type AgentCommand =
+  | { type: 'abort'; reason?: string }
+  | { type: 'tool.approve'; callId: string }
+  | { type: 'tool.reject'; callId: string; reason?: string }
+  /** Adds a user message at the next turn boundary. */
+  | { type: 'steer'; text: string }
+
+/** What the agent's own children report. `at` is the time of the clock, so that guards stay pure. */
+export type ChildEvent =
+  /** The deltas of one network read; `seq` counts the reads of one request from 0. */
+  | { type: 'model.deltas'; deltas: readonly Delta[]; seq: number; at: number }
+  | { type: 'model.done'; at: number }
+  | { type: 'model.failed'; error: ErrorData; at: number }
+  | { type: 'timer.fired'; at: number }
+  | { type: 'tool.started'; call: ToolCallPart }
+  | { type: 'tool.finished'; result: ToolResultPart }
+
+export type AgentEvent = AgentCommand | ChildEvent
+
+/** What a run tells its listeners (`actor.on`). A chunk is the same object that `sendStream` yields. */
+export type AgentEmitted =
+  | ({ type: 'chunk' } & ChatResult)
+  | { type: 'message'; message: ChatMessage }
+  | { type: 'tool.delta'; index: number; id?: string; name?: string; arguments: string }
+  | { type: 'tool.call'; callId: string; call: ToolCallPart }
+  | { type: 'tool.result'; callId: string; result: ToolResultPart }
+  | { type: 'step'; step: number; usage: Usage | null; metrics: StepMetrics }
+  /** `restart`: text that was shown before is void, the answer begins anew. */
+  | { type: 'retry'; attempt: number; delayMs: number; restart: boolean; error: ErrorData | null }
+
+export type StepMetrics = { timeToFirstChunkMs: number | null; durationMs: number; chunks: number }
+
+/** How a run ended: exactly one of these, with everything that was reached in every case. */
+export type AgentOutput =
+  | ({ status: 'complete' } & ChatResult)
+  | ({ status: 'failed'; error: ErrorData } & ChatResult)
+  | ({ status: 'aborted'; reason: string } & ChatResult)

@@ -1,0 +1,299 @@
+import { type Accumulated, type Accumulator, nothingAccumulated } from '../src/accumulator.ts'
+import type { ErrorData } from '../src/errors.ts'
+import type { JsonObject } from '../src/json.ts'
+import {
+  type ChatMessage,
+  type ToolCallPart,
+  type ToolResultPart,
+  textOf,
+  textPart,
+  toolCallsOf,
+  toolResultsOf,
+} from '../src/messages.ts'
+import { mergeMetadata } from '../src/metadata.ts'
+import { addUsage, type FinishReason, type Usage } from '../src/result.ts'
+import { errorResult } from '../src/toolExecutor.ts'
+import { assignToolIds } from '../src/toolIds.ts'
+import { isFatal, validateHistory } from '../src/validateHistory.ts'
+import type { AgentInput } from './events.ts'
+
+/**
+ * The data of one run: the context of the agent's chart. JSON only, so that any snapshot can be stored and restored.
+ * The functions of this file are the chart's actions, as pure functions from state to state.
+ */
+export type StreamingState = {
+  /** The conversation as the model sees it. */
+  history: ChatMessage[]
+  /** What this run added to it. */
+  messages: ChatMessage[]
+  outputSchema: JsonObject | null
+  /** Model calls so far. */
+  step: number
+  accumulated: Accumulated
+  /** Chunks shown of the message that is being received. */
+  chunks: number
+  /** The next text chunk begins a message after a tool round: its stream form gets a newline first. */
+  newlineDue: boolean
+  /** A message that the provider paused and wants to continue. */
+  paused: ChatMessage | null
+  /** Empty answers in a row since the last tool round. */
+  emptyAnswers: number
+  /** Retries of the current step. */
+  attempt: number
+  retryAt: number
+  /** Ids of the calls a person must still decide on. */
+  pendingApprovals: string[]
+  /** Ids of the calls of the current round that were started. */
+  started: string[]
+  /** Results of the current round, as they come in. */
+  results: ToolResultPart[]
+  /** Texts to be added to the conversation at the next turn boundary. */
+  steering: string[]
+  /** When the whole run must be over; null for never. */
+  deadlineAt: number | null
+  attemptStartedAt: number
+  firstChunkAt: number | null
+  lastReadAt: number
+  waitingSince: number
+  responseId: string
+  finishReason: FinishReason
+  rawFinishReason: string | null
+  usage: Usage | null
+  metadata: JsonObject
+  failure: ErrorData | null
+  abortReason: string
+}
+
+type Change = Partial<StreamingState>
+
+export const initialState = (input: AgentInput, now: number, totalMs: number | undefined): StreamingState => {
+  const prompt = promptMessage(input)
+  const history = [...(input.history ?? []), ...prompt]
+  return {
+    history,
+    messages: prompt,
+    outputSchema: input.outputSchema ?? null,
+    step: 0,
+    accumulated: nothingAccumulated,
+    chunks: 0,
+    newlineDue: false,
+    paused: null,
+    emptyAnswers: 0,
+    attempt: 0,
+    retryAt: 0,
+    pendingApprovals: [],
+    started: [],
+    results: [],
+    steering: [],
+    deadlineAt: totalMs === undefined ? null : now + totalMs,
+    attemptStartedAt: now,
+    firstChunkAt: null,
+    lastReadAt: now,
+    waitingSince: now,
+    responseId: '',
+    finishReason: 'unspecified',
+    rawFinishReason: null,
+    usage: null,
+    metadata: {},
+    failure: inputProblem(history),
+    abortReason: '',
+  }
+}
+
+const promptMessage = ({ prompt, attachments = [] }: AgentInput): ChatMessage[] => {
+  const parts = typeof prompt === 'string' ? [textPart(prompt)] : (prompt ?? [])
+  const all = [...parts, ...attachments]
+  return all.length > 0 ? [{ role: 'user', parts: all }] : []
+}
+
+const inputProblem = (history: readonly ChatMessage[]): ErrorData | null => {
+  const problem = (message: string): ErrorData => ({ name: 'ConfigurationError', message })
+  if (history.at(-1)?.role !== 'user') {
+    return problem('There is nothing to answer: give a prompt, or a history that ends with a user message.')
+  }
+  const fatal = validateHistory(history).filter(isFatal)
+  if (fatal.length === 0) return null
+  const list = fatal.map(({ index, message }) => `message ${index}: ${message}`).join(' ')
+  return problem(`The history is not usable. ${list} validateHistory() tells all problems.`)
+}
+
+/** What the model is asked to continue: the history, and the part of the answer it paused in. */
+export const requestMessages = (state: StreamingState): ChatMessage[] =>
+  state.paused ? [...state.history, state.paused] : state.history
+
+export const beginStep = (state: StreamingState, now: number): Change => ({
+  ...beginAttempt(now),
+  step: state.step + 1,
+  attempt: 0,
+  newlineDue: state.outputSchema === null && state.messages.some((message) => message.role === 'model'),
+})
+
+export const beginAttempt = (now: number): Change => ({
+  accumulated: nothingAccumulated,
+  chunks: 0,
+  attemptStartedAt: now,
+  firstChunkAt: null,
+  lastReadAt: now,
+  failure: null,
+})
+
+/** The finished message, with its tool calls under ids of their own. Not yet part of the history. */
+export const consolidated = (
+  state: StreamingState,
+  accumulator: Accumulator,
+  newId: () => string,
+): ChatMessage => {
+  const message = accumulator.consolidate(state.accumulated)
+  const { parts, providerCallIds } = assignToolIds(state.accumulated.calls, state.history, newId)
+  const renamed = Object.keys(providerCallIds).length > 0
+  const whole: ChatMessage = {
+    ...message,
+    parts: [...message.parts, ...parts],
+    ...(renamed && { metadata: { ...message.metadata, providerCallIds } }),
+  }
+  return state.paused ? continued(state.paused, whole) : whole
+}
+
+/** One message from its part before a provider's pause and its part after it. */
+const continued = (before: ChatMessage, after: ChatMessage): ChatMessage => {
+  const text = textOf(before) + textOf(after)
+  const rest = [...before.parts, ...after.parts].filter((part) => part.type !== 'text')
+  const metadata = mergeMetadata(before.metadata ?? {}, after.metadata ?? {})
+  return {
+    role: 'model',
+    parts: [...(text === '' ? [] : [textPart(text)]), ...rest],
+    ...(Object.keys(metadata).length > 0 && { metadata }),
+  }
+}
+
+/** What a request adds to the run, whatever becomes of its message. */
+export const countResponse = (state: StreamingState): Change => ({
+  responseId: state.accumulated.responseId || state.responseId,
+  rawFinishReason: state.accumulated.finish?.raw ?? null,
+  usage: addUsage(state.usage ?? undefined, state.accumulated.usage ?? undefined) ?? null,
+  metadata: runMetadata(state),
+})
+
+/** A provider that says "tool calls" but made none has simply stopped. */
+export const finishReasonOf = ({ accumulated: { finish, calls } }: StreamingState): FinishReason =>
+  finish?.reason === 'toolCalls' && calls.length === 0 ? 'stop' : (finish?.reason ?? 'unspecified')
+
+export const isEmptyAnswer = ({
+  accumulated: { text, calls, media, finish },
+  paused,
+}: StreamingState): boolean =>
+  text === '' &&
+  calls.length === 0 &&
+  media.length === 0 &&
+  paused === null &&
+  finish?.reason !== 'length' &&
+  finish?.reason !== 'contentFilter'
+
+/** Everything shown so far, merged: what `send` gives as `metadata`. */
+const runMetadata = ({ metadata, accumulated: { thinking } }: StreamingState): JsonObject =>
+  thinking === '' ? metadata : mergeMetadata(metadata, { thinking })
+
+export const append = (state: StreamingState, ...messages: ChatMessage[]): Change => ({
+  history: [...state.history, ...messages],
+  messages: [...state.messages, ...messages],
+})
+
+const lastMessage = (state: StreamingState): ChatMessage | undefined => state.history.at(-1)
+
+/** The calls of the current round. */
+export const currentCalls = (state: StreamingState): ToolCallPart[] => {
+  const last = lastMessage(state)
+  return last?.role === 'model' ? toolCallsOf(last) : []
+}
+
+/** The calls of the round that still have to run. */
+export const callsToRun = (state: StreamingState): ToolCallPart[] =>
+  currentCalls(state).filter((call) => !state.results.some((result) => result.id === call.id))
+
+export const isAfterTools = (state: StreamingState): boolean => {
+  const last = lastMessage(state)
+  return last !== undefined && toolResultsOf(last).length > 0
+}
+
+export const rejectedResult = (
+  state: StreamingState,
+  callId: string,
+  reason = 'no reason given',
+): ToolResultPart => {
+  const call = currentCalls(state).find(({ id }) => id === callId)
+  return errorResult({ id: callId, name: call?.name ?? '' }, `A person rejected this call: ${reason}`)
+}
+
+/** The one user message that answers a round: every result, in call order, then what was steered meanwhile. */
+export const resultMessage = (state: StreamingState): ChatMessage => ({
+  role: 'user',
+  parts: [
+    ...currentCalls(state).map(
+      (call) => state.results.find((result) => result.id === call.id) ?? missingResult(state, call),
+    ),
+    ...state.steering.map(textPart),
+  ],
+})
+
+/** The honest answer for a call that was cut short: it never ran, or nobody knows how far it came. */
+const missingResult = (state: StreamingState, call: ToolCallPart): ToolResultPart =>
+  errorResult(
+    call,
+    state.started.includes(call.id)
+      ? 'The run was interrupted while this tool was running; whether it took effect is unknown.'
+      : 'The run was interrupted before this tool started; it was not run.',
+  )
+
+export const steeringMessage = (state: StreamingState): ChatMessage => ({
+  role: 'user',
+  parts: state.steering.map(textPart),
+})
+
+/**
+ * What an interrupted run leaves behind, so that the history stays valid and nothing is lost: results for every call
+ * (those that did not run say so), and the text received so far as a marked model message. The marked message is
+ * also there, empty, after a tool round: a conversation cannot go on from two user messages in a row.
+ */
+const interruptedMessages = (state: StreamingState): ChatMessage[] => {
+  const marked = { interrupted: state.finishReason }
+  const nothing: ChatMessage = { role: 'model', parts: [], metadata: marked }
+  if (currentCalls(state).length > 0) return [resultMessage(state), nothing]
+  const partial = partialMessage(state)
+  const calls = toolCallsOf(partial)
+  if (calls.length > 0) {
+    return [partial, { role: 'user', parts: calls.map((call) => missingResult(state, call)) }, nothing]
+  }
+  if (partial.parts.length > 0) return [{ ...partial, metadata: { ...partial.metadata, ...marked } }]
+  return state.messages.some((message) => message.role === 'model') && lastMessage(state)?.role === 'user'
+    ? [nothing]
+    : []
+}
+
+/** What was received so far. Signed and encrypted blocks are left out: half of one is worth nothing. */
+const partialMessage = (state: StreamingState): ChatMessage => {
+  const { text, thinking, calls } = state.accumulated
+  const whole = (state.paused ? textOf(state.paused) : '') + text
+  const complete = calls.filter((call) => call.argumentsError === undefined)
+  const { parts } = assignToolIds(complete, state.history, () => crypto.randomUUID())
+  return {
+    role: 'model',
+    parts: [...(whole === '' ? [] : [textPart(whole)]), ...parts],
+    ...(thinking !== '' && { metadata: { thinking } }),
+  }
+}
+
+/** Closes the books of a run that did not complete. */
+export const settle = (state: StreamingState): { change: Change; messages: ChatMessage[] } => {
+  const messages = interruptedMessages(state)
+  return {
+    messages,
+    change: {
+      ...append(state, ...messages),
+      ...countResponse(state),
+      rawFinishReason:
+        state.failure?.rawFinishReason ?? state.accumulated.finish?.raw ?? state.rawFinishReason,
+      accumulated: nothingAccumulated,
+      paused: null,
+    },
+  }
+}

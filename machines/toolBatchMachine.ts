@@ -1,0 +1,105 @@
+import { assign, type EventObject, enqueueActions, fromCallback, sendParent, setup } from 'xstate'
+import { describeThrown } from '../src/errors.ts'
+import type { ToolCallPart, ToolResultPart } from '../src/messages.ts'
+import type { Tool } from '../src/tool.ts'
+import { errorResult, type ToolExecutor } from '../src/toolExecutor.ts'
+
+/** How many calls of one turn may run at the same time. */
+export type ToolExecution = 'sequential' | 'parallel' | { concurrency: number }
+
+export const concurrencyOf = (execution: ToolExecution): number =>
+  execution === 'sequential' ? 1 : execution === 'parallel' ? Number.MAX_SAFE_INTEGER : execution.concurrency
+
+export type ToolBatchInput = { calls: ToolCallPart[] }
+export type ToolBatchOutput = { results: ToolResultPart[] }
+
+type ToolBatchState = {
+  waiting: ToolCallPart[]
+  running: ToolCallPart[]
+  results: ToolResultPart[]
+  order: string[]
+}
+
+/** The child that runs one call: its id, as the inspector and a persisted snapshot show it. */
+export const callActorId = (callId: string): string => `call:${callId}`
+
+/**
+ * Runs the tool calls of one turn: `executeBatch` as a chart. Every call is a child of its own that runs
+ * `executeSingle`, at most `concurrency` at once. A call that has its result never runs again, not even when the
+ * batch is restored from a snapshot; one that was running then starts over.
+ */
+export const createToolBatchMachine = (
+  tools: ReadonlyMap<string, Tool>,
+  execution: ToolExecution,
+  executor: Pick<ToolExecutor, 'executeSingle'>,
+) => {
+  const concurrency = concurrencyOf(execution)
+  return setup({
+    types: {
+      context: {} as ToolBatchState,
+      input: {} as ToolBatchInput,
+      output: {} as ToolBatchOutput,
+      events: {} as { type: 'call.finished'; result: ToolResultPart },
+    },
+    actors: { call: callActor(tools, executor) },
+    guards: {
+      canStart: ({ context }) => context.waiting.length > 0 && context.running.length < concurrency,
+      isDone: ({ context }) => context.waiting.length === 0 && context.running.length === 0,
+    },
+    actions: {
+      startNext: enqueueActions(({ context: { waiting, running }, enqueue }) => {
+        const [call, ...rest] = waiting
+        if (!call) return
+        enqueue.assign({ waiting: rest, running: [...running, call] })
+        enqueue.spawnChild('call', { id: callActorId(call.id), input: { call } })
+        enqueue(sendParent({ type: 'tool.started', call }))
+      }),
+      takeResult: enqueueActions(({ context: { running, results }, event: { result }, enqueue }) => {
+        enqueue.assign({
+          running: running.filter((call) => call.id !== result.id),
+          results: [...results, result],
+        })
+        enqueue.stopChild(callActorId(result.id))
+        enqueue(sendParent({ type: 'tool.finished', result }))
+      }),
+      sortResults: assign(({ context: { results, order } }) => ({
+        results: results.toSorted((a, b) => order.indexOf(a.id) - order.indexOf(b.id)),
+      })),
+    },
+  }).createMachine({
+    id: 'toolBatch',
+    context: ({ input: { calls } }) => ({
+      waiting: calls,
+      running: [],
+      results: [],
+      order: calls.map((call) => call.id),
+    }),
+    initial: 'Running',
+    states: {
+      Running: {
+        always: [
+          { guard: 'canStart', actions: 'startNext' },
+          { guard: 'isDone', target: 'Done', actions: 'sortResults' },
+        ],
+        on: { 'call.finished': { actions: 'takeResult' } },
+      },
+      Done: { type: 'final' },
+    },
+    output: ({ context: { results } }) => ({ results }),
+  })
+}
+
+const callActor = (
+  tools: ReadonlyMap<string, Tool>,
+  { executeSingle }: Pick<ToolExecutor, 'executeSingle'>,
+) =>
+  fromCallback<EventObject, { call: ToolCallPart }>(({ input: { call }, sendBack }) => {
+    const controller = new AbortController()
+    const finish = (result: ToolResultPart) => sendBack({ type: 'call.finished', result })
+    executeSingle(call, tools, { signal: controller.signal }).then(
+      // A custom executor may forget whose result it is.
+      (result) => finish({ ...result, type: 'toolResult', id: call.id, name: call.name }),
+      (thrown) => finish(errorResult(call, describeThrown(thrown))),
+    )
+    return () => controller.abort()
+  })

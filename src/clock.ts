@@ -1,0 +1,15 @@
+/** Where time comes from. XState's `SimulatedClock` is one, too. */
+export type Clock = {
+  now(): number
+  setTimeout(callback: () => void, ms: number): unknown
+  clearTimeout(id: never): void
+}
+
+/** Node runs a longer timer at once. */
+const longestTimeoutMs = 2 ** 31 - 1
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  setTimeout: (callback, ms) => setTimeout(callback, Math.min(ms, longestTimeoutMs)),
+  clearTimeout: (id: NodeJS.Timeout) => clearTimeout(id),
+}

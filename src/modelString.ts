@@ -1,0 +1,54 @@
+import { ConfigurationError } from './errors.ts'
+
+/** Which provider, and which of its models for what; a model left out means the provider's default. */
+export type ModelName = { provider: string; chat?: string; embeddings?: string }
+
+/**
+ * Reads a model string: `provider`, `provider:model`, `provider/model`, `provider?chat=a&embeddings=b`. After a colon
+ * the model keeps its own slashes and colons.
+ *
+ * @example parseModelString('openrouter:google/gemini-3-flash') // { provider: 'openrouter', chat: 'google/gemini-3-flash' }
+ */
+export const parseModelString = (text: string): ModelName => {
+  const [path = '', query, ...more] = text.trim().split('?')
+  if (more.length > 0) throw bad(text, 'it has more than one "?"')
+  const [, provider = '', separator, model = ''] = /^([^:/]*)(?:([:/])(.*))?$/s.exec(path) ?? []
+  if (provider.trim() === '') throw bad(text, 'the provider is missing')
+  if (/\s/.test(path)) throw bad(text, 'it contains blanks')
+  if (separator === '/' && model.includes('/')) {
+    throw bad(text, `a model with slashes follows a colon: "${provider}:${model}"`)
+  }
+  const roles = query === undefined ? {} : parseQuery(text, query)
+  if (model !== '' && roles.chat !== undefined) throw bad(text, 'the chat model is named twice')
+  const chat = model || roles.chat
+  return {
+    provider,
+    ...(chat && { chat }),
+    ...(roles.embeddings && { embeddings: roles.embeddings }),
+  }
+}
+
+const parseQuery = (text: string, query: string): { chat?: string; embeddings?: string } => {
+  const roles: { chat?: string; embeddings?: string } = {}
+  for (const pair of query.split('&')) {
+    const at = pair.indexOf('=')
+    const key = at < 0 ? pair : pair.slice(0, at)
+    if (key !== 'chat' && key !== 'embeddings') {
+      throw bad(text, `"${key}" is not a role: use chat or embeddings`)
+    }
+    roles[key] = at < 0 ? '' : pair.slice(at + 1)
+  }
+  return roles
+}
+
+/** The model string of a name; parsing it gives the name back. */
+export const formatModelString = ({ provider, chat, embeddings }: ModelName): string => {
+  if (embeddings === undefined) return chat === undefined ? provider : `${provider}:${chat}`
+  const roles = [...(chat === undefined ? [] : [`chat=${chat}`]), `embeddings=${embeddings}`]
+  return `${provider}?${roles.join('&')}`
+}
+
+const bad = (text: string, problem: string) =>
+  new ConfigurationError(
+    `"${text}" is not a model string: ${problem}. Write "provider", "provider:model" or "provider?chat=…&embeddings=…".`,
+  )

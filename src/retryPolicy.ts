@@ -1,0 +1,32 @@
+import type { ErrorData } from './errors.ts'
+
+export type RetryPolicy = {
+  /** How often a failed request is tried again. */
+  maxRetries: number
+  initialDelayMs: number
+  maxDelayMs: number
+  /** Also start over when part of the answer was already shown; listeners get a `retry` event with `restart`. */
+  midStream: boolean
+}
+
+export const defaultRetryPolicy: RetryPolicy = {
+  maxRetries: 2,
+  initialDelayMs: 500,
+  maxDelayMs: 60_000,
+  midStream: false,
+}
+
+/**
+ * How long to wait before retry number `attempt` (from 1). The provider's own wish wins; otherwise the delay doubles
+ * each time, and half of it is random so that clients do not come back all at once.
+ */
+export const retryDelayMs = (
+  policy: RetryPolicy,
+  attempt: number,
+  error: Pick<ErrorData, 'retryAfterMs'>,
+  random: () => number,
+): number => {
+  if (error.retryAfterMs !== undefined) return Math.min(error.retryAfterMs, policy.maxDelayMs)
+  const ceiling = Math.min(policy.initialDelayMs * 2 ** (attempt - 1), policy.maxDelayMs)
+  return Math.round(ceiling / 2 + (ceiling / 2) * random())
+}

@@ -1,0 +1,125 @@
+import { Validator } from '@cfworker/json-schema'
+import { type $ZodType, toJSONSchema } from 'zod/v4/core'
+import { ConfigurationError, describeThrown } from './errors.ts'
+import type { JsonObject } from './json.ts'
+
+/** The part of the Standard Schema interface (standardschema.dev) that statewire uses. */
+export type StandardSchema<Output = unknown> = {
+  readonly '~standard': {
+    readonly version: 1
+    readonly vendor: string
+    readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>
+    readonly types?: { readonly input: unknown; readonly output: Output } | undefined
+  }
+}
+
+type StandardResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly StandardIssue[] }
+
+type StandardIssue = {
+  readonly message: string
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
+}
+
+/**
+ * Anything that describes a value: a zod 4 schema; a Standard Schema validator together with its JSON Schema; or a
+ * JSON Schema alone, which is then validated as it is.
+ */
+export type Schema = StandardSchema | { jsonSchema: JsonObject; schema?: StandardSchema }
+
+/** The type a schema gives. A bare JSON Schema gives `JsonObject`. */
+export type Infer<S> = S extends { readonly '~standard': { readonly types?: infer T } }
+  ? NonNullable<T> extends { output: infer Output }
+    ? Output
+    : unknown
+  : S extends { schema: infer Inner }
+    ? Infer<Inner>
+    : JsonObject
+
+export type Validation<T> = { ok: true; value: T } | { ok: false; problem: string }
+
+/** A schema in the two forms statewire needs: what the model is told, and the check of what it answers. */
+export type CompiledSchema<T> = {
+  jsonSchema: JsonObject
+  validate(value: unknown): Validation<T> | Promise<Validation<T>>
+}
+
+const isStandard = (schema: object): schema is StandardSchema => '~standard' in schema
+const isZod = (schema: object): schema is $ZodType & StandardSchema => '_zod' in schema
+
+export const compileSchema = <S extends Schema>(schema: S, what: string): CompiledSchema<Infer<S>> => {
+  if (typeof schema !== 'object' && typeof schema !== 'function') throw notASchema(what)
+  if (isStandard(schema)) {
+    return { jsonSchema: jsonSchemaOf(schema, what), validate: validateStandard<Infer<S>>(schema) }
+  }
+  if (!schema.jsonSchema || typeof schema.jsonSchema !== 'object') throw notASchema(what)
+  const { jsonSchema } = schema
+  if (schema.schema) return { jsonSchema, validate: validateStandard<Infer<S>>(schema.schema) }
+  return { jsonSchema, validate: validateJsonSchema<Infer<S>>(jsonSchema) }
+}
+
+const notASchema = (what: string) =>
+  new ConfigurationError(
+    `${what} needs a zod schema, { jsonSchema, schema } with a Standard Schema validator, or { jsonSchema }.`,
+  )
+
+const jsonSchemaOf = (schema: StandardSchema, what: string): JsonObject => {
+  if (!isZod(schema)) {
+    throw new ConfigurationError(
+      `${what} is a ${schema['~standard'].vendor} schema: pass { jsonSchema, schema } so that the model can be told its shape.`,
+    )
+  }
+  try {
+    const json = toJSONSchema(schema, {
+      io: 'input',
+      // Unknown keys are stripped by a plain zod object: telling the model so keeps it from inventing some.
+      override: ({ zodSchema, jsonSchema }) => {
+        if (zodSchema._zod.def.type === 'object') jsonSchema.additionalProperties ??= false
+      },
+    })
+    const { $schema: _, ...rest } = json
+    return JSON.parse(JSON.stringify(rest))
+  } catch (error) {
+    throw new ConfigurationError(
+      `${what} cannot be told to a model as JSON Schema: ${describeThrown(error)}`,
+      {
+        cause: error,
+      },
+    )
+  }
+}
+
+const validateStandard =
+  <T>(schema: StandardSchema) =>
+  (value: unknown): Validation<T> | Promise<Validation<T>> => {
+    const result = schema['~standard'].validate(value)
+    return result instanceof Promise ? result.then(toValidation<T>) : toValidation<T>(result)
+  }
+
+const toValidation = <T>(result: StandardResult<unknown>): Validation<T> =>
+  result.issues
+    ? { ok: false, problem: result.issues.map(describeIssue).join('; ') }
+    : { ok: true, value: result.value as T }
+
+const describeIssue = ({ message, path }: StandardIssue): string => {
+  const keys = (path ?? []).map((key) => String(typeof key === 'object' ? key.key : key))
+  return keys.length > 0 ? `${keys.join('.')}: ${message}` : message
+}
+
+const validateJsonSchema = <T>(jsonSchema: JsonObject): ((value: unknown) => Validation<T>) => {
+  let validator: Validator | undefined
+  return (value) => {
+    validator ??= new Validator(jsonSchema, '2020-12', false)
+    const { valid, errors } = validator.validate(value)
+    if (valid) return { ok: true, value: value as T }
+    // The innermost errors say what is wrong; the ones around them only repeat where.
+    const problems = errors.filter(({ keyword }) => keyword !== 'properties' && keyword !== 'items')
+    return {
+      ok: false,
+      problem: (problems.length > 0 ? problems : errors)
+        .map(({ instanceLocation, error }) => `${instanceLocation.replace(/^#\/?/, '') || 'value'}: ${error}`)
+        .join('; '),
+    }
+  }
+}

@@ -1,0 +1,175 @@
+import type { ChatModel, ModelProfile, ModelRequest, ModelSink } from '../chatModel.ts'
+import { type Clock, systemClock } from '../clock.ts'
+import type { Delta } from '../delta.ts'
+import type { ErrorData } from '../errors.ts'
+import type { JsonObject } from '../json.ts'
+import type { FinishReason, Usage } from '../result.ts'
+import { parseArguments } from '../toolArguments.ts'
+
+/** One network read of a scripted answer, or something that happens between two reads. */
+export type ScriptStep =
+  | { text: string }
+  | { thinking: string }
+  /** `arguments` as a text is parsed as a provider's would be, broken JSON included. */
+  | { toolCall: { id?: string; name: string; arguments?: JsonObject | string | null } }
+  | { metadata: JsonObject }
+  | { usage: Usage }
+  | { responseId: string }
+  | { finish: FinishReason; raw?: string; pause?: boolean }
+  /** Any deltas at all, as one read. */
+  | { deltas: readonly Delta[] }
+  | { delayMs: number }
+  /** The provider fails; without `retryable` it is final. */
+  | { error: Partial<ErrorData> }
+  /** The connection ends without the end of the answer. */
+  | { cut: true }
+  /** Nothing more ever comes. */
+  | { hang: true }
+
+/** What the model does when it is called once: its steps, or just the text of a plain answer. */
+export type ScriptTurn = string | readonly ScriptStep[]
+
+export type ScriptedModel = ChatModel & {
+  /** Every request that was made, in order. */
+  readonly requests: readonly ModelRequest[]
+  /** How many requests were closed before their end. */
+  readonly closed: number
+  /** Throws when turns are left, or when the model was called more often than it has turns. */
+  assertDone(): void
+}
+
+export type ScriptOptions = {
+  clock?: Clock
+  profile?: Partial<ModelProfile>
+  provider?: string
+  model?: string
+}
+
+const everything: ModelProfile = {
+  tools: true,
+  parallelTools: true,
+  nativeSchema: true,
+  schemaWithTools: true,
+  thinking: true,
+  attachments: { images: true, pdf: true, audio: true, links: true },
+}
+
+/**
+ * A model that plays turns from a list, one per call: for tests of agents, without a network.
+ *
+ * @example
+ * const model = scriptedModel([
+ *   [{ toolCall: { name: 'get_weather', arguments: { city: 'Oslo' } } }],
+ *   'It is 21 °C in Oslo.',
+ * ])
+ */
+export const scriptedModel = (turns: readonly ScriptTurn[], options: ScriptOptions = {}): ScriptedModel => {
+  const clock = options.clock ?? systemClock
+  const requests: ModelRequest[] = []
+  let closed = 0
+  return {
+    provider: options.provider ?? 'scripted',
+    model: options.model ?? 'script',
+    profile: { ...everything, ...options.profile },
+    requests,
+    get closed() {
+      return closed
+    },
+    assertDone() {
+      if (requests.length !== turns.length) {
+        throw new Error(
+          `The script has ${turns.length} turns, but the model was called ${requests.length} times.`,
+        )
+      }
+    },
+    stream(request, sink) {
+      const turn = turns[requests.length]
+      requests.push(structuredClone(request))
+      const play = new Play(turn === undefined ? unexpected(requests.length) : stepsOf(turn), sink, clock)
+      play.begin()
+      return () => {
+        if (play.stop()) closed += 1
+      }
+    },
+  }
+}
+
+const unexpected = (call: number): ScriptStep[] => [
+  { error: { name: 'OrchestrationError', message: `Call ${call} of the model is not in the script.` } },
+]
+
+const stepsOf = (turn: ScriptTurn): readonly ScriptStep[] =>
+  typeof turn === 'string' ? [{ text: turn }] : turn
+
+/** Plays one turn, each step in a task of its own, like reads from a socket. */
+class Play {
+  readonly #steps: readonly ScriptStep[]
+  readonly #sink: ModelSink
+  readonly #clock: Clock
+  #isOver = false
+  #called = false
+
+  constructor(steps: readonly ScriptStep[], sink: ModelSink, clock: Clock) {
+    this.#steps = steps
+    this.#sink = sink
+    this.#clock = clock
+  }
+
+  begin(): void {
+    queueMicrotask(() => this.#play(0))
+  }
+
+  /** Whether there was still something to stop. */
+  stop(): boolean {
+    const wasOpen = !this.#isOver
+    this.#isOver = true
+    return wasOpen
+  }
+
+  #play(index: number): void {
+    if (this.#isOver) return
+    const step = this.#steps[index]
+    const next = () => queueMicrotask(() => this.#play(index + 1))
+    if (step === undefined) {
+      this.#end({
+        type: 'finish',
+        reason: this.#called ? 'toolCalls' : 'stop',
+        raw: this.#called ? 'tool_calls' : 'stop',
+      })
+    } else if ('delayMs' in step) this.#clock.setTimeout(next, step.delayMs)
+    else if ('error' in step) {
+      this.#isOver = true
+      this.#sink.fail({ name: 'ModelError', message: 'The script says so.', ...step.error })
+    } else if ('cut' in step) this.#end()
+    else if ('finish' in step) {
+      const { finish: reason, ...rest } = step
+      this.#end({ type: 'finish', reason, ...rest })
+    } else if (!('hang' in step)) {
+      if ('toolCall' in step) this.#called = true
+      this.#sink.deltas(deltasOf(step))
+      next()
+    }
+  }
+
+  #end(finish?: Delta): void {
+    if (finish) this.#sink.deltas([finish])
+    this.#isOver = true
+    this.#sink.end()
+  }
+}
+
+type ReadStep = Exclude<
+  ScriptStep,
+  { delayMs: number } | { error: object } | { cut: true } | { hang: true } | { finish: FinishReason }
+>
+
+const deltasOf = (step: ReadStep): readonly Delta[] => {
+  if ('text' in step) return [{ type: 'text', text: step.text }]
+  if ('thinking' in step) return [{ type: 'thinking', text: step.thinking }]
+  if ('metadata' in step) return [{ type: 'metadata', metadata: step.metadata }]
+  if ('usage' in step) return [{ type: 'usage', usage: step.usage }]
+  if ('responseId' in step) return [{ type: 'response', id: step.responseId }]
+  if ('deltas' in step) return step.deltas
+  const { id = '', name, arguments: args } = step.toolCall
+  return [{ type: 'toolCall', call: { id, name, ...parseArguments(args) } }]
+}

@@ -1,0 +1,88 @@
+import { ConfigurationError } from './errors.ts'
+import type { JsonObject } from './json.ts'
+import { type CompiledSchema, compileSchema, type Infer, type Schema } from './schema.ts'
+
+export type ToolContext = {
+  /** The id of the call being answered. */
+  callId: string
+  /** Aborted when the run is aborted or the tool's time is up. */
+  signal: AbortSignal
+}
+
+export type ToolOptions<S extends Schema> = {
+  name: string
+  description: string
+  /** Left out: the tool takes no arguments. */
+  input?: S
+  /** A string is given to the model as it is, everything else as JSON. A throw becomes an error result. */
+  execute: (args: Infer<S>, context: ToolContext) => unknown
+  /** Whether a person must approve a call before it runs. */
+  needsApproval?: boolean | ((args: Infer<S>) => boolean)
+  /** Default 5 minutes; `Infinity` for none. */
+  timeoutMs?: number
+}
+
+/** A tool ready to run; made by {@link tool}. */
+export type Tool = {
+  readonly name: string
+  readonly description: string
+  readonly inputSchema: JsonObject
+  readonly validate: CompiledSchema<unknown>['validate']
+  readonly execute: (args: unknown, context: ToolContext) => unknown
+  readonly needsApproval: (args: JsonObject) => boolean
+  readonly timeoutMs: number
+}
+
+export const defaultToolTimeoutMs = 300_000
+
+/** A tool without arguments ignores what a model sends all the same. */
+const noArguments: CompiledSchema<unknown> = {
+  jsonSchema: { type: 'object', properties: {}, additionalProperties: false },
+  validate: () => ({ ok: true, value: {} }),
+}
+
+/**
+ * Makes a tool. The arguments of `execute` are typed from `input` and are validated before it is called.
+ *
+ * @example
+ * const weather = tool({
+ *   name: 'get_weather',
+ *   description: 'Current weather in a city',
+ *   input: z.object({ city: z.string() }),
+ *   execute: async ({ city }) => ({ city, celsius: 21 }),
+ * })
+ */
+export const tool = <S extends Schema = { jsonSchema: JsonObject }>(options: ToolOptions<S>): Tool => {
+  const { name, execute, needsApproval = false } = options
+  // The strictest of the providers' rules for names.
+  if (!/^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/.test(name)) {
+    throw new ConfigurationError(
+      `"${name}" cannot be a tool name: use 1 to 64 letters, digits, _ or -, beginning with a letter or _.`,
+    )
+  }
+  if (typeof execute !== 'function')
+    throw new ConfigurationError(`The tool "${name}" has no execute function.`)
+  const compiled = options.input
+    ? compileSchema(options.input, `The input of the tool "${name}"`)
+    : noArguments
+  return {
+    name,
+    description: options.description,
+    inputSchema: compiled.jsonSchema,
+    validate: compiled.validate,
+    execute: (args, context) => execute(args as Infer<S>, context),
+    needsApproval:
+      typeof needsApproval === 'function' ? (args) => needsApproval(args as Infer<S>) : () => needsApproval,
+    timeoutMs: options.timeoutMs ?? defaultToolTimeoutMs,
+  }
+}
+
+/** The tools by name; two of the same name are a mistake. */
+export const toolsByName = (tools: readonly Tool[]): ReadonlyMap<string, Tool> => {
+  const map = new Map<string, Tool>()
+  for (const each of tools) {
+    if (map.has(each.name)) throw new ConfigurationError(`Two tools are named "${each.name}".`)
+    map.set(each.name, each)
+  }
+  return map
+}

@@ -1,0 +1,121 @@
+import { type Clock, systemClock } from './clock.ts'
+import { describeThrown } from './errors.ts'
+import type { ToolCallPart, ToolResultPart } from './messages.ts'
+import type { Tool } from './tool.ts'
+
+export type ExecutionOptions = {
+  signal: AbortSignal
+  /** Told of each result as it comes; a batch that was stopped half-way loses none of them. */
+  onResult?: (result: ToolResultPart) => void
+}
+
+/**
+ * Runs tool calls. Replaceable, in part or whole: `new Agent(model, { toolExecutor: { executeSingle } })`.
+ * Neither function may reject: what goes wrong is an error result.
+ */
+export type ToolExecutor = {
+  executeSingle(
+    call: ToolCallPart,
+    tools: ReadonlyMap<string, Tool>,
+    options: ExecutionOptions,
+  ): Promise<ToolResultPart>
+  /** All calls of a turn; the results in call order. */
+  executeBatch(
+    calls: readonly ToolCallPart[],
+    tools: ReadonlyMap<string, Tool>,
+    options: ExecutionOptions,
+  ): Promise<ToolResultPart[]>
+}
+
+/** A result longer than this is refused: it would only fill the model's context. */
+const longestResult = 4 * 1024 * 1024
+
+export const errorResult = (call: Pick<ToolCallPart, 'id' | 'name'>, problem: string): ToolResultPart => ({
+  type: 'toolResult',
+  id: call.id,
+  name: call.name,
+  result: JSON.stringify({ error: problem }),
+  isError: true,
+})
+
+/** The executor statewire uses by default; `executeBatch` runs one call after the other. */
+export const createToolExecutor = (clock: Clock = systemClock): ToolExecutor => {
+  const executor: ToolExecutor = {
+    async executeSingle(call, tools, { signal }) {
+      const tool = tools.get(call.name)
+      if (!tool) return errorResult(call, unknownTool(call.name, tools))
+      if (call.argumentsError !== undefined) return errorResult(call, call.argumentsError)
+      if (signal.aborted) return errorResult(call, 'The run was aborted before this tool started.')
+      const timer = new AbortController()
+      const timeout = Number.isFinite(tool.timeoutMs)
+        ? clock.setTimeout(() => timer.abort(), tool.timeoutMs)
+        : undefined
+      const stop = () => timer.abort(signal.reason)
+      signal.addEventListener('abort', stop, { once: true })
+      try {
+        const run = runTool(tool, call, timer.signal)
+        return await Promise.race([run, stopped(call, tool, timer.signal, signal)])
+      } catch (thrown) {
+        return errorResult(call, describeThrown(thrown))
+      } finally {
+        signal.removeEventListener('abort', stop)
+        if (timeout !== undefined) clock.clearTimeout(timeout as never)
+      }
+    },
+
+    async executeBatch(calls, tools, options) {
+      const results: ToolResultPart[] = []
+      for (const call of calls) {
+        const result = await executor.executeSingle(call, tools, options)
+        options.onResult?.(result)
+        results.push(result)
+      }
+      return results
+    },
+  }
+  return executor
+}
+
+const unknownTool = (name: string, tools: ReadonlyMap<string, Tool>): string => {
+  const names = [...tools.keys()].join(', ')
+  return `There is no tool named "${name}". ${names === '' ? 'No tools are available.' : `Available tools: ${names}.`}`
+}
+
+const runTool = async (tool: Tool, call: ToolCallPart, signal: AbortSignal): Promise<ToolResultPart> => {
+  const validation = await tool.validate(call.arguments)
+  if (!validation.ok) {
+    return errorResult(call, `The arguments do not fit the schema of "${call.name}": ${validation.problem}`)
+  }
+  signal.throwIfAborted()
+  const value = await tool.execute(validation.value, { callId: call.id, signal })
+  // JSON has no word for undefined: a tool that returns nothing answers null.
+  const result = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'null')
+  if (result.length > longestResult) {
+    return errorResult(
+      call,
+      `The result has ${result.length} characters; at most ${longestResult} are allowed.`,
+    )
+  }
+  return { type: 'toolResult', id: call.id, name: call.name, result }
+}
+
+/** Settles when the tool must not be waited for any longer, whether or not it heeds its signal. */
+const stopped = (
+  call: ToolCallPart,
+  tool: Tool,
+  timer: AbortSignal,
+  run: AbortSignal,
+): Promise<ToolResultPart> =>
+  new Promise((resolve) => {
+    const settle = () =>
+      resolve(
+        errorResult(
+          call,
+          run.aborted
+            ? 'The run was aborted while this tool was running; whether it took effect is unknown.'
+            : `The tool did not finish within ${tool.timeoutMs} ms; whether it took effect is unknown.`,
+        ),
+      )
+    if (timer.aborted) settle()
+    else timer.addEventListener('abort', settle, { once: true })
+  })
