@@ -1,4 +1,4 @@
-import { assign, type EventObject, enqueueActions, fromCallback, sendParent, setup } from 'xstate'
+import { type AnyActorRef, assign, type EventObject, enqueueActions, fromCallback, setup } from 'xstate'
 import { describeThrown } from '../src/errors.ts'
 import type { ToolCallPart, ToolResultPart } from '../src/messages.ts'
 import type { Tool } from '../src/tool.ts'
@@ -47,20 +47,20 @@ export const createToolBatchMachine = (
       isDone: ({ context }) => context.waiting.length === 0 && context.running.length === 0,
     },
     actions: {
-      startNext: enqueueActions(({ context: { waiting, running }, enqueue }) => {
+      startNext: enqueueActions(({ context: { waiting, running }, self, enqueue }) => {
         const [call, ...rest] = waiting
         if (!call) return
         enqueue.assign({ waiting: rest, running: [...running, call] })
         enqueue.spawnChild('call', { id: callActorId(call.id), input: { call } })
-        enqueue(sendParent({ type: 'tool.started', call }))
+        enqueue.sendTo(listenerOf(self), { type: 'tool.started', call })
       }),
-      takeResult: enqueueActions(({ context: { running, results }, event: { result }, enqueue }) => {
+      takeResult: enqueueActions(({ context: { running, results }, event: { result }, self, enqueue }) => {
         enqueue.assign({
           running: running.filter((call) => call.id !== result.id),
           results: [...results, result],
         })
         enqueue.stopChild(callActorId(result.id))
-        enqueue(sendParent({ type: 'tool.finished', result }))
+        enqueue.sendTo(listenerOf(self), { type: 'tool.finished', result })
       }),
       sortResults: assign(({ context: { results, order } }) => ({
         results: results.toSorted((a, b) => order.indexOf(a.id) - order.indexOf(b.id)),
@@ -88,6 +88,9 @@ export const createToolBatchMachine = (
     output: ({ context: { results } }) => ({ results }),
   })
 }
+
+/** Who is told of progress: the parent. A batch that runs on its own tells itself, and ignores it. */
+const listenerOf = (self: AnyActorRef): AnyActorRef => self._parent ?? self
 
 const callActor = (
   tools: ReadonlyMap<string, Tool>,

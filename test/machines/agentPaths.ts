@@ -1,0 +1,137 @@
+import type { AnyEventObject, SnapshotFrom } from 'xstate'
+import { type AgentInput, createChart } from '../../machines/index.ts'
+import * as run from '../../machines/streamingState.ts'
+import type { Delta } from '../../src/delta.ts'
+import type { PathOptions } from '../../src/testing/paths.ts'
+import { scriptedModel } from '../../src/testing/scriptedModel.ts'
+import { tool } from '../../src/tool.ts'
+
+/** The agent's chart with every limit so small that a path can reach it, and a clock that stands still. */
+export const chart = createChart({
+  model: scriptedModel([]),
+  tools: [
+    tool({ name: 'plain', description: 'Runs at once', execute: () => 'ok' }),
+    tool({ name: 'guarded', description: 'Asks first', needsApproval: true, execute: () => 'ok' }),
+  ],
+  maxSteps: 3,
+  retry: { maxRetries: 1, initialDelayMs: 10 },
+  timeouts: { firstChunkMs: 100, idleMs: 100, totalMs: 1000 },
+  clock: { now: () => 0, setTimeout: () => 0, clearTimeout: () => {} },
+  random: () => 0,
+  newId: () => 'new-id',
+})
+
+type Chart = typeof chart
+type AgentSnapshot = SnapshotFrom<Chart>
+
+const inputs: AgentInput[] = [
+  { prompt: 'hi' },
+  { history: [{ role: 'model', parts: [{ type: 'text', text: 'nobody asked' }] }] },
+]
+
+const call = (name: string, { context }: AgentSnapshot): Delta => ({
+  type: 'toolCall',
+  call: { id: `${name}-${context.step}`, name, arguments: {} },
+})
+
+const finish = (reason: 'stop' | 'toolCalls', pause = false): Delta => ({
+  type: 'finish',
+  reason,
+  raw: reason,
+  pause,
+})
+
+const read = (seq: number, ...deltas: Delta[]) => ({ type: 'model.deltas', deltas, seq, at: 1 })
+
+const failure = (retryable: boolean) => ({ name: 'ModelError', message: 'no', retryable })
+
+/** What may happen in a state: the children's reports that it waits for, and what anyone may send at any time. */
+const events = (snapshot: AgentSnapshot): AnyEventObject[] => {
+  const always = [{ type: 'abort', reason: 'enough' }, ...steering(snapshot)]
+  if (snapshot.matches('Accumulating')) return [...modelEvents(snapshot), ...always]
+  if (snapshot.matches('AwaitingApproval')) return [...approvals(snapshot), ...always]
+  if (snapshot.matches('ToolExecution')) return [...executorEvents(snapshot), ...always]
+  return always
+}
+
+const steering = ({ context }: AgentSnapshot): AnyEventObject[] =>
+  context.steering.length === 0 && context.step === 1 ? [{ type: 'steer', text: 'and be brief' }] : []
+
+const modelEvents = (snapshot: AgentSnapshot): AnyEventObject[] => {
+  const timers = [
+    { type: 'timer.fired', at: 50 },
+    { type: 'timer.fired', at: 500 },
+    { type: 'timer.fired', at: 5000 },
+  ]
+  if (snapshot.matches({ Accumulating: 'BackingOff' })) return timers
+  return [
+    ...timers,
+    read(0, { type: 'text', text: 'hello' }),
+    read(1, { type: 'text', text: 'hello' }),
+    read(1, finish('stop')),
+    read(1, call('plain', snapshot), finish('toolCalls')),
+    ...(snapshot.context.step === 1
+      ? [
+          read(1, finish('stop', true)),
+          read(1, call('plain', snapshot), call('guarded', snapshot), finish('toolCalls')),
+        ]
+      : []),
+    { type: 'model.done', at: 1 },
+    { type: 'model.failed', error: failure(true), at: 1 },
+    { type: 'model.failed', error: failure(false), at: 1 },
+    { type: 'xstate.error.actor.model', error: new Error('broken adapter') },
+  ]
+}
+
+const approvals = ({ context }: AgentSnapshot): AnyEventObject[] =>
+  [...context.pendingApprovals, 'nobody'].flatMap((callId) => [
+    { type: 'tool.approve', callId },
+    { type: 'tool.reject', callId, reason: 'too risky' },
+  ])
+
+const executorEvents = ({ context }: AgentSnapshot): AnyEventObject[] => {
+  const calls = run.callsToRun(context)
+  const result = (id: string, name: string) => ({ type: 'toolResult' as const, id, name, result: 'ok' })
+  const [next] = calls
+  return [
+    ...(next && !context.started.includes(next.id) ? [{ type: 'tool.started', call: next }] : []),
+    ...(next ? [{ type: 'tool.finished', result: result(next.id, next.name) }] : []),
+    {
+      type: 'xstate.done.actor.toolExecutor',
+      output: { results: calls.map(({ id, name }) => result(id, name)) },
+    },
+    { type: 'xstate.error.actor.toolExecutor', error: new Error('broken executor') },
+    { type: 'timer.fired', at: 5000 },
+  ]
+}
+
+/** The state value, and what the guards look at, no finer than they do. */
+const key = ({ value, status, context }: AgentSnapshot): string =>
+  JSON.stringify([
+    value,
+    status,
+    context.step,
+    context.attempt,
+    context.chunks > 0,
+    context.accumulated.finish,
+    context.accumulated.calls.map(({ name }) => name),
+    context.accumulated.text !== '',
+    context.paused !== null,
+    context.emptyAnswers,
+    run.isAfterTools(context),
+    context.pendingApprovals.length,
+    context.started.length > 0,
+    context.results.length,
+    context.steering.length,
+    context.failure?.retryable,
+  ])
+
+const children: Record<string, string> = { model: 'model', timer: 'timer', tool: 'toolExecutor' }
+const commands = new Set(['tool.approve', 'tool.reject'])
+
+export const agentPaths: PathOptions<Chart> = {
+  inputs,
+  events,
+  key,
+  from: ({ type }) => (commands.has(type) ? undefined : children[type.split('.')[0] ?? '']),
+}
