@@ -1,4 +1,5 @@
 import type { Delta, WireToolCall } from '../src/delta.ts'
+import type { JsonObject } from '../src/json.ts'
 import { parseArguments } from '../src/toolArguments.ts'
 
 /** A piece of a tool call as some server chose to send it; every field may be missing, null or empty. */
@@ -8,9 +9,11 @@ export type ToolCallPiece = {
   name?: string | null | undefined
   /** A text to append, or an object that is the whole of the arguments. */
   arguments?: unknown
+  /** Another entry stood before this one in the same event. */
+  isSibling?: boolean
+  /** What the provider wants back with this call, such as a signature. */
+  extra?: JsonObject | undefined
 }
-
-type OpenCall = { order: number; id: string; name: string; text: string; whole: unknown }
 
 /**
  * Puts tool calls together from their pieces, whatever the server's indexing habit.
@@ -22,6 +25,7 @@ type OpenCall = { order: number; id: string; name: string; text: string; whole: 
 export class ToolCallAssembler {
   readonly #calls: OpenCall[] = []
   readonly #atIndex = new Map<number, OpenCall>()
+  readonly #withId = new Map<string, OpenCall>()
 
   get isEmpty(): boolean {
     return this.#calls.length === 0
@@ -31,11 +35,13 @@ export class ToolCallAssembler {
     const index = typeof piece.index === 'number' && piece.index >= 0 ? piece.index : undefined
     const id = typeof piece.id === 'string' ? piece.id : ''
     const name = typeof piece.name === 'string' ? piece.name : ''
-    const call = this.#find(index, id, name, piece.arguments) ?? this.#open()
+    const call = this.#find(index, id, name, piece) ?? this.#open()
     if (index !== undefined) this.#atIndex.set(index, call)
     if (call.id === '') call.id = id
-    call.name = mergeName(call.name, name)
-    const text = this.#append(call, piece.arguments)
+    if (id !== '') this.#withId.set(id, call)
+    if (piece.extra) call.extra = piece.extra
+    const text = call.repeats(id, name, piece.arguments) ? '' : call.append(piece.arguments)
+    call.addName(name)
     return {
       type: 'toolDelta',
       index: call.order,
@@ -47,59 +53,140 @@ export class ToolCallAssembler {
 
   /** The calls in the order they were opened. Pieces that never got a name or any content are dropped. */
   finish(): WireToolCall[] {
-    return this.#calls
-      .filter((call) => call.name !== '' || call.text !== '' || call.whole !== undefined)
-      .map((call) => ({ id: call.id, name: call.name, ...parseArguments(call.whole ?? call.text) }))
+    return this.#kept().map(wireCall)
   }
 
-  #find(index: number | undefined, id: string, name: string, args: unknown): OpenCall | undefined {
+  /** For a stream that failed: only the calls that are whole and parse. */
+  finishWhole(): WireToolCall[] {
+    return this.#kept()
+      .filter((call) => call.name !== '' && call.hasContent)
+      .map(wireCall)
+      .filter((call) => call.argumentsError === undefined)
+  }
+
+  /** What came as `extra` with each call of `finish`, in the same order. */
+  extras(): (JsonObject | null)[] {
+    return this.#kept().map((call) => call.extra)
+  }
+
+  #find(index: number | undefined, id: string, name: string, piece: ToolCallPiece): OpenCall | undefined {
     const atIndex = index === undefined ? undefined : this.#atIndex.get(index)
-    if (id !== '') {
-      const sameId = this.#calls.find((call) => call.id === id)
-      // The same id at another index is another call: some servers number every call alike.
-      if (sameId && (index === undefined || atIndex === sameId)) {
-        return isNextCall(sameId, name, args) ? undefined : sameId
-      }
-      const candidate = index === undefined ? this.#calls.at(-1) : atIndex
-      // A late id joins the call that has none yet, unless the piece plainly starts another call.
-      return candidate && candidate.id === '' && !isNextCall(candidate, name, args) ? candidate : undefined
+    const sameId = id === '' ? undefined : atIndex?.id === id ? atIndex : this.#withId.get(id)
+    if (sameId) {
+      // The same id at a new index is another call, if it brings a name: some servers number every call alike.
+      const isElsewhere = index !== undefined && atIndex === undefined && name !== ''
+      return isElsewhere || sameId.isFollowedBy(id, name, piece.arguments) ? undefined : sameId
     }
     const candidate = index === undefined ? this.#calls.at(-1) : atIndex
-    return candidate && !isNextCall(candidate, name, args) ? candidate : undefined
+    if (!candidate || candidate.isFollowedBy(id, name, piece.arguments)) return undefined
+    if (id !== '') {
+      // A late id joins the call that has none; a new id on a nameless piece of an open call is a server's whim.
+      const isWhim = index !== undefined && name === '' && !candidate.isWhole
+      return candidate.id === '' || isWhim ? candidate : undefined
+    }
+    // With neither id nor index only the name tells two calls without arguments apart.
+    const isUnmarked = index === undefined && name !== ''
+    return isUnmarked && (piece.isSibling || !candidate.mayBeNamed(name)) ? undefined : candidate
   }
 
   #open(): OpenCall {
-    const call: OpenCall = { order: this.#calls.length, id: '', name: '', text: '', whole: undefined }
+    const call = new OpenCall(this.#calls.length)
     this.#calls.push(call)
     return call
   }
 
-  #append(call: OpenCall, args: unknown): string {
-    if (args === undefined || args === null) return ''
-    if (typeof args !== 'string') {
-      call.whole = args
-      return JSON.stringify(args)
-    }
-    call.text += args
-    return args
+  #kept(): OpenCall[] {
+    return this.#calls.filter((call) => call.name !== '' || call.hasContent)
   }
 }
 
-/** A name after a whole set of arguments starts the next call; a name alone may be a repetition. */
-const isNextCall = (call: OpenCall, name: string, args: unknown): boolean => {
-  if (name === '' || call.name === '') return false
-  const hasContent = typeof args === 'string' ? args.trim() !== '' : args !== undefined && args !== null
-  return (name !== call.name || hasContent) && isWhole(call)
+const wireCall = (call: OpenCall): WireToolCall => ({
+  id: call.id,
+  name: call.name,
+  ...parseArguments(call.whole ?? call.text),
+})
+
+const isContent = (args: unknown): boolean =>
+  typeof args === 'string' ? args.trim() !== '' : args !== undefined && args !== null
+
+/** One call while its pieces come in. */
+class OpenCall {
+  readonly order: number
+  id = ''
+  name = ''
+  text = ''
+  whole: unknown
+  extra: JsonObject | null = null
+  hasContent = false
+  readonly #brackets = new Brackets()
+
+  constructor(order: number) {
+    this.order = order
+  }
+
+  /** The arguments are an object that was closed: nothing can be added to it. */
+  get isWhole(): boolean {
+    return this.whole !== undefined || this.#brackets.areClosed
+  }
+
+  append(args: unknown): string {
+    if (args === undefined || args === null) return ''
+    this.hasContent ||= isContent(args)
+    if (typeof args !== 'string') {
+      this.whole = args
+      return JSON.stringify(args)
+    }
+    this.text += args
+    this.#brackets.read(args)
+    return args
+  }
+
+  /** Servers repeat the whole name, send it in pieces, or send it growing: equality tells which. */
+  addName(piece: string): void {
+    if (piece === '' || piece === this.name) return
+    this.name = piece.startsWith(this.name) ? piece : this.name + piece
+  }
+
+  mayBeNamed(name: string): boolean {
+    return this.name === '' || name.startsWith(this.name)
+  }
+
+  /** Some servers end with the whole call once more. */
+  repeats(id: string, name: string, args: unknown): boolean {
+    if (id === '' || id !== this.id || name !== this.name || !this.isWhole || !isContent(args)) return false
+    return typeof args === 'string' ? args === this.text : JSON.stringify(args) === JSON.stringify(this.whole)
+  }
+
+  /** Whether a piece with this name starts the next call; a name alone may be a repetition. */
+  isFollowedBy(id: string, name: string, args: unknown): boolean {
+    if (name === '' || this.name === '' || this.repeats(id, name, args)) return false
+    if (this.isWhole) return name !== this.name || isContent(args)
+    return this.hasContent && !this.mayBeNamed(name)
+  }
 }
 
-const isWhole = (call: OpenCall): boolean => {
-  if (call.whole !== undefined) return true
-  if (!call.text.trimEnd().endsWith('}')) return false
-  return parseArguments(call.text).argumentsError === undefined
+/** Follows the brackets of a JSON text as it grows, so that no character is read twice. */
+class Brackets {
+  areClosed = false
+  #depth = 0
+  #inString = false
+  #isEscaped = false
+
+  read(piece: string): void {
+    for (let at = 0; at < piece.length && !this.areClosed; at++) {
+      const char = piece.charCodeAt(at)
+      if (this.#isEscaped) this.#isEscaped = false
+      else if (this.#inString) {
+        if (char === backslash) this.#isEscaped = true
+        else if (char === quote) this.#inString = false
+      } else if (char === quote) this.#inString = true
+      else if (char === openBrace) this.#depth++
+      else if (char === closeBrace) this.areClosed = --this.#depth <= 0
+    }
+  }
 }
 
-/** Servers repeat the whole name, send it in pieces, or send it growing: equality tells which. */
-const mergeName = (known: string, piece: string): string => {
-  if (piece === '' || piece === known) return known
-  return piece.startsWith(known) ? piece : known + piece
-}
+const quote = 0x22
+const backslash = 0x5c
+const openBrace = 0x7b
+const closeBrace = 0x7d

@@ -1,0 +1,67 @@
+import type { JsonObject } from '../../src/json.ts'
+import { type ChatMessage, type DataPart, type LinkPart, textOf, toolCallsOf } from '../../src/messages.ts'
+import { conversationOf, opaqueOf } from '../conversation.ts'
+import { dataUrl, unsupported } from '../openai-chat/attachments.ts'
+import { callIds } from '../openai-chat/callIds.ts'
+import { bridged, functionCall, userMessages } from '../openai-chat/wireMessages.ts'
+import type { Target } from '../protocol.ts'
+import { arrayAt } from '../wireJson.ts'
+import { replayedContent } from './mistralReplay.ts'
+import { type MistralProfile, mistralCallIds } from './profile.ts'
+
+/** A history as Mistral wants it: the system text first, and never a user right after a tool. */
+export const mistralMessages = (
+  messages: readonly ChatMessage[],
+  target: Target<MistralProfile>,
+): JsonObject[] => {
+  const { system, turns } = conversationOf(messages)
+  const wireId = callIds(messages, 'mistral', target, mistralCallIds)
+  const wire: JsonObject[] = [
+    ...(system === '' ? [] : [{ role: 'system', content: system }]),
+    ...turns.flatMap((turn) =>
+      turn.role === 'model'
+        ? assistantMessage(turn, target, wireId)
+        : userMessages(turn, wireId, (part) => attachment(part, target)),
+    ),
+  ]
+  return bridged(wire, { role: 'assistant', content: 'OK.', prefix: false })
+}
+
+const assistantMessage = (
+  turn: ChatMessage,
+  target: Target<MistralProfile>,
+  wireId: (id: string) => string,
+): JsonObject[] => {
+  const text = textOf(turn)
+  const calls = toolCallsOf(turn)
+  if (text === '' && calls.length === 0) return []
+  const opaque = opaqueOf(turn, 'mistral', target.provider)
+  const blocks = opaque?.model === target.model ? arrayAt(opaque, 'content') : undefined
+  const toolCalls = calls.map((call, index): JsonObject => ({ ...functionCall(call, wireId), index }))
+  return [
+    {
+      role: 'assistant',
+      content: blocks ? replayedContent(blocks, text) : text,
+      ...(calls.length > 0 && { tool_calls: toolCalls }),
+      prefix: false,
+    },
+  ]
+}
+
+const attachment = (part: DataPart | LinkPart, target: Target<MistralProfile>): JsonObject => {
+  const { attachments } = target.profile
+  const isLink = part.type === 'link'
+  // A link says nothing about itself unless the user did, and images are what links are for.
+  const mimeType = (part.mimeType ?? 'image/*').toLowerCase()
+  if (isLink && !attachments.links) throw unsupported(part, target, 'send the content inline instead')
+  const url = isLink ? part.url : dataUrl(part)
+  if (mimeType.startsWith('image/') && attachments.images) return { type: 'image_url', image_url: url }
+  if (mimeType === 'application/pdf' && attachments.pdf) {
+    const name = part.name !== undefined && { document_name: part.name }
+    return { type: 'document_url', document_url: url, ...name }
+  }
+  if (mimeType.startsWith('audio/') && attachments.audio) {
+    return { type: 'input_audio', input_audio: isLink ? url : part.data }
+  }
+  throw unsupported(part, target, 'use another model or send the content as text')
+}

@@ -1,0 +1,125 @@
+import type { Delta, WireToolCall } from '../../src/delta.ts'
+import { isJsonObject, type JsonObject } from '../../src/json.ts'
+import { ToolCallAssembler } from '../toolCallAssembler.ts'
+import { arrayAt, numberAt, objectAt, stringAt } from '../wireJson.ts'
+import { type ContentSink, readContent } from './chatContent.ts'
+import type { Answer } from './chatReplay.ts'
+import { imagePart, SpokenAnswer } from './generatedMedia.ts'
+import { reasoningText } from './reasoning.ts'
+import { ThinkSplitter } from './thinkSplitter.ts'
+
+/** Reads the model's message from its deltas. What it makes of them lies in `deltas` until it is taken. */
+export class AnswerReader {
+  deltas: Delta[] = []
+  refusal = ''
+  readonly #calls = new ToolCallAssembler()
+  readonly #spoken = new SpokenAnswer()
+  readonly #serverTools = new Map<number, JsonObject>()
+  readonly #splitter: ThinkSplitter | undefined
+  #hasThinking = false
+
+  constructor(splitThinkTags: boolean | 'opened') {
+    if (splitThinkTags !== false) this.#splitter = new ThinkSplitter(splitThinkTags === 'opened')
+  }
+
+  read(delta: JsonObject): void {
+    this.#sink.thinking(reasoningText(delta))
+    readContent(delta.content, this.#sink)
+    this.#sink.refusal(stringAt(delta, 'refusal') ?? '')
+    // OpenRouter's image models send what they made beside the text.
+    for (const image of arrayAt(delta, 'images') ?? []) if (isJsonObject(image)) this.#sink.image(image)
+    const audio = objectAt(delta, 'audio')
+    if (audio) this.#spoken.add(audio)
+    const citations = arrayAt(delta, 'annotations')
+    if (citations && citations.length > 0) this.#tell({ citations })
+    this.#readServerTools(delta)
+    this.#readCalls(delta)
+  }
+
+  /** Everything that was held back. */
+  close(): void {
+    this.#emit(this.#splitter?.flush() ?? [])
+    const part = this.#spoken.part
+    if (part) this.deltas.push({ type: 'part', part })
+    const { transcript } = this.#spoken
+    if (transcript !== '') this.#tell({ transcript })
+    if (this.#serverTools.size > 0) this.#tell({ serverTools: [...this.#serverTools.values()] })
+    if (this.refusal !== '') this.#tell({ refusal: this.refusal })
+  }
+
+  /** The answer of a stream that ended properly. */
+  finish(): Answer {
+    const calls = this.#calls.finish()
+    this.#pushCalls(calls)
+    return { calls, extras: this.#calls.extras(), hasThinking: this.#hasThinking }
+  }
+
+  /** Of a stream that did not, only whole calls are told, and nobody runs them. */
+  abandon(): void {
+    this.#pushCalls(this.#calls.finishWhole())
+  }
+
+  readonly #sink: ContentSink = {
+    text: (text) => {
+      if (text !== '') this.#emit(this.#splitter?.split(text) ?? [{ type: 'text', text }])
+    },
+    thinking: (text) => {
+      if (text !== '') this.#emit([{ type: 'thinking', text }])
+    },
+    refusal: (text) => {
+      this.refusal += text
+    },
+    image: (image) => {
+      const part = imagePart(image)
+      if (part) this.deltas.push({ type: 'part', part })
+    },
+    reference: (reference) => this.#tell({ citations: [reference] }),
+  }
+
+  #emit(deltas: Delta[]): void {
+    for (const delta of deltas) {
+      this.#hasThinking ||= delta.type === 'thinking'
+      this.deltas.push(delta)
+    }
+  }
+
+  #tell(metadata: JsonObject): void {
+    this.deltas.push({ type: 'metadata', metadata })
+  }
+
+  #pushCalls(calls: WireToolCall[]): void {
+    for (const call of calls) this.deltas.push({ type: 'toolCall', call })
+  }
+
+  /** Groq tells of each tool it ran twice: when it starts, and with the output. The latest word counts. */
+  #readServerTools(delta: JsonObject): void {
+    for (const tool of arrayAt(delta, 'executed_tools') ?? []) {
+      if (isJsonObject(tool)) this.#serverTools.set(numberAt(tool, 'index') ?? this.#serverTools.size, tool)
+    }
+  }
+
+  #readCalls(delta: JsonObject): void {
+    let isSibling = false
+    for (const call of arrayAt(delta, 'tool_calls') ?? []) {
+      if (!isJsonObject(call)) continue
+      const called = objectAt(call, 'function') ?? objectAt(call, 'custom')
+      const piece = {
+        index: numberAt(call, 'index'),
+        id: stringAt(call, 'id'),
+        name: stringAt(called, 'name'),
+        arguments: called?.arguments ?? called?.input,
+        // Google's compatible endpoint signs its calls here.
+        extra: objectAt(call, 'extra_content'),
+        isSibling,
+      }
+      this.deltas.push(this.#calls.add(piece))
+      isSibling = true
+    }
+    // How calls looked before there were tools: one of them, without an id.
+    const legacy = objectAt(delta, 'function_call')
+    if (legacy) {
+      const piece = { index: 0, name: stringAt(legacy, 'name'), arguments: legacy.arguments }
+      this.deltas.push(this.#calls.add(piece))
+    }
+  }
+}

@@ -1,0 +1,160 @@
+import type { Delta } from '../../src/delta.ts'
+import type { ErrorData } from '../../src/errors.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json.ts'
+import type { Decoder, Target, WireEvent } from '../protocol.ts'
+import {
+  arrayAt,
+  BadWireJson,
+  numberAt,
+  objectAt,
+  parseWireObject,
+  stringAt,
+  truncated,
+} from '../wireJson.ts'
+import { AnswerReader } from './answerReader.ts'
+import { chatStreamError } from './chatError.ts'
+import type { Replay } from './chatReplay.ts'
+import { chatUsage } from './chatUsage.ts'
+import { chunkError, possibleError } from './chunkError.ts'
+import { finishReason } from './finishReason.ts'
+
+export type ChatDecoderOptions = {
+  protocol: string
+  target: Target
+  replay: Replay
+  splitThinkTags?: boolean | 'opened' | undefined
+}
+
+/**
+ * Reads a stream of chat completion chunks.
+ *
+ * `finish_reason` is only remembered: text, calls and usage may still follow it. The stream is over at `[DONE]`, or
+ * at its end if a finish reason came.
+ */
+export class ChatDecoder implements Decoder {
+  readonly #options: ChatDecoderOptions
+  readonly #answer: AnswerReader
+  /** How many items of a list have been told: Perplexity and xAI repeat their sources in every chunk. */
+  readonly #told = new Map<string, number>()
+  #hasId = false
+  #hasDelta = false
+  #raw: string | undefined
+  #isComplete = false
+  #failure: ErrorData | undefined
+  #suspicion: ErrorData | undefined
+  #isOver = false
+
+  constructor(options: ChatDecoderOptions) {
+    this.#options = options
+    this.#answer = new AnswerReader(options.splitThinkTags ?? false)
+  }
+
+  push({ event, data }: WireEvent): readonly Delta[] {
+    if (this.#isOver) return []
+    if (/^\s*\[DONE\]/.test(data)) return this.#failure ? this.#fail(this.#failure) : this.#finish()
+    const chunk = parseWireObject(data)
+    if (chunk instanceof BadWireJson) {
+      return this.#fail(event === 'error' ? chatStreamError({ error: data }) : chunk.error)
+    }
+    if (!chunk) return []
+    const hasUsage = this.#readChunk(chunk)
+    const error = chunkError(chunk, event)
+    this.#failure ??= error
+    this.#suspicion ??= possibleError(chunk)
+    // OpenRouter hangs an error on an ordinary chunk and sends the usage after it.
+    const isOrdinary = (arrayAt(chunk, 'choices')?.length ?? 0) > 0
+    const isLastWord = hasUsage || (error !== undefined && !isOrdinary)
+    return this.#failure && isLastWord ? this.#fail(this.#failure) : this.#take()
+  }
+
+  end(): readonly Delta[] {
+    if (this.#isOver) return []
+    if (this.#failure) return this.#fail(this.#failure)
+    if (this.#isComplete) return this.#finish()
+    return this.#fail(this.#suspicion ?? truncated('a finish_reason or [DONE]'))
+  }
+
+  /** Whether the chunk brought usage. */
+  #readChunk(chunk: JsonObject): boolean {
+    const id = stringAt(chunk, 'id')
+    if (id && !this.#hasId) {
+      this.#hasId = true
+      this.#answer.deltas.push({ type: 'response', id })
+    }
+    for (const choice of arrayAt(chunk, 'choices') ?? []) {
+      if (isJsonObject(choice) && (numberAt(choice, 'index') ?? 0) === 0) this.#readChoice(choice)
+    }
+    this.#tellNew('citations', arrayAt(chunk, 'citations'))
+    this.#tellNew('searchResults', arrayAt(chunk, 'search_results'))
+    const moderation = objectAt(chunk, 'moderation')
+    if (moderation) this.#tellNew('moderation', [moderation])
+    const usage = chatUsage(objectAt(chunk, 'usage') ?? objectAt(objectAt(chunk, 'x_groq'), 'usage'))
+    if (usage) this.#answer.deltas.push({ type: 'usage', usage })
+    return usage !== undefined
+  }
+
+  #readChoice(choice: JsonObject): void {
+    const delta = objectAt(choice, 'delta')
+    const message = objectAt(choice, 'message')
+    if (delta) this.#readDelta(delta)
+    // A whole message is an answer that was not streamed; after deltas it only repeats them.
+    else if (message && !this.#hasDelta) {
+      this.#readDelta(message)
+      this.#isComplete = true
+    }
+    const reason = stringAt(choice, 'finish_reason')
+    if (reason) {
+      this.#raw = reason
+      this.#isComplete = true
+    }
+  }
+
+  #readDelta(delta: JsonObject): void {
+    this.#hasDelta = true
+    this.#options.replay.read(delta)
+    this.#answer.read(delta)
+  }
+
+  #tellNew(key: string, items: JsonValue[] | undefined): void {
+    const told = this.#told.get(key) ?? 0
+    if (!items || items.length <= told) return
+    this.#told.set(key, items.length)
+    this.#answer.deltas.push({ type: 'metadata', metadata: { [key]: items.slice(told) } })
+  }
+
+  #finish(): Delta[] {
+    this.#answer.close()
+    const answer = this.#answer.finish()
+    const { protocol, target, replay } = this.#options
+    const data = replay.data(answer)
+    if (Object.keys(data).length > 0) {
+      const { provider, model } = target
+      this.#answer.deltas.push({ type: 'opaque', protocol, data: { provider, model, ...data } })
+    }
+    const reason =
+      this.#answer.refusal === '' ? finishReason(this.#raw, answer.calls.length > 0) : 'contentFilter'
+    return this.#conclude({ type: 'finish', reason, ...this.#rawWord() })
+  }
+
+  #fail(error: ErrorData): Delta[] {
+    this.#answer.close()
+    this.#answer.abandon()
+    return this.#conclude({ type: 'error', error, ...this.#rawWord() })
+  }
+
+  #rawWord(): { raw?: string } {
+    return this.#raw === undefined ? {} : { raw: this.#raw }
+  }
+
+  #conclude(last: Delta): Delta[] {
+    this.#isOver = true
+    this.#answer.deltas.push(last)
+    return this.#take()
+  }
+
+  #take(): Delta[] {
+    const { deltas } = this.#answer
+    this.#answer.deltas = []
+    return deltas
+  }
+}

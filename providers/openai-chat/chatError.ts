@@ -1,0 +1,104 @@
+import type { ErrorData } from '../../src/errors.ts'
+import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../../src/json.ts'
+import type { WireError } from '../protocol.ts'
+import { isRetryableStatus, streamError } from '../wireError.ts'
+import { arrayAt, numberAt, objectAt, stringAt } from '../wireJson.ts'
+
+/** Reads an error in any of the shapes OpenAI-compatible servers use; undefined if the body is none. */
+export const chatError = (body: unknown): WireError | undefined => {
+  const found = errorObject(body)
+  if (!found) return undefined
+  const { error, around } = found
+  const code = codeOf(error) ?? codeOf(around)
+  const requestId = stringAt(around, 'request_id') ?? stringAt(error, 'request_id') ?? requestIdOf(around)
+  return {
+    message: messageOf(error),
+    ...(code !== undefined && { code }),
+    ...(requestId !== undefined && { requestId }),
+  }
+}
+
+/** The error of an event inside a stream; the servers say more about it than its code. */
+export const chatStreamError = (body: JsonObject): ErrorData => {
+  const error = chatError(body) ?? { message: JSON.stringify(body).slice(0, longestRaw) }
+  const found = errorObject(body)?.error
+  const data = streamError(error)
+  const status = data.status ?? numberAt(found, 'status_code') ?? numberAt(found, 'status')
+  const kind = stringAt(found, 'type')
+  return {
+    ...data,
+    ...(status !== undefined && { status }),
+    retryable:
+      data.retryable === true ||
+      (status !== undefined && isRetryableStatus(status)) ||
+      (kind !== undefined && streamError({ message: '', code: kind }).retryable === true) ||
+      // Groq's word for a call that it could not parse: another sample is usually fine.
+      error.code === 'tool_use_failed',
+  }
+}
+
+const longestRaw = 500
+const longestGeneration = 2000
+
+type Found = { error: JsonObject; around: JsonObject }
+
+const errorObject = (body: unknown): Found | undefined => {
+  if (Array.isArray(body)) return errorObject(body.find(isJsonObject))
+  if (!isJsonObject(body)) return undefined
+  const inner = ownValue(body, 'error') ?? arrayAt(body, 'errors')?.[0]
+  if (typeof inner === 'string' && inner !== '') {
+    // llama-stack and Ollama say `error: 'text'`; some proxies put a longer text beside the word.
+    const message = stringAt(body, 'message') ?? inner
+    return { error: { message, ...(message !== inner && { code: inner }) }, around: body }
+  }
+  if (isJsonObject(inner) && Object.keys(inner).length > 0) return { error: inner, around: body }
+  if (Object.hasOwn(body, 'choices')) return undefined
+  const hasText = ['message', 'detail', 'msg', 'title'].some((key) => isText(ownValue(body, key)))
+  return hasText ? { error: body, around: body } : undefined
+}
+
+const isText = (value: JsonValue | undefined): boolean =>
+  typeof value === 'string' ? value !== '' : typeof value === 'object' && value !== null
+
+const messageOf = (error: JsonObject): string => {
+  const said = textIn(error) ?? JSON.stringify(error).slice(0, longestRaw)
+  // Groq keeps what the model had written, OpenRouter what the upstream provider had answered.
+  const failed = stringAt(error, 'failed_generation')
+  const raw = rawCause(objectAt(error, 'metadata'))
+  return `${said}${failed ? ` Failed generation: ${failed.slice(0, longestGeneration)}` : ''}${raw ? ` (${raw})` : ''}`
+}
+
+const textIn = (error: JsonObject): string | undefined => {
+  for (const key of ['message', 'detail', 'msg', 'title']) {
+    const value = ownValue(error, key)
+    if (typeof value === 'string' && value !== '') return value
+    if (Array.isArray(value)) return value.map(validationText).join('; ')
+    if (isJsonObject(value)) return textIn(value)
+  }
+  return undefined
+}
+
+/** One entry of the validation errors that FastAPI servers answer with. */
+const validationText = (entry: JsonValue): string => {
+  if (!isJsonObject(entry)) return String(entry)
+  const where = arrayAt(entry, 'loc')?.join('.')
+  return `${where ? `${where}: ` : ''}${textIn(entry) ?? JSON.stringify(entry)}`
+}
+
+const rawCause = (metadata: JsonObject | undefined): string | undefined => {
+  const raw = metadata && ownValue(metadata, 'raw')
+  if (raw === undefined || raw === null) return undefined
+  return (typeof raw === 'string' ? raw : JSON.stringify(raw)).slice(0, longestRaw)
+}
+
+const codeOf = (error: JsonObject): string | undefined => {
+  for (const key of ['code', 'status', 'type']) {
+    const value = ownValue(error, key)
+    if (typeof value === 'number' || (typeof value === 'string' && value !== '')) return String(value)
+  }
+  return undefined
+}
+
+/** Together answers errors with the id of the request; in a chunk the same field names the response. */
+const requestIdOf = (around: JsonObject): string | undefined =>
+  Object.hasOwn(around, 'choices') ? undefined : stringAt(around, 'id')

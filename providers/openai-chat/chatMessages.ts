@@ -1,0 +1,72 @@
+import { isJsonObject, type JsonObject, ownValue } from '../../src/json.ts'
+import { type ChatMessage, textOf, toolCallsOf } from '../../src/messages.ts'
+import { conversationOf, opaqueOf } from '../conversation.ts'
+import type { Target } from '../protocol.ts'
+import { arrayAt, stringAt } from '../wireJson.ts'
+import { attachment } from './attachments.ts'
+import { callIds } from './callIds.ts'
+import { callIdRule, type OpenAIChatProfile } from './profile.ts'
+import { bridged, functionCall, userMessages } from './wireMessages.ts'
+
+/** A history as the `messages` of a request: the system text first, then each turn in its own role. */
+export const chatMessages = (
+  messages: readonly ChatMessage[],
+  target: Target<OpenAIChatProfile>,
+): JsonObject[] => {
+  const { systemRole = 'system', bridgesToolResults = false } = target.profile
+  const { system, turns } = conversationOf(messages)
+  const wireId = callIds(messages, 'openai-chat', target, callIdRule(target.profile))
+  const wire: JsonObject[] = [
+    ...(system === '' ? [] : [{ role: systemRole, content: system }]),
+    ...turns.flatMap((turn) =>
+      turn.role === 'model'
+        ? assistantMessage(turn, target, wireId)
+        : userMessages(turn, wireId, (part) => attachment(part, target)),
+    ),
+  ]
+  return bridgesToolResults ? bridged(wire, { role: 'assistant', content: 'OK.' }) : wire
+}
+
+const assistantMessage = (
+  turn: ChatMessage,
+  target: Target<OpenAIChatProfile>,
+  wireId: (id: string) => string,
+): JsonObject[] => {
+  const opaque = opaqueOf(turn, 'openai-chat', target.provider)
+  // A spoken answer goes back as its words: the recording itself expires.
+  const text = textOf(turn) || (stringAt(turn.metadata, 'transcript') ?? '')
+  const calls = toolCallsOf(turn)
+  if (text === '' && calls.length === 0) return []
+  const extras = arrayAt(opaque, 'extraContent') ?? []
+  const toolCalls = calls.map((call, at): JsonObject => {
+    const extra = extras[at]
+    return { ...functionCall(call, wireId), ...(isJsonObject(extra) && { extra_content: extra }) }
+  })
+  return [
+    {
+      role: 'assistant',
+      content: text === '' ? null : text,
+      ...(calls.length > 0 && { tool_calls: toolCalls }),
+      ...reasoningOf(turn, opaque, target),
+    },
+  ]
+}
+
+const reasoningOf = (
+  turn: ChatMessage,
+  opaque: JsonObject | undefined,
+  { model, profile }: Target<OpenAIChatProfile>,
+): JsonObject => {
+  const { reasoningReplay = 'none' } = profile
+  if (reasoningReplay === 'none') return {}
+  if (reasoningReplay === 'reasoning_details') {
+    const details = arrayAt(opaque, 'reasoningDetails')
+    // Signatures and encrypted blocks are only good for the model that made them.
+    return details && opaque?.model === model ? { reasoning_details: details } : {}
+  }
+  const thinking =
+    opaque?.thinking === true && turn.metadata ? ownValue(turn.metadata, 'thinking') : undefined
+  const text = typeof thinking === 'string' ? thinking : ''
+  // DeepSeek wants the field on every message with calls, empty if need be.
+  return text !== '' || toolCallsOf(turn).length > 0 ? { [reasoningReplay]: text } : {}
+}

@@ -1,0 +1,43 @@
+import type { ModelRequest } from '../../src/chatModel.ts'
+import type { JsonObject } from '../../src/json.ts'
+import type { Target, WireRequest } from '../protocol.ts'
+import { chatMessages } from './chatMessages.ts'
+import { responseFormat, toolSettings } from './chatTools.ts'
+import type { OpenAIChatProfile, RefusedSetting } from './profile.ts'
+import { thinkingSettings } from './thinkingSettings.ts'
+
+export const chatRequest = (request: ModelRequest, target: Target<OpenAIChatProfile>): WireRequest => {
+  const { profile } = target
+  const { rejectsStreamOptions = false, strictSchemas = true, refuses = [] } = profile
+  return {
+    path: '/chat/completions',
+    body: {
+      model: target.model,
+      messages: chatMessages(request.messages, target),
+      stream: true,
+      ...(!rejectsStreamOptions && { stream_options: { include_usage: true } }),
+      ...samplingSettings(request, profile),
+      ...thinkingSettings(request.thinking, profile),
+      ...toolSettings(request, {
+        strictSchemas,
+        required: 'required',
+        refusesParallel: refuses.includes('parallelToolCalls'),
+      }),
+      ...responseFormat(request.outputSchema, strictSchemas),
+      ...request.providerOptions,
+    },
+  }
+}
+
+const samplingSettings = (request: ModelRequest, profile: OpenAIChatProfile): JsonObject => {
+  const { maxTokensField = 'max_completion_tokens', refuses = [] } = profile
+  const { temperature, topP, maxOutputTokens, stopSequences = [], seed } = request
+  const takes = (setting: RefusedSetting) => !refuses.includes(setting)
+  return {
+    ...(temperature !== undefined && takes('temperature') && { temperature }),
+    ...(topP !== undefined && takes('topP') && { top_p: topP }),
+    ...(maxOutputTokens !== undefined && { [maxTokensField]: maxOutputTokens }),
+    ...(stopSequences.length > 0 && takes('stopSequences') && { stop: stopSequences }),
+    ...(seed !== undefined && takes('seed') && { seed }),
+  }
+}

@@ -1,0 +1,52 @@
+import type { ModelProfile } from '../../src/chatModel.ts'
+import type { IdRule } from '../conversation.ts'
+
+/** A setting a model answers 400 to: it is left out of the request. */
+export type RefusedSetting = 'temperature' | 'topP' | 'stopSequences' | 'seed' | 'parallelToolCalls'
+
+/** How a vendor is told whether and how much to think. */
+export type ThinkingControl =
+  /** `reasoning_effort: 'low'`: OpenAI, Groq, Fireworks, Ollama, xAI. */
+  | 'reasoning_effort'
+  /** `reasoning: { effort | max_tokens | enabled }`: OpenRouter, Vercel's gateway, Together (`enabled`). */
+  | 'reasoning'
+  /** `thinking: { type: 'enabled' }`: DeepSeek, Kimi, GLM. */
+  | 'thinking'
+  /** `enable_thinking: true`: Qwen on Alibaba. */
+  | 'enable_thinking'
+  /** `chat_template_kwargs: { enable_thinking: true }`: vLLM, SGLang, llama.cpp, NVIDIA NIM. */
+  | 'chat_template_kwargs'
+
+/** The quirks of an OpenAI-compatible server. Without any of them it is taken to be OpenAI. */
+export type OpenAIChatProfile = ModelProfile & {
+  /** Older gateways answer 400 to `stream_options`; usage is then only what the server volunteers. */
+  rejectsStreamOptions?: boolean
+  /** OpenAI deprecated `max_tokens`; most other servers know nothing else. */
+  maxTokensField?: 'max_completion_tokens' | 'max_tokens'
+  /** OpenAI's newer name for the system role; others know only `system`. */
+  systemRole?: 'system' | 'developer'
+  /** o-series and gpt-5 refuse sampling settings, some servers refuse `seed`. */
+  refuses?: readonly RefusedSetting[]
+  /** `false` for servers that know no `strict`; otherwise it is set where a schema already fits OpenAI's subset. */
+  strictSchemas?: boolean
+  thinkingControl?: ThinkingControl
+  /** What switches thinking off where effort is a word: gpt-5 knows only `minimal`, the o-series only `low`. */
+  lowestEffort?: 'none' | 'minimal' | 'low'
+  /** What goes back of the model's reasoning, and under which name. DeepSeek and Kimi refuse tool calls without. */
+  reasoningReplay?: 'none' | 'reasoning_content' | 'reasoning' | 'reasoning_details'
+  /** Splits `<think>` out of the text; `opened` where the chat template has written the opening tag already. */
+  splitThinkTags?: boolean | 'opened'
+  /** OpenAI refuses tool-call ids of more than 40 characters; `any` where a server does not care. */
+  toolCallIds?: IdRule | 'any'
+  /** A user message right after tool results is refused by Mistral's models wherever they are served. */
+  bridgesToolResults?: boolean
+  /** OpenRouter fetches PDF links itself; OpenAI takes files only inline. */
+  pdfLinks?: boolean
+  /** The values of `input_audio.format` a server takes; OpenAI takes wav and mp3. */
+  audioFormats?: readonly string[]
+}
+
+const openaiCallIds: IdRule = { pattern: /^[\s\S]{1,40}$/, length: 40 }
+
+export const callIdRule = ({ toolCallIds = openaiCallIds }: OpenAIChatProfile): IdRule | undefined =>
+  toolCallIds === 'any' ? undefined : toolCallIds

@@ -1,0 +1,185 @@
+import { describe, expect, it } from 'vitest'
+import { openaiChat } from '../../../providers/openai-chat/index.ts'
+import { chunk, decode, done, event, ofType, stop } from './chunks.ts'
+import { plainProfile } from './plainProfile.ts'
+
+const errorOf = (...events: Parameters<typeof decode>[0]) => ofType(decode(events), 'error')[0]
+
+describe('an error inside a stream', () => {
+  it('ends it with the message of the provider, after the text that came', () => {
+    const deltas = decode([
+      chunk({ content: 'Hel' }),
+      event({ error: { message: 'Overloaded', type: 'server_error', code: null } }),
+      chunk({ content: 'lo' }),
+      done,
+    ])
+    expect(deltas.slice(-2)).toEqual([
+      { type: 'text', text: 'Hel' },
+      {
+        type: 'error',
+        error: { name: 'ModelError', message: 'Overloaded', code: 'server_error', retryable: true },
+      },
+    ])
+  })
+
+  it.each([
+    ['a text', { error: 'boom' }],
+    ['an object', { error: { message: 'boom' } }],
+    ['an error object of vLLM', { object: 'error', message: 'boom', code: 400 }],
+    [
+      'inside a choice',
+      { choices: [{ index: 0, delta: {}, error: { message: 'boom' }, finish_reason: 'error' }] },
+    ],
+    ['in a corner of Groq', { choices: [], x_groq: { error: 'boom' } }],
+    ['a detail that stays alone', { detail: 'boom' }],
+    ['a list of errors', { errors: [{ message: 'boom' }], success: false }],
+  ])('may be %s', (_, body) => {
+    expect(errorOf(event(body))?.error.message).toBe('boom')
+  })
+
+  it('may be marked by the name of the event alone', () => {
+    expect(errorOf(event({ message: 'boom', code: 503 }, 'error'))?.error).toMatchObject({
+      message: 'boom',
+      status: 503,
+      retryable: true,
+    })
+    expect(errorOf({ event: 'error', data: 'upstream died' })?.error.message).toBe('upstream died')
+  })
+
+  it.each([[null], [''], [{}]])('is not seen in error: %j', (error) => {
+    const quiet = event({ error, choices: [{ index: 0, delta: { content: 'a' } }] })
+    expect(decode([quiet, stop, done]).at(-1)?.type).toBe('finish')
+  })
+
+  it('is not made of a notice that is followed by an answer', () => {
+    expect(decode([event({ message: 'queued' }), chunk({ content: 'a' }), stop, done]).at(-1)?.type).toBe(
+      'finish',
+    )
+  })
+
+  it('lets the usage that OpenRouter sends after it through, and keeps its finish word', () => {
+    const failed = {
+      choices: [{ index: 0, delta: { content: '' }, finish_reason: 'error' }],
+      error: { message: 'Provider returned error', code: 502, metadata: { raw: 'upstream: out of memory' } },
+    }
+    const usage = { choices: [{ index: 0, delta: {} }], usage: { prompt_tokens: 3, completion_tokens: 1 } }
+    const decoder = openaiChat.decoder({ provider: 'openrouter', model: 'm1', profile: plainProfile })
+    expect(ofType(decoder.push(event(failed)), 'error')).toEqual([])
+    expect(decoder.push(event(usage))).toEqual([
+      { type: 'usage', usage: { inputTokens: 3, outputTokens: 1 } },
+      {
+        type: 'error',
+        raw: 'error',
+        error: {
+          name: 'ModelError',
+          message: 'Provider returned error (upstream: out of memory)',
+          code: '502',
+          status: 502,
+          retryable: true,
+        },
+      },
+    ])
+    expect(decoder.end()).toEqual([])
+  })
+
+  it('is told at the end of the stream if no usage comes', () => {
+    const failed = event({ choices: [{ index: 0, delta: {} }], error: { message: 'gone', code: 502 } })
+    expect(errorOf(failed, done)?.error.message).toBe('gone')
+    expect(errorOf(failed)?.error.message).toBe('gone')
+  })
+
+  it('keeps what a model had written when Groq could not read the call, and may be retried', () => {
+    const error = {
+      message: 'Failed to call a function.',
+      type: 'invalid_request_error',
+      code: 'tool_use_failed',
+      failed_generation: '<function=get_weather>',
+      status_code: 400,
+    }
+    expect(errorOf(event({ error }, 'error'))?.error).toEqual({
+      name: 'ModelError',
+      message: 'Failed to call a function. Failed generation: <function=get_weather>',
+      code: 'tool_use_failed',
+      status: 400,
+      retryable: true,
+    })
+  })
+
+  it('reports the calls that were whole before it', () => {
+    const whole = { index: 0, id: 'a', function: { name: 'f', arguments: '{"x":1}' } }
+    const open = { index: 1, id: 'b', function: { name: 'g', arguments: '{"x"' } }
+    const deltas = decode([chunk({ tool_calls: [whole, open] }), event({ error: 'boom' })])
+    expect(ofType(deltas, 'toolCall').map((delta) => delta.call.id)).toEqual(['a'])
+    expect(deltas.at(-1)?.type).toBe('error')
+  })
+
+  it('is made of data that is not JSON', () => {
+    expect(errorOf({ data: '{"choices":[' })?.error).toMatchObject({ code: 'invalid_json' })
+  })
+
+  it('is never made of hostile keys', () => {
+    const hostile =
+      '{"__proto__":{"polluted":1},"choices":[{"delta":{"__proto__":{"content":"x"},"content":"a"}}]}'
+    const deltas = decode([{ data: hostile }, stop, done])
+    expect(ofType(deltas, 'text')).toEqual([{ type: 'text', text: 'a' }])
+    expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false)
+  })
+})
+
+describe('an error body', () => {
+  it.each([
+    [
+      { error: { message: 'No such model', type: 'invalid_request_error', code: 'model_not_found' } },
+      'No such model',
+      'model_not_found',
+    ],
+    [{ error: { message: 'Bad key', type: 'auth', code: null } }, 'Bad key', 'auth'],
+    [{ error: { message: 'Slow down', code: 429 } }, 'Slow down', '429'],
+    [{ error: 'model not found' }, 'model not found', undefined],
+    [{ error: 'Unauthorized', message: 'The key is not valid' }, 'The key is not valid', 'Unauthorized'],
+    [
+      { message: 'Invalid model', type: 'invalid_model', object: 'error', code: '1500' },
+      'Invalid model',
+      '1500',
+    ],
+    [{ detail: 'Invalid API Key' }, 'Invalid API Key', undefined],
+    [
+      { detail: [{ loc: ['body', 'seed'], msg: 'Extra inputs are not permitted' }] },
+      'body.seed: Extra inputs are not permitted',
+      undefined,
+    ],
+    [
+      { object: 'error', message: { detail: [{ loc: ['body', 'n'], msg: 'too big' }] } },
+      'body.n: too big',
+      undefined,
+    ],
+    [
+      [{ error: { code: 400, message: 'API key not valid', status: 'INVALID_ARGUMENT' } }],
+      'API key not valid',
+      '400',
+    ],
+    [
+      { title: 'Payment Required', status: 402, type: 'about:blank', detail: 'No credits' },
+      'No credits',
+      '402',
+    ],
+    [{ error: { reason: 'odd' } }, '{"reason":"odd"}', undefined],
+  ])('%j is understood', (body, message, code) => {
+    expect(openaiChat.error(body)).toEqual({ message, ...(code !== undefined && { code }) })
+  })
+
+  it('brings the id of the request where the server tells it', () => {
+    expect(openaiChat.error({ id: 'req-1', error: { message: 'no' } })).toEqual({
+      message: 'no',
+      requestId: 'req-1',
+    })
+    expect(openaiChat.error({ request_id: 'req-2', error: 'no' })).toEqual({
+      message: 'no',
+      requestId: 'req-2',
+    })
+  })
+
+  it.each([[{ choices: [] }], [{ id: 'x' }], [{}], [[]], ['text'], [null], [7]])('%j is none', (body) => {
+    expect(openaiChat.error(body)).toBeUndefined()
+  })
+})
