@@ -1,0 +1,17 @@
+import type { Protocol } from '../protocol.ts'
+import { decodeResponses } from './decodeResponses.ts'
+import type { OpenAIResponsesProfile } from './profile.ts'
+import { protocolName } from './replay.ts'
+import { responsesError } from './responsesError.ts'
+import { responsesRequest } from './responsesRequest.ts'
+
+export { isUnknownPreviousResponse, withoutPreviousResponse } from './previousResponse.ts'
+export type { OpenAIResponsesProfile } from './profile.ts'
+
+/** OpenAI's Responses API: `POST /responses`, answered as typed events, continued by the id of an earlier response. */
+export const openaiResponses: Protocol<OpenAIResponsesProfile> = {
+  name: protocolName,
+  request: responsesRequest,
+  decoder: decodeResponses,
+  error: responsesError,
+}

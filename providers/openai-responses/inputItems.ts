@@ -1,0 +1,74 @@
+import type { JsonObject } from '../../src/json.ts'
+import { type ChatMessage, toolCallsOf, toolResultsOf } from '../../src/messages.ts'
+import { type IdRule, wireIdsOf } from '../conversation.ts'
+import type { Target } from '../protocol.ts'
+import { inputContent } from './attachments.ts'
+import type { OpenAIResponsesProfile } from './profile.ts'
+import { customCallsIn, replayItems } from './replay.ts'
+
+const callIdRule: IdRule = { pattern: /^.{1,64}$/s, length: 40 }
+
+/** The input items of the turns from `start` on; the turns before it are known to the server already. */
+export const inputItems = (
+  turns: readonly ChatMessage[],
+  start: number,
+  target: Target<OpenAIResponsesProfile>,
+): JsonObject[] => {
+  const wireId = wireIds(turns, start)
+  const custom = customCallIds(turns, target.provider)
+  return turns
+    .slice(start)
+    .flatMap((turn) =>
+      turn.role === 'model' ? modelItems(turn, target, wireId) : userItems(turn, target, wireId, custom),
+    )
+}
+
+const userItems = (
+  turn: ChatMessage,
+  target: Target<OpenAIResponsesProfile>,
+  wireId: (id: string) => string,
+  custom: Set<string>,
+): JsonObject[] => {
+  const results = toolResultsOf(turn).map(({ id, result }) => ({
+    type: custom.has(id) ? 'custom_tool_call_output' : 'function_call_output',
+    call_id: wireId(id),
+    output: result,
+  }))
+  return [...results, ...userMessage(turn.parts, target)]
+}
+
+const modelItems = (
+  turn: ChatMessage,
+  target: Target<OpenAIResponsesProfile>,
+  wireId: (id: string) => string,
+): JsonObject[] => {
+  // An assistant message cannot hold media; the model sees its own pictures again as the user's.
+  const pictures = turn.parts.filter(
+    (part) => part.type === 'data' && part.mimeType.startsWith('image/') && target.profile.attachments.images,
+  )
+  return [...replayItems(turn, target.provider, wireId), ...userMessage(pictures, target)]
+}
+
+const userMessage = (parts: ChatMessage['parts'], target: Target<OpenAIResponsesProfile>): JsonObject[] => {
+  const content = parts.map((part) => inputContent(part, target)).filter((part) => part !== undefined)
+  return content.length === 0 ? [] : [{ type: 'message', role: 'user', content }]
+}
+
+/**
+ * A result for a call the server holds must name it as the server did. Where call and result are both sent, the
+ * history's own id serves: it is unique, while some servers count `call_0` anew in every response.
+ */
+const wireIds = (turns: readonly ChatMessage[], start: number): ((id: string) => string) => {
+  const original = wireIdsOf(turns)
+  const accepted = wireIdsOf([], callIdRule)
+  const held = new Set(
+    turns
+      .slice(Math.max(start - 1, 0), start)
+      .flatMap(toolCallsOf)
+      .map(({ id }) => id),
+  )
+  return (id) => (held.has(id) ? original(id) : accepted(id))
+}
+
+const customCallIds = (turns: readonly ChatMessage[], provider: string): Set<string> =>
+  new Set(turns.flatMap((turn) => [...customCallsIn(turn, provider)].map((call) => call.id)))

@@ -1,0 +1,81 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json.ts'
+import type { DataPart } from '../../src/messages.ts'
+import { arrayAt, numberAt, stringAt } from '../wireJson.ts'
+
+/** Something the model wrote, by where it goes; a whole repeats what pieces may have told before. */
+export type Piece = { kind: 'text' | 'refusal' | 'thinking'; text: string; isWhole: boolean }
+
+type PieceEvent = { kind: Piece['kind']; field: string; isWhole: boolean }
+
+const pieceEvents = new Map<string, PieceEvent>([
+  ['response.output_text.delta', { kind: 'text', field: 'delta', isWhole: false }],
+  ['response.output_text.done', { kind: 'text', field: 'text', isWhole: true }],
+  ['response.refusal.delta', { kind: 'refusal', field: 'delta', isWhole: false }],
+  ['response.refusal.done', { kind: 'refusal', field: 'refusal', isWhole: true }],
+  ['response.reasoning_summary_text.delta', { kind: 'thinking', field: 'delta', isWhole: false }],
+  ['response.reasoning_summary_text.done', { kind: 'thinking', field: 'text', isWhole: true }],
+  ['response.reasoning_text.delta', { kind: 'thinking', field: 'delta', isWhole: false }],
+  ['response.reasoning_text.done', { kind: 'thinking', field: 'text', isWhole: true }],
+])
+
+/** What an event adds to the text, the refusal or the thinking; undefined for events about other things. */
+export const pieceIn = (type: string, event: JsonObject): Piece | undefined => {
+  if (type === 'response.content_part.done' || type === 'response.reasoning_summary_part.done') {
+    return pieceOf(event.part)
+  }
+  const known = pieceEvents.get(type)
+  return known && { kind: known.kind, text: stringAt(event, known.field) ?? '', isWhole: known.isWhole }
+}
+
+/** Content and summary parts are counted apart; both may stand in one reasoning item. */
+export const partKey = (event: JsonObject): number => {
+  const summary = numberAt(event, 'summary_index')
+  return summary === undefined ? (numberAt(event, 'content_index') ?? 0) : -1 - summary
+}
+
+const pieceOf = (part: JsonValue | undefined): Piece | undefined => {
+  if (!isJsonObject(part)) return undefined
+  switch (part.type) {
+    case 'output_text':
+      return whole('text', stringAt(part, 'text'))
+    case 'refusal':
+      return whole('refusal', stringAt(part, 'refusal'))
+    case 'summary_text':
+    case 'reasoning_text':
+      return whole('thinking', stringAt(part, 'text'))
+    default:
+      return undefined
+  }
+}
+
+const whole = (kind: Piece['kind'], text: string | undefined): Piece | undefined =>
+  text ? { kind, text, isWhole: true } : undefined
+
+/** Everything a whole message or reasoning item says, in order. */
+export const piecesOf = (item: JsonObject): Piece[] =>
+  [...(arrayAt(item, 'summary') ?? []), ...(arrayAt(item, 'content') ?? [])]
+    .map(pieceOf)
+    .filter((found) => found !== undefined)
+
+export const annotationsOf = (item: JsonObject): JsonObject[] =>
+  (arrayAt(item, 'content') ?? [])
+    .filter(isJsonObject)
+    .flatMap((part) => arrayAt(part, 'annotations') ?? [])
+    .filter(isJsonObject)
+
+/** Tools that run at the provider: everything that is called or listed and is not ours to answer. */
+export const isServerTool = (type: string): boolean => /_call$|_output$|^mcp_/.test(type)
+
+/** The picture of an image generation call, apart from its bytes an ordinary server tool. */
+export const pictureOf = (item: JsonObject): DataPart | undefined => {
+  const data = item.type === 'image_generation_call' ? stringAt(item, 'result') : undefined
+  if (!data) return undefined
+  const format = stringAt(item, 'output_format') ?? 'png'
+  return { type: 'data', mimeType: `image/${/^\w+$/.test(format) ? format : 'png'}`, data }
+}
+
+export const withoutPicture = (item: JsonObject): JsonObject => {
+  if (item.type !== 'image_generation_call') return item
+  const { result: _, ...rest } = item
+  return rest
+}

@@ -1,0 +1,73 @@
+import type { ErrorData } from '../../src/errors.ts'
+import type { JsonObject } from '../../src/json.ts'
+import type { FinishReason, Usage } from '../../src/result.ts'
+import { streamError } from '../wireError.ts'
+import { numberAt, objectAt, stringAt } from '../wireJson.ts'
+import { responsesError } from './responsesError.ts'
+
+/** How a response ended. */
+export type End = 'completed' | 'incomplete' | 'failed' | 'cancelled'
+
+const ends: readonly string[] = ['completed', 'incomplete', 'failed', 'cancelled'] satisfies End[]
+const isEnd = (word: string | undefined): word is End => word !== undefined && ends.includes(word)
+
+/** A server that does not stream answers with the response itself. */
+export const isResponse = (body: JsonObject): boolean =>
+  body.object === 'response' || (Array.isArray(body.output) && typeof body.status === 'string')
+
+/** The end an event tells of, or undefined while the response goes on. The status is the finer word of the two. */
+export const endOf = (type: string, response: JsonObject): End | undefined => {
+  const status = stringAt(response, 'status')
+  if (hasError(response) || status === 'failed') return 'failed'
+  const word = type.startsWith('response.') ? type.slice('response.'.length) : undefined
+  if (word === 'completed' || word === 'done') return isEnd(status) ? status : 'completed'
+  if (isEnd(word)) return word
+  return word === undefined && isEnd(status) ? status : undefined
+}
+
+const hasError = (response: JsonObject): boolean => Object.keys(objectAt(response, 'error') ?? {}).length > 0
+
+/** The error of a response that failed; older servers put it beside the response. */
+export const failureOf = (end: End, response: JsonObject, event: JsonObject): ErrorData => {
+  const told = hasError(response) ? responsesError(response) : responsesError({ error: event.error ?? null })
+  return streamError(told ?? { message: `The response was ${end} by the provider.`, code: end })
+}
+
+/**
+ * The error in an event that is not about a response. Events of unknown types are none, even if they have a message;
+ * an untyped body with a message is one.
+ */
+export const errorIn = (type: string, event: JsonObject): ErrorData | undefined => {
+  const isErrorType = type === 'error' || type === 'response.error'
+  const isOther = type.startsWith('response.') || (Object.hasOwn(event, 'type') && !event.error)
+  if (isOther && !isErrorType) return undefined
+  const error = responsesError(isErrorType ? { ...event, type: 'error' } : event)
+  return error && streamError(error)
+}
+
+export const finishReasonOf = (
+  end: End,
+  response: JsonObject,
+  hasCalls: boolean,
+  isRefused: boolean,
+): FinishReason => {
+  if (isRefused) return 'contentFilter'
+  const cause = stringAt(objectAt(response, 'incomplete_details'), 'reason')
+  if (cause === 'max_output_tokens') return 'length'
+  if (cause === 'content_filter') return 'contentFilter'
+  if (end === 'incomplete') return 'unspecified'
+  return hasCalls ? 'toolCalls' : 'stop'
+}
+
+export const usageOf = (response: JsonObject): Usage | undefined => {
+  const usage = objectAt(response, 'usage')
+  const counts = {
+    inputTokens: numberAt(usage, 'input_tokens'),
+    outputTokens: numberAt(usage, 'output_tokens'),
+    totalTokens: numberAt(usage, 'total_tokens'),
+    cachedInputTokens: numberAt(objectAt(usage, 'input_tokens_details'), 'cached_tokens'),
+    reasoningTokens: numberAt(objectAt(usage, 'output_tokens_details'), 'reasoning_tokens'),
+  }
+  const known = Object.entries(counts).filter(([, count]) => count !== undefined)
+  return known.length === 0 ? undefined : Object.fromEntries(known)
+}

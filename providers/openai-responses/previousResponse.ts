@@ -1,0 +1,50 @@
+import type { ModelRequest } from '../../src/chatModel.ts'
+import type { ErrorData } from '../../src/errors.ts'
+import { isJsonObject, ownValue } from '../../src/json.ts'
+import type { ChatMessage } from '../../src/messages.ts'
+import { opaqueOf } from '../conversation.ts'
+import { stringAt } from '../wireJson.ts'
+import { protocolName } from './replay.ts'
+
+/** The response a request continues: its id, and where in the turns it stands. */
+export type PreviousResponse = { id: string; position: number }
+
+/**
+ * The newest response of this provider that has anything after it. A response that nothing follows is being asked
+ * for again, so it is the one before it that gets continued.
+ */
+export const previousResponseOf = (
+  turns: readonly ChatMessage[],
+  provider: string,
+): PreviousResponse | undefined => {
+  for (let position = turns.length - 2; position >= 0; position -= 1) {
+    const turn = turns[position]
+    if (turn?.role !== 'model') continue
+    const id = stringAt(opaqueOf(turn, protocolName, provider), 'responseId')
+    if (id) return { id, position }
+  }
+  return undefined
+}
+
+/** The same request with no response to continue: mapped again, it carries the whole history. */
+export const withoutPreviousResponse = (request: ModelRequest): ModelRequest => ({
+  ...request,
+  messages: request.messages.map(withoutResponseId),
+})
+
+const withoutResponseId = (message: ChatMessage): ChatMessage => {
+  const data = message.metadata && ownValue(message.metadata, protocolName)
+  if (!isJsonObject(data) || !Object.hasOwn(data, 'responseId')) return message
+  const { responseId: _, ...rest } = data
+  return { ...message, metadata: { ...message.metadata, [protocolName]: rest } }
+}
+
+/** Servers differ in words: forgotten, not stored, not allowed for the account, or the parameter not known at all. */
+const aboutPreviousResponse = /previous[ _]response|\bresponse with id\b.*not found/i
+
+/** Whether a request failed because the provider cannot continue the response it named. */
+export const isUnknownPreviousResponse = (error: ErrorData): boolean => {
+  if (error.code === 'previous_response_not_found') return true
+  const refused = error.status === undefined || [400, 404, 422].includes(error.status)
+  return error.name === 'ModelError' && refused && aboutPreviousResponse.test(error.message)
+}

@@ -1,0 +1,95 @@
+import { isJsonObject, type JsonObject } from '../../src/json.ts'
+import { type ChatMessage, type ToolCallPart, textOf, toolCallsOf } from '../../src/messages.ts'
+import { opaqueOf } from '../conversation.ts'
+import { arrayAt, numberAt, stringAt } from '../wireJson.ts'
+
+export const protocolName = 'openai-responses'
+
+/**
+ * A model message is one text and its calls; the API's answer was a list of items. The layout is what is needed to
+ * get from the one back to the other: reasoning items in full, the rest as references into the message
+ * (`{ type: 'message', length, phase? }`, `{ type: 'function_call' | 'custom_tool_call', call }`).
+ * A message without a layout is its text followed by its calls.
+ */
+export const layoutOf = (message: ChatMessage, provider: string): JsonObject[] =>
+  (arrayAt(opaqueOf(message, protocolName, provider), 'layout') ?? []).filter(isJsonObject)
+
+/** The items of a model message in the order the model wrote them. */
+export const replayItems = (
+  message: ChatMessage,
+  provider: string,
+  wireId: (id: string) => string,
+): JsonObject[] => {
+  const layout = layoutOf(message, provider)
+  const calls = toolCallsOf(message)
+  const customCalls = customCallsIn(message, provider)
+  const texts = textsIn(textOf(message), layout)
+  const items: JsonObject[] = []
+  let reasoning: JsonObject[] = []
+  // The API refuses a reasoning item that nothing follows, so it waits for its follower.
+  const add = (item: JsonObject) => {
+    items.push(...reasoning, item)
+    reasoning = []
+  }
+  const addCall = (call: ToolCallPart) =>
+    add(customCalls.has(call) ? customCall(call, wireId(call.id)) : functionCall(call, wireId(call.id)))
+
+  const left = new Set(calls)
+  if (texts.rest !== '') add(assistantMessage(texts.rest))
+  for (const entry of layout) {
+    const call = callAt(calls, entry)
+    const text = texts.of.get(entry)
+    if (entry.type === 'reasoning') {
+      if (stringAt(entry, 'encrypted_content')) reasoning.push(entry)
+    } else if (text) add(assistantMessage(text, stringAt(entry, 'phase')))
+    else if (call && left.delete(call)) addCall(call)
+  }
+  for (const call of left) addCall(call)
+  return items
+}
+
+/** The calls that were made to a custom tool: they take and answer plain text, in item types of their own. */
+export const customCallsIn = (message: ChatMessage, provider: string): Set<ToolCallPart> => {
+  const calls = toolCallsOf(message)
+  const custom = layoutOf(message, provider).filter((entry) => entry.type === 'custom_tool_call')
+  return new Set(custom.map((entry) => callAt(calls, entry)).filter((call) => call !== undefined))
+}
+
+const callAt = (calls: ToolCallPart[], entry: JsonObject): ToolCallPart | undefined =>
+  calls[numberAt(entry, 'call') ?? -1]
+
+/** Cuts the text into its messages. Without any in the layout the text is `rest`, and comes first. */
+const textsIn = (text: string, layout: JsonObject[]): { of: Map<JsonObject, string>; rest: string } => {
+  const messages = layout.filter((entry) => entry.type === 'message')
+  if (messages.length === 0) return { of: new Map(), rest: text }
+  let start = 0
+  const pieces = messages.map((entry, i): [JsonObject, string] => {
+    // The last one takes what is left, so that nothing is lost if the text was changed in between.
+    const end = i === messages.length - 1 ? text.length : start + (numberAt(entry, 'length') ?? 0)
+    const piece = text.slice(start, end)
+    start = end
+    return [entry, piece]
+  })
+  return { of: new Map(pieces), rest: '' }
+}
+
+const assistantMessage = (text: string, phase?: string): JsonObject => ({
+  type: 'message',
+  role: 'assistant',
+  content: text,
+  ...(phase !== undefined && { phase }),
+})
+
+const functionCall = (call: ToolCallPart, callId: string): JsonObject => ({
+  type: 'function_call',
+  call_id: callId,
+  name: call.name,
+  arguments: call.argumentsError ? '{}' : (call.argumentsRaw ?? JSON.stringify(call.arguments)),
+})
+
+const customCall = (call: ToolCallPart, callId: string): JsonObject => ({
+  type: 'custom_tool_call',
+  call_id: callId,
+  name: call.name,
+  input: stringAt(call.arguments, 'input') ?? '',
+})
