@@ -1,0 +1,97 @@
+import type { WireToolCall } from '../../src/delta.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json.ts'
+import { parseArguments } from '../../src/toolArguments.ts'
+import { stringAt } from '../wireJson.ts'
+import { callEntry, textEntry } from './skeleton.ts'
+
+export type TextContent = { kind: 'text'; length: number; citations: JsonValue[] }
+export type CallContent = {
+  kind: 'call'
+  order: number
+  id: string
+  name: string
+  text: string
+  /** Arguments that came all at once, when the block was opened. */
+  whole: JsonValue | undefined
+  extras: JsonObject
+}
+/** A block that is kept as it is: thinking, server tools, compactions and whatever comes next. */
+export type OpaqueContent = { kind: 'opaque'; block: JsonObject; input: string; isClosed: boolean }
+export type Content = TextContent | CallContent | OpaqueContent
+
+/** A content block as the wire opens it. */
+export const openContent = (block: JsonObject, order: number): Content => {
+  const { type, id, name, input, ...extras } = block
+  if (type === 'text') return { kind: 'text', length: 0, citations: [] }
+  // Only the client's own tools are calls; a call nobody can name cannot be one.
+  if (type === 'tool_use' && typeof name === 'string' && name !== '') {
+    // The usual `{}` only holds the place of what the deltas will bring.
+    const isPlaceholder = isJsonObject(input) && Object.keys(input).length === 0
+    const whole = isPlaceholder || input === null || input === '' ? undefined : input
+    return { kind: 'call', order, id: typeof id === 'string' ? id : '', name, text: '', whole, extras }
+  }
+  return { kind: 'opaque', block: { ...block }, input: '', isClosed: false }
+}
+
+const growing = ['thinking', 'signature', 'content', 'encrypted_content'] as const
+
+/** Adds a delta to an opaque block: each of its texts continues the block's field of that name. */
+export const growOpaque = (content: OpaqueContent, delta: JsonObject): void => {
+  content.input += stringAt(delta, 'partial_json') ?? ''
+  for (const field of growing) {
+    const piece = stringAt(delta, field)
+    const known = stringAt(content.block, field)
+    // A signature that was announced with the block may be repeated in its delta.
+    if (piece === undefined || (field === 'signature' && piece === known)) continue
+    content.block[field] = (known ?? '') + piece
+  }
+}
+
+/** The whole block, with its input put together. */
+export const opaqueBlock = ({ block, input }: OpaqueContent): JsonObject => {
+  if (input.trim() === '') return block
+  const parsed = parseArguments(input)
+  return parsed.argumentsError === undefined ? { ...block, input: parsed.arguments } : block
+}
+
+export const wireCall = ({ id, name, text, whole }: CallContent): WireToolCall => ({
+  id,
+  name,
+  ...parseArguments(whole ?? text),
+})
+
+export const hasArguments = ({ text, whole }: CallContent): boolean =>
+  whole !== undefined || text.trim() !== ''
+
+/** The server's own tools and their results are worth showing, the rest is not. */
+export const isServerActivity = ({ block }: OpaqueContent): boolean => {
+  const type = stringAt(block, 'type') ?? ''
+  return /^(server_tool_use|mcp_tool_use|container_upload)$|_tool_result$/.test(type)
+}
+
+/** The replay data of a response; undefined when plain text and calls say it all. */
+export const replayOf = (
+  contents: readonly Content[],
+  provider: string,
+  container: string | undefined,
+): JsonObject | undefined => {
+  if (container === undefined && !contents.some(mustBeReplayed)) return undefined
+  const blocks = contents.flatMap((content): JsonObject[] => {
+    if (content.kind === 'opaque') return isReplayable(content) ? [opaqueBlock(content)] : []
+    if (content.kind === 'call') return [callEntry(content.order, content.extras)]
+    return content.length > 0 ? [textEntry(content.length, content.citations)] : []
+  })
+  return { provider, blocks, ...(container !== undefined && { container }) }
+}
+
+/** A call from inside the provider's sandbox says so in `caller`; without that it would be taken for another. */
+const mustBeReplayed = (content: Content): boolean => {
+  if (content.kind === 'opaque') return isReplayable(content)
+  if (content.kind === 'text') return false
+  const { caller, ...others } = content.extras
+  const isDirect = caller === undefined || (isJsonObject(caller) && caller.type === 'direct')
+  return !isDirect || Object.keys(others).length > 0
+}
+
+const isReplayable = ({ block }: OpaqueContent): boolean =>
+  typeof block.type === 'string' && block.type !== 'tool_use'

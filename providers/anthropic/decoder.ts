@@ -1,0 +1,243 @@
+import type { Delta } from '../../src/delta.ts'
+import type { ErrorData } from '../../src/errors.ts'
+import { isJsonObject, type JsonObject } from '../../src/json.ts'
+import type { FinishReason } from '../../src/result.ts'
+import type { Decoder, Target, WireEvent } from '../protocol.ts'
+import { streamError } from '../wireError.ts'
+import {
+  arrayAt,
+  BadWireJson,
+  numberAt,
+  objectAt,
+  parseWireObject,
+  stringAt,
+  truncated,
+} from '../wireJson.ts'
+import {
+  type CallContent,
+  type Content,
+  growOpaque,
+  hasArguments,
+  isServerActivity,
+  opaqueBlock,
+  openContent,
+  replayOf,
+  type TextContent,
+  wireCall,
+} from './contentBlock.ts'
+import { anthropicError } from './error.ts'
+import { usageOf } from './usage.ts'
+
+const reasons = new Map<string, FinishReason>([
+  ['end_turn', 'stop'],
+  ['stop_sequence', 'stop'],
+  ['max_tokens', 'length'],
+  ['model_context_window_exceeded', 'length'],
+  ['tool_use', 'toolCalls'],
+  ['refusal', 'contentFilter'],
+])
+
+/** The provider stopped in the middle of its own work and goes on when it gets the turn back. */
+const pauses = new Set(['pause_turn', 'compaction'])
+
+/** Reads the events of one message. Several content blocks may be open at once; each knows its own index. */
+export class AnthropicDecoder implements Decoder {
+  readonly #provider: string
+  readonly #contents: Content[] = []
+  readonly #atIndex = new Map<number, Content>()
+  readonly #calls: CallContent[] = []
+  #lastText: TextContent | undefined
+  /** Text of one block came after text of a later one: the order of the blocks can no longer be told by lengths. */
+  #isInterleaved = false
+  #hasResponse = false
+  #stopReason: string | undefined
+  #refusal = ''
+  #container: string | undefined
+  #isDone = false
+
+  constructor(target: Target) {
+    this.#provider = target.provider
+  }
+
+  push(event: WireEvent): readonly Delta[] {
+    // Gateways borrow the end mark of another protocol; this one ends with `message_stop`.
+    if (this.#isDone || event.data.startsWith('[DONE]')) return []
+    const data = parseWireObject(event.data)
+    if (data instanceof BadWireJson) return this.#fail(data.error)
+    if (!data) return []
+    switch (stringAt(data, 'type') ?? event.event) {
+      case 'content_block_delta':
+        return this.#grow(numberAt(data, 'index'), objectAt(data, 'delta') ?? {})
+      case 'content_block_start':
+        return this.#open(numberAt(data, 'index'), objectAt(data, 'content_block') ?? {})
+      case 'content_block_stop':
+        return this.#close(this.#find(numberAt(data, 'index')))
+      case 'message_start':
+        return this.#start(objectAt(data, 'message') ?? {}, false)
+      case 'message_delta':
+        return this.#update(objectAt(data, 'delta') ?? {}, objectAt(data, 'usage'))
+      case 'message_stop':
+        return this.#finish()
+      case 'message':
+        return [...this.#start(data, true), ...this.#finish()]
+      default: {
+        const error = anthropicError(data)
+        return error ? this.#fail(streamError(error)) : []
+      }
+    }
+  }
+
+  end(): readonly Delta[] {
+    if (this.#isDone) return []
+    // Some gateways leave `message_stop` out: once the stop reason is there, the answer is complete.
+    return this.#stopReason === undefined ? this.#fail(truncated('message_stop')) : this.#finish()
+  }
+
+  /** The message may already hold content, even all of it. */
+  #start(message: JsonObject, isWhole: boolean): Delta[] {
+    const id = stringAt(message, 'id') ?? ''
+    const blocks = (arrayAt(message, 'content') ?? []).filter(isJsonObject)
+    const deltas: Delta[] = []
+    if (id !== '' && !this.#hasResponse) {
+      this.#hasResponse = true
+      deltas.push({ type: 'response', id })
+    }
+    blocks.forEach((block, index) => {
+      deltas.push(...this.#open(index, block), ...this.#close(this.#find(index)))
+    })
+    // A stop reason ahead of any content says nothing about what is still to come.
+    const { stop_reason: _, ...unfinished } = message
+    const known = isWhole || blocks.length > 0 ? message : unfinished
+    return [...deltas, ...this.#update(known, objectAt(message, 'usage'))]
+  }
+
+  #update(message: JsonObject, usage: JsonObject | undefined): Delta[] {
+    this.#stopReason = stringAt(message, 'stop_reason') ?? this.#stopReason
+    this.#refusal = stringAt(objectAt(message, 'stop_details'), 'explanation') ?? this.#refusal
+    this.#container = stringAt(objectAt(message, 'container'), 'id') ?? this.#container
+    const counts = usageOf(usage)
+    return counts ? [{ type: 'usage', usage: counts }] : []
+  }
+
+  #open(index: number | undefined, block: JsonObject): Delta[] {
+    const content = openContent(block, this.#calls.length)
+    this.#contents.push(content)
+    if (index !== undefined) this.#atIndex.set(index, content)
+    switch (content.kind) {
+      case 'text':
+        return [
+          ...this.#text(content, stringAt(block, 'text') ?? ''),
+          ...(arrayAt(block, 'citations') ?? []).flatMap((citation) => this.#cite(content, citation)),
+        ]
+      case 'call':
+        this.#calls.push(content)
+        return [progress(content, content.whole === undefined ? '' : JSON.stringify(content.whole))]
+      case 'opaque':
+        return thinkingDelta(block)
+    }
+  }
+
+  #grow(index: number | undefined, delta: JsonObject): Delta[] {
+    const content = this.#find(index) ?? this.#openFor(index, delta)
+    if (!content) return []
+    switch (content.kind) {
+      case 'text': {
+        const citation = objectAt(delta, 'citation')
+        return citation ? this.#cite(content, citation) : this.#text(content, stringAt(delta, 'text') ?? '')
+      }
+      case 'call': {
+        const piece = stringAt(delta, 'partial_json') ?? ''
+        content.text += piece
+        return piece === '' ? [] : [progress(content, piece)]
+      }
+      case 'opaque':
+        growOpaque(content, delta)
+        return thinkingDelta(delta)
+    }
+  }
+
+  /** The block of a delta; one without an index belongs to the latest block. */
+  #find(index: number | undefined): Content | undefined {
+    return index === undefined ? this.#contents.at(-1) : this.#atIndex.get(index)
+  }
+
+  /** Text and thinking of a block that was never announced are still text and thinking. */
+  #openFor(index: number | undefined, delta: JsonObject): Content | undefined {
+    const type = /^(text|thinking)_delta$/.exec(stringAt(delta, 'type') ?? '')?.[1]
+    if (type === undefined) return undefined
+    this.#open(index, type === 'thinking' ? { type, thinking: '', signature: '' } : { type })
+    return this.#contents.at(-1)
+  }
+
+  #text(content: TextContent, text: string): Delta[] {
+    if (text === '') return []
+    if (content.length > 0 && this.#lastText !== content) this.#isInterleaved = true
+    this.#lastText = content
+    content.length += text.length
+    return [{ type: 'text', text }]
+  }
+
+  #cite(content: TextContent, citation: JsonObject[string]): Delta[] {
+    content.citations.push(citation)
+    return [{ type: 'metadata', metadata: { citations: [citation] } }]
+  }
+
+  #close(content: Content | undefined): Delta[] {
+    if (content?.kind !== 'opaque' || content.isClosed) return []
+    content.isClosed = true
+    if (!isServerActivity(content)) return []
+    return [{ type: 'metadata', metadata: { serverTools: [opaqueBlock(content)] } }]
+  }
+
+  #finish(): Delta[] {
+    this.#isDone = true
+    const raw = this.#stopReason
+    const replay = this.#isInterleaved ? undefined : replayOf(this.#contents, this.#provider, this.#container)
+    const pausing = raw !== undefined && pauses.has(raw) && this.#calls.length === 0
+    return [
+      ...this.#contents.flatMap((content) => this.#close(content)),
+      ...(this.#refusal === '' ? [] : [metadata({ refusal: this.#refusal })]),
+      ...this.#calls.map(toolCall),
+      ...(replay ? [{ type: 'opaque', protocol: 'anthropic', data: replay } as const] : []),
+      {
+        type: 'finish',
+        reason: finishReason(raw, this.#calls.length > 0),
+        ...(raw !== undefined && { raw }),
+        ...(pausing && { pause: true }),
+      },
+    ]
+  }
+
+  /** Calls that were complete are reported with the error; nothing runs from a stream without a proper end. */
+  #fail(error: ErrorData): Delta[] {
+    this.#isDone = true
+    const complete = this.#calls.filter(hasArguments).map(toolCall)
+    const raw = this.#stopReason
+    return [
+      ...complete.filter(({ call }) => call.argumentsError === undefined),
+      { type: 'error', error, ...(raw !== undefined && { raw }) },
+    ]
+  }
+}
+
+const finishReason = (raw: string | undefined, hasCalls: boolean): FinishReason => {
+  const reason = reasons.get(raw ?? '') ?? 'unspecified'
+  return reason === 'stop' && hasCalls ? 'toolCalls' : reason
+}
+
+const metadata = (values: JsonObject): Delta => ({ type: 'metadata', metadata: values })
+
+const toolCall = (content: CallContent) => ({ type: 'toolCall', call: wireCall(content) }) as const
+
+const progress = ({ order, id, name }: CallContent, piece: string): Delta => ({
+  type: 'toolDelta',
+  index: order,
+  ...(id !== '' && { id }),
+  name,
+  arguments: piece,
+})
+
+const thinkingDelta = (source: JsonObject): Delta[] => {
+  const text = stringAt(source, 'thinking') ?? ''
+  return text === '' ? [] : [{ type: 'thinking', text }]
+}

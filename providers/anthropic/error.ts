@@ -1,0 +1,36 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json.ts'
+import type { WireError } from '../protocol.ts'
+import { numberAt, objectAt, stringAt } from '../wireJson.ts'
+
+/**
+ * Reads `{"type":"error","error":{"type","message"},"request_id"}` and what gateways make of it: no outer type, the
+ * error as a plain text, only a `message`, or Google's list of one error.
+ */
+export const anthropicError = (body: unknown): WireError | undefined => {
+  const outer = Array.isArray(body) ? body[0] : body
+  if (!isJsonObject(outer)) return undefined
+  const inner = objectAt(outer, 'error')
+  const text = stringAt(outer, 'error')
+  if (!inner && text === undefined && !isBareMessage(outer)) return undefined
+  const code = codeOf(inner)
+  const requestId = stringAt(outer, 'request_id') ?? stringAt(inner, 'request_id')
+  return {
+    message:
+      stringAt(inner, 'message') ??
+      text ??
+      stringAt(outer, 'message') ??
+      code ??
+      'The provider sent an error.',
+    ...(code !== undefined && { code }),
+    ...(requestId !== undefined && { requestId }),
+  }
+}
+
+/** Events of a good stream have a type of their own and never a message that is a text. */
+const isBareMessage = (body: JsonObject): boolean => {
+  const type: JsonValue | undefined = stringAt(body, 'type')
+  return type === 'error' || (type === undefined && stringAt(body, 'message') !== undefined)
+}
+
+const codeOf = (error: JsonObject | undefined): string | undefined =>
+  stringAt(error, 'type') ?? stringAt(error, 'code') ?? numberAt(error, 'code')?.toString()

@@ -1,0 +1,15 @@
+import type { Protocol } from '../protocol.ts'
+import { AnthropicDecoder } from './decoder.ts'
+import { anthropicError } from './error.ts'
+import type { AnthropicProfile } from './profile.ts'
+import { anthropicRequest } from './request.ts'
+
+export { type AnthropicProfile, anthropicProfile } from './profile.ts'
+
+/** Anthropic's Messages API, also as Bedrock, Vertex, Azure and other vendors offer it. */
+export const anthropic: Protocol<AnthropicProfile> = {
+  name: 'anthropic',
+  request: anthropicRequest,
+  decoder: (target) => new AnthropicDecoder(target),
+  error: anthropicError,
+}

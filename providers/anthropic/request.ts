@@ -1,0 +1,69 @@
+import type { ModelRequest } from '../../src/chatModel.ts'
+import type { JsonObject } from '../../src/json.ts'
+import { conversationOf } from '../conversation.ts'
+import type { Target, WireRequest } from '../protocol.ts'
+import { openContainer, resumesWithoutThinking, wireMessages } from './history.ts'
+import { outputSchema, schemaInstruction } from './outputFormat.ts'
+import type { AnthropicProfile } from './profile.ts'
+import { type ThinkingSettings, thinkingSettings, thinks } from './thinking.ts'
+import { forcesTool, toolSettings } from './tools.ts'
+
+export const anthropicRequest = (request: ModelRequest, target: Target<AnthropicProfile>): WireRequest => {
+  const { model, profile } = target
+  const { system, turns } = conversationOf(request.messages)
+  const messages = wireMessages(turns, target)
+  const thinking = thinkingSettings(request, profile, {
+    forcedTool: forcesTool(request, profile),
+    resumesWithoutThinking: resumesWithoutThinking(messages),
+  })
+  const schema = profile.nativeSchema && request.outputSchema ? outputSchema(request.outputSchema) : undefined
+  const instruction = request.outputSchema && !schema ? schemaInstruction(request.outputSchema) : ''
+  const instructions = [system, instruction].filter((text) => text.trim() !== '').join('\n\n')
+  const container = openContainer(turns, target)
+  // A stop sequence of white space only is rejected.
+  const stops = request.stopSequences?.filter((stop) => stop.trim() !== '') ?? []
+  return {
+    path: '/messages',
+    headers: { 'anthropic-version': '2023-06-01' },
+    body: {
+      model,
+      max_tokens: thinking.maxTokens,
+      ...(instructions !== '' && { system: instructions }),
+      messages,
+      ...toolSettings(request, profile),
+      ...(thinking.thinking && { thinking: thinking.thinking }),
+      ...outputConfig(thinking.effort, schema),
+      ...sampling(request, profile, thinking),
+      ...(stops.length > 0 && { stop_sequences: stops }),
+      ...(container !== undefined && { container }),
+      stream: true,
+      ...request.providerOptions,
+    },
+  }
+}
+
+const outputConfig = (effort: string | undefined, schema: JsonObject | undefined): JsonObject =>
+  effort === undefined && !schema
+    ? {}
+    : {
+        output_config: {
+          ...(effort !== undefined && { effort }),
+          ...(schema && { format: { type: 'json_schema', schema } }),
+        },
+      }
+
+/** While it thinks, a model takes no temperature and hardly any top_p; elsewhere the temperature goes first. */
+const sampling = (
+  { temperature, topP }: ModelRequest,
+  profile: AnthropicProfile,
+  thinking: ThinkingSettings,
+): JsonObject => {
+  const none = profile.sampling === 'none'
+  const sent = none || thinks(thinking) ? undefined : temperature
+  const onlyOne = profile.sampling === 'one' && sent !== undefined
+  const topPFits = topP !== undefined && (!thinks(thinking) || topP >= 0.95)
+  return {
+    ...(sent !== undefined && { temperature: sent }),
+    ...(topPFits && !none && !onlyOne && { top_p: topP }),
+  }
+}

@@ -1,0 +1,65 @@
+import type { JsonObject } from '../../src/json.ts'
+import type { ChatMessage, ToolResultPart } from '../../src/messages.ts'
+import { type IdRule, opaqueOf, wireIdsOf } from '../conversation.ts'
+import type { Target } from '../protocol.ts'
+import { stringAt } from '../wireJson.ts'
+import { attachmentBlock } from './attachment.ts'
+import type { AnthropicProfile } from './profile.ts'
+import { rebuild, skeletonAt, textBlock, toolUseBlock } from './skeleton.ts'
+
+export type WireMessage = { role: 'user' | 'assistant'; content: JsonObject[] }
+
+const idRule: IdRule = { pattern: /^[a-zA-Z0-9_-]+$/, length: 40 }
+// Without a history to look originals up in: the engine's ids are unique, the originals it replaced were not.
+const wireId = wireIdsOf([], idRule)
+
+/** One message in the API's blocks; the content may be empty. */
+export const wireMessage = (turn: ChatMessage, target: Target<AnthropicProfile>): WireMessage =>
+  turn.role === 'model'
+    ? { role: 'assistant', content: assistantBlocks(turn, target).filter(isSendable) }
+    : { role: 'user', content: userBlocks(turn, target).filter(isSendable) }
+
+const userBlocks = (turn: ChatMessage, target: Target<AnthropicProfile>): JsonObject[] =>
+  turn.parts.flatMap((part): JsonObject[] => {
+    if (part.type === 'text') return [textBlock(part.text)]
+    if (part.type === 'toolResult') return [toolResultBlock(part)]
+    if (part.type === 'toolCall') return []
+    const block = attachmentBlock(part, target)
+    return block ? [block] : []
+  })
+
+/** The API wants to hear something about an error, and takes no empty content otherwise. */
+const toolResultBlock = ({ id, result, isError }: ToolResultPart): JsonObject => ({
+  type: 'tool_result',
+  tool_use_id: wireId(id),
+  ...(result.trim() !== '' ? { content: result } : isError && { content: 'The tool failed.' }),
+  ...(isError && { is_error: true }),
+})
+
+const assistantBlocks = (turn: ChatMessage, target: Target<AnthropicProfile>): JsonObject[] => {
+  const opaque = opaqueOf(turn, 'anthropic', target.provider)
+  const original = opaque && rebuild(turn, skeletonAt(opaque), wireId)
+  if (original) return target.profile.thinking ? original : original.filter((block) => !isThinking(block))
+  return turn.parts.flatMap((part): JsonObject[] => {
+    if (part.type === 'text') return [textBlock(part.text)]
+    if (part.type === 'toolCall') return [toolUseBlock(part, wireId(part.id))]
+    // Only users may attach something: media that another provider's model made is named instead.
+    const made = part.type === 'data' ? part.mimeType : part.type === 'link' ? part.url : ''
+    return made === '' ? [] : [textBlock(`[attachment: ${made}]`)]
+  })
+}
+
+/** Blank text is rejected, wherever it stands. */
+const isSendable = (block: JsonObject): boolean =>
+  block.type !== 'text' || (stringAt(block, 'text') ?? '').trim() !== ''
+
+export const isToolResult = (block: JsonObject): boolean => block.type === 'tool_result'
+
+export const isThinking = (block: JsonObject): boolean =>
+  block.type === 'thinking' || block.type === 'redacted_thinking'
+
+export const isServerTool = (block: JsonObject): boolean =>
+  block.type === 'server_tool_use' || block.type === 'mcp_tool_use'
+
+export const isCompaction = (block: JsonObject): boolean =>
+  block.type === 'compaction' && stringAt(block, 'content') !== undefined

@@ -1,0 +1,88 @@
+import type { MessageCreateParamsStreaming } from '@anthropic-ai/sdk/resources/messages'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { isJsonObject, type JsonObject } from '../../../src/json.ts'
+import { systemMessage, userMessage } from '../../../src/messages.ts'
+import { bodyOf, targetFor } from './wire.ts'
+
+const schemaOf = (type: z.ZodType): JsonObject => {
+  const schema: unknown = JSON.parse(JSON.stringify(z.toJSONSchema(type)))
+  return isJsonObject(schema) ? schema : {}
+}
+
+const request = (schema: z.ZodType, model = 'claude-sonnet-4-5') =>
+  bodyOf(
+    { messages: [systemMessage('Be exact.'), userMessage('hi')], outputSchema: schemaOf(schema) },
+    targetFor(model),
+  )
+
+describe('typed output', () => {
+  it('is asked for in the dialect of the API: closed objects, bounds as remarks', () => {
+    const golden = {
+      format: {
+        type: 'json_schema',
+        schema: {
+          type: 'object',
+          properties: {
+            name: { type: 'string', description: 'Full name – minLength: 1, maxLength: 80' },
+            age: { type: 'integer', description: 'exclusiveMinimum: 0' },
+            mail: { anyOf: [{ type: 'string', format: 'email' }, { type: 'null' }] },
+            tags: { type: 'array', items: { type: 'string', enum: ['a', 'b'] }, minItems: 1 },
+          },
+          required: ['name', 'age', 'mail', 'tags'],
+          additionalProperties: false,
+        },
+      },
+    } satisfies MessageCreateParamsStreaming['output_config']
+    const person = z.object({
+      name: z.string().min(1).max(80).describe('Full name'),
+      age: z.int().positive(),
+      mail: z.email().nullable(),
+      tags: z.array(z.enum(['a', 'b'])).min(1),
+    })
+    const body = request(person)
+    expect(body.output_config).toEqual(golden)
+    expect(body.system).toBe('Be exact.')
+  })
+
+  it('closes objects that generators leave open, at every depth', () => {
+    const inner = { type: 'object', properties: { x: { type: 'number' } } }
+    const outputSchema = {
+      type: 'object',
+      properties: { list: { type: 'array', items: inner } },
+      $defs: { inner },
+    }
+    const body = bodyOf({ messages: [userMessage('hi')], outputSchema })
+    expect(JSON.stringify(body.output_config).match(/"additionalProperties":false/g)).toHaveLength(3)
+  })
+
+  it('stands beside the effort', () => {
+    const body = bodyOf(
+      { messages: [userMessage('hi')], outputSchema: schemaOf(z.object({})), thinking: { effort: 'high' } },
+      targetFor('claude-opus-5-5'),
+    )
+    expect(body.output_config).toMatchObject({ effort: 'high', format: { type: 'json_schema' } })
+  })
+
+  const tree: z.ZodType = z.object({
+    get children() {
+      return z.array(tree)
+    },
+  })
+  it.each([
+    ['a record', z.object({ prices: z.record(z.string(), z.number()) })],
+    ['a value of any type', z.object({ value: z.any() })],
+    ['a recursive type', tree],
+    ['a tuple', z.object({ pair: z.tuple([z.string(), z.number()]) })],
+  ])('is described in the system prompt where the dialect cannot say it: %s', (_, schema) => {
+    const body = request(schema)
+    expect(body).not.toHaveProperty('output_config')
+    expect(body.system).toContain(JSON.stringify(schemaOf(schema)))
+  })
+
+  it('is described in the system prompt to models without native schemas', () => {
+    const body = request(z.object({ a: z.string() }), 'claude-sonnet-4-0')
+    expect(body).not.toHaveProperty('output_config')
+    expect(body.system).toMatch(/^Be exact\.\n\nAnswer with nothing but JSON/)
+  })
+})
