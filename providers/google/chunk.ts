@@ -1,0 +1,79 @@
+import type { Delta } from '../../src/delta.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json.ts'
+import type { Usage } from '../../src/result.ts'
+import { arrayAt, BadWireJson, numberAt, objectAt, parseWireObject, stringAt } from '../wireJson.ts'
+
+/** The responses in an event: one, none, or the list that the wire sends when it does not stream events. */
+export const chunksIn = (data: string): JsonObject[] | BadWireJson => {
+  const text = data.trim()
+  if (!text.startsWith('[')) {
+    const chunk = parseWireObject(data)
+    if (chunk instanceof BadWireJson) return chunk
+    return chunk ? [chunk] : []
+  }
+  // Gateways built for other wires end with this word.
+  if (text === '[DONE]') return []
+  try {
+    const list: JsonValue[] = JSON.parse(text)
+    return list.filter(isJsonObject)
+  } catch (error) {
+    return new BadWireJson(data, (error as Error).message)
+  }
+}
+
+export const firstCandidate = (chunk: JsonObject): JsonObject | undefined =>
+  arrayAt(chunk, 'candidates')
+    ?.filter(isJsonObject)
+    .find((candidate) => (numberAt(candidate, 'index') ?? 0) === 0)
+
+export const blockOf = (feedback: JsonObject | undefined): JsonObject | undefined => {
+  const blockReason = stringAt(feedback, 'blockReason')
+  const blockReasonMessage = stringAt(feedback, 'blockReasonMessage')
+  const safetyRatings = arrayAt(feedback, 'safetyRatings')
+  if (!blockReason) return undefined
+  return {
+    blockReason,
+    ...(blockReasonMessage && { blockReasonMessage }),
+    ...(safetyRatings && { safetyRatings }),
+  }
+}
+
+const serverTools = ['executableCode', 'codeExecutionResult', 'toolCall', 'toolResponse'] as const
+
+export const serverToolOf = (part: JsonObject): JsonObject | undefined => {
+  for (const key of serverTools) {
+    const content = objectAt(part, key)
+    if (content) return { [key]: content }
+  }
+  return undefined
+}
+
+export const mediaOf = (part: JsonObject): Delta | undefined => {
+  const inline = objectAt(part, 'inlineData')
+  const data = stringAt(inline, 'data')
+  if (data) {
+    const mimeType = stringAt(inline, 'mimeType') ?? 'application/octet-stream'
+    return { type: 'part', part: { type: 'data', mimeType, data } }
+  }
+  const file = objectAt(part, 'fileData')
+  const url = stringAt(file, 'fileUri')
+  const mimeType = stringAt(file, 'mimeType')
+  return url ? { type: 'part', part: { type: 'link', url, ...(mimeType && { mimeType }) } } : undefined
+}
+
+const counts = [
+  ['inputTokens', 'promptTokenCount'],
+  ['outputTokens', 'candidatesTokenCount'],
+  ['totalTokens', 'totalTokenCount'],
+  ['cachedInputTokens', 'cachedContentTokenCount'],
+  ['reasoningTokens', 'thoughtsTokenCount'],
+] as const satisfies [keyof Usage, string][]
+
+export const usageOf = (wire: JsonObject | undefined): Usage | undefined => {
+  let usage: Usage | undefined
+  for (const [field, key] of counts) {
+    const count = numberAt(wire, key)
+    if (count !== undefined) usage = { ...usage, [field]: count }
+  }
+  return usage
+}

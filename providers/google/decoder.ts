@@ -1,0 +1,150 @@
+import type { Delta, WireToolCall } from '../../src/delta.ts'
+import type { ErrorData } from '../../src/errors.ts'
+import { isJsonObject, type JsonObject, ownValue } from '../../src/json.ts'
+import type { Decoder, WireEvent } from '../protocol.ts'
+import { arrayAt, BadWireJson, objectAt, stringAt, truncated } from '../wireJson.ts'
+import { blockOf, chunksIn, firstCandidate, mediaOf, serverToolOf, usageOf } from './chunk.ts'
+import { googleStreamError } from './error.ts'
+import { finishReasonOf } from './finishReason.ts'
+import { FunctionCalls } from './functionCalls.ts'
+import { PartRecorder } from './skeleton.ts'
+import { Sources } from './sources.ts'
+
+/**
+ * Reads a stream of GenerateContentResponse chunks.
+ *
+ * Invariant: nothing is final before the body ends. `finishReason` may come early, on an empty chunk, or change, so
+ * the last one counts and everything after it is still read.
+ */
+export class GoogleDecoder implements Decoder {
+  readonly #provider: string
+  readonly #calls = new FunctionCalls()
+  readonly #parts = new PartRecorder()
+  readonly #sources = new Sources()
+  #media = 0
+  #hasAnswer = false
+  #hasContent = false
+  #hasResponseId = false
+  #finishReason: string | undefined
+  #finishMessage = ''
+  #block: JsonObject | undefined
+  #closed = false
+
+  constructor(provider: string) {
+    this.#provider = provider
+  }
+
+  push(event: WireEvent): readonly Delta[] {
+    if (this.#closed) return []
+    const chunks = chunksIn(event.data)
+    if (chunks instanceof BadWireJson) return this.#fail(chunks.error)
+    const deltas: Delta[] = []
+    for (const chunk of chunks) {
+      const error = googleStreamError(chunk)
+      if (error) return [...deltas, ...this.#fail(error)]
+      this.#chunk(chunk, deltas)
+    }
+    return deltas
+  }
+
+  end(): readonly Delta[] {
+    if (this.#closed) return []
+    const raw = this.#finishReason
+    // A whole answer that says nothing at all, not even why, is empty rather than cut.
+    const isCut = this.#hasContent || !this.#hasAnswer
+    if (raw === undefined && !this.#block && isCut) return this.#fail(truncated('a finish reason'))
+    this.#closed = true
+    const calls = this.#calls.all()
+    const reason = finishReasonOf(raw, this.#block !== undefined, calls.length > 0)
+    const skeleton = this.#parts.skeleton()
+    const sources = this.#sources.rest(reason === 'contentFilter')
+    return [
+      ...calls.map(toolCall),
+      ...(sources ? [metadata(sources)] : []),
+      ...(this.#block ? [metadata(this.#block)] : []),
+      ...(reason === 'error' && this.#finishMessage !== ''
+        ? [metadata({ finishMessage: this.#finishMessage })]
+        : []),
+      ...(skeleton ? [opaque({ provider: this.#provider, parts: skeleton })] : []),
+      { type: 'finish', reason, ...(raw !== undefined && { raw }) },
+    ]
+  }
+
+  #chunk(chunk: JsonObject, deltas: Delta[]): void {
+    this.#hasAnswer = true
+    const id = stringAt(chunk, 'responseId')
+    if (id && !this.#hasResponseId) {
+      this.#hasResponseId = true
+      deltas.push({ type: 'response', id })
+    }
+    const candidate = firstCandidate(chunk)
+    if (candidate) this.#candidate(candidate, deltas)
+    this.#block = blockOf(objectAt(chunk, 'promptFeedback')) ?? this.#block
+    const usage = usageOf(objectAt(chunk, 'usageMetadata'))
+    if (usage) deltas.push({ type: 'usage', usage })
+  }
+
+  #candidate(candidate: JsonObject, deltas: Delta[]): void {
+    for (const part of arrayAt(objectAt(candidate, 'content'), 'parts') ?? []) {
+      if (isJsonObject(part)) this.#part(part, deltas)
+    }
+    const sources = this.#sources.read(candidate)
+    if (sources) deltas.push(metadata(sources))
+    this.#finishReason = stringAt(candidate, 'finishReason') || this.#finishReason
+    this.#finishMessage = stringAt(candidate, 'finishMessage') ?? this.#finishMessage
+  }
+
+  #part(part: JsonObject, deltas: Delta[]): void {
+    const signature = stringAt(part, 'thoughtSignature') || undefined
+    const call = objectAt(part, 'functionCall')
+    if (call) {
+      this.#call(call, signature, deltas)
+      return
+    }
+    const text = stringAt(part, 'text') ?? ''
+    if (ownValue(part, 'thought') === true) {
+      if (text !== '') deltas.push({ type: 'thinking', text })
+      if (signature !== undefined) this.#parts.raw(part)
+      this.#hasContent ||= text !== ''
+      return
+    }
+    const serverTool = serverToolOf(part)
+    if (serverTool) {
+      this.#hasContent = true
+      this.#parts.raw(part)
+      deltas.push(metadata({ serverTools: [serverTool] }))
+      return
+    }
+    const media = mediaOf(part)
+    if (media) {
+      this.#hasContent = true
+      this.#parts.media(this.#media++, signature)
+      deltas.push(media)
+      return
+    }
+    this.#hasContent ||= text !== ''
+    this.#parts.text(text.length, signature)
+    if (text !== '') deltas.push({ type: 'text', text })
+  }
+
+  #call(call: JsonObject, signature: string | undefined, deltas: Delta[]): void {
+    const delta = this.#calls.add(call)
+    if (!delta) return
+    this.#hasContent = true
+    this.#parts.call(delta.index, signature)
+    deltas.push(delta)
+  }
+
+  #fail(error: ErrorData): Delta[] {
+    this.#closed = true
+    const raw = this.#finishReason
+    return [
+      ...this.#calls.complete().map(toolCall),
+      { type: 'error', error, ...(raw !== undefined && { raw }) },
+    ]
+  }
+}
+
+const toolCall = (call: WireToolCall): Delta => ({ type: 'toolCall', call })
+const metadata = (items: JsonObject): Delta => ({ type: 'metadata', metadata: items })
+const opaque = (data: JsonObject): Delta => ({ type: 'opaque', protocol: 'google', data })

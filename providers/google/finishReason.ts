@@ -1,0 +1,32 @@
+import type { FinishReason } from '../../src/result.ts'
+
+const filtered = [
+  'SAFETY',
+  'RECITATION',
+  'LANGUAGE',
+  'BLOCKLIST',
+  'PROHIBITED_CONTENT',
+  'SPII',
+  'IMAGE_SAFETY',
+  'IMAGE_PROHIBITED_CONTENT',
+  'IMAGE_RECITATION',
+]
+
+const reasons: ReadonlyMap<string, FinishReason> = new Map([
+  ['STOP', 'stop'],
+  ['MAX_TOKENS', 'length'],
+  // The model tried to call a tool and failed: nothing came of it, and another try often works.
+  ['MALFORMED_FUNCTION_CALL', 'error'],
+  ['UNEXPECTED_TOOL_CALL', 'error'],
+  ...filtered.map((word) => [word, 'contentFilter'] as const),
+])
+
+export const finishReasonOf = (
+  raw: string | undefined,
+  blocked: boolean,
+  hasCalls: boolean,
+): FinishReason => {
+  if (raw === undefined) return blocked ? 'contentFilter' : 'unspecified'
+  const reason = reasons.get(raw) ?? 'unspecified'
+  return hasCalls && (reason === 'stop' || reason === 'error') ? 'toolCalls' : reason
+}

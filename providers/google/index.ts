@@ -1,0 +1,15 @@
+import type { Protocol } from '../protocol.ts'
+import { GoogleDecoder } from './decoder.ts'
+import { googleError } from './error.ts'
+import type { GoogleProfile } from './profile.ts'
+import { googleRequest } from './request.ts'
+
+export { type GoogleProfile, geminiProfile } from './profile.ts'
+
+/** Gemini's `generateContent`, streamed as server-sent events. */
+export const google: Protocol<GoogleProfile> = {
+  name: 'google',
+  request: googleRequest,
+  decoder: (target) => new GoogleDecoder(target.provider),
+  error: googleError,
+}
