@@ -1,0 +1,51 @@
+import type { ModelRequest, Thinking, ToolSpec } from '../../src/chatModel.ts'
+import { ConfigurationError } from '../../src/errors.ts'
+import type { JsonObject } from '../../src/json.ts'
+import type { Target, WireRequest } from '../protocol.ts'
+import { cohereMessages } from './cohereMessages.ts'
+import type { CohereProfile } from './profile.ts'
+import { responseSchema } from './responseSchema.ts'
+
+export const cohereRequest = (request: ModelRequest, target: Target<CohereProfile>): WireRequest => ({
+  path: '/chat',
+  body: {
+    model: target.model,
+    messages: cohereMessages(request.messages, target),
+    stream: true,
+    ...toolSettings(request),
+    ...(request.outputSchema && {
+      response_format: { type: 'json_object', json_schema: responseSchema(request.outputSchema) },
+    }),
+    ...(request.temperature !== undefined && { temperature: request.temperature }),
+    ...(request.maxOutputTokens !== undefined && { max_tokens: request.maxOutputTokens }),
+    ...(request.topP !== undefined && { p: request.topP }),
+    ...(request.stopSequences?.length && { stop_sequences: request.stopSequences }),
+    ...(request.seed !== undefined && { seed: request.seed }),
+    ...(request.thinking !== undefined &&
+      target.profile.thinking && { thinking: thinkingOf(request.thinking) }),
+    ...request.providerOptions,
+  },
+})
+
+/** Cohere can be told to call some tool or none: a certain one is asked for by offering nothing else. */
+const toolSettings = ({ tools = [], toolChoice }: ModelRequest): JsonObject => {
+  if (tools.length === 0) return {}
+  if (toolChoice === 'none') return { tools: tools.map(toolOf), tool_choice: 'NONE' }
+  if (toolChoice === 'required') return { tools: tools.map(toolOf), tool_choice: 'REQUIRED' }
+  if (typeof toolChoice !== 'object') return { tools: tools.map(toolOf) }
+  const wanted = tools.filter((tool) => tool.name === toolChoice.tool)
+  if (wanted.length === 0) throw new ConfigurationError(`toolChoice names no known tool: ${toolChoice.tool}`)
+  return { tools: wanted.map(toolOf), tool_choice: 'REQUIRED' }
+}
+
+const toolOf = (tool: ToolSpec): JsonObject => ({
+  type: 'function',
+  function: { name: tool.name, description: tool.description, parameters: tool.inputSchema },
+})
+
+/** Cohere knows a budget but no effort. */
+const thinkingOf = (thinking: Thinking): JsonObject => {
+  if (thinking === false) return { type: 'disabled' }
+  const budget = thinking === true ? undefined : thinking.budgetTokens
+  return { type: 'enabled', ...(budget !== undefined && { token_budget: budget }) }
+}

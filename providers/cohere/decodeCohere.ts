@@ -1,0 +1,176 @@
+import type { Delta, WireToolCall } from '../../src/delta.ts'
+import type { ErrorData } from '../../src/errors.ts'
+import { isJsonObject, type JsonObject, ownValue } from '../../src/json.ts'
+import type { FinishReason, Usage } from '../../src/result.ts'
+import type { Decoder, Target, WireEvent } from '../protocol.ts'
+import { ToolCallAssembler, type ToolCallPiece } from '../toolCallAssembler.ts'
+import { streamError } from '../wireError.ts'
+import { BadWireJson, numberAt, objectAt, parseWireObject, stringAt, truncated } from '../wireJson.ts'
+import { cohereError } from './cohereError.ts'
+import type { CohereProfile } from './profile.ts'
+
+/** Reads the events of a v2 chat stream; `message-end` is its last word, whatever form of `[DONE]` follows. */
+export const decodeCohere = (target: Target<CohereProfile>): Decoder => {
+  const calls = new ToolCallAssembler()
+  let responseId = ''
+  let toolPlan = ''
+  let hasThought = false
+  let isOver = false
+
+  const fail = (error: ErrorData, raw?: string): Delta[] => {
+    isOver = true
+    return [
+      ...planDeltas(),
+      ...calls.finishWhole().map(toolCallDelta),
+      { type: 'error', error, ...(raw !== undefined && { raw }) },
+    ]
+  }
+
+  const finish = (ending: JsonObject | undefined): Delta[] => {
+    const usage = usageDeltas(objectAt(ending, 'usage'))
+    const raw = stringAt(ending, 'finish_reason') || undefined
+    const failure = endingError(raw, stringAt(ending, 'error'))
+    if (failure) return [...usage, ...fail(failure, raw)]
+    isOver = true
+    return [
+      ...usage,
+      ...planDeltas(),
+      ...calls.finish().map(toolCallDelta),
+      ...opaqueDeltas(),
+      {
+        type: 'finish',
+        reason: finishReason(raw, !calls.isEmpty),
+        ...(raw !== undefined && { raw }),
+      },
+    ]
+  }
+
+  const planDeltas = (): Delta[] => (toolPlan === '' ? [] : [{ type: 'metadata', metadata: { toolPlan } }])
+
+  const opaqueDeltas = (): Delta[] => {
+    if (calls.isEmpty || (toolPlan === '' && !hasThought)) return []
+    const data: JsonObject = {
+      provider: target.provider,
+      ...(toolPlan !== '' && { toolPlan }),
+      // The text of the thoughts is on the message already: here it is only noted that they are Cohere's own.
+      ...(hasThought && { ownThinking: true }),
+    }
+    return [{ type: 'opaque', protocol: 'cohere', data }]
+  }
+
+  const contentDeltas = (content: JsonObject | undefined): Delta[] => {
+    const thinking = stringAt(content, 'thinking')
+    const text = stringAt(content, 'text')
+    if (thinking) hasThought = true
+    return [
+      ...(thinking ? [{ type: 'thinking' as const, text: thinking }] : []),
+      ...(text ? [{ type: 'text' as const, text }] : []),
+    ]
+  }
+
+  const push = ({ event, data }: WireEvent): readonly Delta[] => {
+    if (isOver || isDone(data)) return []
+    const chunk = parseWireObject(data)
+    if (chunk === undefined) return []
+    if (chunk instanceof BadWireJson) return fail(chunk.error)
+    const delta = objectAt(chunk, 'delta')
+    const message = objectAt(delta, 'message')
+    const index = numberAt(chunk, 'index')
+    switch (stringAt(chunk, 'type') ?? event) {
+      case 'message-start': {
+        const id = stringAt(chunk, 'id')
+        if (!id || responseId !== '') return []
+        responseId = id
+        return [{ type: 'response', id }]
+      }
+      case 'content-start':
+      case 'content-delta':
+        return contentDeltas(objectAt(message, 'content'))
+      case 'tool-plan-delta':
+        toolPlan += stringAt(message, 'tool_plan') ?? ''
+        return []
+      case 'tool-call-start':
+      case 'tool-call-delta':
+        return objectsAt(message, 'tool_calls').map((piece) => calls.add(pieceOf(piece, index)))
+      case 'citation-start': {
+        const citations = objectsAt(message, 'citations')
+        return citations.length === 0 ? [] : [{ type: 'metadata', metadata: { citations } }]
+      }
+      case 'message-end':
+        return finish(delta)
+      case 'error':
+      case undefined: {
+        const error = cohereError(chunk)
+        return error ? fail(streamError(error)) : []
+      }
+      default:
+        return []
+    }
+  }
+
+  return { push, end: () => (isOver ? [] : fail(truncated('the message-end event'))) }
+}
+
+const isDone = (data: string): boolean => data === '[DONE]' || data === '"[DONE]"'
+
+const toolCallDelta = (call: WireToolCall): Delta => ({ type: 'toolCall', call })
+
+/** The API puts one object under these plural names; some deployments wrap it in a list. */
+const objectsAt = (message: JsonObject | undefined, key: string): JsonObject[] => {
+  const value = message && ownValue(message, key)
+  return (Array.isArray(value) ? value : [value]).filter((item) => isJsonObject(item))
+}
+
+const pieceOf = (piece: JsonObject, index: number | undefined): ToolCallPiece => {
+  const called = objectAt(piece, 'function')
+  return {
+    index,
+    id: stringAt(piece, 'id'),
+    name: stringAt(called, 'name'),
+    arguments: called && ownValue(called, 'arguments'),
+  }
+}
+
+/** `tokens` is what the model saw and wrote; `billed_units`, which leave out Cohere's own prompt, stand in for it. */
+const usageDeltas = (counts: JsonObject | undefined): Delta[] => {
+  const tokens = objectAt(counts, 'tokens') ?? objectAt(counts, 'billed_units')
+  const inputTokens = numberAt(tokens, 'input_tokens')
+  const outputTokens = numberAt(tokens, 'output_tokens')
+  const cachedInputTokens = numberAt(counts, 'cached_tokens')
+  const reasoningTokens = numberAt(tokens, 'reasoning_tokens')
+  const usage: Usage = {
+    ...(inputTokens !== undefined && { inputTokens }),
+    ...(outputTokens !== undefined && { outputTokens }),
+    ...(cachedInputTokens !== undefined && { cachedInputTokens }),
+    ...(reasoningTokens !== undefined && { reasoningTokens }),
+  }
+  return Object.keys(usage).length === 0 ? [] : [{ type: 'usage', usage }]
+}
+
+const finishReason = (raw: string | undefined, hasCalls: boolean): FinishReason => {
+  switch (raw) {
+    case 'COMPLETE':
+    case 'STOP_SEQUENCE':
+      return hasCalls ? 'toolCalls' : 'stop'
+    case 'MAX_TOKENS':
+      return 'length'
+    case 'TOOL_CALL':
+      return 'toolCalls'
+    case 'ERROR_TOXIC':
+      return 'contentFilter'
+    default:
+      return 'unspecified'
+  }
+}
+
+/** A generation that broke off ends like one that did not, with a finish reason: only the word tells. */
+const endingError = (raw: string | undefined, problem: string | undefined): ErrorData | undefined => {
+  if (raw === 'ERROR_TOXIC' || (raw !== 'ERROR' && raw !== 'TIMEOUT' && !problem)) return undefined
+  const what = raw === 'TIMEOUT' ? 'took too long' : 'failed'
+  return {
+    name: 'ModelError',
+    message: problem || `Cohere says that the generation ${what} (${raw}).`,
+    code: raw ?? 'ERROR',
+    retryable: true,
+  }
+}

@@ -1,0 +1,20 @@
+import { arrayAt, numberAt } from '../wireJson.ts'
+import type { EmbeddingsProtocol } from './embeddingsProtocol.ts'
+import { answerOf, usageOf, vectorsOf } from './vectors.ts'
+
+/** The server itself sets no limit: the size keeps one answer small enough to hold. */
+export const ollamaEmbeddings: EmbeddingsProtocol = {
+  name: 'ollama',
+  batchSize: 512,
+  request: (texts, { model, dimensions, providerOptions }) => ({
+    path: '/embed',
+    body: { model, input: texts, ...(dimensions !== undefined && { dimensions }), ...providerOptions },
+  }),
+  read(body, count) {
+    const answer = answerOf(body, 'ollama')
+    return {
+      vectors: vectorsOf(arrayAt(answer, 'embeddings'), count, 'ollama'),
+      ...usageOf(numberAt(answer, 'prompt_eval_count'), undefined),
+    }
+  },
+}

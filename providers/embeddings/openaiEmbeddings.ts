@@ -1,0 +1,64 @@
+import { ownValue } from '../../src/json.ts'
+import { arrayAt, numberAt, objectAt } from '../wireJson.ts'
+import type { EmbeddingsProtocol } from './embeddingsProtocol.ts'
+import { answerOf, inOrder, usageOf, vectorsOf } from './vectors.ts'
+
+type Habits = {
+  name: string
+  batchSize: number
+  /** What the size of the vectors is called; Mistral has its own word. */
+  dimensionsKey?: 'dimensions' | 'output_dimension'
+  /** What `input_type` is for a question and for a text: NVIDIA's retrieval models demand it, OpenRouter passes it on. */
+  inputTypes?: { query: string; document: string }
+}
+
+/** `POST /embeddings` as OpenAI made it and others took it over. */
+const openaiLike = ({
+  name,
+  batchSize,
+  dimensionsKey = 'dimensions',
+  inputTypes,
+}: Habits): EmbeddingsProtocol => ({
+  name,
+  batchSize,
+  request: (texts, { model, dimensions, purpose, providerOptions }) => ({
+    path: '/embeddings',
+    body: {
+      model,
+      input: texts,
+      ...(dimensions !== undefined && { [dimensionsKey]: dimensions }),
+      ...(inputTypes && { input_type: inputTypes[purpose] }),
+      ...providerOptions,
+    },
+  }),
+  read(body, count) {
+    const answer = answerOf(body, name)
+    const data = arrayAt(answer, 'data')
+    const usage = objectAt(answer, 'usage')
+    return {
+      vectors: vectorsOf(data && inOrder(data, name).map((item) => ownValue(item, 'embedding')), count, name),
+      ...usageOf(numberAt(usage, 'prompt_tokens'), numberAt(usage, 'total_tokens')),
+    }
+  },
+})
+
+export const openaiEmbeddings = openaiLike({ name: 'openai', batchSize: 2048 })
+export const ollamaOpenaiEmbeddings = openaiLike({ name: 'ollama-openai', batchSize: 512 })
+export const togetherEmbeddings = openaiLike({ name: 'together', batchSize: 128 })
+export const fireworksEmbeddings = openaiLike({ name: 'fireworks', batchSize: 8 })
+export const mistralEmbeddings = openaiLike({
+  name: 'mistral',
+  batchSize: 256,
+  dimensionsKey: 'output_dimension',
+})
+export const nvidiaEmbeddings = openaiLike({
+  name: 'nvidia',
+  batchSize: 50,
+  inputTypes: { query: 'query', document: 'passage' },
+})
+/** OpenRouter hands the batch on as it is, so the strictest provider behind it sets the size. */
+export const openrouterEmbeddings = openaiLike({
+  name: 'openrouter',
+  batchSize: 96,
+  inputTypes: { query: 'search_query', document: 'search_document' },
+})

@@ -1,0 +1,67 @@
+import { ModelError } from '../../src/errors.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json.ts'
+import type { Usage } from '../../src/result.ts'
+import { numberAt } from '../wireJson.ts'
+
+/** The answer's object; anything else is no answer. */
+export const answerOf = (body: unknown, provider: string): JsonObject => {
+  if (isJsonObject(body)) return body
+  throw badAnswer(provider, 'is not a JSON object')
+}
+
+/** One vector per text: lists of numbers, or their 32-bit floats in base64. */
+export const vectorsOf = (
+  values: readonly (JsonValue | undefined)[] | undefined,
+  count: number,
+  provider: string,
+): number[][] => {
+  if (!values) throw badAnswer(provider, 'holds no embeddings')
+  if (values.length !== count)
+    throw badAnswer(provider, `holds ${values.length} embeddings for ${count} texts`)
+  return values.map((value, place) => {
+    const vector = typeof value === 'string' ? floatsOf(value) : value
+    if (isVector(vector)) return vector
+    throw badAnswer(provider, `holds no vector for text ${place}`)
+  })
+}
+
+/** Some servers answer out of order and tell the place in `index`; some put the same index everywhere. */
+export const inOrder = (items: readonly JsonValue[], provider: string): JsonObject[] => {
+  const objects = items.filter((item) => isJsonObject(item))
+  const places = objects.map((item) => numberAt(item, 'index'))
+  if (places.every((place) => place === places[0])) return objects
+  const ordered = new Map(objects.map((item, nth) => [places[nth], item]))
+  return objects.map((_, place) => {
+    const item = ordered.get(place)
+    if (!item) throw badAnswer(provider, `holds no embedding with index ${place}`)
+    return item
+  })
+}
+
+export const usageOf = (
+  inputTokens: number | undefined,
+  totalTokens: number | undefined,
+): { usage?: Usage } => {
+  if (inputTokens === undefined && totalTokens === undefined) return {}
+  return {
+    usage: {
+      ...(inputTokens !== undefined && { inputTokens }),
+      ...(totalTokens !== undefined && { totalTokens }),
+    },
+  }
+}
+
+const isVector = (value: JsonValue | undefined): value is number[] =>
+  Array.isArray(value) && value.length > 0 && value.every((item) => Number.isFinite(item))
+
+const floatsOf = (base64: string): number[] => {
+  const bytes = Buffer.from(base64, 'base64')
+  if (bytes.length % 4 !== 0) return []
+  return Array.from({ length: bytes.length / 4 }, (_, nth) => bytes.readFloatLE(nth * 4))
+}
+
+const badAnswer = (provider: string, problem: string): ModelError =>
+  new ModelError(`The embeddings answer of ${provider} ${problem}.`, {
+    provider,
+    code: 'invalid_embeddings',
+  })

@@ -1,0 +1,119 @@
+import type { Delta, WireToolCall } from '../../src/delta.ts'
+import type { ErrorData } from '../../src/errors.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json.ts'
+import type { FinishReason } from '../../src/result.ts'
+import { parseArguments } from '../../src/toolArguments.ts'
+import type { Decoder, Target, WireError, WireEvent } from '../protocol.ts'
+import { streamError } from '../wireError.ts'
+import {
+  arrayAt,
+  BadWireJson,
+  numberAt,
+  objectAt,
+  parseWireObject,
+  stringAt,
+  truncated,
+} from '../wireJson.ts'
+import { ollamaError } from './ollamaError.ts'
+import type { OllamaProfile } from './profile.ts'
+
+/** Reads `/api/chat` lines. Every tool call on this wire is whole; its `index` repeats or runs on and says nothing. */
+export const decodeOllama = (target: Target<OllamaProfile>): Decoder => {
+  const calls: WireToolCall[] = []
+  let hasThought = false
+  let isOver = false
+
+  const fail = (error: ErrorData): Delta[] => {
+    isOver = true
+    const complete = calls.filter((call) => call.argumentsError === undefined)
+    return [...complete.map(toolCallDelta), { type: 'error', error }]
+  }
+
+  const finish = (chunk: JsonObject): Delta[] => {
+    isOver = true
+    const deltas = [...usageDeltas(chunk), ...calls.map(toolCallDelta)]
+    // The text of the thoughts is on the message already: here it is only noted that they are Ollama's own.
+    if (hasThought && calls.length > 0) {
+      deltas.push({
+        type: 'opaque',
+        protocol: 'ollama',
+        data: { provider: target.provider, ownThinking: true },
+      })
+    }
+    const raw = stringAt(chunk, 'done_reason') || undefined
+    deltas.push({
+      type: 'finish',
+      reason: finishReason(raw, calls.length > 0),
+      ...(raw !== undefined && { raw }),
+    })
+    return deltas
+  }
+
+  const push = ({ data }: WireEvent): readonly Delta[] => {
+    if (isOver) return []
+    const chunk = parseWireObject(data)
+    if (chunk === undefined) return []
+    if (chunk instanceof BadWireJson) return fail(chunk.error)
+    const wireError = ollamaError(chunk)
+    if (wireError) return fail(midStreamError(wireError))
+
+    const deltas: Delta[] = []
+    const message = objectAt(chunk, 'message')
+    const thinking = stringAt(message, 'thinking')
+    if (thinking) {
+      hasThought = true
+      deltas.push({ type: 'thinking', text: thinking })
+    }
+    const text = stringAt(message, 'content')
+    if (text) deltas.push({ type: 'text', text })
+    for (const entry of arrayAt(message, 'tool_calls') ?? []) {
+      const call = callOf(entry)
+      if (!call) continue
+      deltas.push(progressOf(call, calls.length))
+      calls.push(call)
+    }
+    if (chunk.done === true) deltas.push(...finish(chunk))
+    return deltas
+  }
+
+  return { push, end: () => (isOver ? [] : fail(truncated('the line with "done": true'))) }
+}
+
+const callOf = (entry: JsonValue): WireToolCall | undefined => {
+  if (!isJsonObject(entry)) return undefined
+  const called = objectAt(entry, 'function')
+  const name = stringAt(called, 'name')
+  if (!called || !name) return undefined
+  return { id: stringAt(entry, 'id') ?? '', name, ...parseArguments(called.arguments) }
+}
+
+const toolCallDelta = (call: WireToolCall): Delta => ({ type: 'toolCall', call })
+
+const progressOf = (call: WireToolCall, index: number): Delta => ({
+  type: 'toolDelta',
+  index,
+  ...(call.id !== '' && { id: call.id }),
+  name: call.name,
+  arguments: call.argumentsRaw ?? JSON.stringify(call.arguments),
+})
+
+const usageDeltas = (chunk: JsonObject): Delta[] => {
+  const inputTokens = numberAt(chunk, 'prompt_eval_count')
+  const outputTokens = numberAt(chunk, 'eval_count')
+  if (inputTokens === undefined && outputTokens === undefined) return []
+  const usage = {
+    ...(inputTokens !== undefined && { inputTokens }),
+    ...(outputTokens !== undefined && { outputTokens }),
+  }
+  return [{ type: 'usage', usage }]
+}
+
+const finishReason = (raw: string | undefined, hasCalls: boolean): FinishReason => {
+  if (raw === 'stop') return hasCalls ? 'toolCalls' : 'stop'
+  if (raw === 'tool_calls') return 'toolCalls'
+  return raw === 'length' ? 'length' : 'unspecified'
+}
+
+/** What is wrong with the request is said before the first line; a crash or a garbled call after it may pass. */
+const midStreamError = (error: WireError): ErrorData =>
+  error.code === undefined ? { ...streamError(error), retryable: true } : streamError(error)
