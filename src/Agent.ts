@@ -2,15 +2,19 @@ import { type Actor, createActor } from 'xstate'
 import type { AgentMachineConfig } from '../machines/agentConfig.ts'
 import { type AgentMachine, createAgentMachine } from '../machines/agentMachine.ts'
 import type { AgentInput } from '../machines/events.ts'
+import type { ConnectionOptions, EmbeddingsModel, EmbedOptions } from '../providers/provider.ts'
+import { findProvider } from '../providers/registry.ts'
 import { AgentRun, type Inspect, type RunOptions } from './AgentRun.ts'
 import { ChunkStream } from './ChunkStream.ts'
 import type { ChatModel, GenerationSettings } from './chatModel.ts'
-import { describeThrown, OutputValidationError } from './errors.ts'
+import { ConfigurationError, describeThrown, OutputValidationError } from './errors.ts'
 import type { ChatMessage, Part } from './messages.ts'
-import type { ChatResult } from './result.ts'
+import { parseModelString } from './modelString.ts'
+import type { ChatResult, Usage } from './result.ts'
 import { type CompiledSchema, compileSchema, type Infer, type Schema } from './schema.ts'
 
 export type AgentOptions = GenerationSettings &
+  ConnectionOptions &
   Pick<
     AgentMachineConfig,
     | 'tools'
@@ -26,6 +30,9 @@ export type AgentOptions = GenerationSettings &
     /** Sees every actor, event and transition of every run: XState's own `inspect`. */
     inspect?: Inspect
   }
+
+/** Vectors of one text or of several, and what they cost. */
+export type EmbeddingsResult<T> = { embeddings: T; model: string; usage?: Usage }
 
 export type SendOptions = {
   /** The conversation so far: the `messages` of earlier results. */
@@ -45,11 +52,21 @@ export type SendOptions = {
 export class Agent {
   readonly model: ChatModel
   readonly #options: AgentOptions
+  readonly #embeddings: (() => EmbeddingsModel) | undefined
   #machine: AgentMachine | undefined
 
-  constructor(model: ChatModel, options: AgentOptions = {}) {
-    this.model = model
+  /** Takes a model string such as `anthropic:claude-sonnet-5`, or a chat model of your own. */
+  constructor(model: string | ChatModel, options: AgentOptions = {}) {
     this.#options = options
+    if (typeof model !== 'string') {
+      this.model = model
+      return
+    }
+    const name = parseModelString(model)
+    const provider = findProvider(name.provider)
+    this.model = provider.chatModel(name.chat, options)
+    const { embeddingsModel } = provider
+    if (embeddingsModel) this.#embeddings = () => embeddingsModel(name.embeddings, options)
   }
 
   /** The statechart of this agent, for `createActor`, `invoke` and `provide`. Built once, on first use. */
@@ -96,6 +113,31 @@ export class Agent {
     const input = { ...inputOf(prompt, options), outputSchema: compiled.jsonSchema }
     const result = await this.#run(input, options)
     return { ...result, output: await readOutput(result, compiled) }
+  }
+
+  /** The vector of a text that searches; see {@link embedDocuments} for the texts that are searched. */
+  async embedQuery(text: string, options: EmbedOptions = {}): Promise<EmbeddingsResult<number[]>> {
+    const { embeddings, ...rest } = await this.#embed([text], 'query', options)
+    return { embeddings: embeddings[0] ?? [], ...rest }
+  }
+
+  /** The vectors of texts, in their order; in several requests where the provider's limits ask for it. */
+  embedDocuments(
+    texts: readonly string[],
+    options: EmbedOptions = {},
+  ): Promise<EmbeddingsResult<number[][]>> {
+    return this.#embed(texts, 'document', options)
+  }
+
+  async #embed(
+    texts: readonly string[],
+    purpose: 'query' | 'document',
+    options: EmbedOptions,
+  ): Promise<EmbeddingsResult<number[][]>> {
+    const model = this.#embeddings?.()
+    if (!model) throw new ConfigurationError(`${this.model.provider} makes no embeddings.`)
+    const { vectors, usage } = await model.embed(texts, purpose, options)
+    return { embeddings: vectors, model: model.model, ...(usage && { usage }) }
   }
 
   #run(input: AgentInput, options: SendOptions): Promise<ChatResult> {

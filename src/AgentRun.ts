@@ -39,7 +39,8 @@ export class AgentRun {
     if (chunk) {
       this.#actor.on('chunk', (event) => {
         // A run that did not complete ends with an error, not with a last chunk as well.
-        if (event.finishReason !== 'error' && event.finishReason !== 'aborted') chunk(event)
+        if (event.finishReason === 'unspecified' || this.#actor.getSnapshot().matches('Complete'))
+          chunk(event)
       })
     }
     this.#actor.subscribe({ error: this.#crashed, complete: this.#done })

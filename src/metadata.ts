@@ -1,16 +1,17 @@
-import { type JsonObject, type JsonValue, ownValue } from './json.ts'
+import { isJsonObject, type JsonObject, type JsonValue, ownValue } from './json.ts'
 
 const same = (a: JsonValue, b: JsonValue): boolean => a === b || JSON.stringify(a) === JSON.stringify(b)
 
 /**
- * Joins what two moments say under the same key: lists are appended, thinking is one growing text, and anything else
- * is replaced by the newer value.
+ * Joins what two moments say under the same key: lists are appended, objects are joined in the same way, thinking is
+ * one growing text, and anything else is replaced by the newer value.
  */
 export const mergeMetadata = (older: JsonObject, newer: JsonObject): JsonObject => {
   const merged = new Map(Object.entries(older))
   for (const [key, value] of Object.entries(newer)) {
     const known = merged.get(key)
     if (Array.isArray(known) && Array.isArray(value)) merged.set(key, [...known, ...value])
+    else if (isJsonObject(known) && isJsonObject(value)) merged.set(key, mergeMetadata(known, value))
     else if (key === 'thinking' && typeof known === 'string' && typeof value === 'string')
       merged.set(key, known + value)
     else merged.set(key, value)

@@ -1,0 +1,60 @@
+import type { Delta } from '../src/delta.ts'
+import { describeThrown, type ErrorData } from '../src/errors.ts'
+import type { Decoder, WireEvent } from './protocol.ts'
+
+/** Runs a decoder and keeps the deltas of one network read together, until the stream finished or failed. */
+export class DeltaBatch {
+  readonly #decoder: Decoder
+  #deltas: Delta[] = []
+  /** The `finish` delta is in the batch, or was. */
+  isFinished = false
+  /** What the `error` delta said; it is no part of the batch. */
+  failure: ErrorData | undefined
+
+  constructor(decoder: Decoder) {
+    this.#decoder = decoder
+  }
+
+  push(event: WireEvent): void {
+    if (this.isFinished || this.failure) return
+    try {
+      this.#add(this.#decoder.push(event))
+    } catch (thrown) {
+      this.failure = undecodable(thrown)
+    }
+  }
+
+  end(): void {
+    if (this.isFinished || this.failure) return
+    try {
+      this.#add(this.#decoder.end())
+    } catch (thrown) {
+      this.failure = undecodable(thrown)
+    }
+  }
+
+  /** The deltas since the last call. */
+  take(): readonly Delta[] {
+    const deltas = this.#deltas
+    this.#deltas = []
+    return deltas
+  }
+
+  #add(deltas: readonly Delta[]): void {
+    for (const delta of deltas) {
+      if (delta.type === 'error') this.failure = failureOf(delta)
+      else this.#deltas.push(delta)
+      if (delta.type === 'finish') this.isFinished = true
+    }
+  }
+}
+
+const failureOf = ({ error, raw }: Extract<Delta, { type: 'error' }>): ErrorData =>
+  raw === undefined ? error : { ...error, rawFinishReason: raw }
+
+const undecodable = (thrown: unknown): ErrorData => ({
+  name: 'ModelError',
+  message: `An event of the provider could not be read: ${describeThrown(thrown)}`,
+  code: 'undecodable_event',
+  retryable: false,
+})

@@ -1,0 +1,97 @@
+import type { ErrorData } from '../src/errors.ts'
+import { redact } from '../src/redact.ts'
+import type { WholeAnswer } from '../src/transport/exchange.ts'
+import { type HeaderReader, retryAfterMs } from '../src/transport/retryAfter.ts'
+import type { WireError } from './protocol.ts'
+import { isRetryableStatus } from './wireError.ts'
+
+export type ErrorReader = {
+  provider: string
+  /** The protocol's reader of error bodies. */
+  error(body: unknown): WireError | undefined
+  secrets: readonly string[]
+}
+
+/** The error of an answer whose status says no, in the provider's own words where it has any. */
+export const httpError = (answer: WholeAnswer, { provider, error, secrets }: ErrorReader): ErrorData => {
+  const { status, header } = answer
+  const wire = readError(error, answer.body)
+  const requestId = wire?.requestId ?? requestIdOf(header)
+  const waitMs = retryAfterMs(header) ?? wire?.retryAfterMs
+  return {
+    name: 'ModelError',
+    message: messageOf(answer, wire, { provider, secrets }),
+    provider,
+    status,
+    ...(wire?.code !== undefined && { code: wire.code }),
+    ...(requestId !== undefined && { requestId }),
+    retryable: shouldRetry(header) ?? isRetryableStatus(status),
+    ...(waitMs !== undefined && { retryAfterMs: waitMs }),
+  }
+}
+
+const requestIdHeaders = [
+  'x-request-id',
+  'request-id',
+  'x-goog-request-id',
+  'x-amzn-requestid',
+  'apim-request-id',
+  'mistral-correlation-id',
+  'cf-ray',
+]
+
+/** The id under which the provider's support finds the request. */
+export const requestIdOf = (header: HeaderReader): string | undefined =>
+  requestIdHeaders.map(header).find((id) => id !== undefined && id !== '')
+
+/** OpenAI and Anthropic say themselves whether another try makes sense. */
+const shouldRetry = (header: HeaderReader): boolean | undefined => {
+  const word = header('x-should-retry')
+  return word === 'true' ? true : word === 'false' ? false : undefined
+}
+
+type Teller = Pick<ErrorReader, 'provider' | 'secrets'>
+
+const messageOf = (answer: WholeAnswer, wire: WireError | undefined, teller: Teller): string => {
+  const { status } = answer
+  if (status >= 300 && status < 400) return redirectMessage(answer)
+  // Redacted before anything is cut off: half a key would not be recognised.
+  const message = wire?.message
+    ? redact(wire.message, teller.secrets)
+    : fallbackMessage(answer, teller.secrets)
+  if (status === 401) return `${message} (Check the API key of ${teller.provider}.)`
+  if (status === 403) return `${message} (Check what the API key of ${teller.provider} may do.)`
+  return message
+}
+
+const fallbackMessage = ({ status, statusText, body }: WholeAnswer, secrets: readonly string[]): string => {
+  const text = plainText(redact(body, secrets)).slice(0, 300)
+  return `HTTP ${status}${statusText && ` ${statusText}`}${text && `: ${text}`}`
+}
+
+const redirectMessage = ({ status, header }: WholeAnswer): string => {
+  const location = header('location') ?? ''
+  const target = URL.canParse(location) ? new URL(location) : undefined
+  // Only origin and path: the query of a redirect may hold a token.
+  const place = target ? `${target.origin}${target.pathname}` : location.replace(/[?#].*$/s, '')
+  return `The server redirects (HTTP ${status})${place && ` to ${place}`}. Redirects are not followed, so that the key stays with its host: check baseUrl.`
+}
+
+const plainText = (body: string): string =>
+  body
+    .slice(0, 4000)
+    .replace(/<(script|style)\b[\s\S]*?<\/\1>/gi, ' ')
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/\s+/g, ' ')
+    .trim()
+
+/** What the protocol makes of the body. A body that trips its reader must not hide the status. */
+const readError = (read: ErrorReader['error'], body: string): WireError | undefined => {
+  try {
+    const value: unknown = JSON.parse(body)
+    // Google wraps the errors of its streaming endpoints in an array.
+    return read(Array.isArray(value) ? value[0] : value)
+  } catch {
+    return undefined
+  }
+}

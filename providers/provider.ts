@@ -1,0 +1,73 @@
+import type { Dispatcher } from 'undici'
+import type { ChatModel } from '../src/chatModel.ts'
+import type { JsonObject } from '../src/json.ts'
+import type { Usage } from '../src/result.ts'
+import type { Limits } from '../src/transport/limits.ts'
+
+/** How to reach a provider, as the user sets it. Everything has a default. */
+export type ConnectionOptions = {
+  /** Default: the provider's environment variable. */
+  apiKey?: string
+  /** Another server that speaks the same protocol. */
+  baseUrl?: string
+  /** Sent with every request; they win over the provider's own. */
+  headers?: Record<string, string>
+  /** A dispatcher of undici, e.g. a `ProxyAgent`. */
+  dispatcher?: Dispatcher
+  /** Used instead of undici. */
+  fetch?: typeof fetch
+  /** How much a server may send. */
+  limits?: Partial<Limits>
+}
+
+export type Capability =
+  | 'chat'
+  | 'tools'
+  | 'parallelTools'
+  | 'nativeSchema'
+  | 'thinking'
+  | 'images'
+  | 'pdf'
+  | 'audio'
+  | 'embeddings'
+  | 'listModels'
+
+/** What is known of a provider; capabilities are those of its default models. */
+export type ProviderInfo = {
+  name: string
+  aliases: readonly string[]
+  /** The environment variable of the key; undefined where none is needed. */
+  keyVariable: string | undefined
+  baseUrl: string
+  defaultModel: string
+  defaultEmbeddingsModel: string | undefined
+  capabilities: readonly Capability[]
+}
+
+export type EmbedOptions = {
+  /** The length of the vectors, where the model offers a choice. */
+  dimensions?: number
+  signal?: AbortSignal
+  /** Merged into the request untouched. */
+  providerOptions?: JsonObject
+}
+
+/** Makes vectors of texts, in as many requests as the provider's limits need. */
+export type EmbeddingsModel = {
+  readonly provider: string
+  readonly model: string
+  embed(
+    texts: readonly string[],
+    purpose: 'query' | 'document',
+    options?: EmbedOptions,
+  ): Promise<{ vectors: number[][]; usage?: Usage }>
+}
+
+export type ModelInfo = { id: string; details: JsonObject }
+
+/** A provider: information, and makers of its models. A key is looked for only when a request is made. */
+export type Provider = ProviderInfo & {
+  chatModel(model: string | undefined, options: ConnectionOptions): ChatModel
+  embeddingsModel?(model: string | undefined, options: ConnectionOptions): EmbeddingsModel
+  listModels?(options: ConnectionOptions & { signal?: AbortSignal }): Promise<ModelInfo[]>
+}

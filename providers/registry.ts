@@ -1,0 +1,66 @@
+import type { ChatModel } from '../src/chatModel.ts'
+import { ConfigurationError } from '../src/errors.ts'
+import { presets } from './presets.ts'
+import type { ConnectionOptions, ModelInfo, Provider, ProviderInfo } from './provider.ts'
+
+/** Makes a chat model of a custom provider; without a model name, of its default model. */
+export type ProviderFactory = (model: string | undefined, options: ConnectionOptions) => ChatModel
+
+const registered = new Map<string, Provider>()
+
+/**
+ * Adds a provider under a name, or replaces one. Give a whole provider (see `defineProvider`), or just a function that
+ * makes its chat models.
+ *
+ * @example registerProvider('mine', (model = 'default', options) => myChatModel(model, options))
+ */
+export const registerProvider = (name: string, provider: Provider | ProviderFactory): void => {
+  if (!/^[\w.-]+$/.test(name)) {
+    throw new ConfigurationError(`"${name}" cannot be a provider's name: use letters, digits, - _ and dots.`)
+  }
+  registered.set(
+    name.toLowerCase(),
+    typeof provider === 'function' ? fromFactory(name, provider) : { ...provider, name },
+  )
+}
+
+const fromFactory = (name: string, chatModel: ProviderFactory): Provider => ({
+  name,
+  aliases: [],
+  keyVariable: undefined,
+  baseUrl: '',
+  defaultModel: '',
+  defaultEmbeddingsModel: undefined,
+  capabilities: ['chat'],
+  chatModel,
+})
+
+/** All providers that can be named: their capabilities, and the environment variable of each key. */
+export const listProviders = (): ProviderInfo[] =>
+  allProviders().map(({ chatModel: _, embeddingsModel: __, listModels: ___, ...info }) => info)
+
+/** The models a provider offers right now, asked from its API. */
+export const listModels = (
+  provider: string,
+  options: ConnectionOptions & { signal?: AbortSignal } = {},
+): Promise<ModelInfo[]> => {
+  const { name, listModels } = findProvider(provider)
+  if (!listModels) throw new ConfigurationError(`${name} has no list of models.`)
+  return listModels(options)
+}
+
+/** Finds a provider by name or alias, whatever the case. */
+export const findProvider = (name: string): Provider => {
+  const wanted = name.toLowerCase()
+  const found = allProviders().find(
+    (each) => each.name.toLowerCase() === wanted || each.aliases.includes(wanted),
+  )
+  if (found) return found
+  const names = allProviders().map((each) => each.name)
+  throw new ConfigurationError(`There is no provider "${name}". Known are: ${names.join(', ')}.`)
+}
+
+const allProviders = (): Provider[] => [
+  ...registered.values(),
+  ...presets.filter(({ name }) => !registered.has(name)),
+]

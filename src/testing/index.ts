@@ -1,0 +1,11 @@
+export { SimulatedClock } from 'xstate'
+export { type MachinePath, type PathOptions, planPaths, type ReplayOptions, replayPath } from './paths.ts'
+export { withPuppets } from './puppets.ts'
+export {
+  type ScriptedModel,
+  type ScriptOptions,
+  type ScriptStep,
+  type ScriptTurn,
+  scriptedModel,
+} from './scriptedModel.ts'
+export { TransitionCoverage } from './TransitionCoverage.ts'

@@ -1,0 +1,58 @@
+import type { Dispatcher } from 'undici'
+import { Connections } from './connections.ts'
+import { dispatchExchange } from './dispatchExchange.ts'
+import { fetchExchange } from './fetchExchange.ts'
+import type { HeaderReader } from './retryAfter.ts'
+
+export type HttpRequest = { method: 'GET' | 'POST'; url: URL; headers: Record<string, string>; body?: string }
+
+/** Who carries the request: a dispatcher of undici (for proxies), another `fetch`, or else the connections kept here. */
+export type Carrier = { dispatcher?: Dispatcher | undefined; fetch?: typeof fetch | undefined }
+
+export type ResponseHead = { status: number; statusText: string; header: HeaderReader }
+
+/** An answer with its body read, up to a limit. */
+export type WholeAnswer = ResponseHead & { body: string }
+
+export const isSuccess = ({ status }: ResponseHead): boolean => status >= 200 && status < 300
+
+/** What is told about an exchange. Exactly one of `end` and `fail` comes last, and never before `exchange` returned. */
+export type ExchangeHandler = {
+  head(head: ResponseHead): void
+  data(bytes: Uint8Array): void
+  /** All data of one network read has been given. */
+  readDone(): void
+  end(): void
+  fail(error: unknown): void
+}
+
+/** Starts one HTTP exchange; the function returned closes its connection at once, and nothing is told afterwards. */
+export const exchange = (request: HttpRequest, carrier: Carrier, handler: ExchangeHandler): (() => void) => {
+  const { dispatcher, fetch } = carrier
+  if (fetch) return fetchExchange(fetch, request, handler)
+  if (dispatcher) return dispatchExchange(() => ({ dispatcher }), request, handler)
+  return connections ? pooledExchange(connections, request, handler) : firstExchange(request, handler)
+}
+
+let connections: Connections | undefined
+
+const pooledExchange = (pool: Connections, request: HttpRequest, handler: ExchangeHandler): (() => void) =>
+  dispatchExchange(() => pool.lease(request.url.origin), request, handler)
+
+/** undici is loaded with the first request that needs it: importing the library stays cheap and works without it. */
+const firstExchange = (request: HttpRequest, handler: ExchangeHandler): (() => void) => {
+  let isClosed = false
+  let close = (): void => {
+    isClosed = true
+  }
+  import('undici').then(
+    (undici) => {
+      connections ??= new Connections(undici)
+      if (!isClosed) close = pooledExchange(connections, request, handler)
+    },
+    (error: unknown) => {
+      if (!isClosed) handler.fail(error)
+    },
+  )
+  return () => close()
+}

@@ -1,0 +1,87 @@
+import type { ErrorData } from '../errors.ts'
+import { redact } from '../redact.ts'
+import { jsonFraming } from './jsonFraming.ts'
+import { sseFraming } from './sseFraming.ts'
+import { Utf8Stream } from './utf8.ts'
+
+/** One event of a response body: an SSE event, a line of NDJSON, or a whole JSON body. */
+export type FramedEvent = { event?: string | undefined; data: string }
+
+/** Cuts text into events. Both calls return what is wrong with the body, once that is known. */
+export type TextFraming = {
+  push(text: string): ErrorData | undefined
+  /** The body is over. An unterminated last event counts only if it `isClean`, that is, if the connection did not break. */
+  end(isClean: boolean): ErrorData | undefined
+}
+
+export type FramingOptions = {
+  contentType: string | undefined
+  maxEventSize: number
+  secrets: readonly string[]
+  onEvent(event: FramedEvent): void
+}
+
+/** Cuts response bytes into events. What the body starts with decides how; the content type helps where it does not. */
+export class Framing {
+  readonly #options: FramingOptions
+  readonly #utf8 = new Utf8Stream()
+  #framing: TextFraming | undefined
+  #head = ''
+
+  constructor(options: FramingOptions) {
+    this.#options = options
+  }
+
+  push(bytes: Uint8Array): ErrorData | undefined {
+    const text = this.#utf8.push(bytes)
+    return this.#framing ? this.#framing.push(text) : this.#start(text)
+  }
+
+  end(isClean: boolean): ErrorData | undefined {
+    const rest = this.#utf8.end()
+    const problem = this.#framing ? this.#framing.push(rest) : this.#start(rest)
+    if (problem) return problem
+    if (this.#framing) return this.#framing.end(isClean)
+    return this.#head !== '' && isClean ? unexpectedText(this.#head, this.#options) : undefined
+  }
+
+  #start(text: string): ErrorData | undefined {
+    // Blank lines before the first event mean nothing, and trimming also takes a byte order mark.
+    this.#head = (this.#head + text).trimStart()
+    const kind = kindOf(this.#head, this.#options.contentType ?? '')
+    if (kind === undefined) return undefined
+    if (kind === 'html') return htmlPage()
+    if (kind === 'text') return unexpectedText(this.#head, this.#options)
+    this.#framing = kind === 'sse' ? sseFraming(this.#options) : jsonFraming(this.#options)
+    return this.#framing.push(this.#head)
+  }
+}
+
+const sseFields = ['data:', 'event:', 'id:', 'retry:']
+
+/** What a body is by its first characters; undefined while that is open. Servers often lie about the content type. */
+const kindOf = (head: string, contentType: string): 'sse' | 'json' | 'html' | 'text' | undefined => {
+  const first = head[0]
+  if (first === undefined) return undefined
+  if (first === '{' || first === '[') return 'json'
+  if (first === '<') return 'html'
+  if (first === ':' || /event-stream/i.test(contentType)) return 'sse'
+  if (sseFields.some((field) => head.startsWith(field))) return 'sse'
+  if (sseFields.some((field) => field.startsWith(head))) return undefined
+  if (/ndjson|jsonl|json-?lines/i.test(contentType)) return 'json'
+  return head.length > 1000 ? 'text' : undefined
+}
+
+const htmlPage = (): ErrorData => ({
+  name: 'ModelError',
+  message: 'The server answered with an HTML page instead of a model stream; check baseUrl.',
+  code: 'html_page',
+  retryable: false,
+})
+
+const unexpectedText = (text: string, { contentType, secrets }: FramingOptions): ErrorData => ({
+  name: 'ModelError',
+  message: `The server answered with ${contentType || 'plain text'} instead of a model stream: ${redact(text, secrets).slice(0, 300).trimEnd()}`,
+  code: 'unexpected_body',
+  retryable: true,
+})

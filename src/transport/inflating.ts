@@ -1,0 +1,42 @@
+import type { ExchangeHandler } from './exchange.ts'
+
+type Inflating = Omit<ExchangeHandler, 'head'> & { close(): void }
+
+const known = new Set(['gzip', 'x-gzip', 'deflate', 'br'])
+
+/**
+ * Inflates a body that was compressed although the request asked for `identity`, as some proxies do.
+ * Undefined for an encoding nobody here can read.
+ */
+export const inflating = (encoding: string, handler: ExchangeHandler): Inflating | undefined => {
+  if (!known.has(encoding)) return undefined
+  // Taken at run time, so that no bundle without Node's modules has to carry it.
+  const zlib = process.getBuiltinModule('node:zlib')
+  const flush = { flush: zlib.constants.Z_SYNC_FLUSH, finishFlush: zlib.constants.Z_SYNC_FLUSH }
+  const brotliFlush = {
+    flush: zlib.constants.BROTLI_OPERATION_FLUSH,
+    finishFlush: zlib.constants.BROTLI_OPERATION_FLUSH,
+  }
+  const inflate = encoding === 'br' ? zlib.createBrotliDecompress(brotliFlush) : zlib.createUnzip(flush)
+  let isOver = false
+  const finish = (report: () => void): void => {
+    if (isOver) return
+    isOver = true
+    inflate.destroy()
+    report()
+  }
+  inflate.on('data', (bytes: Uint8Array) => {
+    if (isOver) return
+    handler.data(bytes)
+    handler.readDone()
+  })
+  inflate.on('end', () => finish(() => handler.end()))
+  inflate.on('error', (error: Error) => finish(() => handler.fail(error)))
+  return {
+    data: (bytes) => void (isOver || inflate.write(bytes)),
+    readDone: () => {},
+    end: () => void (isOver || inflate.end()),
+    fail: (error) => finish(() => handler.fail(error)),
+    close: () => finish(() => {}),
+  }
+}

@@ -1,0 +1,82 @@
+import { type ErrorData, errorFrom } from '../errors.ts'
+import type { JsonValue } from '../json.ts'
+import { type Carrier, exchange, type HttpRequest, isSuccess, type WholeAnswer } from './exchange.ts'
+import { type Limits, responseTooLarge } from './limits.ts'
+import { networkError } from './networkError.ts'
+import { Utf8Stream } from './utf8.ts'
+
+export type JsonExchange = {
+  request: HttpRequest
+  carrier: Carrier
+  limits: Limits
+  secrets: readonly string[]
+  /** Who is asked: named in every error. */
+  provider: string
+  /** Reads an answer whose status says no. */
+  refusal(answer: WholeAnswer): ErrorData
+  signal?: AbortSignal | undefined
+  timeoutMs?: number | undefined
+}
+
+/** One request with one JSON answer, for embeddings and listings. Rejects with the same typed errors as a stream. */
+export const requestJson = async (options: JsonExchange): Promise<JsonValue> => {
+  const { provider } = options
+  const answer = await wholeAnswer(options)
+  if (!isSuccess(answer)) throw errorFrom(options.refusal(answer))
+  try {
+    return JSON.parse(answer.body)
+  } catch {
+    throw errorFrom({ ...notJson(answer.body), provider })
+  }
+}
+
+const wholeAnswer = ({ request, carrier, limits, secrets, provider, signal, timeoutMs }: JsonExchange) =>
+  new Promise<WholeAnswer>((resolve, reject) => {
+    const text = new Utf8Stream()
+    let answer: WholeAnswer | undefined
+    let received = 0
+    let timer: ReturnType<typeof setTimeout> | undefined
+
+    const settle = (error?: ErrorData): void => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', abort)
+      close()
+      if (error) reject(errorFrom({ ...error, provider }))
+      else if (answer) resolve({ ...answer, body: answer.body + text.end() })
+    }
+    const abort = (): void => settle({ name: 'AbortedError', message: 'The request was aborted.' })
+    // The status of a refusal says more than the way its body broke off.
+    const isRefused = (): boolean => answer !== undefined && !isSuccess(answer)
+
+    const close = exchange(request, carrier, {
+      head(head) {
+        answer = { ...head, body: '' }
+      },
+      data(bytes) {
+        received += bytes.length
+        if (answer) answer.body += text.push(bytes)
+        if (isRefused() && received > limits.maxErrorBodySize) settle()
+        else if (received > limits.maxResponseSize) settle(responseTooLarge(limits.maxResponseSize))
+      },
+      readDone() {},
+      end: settle,
+      fail: (error) => settle(isRefused() ? undefined : networkError(error, request.url, secrets)),
+    })
+
+    if (signal?.aborted) return abort()
+    signal?.addEventListener('abort', abort)
+    if (timeoutMs === undefined) return
+    const message = `No complete answer came within ${timeoutMs} ms.`
+    timer = setTimeout(() => settle({ name: 'TimeoutError', message, retryable: true }), timeoutMs)
+  })
+
+const notJson = (body: string): ErrorData => {
+  const isPage = body.trimStart().startsWith('<')
+  const what = isPage ? 'an HTML page instead of JSON; check baseUrl.' : 'something that is not JSON.'
+  return {
+    name: 'ModelError',
+    message: `The server answered with ${what}`,
+    code: isPage ? 'html_page' : 'invalid_json',
+    retryable: !isPage,
+  }
+}

@@ -1,0 +1,47 @@
+import { createParser } from 'eventsource-parser'
+import type { ErrorData } from '../errors.ts'
+import type { FramingOptions, TextFraming } from './framing.ts'
+import { parsedJson } from './jsonFraming.ts'
+import { eventTooLarge } from './limits.ts'
+
+/** Server-sent events, with what real servers do beyond the standard. */
+export const sseFraming = ({ maxEventSize, onEvent }: FramingOptions): TextFraming => {
+  let problem: ErrorData | undefined
+  let endsWithLine = true
+  let afterCr = false
+  let isEnding = false
+  const parser = createParser({
+    maxBufferSize: maxEventSize,
+    onEvent: (event) => {
+      if (!isEnding || endsWithLine || !isCutJson(event.data)) onEvent(event)
+    },
+    onError: ({ type, field, value, line }) => {
+      if (type === 'max-buffer-size-exceeded') problem = eventTooLarge(maxEventSize)
+      // llama.cpp names its error events in the field instead of sending an event of that type.
+      else if (field === 'error' && value) onEvent({ event: 'error', data: value })
+      // Some gateways write their error as bare JSON into the stream.
+      else if (line?.startsWith('{') && line.endsWith('}')) onEvent({ data: line })
+    },
+  })
+  return {
+    push(chunk) {
+      if (chunk === '' || problem) return problem
+      const text = afterCr && chunk.startsWith('\n') ? chunk.slice(1) : chunk
+      afterCr = chunk.endsWith('\r')
+      endsWithLine = afterCr || chunk.endsWith('\n')
+      // The parser would hold a final CR back until the next read; completed to CRLF it ends the line now.
+      parser.feed(afterCr ? `${text}\n` : text)
+      return problem
+    },
+    end(isClean) {
+      // The parser drops an event whose blank line never came. Half a line is worth nothing after a broken connection.
+      isEnding = true
+      if (!problem && (isClean || endsWithLine)) parser.feed('\n\n')
+      return problem
+    },
+  }
+}
+
+/** Half a document is no event: the stream was cut in it, which the decoder tells better. */
+const isCutJson = (data: string): boolean =>
+  /^\s*[{[]/.test(data) && data !== '[DONE]' && parsedJson(data) === undefined
