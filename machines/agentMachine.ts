@@ -56,6 +56,12 @@ export const createChart = (options: AgentMachineConfig) => {
       isInputInvalid: ({ context }) => context.failure !== null,
       isStepLimitReached: ({ context }) => context.step >= config.maxSteps,
       isStreamComplete: ({ context }) => context.accumulated.finish !== null,
+      /** The provider ended the answer with an error of its own, and nothing of it was shown: another try may help. */
+      isWorthAnotherTry: ({ context: { accumulated, chunks, attempt } }) =>
+        accumulated.finish?.reason === 'error' &&
+        accumulated.calls.length === 0 &&
+        chunks === 0 &&
+        attempt < retry.maxRetries,
       /** A stream that begins again while one is running: the snapshot was restored in the middle of it. */
       isNewStream: (_, { seq }: { seq: number }) => seq === 0,
       isStillFlowing: ({ context }, { at }: { at: number }) =>
@@ -95,6 +101,9 @@ export const createChart = (options: AgentMachineConfig) => {
         error: null,
       })),
       noteFailure: assign((_, { error }: { error: ErrorData }) => ({ failure: error })),
+      noteUselessAnswer: assign(({ context: { accumulated } }) => ({
+        failure: uselessAnswer(accumulated.finish?.raw),
+      })),
       noteTruncation: assign({ failure: truncation }),
       noteTimeout: assign(({ context }, { at, phase }: { at: number; phase: 'first' | 'idle' }) => ({
         failure: isPastDeadline(context, at)
@@ -268,6 +277,7 @@ export const createChart = (options: AgentMachineConfig) => {
         },
         on: {
           'model.done': [
+            { guard: 'isWorthAnotherTry', target: '.Interrupted', actions: 'noteUselessAnswer' },
             { guard: 'isStreamComplete', target: 'Consolidating' },
             { target: '.Interrupted', actions: 'noteTruncation' },
           ],
@@ -449,6 +459,13 @@ const totalTimeout = (totalMs: number | undefined): ErrorData => ({
   name: 'TimeoutError',
   message: `The run took longer than ${totalMs} ms (timeouts.totalMs).`,
   retryable: false,
+})
+
+const uselessAnswer = (raw = 'error'): ErrorData => ({
+  name: 'ModelError',
+  message: `The provider gave no usable answer (${raw}).`,
+  code: raw,
+  retryable: true,
 })
 
 const truncation: ErrorData = {

@@ -34,7 +34,7 @@ const call = (name: string, { context }: AgentSnapshot): Delta => ({
   call: { id: `${name}-${context.step}`, name, arguments: {} },
 })
 
-const finish = (reason: 'stop' | 'toolCalls', pause = false): Delta => ({
+const finish = (reason: 'stop' | 'toolCalls' | 'error', pause = false): Delta => ({
   type: 'finish',
   reason,
   raw: reason,
@@ -73,6 +73,7 @@ const modelEvents = (snapshot: AgentSnapshot): AnyEventObject[] => {
     ...(snapshot.context.step === 1
       ? [
           read(1, finish('stop', true)),
+          read(1, finish('error')),
           read(1, call('plain', snapshot), call('guarded', snapshot), finish('toolCalls')),
         ]
       : []),

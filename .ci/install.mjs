@@ -1,0 +1,23 @@
+// Installs what the lock file says, once per lock file.
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+
+const stamp = 'node_modules/.lock-installed'
+
+/** Runs a command with its output shown; ends this process when it fails. */
+export const run = (title, command, ...args) => {
+  console.log(`\n— ${title}`)
+  const { status, signal, error } = spawnSync(command, args, { stdio: 'inherit' })
+  if (status === 0) return
+  console.error(`\n${title} failed${signal ? ` (${signal})` : ''}${error ? `: ${error.message}` : ''}.`)
+  process.exit(status || 1)
+}
+
+export const bin = (name) => `node_modules/.bin/${name}`
+
+export const installIfMissing = () => {
+  const lock = readFileSync('package-lock.json', 'utf8')
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return
+  run('install', 'npm', 'ci', '--no-audit', '--no-fund')
+  writeFileSync(stamp, lock)
+}

@@ -1,0 +1,10 @@
+// Everything `npm test` promises, from a clone with nothing installed: install, type-check, lint, tests, package check.
+import { bin, installIfMissing, run } from './install.mjs'
+
+installIfMissing()
+run('types', bin('tsc'), '--noEmit')
+run('lint', bin('biome'), 'check', '.')
+run('build', bin('tsup'), '--silent')
+run('tests', bin('vitest'), 'run', ...process.argv.slice(2))
+run('package', bin('publint'), '--strict')
+run('package types', bin('attw'), '--pack', '.', '--profile', 'node16')

@@ -1,0 +1,81 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+/** Recorded answers of real providers. They are not part of this repository: tests that need them say so. */
+const folder = fileURLToPath(new URL('../../../shared/recordings', import.meta.url))
+
+export const hasRecordings = existsSync(folder)
+
+export const missingRecordings = `There are no recordings in ${folder}: their tests are skipped.`
+
+export type Recording = {
+  id: string
+  protocol: string
+  provider: string
+  request: { body: unknown }
+  response: { status: number; body: string; contentType?: string; chunkSizes?: number[] }
+}
+
+export type ExpectedCall = { id: string | null; name: string; arguments: unknown }
+
+export type Expected = {
+  text: string
+  thinking: string
+  toolCalls: ExpectedCall[]
+  finishReason: string | null
+  usage: { input?: number; output?: number } | null
+  responseId: string | null
+  error?: unknown
+}
+
+export type Got = {
+  text: string
+  thinking: string
+  toolCalls: ExpectedCall[]
+  finishReason: string | null
+  usage: { input?: number | undefined; output?: number | undefined } | null
+  responseId: string | null
+  error?: unknown
+}
+
+export type Chunking = 'whole' | 'recorded' | 'lines' | 'random' | 'bytes'
+
+export type Conversation = { id: string; protocol: string; provider: string; exchanges: Recording[] }
+
+type Replayer = {
+  serve(options: { chunking: Chunking; seed?: number }): Promise<{
+    add(recording: Recording): string
+    conversation(conversation: Conversation): { base: string; requests: { path: string; body: string }[] }
+    close(): Promise<void>
+  }>
+  compare(expected: Expected, got: Got): unknown[]
+}
+
+export const loadReplayer = (): Promise<Replayer> => import(pathToFileURL(`${folder}/serve.mjs`).href)
+
+const read = (path: string) => JSON.parse(readFileSync(`${folder}/${path}`, 'utf8'))
+
+export const protocols = [
+  'openai-chat',
+  'openai-responses',
+  'anthropic',
+  'google',
+  'ollama',
+  'mistral',
+  'cohere',
+] as const
+
+/** The provider of each protocol that the recordings are replayed through. */
+export const providerOf = (protocol: string): string => (protocol === 'openai-chat' ? 'openai' : protocol)
+
+export const loadStreams = (protocol: string): { recording: Recording; expected: Expected }[] =>
+  readdirSync(`${folder}/streams/${protocol}`).map((file) => ({
+    recording: read(`streams/${protocol}/${file}`),
+    expected: read(`expected/${protocol}/${file}`),
+  }))
+
+export const loadConversations = (): Conversation[] =>
+  readdirSync(`${folder}/conversations`).map((file) => read(`conversations/${file}`))
+
+export const loadErrors = (protocol: string): Recording[] =>
+  readdirSync(`${folder}/errors/${protocol}`).map((file) => read(`errors/${protocol}/${file}`))
