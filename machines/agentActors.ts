@@ -1,5 +1,6 @@
 import { type EventObject, fromCallback, fromPromise } from 'xstate'
 import type { ModelRequest, ToolSpec } from '../src/chatModel.ts'
+import { ConfigurationError } from '../src/errors.ts'
 import type { JsonObject } from '../src/json.ts'
 import { type ChatMessage, systemMessage, type ToolResultPart } from '../src/messages.ts'
 import { errorResult } from '../src/toolExecutor.ts'
@@ -7,10 +8,10 @@ import type { ResolvedConfig } from './agentConfig.ts'
 import type { ChildEvent } from './events.ts'
 import { createToolBatchMachine, type ToolBatchInput, type ToolBatchOutput } from './toolBatchMachine.ts'
 
-export type ModelInput = { messages: ChatMessage[]; outputSchema: JsonObject | null }
+export type ModelInput = { modelIndex: number; messages: ChatMessage[]; outputSchema: JsonObject | null }
 
 /** One request to the model: reports its deltas, read by read, then `model.done` or `model.failed`. */
-export const modelActor = ({ model, tools, system, settings, clock }: ResolvedConfig) => {
+export const modelActor = ({ models, tools, system, settings, clock }: ResolvedConfig) => {
   const specs = [...tools.values()].map(
     ({ name, description, inputSchema }): ToolSpec => ({ name, description, inputSchema }),
   )
@@ -24,6 +25,8 @@ export const modelActor = ({ model, tools, system, settings, clock }: ResolvedCo
       ...(specs.length > 0 && { tools: specs }),
       ...(input.outputSchema && { outputSchema: input.outputSchema }),
     }
+    const model = models[input.modelIndex]
+    if (!model) throw new ConfigurationError(`The agent has no model number ${input.modelIndex}.`)
     return model.stream(request, {
       deltas: (deltas) => tell({ type: 'model.deltas', deltas, seq: seq++, at: clock.now() }),
       end: () => tell({ type: 'model.done', at: clock.now() }),

@@ -19,6 +19,8 @@ export type Timeouts = {
 /** Everything an agent's chart is built from. Only `model` is required. */
 export type AgentMachineConfig = {
   model: ChatModel
+  /** Models to go on with, one after the other, when retries do not help. */
+  fallback?: readonly ChatModel[]
   tools?: readonly Tool[]
   /** The system prompt. */
   system?: string
@@ -39,7 +41,8 @@ export type AgentMachineConfig = {
 
 /** The same, with every default filled in. */
 export type ResolvedConfig = {
-  model: ChatModel
+  /** The model, and those to fall back on. */
+  models: readonly ChatModel[]
   tools: ReadonlyMap<string, Tool>
   system: string | undefined
   settings: GenerationSettings
@@ -64,7 +67,7 @@ export const resolveConfig = (config: AgentMachineConfig): ResolvedConfig => {
   if (typeof toolExecution === 'object')
     mustBePositive('toolExecution.concurrency', toolExecution.concurrency)
   return {
-    model: config.model,
+    models: [config.model, ...(config.fallback ?? [])],
     tools: toolsByName(config.tools ?? []),
     system: config.system,
     settings: config.settings ?? {},

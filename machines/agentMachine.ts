@@ -3,6 +3,7 @@ import { nothingAccumulated } from '../src/accumulator.ts'
 import { type ErrorData, errorDataOf } from '../src/errors.ts'
 import type { JsonObject } from '../src/json.ts'
 import type { ToolResultPart } from '../src/messages.ts'
+import { addUsage } from '../src/result.ts'
 import { retryDelayMs } from '../src/retryPolicy.ts'
 import type { Tool } from '../src/tool.ts'
 import { modelActor, timerActor, toolExecutorActor } from './agentActors.ts'
@@ -69,12 +70,18 @@ export const createChart = (options: AgentMachineConfig) => {
       isPastDeadline: ({ context }, { at }: { at: number }) => isPastDeadline(context, at),
       isWorthRetrying: ({ context: { failure, attempt, chunks } }) =>
         failure?.retryable === true && attempt < retry.maxRetries && (chunks === 0 || retry.midStream),
+      hasFallback: ({ context: { modelIndex, chunks, failure } }) =>
+        modelIndex + 1 < config.models.length &&
+        (chunks === 0 || retry.midStream) &&
+        failure?.code !== outOfTime,
       isPausedByProvider: ({ context }) => context.accumulated.finish?.pause === true,
       isEmptyAfterTools: ({ context }) =>
         context.emptyAnswers === 0 && run.isEmptyAnswer(context) && run.isAfterTools(context),
       hasCalls: ({ context }) => run.currentCalls(context).length > 0,
       isApprovalNeeded: ({ context }) => context.pendingApprovals.length > 0,
       isPending: ({ context }, { callId }: { callId: string }) => context.pendingApprovals.includes(callId),
+      isRunEnded: ({ context }) =>
+        context.results.some(({ name, isError }) => !isError && tools.get(name)?.endsRun === true),
       isSteered: ({ context }) => context.steering.length > 0,
     },
     actions: {
@@ -85,6 +92,7 @@ export const createChart = (options: AgentMachineConfig) => {
         enqueue.emit({ type: 'message', message })
       }),
       noteStepLimit: assign({ finishReason: 'maxSteps' }),
+      noteStop: assign({ finishReason: 'stop' }),
       beginStep: assign(({ context }) => run.beginStep(context, clock.now())),
       beginAttempt: assign(() => run.beginAttempt(clock.now())),
       receive: enqueueActions(({ context, event, enqueue }) => {
@@ -122,6 +130,14 @@ export const createChart = (options: AgentMachineConfig) => {
         type: 'retry',
         attempt,
         delayMs: Math.max(0, retryAt - clock.now()),
+        restart: chunks > 0,
+        error: failure,
+      })),
+      useFallback: assign(({ context }) => ({ modelIndex: context.modelIndex + 1, attempt: 0 })),
+      announceFallback: emit(({ context: { modelIndex, chunks, failure } }) => ({
+        type: 'fallback',
+        provider: config.models[modelIndex]?.provider ?? '',
+        model: config.models[modelIndex]?.model ?? '',
         restart: chunks > 0,
         error: failure,
       })),
@@ -188,7 +204,10 @@ export const createChart = (options: AgentMachineConfig) => {
       }),
       noteResult: enqueueActions(({ context, event, enqueue }) => {
         if (event.type !== 'tool.finished') return
-        enqueue.assign({ results: [...context.results, event.result] })
+        enqueue.assign({
+          results: [...context.results, event.result],
+          usage: addUsage(context.usage ?? undefined, event.usage) ?? null,
+        })
         enqueue.emit({ type: 'tool.result', callId: event.result.id, result: event.result })
       }),
       takeResults: enqueueActions(({ context, enqueue }, { results }: { results: ToolResultPart[] }) => {
@@ -264,6 +283,7 @@ export const createChart = (options: AgentMachineConfig) => {
           id: 'model',
           src: 'model',
           input: ({ context }) => ({
+            modelIndex: context.modelIndex,
             messages: run.requestMessages(context),
             outputSchema: context.outputSchema,
           }),
@@ -336,6 +356,12 @@ export const createChart = (options: AgentMachineConfig) => {
             entry: 'closeModel',
             always: [
               { guard: 'isWorthRetrying', target: 'BackingOff', actions: ['scheduleRetry', 'announceRetry'] },
+              {
+                guard: 'hasFallback',
+                target: '#agent.Accumulating',
+                reenter: true,
+                actions: ['useFallback', 'announceFallback', 'beginAttempt'],
+              },
               { target: '#agent.Failed' },
             ],
           },
@@ -426,7 +452,10 @@ export const createChart = (options: AgentMachineConfig) => {
 
       ToolResults: {
         entry: ['storeResults', 'announceMessage'],
-        always: 'MessageReset',
+        always: [
+          { guard: 'isRunEnded', target: 'Complete', actions: 'noteStop' },
+          { target: 'MessageReset' },
+        ],
       },
 
       Complete: { type: 'final', entry: 'announceEnd', output: ({ context }) => completeOutput(context) },
@@ -453,11 +482,15 @@ const untilDeadline = ({ deadlineAt }: StreamingState, now: number, ms: number):
   return Number.isFinite(wait) ? wait : undefined
 }
 
+/** The code of the one failure that neither a retry nor another model can mend. */
+const outOfTime = 'total_timeout'
+
 const timeout = (message: string): ErrorData => ({ name: 'TimeoutError', message, retryable: true })
 
 const totalTimeout = (totalMs: number | undefined): ErrorData => ({
   name: 'TimeoutError',
   message: `The run took longer than ${totalMs} ms (timeouts.totalMs).`,
+  code: outOfTime,
   retryable: false,
 })
 

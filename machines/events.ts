@@ -31,7 +31,8 @@ export type ChildEvent =
   | { type: 'model.failed'; error: ErrorData; at: number }
   | { type: 'timer.fired'; at: number }
   | { type: 'tool.started'; call: ToolCallPart }
-  | { type: 'tool.finished'; result: ToolResultPart }
+  /** `usage`: what the tool itself used of models. */
+  | { type: 'tool.finished'; result: ToolResultPart; usage?: Usage }
 
 export type AgentEvent = AgentCommand | ChildEvent
 
@@ -45,6 +46,8 @@ export type AgentEmitted =
   | { type: 'step'; step: number; usage: Usage | null; metrics: StepMetrics }
   /** `restart`: text that was shown before is void, the answer begins anew. */
   | { type: 'retry'; attempt: number; delayMs: number; restart: boolean; error: ErrorData | null }
+  /** The run goes on with another model; `restart` as above. */
+  | { type: 'fallback'; provider: string; model: string; restart: boolean; error: ErrorData | null }
 
 export type StepMetrics = { timeToFirstChunkMs: number | null; durationMs: number; chunks: number }
 

@@ -38,6 +38,8 @@ export type StreamingState = {
   paused: ChatMessage | null
   /** Empty answers in a row since the last tool round. */
   emptyAnswers: number
+  /** Which of the agent's models is asked: 0, or that of a fallback. */
+  modelIndex: number
   /** Retries of the current step. */
   attempt: number
   retryAt: number
@@ -79,6 +81,7 @@ export const initialState = (input: AgentInput, now: number, totalMs: number | u
     newlineDue: false,
     paused: null,
     emptyAnswers: 0,
+    modelIndex: 0,
     attempt: 0,
     retryAt: 0,
     pendingApprovals: [],

@@ -1,6 +1,7 @@
 import { type AnyActorRef, assign, type EventObject, enqueueActions, fromCallback, setup } from 'xstate'
 import { describeThrown } from '../src/errors.ts'
 import type { ToolCallPart, ToolResultPart } from '../src/messages.ts'
+import { addUsage, type Usage } from '../src/result.ts'
 import type { Tool } from '../src/tool.ts'
 import { errorResult, type ToolExecutor } from '../src/toolExecutor.ts'
 
@@ -39,7 +40,7 @@ export const createToolBatchMachine = (
       context: {} as ToolBatchState,
       input: {} as ToolBatchInput,
       output: {} as ToolBatchOutput,
-      events: {} as { type: 'call.finished'; result: ToolResultPart },
+      events: {} as { type: 'call.finished'; result: ToolResultPart; usage?: Usage },
     },
     actors: { call: callActor(tools, executor) },
     guards: {
@@ -54,14 +55,16 @@ export const createToolBatchMachine = (
         enqueue.spawnChild('call', { id: callActorId(call.id), input: { call } })
         enqueue.sendTo(listenerOf(self), { type: 'tool.started', call })
       }),
-      takeResult: enqueueActions(({ context: { running, results }, event: { result }, self, enqueue }) => {
-        enqueue.assign({
-          running: running.filter((call) => call.id !== result.id),
-          results: [...results, result],
-        })
-        enqueue.stopChild(callActorId(result.id))
-        enqueue.sendTo(listenerOf(self), { type: 'tool.finished', result })
-      }),
+      takeResult: enqueueActions(
+        ({ context: { running, results }, event: { result, usage }, self, enqueue }) => {
+          enqueue.assign({
+            running: running.filter((call) => call.id !== result.id),
+            results: [...results, result],
+          })
+          enqueue.stopChild(callActorId(result.id))
+          enqueue.sendTo(listenerOf(self), { type: 'tool.finished', result, ...(usage && { usage }) })
+        },
+      ),
       sortResults: assign(({ context: { results, order } }) => ({
         results: results.toSorted((a, b) => order.indexOf(a.id) - order.indexOf(b.id)),
       })),
@@ -96,10 +99,19 @@ const callActor = (
   tools: ReadonlyMap<string, Tool>,
   { executeSingle }: Pick<ToolExecutor, 'executeSingle'>,
 ) =>
-  fromCallback<EventObject, { call: ToolCallPart }>(({ input: { call }, sendBack }) => {
+  fromCallback<EventObject, { call: ToolCallPart }>(({ input: { call }, sendBack, self }) => {
     const controller = new AbortController()
-    const finish = (result: ToolResultPart) => sendBack({ type: 'call.finished', result })
-    executeSingle(call, tools, { signal: controller.signal }).then(
+    let used: Usage | undefined
+    const options = {
+      signal: controller.signal,
+      self,
+      addUsage: (usage: Usage) => {
+        used = addUsage(used, usage)
+      },
+    }
+    const finish = (result: ToolResultPart) =>
+      sendBack({ type: 'call.finished', result, ...(used && { usage: used }) })
+    executeSingle(call, tools, options).then(
       // A custom executor may forget whose result it is.
       (result) => finish({ ...result, type: 'toolResult', id: call.id, name: call.name }),
       (thrown) => finish(errorResult(call, describeThrown(thrown))),

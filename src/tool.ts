@@ -1,5 +1,7 @@
+import type { AnyActorRef } from 'xstate'
 import { ConfigurationError } from './errors.ts'
 import type { JsonObject } from './json.ts'
+import type { Usage } from './result.ts'
 import { type CompiledSchema, compileSchema, type Infer, type Schema } from './schema.ts'
 
 export type ToolContext = {
@@ -7,6 +9,10 @@ export type ToolContext = {
   callId: string
   /** Aborted when the run is aborted or the tool's time is up. */
   signal: AbortSignal
+  /** Counts tokens that the tool itself used towards the run's usage. */
+  addUsage: (usage: Usage) => void
+  /** The actor of this call: the parent for actors the tool starts, so that the inspector shows them in their place. */
+  self: AnyActorRef | undefined
 }
 
 export type ToolOptions<S extends Schema> = {
@@ -20,6 +26,8 @@ export type ToolOptions<S extends Schema> = {
   needsApproval?: boolean | ((args: Infer<S>) => boolean)
   /** Default 5 minutes; `Infinity` for none. */
   timeoutMs?: number
+  /** The run is complete once this tool succeeded: its result is not shown to the model any more. */
+  endsRun?: boolean
 }
 
 /** A tool ready to run; made by {@link tool}. */
@@ -31,6 +39,7 @@ export type Tool = {
   readonly execute: (args: unknown, context: ToolContext) => unknown
   readonly needsApproval: (args: JsonObject) => boolean
   readonly timeoutMs: number
+  readonly endsRun: boolean
 }
 
 export const defaultToolTimeoutMs = 300_000
@@ -54,10 +63,10 @@ const noArguments: CompiledSchema<unknown> = {
  */
 export const tool = <S extends Schema = { jsonSchema: JsonObject }>(options: ToolOptions<S>): Tool => {
   const { name, execute, needsApproval = false } = options
-  // The strictest of the providers' rules for names.
-  if (!/^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/.test(name)) {
+  // What a name may hold differs between providers, and each says so itself; none allows blanks.
+  if (typeof name !== 'string' || !/^\S{1,128}$/.test(name)) {
     throw new ConfigurationError(
-      `"${name}" cannot be a tool name: use 1 to 64 letters, digits, _ or -, beginning with a letter or _.`,
+      `"${name}" cannot be a tool name: use 1 to 128 characters without blanks (letters, digits, _ and - work everywhere).`,
     )
   }
   if (typeof execute !== 'function')
@@ -74,6 +83,7 @@ export const tool = <S extends Schema = { jsonSchema: JsonObject }>(options: Too
     needsApproval:
       typeof needsApproval === 'function' ? (args) => needsApproval(args as Infer<S>) : () => needsApproval,
     timeoutMs: options.timeoutMs ?? defaultToolTimeoutMs,
+    endsRun: options.endsRun ?? false,
   }
 }
 

@@ -1,10 +1,16 @@
+import type { AnyActorRef } from 'xstate'
 import { type Clock, systemClock } from './clock.ts'
 import { describeThrown } from './errors.ts'
 import type { ToolCallPart, ToolResultPart } from './messages.ts'
+import type { Usage } from './result.ts'
 import type { Tool } from './tool.ts'
 
 export type ExecutionOptions = {
   signal: AbortSignal
+  /** Told what tools used of models. */
+  addUsage?: (usage: Usage) => void
+  /** The actor of the call. */
+  self?: AnyActorRef
   /** Told of each result as it comes; a batch that was stopped half-way loses none of them. */
   onResult?: (result: ToolResultPart) => void
 }
@@ -41,7 +47,8 @@ export const errorResult = (call: Pick<ToolCallPart, 'id' | 'name'>, problem: st
 /** The executor statewire uses by default; `executeBatch` runs one call after the other. */
 export const createToolExecutor = (clock: Clock = systemClock): ToolExecutor => {
   const executor: ToolExecutor = {
-    async executeSingle(call, tools, { signal }) {
+    async executeSingle(call, tools, options) {
+      const { signal } = options
       const tool = tools.get(call.name)
       if (!tool) return errorResult(call, unknownTool(call.name, tools))
       if (call.argumentsError !== undefined) return errorResult(call, call.argumentsError)
@@ -53,7 +60,7 @@ export const createToolExecutor = (clock: Clock = systemClock): ToolExecutor => 
       const stop = () => timer.abort(signal.reason)
       signal.addEventListener('abort', stop, { once: true })
       try {
-        const run = runTool(tool, call, timer.signal)
+        const run = runTool(tool, call, timer.signal, options)
         return await Promise.race([run, stopped(call, tool, timer.signal, signal)])
       } catch (thrown) {
         return errorResult(call, describeThrown(thrown))
@@ -81,13 +88,18 @@ const unknownTool = (name: string, tools: ReadonlyMap<string, Tool>): string => 
   return `There is no tool named "${name}". ${names === '' ? 'No tools are available.' : `Available tools: ${names}.`}`
 }
 
-const runTool = async (tool: Tool, call: ToolCallPart, signal: AbortSignal): Promise<ToolResultPart> => {
+const runTool = async (
+  tool: Tool,
+  call: ToolCallPart,
+  signal: AbortSignal,
+  { addUsage = () => {}, self }: ExecutionOptions,
+): Promise<ToolResultPart> => {
   const validation = await tool.validate(call.arguments)
   if (!validation.ok) {
     return errorResult(call, `The arguments do not fit the schema of "${call.name}": ${validation.problem}`)
   }
   signal.throwIfAborted()
-  const value = await tool.execute(validation.value, { callId: call.id, signal })
+  const value = await tool.execute(validation.value, { callId: call.id, signal, addUsage, self })
   // JSON has no word for undefined: a tool that returns nothing answers null.
   const result = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'null')
   if (result.length > longestResult) {

@@ -1,27 +1,36 @@
 import type { AnyEventObject, SnapshotFrom } from 'xstate'
-import { type AgentInput, createChart } from '../../machines/index.ts'
+import { type AgentInput, type AgentMachineConfig, createChart } from '../../machines/index.ts'
 import * as run from '../../machines/streamingState.ts'
 import type { Delta } from '../../src/delta.ts'
 import type { PathOptions } from '../../src/testing/paths.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tool.ts'
 
-/** The agent's chart with every limit so small that a path can reach it, and a clock that stands still. */
-export const chart = createChart({
-  model: scriptedModel([]),
-  tools: [
-    tool({ name: 'plain', description: 'Runs at once', execute: () => 'ok' }),
-    tool({ name: 'guarded', description: 'Asks first', needsApproval: true, execute: () => 'ok' }),
-  ],
-  maxSteps: 3,
-  retry: { maxRetries: 1, initialDelayMs: 10 },
-  timeouts: { firstChunkMs: 100, idleMs: 100, totalMs: 1000 },
-  clock: { now: () => 0, setTimeout: () => 0, clearTimeout: () => {} },
-  random: () => 0,
-  newId: () => 'new-id',
-})
+const tools = [
+  tool({ name: 'plain', description: 'Runs at once', execute: () => 'ok' }),
+  tool({ name: 'guarded', description: 'Asks first', needsApproval: true, execute: () => 'ok' }),
+  tool({ name: 'last', description: 'Ends the run', endsRun: true, execute: () => 'ok' }),
+]
 
-type Chart = typeof chart
+/** The agent's chart with limits so small that a path can reach them, and a clock that stands still. */
+const chartWith = (limits: Pick<AgentMachineConfig, 'maxSteps' | 'fallback' | 'retry'>) =>
+  createChart({
+    model: scriptedModel([]),
+    tools,
+    timeouts: { firstChunkMs: 100, idleMs: 100, totalMs: 1000 },
+    clock: { now: () => 0, setTimeout: () => 0, clearTimeout: () => {} },
+    random: () => 0,
+    newId: () => 'new-id',
+    ...limits,
+  })
+
+/** One chart goes through many steps, the other through models: together they would have too many states. */
+export const charts = [
+  chartWith({ maxSteps: 3, retry: { maxRetries: 1, initialDelayMs: 10 } }),
+  chartWith({ maxSteps: 1, retry: { maxRetries: 0 }, fallback: [scriptedModel([])] }),
+]
+
+type Chart = ReturnType<typeof createChart>
 type AgentSnapshot = SnapshotFrom<Chart>
 
 const inputs: AgentInput[] = [
@@ -54,8 +63,14 @@ const events = (snapshot: AgentSnapshot): AnyEventObject[] => {
   return always
 }
 
-const steering = ({ context }: AgentSnapshot): AnyEventObject[] =>
-  context.steering.length === 0 && context.step === 1 ? [{ type: 'steer', text: 'and be brief' }] : []
+/** Steered once, early: more would only multiply the states. */
+const steering = (snapshot: AgentSnapshot): AnyEventObject[] =>
+  isFresh(snapshot) && snapshot.context.steering.length === 0 ? [{ type: 'steer', text: 'and be brief' }] : []
+
+const isFresh = (snapshot: AgentSnapshot): boolean =>
+  snapshot.matches({ Accumulating: 'Requesting' }) &&
+  snapshot.context.step === 1 &&
+  snapshot.context.attempt === 0
 
 const modelEvents = (snapshot: AgentSnapshot): AnyEventObject[] => {
   const timers = [
@@ -70,10 +85,11 @@ const modelEvents = (snapshot: AgentSnapshot): AnyEventObject[] => {
     read(1, { type: 'text', text: 'hello' }),
     read(1, finish('stop')),
     read(1, call('plain', snapshot), finish('toolCalls')),
-    ...(snapshot.context.step === 1
+    ...(isFresh(snapshot)
       ? [
           read(1, finish('stop', true)),
           read(1, finish('error')),
+          read(1, call('last', snapshot), finish('toolCalls')),
           read(1, call('plain', snapshot), call('guarded', snapshot), finish('toolCalls')),
         ]
       : []),
@@ -113,6 +129,7 @@ const key = ({ value, status, context }: AgentSnapshot): string =>
     status,
     context.step,
     context.attempt,
+    context.modelIndex,
     context.chunks > 0,
     context.accumulated.finish,
     context.accumulated.calls.map(({ name }) => name),
@@ -125,6 +142,8 @@ const key = ({ value, status, context }: AgentSnapshot): string =>
     context.results.length,
     context.steering.length,
     context.failure?.retryable,
+    context.failure?.code === 'total_timeout',
+    run.currentCalls(context).some(({ name }) => name === 'last'),
   ])
 
 const children: Record<string, string> = { model: 'model', timer: 'timer', tool: 'toolExecutor' }

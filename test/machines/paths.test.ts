@@ -5,7 +5,7 @@ import { type MachinePath, type PathOptions, planPaths, replayPath } from '../..
 import { withPuppets } from '../../src/testing/puppets.ts'
 import { TransitionCoverage } from '../../src/testing/TransitionCoverage.ts'
 import { validateHistory } from '../../src/validateHistory.ts'
-import { agentPaths, chart } from './agentPaths.ts'
+import { agentPaths, charts } from './agentPaths.ts'
 import { batch, batchPaths } from './toolBatchPaths.ts'
 
 // Every path through the graphs of the machines, walked with real actors. What holds on all of them holds.
@@ -49,31 +49,34 @@ const checkRestore = <M extends AnyStateMachine>(
 }
 
 const walk = <M extends AnyStateMachine>(
-  machine: M,
+  machines: readonly M[],
   options: PathOptions<M>,
   finals: readonly string[],
   check: (snapshot: AnyMachineSnapshot, path: MachinePath<M>) => void,
 ): { report: string; paths: number } => {
-  const puppets = withPuppets(machine)
-  const coverage = new TransitionCoverage(puppets)
-  const paths = planPaths(machine, options)
-  for (const path of paths) {
-    const stored: unknown[] = []
-    const actor = replayPath(puppets, path, {
-      ...(options.from && { from: options.from }),
-      inspect: coverage.inspect,
-      onStep: (running, index) => {
-        const snapshot = running.getSnapshot()
-        expect(options.key(snapshot)).toBe(path.keys[index])
-        checkStep(running, finals)
-        check(snapshot, path)
-        stored.push(persist(running))
-      },
-    })
-    checkRestore(puppets, path, options, actor, stored)
-    actor.stop()
+  const variants = machines.map(withPuppets)
+  const coverage = new TransitionCoverage(variants[0] as M)
+  let count = 0
+  for (const puppets of variants) {
+    for (const path of planPaths(puppets, options)) {
+      count += 1
+      const stored: unknown[] = []
+      const actor = replayPath(puppets, path, {
+        ...(options.from && { from: options.from }),
+        inspect: coverage.inspect,
+        onStep: (running, index) => {
+          const snapshot = running.getSnapshot()
+          expect(options.key(snapshot)).toBe(path.keys[index])
+          checkStep(running, finals)
+          check(snapshot, path)
+          stored.push(persist(running))
+        },
+      })
+      checkRestore(puppets, path, options, actor, stored)
+      actor.stop()
+    }
   }
-  return { report: coverage.report(), paths: paths.length }
+  return { report: coverage.report(), paths: count }
 }
 
 const checkHistory = ({ status, context }: AnyMachineSnapshot) => {
@@ -86,14 +89,14 @@ const checkHistory = ({ status, context }: AnyMachineSnapshot) => {
 
 describe('on every path', () => {
   test('the agent ends in one final state, keeps a valid history, survives storage, and leaves nothing behind', () => {
-    const { report, paths } = walk(chart, agentPaths, ['Complete', 'Failed', 'Aborted'], checkHistory)
+    const { report, paths } = walk(charts, agentPaths, ['Complete', 'Failed', 'Aborted'], checkHistory)
     console.log(`${report} on ${paths} paths`)
     // The numbers are pinned: a transition that is added or removed must be seen here.
-    expect(report).toBe('agent: 37/37 transitions')
+    expect(report).toBe('agent: 39/39 transitions')
   }, 120_000)
 
   test('the tool batch runs every call once and gives the results in call order', () => {
-    const { report, paths } = walk(batch, batchPaths, ['Done'], ({ status, output, context }) => {
+    const { report, paths } = walk([batch], batchPaths, ['Done'], ({ status, output, context }) => {
       if (status === 'done') {
         expect(output.results.map(({ id }: { id: string }) => id)).toEqual(context.order)
       }
