@@ -11,7 +11,7 @@ import { type AgentMachineConfig, resolveConfig } from './agentConfig.ts'
 import { abortedOutput, completeOutput, failedOutput, finalChunk } from './agentOutput.ts'
 import type { AgentEmitted, AgentEvent, AgentInput, AgentOutput } from './events.ts'
 import { withFastLane } from './fastLane.ts'
-import { chunkOf, receiveDeltas } from './receiveDeltas.ts'
+import { chunkOf, receiveDeltas, restartChunk } from './receiveDeltas.ts'
 import type { StreamingState } from './streamingState.ts'
 import * as run from './streamingState.ts'
 
@@ -101,13 +101,10 @@ export const createChart = (options: AgentMachineConfig) => {
         enqueue.assign(state)
         for (const each of emitted) enqueue.emit(each)
       }),
-      announceRestart: emit(({ context: { attempt } }) => ({
-        type: 'retry',
-        attempt,
-        delayMs: 0,
-        restart: true,
-        error: null,
-      })),
+      announceRestart: enqueueActions(({ context: { attempt }, enqueue }) => {
+        enqueue.emit({ type: 'retry', attempt, delayMs: 0, restart: true, error: null })
+        enqueue.emit(restartChunk())
+      }),
       noteFailure: assign((_, { error }: { error: ErrorData }) => ({ failure: error })),
       noteUselessAnswer: assign(({ context: { accumulated } }) => ({
         failure: uselessAnswer(accumulated.finish?.raw),
@@ -126,21 +123,17 @@ export const createChart = (options: AgentMachineConfig) => {
         attempt: attempt + 1,
         retryAt: clock.now() + retryDelayMs(retry, attempt + 1, failure ?? {}, config.random),
       })),
-      announceRetry: emit(({ context: { attempt, retryAt, chunks, failure } }) => ({
-        type: 'retry',
-        attempt,
-        delayMs: Math.max(0, retryAt - clock.now()),
-        restart: chunks > 0,
-        error: failure,
-      })),
+      announceRetry: enqueueActions(({ context: { attempt, retryAt, chunks, failure }, enqueue }) => {
+        const delayMs = Math.max(0, retryAt - clock.now())
+        enqueue.emit({ type: 'retry', attempt, delayMs, restart: chunks > 0, error: failure })
+        if (chunks > 0) enqueue.emit(restartChunk())
+      }),
       useFallback: assign(({ context }) => ({ modelIndex: context.modelIndex + 1, attempt: 0 })),
-      announceFallback: emit(({ context: { modelIndex, chunks, failure } }) => ({
-        type: 'fallback',
-        provider: config.models[modelIndex]?.provider ?? '',
-        model: config.models[modelIndex]?.model ?? '',
-        restart: chunks > 0,
-        error: failure,
-      })),
+      announceFallback: enqueueActions(({ context: { modelIndex, chunks, failure }, enqueue }) => {
+        const { provider = '', model = '' } = config.models[modelIndex] ?? {}
+        enqueue.emit({ type: 'fallback', provider, model, restart: chunks > 0, error: failure })
+        if (chunks > 0) enqueue.emit(restartChunk())
+      }),
       countResponse: assign(({ context }) => ({
         ...run.countResponse(context),
         finishReason: run.finishReasonOf(context),
@@ -181,6 +174,13 @@ export const createChart = (options: AgentMachineConfig) => {
           .map((call) => call.id),
       })),
       beginWaiting: assign({ waitingSince: () => clock.now() }),
+      announceApprovals: enqueueActions(({ context, enqueue }) => {
+        for (const call of run.currentCalls(context)) {
+          if (context.pendingApprovals.includes(call.id)) {
+            enqueue.emit({ type: 'tool.approval', callId: call.id, call })
+          }
+        }
+      }),
       endWaiting: assign(({ context: { deadlineAt, waitingSince } }) => ({
         deadlineAt: deadlineAt === null ? null : deadlineAt + clock.now() - waitingSince,
       })),
@@ -407,7 +407,7 @@ export const createChart = (options: AgentMachineConfig) => {
       },
 
       AwaitingApproval: {
-        entry: 'beginWaiting',
+        entry: ['beginWaiting', 'announceApprovals'],
         exit: 'endWaiting',
         on: {
           'tool.approve': {

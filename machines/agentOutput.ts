@@ -4,8 +4,21 @@ import type { ChatResult } from '../src/result.ts'
 import type { AgentEmitted, AgentOutput } from './events.ts'
 import type { StreamingState } from './streamingState.ts'
 
+/** What a run's output is made of. */
+export type RunResult = Pick<
+  StreamingState,
+  | 'responseId'
+  | 'messages'
+  | 'finishReason'
+  | 'rawFinishReason'
+  | 'metadata'
+  | 'usage'
+  | 'failure'
+  | 'abortReason'
+>
+
 /** The run as one result: the texts of its model messages as one text, everything else merged or summed. */
-const resultOf = (state: StreamingState): ChatResult => ({
+const resultOf = (state: RunResult): ChatResult => ({
   id: state.responseId,
   output: state.messages
     .filter((message) => message.role === 'model')
@@ -19,25 +32,25 @@ const resultOf = (state: StreamingState): ChatResult => ({
   ...(state.usage && { usage: state.usage }),
 })
 
-export const completeOutput = (state: StreamingState): AgentOutput => ({
+export const completeOutput = (state: RunResult): AgentOutput => ({
   status: 'complete',
   ...resultOf(state),
 })
 
-export const failedOutput = (state: StreamingState): AgentOutput => ({
+export const failedOutput = (state: RunResult): AgentOutput => ({
   status: 'failed',
   error: state.failure ?? errorDataOf('The run failed without a reason.'),
   ...resultOf(state),
 })
 
-export const abortedOutput = (state: StreamingState): AgentOutput => ({
+export const abortedOutput = (state: RunResult): AgentOutput => ({
   status: 'aborted',
   reason: state.abortReason,
   ...resultOf(state),
 })
 
 /** The last chunk of a run: how it ended, and what all its steps used. */
-export const finalChunk = (state: StreamingState): Extract<AgentEmitted, { type: 'chunk' }> => ({
+export const finalChunk = (state: RunResult): Extract<AgentEmitted, { type: 'chunk' }> => ({
   type: 'chunk',
   ...resultOf(state),
   output: '',

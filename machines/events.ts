@@ -41,6 +41,8 @@ export type AgentEmitted =
   | ({ type: 'chunk' } & ChatResult)
   | { type: 'message'; message: ChatMessage }
   | { type: 'tool.delta'; index: number; id?: string; name?: string; arguments: string }
+  /** A person must decide on this call: answer with `tool.approve` or `tool.reject`. */
+  | { type: 'tool.approval'; callId: string; call: ToolCallPart }
   | { type: 'tool.call'; callId: string; call: ToolCallPart }
   | { type: 'tool.result'; callId: string; result: ToolResultPart }
   | { type: 'step'; step: number; usage: Usage | null; metrics: StepMetrics }

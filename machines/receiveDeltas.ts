@@ -23,6 +23,9 @@ export const chunkOf = (
   metadata,
 })
 
+/** Tells those who only see chunks that the text of the current message is void and begins anew. */
+export const restartChunk = (): Chunk => chunkOf('', '', [], { restart: true })
+
 /**
  * Takes in the deltas of one network read: the next state, and what listeners are told. The chart's action and the
  * fast lane both are this function. It costs the same at the first chunk and at the millionth.

@@ -1,38 +1,46 @@
-import { type Actor, createActor } from 'xstate'
+import { type Actor, createActor, type Snapshot } from 'xstate'
 import type { AgentMachineConfig } from '../machines/agentConfig.ts'
-import { type AgentMachine, createAgentMachine } from '../machines/agentMachine.ts'
+import type { AgentMachine } from '../machines/agentMachine.ts'
 import type { AgentInput } from '../machines/events.ts'
+import { defaultOrchestrator, type Orchestrator, orchestratorParts } from '../machines/orchestrator.ts'
+import { typedOutputOrchestrator } from '../machines/typedOutput.ts'
 import type { ConnectionOptions, EmbeddingsModel, EmbedOptions } from '../providers/provider.ts'
 import { findProvider } from '../providers/registry.ts'
-import { AgentRun, type Inspect, type RunOptions } from './AgentRun.ts'
+import {
+  AgentRun,
+  type Approval,
+  type Inspect,
+  type OnApproval,
+  type RunHandlers,
+  type RunOptions,
+  type RunStart,
+} from './AgentRun.ts'
+import { type AgentToolOptions, agentTool } from './agentTool.ts'
 import { ChunkStream } from './ChunkStream.ts'
 import type { ChatModel, GenerationSettings } from './chatModel.ts'
-import { ConfigurationError, describeThrown, OutputValidationError } from './errors.ts'
+import { ConfigurationError } from './errors.ts'
 import type { ChatMessage, Part } from './messages.ts'
 import { parseModelString } from './modelString.ts'
-import type { ChatResult, Usage } from './result.ts'
+import { type DeepPartial, partialValues, validatedOutput } from './partialValues.ts'
+import type { ChatResult, PendingApproval, Usage } from './result.ts'
 import { type CompiledSchema, compileSchema, type Infer, type Schema } from './schema.ts'
+import type { Tool } from './tool.ts'
+
+/** A model to fall back on: its string, with a connection of its own where it needs one, or a chat model. */
+export type FallbackModel = string | (ConnectionOptions & { model: string }) | ChatModel
 
 export type AgentOptions = GenerationSettings &
   ConnectionOptions &
-  Pick<
-    AgentMachineConfig,
-    | 'tools'
-    | 'system'
-    | 'maxSteps'
-    | 'toolExecution'
-    | 'retry'
-    | 'timeouts'
-    | 'accumulator'
-    | 'toolExecutor'
-    | 'clock'
-  > & {
+  Omit<AgentMachineConfig, 'model' | 'settings' | 'fallback' | 'newId' | 'random'> & {
+    /** Models to go on with, one after the other, when retries do not help. */
+    fallback?: readonly FallbackModel[]
+    /** Another way of answering than one run of the lifecycle chart. */
+    orchestrator?: Orchestrator
+    /** Decides on calls of tools with `needsApproval`. Without it a run that needs a decision returns, to be resumed. */
+    onApproval?: OnApproval
     /** Sees every actor, event and transition of every run: XState's own `inspect`. */
     inspect?: Inspect
   }
-
-/** Vectors of one text or of several, and what they cost. */
-export type EmbeddingsResult<T> = { embeddings: T; model: string; usage?: Usage }
 
 export type SendOptions = {
   /** The conversation so far: the `messages` of earlier results. */
@@ -41,6 +49,9 @@ export type SendOptions = {
   attachments?: Part[]
   signal?: AbortSignal
 }
+
+/** Vectors of one text or of several, and what they cost. */
+export type EmbeddingsResult<T> = { embeddings: T; model: string; usage?: Usage }
 
 /**
  * A model with tools and settings. Every send is one run of its statechart, and runs do not share anything.
@@ -53,6 +64,7 @@ export class Agent {
   readonly model: ChatModel
   readonly #options: AgentOptions
   readonly #embeddings: (() => EmbeddingsModel) | undefined
+  readonly #typedMachines = new WeakMap<Schema, AgentMachine>()
   #machine: AgentMachine | undefined
 
   /** Takes a model string such as `anthropic:claude-sonnet-5`, or a chat model of your own. */
@@ -69,13 +81,12 @@ export class Agent {
     if (embeddingsModel) this.#embeddings = () => embeddingsModel(name.embeddings, options)
   }
 
-  /** The statechart of this agent, for `createActor`, `invoke` and `provide`. Built once, on first use. */
+  /**
+   * The statechart that every send runs, for `createActor`, `invoke` and `provide`. Built once, on first use. With an
+   * `orchestrator` it is the orchestrator's, which has the same input, events and output, but states of its own.
+   */
   get machine(): AgentMachine {
-    this.#machine ??= createAgentMachine({
-      ...this.#options,
-      model: this.model,
-      settings: settingsOf(this.#options),
-    })
+    this.#machine ??= this.#build(this.#options.orchestrator ?? defaultOrchestrator)
     return this.#machine
   }
 
@@ -87,15 +98,18 @@ export class Agent {
 
   /** Runs the prompt to its end and gives the whole result. Throws a typed error with the partial result. */
   send(prompt: string | Part[], options: SendOptions = {}): Promise<ChatResult> {
-    return this.#run(inputOf(prompt, options), options)
+    return this.#settle(this.machine, { input: inputOf(prompt, options) }, options)
   }
 
   /** The same, chunk by chunk. Leaving the loop early ends the run and closes its connection. */
   sendStream(prompt: string | Part[], options: SendOptions = {}): AsyncIterableIterator<ChatResult> {
     return new ChunkStream((stream) => {
-      const run = new AgentRun(this.machine, inputOf(prompt, options), this.#runOptions(options), {
+      const run = this.run(inputOf(prompt, options), options, {
         chunk: (chunk) => stream.push(chunk),
-        complete: () => stream.finish(),
+        complete: (result) => {
+          if (result.pendingApproval) stream.push({ ...result, output: '', messages: [] })
+          stream.finish()
+        },
         fail: (error) => stream.finish(error),
       })
       run.start()
@@ -109,10 +123,60 @@ export class Agent {
     schema: S,
     options: SendOptions = {},
   ): Promise<ChatResult<Infer<S>>> {
-    const compiled = compileSchema(schema, 'The output schema')
-    const input = { ...inputOf(prompt, options), outputSchema: compiled.jsonSchema }
-    const result = await this.#run(input, options)
-    return { ...result, output: await readOutput(result, compiled) }
+    const { machine, compiled } = this.#typed(schema)
+    const result = await this.#settle(machine, { input: inputOf(prompt, options) }, options)
+    return { ...result, output: await validatedOutput(result, compiled) }
+  }
+
+  /** The same while it grows: each `output` is what is known of the value so far, the last one is validated. */
+  sendStreamFor<S extends Schema>(
+    prompt: string | Part[],
+    schema: S,
+    options: SendOptions = {},
+  ): AsyncIterableIterator<ChatResult<DeepPartial<Infer<S>>>> {
+    const { machine, compiled } = this.#typed(schema)
+    return new ChunkStream((stream) => {
+      const start = { input: inputOf(prompt, options) }
+      const run = new AgentRun(machine, start, this.#runOptions(options), partialValues(stream, compiled))
+      run.start()
+      return () => run.stop()
+    })
+  }
+
+  /**
+   * Goes on with a run that waits for approvals, here or in another process. Decisions are by call id; calls without
+   * one stay pending, and the result says so again.
+   */
+  resume(
+    { calls, snapshot }: PendingApproval,
+    decisions: Record<string, Approval>,
+    options: Pick<SendOptions, 'signal'> = {},
+  ): Promise<ChatResult> {
+    const unknown = Object.keys(decisions).filter((id) => !calls.some((call) => call.id === id))
+    if (unknown.length > 0) {
+      const known = calls.map(({ id }) => id).join(', ')
+      throw new ConfigurationError(`No call ${unknown.join(', ')} waits for approval; pending are: ${known}.`)
+    }
+    return new Promise((resolve, reject) => {
+      // What was stored is what `getPersistedSnapshot` gave: JSON to us, a snapshot to XState.
+      const start: RunStart = { snapshot: snapshot as unknown as Snapshot<unknown> }
+      const run = new AgentRun(this.machine, start, this.#runOptions(options), {
+        complete: resolve,
+        fail: reject,
+      })
+      run.start()
+      run.decide(calls, decisions)
+    })
+  }
+
+  /** This agent as a tool of another one: its run is a child of the call, aborts with it and adds to its usage. */
+  asTool(options: AgentToolOptions): Tool {
+    return agentTool(this, options)
+  }
+
+  /** A run whose outcome goes to handlers, for those who build on an agent: `Chat` and sub-agents do. */
+  run(input: AgentInput, options: Pick<RunOptions, 'signal' | 'parent'>, handlers: RunHandlers): AgentRun {
+    return new AgentRun(this.machine, { input }, { ...this.#runOptions(options), ...options }, handlers)
   }
 
   /** The vector of a text that searches; see {@link embedDocuments} for the texts that are searched. */
@@ -140,17 +204,36 @@ export class Agent {
     return { embeddings: vectors, model: model.model, ...(usage && { usage }) }
   }
 
-  #run(input: AgentInput, options: SendOptions): Promise<ChatResult> {
+  /** The machine for a schema, built once for each schema object. */
+  #typed<S extends Schema>(schema: S): { machine: AgentMachine; compiled: CompiledSchema<Infer<S>> } {
+    const compiled = compileSchema(schema, 'The output schema')
+    const machine = this.#typedMachines.get(schema) ?? this.#build(typedOutputOrchestrator(compiled))
+    this.#typedMachines.set(schema, machine)
+    return { machine, compiled }
+  }
+
+  #build({ create }: Orchestrator): AgentMachine {
+    const { fallback = [], ...options } = this.#options
+    // The contract of an orchestrator is that of the lifecycle machine, whatever logic it is.
+    return create(
+      orchestratorParts({
+        ...options,
+        model: this.model,
+        fallback: fallback.map((each) => fallbackModel(each, options)),
+        settings: settingsOf(options),
+      }),
+    ) as AgentMachine
+  }
+
+  #settle(machine: AgentMachine, start: RunStart, options: SendOptions): Promise<ChatResult> {
     return new Promise((resolve, reject) => {
-      new AgentRun(this.machine, input, this.#runOptions(options), {
-        complete: resolve,
-        fail: reject,
-      }).start()
+      new AgentRun(machine, start, this.#runOptions(options), { complete: resolve, fail: reject }).start()
     })
   }
 
-  #runOptions({ signal }: SendOptions): RunOptions {
-    return { signal, inspect: this.#options.inspect }
+  #runOptions({ signal }: { signal?: AbortSignal | undefined }): RunOptions {
+    const { inspect, onApproval } = this.#options
+    return { signal, inspect, onApproval }
   }
 }
 
@@ -160,36 +243,28 @@ const inputOf = (prompt: string | Part[], { history, attachments }: SendOptions)
   ...(attachments && { attachments }),
 })
 
-const settingsOf = (options: AgentOptions): GenerationSettings => {
-  const { temperature, maxOutputTokens, topP, stopSequences, seed, toolChoice } = options
-  const { parallelToolCalls, thinking, providerOptions } = options
-  const settings = {
-    temperature,
-    maxOutputTokens,
-    topP,
-    stopSequences,
-    seed,
-    toolChoice,
-    parallelToolCalls,
-    thinking,
-    providerOptions,
-  }
-  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))
+/** A fallback uses the agent's way to the network, but never its key: that belongs to another provider. */
+const fallbackModel = (fallback: FallbackModel, { dispatcher, fetch }: ConnectionOptions): ChatModel => {
+  if (typeof fallback === 'object' && 'stream' in fallback) return fallback
+  const { model, ...own } = typeof fallback === 'string' ? { model: fallback } : fallback
+  const { provider, chat } = parseModelString(model)
+  const network = { ...(dispatcher && { dispatcher }), ...(fetch && { fetch }) }
+  return findProvider(provider).chatModel(chat, { ...network, ...own })
 }
 
-const readOutput = async <T>(partial: ChatResult, schema: CompiledSchema<T>): Promise<T> => {
-  const rawOutput = partial.output
-  let value: unknown
-  try {
-    value = JSON.parse(rawOutput)
-  } catch (cause) {
-    const problem = `The answer is not JSON: ${describeThrown(cause)}`
-    throw new OutputValidationError(problem, { cause, partial, rawOutput })
-  }
-  const validation = await schema.validate(value)
-  if (validation.ok) return validation.value
-  throw new OutputValidationError(`The answer does not fit the schema: ${validation.problem}`, {
-    partial,
-    rawOutput,
-  })
-}
+const settingNames = [
+  'temperature',
+  'maxOutputTokens',
+  'topP',
+  'stopSequences',
+  'seed',
+  'toolChoice',
+  'parallelToolCalls',
+  'thinking',
+  'providerOptions',
+] as const satisfies (keyof GenerationSettings)[]
+
+const settingsOf = (options: AgentOptions): GenerationSettings =>
+  Object.fromEntries(
+    settingNames.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])),
+  )

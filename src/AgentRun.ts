@@ -1,14 +1,36 @@
-import { type Actor, createActor, type InspectionEvent, type Observer } from 'xstate'
+import {
+  type Actor,
+  type AnyActorRef,
+  createActor,
+  type InspectionEvent,
+  type Observer,
+  type Snapshot,
+} from 'xstate'
 import type { AgentMachine } from '../machines/agentMachine.ts'
-import type { AgentInput, AgentOutput } from '../machines/events.ts'
+import type { AgentCommand, AgentInput, AgentOutput } from '../machines/events.ts'
 import { AbortedError, describeThrown, errorFrom, OrchestrationError } from './errors.ts'
+import { type ChatMessage, type ToolCallPart, textOf } from './messages.ts'
 import type { ChatResult } from './result.ts'
 
 export type Inspect = Observer<InspectionEvent> | ((event: InspectionEvent) => void)
 
-export type RunOptions = { signal?: AbortSignal | undefined; inspect?: Inspect | undefined }
+/** What a person says about a call; with a reason, the model learns why it was rejected. */
+export type Approval = boolean | { approve: boolean; reason?: string }
 
-type RunHandlers = {
+export type OnApproval = (call: ToolCallPart) => Approval | Promise<Approval>
+
+/** What a run begins with: an input, or the snapshot of a run that was stored. */
+export type RunStart = { input: AgentInput } | { snapshot: Snapshot<unknown> }
+
+export type RunOptions = {
+  signal?: AbortSignal | undefined
+  inspect?: Inspect | undefined
+  onApproval?: OnApproval | undefined
+  /** The actor this run belongs to: it shows up below it in the inspector. */
+  parent?: AnyActorRef | undefined
+}
+
+export type RunHandlers = {
   chunk?: (chunk: ChatResult) => void
   complete: (result: ChatResult) => void
   fail: (error: Error) => void
@@ -20,43 +42,98 @@ type RunHandlers = {
  */
 export class AgentRun {
   readonly #actor: Actor<AgentMachine>
-  readonly #signal: AbortSignal | undefined
+  readonly #options: RunOptions
   readonly #handlers: RunHandlers
+  readonly #messages: ChatMessage[] = []
+  #pending: ToolCallPart[] = []
 
-  constructor(machine: AgentMachine, input: AgentInput, options: RunOptions, handlers: RunHandlers) {
-    this.#signal = options.signal
+  constructor(machine: AgentMachine, start: RunStart, options: RunOptions, handlers: RunHandlers) {
+    const { inspect, parent } = options
+    this.#options = options
     this.#handlers = handlers
-    this.#actor = createActor(machine, { input, ...(options.inspect && { inspect: options.inspect }) })
+    // A restored machine takes its data from the snapshot; the input is then only asked for by the types.
+    this.#actor = createActor(machine, {
+      input: 'input' in start ? start.input : {},
+      ...('snapshot' in start && { snapshot: start.snapshot }),
+      ...(inspect && { inspect }),
+      ...(parent && { parent }),
+    })
   }
 
   start(): void {
-    if (this.#signal?.aborted) {
-      this.#handlers.fail(abortedError(describeReason(this.#signal), nothingYet()))
+    const { signal } = this.#options
+    if (signal?.aborted) {
+      this.#handlers.fail(abortedError(describeReason(signal), nothingYet()))
       return
     }
-    this.#signal?.addEventListener('abort', this.#abort, { once: true })
+    signal?.addEventListener('abort', this.#abort, { once: true })
     const { chunk } = this.#handlers
     if (chunk) {
       this.#actor.on('chunk', (event) => {
         // A run that did not complete ends with an error, not with a last chunk as well.
-        if (event.finishReason === 'unspecified' || this.#actor.getSnapshot().matches('Complete'))
-          chunk(event)
+        const isEnd = event.finishReason !== 'unspecified'
+        if (!isEnd || this.#actor.getSnapshot().output?.status === 'complete') chunk(event)
       })
     }
+    this.#actor.on('message', ({ message }) => this.#messages.push(message))
+    this.#actor.on('tool.approval', ({ call }) => this.#ask(call))
     this.#actor.subscribe({ error: this.#crashed, complete: this.#done })
     this.#actor.start()
   }
 
+  send(command: AgentCommand): void {
+    this.#actor.send(command)
+  }
+
+  /** Answers calls that wait for approval; those without a decision are asked for again. */
+  decide(calls: readonly ToolCallPart[], decisions: Record<string, Approval>): void {
+    for (const call of calls) {
+      const approval = Object.hasOwn(decisions, call.id) ? decisions[call.id] : undefined
+      if (approval === undefined) this.#ask(call)
+      else this.#actor.send(answerTo(call, approval))
+    }
+  }
+
   /** Leaves the run: closes the socket, signals the tools, tells nobody. */
   stop(): void {
-    this.#signal?.removeEventListener('abort', this.#abort)
+    this.#options.signal?.removeEventListener('abort', this.#abort)
     this.#actor.stop()
   }
 
-  readonly #abort = () => this.#actor.send({ type: 'abort', reason: describeReason(this.#signal) })
+  readonly #abort = () => this.#actor.send({ type: 'abort', reason: describeReason(this.#options.signal) })
+
+  #ask(call: ToolCallPart): void {
+    const { onApproval } = this.#options
+    if (onApproval) {
+      new Promise<Approval>((resolve) => resolve(onApproval(call))).then(
+        (approval) => this.#actor.send(answerTo(call, approval)),
+        (thrown) => this.#actor.send(answerTo(call, { approve: false, reason: describeThrown(thrown) })),
+      )
+      return
+    }
+    this.#pending.push(call)
+    // All calls of the turn are announced one after the other: the run is put away once they are all known.
+    if (this.#pending.length === 1) queueMicrotask(this.#suspend)
+  }
+
+  readonly #suspend = () => {
+    const stored = JSON.parse(JSON.stringify(this.#actor.getPersistedSnapshot()))
+    this.stop()
+    this.#handlers.complete({
+      ...nothingYet(),
+      output: this.#messages
+        .filter(({ role }) => role === 'model')
+        .map(textOf)
+        .filter(Boolean)
+        .join('\n'),
+      messages: this.#messages,
+      finishReason: 'toolCalls',
+      pendingApproval: { calls: this.#pending, snapshot: stored },
+    })
+  }
 
   readonly #done = () => {
-    this.#signal?.removeEventListener('abort', this.#abort)
+    this.#options.signal?.removeEventListener('abort', this.#abort)
     const { output } = this.#actor.getSnapshot()
     // A stopped actor completes without an output.
     if (!output) return
@@ -66,16 +143,18 @@ export class AgentRun {
   }
 
   readonly #crashed = (cause: unknown) => {
-    this.#signal?.removeEventListener('abort', this.#abort)
+    this.#options.signal?.removeEventListener('abort', this.#abort)
+    const orchestrator = this.#actor.logic.id
     const state = JSON.stringify(this.#actor.getSnapshot().value)
-    this.#handlers.fail(
-      new OrchestrationError(`The agent's machine broke in ${state}: ${describeThrown(cause)}`, {
-        cause,
-        orchestrator: this.#actor.logic.id,
-        state,
-      }),
-    )
+    const problem = `The machine "${orchestrator}" broke in ${state}: ${describeThrown(cause)}`
+    this.#handlers.fail(new OrchestrationError(problem, { cause, orchestrator, state }))
   }
+}
+
+const answerTo = ({ id }: { id: string }, approval: Approval): AgentCommand => {
+  const { approve, reason } = typeof approval === 'boolean' ? { approve: approval } : approval
+  if (approve) return { type: 'tool.approve', callId: id }
+  return { type: 'tool.reject', callId: id, ...(reason !== undefined && { reason }) }
 }
 
 const outcomeOf = (output: AgentOutput): [ChatResult, Error?] => {

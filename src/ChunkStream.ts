@@ -1,21 +1,19 @@
-import type { ChatResult } from './result.ts'
-
-type Waiting = { resolve: (result: IteratorResult<ChatResult>) => void; reject: (error: Error) => void }
+type Waiting<T> = { resolve: (result: IteratorResult<T>) => void; reject: (error: Error) => void }
 
 /**
  * Hands chunks to one `for await`. The source starts with the first pull; leaving the loop early stops it.
  * Chunks that came before an error are delivered before it is thrown.
  */
-export class ChunkStream implements AsyncIterableIterator<ChatResult> {
-  readonly #start: (stream: ChunkStream) => () => void
+export class ChunkStream<T> implements AsyncIterableIterator<T> {
+  readonly #start: (stream: ChunkStream<T>) => () => void
   #stop: (() => void) | undefined
-  #chunks: ChatResult[] = []
+  #chunks: T[] = []
   /** Index of the next chunk to hand out: shifting an array of many chunks would cost each time. */
   #next = 0
-  #waiting: Waiting | undefined
+  #waiting: Waiting<T> | undefined
   #end: { error?: Error } | undefined
 
-  constructor(start: (stream: ChunkStream) => () => void) {
+  constructor(start: (stream: ChunkStream<T>) => () => void) {
     this.#start = start
   }
 
@@ -23,7 +21,7 @@ export class ChunkStream implements AsyncIterableIterator<ChatResult> {
     return this
   }
 
-  push(chunk: ChatResult): void {
+  push(chunk: T): void {
     const waiting = this.#waiting
     if (!waiting) {
       this.#chunks.push(chunk)
@@ -41,10 +39,10 @@ export class ChunkStream implements AsyncIterableIterator<ChatResult> {
     this.#settle(waiting)
   }
 
-  next(): Promise<IteratorResult<ChatResult>> {
+  next(): Promise<IteratorResult<T>> {
     if (!this.#stop && !this.#end) this.#stop = this.#start(this)
     const chunk = this.#chunks[this.#next]
-    if (chunk) {
+    if (chunk !== undefined) {
       this.#next += 1
       if (this.#next === this.#chunks.length) {
         this.#chunks = []
@@ -58,7 +56,7 @@ export class ChunkStream implements AsyncIterableIterator<ChatResult> {
     })
   }
 
-  return(): Promise<IteratorResult<ChatResult>> {
+  return(): Promise<IteratorResult<T>> {
     this.#stop?.()
     this.#chunks = []
     this.#next = 0
@@ -68,7 +66,7 @@ export class ChunkStream implements AsyncIterableIterator<ChatResult> {
     return Promise.resolve({ value: undefined, done: true })
   }
 
-  #settle({ resolve, reject }: Waiting): void {
+  #settle({ resolve, reject }: Waiting<T>): void {
     const error = this.#end?.error
     // An error is thrown once; after it the stream is simply over.
     this.#end = {}

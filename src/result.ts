@@ -1,5 +1,5 @@
 import type { JsonObject } from './json.ts'
-import type { ChatMessage } from './messages.ts'
+import type { ChatMessage, ToolCallPart } from './messages.ts'
 
 export type FinishReason =
   | 'stop'
@@ -35,7 +35,12 @@ export type ChatResult<T = string> = {
   metadata: JsonObject
   /** Stream: on the final chunk only. `send`: the sum over all steps. */
   usage?: Usage
+  /** The run stands still until a person has decided on these calls; see `Agent.resume`. */
+  pendingApproval?: PendingApproval
 }
+
+/** A run that waits for approvals, as plain JSON: it can be stored and resumed in another process. */
+export type PendingApproval = { calls: ToolCallPart[]; snapshot: JsonObject }
 
 const usageFields = [
   'inputTokens',

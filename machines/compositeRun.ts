@@ -1,0 +1,45 @@
+import type { ErrorData } from '../src/errors.ts'
+import type { ChatMessage } from '../src/messages.ts'
+import { mergeMetadata } from '../src/metadata.ts'
+import { addUsage } from '../src/result.ts'
+import type { RunResult } from './agentOutput.ts'
+import type { AgentInput, AgentOutput } from './events.ts'
+
+/** The data of a run that is made of several runs: what they brought, put together. JSON only. */
+export type CompositeRun = RunResult & { input: AgentInput }
+
+export const initialComposite = (input: AgentInput): CompositeRun => ({
+  input,
+  responseId: '',
+  messages: [],
+  finishReason: 'unspecified',
+  rawFinishReason: null,
+  metadata: {},
+  usage: null,
+  failure: null,
+  abortReason: '',
+})
+
+/** The conversation as the next run sees it. */
+export const historyOf = ({ input, messages }: CompositeRun): ChatMessage[] => [
+  ...(input.history ?? []),
+  ...messages,
+]
+
+/** Adds what a run brought. */
+export const absorb = (state: CompositeRun, output: AgentOutput): Partial<CompositeRun> => ({
+  responseId: output.id || state.responseId,
+  messages: [...state.messages, ...output.messages],
+  finishReason: output.finishReason,
+  rawFinishReason: output.rawFinishReason ?? null,
+  metadata: mergeMetadata(state.metadata, output.metadata),
+  usage: addUsage(state.usage ?? undefined, output.usage) ?? null,
+  failure: output.status === 'failed' ? output.error : null,
+  abortReason: output.status === 'aborted' ? output.reason : '',
+})
+
+/** A child that broke instead of ending: a bug of an adapter or of the orchestrator itself. */
+export const brokenRun = (error: ErrorData, orchestrator: string, state: string): Partial<CompositeRun> => ({
+  failure: { ...error, orchestrator, state },
+  finishReason: 'error',
+})

@@ -1,0 +1,35 @@
+import type { AnyActorLogic } from 'xstate'
+import type { AgentMachineConfig } from './agentConfig.ts'
+import { type AgentMachine, createAgentMachine } from './agentMachine.ts'
+import { reportToParent } from './reportToParent.ts'
+
+/** What an orchestrator is built from. */
+export type OrchestratorParts = {
+  config: AgentMachineConfig
+  /**
+   * The lifecycle machine to invoke for one run, with parts of the agent's configuration replaced. What the run emits
+   * arrives as `run.emitted` events; its output is an `AgentOutput`.
+   */
+  lifecycle(overrides?: Partial<AgentMachineConfig>): AgentMachine
+}
+
+/**
+ * A way of answering: an actor logic (a chart, mostly) that takes an `AgentInput`, understands `AgentCommand`s, emits
+ * `AgentEmitted`s and ends with an `AgentOutput`. It is made once per agent.
+ */
+export type Orchestrator = {
+  /** Its name, in errors and in the inspector. */
+  providerHint: string
+  create(parts: OrchestratorParts): AnyActorLogic
+}
+
+export const orchestratorParts = (config: AgentMachineConfig): OrchestratorParts => ({
+  config,
+  lifecycle: (overrides = {}) => reportToParent(createAgentMachine({ ...config, ...overrides })),
+})
+
+/** One run of the lifecycle machine: what an agent does unless it is told otherwise. */
+export const defaultOrchestrator: Orchestrator = {
+  providerHint: 'default',
+  create: ({ config }) => createAgentMachine(config),
+}

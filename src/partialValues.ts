@@ -1,0 +1,77 @@
+import type { RunHandlers } from './AgentRun.ts'
+import type { ChunkStream } from './ChunkStream.ts'
+import { describeThrown, OrchestrationError, OutputValidationError } from './errors.ts'
+import { isJsonObject } from './json.ts'
+import { PartialJson } from './PartialJson.ts'
+import type { ChatResult } from './result.ts'
+import type { CompiledSchema } from './schema.ts'
+import { wireSchemaOf } from './typedAnswer.ts'
+
+/** A value that is still being written: anything may be missing yet. */
+export type DeepPartial<T> = T extends readonly (infer Item)[]
+  ? DeepPartial<Item>[]
+  : T extends object
+    ? { [Key in keyof T]?: DeepPartial<T[Key]> }
+    : T
+
+/** Turns the chunks of a typed run into the value as it grows; the last one is the validated value. */
+export const partialValues = <T>(
+  stream: ChunkStream<ChatResult<DeepPartial<T>>>,
+  schema: CompiledSchema<T>,
+): RunHandlers => {
+  const { isWrapped } = wireSchemaOf(schema)
+  let json = new PartialJson()
+  const known = (): DeepPartial<T> => {
+    const { value } = json
+    const inner = isWrapped && isJsonObject(value) ? value.value : value
+    return inner as DeepPartial<T>
+  }
+  let last: ChatResult | undefined
+  return {
+    chunk(chunk) {
+      // What was shown before a restart is void.
+      if (chunk.metadata.restart === true) json = new PartialJson()
+      if (chunk.finishReason !== 'unspecified') {
+        last = chunk
+        return
+      }
+      json.push(chunk.output)
+      stream.push({ ...chunk, output: known() })
+    },
+    complete(result) {
+      validatedOutput(result, schema).then(
+        (output) => {
+          stream.push({ ...(last ?? result), output: output as DeepPartial<T> })
+          stream.finish()
+        },
+        (error) => stream.finish(error),
+      )
+    },
+    fail: (error) => stream.finish(error),
+  }
+}
+
+/** The value of a typed run. The machine has checked it already: this is where the schema's own transforms happen. */
+export const validatedOutput = async <T>(partial: ChatResult, schema: CompiledSchema<T>): Promise<T> => {
+  const rawOutput = partial.output
+  if (partial.pendingApproval) {
+    throw new OrchestrationError('A typed answer needs an approval: give the agent an onApproval callback.', {
+      partial,
+    })
+  }
+  const validation = await schema.validate(parse(rawOutput, partial))
+  if (validation.ok) return validation.value
+  throw new OutputValidationError(`The answer does not fit the schema: ${validation.problem}`, {
+    partial,
+    rawOutput,
+  })
+}
+
+const parse = (rawOutput: string, partial: ChatResult): unknown => {
+  try {
+    return JSON.parse(rawOutput)
+  } catch (cause) {
+    const problem = `The answer is not JSON: ${describeThrown(cause)}`
+    throw new OutputValidationError(problem, { cause, partial, rawOutput })
+  }
+}

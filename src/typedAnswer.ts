@@ -1,0 +1,58 @@
+import { describeThrown } from './errors.ts'
+import { isJsonObject, type JsonObject } from './json.ts'
+import type { CompiledSchema, Validation } from './schema.ts'
+
+/**
+ * A schema as providers take it. Their root must be an object, so any other value is asked for as the `value` of one.
+ */
+export type WireSchema = {
+  jsonSchema: JsonObject
+  isWrapped: boolean
+  validate: CompiledSchema<unknown>['validate']
+}
+
+export const wireSchemaOf = ({ jsonSchema, validate }: CompiledSchema<unknown>): WireSchema => {
+  if (jsonSchema.type === 'object') return { jsonSchema, isWrapped: false, validate }
+  const { $defs, ...value } = jsonSchema
+  return {
+    jsonSchema: {
+      type: 'object',
+      properties: { value },
+      required: ['value'],
+      additionalProperties: false,
+      // References are written from the root.
+      ...($defs !== undefined && { $defs }),
+    },
+    isWrapped: true,
+    validate,
+  }
+}
+
+/** The JSON of an answer, or what is wrong with it; one of the two is empty. */
+export type ReadAnswer = { json: string; problem: string }
+
+/** Reads and checks what a model answered. */
+export const readAnswer = async (answer: string, schema: WireSchema): Promise<ReadAnswer> => {
+  const parsed = parseAnswer(answer, schema)
+  if (!parsed.ok) return { json: '', problem: parsed.problem }
+  const validation = await schema.validate(parsed.value)
+  return validation.ok
+    ? { json: JSON.stringify(parsed.value), problem: '' }
+    : { json: '', problem: validation.problem }
+}
+
+const parseAnswer = (answer: string, { isWrapped }: WireSchema): Validation<unknown> => {
+  const text = withoutFence(answer)
+  if (text === '') return { ok: false, problem: 'The answer is empty.' }
+  try {
+    const value: unknown = JSON.parse(text)
+    const isWrapper = isWrapped && isJsonObject(value) && Object.hasOwn(value, 'value')
+    return { ok: true, value: isWrapper ? value.value : value }
+  } catch (error) {
+    return { ok: false, problem: `The answer is not valid JSON (${describeThrown(error)}).` }
+  }
+}
+
+/** Models that are only asked for JSON like to put it into a code block. */
+const withoutFence = (answer: string): string =>
+  /^```[a-z]*\s*\n([\s\S]*?)\n?```$/i.exec(answer.trim())?.[1]?.trim() ?? answer.trim()
