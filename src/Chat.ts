@@ -61,7 +61,7 @@ export class Chat {
       const chunk = (each: ChatResult) => stream.push(each)
       this.#take(
         () =>
-          new Promise((complete, fail) => {
+          new Promise<ChatResult>((complete, fail) => {
             const run = this.agent.run(this.#inputOf(prompt, options), options, { chunk, complete, fail })
             leave = () => {
               run.stop()

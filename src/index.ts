@@ -8,6 +8,8 @@ export type {
   AgentOutput,
   StepMetrics,
 } from '../machines/events.ts'
+export { defaultOrchestrator, type Orchestrator, type OrchestratorParts } from '../machines/orchestrator.ts'
+export type { RunEmitted } from '../machines/reportToParent.ts'
 export type { StreamingState } from '../machines/streamingState.ts'
 export type { ToolExecution } from '../machines/toolBatchMachine.ts'
 export type {
@@ -19,10 +21,18 @@ export type {
   ProviderInfo,
 } from '../providers/provider.ts'
 export { listModels, listProviders, type ProviderFactory, registerProvider } from '../providers/registry.ts'
-export { Agent, type AgentOptions, type EmbeddingsResult, type SendOptions } from './Agent.ts'
+export {
+  Agent,
+  type AgentOptions,
+  type EmbeddingsResult,
+  type FallbackModel,
+  type SendOptions,
+} from './Agent.ts'
+export type { AgentRun, Approval, Inspect, OnApproval, RunHandlers } from './AgentRun.ts'
 export type { Accumulated, Accumulator } from './accumulator.ts'
 export { messageAccumulator } from './accumulator.ts'
-export { Chat, type ChatSendOptions } from './Chat.ts'
+export type { AgentToolOptions } from './agentTool.ts'
+export { Chat, type ChatOptions, type ChatSendOptions } from './Chat.ts'
 export type {
   ChatModel,
   GenerationSettings,
@@ -68,7 +78,8 @@ export {
   userMessage,
 } from './messages.ts'
 export { formatModelString, type ModelName, parseModelString } from './modelString.ts'
-export { addUsage, type ChatResult, type FinishReason, type Usage } from './result.ts'
+export type { DeepPartial } from './partialValues.ts'
+export { addUsage, type ChatResult, type FinishReason, type PendingApproval, type Usage } from './result.ts'
 export { defaultRetryPolicy, type RetryPolicy } from './retryPolicy.ts'
 export type { Infer, Schema, StandardSchema } from './schema.ts'
 export { type Tool, type ToolContext, type ToolOptions, tool } from './tool.ts'
