@@ -1,255 +1,39 @@
-import { assign, emit, enqueueActions, not, setup, stopChild } from 'xstate'
-import { nothingAccumulated } from '../src/accumulator.ts'
-import { type ErrorData, errorDataOf } from '../src/errors.ts'
-import type { JsonObject } from '../src/json.ts'
-import type { ToolResultPart } from '../src/messages.ts'
-import { addUsage } from '../src/result.ts'
-import { retryDelayMs } from '../src/retryPolicy.ts'
-import type { Tool } from '../src/tool.ts'
-import { modelActor, timerActor, toolExecutorActor } from './agentActors.ts'
-import { type AgentMachineConfig, resolveConfig } from './agentConfig.ts'
-import { abortedOutput, completeOutput, failedOutput, finalChunk } from './agentOutput.ts'
-import type { AgentEmitted, AgentEvent, AgentInput, AgentOutput } from './events.ts'
+import { not } from 'xstate'
+import { errorDataOf } from '../src/errors.ts'
+import { type AgentMachineConfig, type ResolvedConfig, resolveConfig } from './agentConfig.ts'
+import { abortedOutput, completeOutput, failedOutput } from './agentOutput.ts'
+import { agentSetup } from './agentSetup.ts'
+import { untilDeadline } from './deadline.ts'
+import type { AgentOutput } from './events.ts'
 import { withFastLane } from './fastLane.ts'
-import { chunkOf, receiveDeltas, restartChunk } from './receiveDeltas.ts'
-import type { StreamingState } from './streamingState.ts'
 import * as run from './streamingState.ts'
 
 /**
  * The agent's lifecycle as a statechart: one run is one actor of this machine.
  *
- * Read the chart at the bottom first; the named guards and actions above it are small, and the data they work on is
- * described in `streamingState.ts`. Children: `model` streams one answer, `timer` is whatever wait the state has,
- * `toolExecutor` runs the calls of one turn.
+ * This file is the chart. Its guards and actions, by name, are in `agentSetup.ts`; the data they work on is described in
+ * `streamingState.ts`. Children: `model` streams one answer, `timer` is whatever wait the state has, `toolExecutor` runs
+ * the calls of one turn.
  *
  * @example
  * const actor = createActor(createAgentMachine({ model, tools }), { input: { prompt: 'Weather in Oslo?' } })
  * actor.on('chunk', (chunk) => process.stdout.write(chunk.output))
  * actor.start()
  */
-export const createAgentMachine = (options: AgentMachineConfig) => {
-  const machine = createChart(options)
-  return withFastLane(machine, resolveConfig(options).accumulator)
+export const createAgentMachine = (options: AgentMachineConfig): AgentMachine => {
+  const config = resolveConfig(options)
+  return withFastLane(chartOf(config), config.accumulator)
 }
 
-export type AgentMachine = ReturnType<typeof createChart>
+export type AgentMachine = ReturnType<typeof chartOf>
 
 /** The chart alone, without the fast lane: what diagrams and path tests are made from. */
-export const createChart = (options: AgentMachineConfig) => {
-  const config = resolveConfig(options)
-  const { clock, retry, accumulator, newId, tools } = config
+export const createChart = (options: AgentMachineConfig): AgentMachine => chartOf(resolveConfig(options))
 
-  return setup({
-    types: {
-      context: {} as StreamingState,
-      input: {} as AgentInput,
-      output: {} as AgentOutput,
-      events: {} as AgentEvent,
-      emitted: {} as AgentEmitted,
-      tags: {} as 'streaming',
-    },
-    actors: {
-      model: modelActor(config),
-      timer: timerActor(config),
-      toolExecutor: toolExecutorActor(config),
-    },
-    guards: {
-      isInputInvalid: ({ context }) => context.failure !== null,
-      isStepLimitReached: ({ context }) => context.step >= config.maxSteps,
-      isStreamComplete: ({ context }) => context.accumulated.finish !== null,
-      /** The provider ended the answer with an error of its own, and nothing of it was shown: another try may help. */
-      isWorthAnotherTry: ({ context: { accumulated, chunks, attempt } }) =>
-        accumulated.finish?.reason === 'error' &&
-        accumulated.calls.length === 0 &&
-        chunks === 0 &&
-        attempt < retry.maxRetries,
-      /** A stream that begins again while one is running: the snapshot was restored in the middle of it. */
-      isNewStream: (_, { seq }: { seq: number }) => seq === 0,
-      isStillFlowing: ({ context }, { at }: { at: number }) =>
-        at < context.lastReadAt + config.idleMs && !isPastDeadline(context, at),
-      isPastDeadline: ({ context }, { at }: { at: number }) => isPastDeadline(context, at),
-      isWorthRetrying: ({ context: { failure, attempt, chunks } }) =>
-        failure?.retryable === true && attempt < retry.maxRetries && (chunks === 0 || retry.midStream),
-      hasFallback: ({ context: { modelIndex, chunks, failure } }) =>
-        modelIndex + 1 < config.models.length &&
-        (chunks === 0 || retry.midStream) &&
-        failure?.code !== outOfTime,
-      isPausedByProvider: ({ context }) => context.accumulated.finish?.pause === true,
-      isEmptyAfterTools: ({ context }) =>
-        context.emptyAnswers === 0 && run.isEmptyAnswer(context) && run.isAfterTools(context),
-      hasCalls: ({ context }) => run.currentCalls(context).length > 0,
-      isApprovalNeeded: ({ context }) => context.pendingApprovals.length > 0,
-      isPending: ({ context }, { callId }: { callId: string }) => context.pendingApprovals.includes(callId),
-      isRunEnded: ({ context }) =>
-        context.results.some(({ name, isError }) => !isError && tools.get(name)?.endsRun === true),
-      isSteered: ({ context }) => context.steering.length > 0,
-    },
-    actions: {
-      announceMessage: enqueueActions(({ context, enqueue }) => {
-        const message = context.messages.at(-1)
-        if (!message) return
-        enqueue.emit(chunkOf(context.responseId, '', [message], {}))
-        enqueue.emit({ type: 'message', message })
-      }),
-      noteStepLimit: assign({ finishReason: 'maxSteps' }),
-      noteStop: assign({ finishReason: 'stop' }),
-      beginStep: assign(({ context }) => run.beginStep(context, clock.now())),
-      beginAttempt: assign(() => run.beginAttempt(clock.now())),
-      receive: enqueueActions(({ context, event, enqueue }) => {
-        if (event.type !== 'model.deltas') return
-        const { state, emitted } = receiveDeltas(context, event, accumulator)
-        enqueue.assign(state)
-        for (const each of emitted) enqueue.emit(each)
-      }),
-      announceRestart: enqueueActions(({ context: { attempt }, enqueue }) => {
-        enqueue.emit({ type: 'retry', attempt, delayMs: 0, restart: true, error: null })
-        enqueue.emit(restartChunk())
-      }),
-      noteFailure: assign((_, { error }: { error: ErrorData }) => ({ failure: error })),
-      noteUselessAnswer: assign(({ context: { accumulated } }) => ({
-        failure: uselessAnswer(accumulated.finish?.raw),
-      })),
-      noteTruncation: assign({ failure: truncation }),
-      noteTimeout: assign(({ context }, { at, phase }: { at: number; phase: 'first' | 'idle' }) => ({
-        failure: isPastDeadline(context, at)
-          ? totalTimeout(config.totalMs)
-          : phase === 'first'
-            ? timeout(`No answer began within ${config.firstChunkMs} ms (timeouts.firstChunkMs).`)
-            : timeout(`The answer stalled for ${config.idleMs} ms (timeouts.idleMs).`),
-      })),
-      noteTotalTimeout: assign({ failure: () => totalTimeout(config.totalMs) }),
-      closeModel: stopChild('model'),
-      scheduleRetry: assign(({ context: { attempt, failure } }) => ({
-        attempt: attempt + 1,
-        retryAt: clock.now() + retryDelayMs(retry, attempt + 1, failure ?? {}, config.random),
-      })),
-      announceRetry: enqueueActions(({ context: { attempt, retryAt, chunks, failure }, enqueue }) => {
-        const delayMs = Math.max(0, retryAt - clock.now())
-        enqueue.emit({ type: 'retry', attempt, delayMs, restart: chunks > 0, error: failure })
-        if (chunks > 0) enqueue.emit(restartChunk())
-      }),
-      useFallback: assign(({ context }) => ({ modelIndex: context.modelIndex + 1, attempt: 0 })),
-      announceFallback: enqueueActions(({ context: { modelIndex, chunks, failure }, enqueue }) => {
-        const { provider = '', model = '' } = config.models[modelIndex] ?? {}
-        enqueue.emit({ type: 'fallback', provider, model, restart: chunks > 0, error: failure })
-        if (chunks > 0) enqueue.emit(restartChunk())
-      }),
-      countResponse: assign(({ context }) => ({
-        ...run.countResponse(context),
-        finishReason: run.finishReasonOf(context),
-      })),
-      announceStep: emit(({ context }) => ({
-        type: 'step',
-        step: context.step,
-        usage: context.accumulated.usage,
-        metrics: {
-          timeToFirstChunkMs:
-            context.firstChunkAt === null ? null : context.firstChunkAt - context.attemptStartedAt,
-          durationMs: clock.now() - context.attemptStartedAt,
-          chunks: context.chunks,
-        },
-      })),
-      keepPausedMessage: assign(({ context }) => ({
-        paused: run.consolidated(context, accumulator, newId),
-        accumulated: nothingAccumulated,
-      })),
-      countEmptyAnswer: assign(({ context }) => ({
-        emptyAnswers: context.emptyAnswers + 1,
-        accumulated: nothingAccumulated,
-      })),
-      storeMessage: assign(({ context }) => ({
-        ...run.append(context, run.consolidated(context, accumulator, newId)),
-        paused: null,
-        accumulated: nothingAccumulated,
-      })),
-      beginRound: assign(({ context }) => ({
-        started: [],
-        results: [],
-        pendingApprovals: run
-          .currentCalls(context)
-          .filter(
-            (call) =>
-              call.argumentsError === undefined && needsApproval(tools.get(call.name), call.arguments),
-          )
-          .map((call) => call.id),
-      })),
-      beginWaiting: assign({ waitingSince: () => clock.now() }),
-      announceApprovals: enqueueActions(({ context, enqueue }) => {
-        for (const call of run.currentCalls(context)) {
-          if (context.pendingApprovals.includes(call.id)) {
-            enqueue.emit({ type: 'tool.approval', callId: call.id, call })
-          }
-        }
-      }),
-      endWaiting: assign(({ context: { deadlineAt, waitingSince } }) => ({
-        deadlineAt: deadlineAt === null ? null : deadlineAt + clock.now() - waitingSince,
-      })),
-      approve: assign(({ context }, { callId }: { callId: string }) => ({
-        pendingApprovals: context.pendingApprovals.filter((id) => id !== callId),
-      })),
-      reject: enqueueActions(
-        ({ context, enqueue }, { callId, reason }: { callId: string; reason?: string | undefined }) => {
-          const result = run.rejectedResult(context, callId, reason)
-          enqueue.assign({
-            pendingApprovals: context.pendingApprovals.filter((id) => id !== callId),
-            results: [...context.results, result],
-          })
-          enqueue.emit({ type: 'tool.result', callId, result })
-        },
-      ),
-      noteStarted: enqueueActions(({ context, event, enqueue }) => {
-        if (event.type !== 'tool.started') return
-        enqueue.assign({ started: [...context.started, event.call.id] })
-        enqueue.emit({ type: 'tool.call', callId: event.call.id, call: event.call })
-      }),
-      noteResult: enqueueActions(({ context, event, enqueue }) => {
-        if (event.type !== 'tool.finished') return
-        enqueue.assign({
-          results: [...context.results, event.result],
-          usage: addUsage(context.usage ?? undefined, event.usage) ?? null,
-        })
-        enqueue.emit({ type: 'tool.result', callId: event.result.id, result: event.result })
-      }),
-      takeResults: enqueueActions(({ context, enqueue }, { results }: { results: ToolResultPart[] }) => {
-        const fresh = results.filter(({ id }) => !context.results.some((known) => known.id === id))
-        enqueue.assign({ results: [...context.results, ...fresh] })
-        for (const result of fresh) enqueue.emit({ type: 'tool.result', callId: result.id, result })
-      }),
-      noteExecutorFailure: assign((_, { error }: { error: unknown }) => ({
-        failure: {
-          ...errorDataOf(error, 'OrchestrationError'),
-          orchestrator: 'default',
-          state: 'ToolExecution',
-        },
-      })),
-      storeResults: assign(({ context }) => ({
-        ...run.append(context, run.resultMessage(context)),
-        steering: [],
-        emptyAnswers: 0,
-      })),
-      storeSteering: assign(({ context }) => ({
-        ...run.append(context, run.steeringMessage(context)),
-        steering: [],
-      })),
-      queueSteering: assign(({ context }, { text }: { text: string }) => ({
-        steering: [...context.steering, text],
-      })),
-      noteAbort: assign((_, { reason = '' }: { reason?: string | undefined }) => ({
-        abortReason: reason,
-        finishReason: 'aborted' as const,
-      })),
-      noteError: assign({ finishReason: 'error' }),
-      settle: enqueueActions(({ context, enqueue }) => {
-        const { change, messages } = run.settle(context)
-        enqueue.assign(change)
-        for (const message of messages) {
-          enqueue.emit(chunkOf(change.responseId ?? '', '', [message], {}))
-          enqueue.emit({ type: 'message', message })
-        }
-      }),
-      announceEnd: emit(({ context }) => finalChunk(context)),
-    },
-  }).createMachine({
+const chartOf = (config: ResolvedConfig) => {
+  const { clock } = config
+
+  return agentSetup(config).createMachine({
     id: 'agent',
     context: ({ input }) => run.initialState(input, clock.now(), config.totalMs),
     initial: 'Initialized',
@@ -265,6 +49,7 @@ export const createChart = (options: AgentMachineConfig) => {
 
     states: {
       Initialized: {
+        description: 'The input is checked; the prompt has joined the history.',
         always: [
           { guard: 'isInputInvalid', target: 'Failed' },
           { target: 'MessageReset', actions: 'announceMessage' },
@@ -272,6 +57,7 @@ export const createChart = (options: AgentMachineConfig) => {
       },
 
       MessageReset: {
+        description: 'Before each model call: the step limit, and a clean slate for the next message.',
         always: [
           { guard: 'isStepLimitReached', target: 'Complete', actions: 'noteStepLimit' },
           { target: 'Accumulating', actions: 'beginStep' },
@@ -279,6 +65,8 @@ export const createChart = (options: AgentMachineConfig) => {
       },
 
       Accumulating: {
+        description:
+          'The model answers, as a child; whatever cuts the answer short goes through Interrupted.',
         invoke: {
           id: 'model',
           src: 'model',
@@ -309,6 +97,7 @@ export const createChart = (options: AgentMachineConfig) => {
         initial: 'Requesting',
         states: {
           Requesting: {
+            description: 'Asked; no byte of the answer yet.',
             invoke: {
               id: 'timer',
               src: 'timer',
@@ -323,6 +112,7 @@ export const createChart = (options: AgentMachineConfig) => {
             },
           },
           Streaming: {
+            description: 'The answer is coming in. The fast lane takes its reads.',
             tags: 'streaming',
             invoke: {
               id: 'timer',
@@ -353,6 +143,7 @@ export const createChart = (options: AgentMachineConfig) => {
             },
           },
           Interrupted: {
+            description: 'The answer broke off: try again, ask another model, or give up.',
             entry: 'closeModel',
             always: [
               { guard: 'isWorthRetrying', target: 'BackingOff', actions: ['scheduleRetry', 'announceRetry'] },
@@ -366,6 +157,7 @@ export const createChart = (options: AgentMachineConfig) => {
             ],
           },
           BackingOff: {
+            description: 'Waiting before the next try.',
             invoke: {
               id: 'timer',
               src: 'timer',
@@ -388,6 +180,7 @@ export const createChart = (options: AgentMachineConfig) => {
       },
 
       Consolidating: {
+        description: 'The answer is whole: count it, and make a message of it.',
         entry: ['countResponse', 'announceStep'],
         always: [
           { guard: 'isPausedByProvider', target: 'MessageReset', actions: 'keepPausedMessage' },
@@ -397,6 +190,7 @@ export const createChart = (options: AgentMachineConfig) => {
       },
 
       ToolCheck: {
+        description: 'Decides on the calls that are there, never on the word the provider ended with.',
         entry: 'beginRound',
         always: [
           { guard: 'isApprovalNeeded', target: 'AwaitingApproval' },
@@ -407,6 +201,7 @@ export const createChart = (options: AgentMachineConfig) => {
       },
 
       AwaitingApproval: {
+        description: 'Waits for people; holds nothing alive, so it can be stored for days.',
         entry: ['beginWaiting', 'announceApprovals'],
         exit: 'endWaiting',
         on: {
@@ -423,6 +218,7 @@ export const createChart = (options: AgentMachineConfig) => {
       },
 
       ToolExecution: {
+        description: 'The tool executor runs the calls, as a child.',
         invoke: [
           {
             id: 'toolExecutor',
@@ -440,7 +236,7 @@ export const createChart = (options: AgentMachineConfig) => {
           {
             id: 'timer',
             src: 'timer',
-            input: ({ context }) => ({ ms: untilDeadline(context, clock.now(), Number.POSITIVE_INFINITY) }),
+            input: ({ context }) => ({ ms: untilDeadline(context, clock.now()) }),
           },
         ],
         on: {
@@ -451,6 +247,7 @@ export const createChart = (options: AgentMachineConfig) => {
       },
 
       ToolResults: {
+        description: 'All results of the round become one user message.',
         entry: ['storeResults', 'announceMessage'],
         always: [
           { guard: 'isRunEnded', target: 'Complete', actions: 'noteStop' },
@@ -471,48 +268,4 @@ export const createChart = (options: AgentMachineConfig) => {
       },
     },
   })
-}
-
-const isPastDeadline = ({ deadlineAt }: StreamingState, at: number): boolean =>
-  deadlineAt !== null && at >= deadlineAt
-
-/** The wait of a state, shortened to what the run has left. */
-const untilDeadline = ({ deadlineAt }: StreamingState, now: number, ms: number): number | undefined => {
-  const wait = Math.max(0, deadlineAt === null ? ms : Math.min(ms, deadlineAt - now))
-  return Number.isFinite(wait) ? wait : undefined
-}
-
-/** The code of the one failure that neither a retry nor another model can mend. */
-const outOfTime = 'total_timeout'
-
-const timeout = (message: string): ErrorData => ({ name: 'TimeoutError', message, retryable: true })
-
-const totalTimeout = (totalMs: number | undefined): ErrorData => ({
-  name: 'TimeoutError',
-  message: `The run took longer than ${totalMs} ms (timeouts.totalMs).`,
-  code: outOfTime,
-  retryable: false,
-})
-
-const uselessAnswer = (raw = 'error'): ErrorData => ({
-  name: 'ModelError',
-  message: `The provider gave no usable answer (${raw}).`,
-  code: raw,
-  retryable: true,
-})
-
-const truncation: ErrorData = {
-  name: 'ModelError',
-  message: 'The stream ended before the answer was complete.',
-  code: 'truncated',
-  retryable: true,
-}
-
-/** A check that throws counts as a yes: asking a person is the safe side. */
-const needsApproval = (tool: Tool | undefined, args: JsonObject): boolean => {
-  try {
-    return tool?.needsApproval(args) ?? false
-  } catch {
-    return true
-  }
 }

@@ -1,0 +1,27 @@
+import type { ErrorData } from '../src/errors.ts'
+
+/** The code of the one failure that neither a retry nor another model can mend. */
+export const outOfTime = 'total_timeout'
+
+export const timeout = (message: string): ErrorData => ({ name: 'TimeoutError', message, retryable: true })
+
+export const totalTimeout = (totalMs: number | undefined): ErrorData => ({
+  name: 'TimeoutError',
+  message: `The run took longer than ${totalMs} ms (timeouts.totalMs).`,
+  code: outOfTime,
+  retryable: false,
+})
+
+export const uselessAnswer = (raw = 'error'): ErrorData => ({
+  name: 'ModelError',
+  message: `The provider gave no usable answer (${raw}).`,
+  code: raw,
+  retryable: true,
+})
+
+export const truncation: ErrorData = {
+  name: 'ModelError',
+  message: 'The stream ended before the answer was complete.',
+  code: 'truncated',
+  retryable: true,
+}

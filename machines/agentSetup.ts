@@ -1,0 +1,243 @@
+import { assign, emit, enqueueActions, setup, stopChild } from 'xstate'
+import { nothingAccumulated } from '../src/accumulator.ts'
+import { type ErrorData, errorDataOf } from '../src/errors.ts'
+import type { JsonObject } from '../src/json.ts'
+import type { ToolResultPart } from '../src/messages.ts'
+import { addUsage } from '../src/result.ts'
+import { retryDelayMs } from '../src/retryPolicy.ts'
+import type { Tool } from '../src/tool.ts'
+import { modelActor, timerActor, toolExecutorActor } from './agentActors.ts'
+import type { ResolvedConfig } from './agentConfig.ts'
+import { outOfTime, timeout, totalTimeout, truncation, uselessAnswer } from './agentFailures.ts'
+import { finalChunk } from './agentOutput.ts'
+import { isPastDeadline } from './deadline.ts'
+import type { AgentEmitted, AgentEvent, AgentInput, AgentOutput } from './events.ts'
+import { chunkOf, receiveDeltas, restartChunk } from './receiveDeltas.ts'
+import type { StreamingState } from './streamingState.ts'
+import * as run from './streamingState.ts'
+
+/** What the agent's chart speaks of: its children, guards and actions, each as small as its name. */
+export const agentSetup = (config: ResolvedConfig) => {
+  const { clock, retry, accumulator, newId, tools } = config
+
+  return setup({
+    types: {
+      context: {} as StreamingState,
+      input: {} as AgentInput,
+      output: {} as AgentOutput,
+      events: {} as AgentEvent,
+      emitted: {} as AgentEmitted,
+      tags: {} as 'streaming',
+    },
+    actors: {
+      model: modelActor(config),
+      timer: timerActor(config),
+      toolExecutor: toolExecutorActor(config),
+    },
+    guards: {
+      isInputInvalid: ({ context }) => context.failure !== null,
+      isStepLimitReached: ({ context }) => context.step >= config.maxSteps,
+      isStreamComplete: ({ context }) => context.accumulated.finish !== null,
+      /** The provider ended the answer with an error of its own, and nothing of it was shown: another try may help. */
+      isWorthAnotherTry: ({ context: { accumulated, chunks, attempt } }) =>
+        accumulated.finish?.reason === 'error' &&
+        accumulated.calls.length === 0 &&
+        chunks === 0 &&
+        attempt < retry.maxRetries,
+      /** A stream that begins again while one is running: the snapshot was restored in the middle of it. */
+      isNewStream: (_, { seq }: { seq: number }) => seq === 0,
+      isStillFlowing: ({ context }, { at }: { at: number }) =>
+        at < context.lastReadAt + config.idleMs && !isPastDeadline(context, at),
+      isPastDeadline: ({ context }, { at }: { at: number }) => isPastDeadline(context, at),
+      isWorthRetrying: ({ context: { failure, attempt, chunks } }) =>
+        failure?.retryable === true && attempt < retry.maxRetries && (chunks === 0 || retry.midStream),
+      hasFallback: ({ context: { modelIndex, chunks, failure } }) =>
+        modelIndex + 1 < config.models.length &&
+        (chunks === 0 || retry.midStream) &&
+        failure?.code !== outOfTime,
+      isPausedByProvider: ({ context }) => context.accumulated.finish?.pause === true,
+      isEmptyAfterTools: ({ context }) =>
+        context.emptyAnswers === 0 && run.isEmptyAnswer(context) && run.isAfterTools(context),
+      hasCalls: ({ context }) => run.currentCalls(context).length > 0,
+      isApprovalNeeded: ({ context }) => context.pendingApprovals.length > 0,
+      isPending: ({ context }, { callId }: { callId: string }) => context.pendingApprovals.includes(callId),
+      isRunEnded: ({ context }) =>
+        context.results.some(({ name, isError }) => !isError && tools.get(name)?.endsRun === true),
+      isSteered: ({ context }) => context.steering.length > 0,
+    },
+    actions: {
+      announceMessage: enqueueActions(({ context, enqueue }) => {
+        const message = context.messages.at(-1)
+        if (!message) return
+        enqueue.emit(chunkOf(context.responseId, '', [message], {}))
+        enqueue.emit({ type: 'message', message })
+      }),
+      noteStepLimit: assign({ finishReason: 'maxSteps' }),
+      noteStop: assign({ finishReason: 'stop' }),
+      beginStep: assign(({ context }) => run.beginStep(context, clock.now())),
+      beginAttempt: assign(() => run.beginAttempt(clock.now())),
+      receive: enqueueActions(({ context, event, enqueue }) => {
+        if (event.type !== 'model.deltas') return
+        const { state, emitted } = receiveDeltas(context, event, accumulator)
+        enqueue.assign(state)
+        for (const each of emitted) enqueue.emit(each)
+      }),
+      announceRestart: enqueueActions(({ context: { attempt }, enqueue }) => {
+        enqueue.emit({ type: 'retry', attempt, delayMs: 0, restart: true, error: null })
+        enqueue.emit(restartChunk())
+      }),
+      noteFailure: assign((_, { error }: { error: ErrorData }) => ({ failure: error })),
+      noteUselessAnswer: assign(({ context: { accumulated } }) => ({
+        failure: uselessAnswer(accumulated.finish?.raw),
+      })),
+      noteTruncation: assign({ failure: truncation }),
+      noteTimeout: assign(({ context }, { at, phase }: { at: number; phase: 'first' | 'idle' }) => ({
+        failure: isPastDeadline(context, at)
+          ? totalTimeout(config.totalMs)
+          : phase === 'first'
+            ? timeout(`No answer began within ${config.firstChunkMs} ms (timeouts.firstChunkMs).`)
+            : timeout(`The answer stalled for ${config.idleMs} ms (timeouts.idleMs).`),
+      })),
+      noteTotalTimeout: assign({ failure: () => totalTimeout(config.totalMs) }),
+      closeModel: stopChild('model'),
+      scheduleRetry: assign(({ context: { attempt, failure } }) => ({
+        attempt: attempt + 1,
+        retryAt: clock.now() + retryDelayMs(retry, attempt + 1, failure ?? {}, config.random),
+      })),
+      announceRetry: enqueueActions(({ context: { attempt, retryAt, chunks, failure }, enqueue }) => {
+        const delayMs = Math.max(0, retryAt - clock.now())
+        enqueue.emit({ type: 'retry', attempt, delayMs, restart: chunks > 0, error: failure })
+        if (chunks > 0) enqueue.emit(restartChunk())
+      }),
+      useFallback: assign(({ context }) => ({ modelIndex: context.modelIndex + 1, attempt: 0 })),
+      announceFallback: enqueueActions(({ context: { modelIndex, chunks, failure }, enqueue }) => {
+        const { provider = '', model = '' } = config.models[modelIndex] ?? {}
+        enqueue.emit({ type: 'fallback', provider, model, restart: chunks > 0, error: failure })
+        if (chunks > 0) enqueue.emit(restartChunk())
+      }),
+      countResponse: assign(({ context }) => ({
+        ...run.countResponse(context),
+        finishReason: run.finishReasonOf(context),
+      })),
+      announceStep: emit(({ context }) => ({
+        type: 'step',
+        step: context.step,
+        usage: context.accumulated.usage,
+        metrics: {
+          timeToFirstChunkMs:
+            context.firstChunkAt === null ? null : context.firstChunkAt - context.attemptStartedAt,
+          durationMs: clock.now() - context.attemptStartedAt,
+          chunks: context.chunks,
+        },
+      })),
+      keepPausedMessage: assign(({ context }) => ({
+        paused: run.consolidated(context, accumulator, newId),
+        accumulated: nothingAccumulated,
+      })),
+      countEmptyAnswer: assign(({ context }) => ({
+        emptyAnswers: context.emptyAnswers + 1,
+        accumulated: nothingAccumulated,
+      })),
+      storeMessage: assign(({ context }) => ({
+        ...run.append(context, run.consolidated(context, accumulator, newId)),
+        paused: null,
+        accumulated: nothingAccumulated,
+      })),
+      beginRound: assign(({ context }) => ({
+        started: [],
+        results: [],
+        pendingApprovals: run
+          .currentCalls(context)
+          .filter(
+            (call) =>
+              call.argumentsError === undefined && needsApproval(tools.get(call.name), call.arguments),
+          )
+          .map((call) => call.id),
+      })),
+      beginWaiting: assign({ waitingSince: () => clock.now() }),
+      announceApprovals: enqueueActions(({ context, enqueue }) => {
+        for (const call of run.currentCalls(context)) {
+          if (context.pendingApprovals.includes(call.id)) {
+            enqueue.emit({ type: 'tool.approval', callId: call.id, call })
+          }
+        }
+      }),
+      endWaiting: assign(({ context: { deadlineAt, waitingSince } }) => ({
+        deadlineAt: deadlineAt === null ? null : deadlineAt + clock.now() - waitingSince,
+      })),
+      approve: assign(({ context }, { callId }: { callId: string }) => ({
+        pendingApprovals: context.pendingApprovals.filter((id) => id !== callId),
+      })),
+      reject: enqueueActions(
+        ({ context, enqueue }, { callId, reason }: { callId: string; reason?: string | undefined }) => {
+          const result = run.rejectedResult(context, callId, reason)
+          enqueue.assign({
+            pendingApprovals: context.pendingApprovals.filter((id) => id !== callId),
+            results: [...context.results, result],
+          })
+          enqueue.emit({ type: 'tool.result', callId, result })
+        },
+      ),
+      noteStarted: enqueueActions(({ context, event, enqueue }) => {
+        if (event.type !== 'tool.started') return
+        enqueue.assign({ started: [...context.started, event.call.id] })
+        enqueue.emit({ type: 'tool.call', callId: event.call.id, call: event.call })
+      }),
+      noteResult: enqueueActions(({ context, event, enqueue }) => {
+        if (event.type !== 'tool.finished') return
+        enqueue.assign({
+          results: [...context.results, event.result],
+          usage: addUsage(context.usage ?? undefined, event.usage) ?? null,
+        })
+        enqueue.emit({ type: 'tool.result', callId: event.result.id, result: event.result })
+      }),
+      takeResults: enqueueActions(({ context, enqueue }, { results }: { results: ToolResultPart[] }) => {
+        const fresh = results.filter(({ id }) => !context.results.some((known) => known.id === id))
+        enqueue.assign({ results: [...context.results, ...fresh] })
+        for (const result of fresh) enqueue.emit({ type: 'tool.result', callId: result.id, result })
+      }),
+      noteExecutorFailure: assign((_, { error }: { error: unknown }) => ({
+        failure: {
+          ...errorDataOf(error, 'OrchestrationError'),
+          orchestrator: 'default',
+          state: 'ToolExecution',
+        },
+      })),
+      storeResults: assign(({ context }) => ({
+        ...run.append(context, run.resultMessage(context)),
+        steering: [],
+        emptyAnswers: 0,
+      })),
+      storeSteering: assign(({ context }) => ({
+        ...run.append(context, run.steeringMessage(context)),
+        steering: [],
+      })),
+      queueSteering: assign(({ context }, { text }: { text: string }) => ({
+        steering: [...context.steering, text],
+      })),
+      noteAbort: assign((_, { reason = '' }: { reason?: string | undefined }) => ({
+        abortReason: reason,
+        finishReason: 'aborted' as const,
+      })),
+      noteError: assign({ finishReason: 'error' }),
+      settle: enqueueActions(({ context, enqueue }) => {
+        const { change, messages } = run.settle(context)
+        enqueue.assign(change)
+        for (const message of messages) {
+          enqueue.emit(chunkOf(change.responseId ?? '', '', [message], {}))
+          enqueue.emit({ type: 'message', message })
+        }
+      }),
+      announceEnd: emit(({ context }) => finalChunk(context)),
+    },
+  })
+}
+
+/** A check that throws counts as a yes: asking a person is the safe side. */
+const needsApproval = (tool: Tool | undefined, args: JsonObject): boolean => {
+  try {
+    return tool?.needsApproval(args) ?? false
+  } catch {
+    return true
+  }
+}
