@@ -28,26 +28,38 @@ export const modelActor = ({ models, tools, system, settings, clock }: ResolvedC
     const model = models[input.modelIndex]
     if (!model) throw new ConfigurationError(`The agent has no model number ${input.modelIndex}.`)
     return model.stream(request, {
-      deltas: (deltas) => tell({ type: 'model.deltas', deltas, seq: seq++, at: clock.now() }),
+      deltas: (deltas) => {
+        tell({ type: 'model.deltas', deltas, seq: seq++, at: clock.now() })
+        const last = deltas.at(-1)
+        if (last?.type === 'error') tell({ type: 'model.failed', error: last.error, at: clock.now() })
+      },
       end: () => tell({ type: 'model.done', at: clock.now() }),
       fail: (error) => tell({ type: 'model.failed', error, at: clock.now() }),
     })
   })
 }
 
+/** `at` survives a restore as the moment it is, `ms` begins anew. Whichever comes first counts; none is for ever. */
+export type TimerInput = { at: number | null; ms?: number }
+
 /**
  * A wait. It is a child and not an `after`, because XState starts the children of a restored snapshot again but
- * forgets its `after` timers. `at` survives a restore as the moment it is, `ms` begins anew; without either it waits
- * for ever.
+ * forgets its `after` timers.
  */
 export const timerActor = ({ clock }: ResolvedConfig) =>
-  fromCallback<EventObject, { at?: number; ms?: number | undefined }>(({ input: { at, ms }, sendBack }) => {
-    const wait = at === undefined ? ms : Math.max(0, at - clock.now())
-    if (wait === undefined || !Number.isFinite(wait)) return
-    const id = clock.setTimeout(() => {
-      const fired: ChildEvent = { type: 'timer.fired', at: clock.now() }
-      sendBack(fired)
-    }, wait)
+  fromCallback<EventObject, TimerInput>(({ input: { at, ms }, sendBack }) => {
+    const wait = Math.min(
+      ms ?? Number.POSITIVE_INFINITY,
+      at === null ? Number.POSITIVE_INFINITY : at - clock.now(),
+    )
+    if (wait === Number.POSITIVE_INFINITY) return
+    const id = clock.setTimeout(
+      () => {
+        const fired: ChildEvent = { type: 'timer.fired', at: clock.now() }
+        sendBack(fired)
+      },
+      Math.max(0, wait),
+    )
     return () => clock.clearTimeout(id as never)
   })
 
@@ -55,8 +67,11 @@ export const timerActor = ({ clock }: ResolvedConfig) =>
 export const toolExecutorActor = (config: ResolvedConfig) => {
   const { tools, executeBatch } = config
   if (!executeBatch) return createToolBatchMachine(tools, config.toolExecution, config)
-  return fromPromise<ToolBatchOutput, ToolBatchInput>(async ({ input: { calls }, signal }) => {
-    const results = await executeBatch(calls, tools, { signal })
+  return fromPromise<ToolBatchOutput, ToolBatchInput>(async ({ input: { calls }, signal, self }) => {
+    const tell = (event: ChildEvent) => self._parent?.send(event)
+    for (const call of calls) tell({ type: 'tool.started', call })
+    const onResult = (result: ToolResultPart) => tell({ type: 'tool.finished', result })
+    const results = await executeBatch(calls, tools, { signal, onResult })
     const answered = (id: string) => results.find((result) => result.id === id)
     return {
       results: calls.map(

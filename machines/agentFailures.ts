@@ -1,4 +1,4 @@
-import type { ErrorData } from '../src/errors.ts'
+import { type ErrorData, errorDataOf } from '../src/errors.ts'
 
 /** The code of the one failure that neither a retry nor another model can mend. */
 export const outOfTime = 'total_timeout'
@@ -25,3 +25,11 @@ export const truncation: ErrorData = {
   code: 'truncated',
   retryable: true,
 }
+
+/** The failure of a part of the engine, such as one the user replaced. */
+export const broken = (thrown: unknown, state: string): ErrorData => ({
+  ...errorDataOf(thrown, 'OrchestrationError'),
+  orchestrator: 'agent',
+  state,
+  retryable: false,
+})

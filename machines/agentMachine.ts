@@ -3,9 +3,9 @@ import { errorDataOf } from '../src/errors.ts'
 import { type AgentMachineConfig, type ResolvedConfig, resolveConfig } from './agentConfig.ts'
 import { abortedOutput, completeOutput, failedOutput } from './agentOutput.ts'
 import { agentSetup } from './agentSetup.ts'
-import { untilDeadline } from './deadline.ts'
 import type { AgentOutput } from './events.ts'
 import { withFastLane } from './fastLane.ts'
+import { repeatEnds } from './repeatEnds.ts'
 import * as run from './streamingState.ts'
 
 /**
@@ -22,7 +22,7 @@ import * as run from './streamingState.ts'
  */
 export const createAgentMachine = (options: AgentMachineConfig): AgentMachine => {
   const config = resolveConfig(options)
-  return withFastLane(chartOf(config), config.accumulator)
+  return withFastLane(repeatEnds(chartOf(config)), config.accumulator)
 }
 
 export type AgentMachine = ReturnType<typeof chartOf>
@@ -51,7 +51,7 @@ const chartOf = (config: ResolvedConfig) => {
       Initialized: {
         description: 'The input is checked; the prompt has joined the history.',
         always: [
-          { guard: 'isInputInvalid', target: 'Failed' },
+          { guard: 'hasFailed', target: 'Failed' },
           { target: 'MessageReset', actions: 'announceMessage' },
         ],
       },
@@ -59,7 +59,7 @@ const chartOf = (config: ResolvedConfig) => {
       MessageReset: {
         description: 'Before each model call: the step limit, and a clean slate for the next message.',
         always: [
-          { guard: 'isStepLimitReached', target: 'Complete', actions: 'noteStepLimit' },
+          { guard: 'isStepLimitReached', target: 'Complete', actions: ['noteStepLimit', 'storePaused'] },
           { target: 'Accumulating', actions: 'beginStep' },
         ],
       },
@@ -101,7 +101,7 @@ const chartOf = (config: ResolvedConfig) => {
             invoke: {
               id: 'timer',
               src: 'timer',
-              input: ({ context }) => ({ ms: untilDeadline(context, clock.now(), config.firstChunkMs) }),
+              input: ({ context }) => ({ ms: config.firstChunkMs, at: context.deadlineAt }),
             },
             on: {
               'model.deltas': { target: 'Streaming', actions: 'receive' },
@@ -118,7 +118,8 @@ const chartOf = (config: ResolvedConfig) => {
               id: 'timer',
               src: 'timer',
               input: ({ context }) => ({
-                ms: untilDeadline(context, clock.now(), context.lastReadAt + config.idleMs - clock.now()),
+                ms: context.lastReadAt + config.idleMs - clock.now(),
+                at: context.deadlineAt,
               }),
             },
             on: {
@@ -181,8 +182,9 @@ const chartOf = (config: ResolvedConfig) => {
 
       Consolidating: {
         description: 'The answer is whole: count it, and make a message of it.',
-        entry: ['countResponse', 'announceStep'],
+        entry: ['countResponse', 'announceStep', 'consolidate'],
         always: [
+          { guard: 'hasFailed', target: 'Failed' },
           { guard: 'isPausedByProvider', target: 'MessageReset', actions: 'keepPausedMessage' },
           { guard: 'isEmptyAfterTools', target: 'MessageReset', actions: 'countEmptyAnswer' },
           { target: 'ToolCheck', actions: ['storeMessage', 'announceMessage'] },
@@ -236,7 +238,7 @@ const chartOf = (config: ResolvedConfig) => {
           {
             id: 'timer',
             src: 'timer',
-            input: ({ context }) => ({ ms: untilDeadline(context, clock.now()) }),
+            input: ({ context }) => ({ at: context.deadlineAt }),
           },
         ],
         on: {

@@ -1,8 +1,16 @@
 import { errorDataOf } from '../src/errors.ts'
-import { textOf } from '../src/messages.ts'
+import { type ChatMessage, textOf } from '../src/messages.ts'
 import type { ChatResult } from '../src/result.ts'
 import type { AgentEmitted, AgentOutput } from './events.ts'
 import type { StreamingState } from './streamingState.ts'
+
+/** The texts of a run's model messages as one text. */
+export const textOfRun = (messages: readonly ChatMessage[]): string =>
+  messages
+    .filter((message) => message.role === 'model')
+    .map(textOf)
+    .filter((text) => text !== '')
+    .join('\n')
 
 /** What a run's output is made of. */
 export type RunResult = Pick<
@@ -17,14 +25,10 @@ export type RunResult = Pick<
   | 'abortReason'
 >
 
-/** The run as one result: the texts of its model messages as one text, everything else merged or summed. */
-const resultOf = (state: RunResult): ChatResult => ({
+/** The run as one result, everything merged or summed. */
+export const resultOf = (state: RunResult): ChatResult => ({
   id: state.responseId,
-  output: state.messages
-    .filter((message) => message.role === 'model')
-    .map(textOf)
-    .filter((text) => text !== '')
-    .join('\n'),
+  output: textOfRun(state.messages),
   messages: state.messages,
   finishReason: state.finishReason,
   ...(state.rawFinishReason !== null && { rawFinishReason: state.rawFinishReason }),

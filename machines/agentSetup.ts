@@ -1,6 +1,6 @@
 import { assign, emit, enqueueActions, setup, stopChild } from 'xstate'
 import { nothingAccumulated } from '../src/accumulator.ts'
-import { type ErrorData, errorDataOf } from '../src/errors.ts'
+import type { ErrorData } from '../src/errors.ts'
 import type { JsonObject } from '../src/json.ts'
 import type { ToolResultPart } from '../src/messages.ts'
 import { addUsage } from '../src/result.ts'
@@ -8,7 +8,7 @@ import { retryDelayMs } from '../src/retryPolicy.ts'
 import type { Tool } from '../src/tool.ts'
 import { modelActor, timerActor, toolExecutorActor } from './agentActors.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
-import { outOfTime, timeout, totalTimeout, truncation, uselessAnswer } from './agentFailures.ts'
+import { broken, outOfTime, timeout, totalTimeout, truncation, uselessAnswer } from './agentFailures.ts'
 import { finalChunk } from './agentOutput.ts'
 import { isPastDeadline } from './deadline.ts'
 import type { AgentEmitted, AgentEvent, AgentInput, AgentOutput } from './events.ts'
@@ -35,7 +35,7 @@ export const agentSetup = (config: ResolvedConfig) => {
       toolExecutor: toolExecutorActor(config),
     },
     guards: {
-      isInputInvalid: ({ context }) => context.failure !== null,
+      hasFailed: ({ context }) => context.failure !== null,
       isStepLimitReached: ({ context }) => context.step >= config.maxSteps,
       isStreamComplete: ({ context }) => context.accumulated.finish !== null,
       /** The provider ended the answer with an error of its own, and nothing of it was shown: another try may help. */
@@ -73,14 +73,25 @@ export const agentSetup = (config: ResolvedConfig) => {
         enqueue.emit({ type: 'message', message })
       }),
       noteStepLimit: assign({ finishReason: 'maxSteps' }),
+      storePaused: enqueueActions(({ context, enqueue }) => {
+        if (!context.paused) return
+        enqueue.assign({ ...run.append(context, context.paused), paused: null })
+        enqueue.emit(chunkOf(context.responseId, '', [context.paused], {}))
+        enqueue.emit({ type: 'message', message: context.paused })
+      }),
       noteStop: assign({ finishReason: 'stop' }),
       beginStep: assign(({ context }) => run.beginStep(context, clock.now())),
-      beginAttempt: assign(() => run.beginAttempt(clock.now())),
+      beginAttempt: assign(({ context }) => run.beginAttempt(context, clock.now())),
       receive: enqueueActions(({ context, event, enqueue }) => {
         if (event.type !== 'model.deltas') return
-        const { state, emitted } = receiveDeltas(context, event, accumulator)
-        enqueue.assign(state)
-        for (const each of emitted) enqueue.emit(each)
+        try {
+          const { state, emitted } = receiveDeltas(context, event, accumulator)
+          enqueue.assign(state)
+          for (const each of emitted) enqueue.emit(each)
+        } catch (thrown) {
+          // A part of the engine that the user replaced.
+          enqueue.raise({ type: 'model.failed', error: broken(thrown, 'Accumulating'), at: event.at })
+        }
       }),
       announceRestart: enqueueActions(({ context: { attempt }, enqueue }) => {
         enqueue.emit({ type: 'retry', attempt, delayMs: 0, restart: true, error: null })
@@ -130,8 +141,15 @@ export const agentSetup = (config: ResolvedConfig) => {
           chunks: context.chunks,
         },
       })),
+      consolidate: assign(({ context }) => {
+        try {
+          return { draft: run.consolidated(context, accumulator, newId) }
+        } catch (thrown) {
+          return { failure: broken(thrown, 'Consolidating') }
+        }
+      }),
       keepPausedMessage: assign(({ context }) => ({
-        paused: run.consolidated(context, accumulator, newId),
+        paused: context.draft,
         accumulated: nothingAccumulated,
       })),
       countEmptyAnswer: assign(({ context }) => ({
@@ -139,8 +157,9 @@ export const agentSetup = (config: ResolvedConfig) => {
         accumulated: nothingAccumulated,
       })),
       storeMessage: assign(({ context }) => ({
-        ...run.append(context, run.consolidated(context, accumulator, newId)),
+        ...(context.draft && run.append(context, context.draft)),
         paused: null,
+        draft: null,
         accumulated: nothingAccumulated,
       })),
       beginRound: assign(({ context }) => ({
@@ -197,11 +216,7 @@ export const agentSetup = (config: ResolvedConfig) => {
         for (const result of fresh) enqueue.emit({ type: 'tool.result', callId: result.id, result })
       }),
       noteExecutorFailure: assign((_, { error }: { error: unknown }) => ({
-        failure: {
-          ...errorDataOf(error, 'OrchestrationError'),
-          orchestrator: 'default',
-          state: 'ToolExecution',
-        },
+        failure: broken(error, 'ToolExecution'),
       })),
       storeResults: assign(({ context }) => ({
         ...run.append(context, run.resultMessage(context)),
@@ -233,10 +248,17 @@ export const agentSetup = (config: ResolvedConfig) => {
   })
 }
 
-/** A check that throws counts as a yes: asking a person is the safe side. */
+/**
+ * Decided on the arguments the tool would get: those that do not fit need no approval, because the call is refused.
+ * Where that cannot be told at once, or the check throws, a person is asked: that is the safe side.
+ */
 const needsApproval = (tool: Tool | undefined, args: JsonObject): boolean => {
+  const rule = tool?.needsApproval ?? false
+  if (!tool || rule === false) return false
   try {
-    return tool?.needsApproval(args) ?? false
+    const validation = tool.validate(args)
+    if (validation instanceof Promise) return true
+    return validation.ok && (rule === true || rule(validation.value))
   } catch {
     return true
   }

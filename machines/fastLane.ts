@@ -1,5 +1,7 @@
 import type { AnyStateMachine } from 'xstate'
 import type { Accumulator } from '../src/accumulator.ts'
+import { broken } from './agentFailures.ts'
+import { derive } from './derive.ts'
 import type { ChildEvent } from './events.ts'
 import { receiveDeltas } from './receiveDeltas.ts'
 
@@ -11,28 +13,40 @@ type DeltasEvent = Extract<ChildEvent, { type: 'model.deltas' }>
  * tagged `streaming`: no other transition can be taken by it, so the result is the chart's own. The snapshot is new
  * each time, and listeners are told after it is committed, as after any event.
  */
-export const withFastLane = <M extends AnyStateMachine>(machine: M, accumulator: Accumulator): M => {
-  const transition: M['transition'] = (snapshot, event, scope) => {
-    if (event.type !== 'model.deltas' || !snapshot.tags.has('streaming') || snapshot.status !== 'active') {
-      return machine.transition(snapshot, event, scope)
-    }
-    const deltas: DeltasEvent = event
-    // A first read belongs to a stream that began anew: the chart decides what becomes of the old one.
-    if (deltas.seq === 0) return machine.transition(snapshot, event, scope)
-    const { state, emitted } = receiveDeltas(snapshot.context, deltas, accumulator)
-    if (emitted.length > 0) {
-      scope.defer(() => {
-        for (const each of emitted) scope.emit(each)
-      })
-    }
-    return { ...snapshot, context: state }
-  }
-  const lane: M = Object.create(machine, {
-    transition: { value: transition, enumerable: true },
-    provide: {
-      value: (implementations: Parameters<M['provide']>[0]) =>
-        withFastLane(machine.provide(implementations), accumulator),
+export const withFastLane = <M extends AnyStateMachine>(machine: M, accumulator: Accumulator): M =>
+  derive(machine, (original) => ({
+    transition: (snapshot, event, scope) => {
+      if (event.type !== 'model.deltas' || !snapshot.tags.has('streaming') || snapshot.status !== 'active') {
+        return original.transition(snapshot, event, scope)
+      }
+      const deltas: DeltasEvent = event
+      // A first read belongs to a stream that began anew: the chart decides what becomes of the old one.
+      if (deltas.seq === 0) return original.transition(snapshot, event, scope)
+      const received = tryReceive(snapshot.context, deltas, accumulator)
+      if ('failed' in received) return original.transition(snapshot, received.failed, scope)
+      const { state, emitted } = received
+      if (emitted.length > 0) {
+        scope.defer(() => {
+          for (const each of emitted) scope.emit(each)
+        })
+      }
+      return { ...snapshot, context: state }
     },
-  })
-  return lane
+    provide: (implementations) => {
+      const provided = original.provide(implementations) as M
+      // Who replaces what a read does wants to see every read.
+      const isReplaced = implementations.actions !== undefined && 'receive' in implementations.actions
+      return isReplaced ? provided : withFastLane(provided, accumulator)
+    },
+  }))
+
+type Received = ReturnType<typeof receiveDeltas> | { failed: ChildEvent }
+
+/** Whatever goes wrong is for the chart, which knows what to do then. */
+const tryReceive = (...args: Parameters<typeof receiveDeltas>): Received => {
+  try {
+    return receiveDeltas(...args)
+  } catch (thrown) {
+    return { failed: { type: 'model.failed', error: broken(thrown, 'Accumulating'), at: args[1].at } }
+  }
 }

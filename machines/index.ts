@@ -1,6 +1,15 @@
 export type { AgentMachineConfig, Timeouts } from './agentConfig.ts'
 export { type AgentMachine, createAgentMachine, createChart } from './agentMachine.ts'
-export { absorb, type CompositeRun, historyOf, initialComposite } from './compositeRun.ts'
+export { abortedOutput, completeOutput, failedOutput, finalChunk, type RunResult } from './agentOutput.ts'
+export { absorb, brokenRun, type CompositeRun, historyOf, initialComposite } from './compositeRun.ts'
+export {
+  createDecisionLogic,
+  type DecidedEvent,
+  type Decision,
+  type DecisionEvents,
+  type DecisionInput,
+} from './decision.ts'
+export { type ChosenEvent, createDecisionMachine, type DecisionQuestion } from './decisionMachine.ts'
 export type {
   AgentCommand,
   AgentEmitted,
@@ -16,6 +25,11 @@ export {
   type OrchestratorParts,
   orchestratorParts,
 } from './orchestrator.ts'
+export { afterRun, brokenIn, commands, isRunEnd, outputOf, runGuards, takeRun } from './phase.ts'
+export { type ReasoningOptions, reasoningOrchestrator } from './reasoning.ts'
+export { createReasoningMachine, type ReasoningPhase } from './reasoningMachine.ts'
+export { type ReflectionOptions, reflectionOrchestrator } from './reflection.ts'
+export { createReflectionMachine, type ReflectionPhase } from './reflectionMachine.ts'
 export type { RunEmitted } from './reportToParent.ts'
 export type { StreamingState } from './streamingState.ts'
 export {

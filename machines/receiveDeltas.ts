@@ -37,10 +37,10 @@ export const receiveDeltas = (
 ): { state: StreamingState; emitted: AgentEmitted[] } => {
   const accumulated = accumulator.accumulate(state.accumulated, deltas)
   const emitted: AgentEmitted[] = []
-  let { chunks, newlineDue, metadata } = state
-  const show = (output: string, shown: JsonObject) => {
+  let { chunks, newlineDue, shown } = state
+  const show = (output: string, metadata: JsonObject) => {
     chunks += 1
-    emitted.push(chunkOf(accumulated.responseId, output, [], shown))
+    emitted.push(chunkOf(accumulated.responseId, output, [], metadata))
   }
   for (const delta of deltas) {
     switch (delta.type) {
@@ -53,10 +53,10 @@ export const receiveDeltas = (
         if (delta.text !== '') show('', { thinking: delta.text })
         break
       case 'metadata': {
-        const unseen = unseenMetadata(metadata, delta.metadata)
+        const unseen = unseenMetadata(mergeMetadata(state.metadata, shown), delta.metadata)
         if (Object.keys(unseen).length === 0) break
         show('', unseen)
-        metadata = mergeMetadata(metadata, unseen)
+        shown = mergeMetadata(shown, unseen)
         break
       }
       case 'toolDelta': {
@@ -67,7 +67,7 @@ export const receiveDeltas = (
   }
   const firstChunkAt = state.firstChunkAt ?? (chunks > 0 ? at : null)
   return {
-    state: { ...state, accumulated, chunks, newlineDue, metadata, firstChunkAt, lastReadAt: at },
+    state: { ...state, accumulated, chunks, newlineDue, shown, firstChunkAt, lastReadAt: at },
     emitted,
   }
 }

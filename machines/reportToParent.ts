@@ -1,4 +1,5 @@
 import type { AnyActorScope, AnyStateMachine } from 'xstate'
+import { derive } from './derive.ts'
 import type { AgentEmitted } from './events.ts'
 
 /** What a reporting run tells its parent: everything it emits. XState does not pass on what a child emits. */
@@ -12,15 +13,10 @@ export const reportToParent = <M extends AnyStateMachine>(machine: M): M => {
     made.set(scope, known)
     return known
   }
-  const transition: M['transition'] = (snapshot, event, scope) =>
-    machine.transition(snapshot, event, reporting(scope))
-  const getInitialSnapshot: M['getInitialSnapshot'] = (scope, input) =>
-    machine.getInitialSnapshot(reporting(scope), input)
-  const reporter: M = Object.create(machine, {
-    transition: { value: transition, enumerable: true },
-    getInitialSnapshot: { value: getInitialSnapshot, enumerable: true },
-  })
-  return reporter
+  return derive(machine, (original) => ({
+    transition: (snapshot, event, scope) => original.transition(snapshot, event, reporting(scope)),
+    getInitialSnapshot: (scope, input) => original.getInitialSnapshot(reporting(scope), input),
+  }))
 }
 
 const withReport = (scope: AnyActorScope): AnyActorScope => ({

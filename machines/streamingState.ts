@@ -36,6 +36,8 @@ export type StreamingState = {
   newlineDue: boolean
   /** A message that the provider paused and wants to continue. */
   paused: ChatMessage | null
+  /** The finished message, until it is decided what becomes of it. */
+  draft: ChatMessage | null
   /** Empty answers in a row since the last tool round. */
   emptyAnswers: number
   /** Which of the agent's models is asked: 0, or that of a fallback. */
@@ -61,7 +63,10 @@ export type StreamingState = {
   finishReason: FinishReason
   rawFinishReason: string | null
   usage: Usage | null
+  /** Everything shown by the finished requests, merged. */
   metadata: JsonObject
+  /** What the current request has shown of it. */
+  shown: JsonObject
   failure: ErrorData | null
   abortReason: string
 }
@@ -80,6 +85,7 @@ export const initialState = (input: AgentInput, now: number, totalMs: number | u
     chunks: 0,
     newlineDue: false,
     paused: null,
+    draft: null,
     emptyAnswers: 0,
     modelIndex: 0,
     attempt: 0,
@@ -98,6 +104,7 @@ export const initialState = (input: AgentInput, now: number, totalMs: number | u
     rawFinishReason: null,
     usage: null,
     metadata: {},
+    shown: {},
     failure: inputProblem(history),
     abortReason: '',
   }
@@ -125,20 +132,25 @@ export const requestMessages = (state: StreamingState): ChatMessage[] =>
   state.paused ? [...state.history, state.paused] : state.history
 
 export const beginStep = (state: StreamingState, now: number): Change => ({
-  ...beginAttempt(now),
+  ...beginAttempt(state, now),
   step: state.step + 1,
   attempt: 0,
-  newlineDue: state.outputSchema === null && state.messages.some((message) => message.role === 'model'),
 })
 
-export const beginAttempt = (now: number): Change => ({
+export const beginAttempt = (state: StreamingState, now: number): Change => ({
   accumulated: nothingAccumulated,
   chunks: 0,
+  shown: {},
+  newlineDue: isNewlineDue(state),
   attemptStartedAt: now,
   firstChunkAt: null,
   lastReadAt: now,
   failure: null,
 })
+
+/** A message that is not the first of its run is set off from what was shown before; typed output never is. */
+const isNewlineDue = ({ outputSchema, messages, paused }: StreamingState): boolean =>
+  outputSchema === null && messages.some(({ role }) => role === 'model') && (!paused || textOf(paused) === '')
 
 /** The finished message, with its tool calls under ids of their own. Not yet part of the history. */
 export const consolidated = (
@@ -147,7 +159,7 @@ export const consolidated = (
   newId: () => string,
 ): ChatMessage => {
   const message = accumulator.consolidate(state.accumulated)
-  const { parts, providerCallIds } = assignToolIds(state.accumulated.calls, state.history, newId)
+  const { parts, providerCallIds } = assignToolIds(state.accumulated.calls, requestMessages(state), newId)
   const renamed = Object.keys(providerCallIds).length > 0
   const whole: ChatMessage = {
     ...message,
@@ -175,6 +187,7 @@ export const countResponse = (state: StreamingState): Change => ({
   rawFinishReason: state.accumulated.finish?.raw ?? null,
   usage: addUsage(state.usage ?? undefined, state.accumulated.usage ?? undefined) ?? null,
   metadata: runMetadata(state),
+  shown: {},
 })
 
 /** A provider that says "tool calls" but made none has simply stopped. */
@@ -193,8 +206,10 @@ export const isEmptyAnswer = ({
   finish?.reason !== 'contentFilter'
 
 /** Everything shown so far, merged: what `send` gives as `metadata`. */
-const runMetadata = ({ metadata, accumulated: { thinking } }: StreamingState): JsonObject =>
-  thinking === '' ? metadata : mergeMetadata(metadata, { thinking })
+const runMetadata = ({ metadata, shown, accumulated: { thinking } }: StreamingState): JsonObject => {
+  const merged = mergeMetadata(metadata, shown)
+  return thinking === '' ? merged : mergeMetadata(merged, { thinking })
+}
 
 export const append = (state: StreamingState, ...messages: ChatMessage[]): Change => ({
   history: [...state.history, ...messages],
@@ -258,6 +273,7 @@ export const steeringMessage = (state: StreamingState): ChatMessage => ({
  * also there, empty, after a tool round: a conversation cannot go on from two user messages in a row.
  */
 const interruptedMessages = (state: StreamingState): ChatMessage[] => {
+  if (isRefused(state)) return []
   const marked = { interrupted: state.finishReason }
   const nothing: ChatMessage = { role: 'model', parts: [], metadata: marked }
   if (currentCalls(state).length > 0) return [resultMessage(state), nothing]
@@ -271,6 +287,9 @@ const interruptedMessages = (state: StreamingState): ChatMessage[] => {
     ? [nothing]
     : []
 }
+
+/** The input was not accepted: whatever is wrong with it is not of this run. */
+const isRefused = ({ step }: StreamingState): boolean => step === 0
 
 /** What was received so far. Signed and encrypted blocks are left out: half of one is worth nothing. */
 const partialMessage = (state: StreamingState): ChatMessage => {

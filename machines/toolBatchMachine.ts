@@ -111,7 +111,8 @@ const callActor = (
     }
     const finish = (result: ToolResultPart) =>
       sendBack({ type: 'call.finished', result, ...(used && { usage: used }) })
-    executeSingle(call, tools, options).then(
+    // In a promise of its own: a custom executor may throw at once.
+    new Promise<ToolResultPart>((resolve) => resolve(executeSingle(call, tools, options))).then(
       // A custom executor may forget whose result it is.
       (result) => finish({ ...result, type: 'toolResult', id: call.id, name: call.name }),
       (thrown) => finish(errorResult(call, describeThrown(thrown))),

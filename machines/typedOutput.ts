@@ -4,6 +4,7 @@ import { defaultToolTimeoutMs, type Tool } from '../src/tool.ts'
 import { readAnswer, type WireSchema, wireSchemaOf } from '../src/typedAnswer.ts'
 import type { AgentMachineConfig } from './agentConfig.ts'
 import type { Orchestrator } from './orchestrator.ts'
+import { repeatEnds } from './repeatEnds.ts'
 import { createTypedOutputMachine } from './typedOutputMachine.ts'
 
 export const returnResultName = 'return_result'
@@ -41,7 +42,9 @@ export const typedOutputOrchestrator = (compiled: CompiledSchema<unknown>): Orch
             settings: { toolChoice: 'required', ...config.settings },
           })
         : lifecycle()
-    return createTypedOutputMachine({ strategy, schema, run, formatter: lifecycle({ tools: [] }) })
+    return repeatEnds(
+      createTypedOutputMachine({ strategy, schema, run, formatter: lifecycle({ tools: [] }) }),
+    )
   },
 })
 
@@ -57,7 +60,7 @@ const returnResult = (schema: WireSchema): Tool => ({
     if (problem !== '') throw new ToolExecutionError(`The answer does not fit the schema: ${problem}`)
     return answer
   },
-  needsApproval: () => false,
+  needsApproval: false,
   timeoutMs: defaultToolTimeoutMs,
   endsRun: true,
 })

@@ -6,6 +6,7 @@ import type { AgentMachine } from './agentMachine.ts'
 import { abortedOutput, completeOutput, failedOutput, finalChunk } from './agentOutput.ts'
 import { absorb, brokenRun, type CompositeRun, historyOf, initialComposite } from './compositeRun.ts'
 import type { AgentCommand, AgentEmitted, AgentInput, AgentOutput } from './events.ts'
+import { afterRun, brokenIn, commands, isRunEnd, outputOf, runGuards, takeRun } from './phase.ts'
 import { chunkOf, restartChunk } from './receiveDeltas.ts'
 import type { RunEmitted } from './reportToParent.ts'
 import { returnResultName, type TypedOutputStrategy } from './typedOutput.ts'
@@ -46,13 +47,13 @@ export const createTypedOutputMachine = ({ strategy, schema, run, formatter }: T
       check: answerCheck(schema),
     },
     guards: {
-      isAborted: (_: unknown, { status }: { status: string }) => status === 'aborted',
-      isFailed: (_: unknown, { status }: { status: string }) => status === 'failed',
+      ...runGuards,
       hasTwoPhases: () => strategy === 'twoPhases',
       isFit: (_: unknown, { problem }: { problem: string }) => problem === '',
       mayCorrect: ({ context }) => context.corrections === 0,
     },
     actions: {
+      forward: forwardTo('run'),
       relay: enqueueActions(({ event, enqueue }, { isSuppressed }: { isSuppressed: boolean }) => {
         if (event.type === 'run.emitted' && isRelayed(event.emitted, isSuppressed && strategy)) {
           enqueue.emit(event.emitted)
@@ -118,38 +119,15 @@ export const createTypedOutputMachine = ({ strategy, schema, run, formatter }: T
             ...questionOf(context),
             ...(strategy === 'native' && { outputSchema: schema.jsonSchema }),
           }),
-          onDone: [
-            {
-              guard: { type: 'isAborted', params: ({ event }) => event.output },
-              target: 'Aborted',
-              actions: { type: 'takeRun', params: ({ event }) => event.output },
-            },
-            {
-              guard: { type: 'isFailed', params: ({ event }) => event.output },
-              target: 'Failed',
-              actions: { type: 'takeRun', params: ({ event }) => event.output },
-            },
-            {
-              guard: 'hasTwoPhases',
-              target: 'Formatting',
-              actions: { type: 'takeAnswer', params: ({ event }) => event.output },
-            },
-            { target: 'Checking', actions: { type: 'takeAnswer', params: ({ event }) => event.output } },
-          ],
-          onError: {
-            target: 'Failed',
-            actions: {
-              type: 'noteBroken',
-              params: ({ event }) => ({ error: event.error, state: 'Answering' }),
-            },
-          },
+          onDone: afterRun(
+            { guard: 'hasTwoPhases', target: 'Formatting', actions: takeAnswer },
+            { target: 'Checking', actions: takeAnswer },
+          ),
+          onError: brokenIn('Answering'),
         },
         on: {
+          ...commands,
           'run.emitted': { actions: { type: 'relay', params: { isSuppressed: true } } },
-          abort: { actions: forwardTo('run') },
-          'tool.approve': { actions: forwardTo('run') },
-          'tool.reject': { actions: forwardTo('run') },
-          steer: { actions: forwardTo('run') },
         },
       },
 
@@ -161,31 +139,12 @@ export const createTypedOutputMachine = ({ strategy, schema, run, formatter }: T
             ...formatQuestionOf(context),
             outputSchema: schema.jsonSchema,
           }),
-          onDone: [
-            {
-              guard: { type: 'isAborted', params: ({ event }) => event.output },
-              target: 'Aborted',
-              actions: { type: 'takeRun', params: ({ event }) => event.output },
-            },
-            {
-              guard: { type: 'isFailed', params: ({ event }) => event.output },
-              target: 'Failed',
-              actions: { type: 'takeRun', params: ({ event }) => event.output },
-            },
-            { target: 'Checking', actions: { type: 'takeRun', params: ({ event }) => event.output } },
-          ],
-          onError: {
-            target: 'Failed',
-            actions: {
-              type: 'noteBroken',
-              params: ({ event }) => ({ error: event.error, state: 'Formatting' }),
-            },
-          },
+          onDone: afterRun({ target: 'Checking', actions: takeRun }),
+          onError: brokenIn('Formatting'),
         },
         on: {
+          ...commands,
           'run.emitted': { actions: { type: 'relay', params: { isSuppressed: false } } },
-          abort: { actions: forwardTo('run') },
-          steer: { actions: forwardTo('run') },
         },
       },
 
@@ -207,13 +166,7 @@ export const createTypedOutputMachine = ({ strategy, schema, run, formatter }: T
             },
             { target: 'Failed', actions: { type: 'noteMisfit', params: ({ event }) => event.output } },
           ],
-          onError: {
-            target: 'Failed',
-            actions: {
-              type: 'noteBroken',
-              params: ({ event }) => ({ error: event.error, state: 'Checking' }),
-            },
-          },
+          onError: brokenIn('Checking'),
         },
         on: {
           abort: { target: 'Aborted', actions: { type: 'noteAbort', params: ({ event }) => event } },
@@ -233,6 +186,8 @@ export const createTypedOutputMachine = ({ strategy, schema, run, formatter }: T
       Aborted: { type: 'final', entry: 'announceEnd', output: ({ context }) => abortedOutput(context) },
     },
   })
+
+const takeAnswer = { type: 'takeAnswer', params: outputOf } as const
 
 const answerCheck = (schema: WireSchema) =>
   fromPromise<ReadAnswer, { answer: string }>(({ input }) => readAnswer(input.answer, schema))
@@ -254,8 +209,7 @@ const correctionOf = (problem: string): string =>
 const isRelayed = (emitted: AgentEmitted, suppressedFor: TypedOutputStrategy | false): boolean => {
   if (emitted.type === 'message') return suppressedFor !== 'twoPhases' || !isTextAnswer(emitted.message)
   if (emitted.type !== 'chunk') return true
-  // The end of a run is not the end of the whole.
-  if (emitted.finishReason !== 'unspecified') return false
+  if (isRunEnd(emitted)) return false
   if (suppressedFor === 'twoPhases' && emitted.messages.some(isTextAnswer)) return false
   return emitted.output === '' || suppressedFor === false || suppressedFor === 'native'
 }

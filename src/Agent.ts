@@ -1,8 +1,9 @@
-import { type Actor, createActor, type Snapshot } from 'xstate'
+import { type Actor, createActor, type Snapshot, StateMachine } from 'xstate'
 import type { AgentMachineConfig } from '../machines/agentConfig.ts'
 import type { AgentMachine } from '../machines/agentMachine.ts'
 import type { AgentInput } from '../machines/events.ts'
 import { defaultOrchestrator, type Orchestrator, orchestratorParts } from '../machines/orchestrator.ts'
+import { repeatEnds } from '../machines/repeatEnds.ts'
 import { typedOutputOrchestrator } from '../machines/typedOutput.ts'
 import type { ConnectionOptions, EmbeddingsModel, EmbedOptions } from '../providers/provider.ts'
 import { findProvider } from '../providers/registry.ts'
@@ -48,6 +49,8 @@ export type SendOptions = {
   /** Images, documents and other parts that go with the prompt. */
   attachments?: Part[]
   signal?: AbortSignal
+  /** Gives the run a handle: to steer it, or to decide on approvals. */
+  onStart?: (run: AgentRun) => void
 }
 
 /** Vectors of one text or of several, and what they cost. */
@@ -97,7 +100,7 @@ export class Agent {
   }
 
   /** Runs the prompt to its end and gives the whole result. Throws a typed error with the partial result. */
-  send(prompt: string | Part[], options: SendOptions = {}): Promise<ChatResult> {
+  async send(prompt: string | Part[], options: SendOptions = {}): Promise<ChatResult> {
     return this.#settle(this.machine, { input: inputOf(prompt, options) }, options)
   }
 
@@ -112,7 +115,7 @@ export class Agent {
         },
         fail: (error) => stream.finish(error),
       })
-      run.start()
+      begin(run, options)
       return () => run.stop()
     })
   }
@@ -134,11 +137,11 @@ export class Agent {
     schema: S,
     options: SendOptions = {},
   ): AsyncIterableIterator<ChatResult<DeepPartial<Infer<S>>>> {
-    const { machine, compiled } = this.#typed(schema)
     return new ChunkStream((stream) => {
+      const { machine, compiled } = this.#typed(schema)
       const start = { input: inputOf(prompt, options) }
       const run = new AgentRun(machine, start, this.#runOptions(options), partialValues(stream, compiled))
-      run.start()
+      begin(run, options)
       return () => run.stop()
     })
   }
@@ -147,7 +150,7 @@ export class Agent {
    * Goes on with a run that waits for approvals, here or in another process. Decisions are by call id; calls without
    * one stay pending, and the result says so again.
    */
-  resume(
+  async resume(
     { calls, snapshot }: PendingApproval,
     decisions: Record<string, Approval>,
     options: Pick<SendOptions, 'signal'> = {},
@@ -215,19 +218,21 @@ export class Agent {
   #build({ create }: Orchestrator): AgentMachine {
     const { fallback = [], ...options } = this.#options
     // The contract of an orchestrator is that of the lifecycle machine, whatever logic it is.
-    return create(
+    const logic = create(
       orchestratorParts({
         ...options,
         model: this.model,
         fallback: fallback.map((each) => fallbackModel(each, options)),
         settings: settingsOf(options),
       }),
-    ) as AgentMachine
+    )
+    return (logic instanceof StateMachine ? repeatEnds(logic) : logic) as AgentMachine
   }
 
   #settle(machine: AgentMachine, start: RunStart, options: SendOptions): Promise<ChatResult> {
     return new Promise((resolve, reject) => {
-      new AgentRun(machine, start, this.#runOptions(options), { complete: resolve, fail: reject }).start()
+      const handlers = { complete: resolve, fail: reject }
+      begin(new AgentRun(machine, start, this.#runOptions(options), handlers), options)
     })
   }
 
@@ -235,6 +240,11 @@ export class Agent {
     const { inspect, onApproval } = this.#options
     return { signal, inspect, onApproval }
   }
+}
+
+const begin = (run: AgentRun, { onStart }: SendOptions): void => {
+  onStart?.(run)
+  run.start()
 }
 
 const inputOf = (prompt: string | Part[], { history, attachments }: SendOptions): AgentInput => ({

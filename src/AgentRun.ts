@@ -7,9 +7,10 @@ import {
   type Snapshot,
 } from 'xstate'
 import type { AgentMachine } from '../machines/agentMachine.ts'
+import { resultOf, textOfRun } from '../machines/agentOutput.ts'
 import type { AgentCommand, AgentInput, AgentOutput } from '../machines/events.ts'
 import { AbortedError, describeThrown, errorFrom, OrchestrationError } from './errors.ts'
-import { type ChatMessage, type ToolCallPart, textOf } from './messages.ts'
+import type { ChatMessage, ToolCallPart } from './messages.ts'
 import type { ChatResult } from './result.ts'
 
 export type Inspect = Observer<InspectionEvent> | ((event: InspectionEvent) => void)
@@ -46,6 +47,7 @@ export class AgentRun {
   readonly #handlers: RunHandlers
   readonly #messages: ChatMessage[] = []
   #pending: ToolCallPart[] = []
+  #isSettled = false
 
   constructor(machine: AgentMachine, start: RunStart, options: RunOptions, handlers: RunHandlers) {
     const { inspect, parent } = options
@@ -63,7 +65,7 @@ export class AgentRun {
   start(): void {
     const { signal } = this.#options
     if (signal?.aborted) {
-      this.#handlers.fail(abortedError(describeReason(signal), nothingYet()))
+      this.#fail(abortedError(describeReason(signal), nothingYet))
       return
     }
     signal?.addEventListener('abort', this.#abort, { once: true })
@@ -72,7 +74,8 @@ export class AgentRun {
       this.#actor.on('chunk', (event) => {
         // A run that did not complete ends with an error, not with a last chunk as well.
         const isEnd = event.finishReason !== 'unspecified'
-        if (!isEnd || this.#actor.getSnapshot().output?.status === 'complete') chunk(event)
+        if (isEnd && this.#actor.getSnapshot().output?.status !== 'complete') return
+        if (!this.#isSettled) chunk(event)
       })
     }
     this.#actor.on('message', ({ message }) => this.#messages.push(message))
@@ -96,8 +99,11 @@ export class AgentRun {
 
   /** Leaves the run: closes the socket, signals the tools, tells nobody. */
   stop(): void {
+    this.#isSettled = true
     this.#options.signal?.removeEventListener('abort', this.#abort)
-    this.#actor.stop()
+    // XState lets only roots be stopped; a child ends by itself once it is aborted.
+    if (this.#options.parent) this.#actor.send({ type: 'abort' })
+    else this.#actor.stop()
   }
 
   readonly #abort = () => this.#actor.send({ type: 'abort', reason: describeReason(this.#options.signal) })
@@ -117,37 +123,50 @@ export class AgentRun {
   }
 
   readonly #suspend = () => {
-    const stored = JSON.parse(JSON.stringify(this.#actor.getPersistedSnapshot()))
+    if (this.#isSettled) return
+    const snapshot = JSON.parse(JSON.stringify(this.#actor.getPersistedSnapshot()))
+    const partial = this.#partial()
     this.stop()
     this.#handlers.complete({
-      ...nothingYet(),
-      output: this.#messages
-        .filter(({ role }) => role === 'model')
-        .map(textOf)
-        .filter(Boolean)
-        .join('\n'),
-      messages: this.#messages,
+      ...partial,
       finishReason: 'toolCalls',
-      pendingApproval: { calls: this.#pending, snapshot: stored },
+      pendingApproval: { calls: this.#pending, snapshot },
     })
   }
 
   readonly #done = () => {
-    this.#options.signal?.removeEventListener('abort', this.#abort)
     const { output } = this.#actor.getSnapshot()
     // A stopped actor completes without an output.
     if (!output) return
     const [result, error] = outcomeOf(output)
-    if (error) this.#handlers.fail(error)
-    else this.#handlers.complete(result)
+    if (error) this.#fail(error)
+    else if (this.#settle()) this.#handlers.complete(result)
   }
 
   readonly #crashed = (cause: unknown) => {
-    this.#options.signal?.removeEventListener('abort', this.#abort)
     const orchestrator = this.#actor.logic.id
     const state = JSON.stringify(this.#actor.getSnapshot().value)
     const problem = `The machine "${orchestrator}" broke in ${state}: ${describeThrown(cause)}`
-    this.#handlers.fail(new OrchestrationError(problem, { cause, orchestrator, state }))
+    this.#fail(new OrchestrationError(problem, { cause, orchestrator, state, partial: this.#partial() }))
+  }
+
+  #fail(error: Error): void {
+    if (this.#settle()) this.#handlers.fail(error)
+  }
+
+  /** Whether this is the first outcome: there is only one. */
+  #settle(): boolean {
+    this.#options.signal?.removeEventListener('abort', this.#abort)
+    const isFirst = !this.#isSettled
+    this.#isSettled = true
+    return isFirst
+  }
+
+  /** What the run has so far. An orchestrator's own data may not know yet what its runs have already told. */
+  #partial(): ChatResult {
+    const known = { ...nothingYet, ...resultOf(this.#actor.getSnapshot().context) }
+    const messages = known.messages.length < this.#messages.length ? this.#messages : known.messages
+    return { ...known, messages, output: textOfRun(messages) }
   }
 }
 
@@ -176,10 +195,4 @@ const abortedError = (reason: string, partial: ChatResult) =>
 const describeReason = (signal: AbortSignal | undefined): string =>
   signal?.reason === undefined ? '' : describeThrown(signal.reason)
 
-const nothingYet = (): ChatResult => ({
-  id: '',
-  output: '',
-  messages: [],
-  finishReason: 'aborted',
-  metadata: {},
-})
+const nothingYet: ChatResult = { id: '', output: '', messages: [], finishReason: 'aborted', metadata: {} }

@@ -1,6 +1,5 @@
 import type { Agent, SendOptions } from './Agent.ts'
 import type { AgentRun, Approval } from './AgentRun.ts'
-import { ChunkStream } from './ChunkStream.ts'
 import { ConfigurationError, OrchestrationError, StatewireError } from './errors.ts'
 import type { ChatMessage, Part } from './messages.ts'
 import type { ChatResult, PendingApproval } from './result.ts'
@@ -46,36 +45,7 @@ export class Chat {
   }
 
   send(prompt: string | Part[], options: ChatSendOptions = {}): Promise<ChatResult> {
-    return this.#take(
-      () =>
-        new Promise((complete, fail) => {
-          this.#run = this.agent.run(this.#inputOf(prompt, options), options, { complete, fail })
-          this.#run.start()
-        }),
-    )
-  }
-
-  sendStream(prompt: string | Part[], options: ChatSendOptions = {}): AsyncIterableIterator<ChatResult> {
-    return new ChunkStream((stream) => {
-      let leave = () => {}
-      const chunk = (each: ChatResult) => stream.push(each)
-      this.#take(
-        () =>
-          new Promise<ChatResult>((complete, fail) => {
-            const run = this.agent.run(this.#inputOf(prompt, options), options, { chunk, complete, fail })
-            leave = () => {
-              run.stop()
-              fail(new OrchestrationError('The stream was left.'))
-            }
-            this.#run = run
-            run.start()
-          }),
-      ).then(
-        () => stream.finish(),
-        (error) => stream.finish(error),
-      )
-      return () => leave()
-    })
+    return this.#take(() => this.agent.send(prompt, this.#continued(options)))
   }
 
   sendFor<S extends Schema>(
@@ -83,7 +53,53 @@ export class Chat {
     schema: S,
     options: ChatSendOptions = {},
   ): Promise<ChatResult<Infer<S>>> {
-    return this.#take(() => this.agent.sendFor(prompt, schema, { ...options, history: this.#history }))
+    return this.#take(() => this.agent.sendFor(prompt, schema, this.#continued(options)))
+  }
+
+  sendStream(prompt: string | Part[], options: ChatSendOptions = {}): AsyncIterableIterator<ChatResult> {
+    const consumer = { hasTurn: false, hasLeft: false }
+    const chunks = this.#chunks(prompt, options, consumer)
+    return {
+      next: () => chunks.next(),
+      return: async () => {
+        // A stream that still waits for its turn cannot be woken: it looks here when it is its turn.
+        consumer.hasLeft = true
+        const left = chunks.return?.()
+        if (consumer.hasTurn) await left
+        return { value: undefined, done: true }
+      },
+      [Symbol.asyncIterator]() {
+        return this
+      },
+    }
+  }
+
+  async *#chunks(
+    prompt: string | Part[],
+    options: ChatSendOptions,
+    consumer: { hasTurn: boolean; hasLeft: boolean },
+  ): AsyncIterableIterator<ChatResult> {
+    const leave = await this.#enter()
+    consumer.hasTurn = true
+    if (consumer.hasLeft) {
+      leave()
+      return
+    }
+    const messages: ChatMessage[] = []
+    try {
+      for await (const chunk of this.agent.sendStream(prompt, this.#continued(options))) {
+        messages.push(...chunk.messages)
+        this.#pending = chunk.pendingApproval
+        yield chunk
+      }
+      if (!this.#pending) this.#history = [...this.#history, ...messages]
+    } catch (error) {
+      this.#keepPartial(error)
+      throw error
+    } finally {
+      this.#run = undefined
+      leave()
+    }
   }
 
   /** Tells the running answer something more: the model sees it at its next turn. */
@@ -100,11 +116,23 @@ export class Chat {
     const pending = this.#pending
     if (!pending) throw new ConfigurationError('No answer of this chat waits for an approval.')
     this.#pending = undefined
-    return this.#take(() => this.agent.resume(pending, decisions, options))
+    return this.#take(async () => {
+      try {
+        return await this.agent.resume(pending, decisions, options)
+      } catch (error) {
+        // Nothing was decided: the answer still waits.
+        if (error instanceof ConfigurationError) this.#pending = pending
+        throw error
+      }
+    })
   }
 
-  #inputOf(prompt: string | Part[], { attachments }: ChatSendOptions) {
-    return { prompt, history: this.#history, ...(attachments && { attachments }) }
+  #continued(options: ChatSendOptions): SendOptions {
+    const onStart = (run: AgentRun) => {
+      this.#run = run
+      options.onStart?.(run)
+    }
+    return { ...options, history: this.#history, onStart }
   }
 
   async #take<T>(send: () => Promise<ChatResult<T>>): Promise<ChatResult<T>> {

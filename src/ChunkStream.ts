@@ -1,4 +1,4 @@
-type Waiting<T> = { resolve: (result: IteratorResult<T>) => void; reject: (error: Error) => void }
+type Pull<T> = { resolve: (result: IteratorResult<T>) => void; reject: (error: Error) => void }
 
 /**
  * Hands chunks to one `for await`. The source starts with the first pull; leaving the loop early stops it.
@@ -10,7 +10,8 @@ export class ChunkStream<T> implements AsyncIterableIterator<T> {
   #chunks: T[] = []
   /** Index of the next chunk to hand out: shifting an array of many chunks would cost each time. */
   #next = 0
-  #waiting: Waiting<T> | undefined
+  /** Pulls that came before their chunk. */
+  #pulls: Pull<T>[] = []
   #end: { error?: Error } | undefined
 
   constructor(start: (stream: ChunkStream<T>) => () => void) {
@@ -22,51 +23,57 @@ export class ChunkStream<T> implements AsyncIterableIterator<T> {
   }
 
   push(chunk: T): void {
-    const waiting = this.#waiting
-    if (!waiting) {
-      this.#chunks.push(chunk)
-      return
-    }
-    this.#waiting = undefined
-    waiting.resolve({ value: chunk, done: false })
+    if (this.#end) return
+    const pull = this.#pulls.shift()
+    if (pull) pull.resolve({ value: chunk, done: false })
+    else this.#chunks.push(chunk)
   }
 
   finish(error?: Error): void {
-    this.#end ??= error ? { error } : {}
-    const waiting = this.#waiting
-    if (!waiting) return
-    this.#waiting = undefined
-    this.#settle(waiting)
+    if (this.#end) return
+    this.#end = error ? { error } : {}
+    for (const pull of this.#pulls.splice(0)) this.#settle(pull)
   }
 
   next(): Promise<IteratorResult<T>> {
-    if (!this.#stop && !this.#end) this.#stop = this.#start(this)
-    const chunk = this.#chunks[this.#next]
-    if (chunk !== undefined) {
-      this.#next += 1
-      if (this.#next === this.#chunks.length) {
-        this.#chunks = []
-        this.#next = 0
-      }
-      return Promise.resolve({ value: chunk, done: false })
-    }
+    this.#begin()
+    if (this.#next < this.#chunks.length) return Promise.resolve({ value: this.#take(), done: false })
     return new Promise((resolve, reject) => {
       if (this.#end) this.#settle({ resolve, reject })
-      else this.#waiting = { resolve, reject }
+      else this.#pulls.push({ resolve, reject })
     })
   }
 
   return(): Promise<IteratorResult<T>> {
-    this.#stop?.()
     this.#chunks = []
     this.#next = 0
+    this.finish()
     this.#end = {}
-    this.#waiting?.resolve({ value: undefined, done: true })
-    this.#waiting = undefined
+    this.#stop?.()
     return Promise.resolve({ value: undefined, done: true })
   }
 
-  #settle({ resolve, reject }: Waiting<T>): void {
+  #begin(): void {
+    if (this.#stop || this.#end) return
+    this.#stop = () => {}
+    try {
+      this.#stop = this.#start(this)
+    } catch (thrown) {
+      this.finish(thrown as Error)
+    }
+  }
+
+  #take(): T {
+    const chunk = this.#chunks[this.#next] as T
+    this.#next += 1
+    if (this.#next === this.#chunks.length) {
+      this.#chunks = []
+      this.#next = 0
+    }
+    return chunk
+  }
+
+  #settle({ resolve, reject }: Pull<T>): void {
     const error = this.#end?.error
     // An error is thrown once; after it the stream is simply over.
     this.#end = {}

@@ -1,7 +1,7 @@
 import type { Delta, WireToolCall } from './delta.ts'
 import type { JsonObject } from './json.ts'
 import type { ChatMessage, DataPart, LinkPart, Part } from './messages.ts'
-import { mergeMetadata } from './metadata.ts'
+import { mergeMetadata, unseenMetadata } from './metadata.ts'
 import type { FinishReason, Usage } from './result.ts'
 
 /** The model message that is being received. Plain JSON. */
@@ -61,7 +61,7 @@ export const messageAccumulator: Accumulator = {
           next.calls = mergeCall(next.calls, delta.call)
           break
         case 'metadata':
-          next.metadata = mergeMetadata(next.metadata, delta.metadata)
+          next.metadata = mergeMetadata(next.metadata, unseenMetadata(next.metadata, delta.metadata))
           break
         case 'opaque':
           next.opaque = mergeMetadata(next.opaque, { [delta.protocol]: delta.data })

@@ -53,7 +53,7 @@ export class ConfigurationError extends StatewireError {
 
 type ModelErrorFields = Pick<
   ErrorData,
-  'provider' | 'status' | 'code' | 'requestId' | 'retryable' | 'retryAfterMs'
+  'provider' | 'status' | 'code' | 'requestId' | 'retryable' | 'retryAfterMs' | 'rawFinishReason'
 >
 
 /** The provider failed: an HTTP error, an error event, a cut or garbled stream, a dead connection. */
@@ -66,6 +66,8 @@ export class ModelError extends StatewireError {
   /** Whether the same request may work later. */
   readonly retryable: boolean
   readonly retryAfterMs: number | undefined
+  /** The finish word the provider had given before it failed. */
+  readonly rawFinishReason: string | undefined
 
   constructor(message: string, options: ErrorOptions & ModelErrorFields = {}) {
     super(message, options)
@@ -75,6 +77,7 @@ export class ModelError extends StatewireError {
     this.requestId = options.requestId
     this.retryable = options.retryable ?? false
     this.retryAfterMs = options.retryAfterMs
+    this.rawFinishReason = options.rawFinishReason
   }
 }
 
@@ -136,30 +139,45 @@ const classes = {
 /** Rebuilds the typed error from its data, with what the run had so far. */
 export const errorFrom = (data: ErrorData, partial?: ChatResult): StatewireError => {
   const { name, message, cause, ...fields } = data
-  const causeError = cause && Object.assign(new Error(cause.message), { name: cause.name, code: cause.code })
-  return new classes[name](message, { ...fields, ...(causeError && { cause: causeError }), partial })
+  const causeError = cause && Object.assign(new Error(cause.message), cause)
+  // A model of the user's may fail with a name that nobody knows.
+  const ErrorClass = Object.hasOwn(classes, name) ? classes[name] : StatewireError
+  return new ErrorClass(message, { ...fields, ...(causeError && { cause: causeError }), partial })
 }
 
 /** What anything thrown looks like as data. Foreign errors become `fallback`, with themselves as the cause. */
 export const errorDataOf = (thrown: unknown, fallback: ErrorName = 'OrchestrationError'): ErrorData => {
   if (thrown instanceof StatewireError) {
-    const { partial: _, cause: __, stack: ___, ...fields } = thrown
+    const { partial: _, cause, stack: __, ...fields } = thrown
     const known = Object.entries(fields).filter(([, value]) => value !== undefined)
-    return { ...Object.fromEntries(known), name: thrown.name, message: thrown.message }
+    const origin = cause instanceof Error && { cause: causeDataOf(cause) }
+    return { ...Object.fromEntries(known), name: thrown.name, message: thrown.message, ...origin }
   }
   if (!(thrown instanceof Error)) return { name: fallback, message: describeThrown(thrown) }
-  const code = (thrown as Error & { code?: unknown }).code
-  const cause = { name: thrown.name, message: thrown.message, ...(typeof code === 'string' && { code }) }
-  return { name: fallback, message: thrown.message || thrown.name, cause }
+  return { name: fallback, message: thrown.message || thrown.name, cause: causeDataOf(thrown) }
 }
+
+const causeDataOf = (error: Error & { code?: unknown }): NonNullable<ErrorData['cause']> => ({
+  name: error.name,
+  message: error.message,
+  ...(typeof error.code === 'string' && { code: error.code }),
+})
 
 /** A readable text for a thrown value, whatever it is; never throws itself. */
 export const describeThrown = (thrown: unknown): string => {
-  if (thrown instanceof Error) return thrown.message || thrown.name
-  if (typeof thrown === 'string') return thrown
   try {
-    return JSON.stringify(thrown) ?? String(thrown)
+    if (thrown instanceof Error) return String(thrown.message || thrown.name)
+    if (typeof thrown === 'string') return thrown
+    return jsonOf(thrown) ?? String(thrown)
   } catch {
-    return Object.prototype.toString.call(thrown)
+    return `something that cannot be described (${typeof thrown})`
+  }
+}
+
+const jsonOf = (value: unknown): string | undefined => {
+  try {
+    return JSON.stringify(value)
+  } catch {
+    return Object.prototype.toString.call(value)
   }
 }

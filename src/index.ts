@@ -1,5 +1,6 @@
 export type { AgentMachineConfig, Timeouts } from '../machines/agentConfig.ts'
 export { type AgentMachine, createAgentMachine } from '../machines/agentMachine.ts'
+export type { DecidedEvent, Decision, DecisionEvents, DecisionInput } from '../machines/decision.ts'
 export type {
   AgentCommand,
   AgentEmitted,
@@ -9,6 +10,10 @@ export type {
   StepMetrics,
 } from '../machines/events.ts'
 export { defaultOrchestrator, type Orchestrator, type OrchestratorParts } from '../machines/orchestrator.ts'
+export { type ReasoningOptions, reasoningOrchestrator } from '../machines/reasoning.ts'
+export type { ReasoningPhase } from '../machines/reasoningMachine.ts'
+export { type ReflectionOptions, reflectionOrchestrator } from '../machines/reflection.ts'
+export type { ReflectionPhase } from '../machines/reflectionMachine.ts'
 export type { RunEmitted } from '../machines/reportToParent.ts'
 export type { StreamingState } from '../machines/streamingState.ts'
 export type { ToolExecution } from '../machines/toolBatchMachine.ts'
@@ -45,6 +50,7 @@ export type {
 } from './chatModel.ts'
 export type { Clock } from './clock.ts'
 export { cosineSimilarity } from './cosineSimilarity.ts'
+export { createDecision, type DecisionOptions } from './createDecision.ts'
 export type { Delta, WireToolCall } from './delta.ts'
 export {
   AbortedError,

@@ -14,13 +14,13 @@ export const parseModelString = (text: string): ModelName => {
   if (more.length > 0) throw bad(text, 'it has more than one "?"')
   const [, provider = '', separator, model = ''] = /^([^:/]*)(?:([:/])(.*))?$/s.exec(path) ?? []
   if (provider.trim() === '') throw bad(text, 'the provider is missing')
-  if (/\s/.test(path)) throw bad(text, 'it contains blanks')
+  if (/\s/.test(text.trim())) throw bad(text, 'it contains blanks')
   if (separator === '/' && model.includes('/')) {
     throw bad(text, `a model with slashes follows a colon: "${provider}:${model}"`)
   }
   const roles = query === undefined ? {} : parseQuery(text, query)
   if (model !== '' && roles.chat !== undefined) throw bad(text, 'the chat model is named twice')
-  const chat = model || roles.chat
+  const chat = decoded(model) || roles.chat
   return {
     provider,
     ...(chat && { chat }),
@@ -36,17 +36,25 @@ const parseQuery = (text: string, query: string): { chat?: string; embeddings?: 
     if (key !== 'chat' && key !== 'embeddings') {
       throw bad(text, `"${key}" is not a role: use chat or embeddings`)
     }
-    roles[key] = at < 0 ? '' : pair.slice(at + 1)
+    roles[key] = at < 0 ? '' : decoded(pair.slice(at + 1))
   }
   return roles
 }
 
 /** The model string of a name; parsing it gives the name back. */
 export const formatModelString = ({ provider, chat, embeddings }: ModelName): string => {
-  if (embeddings === undefined) return chat === undefined ? provider : `${provider}:${chat}`
-  const roles = [...(chat === undefined ? [] : [`chat=${chat}`]), `embeddings=${embeddings}`]
+  if (embeddings === undefined) return chat === undefined ? provider : `${provider}:${encoded(chat)}`
+  const roles = [
+    ...(chat === undefined ? [] : [`chat=${encoded(chat)}`]),
+    `embeddings=${encoded(embeddings)}`,
+  ]
   return `${provider}?${roles.join('&')}`
 }
+
+/** Only what has a meaning in a model string is escaped: names stay readable. */
+const encoded = (model: string): string => model.replace(/[%?&\s]/g, encodeURIComponent)
+
+const decoded = (model: string): string => model.replace(/%(25|3F|26|20|09|0A|0D)/gi, decodeURIComponent)
 
 const bad = (text: string, problem: string) =>
   new ConfigurationError(

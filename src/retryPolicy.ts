@@ -26,7 +26,8 @@ export const retryDelayMs = (
   error: Pick<ErrorData, 'retryAfterMs'>,
   random: () => number,
 ): number => {
-  if (error.retryAfterMs !== undefined) return Math.min(error.retryAfterMs, policy.maxDelayMs)
+  const { retryAfterMs = Number.NaN } = error
+  if (!Number.isNaN(retryAfterMs)) return Math.min(Math.max(0, retryAfterMs), policy.maxDelayMs)
   const ceiling = Math.min(policy.initialDelayMs * 2 ** (attempt - 1), policy.maxDelayMs)
   return Math.round(ceiling / 2 + (ceiling / 2) * random())
 }

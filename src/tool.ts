@@ -37,7 +37,7 @@ export type Tool = {
   readonly inputSchema: JsonObject
   readonly validate: CompiledSchema<unknown>['validate']
   readonly execute: (args: unknown, context: ToolContext) => unknown
-  readonly needsApproval: (args: JsonObject) => boolean
+  readonly needsApproval: boolean | ((args: unknown) => boolean)
   readonly timeoutMs: number
   readonly endsRun: boolean
 }
@@ -81,7 +81,7 @@ export const tool = <S extends Schema = { jsonSchema: JsonObject }>(options: Too
     validate: compiled.validate,
     execute: (args, context) => execute(args as Infer<S>, context),
     needsApproval:
-      typeof needsApproval === 'function' ? (args) => needsApproval(args as Infer<S>) : () => needsApproval,
+      typeof needsApproval === 'function' ? (args) => needsApproval(args as Infer<S>) : needsApproval,
     timeoutMs: options.timeoutMs ?? defaultToolTimeoutMs,
     endsRun: options.endsRun ?? false,
   }

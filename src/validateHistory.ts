@@ -46,6 +46,7 @@ export const validateHistory = (messages: readonly ChatMessage[]): HistoryProble
   messages.forEach((message, index) => {
     if (message.role === 'system') {
       if (lastRole) report('misplacedSystem', index, 'A system message stands after the conversation began.')
+      for (const part of message.parts) checkPart(part, message, index)
       return
     }
     if (message.role === lastRole) {

@@ -1,0 +1,107 @@
+import type {
+  ActorLogic,
+  AnyActorRef,
+  AnyEventObject,
+  AnyMachineSnapshot,
+  AnyStateMachine,
+  Snapshot,
+} from 'xstate'
+import { ConfigurationError } from '../src/errors.ts'
+import type { Infer, Schema } from '../src/schema.ts'
+import { type Tool, tool } from '../src/tool.ts'
+import { createDecisionMachine, type DecisionQuestion } from './decisionMachine.ts'
+import type { AgentCommand, AgentEmitted } from './events.ts'
+import type { OrchestratorParts } from './orchestrator.ts'
+
+/** The events a model may choose from, by type: what each means, and the schema of its payload if it has one. */
+export type DecisionEvents = Record<string, { description: string; input?: Schema }>
+
+type Payload<Event> = Event extends { input: infer S extends Schema } ? Infer<S> : unknown
+
+/** One of the events, with its payload: `{ type: 'guess', number: 7 }`. */
+export type DecidedEvent<Events extends DecisionEvents> = {
+  [Type in keyof Events & string]: Payload<Events[Type]> & { type: Type }
+}[keyof Events & string]
+
+export type DecisionInput<Events extends DecisionEvents> = DecisionQuestion & {
+  /** The events that make sense now; default all. */
+  allowed?: readonly (keyof Events & string)[]
+}
+
+/** An actor that asks a model for the next event: to be invoked. */
+export type Decision<Events extends DecisionEvents> = ActorLogic<
+  Snapshot<DecidedEvent<Events>>,
+  AgentCommand,
+  DecisionInput<Events>,
+  AnyActorRef['system'],
+  AgentEmitted
+>
+
+/** Choosing is one step; the others are for payloads that do not fit at first. */
+const defaultMaxSteps = 5
+
+type DecisionLogic = ActorLogic<AnyMachineSnapshot, AnyEventObject, DecisionQuestion>
+
+/**
+ * The decision actor. It is one chart for each set of events that was ever allowed: a model that is told of a tool will
+ * use it, so it must not hear of the others.
+ */
+export const createDecisionLogic = (
+  events: DecisionEvents,
+  { config, lifecycle }: OrchestratorParts,
+): DecisionLogic => {
+  const tools = eventTools(events)
+  const charts = new Map<string, AnyStateMachine>()
+
+  const chartFor = (allowed: readonly string[] = [...tools.keys()]): AnyStateMachine => {
+    const offered = [...tools].filter(([type]) => allowed.includes(type))
+    if (offered.length === 0) throw new ConfigurationError(nothingAllowed(allowed, tools))
+    const key = JSON.stringify(offered.map(([type]) => type))
+    const chart = charts.get(key) ?? chartOf(offered)
+    charts.set(key, chart)
+    return chart
+  }
+
+  const chartOf = (offered: [string, Tool][]): AnyStateMachine =>
+    createDecisionMachine({
+      typeOf: new Map(offered.map(([type, { name }]) => [name, type])),
+      run: lifecycle({
+        tools: [...(config.tools ?? []), ...offered.map(([, each]) => each)],
+        settings: { toolChoice: 'required', parallelToolCalls: false, ...config.settings },
+        maxSteps: config.maxSteps ?? defaultMaxSteps,
+      }),
+    })
+
+  // The model and the tools are checked now, not when the first decision is due.
+  chartFor()
+  return {
+    getInitialSnapshot: (scope, input) => chartFor(input.allowed).getInitialSnapshot(scope, input),
+    transition: (snapshot, event, scope) => snapshot.machine.transition(snapshot, event, scope),
+    start: (snapshot) => snapshot.machine.start(snapshot),
+    getPersistedSnapshot: (snapshot, options) => snapshot.machine.getPersistedSnapshot(snapshot, options),
+    restoreSnapshot: (stored, scope) => chartFor(allowedIn(stored)).restoreSnapshot(stored, scope),
+  }
+}
+
+/** The tool of each event: taking its arguments is all it does, and the run is over. */
+const eventTools = (events: DecisionEvents): Map<string, Tool> =>
+  new Map(
+    Object.entries(events).map(([type, { description, input }]) => [
+      type,
+      tool({
+        name: type.replace(/[^\w-]/g, '_'),
+        description,
+        ...(input && { input }),
+        execute: (payload) => payload,
+        endsRun: true,
+      }),
+    ]),
+  )
+
+const nothingAllowed = (allowed: readonly string[], tools: ReadonlyMap<string, Tool>): string =>
+  tools.size === 0
+    ? 'A decision needs events to choose from.'
+    : `None of the allowed events (${allowed.join(', ')}) is one of the decision: ${[...tools.keys()].join(', ')}.`
+
+const allowedIn = (stored: Snapshot<unknown>): readonly string[] | undefined =>
+  (stored as AnyMachineSnapshot).context.question.allowed

@@ -1,0 +1,43 @@
+import type { AgentEmitted, AgentOutput } from './events.ts'
+
+/** The output of the run that has just ended, as the parameter of a guard or an action. */
+export const outputOf = ({ event }: { event: { output: AgentOutput } }): AgentOutput => event.output
+
+/** Adds what the run brought: every chart that is made of runs has this action. */
+export const takeRun = { type: 'takeRun', params: outputOf } as const
+
+/** The guards that {@link afterRun} goes by. */
+export const runGuards = {
+  isAborted: (_: unknown, { status }: { status: string }) => status === 'aborted',
+  isFailed: (_: unknown, { status }: { status: string }) => status === 'failed',
+}
+
+/** Where the end of a run leads: an abort and a failure are the same everywhere, what follows a good end is not. */
+export const afterRun = <const Next extends readonly object[]>(...next: Next) =>
+  [
+    { guard: { type: 'isAborted', params: outputOf }, target: 'Aborted', actions: takeRun },
+    { guard: { type: 'isFailed', params: outputOf }, target: 'Failed', actions: takeRun },
+    ...next,
+  ] as const
+
+/** Where a run leads that broke instead of ending. */
+export const brokenIn = (state: string) =>
+  ({
+    target: 'Failed',
+    actions: {
+      type: 'noteBroken',
+      params: ({ event }: { event: { error: unknown } }) => ({ error: event.error, state }),
+    },
+  }) as const
+
+/** Whatever anyone may send to the whole is meant for the run that is under way. */
+export const commands = {
+  abort: { actions: 'forward' },
+  'tool.approve': { actions: 'forward' },
+  'tool.reject': { actions: 'forward' },
+  steer: { actions: 'forward' },
+} as const
+
+/** Whether a run's emission says that the run is over, which is not the end of the whole. */
+export const isRunEnd = (emitted: AgentEmitted): boolean =>
+  emitted.type === 'chunk' && emitted.finishReason !== 'unspecified'

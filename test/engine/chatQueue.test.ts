@@ -1,0 +1,85 @@
+import { describe, expect, test } from 'vitest'
+import { Agent } from '../../src/Agent.ts'
+import { Chat, type ChatOptions } from '../../src/Chat.ts'
+import { ModelError, OrchestrationError } from '../../src/errors.ts'
+import { textOf } from '../../src/messages.ts'
+import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
+import { validateHistory } from '../../src/validateHistory.ts'
+import { gated } from './sampleTools.ts'
+import { collect, idle, rejection } from './watching.ts'
+
+const chatOf = (turns: ScriptTurn[], options: ChatOptions = { whenBusy: 'queue' }) => {
+  const model = scriptedModel(turns)
+  const slow = gated()
+  return { model, slow, chat: new Chat(new Agent(model, { tools: [slow.tool] }), options) }
+}
+
+describe('a chat that queues', () => {
+  test('answers sends one after the other, each with the history of those before', async () => {
+    const { chat, model } = chatOf(['one', 'two', 'three'])
+    const results = await Promise.all([chat.send('a'), chat.send('b'), collect(chat.sendStream('c'))])
+    expect([results[0].output, results[1].output]).toEqual(['one', 'two'])
+    expect(model.requests.map(({ messages }) => messages.length)).toEqual([1, 3, 5])
+    expect(chat.history.map(textOf)).toEqual(['a', 'one', 'b', 'two', 'c', 'three'])
+    expect(validateHistory(chat.history)).toEqual([])
+  })
+
+  test('goes on after a send that failed', async () => {
+    const { chat } = chatOf([[{ error: { message: 'boom' } }], 'two'])
+    const first = rejection(chat.send('a'), ModelError)
+    const second = chat.send('b')
+    await first
+    expect((await second).output).toBe('two')
+    expect(chat.history.map(textOf)).toEqual(['b', 'two'])
+  })
+
+  test('a stream that is left while it waits for its turn leaves no trace and nothing open', async () => {
+    const { chat, model } = chatOf([
+      [{ delayMs: 5 }, { text: 'one' }],
+      [{ text: 'x' }, { hang: true }],
+    ])
+    const first = chat.send('a')
+    const waiting = chat.sendStream('b')
+    const pull = waiting.next()
+    await waiting.return?.()
+    await Promise.all([first, pull])
+    await idle()
+    expect(model.closed).toBe(model.requests.length - 1)
+    expect(chat.history.map(textOf)).toEqual(['a', 'one'])
+  })
+
+  test('a stream that is left early frees the chat for the next send at once', async () => {
+    const { chat, model } = chatOf([[{ text: 'Hal' }, { hang: true }], 'two'], {})
+    for await (const { output } of chat.sendStream('a')) if (output === 'Hal') break
+    expect((await chat.send('b')).output).toBe('two')
+    expect(model.closed).toBe(1)
+    expect(chat.history.map(textOf)).toEqual(['b', 'two'])
+  })
+})
+
+describe('steering a chat', () => {
+  test('reaches the running answer, and the message is kept', async () => {
+    const { chat, slow } = chatOf([[{ toolCall: { id: 'a', name: 'slow' } }], 'Bonjour'])
+    const sent = chat.send('a')
+    await idle()
+    chat.steer('In French.')
+    slow.release('a')
+    await sent
+    expect(chat.history.map(textOf)).toEqual(['a', '', 'In French.', 'Bonjour'])
+    expect(validateHistory(chat.history)).toEqual([])
+  })
+
+  test('reaches an answer with a schema as well', async () => {
+    const { chat, slow } = chatOf([[{ toolCall: { id: 'a', name: 'slow' } }], '{"n":1}'])
+    const sent = chat.sendFor('a', { jsonSchema: { type: 'object' } })
+    await idle()
+    chat.steer('Only one.')
+    slow.release('a')
+    await sent
+    expect(JSON.stringify(chat.history)).toContain('Only one.')
+  })
+
+  test('is refused when nothing runs', () => {
+    expect(() => chatOf([]).chat.steer('x')).toThrow(OrchestrationError)
+  })
+})
