@@ -44,7 +44,7 @@ const startCall = <P extends ModelProfile>(
 
   const show = (deltas: readonly Delta[]): void => {
     if (deltas.length > 0) hasShown = true
-    if (!isOver) sink.deltas(deltas)
+    sink.deltas(deltas)
   }
   const end = (): void => {
     if (isOver) return

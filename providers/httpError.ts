@@ -54,7 +54,8 @@ type Teller = Pick<ErrorReader, 'provider' | 'secrets'>
 
 const messageOf = (answer: WholeAnswer, wire: WireError | undefined, teller: Teller): string => {
   const { status } = answer
-  if (status >= 300 && status < 400) return redirectMessage(answer)
+  // A browser's `fetch` hides a redirect behind status 0.
+  if (status === 0 || (status >= 300 && status < 400)) return redact(redirectMessage(answer), teller.secrets)
   // Redacted before anything is cut off: half a key would not be recognised.
   const message = wire?.message
     ? redact(wire.message, teller.secrets)
@@ -74,7 +75,7 @@ const redirectMessage = ({ status, header }: WholeAnswer): string => {
   const target = URL.canParse(location) ? new URL(location) : undefined
   // Only origin and path: the query of a redirect may hold a token.
   const place = target ? `${target.origin}${target.pathname}` : location.replace(/[?#].*$/s, '')
-  return `The server redirects (HTTP ${status})${place && ` to ${place}`}. Redirects are not followed, so that the key stays with its host: check baseUrl.`
+  return `The server redirects${status > 0 ? ` (HTTP ${status})` : ''}${place && ` to ${place}`}. Redirects are not followed, so that the key stays with its host: check baseUrl.`
 }
 
 const plainText = (body: string): string =>

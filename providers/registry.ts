@@ -40,7 +40,7 @@ export const listProviders = (): ProviderInfo[] =>
   allProviders().map(({ chatModel: _, embeddingsModel: __, listModels: ___, ...info }) => info)
 
 /** The models a provider offers right now, asked from its API. */
-export const listModels = (
+export const listModels = async (
   provider: string,
   options: ConnectionOptions & { signal?: AbortSignal } = {},
 ): Promise<ModelInfo[]> => {

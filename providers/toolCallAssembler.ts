@@ -51,9 +51,16 @@ export class ToolCallAssembler {
     }
   }
 
-  /** The calls in the order they were opened. Pieces that never got a name or any content are dropped. */
-  finish(): WireToolCall[] {
-    return this.#kept().map(wireCall)
+  /**
+   * The calls in the order they were opened. Pieces that never got a name or any content are dropped. Where the answer
+   * ran out of tokens (`isCut`), the last call may be cut before its arguments: it is not one without arguments.
+   */
+  finish(isCut = false): WireToolCall[] {
+    const calls = this.#kept()
+    const last = calls.at(-1)
+    return calls.map((call) =>
+      isCut && call === last && !call.hasContent ? cutBeforeArguments(call) : wireCall(call),
+    )
   }
 
   /** For a stream that failed: only the calls that are whole and parse. */
@@ -104,6 +111,15 @@ const wireCall = (call: OpenCall): WireToolCall => ({
   id: call.id,
   name: call.name,
   ...parseArguments(call.whole ?? call.text),
+})
+
+/** DeepSeek, Mistral and Claude end so when the tokens run out right after the name. */
+export const cutBeforeArguments = ({ id, name }: { id: string; name: string }): WireToolCall => ({
+  id,
+  name,
+  arguments: {},
+  argumentsRaw: '',
+  argumentsError: 'The call was cut off before its arguments came: the answer reached its length limit.',
 })
 
 const isContent = (args: unknown): boolean =>

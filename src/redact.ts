@@ -3,9 +3,9 @@ const hidden = '***'
 /** Shapes of credentials that servers echo: bearer tokens, the well-known key prefixes, keys in query strings. */
 const credentialPatterns: readonly [RegExp, string][] = [
   [/\bBearer\s+[^\s"',;]{6,}/gi, `Bearer ${hidden}`],
-  [/\bsk-[-_*A-Za-z0-9]{6,}/g, hidden],
-  [/\b(?:rk|gsk|csk|pplx|nvapi|xai)[-_][-_*A-Za-z0-9]{16,}/g, hidden],
-  [/\bAIza[-_*A-Za-z0-9]{10,}/g, hidden],
+  [/\bsk-[-_A-Za-z0-9]{16,}/g, hidden],
+  [/\b(?:rk|gsk|csk|pplx|nvapi|xai)[-_][-_A-Za-z0-9]{16,}/g, hidden],
+  [/\bAIza[-_A-Za-z0-9]{16,}/g, hidden],
   [/([?&](?:api[-_]?key|key|token|access[-_]token|signature|sig)=)[^&\s"'#]+/gi, `$1${hidden}`],
 ]
 

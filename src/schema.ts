@@ -2,6 +2,7 @@ import { Validator } from '@cfworker/json-schema'
 import { type $ZodType, toJSONSchema } from 'zod/v4/core'
 import { ConfigurationError, describeThrown } from './errors.ts'
 import type { JsonObject } from './json.ts'
+import { lenientSchema } from './lenientSchema.ts'
 
 /** The part of the Standard Schema interface (standardschema.dev) that statewire uses. */
 export type StandardSchema<Output = unknown> = {
@@ -109,9 +110,17 @@ const describeIssue = ({ message, path }: StandardIssue): string => {
 
 const validateJsonSchema = <T>(jsonSchema: JsonObject): ((value: unknown) => Validation<T>) => {
   let validator: Validator | undefined
+  const check = (value: unknown) => {
+    try {
+      validator ??= new Validator(lenientSchema(jsonSchema), '2020-12', false)
+      return validator.validate(value)
+    } catch {
+      // The schema itself is broken (an unknown reference, an id twice): it can refuse nothing.
+      return { valid: true, errors: [] }
+    }
+  }
   return (value) => {
-    validator ??= new Validator(jsonSchema, '2020-12', false)
-    const { valid, errors } = validator.validate(value)
+    const { valid, errors } = check(value)
     if (valid) return { ok: true, value: value as T }
     // The innermost errors say what is wrong; the ones around them only repeat where.
     const problems = errors.filter(({ keyword }) => keyword !== 'properties' && keyword !== 'items')

@@ -3,6 +3,7 @@ import type { ErrorData } from '../../src/errors.ts'
 import { isJsonObject, type JsonObject } from '../../src/json.ts'
 import type { FinishReason } from '../../src/result.ts'
 import type { Decoder, Target, WireEvent } from '../protocol.ts'
+import { cutBeforeArguments } from '../toolCallAssembler.ts'
 import { streamError } from '../wireError.ts'
 import {
   arrayAt,
@@ -197,7 +198,7 @@ export class AnthropicDecoder implements Decoder {
     return [
       ...this.#contents.flatMap((content) => this.#close(content)),
       ...(this.#refusal === '' ? [] : [metadata({ refusal: this.#refusal })]),
-      ...this.#calls.map(toolCall),
+      ...this.#calls.map((content) => (content === this.#cutCall() ? cutCall(content) : toolCall(content))),
       ...(replay ? [{ type: 'opaque', protocol: 'anthropic', data: replay } as const] : []),
       {
         type: 'finish',
@@ -206,6 +207,13 @@ export class AnthropicDecoder implements Decoder {
         ...(pausing && { pause: true }),
       },
     ]
+  }
+
+  /** The call at the end of an answer that ran out of tokens before it had any arguments. */
+  #cutCall(): CallContent | undefined {
+    const last = this.#calls.at(-1)
+    const isCut = reasons.get(this.#stopReason ?? '') === 'length'
+    return isCut && last && !hasArguments(last) ? last : undefined
   }
 
   /** Calls that were complete are reported with the error; nothing runs from a stream without a proper end. */
@@ -228,6 +236,8 @@ const finishReason = (raw: string | undefined, hasCalls: boolean): FinishReason 
 const metadata = (values: JsonObject): Delta => ({ type: 'metadata', metadata: values })
 
 const toolCall = (content: CallContent) => ({ type: 'toolCall', call: wireCall(content) }) as const
+
+const cutCall = (content: CallContent): Delta => ({ type: 'toolCall', call: cutBeforeArguments(content) })
 
 const progress = ({ order, id, name }: CallContent, piece: string): Delta => ({
   type: 'toolDelta',

@@ -15,12 +15,7 @@ export const anthropicError = (body: unknown): WireError | undefined => {
   const code = codeOf(inner)
   const requestId = stringAt(outer, 'request_id') ?? stringAt(inner, 'request_id')
   return {
-    message:
-      stringAt(inner, 'message') ??
-      text ??
-      stringAt(outer, 'message') ??
-      code ??
-      'The provider sent an error.',
+    message: stringAt(inner, 'message') ?? text ?? stringAt(outer, 'message') ?? code ?? described(inner),
     ...(code !== undefined && { code }),
     ...(requestId !== undefined && { requestId }),
   }
@@ -31,6 +26,14 @@ const isBareMessage = (body: JsonObject): boolean => {
   const type: JsonValue | undefined = stringAt(body, 'type')
   return type === 'error' || (type === undefined && stringAt(body, 'message') !== undefined)
 }
+
+const longestRaw = 500
+
+/** An error that hides its words somewhere else is told as it is. */
+const described = (error: JsonObject | undefined): string =>
+  error && Object.keys(error).length > 0
+    ? JSON.stringify(error).slice(0, longestRaw)
+    : 'The provider sent an error.'
 
 const codeOf = (error: JsonObject | undefined): string | undefined =>
   stringAt(error, 'type') ?? stringAt(error, 'code') ?? numberAt(error, 'code')?.toString()

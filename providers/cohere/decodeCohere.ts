@@ -35,7 +35,7 @@ export const decodeCohere = (target: Target<CohereProfile>): Decoder => {
     return [
       ...usage,
       ...planDeltas(),
-      ...calls.finish().map(toolCallDelta),
+      ...calls.finish(raw === 'MAX_TOKENS').map(toolCallDelta),
       ...opaqueDeltas(),
       {
         type: 'finish',
@@ -68,6 +68,25 @@ export const decodeCohere = (target: Target<CohereProfile>): Decoder => {
     ]
   }
 
+  const responseDeltas = (chunk: JsonObject): Delta[] => {
+    const id = stringAt(chunk, 'id')
+    if (!id || responseId !== '') return []
+    responseId = id
+    return [{ type: 'response', id }]
+  }
+
+  /** What a server answers that does not stream: the message itself. */
+  const readWhole = (answer: JsonObject, message: JsonObject): Delta[] => {
+    toolPlan += stringAt(message, 'tool_plan') ?? ''
+    return [
+      ...responseDeltas(answer),
+      ...objectsAt(message, 'content').flatMap(contentDeltas),
+      ...citationDeltas(message),
+      ...objectsAt(message, 'tool_calls').map((call, index) => calls.add(pieceOf(call, index))),
+      ...finish(answer),
+    ]
+  }
+
   const push = ({ event, data }: WireEvent): readonly Delta[] => {
     if (isOver || isDone(data)) return []
     const chunk = parseWireObject(data)
@@ -77,12 +96,8 @@ export const decodeCohere = (target: Target<CohereProfile>): Decoder => {
     const message = objectAt(delta, 'message')
     const index = numberAt(chunk, 'index')
     switch (stringAt(chunk, 'type') ?? event) {
-      case 'message-start': {
-        const id = stringAt(chunk, 'id')
-        if (!id || responseId !== '') return []
-        responseId = id
-        return [{ type: 'response', id }]
-      }
+      case 'message-start':
+        return responseDeltas(chunk)
       case 'content-start':
       case 'content-delta':
         return contentDeltas(objectAt(message, 'content'))
@@ -92,14 +107,14 @@ export const decodeCohere = (target: Target<CohereProfile>): Decoder => {
       case 'tool-call-start':
       case 'tool-call-delta':
         return objectsAt(message, 'tool_calls').map((piece) => calls.add(pieceOf(piece, index)))
-      case 'citation-start': {
-        const citations = objectsAt(message, 'citations')
-        return citations.length === 0 ? [] : [{ type: 'metadata', metadata: { citations } }]
-      }
+      case 'citation-start':
+        return citationDeltas(message)
       case 'message-end':
         return finish(delta)
       case 'error':
       case undefined: {
+        const whole = objectAt(chunk, 'message')
+        if (whole && stringAt(chunk, 'finish_reason')) return readWhole(chunk, whole)
         const error = cohereError(chunk)
         return error ? fail(streamError(error)) : []
       }
@@ -109,6 +124,11 @@ export const decodeCohere = (target: Target<CohereProfile>): Decoder => {
   }
 
   return { push, end: () => (isOver ? [] : fail(truncated('the message-end event'))) }
+}
+
+const citationDeltas = (message: JsonObject | undefined): Delta[] => {
+  const citations = objectsAt(message, 'citations')
+  return citations.length === 0 ? [] : [{ type: 'metadata', metadata: { citations } }]
 }
 
 const isDone = (data: string): boolean => data === '[DONE]' || data === '"[DONE]"'

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, ownValue } from '../../src/json.ts'
+import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../../src/json.ts'
 import { arrayAt, numberAt, objectAt } from '../wireJson.ts'
 import type { EmbeddingsProtocol, EmbeddingsTarget } from './embeddingsProtocol.ts'
 import { answerOf, usageOf, vectorsOf } from './vectors.ts'
@@ -23,7 +23,7 @@ export const googleEmbeddings: EmbeddingsProtocol = {
   read(body, count) {
     const answer = answerOf(body, 'google')
     const single = objectAt(answer, 'embedding')
-    const embeddings = arrayAt(answer, 'embeddings') ?? (single && [single])
+    const embeddings = arrayAt(answer, 'embeddings') ?? predictions(answer) ?? (single && [single])
     const usage = objectAt(answer, 'usageMetadata')
     const values = embeddings?.map((item) => (isJsonObject(item) ? ownValue(item, 'values') : undefined))
     return {
@@ -32,6 +32,12 @@ export const googleEmbeddings: EmbeddingsProtocol = {
     }
   },
 }
+
+/** Vertex wraps each embedding of its older models in a prediction. */
+const predictions = (answer: JsonObject): JsonValue[] | undefined =>
+  arrayAt(answer, 'predictions')
+    ?.filter(isJsonObject)
+    .map((prediction) => objectAt(prediction, 'embeddings') ?? null)
 
 const taskTypes = { query: 'RETRIEVAL_QUERY', document: 'RETRIEVAL_DOCUMENT' }
 

@@ -12,8 +12,10 @@ export const ollamaEmbeddings: EmbeddingsProtocol = {
   }),
   read(body, count) {
     const answer = answerOf(body, 'ollama')
+    // Proxies in front of older servers hand the answer of `/api/embeddings` on: one vector, not in a list.
+    const single = arrayAt(answer, 'embedding')
     return {
-      vectors: vectorsOf(arrayAt(answer, 'embeddings'), count, 'ollama'),
+      vectors: vectorsOf(arrayAt(answer, 'embeddings') ?? (single && [single]), count, 'ollama'),
       ...usageOf(numberAt(answer, 'prompt_eval_count'), undefined),
     }
   },

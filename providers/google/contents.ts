@@ -4,7 +4,7 @@ import { opaqueOf, wireIdsOf } from '../conversation.ts'
 import type { Target } from '../protocol.ts'
 import { attachmentPart } from './attachments.ts'
 import type { GoogleProfile } from './profile.ts'
-import { replay } from './skeleton.ts'
+import { callsWithoutId, replay } from './skeleton.ts'
 
 export type Content = { role: 'user' | 'model'; parts: JsonObject[] }
 
@@ -14,13 +14,13 @@ const signatureStandIn = 'skip_thought_signature_validator'
 /** The turns as Gemini wants them: neighbours merged, nothing empty, all results of a round together and alone. */
 export const contentsOf = (turns: readonly ChatMessage[], target: Target<GoogleProfile>): Content[] => {
   const wireId = wireIdsOf(turns)
+  const unknownIds = new Set<string>()
   const callNumbers = new Map<string, number>()
   const contents: Content[] = []
   let waiting: Part[] = []
 
   const idOf = (id: string): JsonObject => {
-    const known = target.profile.echoesCallIds ? wireId(id) : ''
-    return known === '' ? {} : { id: known }
+    return target.profile.echoesCallIds && !unknownIds.has(id) ? { id: wireId(id) } : {}
   }
   const partOf = (part: Part): JsonObject | undefined => {
     switch (part.type) {
@@ -55,6 +55,7 @@ export const contentsOf = (turns: readonly ChatMessage[], target: Target<GoogleP
       continue
     }
     const opaque = opaqueOf(turn, 'google', target.provider)
+    for (const id of opaque ? callsWithoutId(opaque, turn) : []) unknownIds.add(id)
     const exact = opaque && replay(opaque, turn, partOf)
     const parts = exact ?? turn.parts.map(partOf).filter((part) => part !== undefined)
     // Signed but empty text says nothing on its own, and a content of nothing else is rejected.

@@ -131,7 +131,7 @@ export class GoogleDecoder implements Decoder {
     const delta = this.#calls.add(call)
     if (!delta) return
     this.#hasContent = true
-    this.#parts.call(delta.index, signature)
+    this.#parts.call(delta.index, signature, delta.id !== undefined)
     deltas.push(delta)
   }
 

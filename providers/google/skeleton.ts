@@ -8,7 +8,7 @@ import { arrayAt, numberAt, objectAt, stringAt } from '../wireJson.ts'
  * The message keeps text, calls and media; the skeleton only says how they were cut and in which order: a text by its
  * length, a call or a medium by its number, each with its signature, and whole parts the message has no place for.
  */
-type CallBone = { call: number; signature?: string }
+type CallBone = { call: number; signature?: string; noId?: true }
 type Bone =
   | CallBone
   | { text: number; signature?: string }
@@ -29,14 +29,15 @@ export class PartRecorder {
     else if (length > 0 || signature !== undefined) this.#add({ text: length, ...signed(signature) })
   }
 
-  /** Told again of the same call, it only takes the signature: that may come on any piece of it. */
-  call(index: number, signature: string | undefined): void {
-    const known = this.#calls[index]
-    if (!known) this.#calls[index] = this.#add({ call: index, ...signed(signature) })
-    else if (signature !== undefined) {
-      known.signature = signature
-      this.#worthKeeping = true
-    }
+  /** Told again of the same call, it only takes what is new: signature and id may come on any piece of it. */
+  call(index: number, signature: string | undefined, hasId: boolean): void {
+    const bone: CallBone = this.#calls[index] ?? this.#add({ call: index, ...signed(signature) })
+    this.#calls[index] = bone
+    if (hasId) delete bone.noId
+    else bone.noId = true
+    if (signature === undefined) return
+    bone.signature = signature
+    this.#worthKeeping = true
   }
 
   media(index: number, signature: string | undefined): void {
@@ -60,6 +61,15 @@ export class PartRecorder {
 }
 
 const signed = (signature: string | undefined) => (signature === undefined ? {} : { signature })
+
+/** The ids of the calls that Gemini itself gave none: it is not told ours. */
+export const callsWithoutId = (opaque: JsonObject, message: ChatMessage): string[] => {
+  const calls = toolCallsOf(message)
+  return (arrayAt(opaque, 'parts') ?? [])
+    .filter(isJsonObject)
+    .filter((bone) => bone.noId === true)
+    .flatMap((bone) => calls[numberAt(bone, 'call') ?? -1]?.id ?? [])
+}
 
 /** The parts as they came, or undefined when the message is no longer the one the skeleton was taken from. */
 export const replay = (

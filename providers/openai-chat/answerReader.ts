@@ -47,9 +47,9 @@ export class AnswerReader {
     if (this.refusal !== '') this.#tell({ refusal: this.refusal })
   }
 
-  /** The answer of a stream that ended properly. */
-  finish(): Answer {
-    const calls = this.#calls.finish()
+  /** The answer of a stream that ended properly; `isCut` if it ran out of tokens. */
+  finish(isCut: boolean): Answer {
+    const calls = this.#calls.finish(isCut)
     this.#pushCalls(calls)
     return { calls, extras: this.#calls.extras(), hasThinking: this.#hasThinking }
   }

@@ -124,7 +124,7 @@ export class ChatDecoder implements Decoder {
 
   #finish(): Delta[] {
     this.#answer.close()
-    const answer = this.#answer.finish()
+    const answer = this.#answer.finish(finishReason(this.#raw, false) === 'length')
     const { protocol, target, replay } = this.#options
     const data = replay.data(answer)
     if (Object.keys(data).length > 0) {

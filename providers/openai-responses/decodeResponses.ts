@@ -201,7 +201,7 @@ class ResponsesDecoder implements Decoder {
   /** The id is committed only for a response that is whole and kept by the provider: only that can be continued. */
   #opaque(isKept: boolean, items: OutputItem[], calls: OutputItem[]): readonly Delta[] {
     const layout = this.#isScrambled ? [] : layoutFor(items, calls)
-    const responseId = isKept ? this.#responseId : ''
+    const responseId = isKept && areAnswerable(calls) ? this.#responseId : ''
     if (responseId === '' && layout.length === 0) return []
     const data = {
       provider: this.#provider,
@@ -219,4 +219,10 @@ class ResponsesDecoder implements Decoder {
       { type: 'error', error, ...(raw !== undefined && { raw }) },
     ]
   }
+}
+
+/** The server finds a call it keeps by its `call_id` alone; without one for each, the calls must be sent along. */
+const areAnswerable = (calls: readonly OutputItem[]): boolean => {
+  const ids = new Set(calls.map((item) => item.callId))
+  return ids.size === calls.length && !ids.has('')
 }

@@ -71,6 +71,20 @@ describe('timeouts.firstChunkMs', () => {
     expect(model.closed).toBe(1)
   })
 
+  test('closes the request before it waits for the retry, and hears nothing more of it', async () => {
+    const late: ScriptTurn = [{ delayMs: 150 }, { text: 'too late' }]
+    const { actor, model, pass, watched } = start([late, 'ok'], { timeouts, retry: { maxRetries: 1 } })
+    await idle()
+    await pass(100)
+    expect(stateName(actor.getSnapshot())).toBe('Accumulating.BackingOff')
+    expect(model.closed).toBe(1)
+    expect(Object.keys(actor.getSnapshot().children)).toEqual(['timer'])
+    await pass(50)
+    await pass(60_000)
+    await endOf(actor)
+    expect(watched.chunks.map(({ output }) => output).join('')).toBe('ok')
+  })
+
   test('of Infinity is none', async () => {
     const { pass, isRunning, actor } = start([[{ hang: true }]], {
       timeouts: { firstChunkMs: Number.POSITIVE_INFINITY },

@@ -6,7 +6,11 @@ import { withPuppets } from '../../src/testing/puppets.ts'
 import { TransitionCoverage } from '../../src/testing/TransitionCoverage.ts'
 import { validateHistory } from '../../src/validateHistory.ts'
 import { agentPaths, charts } from './agentPaths.ts'
+import { decision, decisionPaths } from './decisionPaths.ts'
+import { reasoning, reasoningPaths } from './reasoningPaths.ts'
+import { reflection, reflectionPaths } from './reflectionPaths.ts'
 import { batch, batchPaths } from './toolBatchPaths.ts'
+import { typedMachines, typedPaths } from './typedOutputPaths.ts'
 
 // Every path through the graphs of the machines, walked with real actors. What holds on all of them holds.
 
@@ -103,5 +107,49 @@ describe('on every path', () => {
     })
     console.log(`${report} on ${paths} paths`)
     expect(report).toBe('toolBatch: 3/3 transitions')
+  })
+
+  /** A chart that is made of runs tells how it ended, with what its runs used and added. */
+  const checkOutput = ({ status, value, output, context }: AnyMachineSnapshot) => {
+    if (status !== 'done') return
+    expect(output.status).toBe(String(value).toLowerCase())
+    expect(output.messages).toBe(context.messages)
+    expect(output.usage ?? null).toEqual(context.usage)
+    if (output.status === 'failed') expect(output.error.name).toMatch(/Error$/)
+  }
+
+  const finals = ['Complete', 'Failed', 'Aborted']
+
+  test('typed output ends in one final state, checks every answer and asks again once', () => {
+    const { report, paths } = walk(typedMachines, typedPaths, finals, (snapshot) => {
+      checkOutput(snapshot)
+      expect(snapshot.context.corrections).toBeLessThan(2)
+    })
+    console.log(`${report} on ${paths} paths`)
+    expect(report).toBe('typedOutput: 26/26 transitions')
+  })
+
+  test('reasoning goes through its phases in order and ends in one final state', () => {
+    const { report, paths } = walk([reasoning], reasoningPaths, finals, checkOutput)
+    console.log(`${report} on ${paths} paths`)
+    expect(report).toBe('reasoning: 36/36 transitions')
+  })
+
+  test('reflection never revises more often than it may', () => {
+    const { report, paths } = walk([reflection], reflectionPaths, finals, (snapshot) => {
+      checkOutput(snapshot)
+      expect(snapshot.context.round).toBeLessThanOrEqual(2)
+    })
+    console.log(`${report} on ${paths} paths`)
+    expect(report).toBe('reflection: 29/29 transitions')
+  })
+
+  test('a decision ends with an event, or with an error and never with both', () => {
+    const { report, paths } = walk([decision], decisionPaths, ['Decided'], ({ value, output, context }) => {
+      if (value === 'Decided') expect(output).toEqual({ type: 'guess', number: 7 })
+      expect(context.failure !== null).toBe(value === 'Failed')
+    })
+    console.log(`${report} on ${paths} paths`)
+    expect(report).toBe('decision: 11/11 transitions')
   })
 })

@@ -12,7 +12,7 @@ export type Recording = {
   id: string
   protocol: string
   provider: string
-  request: { body: unknown }
+  request: { path: string; body: unknown }
   response: { status: number; body: string; contentType?: string; chunkSizes?: number[] }
 }
 
@@ -76,6 +76,17 @@ export const loadStreams = (protocol: string): { recording: Recording; expected:
 
 export const loadConversations = (): Conversation[] =>
   readdirSync(`${folder}/conversations`).map((file) => read(`conversations/${file}`))
+
+/** What an independent reader makes of a recorded answer; not every exchange of a conversation has one. */
+export const expectedOf = ({ protocol, id }: Recording): Expected | undefined =>
+  existsSync(`${folder}/expected/${protocol}/${id}.json`)
+    ? read(`expected/${protocol}/${id}.json`)
+    : undefined
+
+export const loadEmbeddings = (protocol: string): Recording[] =>
+  existsSync(`${folder}/embeddings/${protocol}`)
+    ? readdirSync(`${folder}/embeddings/${protocol}`).map((file) => read(`embeddings/${protocol}/${file}`))
+    : []
 
 export const loadErrors = (protocol: string): Recording[] =>
   readdirSync(`${folder}/errors/${protocol}`).map((file) => read(`errors/${protocol}/${file}`))

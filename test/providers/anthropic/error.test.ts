@@ -23,6 +23,7 @@ it.each([
     [{ error: { code: 429, message: 'Quota exceeded', status: 'RESOURCE_EXHAUSTED' } }],
     { message: 'Quota exceeded', code: '429' },
   ],
+  ['an error with other words', { error: { detail: 'no route' } }, { message: '{"detail":"no route"}' }],
   ['an error that says nothing', { type: 'error' }, { message: 'The provider sent an error.' }],
 ])('reads %s', (_, body, error) => {
   expect(anthropic.error(body)).toEqual(error)

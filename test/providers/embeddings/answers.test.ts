@@ -51,6 +51,8 @@ describe('answers in other shapes', () => {
       usage: { inputTokens: 4, totalTokens: 4 },
     })
     expect(read('google', { embedding: { values: [1] } }, 1)).toEqual({ vectors: [[1]] })
+    const predictions = [{ embeddings: { values: [1], statistics: { token_count: 2 } } }]
+    expect(read('google', { predictions }, 1)).toEqual({ vectors: [[1]] })
   })
 
   it('of cohere are sorted by type, or a plain list', () => {
@@ -68,6 +70,7 @@ describe('answers in other shapes', () => {
       vectors: [[1, 2]],
       usage: { inputTokens: 4 },
     })
+    expect(read('ollama', { embedding: [1, 2] }, 1)).toEqual({ vectors: [[1, 2]] })
   })
 })
 
@@ -84,6 +87,7 @@ describe('an answer that does not fit is refused with the reason', () => {
     ['openai', 'oops', 1, /not a JSON object/],
     ['google', { embeddings: [{ values: [1] }, null] }, 2, /no vector for text 1/],
     ['google', {}, 1, /holds no embeddings/],
+    ['google', { predictions: [{}] }, 1, /no vector for text 0/],
     ['cohere', { embeddings: {} }, 1, /holds no embeddings/],
     ['ollama', { embeddings: [] }, 1, /0 embeddings for 1 texts/],
   ])('%s: %j for %i', (provider, body, count, reason) => {

@@ -83,6 +83,33 @@ describe('an answer sent back to the provider that gave it', () => {
     ])
   })
 
+  it('names a call only where Gemini did, on the call and on its response', () => {
+    const message = received([
+      { functionCall: { name: 'f', args: {} }, thoughtSignature: 'sig' },
+      { functionCall: { name: 'g', args: {}, id: 'b' } },
+    ])
+    const result = (id: string, name: string) => ({ type: 'toolResult' as const, id, name, result: '{}' })
+    const results = userMessage([result('minted0', 'f'), result('b', 'g')])
+    const { contents } = google.request({ messages: [userMessage('hi'), message, results] }, gemini).body
+    expect(contents).toEqual([
+      { role: 'user', parts: [{ text: 'hi' }] },
+      {
+        role: 'model',
+        parts: [
+          { functionCall: { name: 'f', args: {} }, thoughtSignature: 'sig' },
+          { functionCall: { name: 'g', args: {}, id: 'b' } },
+        ],
+      },
+      {
+        role: 'user',
+        parts: [
+          { functionResponse: { name: 'f', response: {} } },
+          { functionResponse: { name: 'g', response: {}, id: 'b' } },
+        ],
+      },
+    ])
+  })
+
   it('returns server-side tool parts untouched, in their place', () => {
     const code = { executableCode: { code: 'print(1)', id: 'c' }, thoughtSignature: 'sig' }
     const output = { codeExecutionResult: { id: 'c', outcome: 'OUTCOME_OK', output: '1' } }

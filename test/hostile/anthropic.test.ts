@@ -1,0 +1,296 @@
+import { expect, test } from 'vitest'
+import type { JsonObject } from '../../src/json.ts'
+import { toolCallsOf } from '../../src/messages.ts'
+import {
+  anthropic,
+  close,
+  grow,
+  message,
+  messageEnd,
+  messageStart,
+  open,
+  textBlock,
+  toolBlock,
+} from './anthropicWire.ts'
+import { openai } from './chatWire.ts'
+import {
+  callsRun,
+  farewell,
+  lastTurn,
+  loop,
+  type Outcome,
+  once,
+  run,
+  time,
+  weather,
+  wires,
+} from './hostileRun.ts'
+import { answer, namedSse, objects } from './wire.ts'
+
+// Anthropic's own wire: its matrix and rows 18, 59 to 66 of the list of wire failures. Errors, cuts and counts of this
+// wire are with those of the others.
+
+const oslo = { id: 'toolu_1', name: 'get_weather', args: '{"city":"Oslo"}' }
+const rome = { id: 'toolu_2', name: 'get_weather', args: '{"city":"Rome"}' }
+const piece = (partial_json: string): JsonObject => ({ type: 'input_json_delta', partial_json })
+const toolUse = (id: string, name: string, input: JsonObject | null = {}): JsonObject => ({
+  type: 'tool_use',
+  id,
+  name,
+  input,
+})
+
+/** The blocks of the assistant's first message in a request. */
+const replayed = (body: JsonObject | undefined): JsonObject[] =>
+  objects(objects(body?.messages).find(({ role }) => role === 'assistant')?.content)
+
+const expectTheAnswer = (outcome: Outcome): void => {
+  expect(outcome.error).toBeUndefined()
+  expect(outcome.result).toMatchObject({ output: farewell, finishReason: 'stop' })
+}
+
+test('interleaved_blocks: two calls that are open at once each get their own input', async () => {
+  const blocks = [
+    open(0, toolUse('toolu_1', 'get_weather')),
+    open(1, toolUse('toolu_2', 'get_weather')),
+    grow(1, piece('{"city":')),
+    grow(0, piece('{"city":"O')),
+    grow(1, piece('"Rome"}')),
+    grow(0, piece('slo"}')),
+    close(1),
+    close(0),
+  ]
+  const outcome = await loop(anthropic, message(blocks, 'tool_use'))
+
+  expect(callsRun(outcome)).toEqual([weather('Oslo'), weather('Rome')])
+  expect(anthropic.sentResults(outcome.bodies[1] ?? {}).map(({ id }) => id)).toEqual(['toolu_1', 'toolu_2'])
+  expectTheAnswer(outcome)
+})
+
+test('whole_input: input that comes with the block, without deltas, is the input', async () => {
+  const blocks = [open(0, toolUse('toolu_1', 'get_weather', { city: 'Oslo' })), close(0)]
+  const outcome = await loop(anthropic, message(blocks, 'tool_use'))
+
+  expect(callsRun(outcome)).toEqual([weather('Oslo')])
+  expect(replayed(outcome.bodies[1])).toEqual([toolUse('toolu_1', 'get_weather', { city: 'Oslo' })])
+})
+
+test('input_null: a call whose input is null goes back with an object', async () => {
+  const blocks = [open(0, toolUse('toolu_1', 'get_time', null)), close(0)]
+  const outcome = await loop(anthropic, message(blocks, 'tool_use'))
+
+  expect(callsRun(outcome)).toEqual([time])
+  expect(replayed(outcome.bodies[1])).toEqual([toolUse('toolu_1', 'get_time', {})])
+})
+
+test('invalid_input: input that is not JSON is refused, and the model is told so with the error flag', async () => {
+  const blocks = [open(0, toolUse('toolu_1', 'get_weather')), grow(0, piece('{"city": Oslo')), close(0)]
+  const outcome = await loop(anthropic, message(blocks, 'tool_use'))
+
+  expect(outcome.ran).toEqual([])
+  const results = objects(objects(outcome.bodies[1]?.messages).at(-1)?.content)
+  expect(results).toEqual([
+    {
+      type: 'tool_result',
+      tool_use_id: 'toolu_1',
+      is_error: true,
+      content: expect.stringContaining('not valid JSON'),
+    },
+  ])
+  expectTheAnswer(outcome)
+})
+
+const signature = 'EqQBCgIYAhIM+/=='
+const thinking = (text: string): JsonObject => ({ type: 'thinking', thinking: text, signature })
+const thinkingEvents = (index: number, text: string): JsonObject[] => [
+  open(index, { type: 'thinking', thinking: '', signature: '' }),
+  ...(text === '' ? [] : [grow(index, { type: 'thinking_delta', thinking: text })]),
+  grow(index, { type: 'signature_delta', signature }),
+  close(index),
+]
+const redacted = { type: 'redacted_thinking', data: 'EmwKAhgB/+==' }
+
+const signed: [string, JsonObject[], JsonObject[]][] = [
+  ['signature: thinking', thinkingEvents(0, 'Where is Oslo? 🤔'), [thinking('Where is Oslo? 🤔')]],
+  ['omitted_thinking: a signature without any thinking', thinkingEvents(0, ''), [thinking('')]],
+  ['redacted_thinking: a redacted block', [open(0, redacted), close(0)], [redacted]],
+]
+
+test.each(signed)('%s goes back byte for byte, where it stood', async (_, events, blocks) => {
+  const first = message([...events, ...textBlock(1, 'Let me look.'), ...toolBlock(2, oslo)], 'tool_use')
+  const outcome = await loop(anthropic, first)
+  const expected = [
+    ...blocks,
+    { type: 'text', text: 'Let me look.' },
+    toolUse('toolu_1', 'get_weather', { city: 'Oslo' }),
+  ]
+
+  expect(callsRun(outcome)).toEqual([weather('Oslo')])
+  expect(replayed(outcome.bodies[1])).toEqual(expected)
+  expect(outcome.result.output).toBe(`Let me look.\n${farewell}`)
+
+  const stored = JSON.parse(JSON.stringify(outcome.result.messages))
+  const later = await run(anthropic, [lastTurn(anthropic)], { history: stored, prompt: 'And Rome?' })
+  expect(replayed(later.bodies[0])).toEqual(expected)
+})
+
+test('interleaved_thinking: thinking between two calls goes back between them', async () => {
+  const blocks = [
+    ...thinkingEvents(0, 'a'),
+    ...toolBlock(1, oslo),
+    ...thinkingEvents(2, 'b'),
+    ...toolBlock(3, rome),
+  ]
+  const outcome = await loop(anthropic, message(blocks, 'tool_use'))
+
+  expect(callsRun(outcome)).toEqual([weather('Oslo'), weather('Rome')])
+  expect(replayed(outcome.bodies[1]).map(({ type }) => type)).toEqual([
+    'thinking',
+    'tool_use',
+    'thinking',
+    'tool_use',
+  ])
+  expect(outcome.result.metadata.thinking).toBe('ab')
+})
+
+test('edited_thinking: what a person changes of the shown thinking does not change what goes back', async () => {
+  const first = await loop(
+    anthropic,
+    message([...thinkingEvents(0, 'Hm.'), ...toolBlock(1, oslo)], 'tool_use'),
+  )
+  const history = first.result.messages.map((each) =>
+    each.metadata ? { ...each, metadata: { ...each.metadata, thinking: '' } } : each,
+  )
+  const later = await run(anthropic, [lastTurn(anthropic)], { history, prompt: 'And Rome?' })
+
+  expect(replayed(later.bodies[0])[0]).toEqual(thinking('Hm.'))
+})
+
+test.each(wires.filter((wire) => wire !== anthropic))(
+  'foreign_signature: $model is never sent it',
+  async (wire) => {
+    const first = await loop(
+      anthropic,
+      message([...thinkingEvents(0, 'Hm.'), ...toolBlock(1, oslo)], 'tool_use'),
+    )
+    const later = await run(wire, [lastTurn(wire)], { history: first.result.messages, prompt: 'And Rome?' })
+
+    expect(later.result.output).toBe(farewell)
+    expect(JSON.stringify(later.bodies[0])).not.toContain(signature.slice(0, 8))
+    expect(wire.sentResults(later.bodies[0] ?? {})).toHaveLength(1)
+  },
+)
+
+const search = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'Oslo' } }
+const searching = [
+  open(0, { ...search, input: {} }),
+  grow(0, piece('{"query":')),
+  grow(0, piece('"Oslo"}')),
+  close(0),
+]
+const found = { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [] }
+const paused = answer(anthropic, message([...searching, ...textBlock(1, 'Searching…')], 'pause_turn'))
+
+test('pause_turn: the turn goes back unchanged, and goes on as one answer', async () => {
+  const resumed = message([open(0, found), close(0), ...textBlock(1, farewell)], 'end_turn')
+  const outcome = await run(anthropic, [paused, answer(anthropic, resumed)])
+
+  expect(outcome.bodies).toHaveLength(2)
+  expect(objects(outcome.bodies[1]?.messages).map(({ role }) => role)).toEqual(['user', 'assistant'])
+  expect(replayed(outcome.bodies[1])).toEqual([search, { type: 'text', text: 'Searching…' }])
+  expect(outcome.result).toMatchObject({ output: `Searching…${farewell}`, finishReason: 'stop' })
+  expect(outcome.result.messages.map(({ role }) => role)).toEqual(['user', 'model'])
+
+  const later = await run(anthropic, [lastTurn(anthropic)], {
+    history: outcome.result.messages,
+    prompt: 'And?',
+  })
+  expect(replayed(later.bodies[0])).toEqual([
+    search,
+    { type: 'text', text: 'Searching…' },
+    found,
+    { type: 'text', text: farewell },
+  ])
+})
+
+test('pause_then_call: a call after the pause belongs to the same message', async () => {
+  const resumed = message([open(0, found), close(0), ...toolBlock(1, oslo)], 'tool_use')
+  const outcome = await run(anthropic, [paused, answer(anthropic, resumed), lastTurn(anthropic)])
+
+  expect(callsRun(outcome)).toEqual([weather('Oslo')])
+  expect(replayed(outcome.bodies[2]).map(({ type }) => type)).toEqual([
+    'server_tool_use',
+    'text',
+    'web_search_tool_result',
+    'tool_use',
+  ])
+  expect(outcome.result.messages.map(({ role }) => role)).toEqual(['user', 'model', 'user', 'model'])
+})
+
+test('pause_for_ever: pauses are bounded by the step limit, and what was written is kept', async () => {
+  const outcome = await run(anthropic, [paused, paused, paused])
+
+  expect(outcome.bodies).toHaveLength(3)
+  expect(outcome.result.finishReason).toBe('maxSteps')
+  expect(outcome.result.output).toBe('Searching…Searching…Searching…')
+  expect(outcome.result.messages.map(({ role }) => role)).toEqual(['user', 'model'])
+})
+
+test('cut_in_pause: a connection that dies after a pause loses nothing of what came before it', async () => {
+  const outcome = await run(anthropic, [paused, answer(anthropic, [], 'destroy')])
+
+  expect(outcome.error?.name).toBe('ModelError')
+  expect(outcome.result.output).toBe('Searching…')
+})
+
+test('unknown: pings and events, blocks and deltas of unknown types change nothing', async () => {
+  const strange = { type: 'hologram', data: 'x' }
+  const events = namedSse(
+    { type: 'ping' },
+    messageStart(),
+    { type: 'weather_report', clouds: 3 },
+    open(0, strange),
+    grow(0, { type: 'hologram_delta', data: 'y' }),
+    close(0),
+    { type: 'ping' },
+    open(1, { type: 'text', text: '' }),
+    grow(1, { type: 'sparkle_delta', sparkle: true }),
+    grow(1, { type: 'text_delta', text: farewell }),
+    close(1),
+    ...messageEnd('end_turn'),
+  )
+  const outcome = await once(anthropic, events)
+
+  expectTheAnswer(outcome)
+  expect(outcome.bodies).toHaveLength(1)
+})
+
+test('refusal: a refused answer is filtered content, not an error', async () => {
+  const outcome = await once(anthropic, message(textBlock(0, 'I'), 'refusal'))
+
+  expect(outcome.error).toBeUndefined()
+  expect(outcome.result).toMatchObject({
+    output: 'I',
+    finishReason: 'contentFilter',
+    rawFinishReason: 'refusal',
+  })
+})
+
+test('text_before_call: text in front of a call is not taken for the final answer', async () => {
+  const outcome = await loop(anthropic, { text: 'It is sunny, I think.', calls: [oslo] })
+
+  expect(callsRun(outcome)).toEqual([weather('Oslo')])
+  expect(outcome.result.output).toBe(`It is sunny, I think.\n${farewell}`)
+})
+
+test('foreign_ids: ids of other providers that the API refuses are replaced, the same for call and result', async () => {
+  const odd = { ...oslo, id: 'call:1/ä' }
+  const first = await loop(openai, { calls: [odd, { ...rome, id: 'call:2/ä' }] })
+  const later = await run(anthropic, [lastTurn(anthropic)], {
+    history: first.result.messages,
+    prompt: 'And?',
+  })
+
+  expect(first.result.messages.flatMap(toolCallsOf).map(({ id }) => id)).toEqual(['call:1/ä', 'call:2/ä'])
+  for (const { id } of anthropic.sentCalls(later.bodies[0] ?? {})) expect(id).toMatch(/^[a-zA-Z0-9_-]+$/)
+})

@@ -1,0 +1,152 @@
+import { describe, expect, test } from 'vitest'
+import { type ChatResult, ModelError } from '../../src/index.ts'
+import {
+  callsRun,
+  farewell,
+  hostileAgent,
+  lastTurn,
+  modelError,
+  run,
+  time,
+  weather,
+  wires,
+} from './hostileRun.ts'
+import { type Answer, type Ending, inBytes } from './hostileServer.ts'
+import { answer, halves, type Wire } from './wire.ts'
+
+// One clean tool loop, cut after every event and in the middle of every event, by a dead connection and by an early
+// end: nothing runs from a cut answer, what came is kept, and the run ends once, with a typed error.
+
+const words = 'Let me look.'
+const turn = {
+  text: words,
+  calls: [
+    { id: 'call_1', name: 'get_weather', args: '{"city":"Oslo"}' },
+    { id: 'call_2', name: 'get_time', args: '{}' },
+  ],
+}
+
+const endings: Ending[] = ['destroy', 'clean']
+
+/** How much of a text the sent events hold. */
+const textSent = (events: string, text: string): string =>
+  halves(text)
+    .filter((half) => events.includes(`"${half}"`))
+    .join('')
+
+/** A stream must end exactly once: with its last chunk, or with an error and no last chunk. */
+const streamed = async (wire: Wire, answers: Answer[]) => {
+  const { agent, server, ran } = await hostileAgent(wire, answers)
+  const chunks: ChatResult[] = []
+  let error: unknown
+  try {
+    for await (const each of agent.sendStream('How is the weather?')) chunks.push(each)
+  } catch (thrown) {
+    error = thrown
+  }
+  const finals = chunks.filter(({ finishReason }) => finishReason !== 'unspecified')
+  return { text: chunks.map(({ output }) => output).join(''), finals, error, ran, server }
+}
+
+describe.each(wires)('$model', (wire) => {
+  const first = wire.events(turn)
+  const second = wire.events({ text: farewell })
+  const cuts = [...first.keys()].filter((count) => count <= first.length - wire.endMarks)
+
+  describe.each(endings)('ended by %s', (ending) => {
+    test.each(cuts)('cut after %i events: no tool runs and the text so far is kept', async (count) => {
+      const events = first.slice(0, count)
+      const text = textSent(events.join(''), words)
+      const outcome = await run(wire, [answer(wire, events, ending)])
+
+      const error = modelError(outcome)
+      expect(error.retryable).toBe(true)
+      expect(error.code).toMatch(ending === 'clean' ? /^truncated$/ : /^UND_ERR_SOCKET$/)
+      expect(outcome.ran).toEqual([])
+      expect(outcome.bodies).toHaveLength(1)
+      expect(outcome.result.output).toBe(text)
+      expect(outcome.result.finishReason).toBe('error')
+
+      const stream = await streamed(wire, [answer(wire, events, ending)])
+      expect(stream.text).toBe(text)
+      expect(stream.error).toBeInstanceOf(ModelError)
+      expect(stream.finals).toEqual([])
+      expect(stream.ran).toEqual([])
+      expect(stream.server.requests).toHaveLength(1)
+    })
+
+    test('cut in the middle of any event: the same', async () => {
+      for (const count of cuts) {
+        const event = first[count] ?? ''
+        const half = event.slice(0, event.trimEnd().length - 2)
+        const events = [...first.slice(0, count), half]
+        const outcome = await run(wire, [answer(wire, events, ending)])
+
+        const code = ending === 'clean' ? 'truncated' : 'UND_ERR_SOCKET'
+        expect(modelError(outcome)).toMatchObject({ code, retryable: true })
+        expect(outcome.ran).toEqual([])
+        expect(outcome.result.output).toBe(textSent(first.slice(0, count).join(''), words))
+      }
+    })
+
+    test('cut after the end was told: the answer is complete', async () => {
+      for (let missing = 0; missing < wire.endMarks; missing += 1) {
+        const events = first.slice(0, first.length - missing)
+        const outcome = await run(wire, [answer(wire, events, ending), lastTurn(wire)])
+
+        expect(outcome.error).toBeUndefined()
+        expect(callsRun(outcome)).toEqual([weather('Oslo'), time])
+        expect(outcome.result.output).toBe(`${words}\n${farewell}`)
+      }
+    })
+
+    test('cut anywhere in the second turn: what the tools did is kept, and they ran once', async () => {
+      for (let count = 0; count <= second.length - wire.endMarks; count += 1) {
+        const events = second.slice(0, count)
+        const outcome = await run(wire, [answer(wire, first), answer(wire, events, ending)])
+
+        expect(modelError(outcome).retryable).toBe(true)
+        expect(callsRun(outcome)).toEqual([weather('Oslo'), time])
+        const text = textSent(events.join(''), farewell)
+        expect(outcome.result.output).toBe([words, text].filter((part) => part !== '').join('\n'))
+        expect(outcome.result.messages.map(({ role }) => role)).toEqual(['user', 'model', 'user', 'model'])
+      }
+    })
+  })
+
+  test('single bytes: the loop is the same when every byte is a read of its own', async () => {
+    const answers = [first, second].map((events) =>
+      answer(wire, [], 'clean', { body: inBytes(events.join('')) }),
+    )
+    const outcome = await run(wire, answers)
+    expect(callsRun(outcome)).toEqual([weather('Oslo'), time])
+    expect(outcome.result).toMatchObject({ output: `${words}\n${farewell}`, finishReason: 'stop' })
+
+    const stream = await streamed(wire, answers)
+    expect(stream.text).toBe(`${words}\n${farewell}`)
+    expect(stream.finals).toHaveLength(1)
+    expect(stream.error).toBeUndefined()
+  })
+
+  test('single bytes: a cut call is refused just so', async () => {
+    const bytes = inBytes(first.slice(0, first.length - wire.endMarks).join(''))
+    const outcome = await run(wire, [answer(wire, [], 'destroy', { body: bytes })])
+
+    expect(modelError(outcome).retryable).toBe(true)
+    expect(outcome.ran).toEqual([])
+    expect(outcome.result.output).toBe(words)
+  })
+
+  test('stalled: a stream that falls silent is timed out, its text kept and its connection closed', async () => {
+    const events = first.slice(0, cuts.at(-1))
+    const { agent, server, ran } = await hostileAgent(wire, [answer(wire, events, 'stall')], {
+      timeouts: { idleMs: 60 },
+    })
+    await expect(agent.send('How is the weather?')).rejects.toMatchObject({
+      name: 'TimeoutError',
+      partial: { output: words, finishReason: 'error' },
+    })
+    await server.left()
+    expect(ran).toEqual([])
+  })
+})

@@ -1,0 +1,229 @@
+import { Agent as Dispatcher } from 'undici'
+import { describe, expect, test } from 'vitest'
+import { openai } from './chatWire.ts'
+import {
+  callsRun,
+  farewell,
+  lastTurn,
+  loop,
+  modelError,
+  once,
+  run,
+  sseWires,
+  time,
+  weather,
+  wires,
+} from './hostileRun.ts'
+import { type Answer, inBytes, type Piece } from './hostileServer.ts'
+import { ollama } from './otherWires.ts'
+import { answer, halves, type Wire } from './wire.ts'
+
+// The same answers in every framing that servers and proxies make of them: rows 34 to 44 and 46 of the list of wire
+// failures and the framing rows of its matrix. Cuts have a file of their own, errors too.
+
+const words = 'Grüße! 🌧 Regen in 東京?'
+const turn = {
+  text: words,
+  calls: [
+    { id: 'call_1', name: 'get_weather', args: '{"city":"Tromsø 🏔"}' },
+    { id: 'call_2', name: 'get_time', args: '{}' },
+  ],
+}
+
+const expectTheLoop = async (wire: Wire, first: Partial<Answer>): Promise<void> => {
+  const outcome = await run(wire, [answer(wire, [], 'clean', first), lastTurn(wire)])
+
+  expect(outcome.error).toBeUndefined()
+  expect(callsRun(outcome)).toEqual([weather('Tromsø 🏔'), time])
+  expect(outcome.result).toMatchObject({ output: `${words}\n${farewell}`, finishReason: 'stop' })
+}
+
+/** An event in front of every event of the answer. */
+const between =
+  (noise: string) =>
+  (events: string[]): string[] =>
+    events.flatMap((event) => [noise, event])
+
+const whole = (change: (text: string) => string) => (events: string[]) => [change(events.join(''))]
+
+/** A JSON document over several data lines. */
+const pretty = (event: string): string =>
+  event.replace(/data: (\{.*\})/, (_, json: string) =>
+    JSON.stringify(JSON.parse(json), null, 1)
+      .split('\n')
+      .map((line) => `data: ${line}`)
+      .join('\n'),
+  )
+
+/** Every line ends in CRLF, and every read between the two. */
+const torn = (text: string): string[] => text.replaceAll('\n', '\r\n').split(/(?=\n)/)
+
+const framings: [string, (events: string[]) => Piece[]][] = [
+  ['comments', between(': OPENROUTER PROCESSING\n\n')],
+  ['comment_as_data', between('data: : OPENROUTER PROCESSING\n\n')],
+  ['lone_colon', between(':\n\n')],
+  ['comment_after_id', between('id: 7\n: still there\n\n')],
+  ['keepalive_event', between('event: keepalive\n\n')],
+  ['empty_data', between('data:\n\ndata: \n\n')],
+  ['retry_field', between('retry: 3000\n\n')],
+  ['unknown_field', between('whatever: 1\n\n')],
+  ['unknown_event', between('event: x-gateway\ndata: {"type":"x-gateway","took":3}\n\n')],
+  ['no_space', whole((text) => text.replaceAll('data: ', 'data:'))],
+  ['crlf', whole((text) => text.replaceAll('\n', '\r\n'))],
+  ['cr_only', whole((text) => text.replaceAll('\n', '\r'))],
+  ['crlf_torn', (events) => torn(events.join(''))],
+  ['crlf_bytes', (events) => inBytes(events.join('').replaceAll('\n', '\r\n'))],
+  ['utf8_torn', (events) => inBytes(events.join(''))],
+  ['json_torn', (events) => events.flatMap(halves)],
+  ['byte_order_mark', whole((text) => `\uFEFF${text}`)],
+  ['blank_lines_first', whole((text) => `\n\n\r\n${text}`)],
+  ['data_lines', (events) => events.map(pretty)],
+  ['data_lines_torn', (events) => torn(events.map(pretty).join(''))],
+]
+
+describe.each(sseWires)('$model', (wire) => {
+  const events = wire.events(turn)
+
+  test.each(framings)('%s: the answer is the same', async (_, frame) => {
+    await expectTheLoop(wire, { body: frame(events) })
+  })
+
+  test('after_the_end: what follows the last event is not read', async () => {
+    // Gemini and Chat Completions are over at [DONE] or with the body.
+    const body = [...events, 'data: [DONE]\n\n', 'data: [DONE]\n\n']
+    await expectTheLoop(wire, { body })
+  })
+
+  test.each(['application/json', 'text/plain; charset=utf-8', 'application/octet-stream'])(
+    'content_type: events that are said to be %s are events',
+    async (type) => {
+      await expectTheLoop(wire, { body: events, headers: { 'content-type': type } })
+    },
+  )
+
+  test('no_content_type: events are known by their looks', async () => {
+    await expectTheLoop(wire, { body: events, headers: {} })
+  })
+})
+
+describe.each(wires)('$model', (wire) => {
+  const events = wire.events(turn)
+
+  test('no_blank_line: the last event counts although its blank line is missing', async () => {
+    for (let missing = 0; missing < wire.endMarks; missing += 1) {
+      const body = events.slice(0, events.length - missing)
+      await expectTheLoop(wire, { body, ending: 'noBlankLine' })
+      await expectTheLoop(wire, { body, ending: 'noBlankLine', untilClose: true })
+    }
+  })
+
+  test('until_close: a body that only the end of the connection ends is whole', async () => {
+    await expectTheLoop(wire, { body: events, untilClose: true })
+  })
+
+  test('until_close_cut: such a body is cut if its last event never came', async () => {
+    const body = events.slice(0, -wire.endMarks)
+    const outcome = await run(wire, [answer(wire, body, 'clean', { untilClose: true })])
+
+    expect(modelError(outcome)).toMatchObject({ code: 'truncated', retryable: true })
+    expect(outcome.ran).toEqual([])
+    expect(outcome.result.output).toBe(words)
+  })
+
+  test('reset: a connection that is reset mid-text gives a typed error with its cause, and the text so far', async () => {
+    const [first = '', ...rest] = wire.events({ text: 'abcdef' })
+    const upToText = [first, ...rest].slice(
+      0,
+      [first, ...rest].findIndex((event) => event.includes('"abc"')) + 1,
+    )
+    const outcome = await run(wire, [answer(wire, upToText, 'reset')])
+
+    const error = modelError(outcome)
+    expect(error).toMatchObject({ retryable: true, status: undefined })
+    expect(error.code).toMatch(/^(ECONNRESET|UND_ERR_SOCKET)$/)
+    expect(error.cause).toMatchObject({ code: error.code })
+    expect(error.message).toContain('127.0.0.1')
+    expect(outcome.result.output).toBe('abc')
+    expect(outcome.result.messages.at(-1)).toMatchObject({
+      role: 'model',
+      metadata: { interrupted: 'error' },
+    })
+  })
+
+  test('reset_first: a connection that breaks before anything came is tried again', async () => {
+    const options = { retry: { maxRetries: 1, initialDelayMs: 1 } }
+    const outcome = await run(wire, [answer(wire, [], 'destroy'), lastTurn(wire)], options)
+
+    expect(outcome.bodies).toHaveLength(2)
+    expect(outcome.result.output).toBe(farewell)
+  })
+
+  test('bad_json: an event that is not JSON is a typed error, and the text before it is kept', async () => {
+    const [noise] = wire === ollama ? ['{"message":{"content":\n'] : ['data: {"oops\n\n']
+    const body = [...wire.events({ text: words }).slice(0, -wire.endMarks), noise ?? '', ...events]
+    const outcome = await once(wire, body)
+
+    expect(modelError(outcome)).toMatchObject({ code: 'invalid_json', retryable: true })
+    expect(outcome.result.output).toBe(words)
+    expect(outcome.ran).toEqual([])
+  })
+
+  test.each(['', '\n\n', ': nothing\n\n'])('empty_body: a body of %j is a truncated answer', async (body) => {
+    const outcome = await once(wire, [body])
+
+    expect(modelError(outcome)).toMatchObject({ code: 'truncated', retryable: true })
+    expect(outcome.result.output).toBe('')
+  })
+
+  test('html_page: a page instead of an answer says to check the address', async () => {
+    const page = { headers: { 'content-type': 'text/html' }, body: '<!doctype html><title>Sign in</title>' }
+    const outcome = await run(wire, [page])
+
+    expect(modelError(outcome)).toMatchObject({ code: 'html_page', retryable: false })
+    expect(modelError(outcome).message).toContain('baseUrl')
+  })
+})
+
+// The transport is the same for all wires, and its timers tick by the second.
+test("long_silence: the transport's own timers never end an answer", async () => {
+  const dispatcher = new Dispatcher({ headersTimeout: 40, bodyTimeout: 40 })
+  const first = answer(openai, [openai.events(turn).join('')], 'clean', { silenceMs: 1700 })
+  const outcome = await run(openai, [first, lastTurn(openai)], { dispatcher })
+  await dispatcher.close()
+
+  expect(outcome.error).toBeUndefined()
+  expect(callsRun(outcome)).toEqual([weather('Tromsø 🏔'), time])
+})
+
+describe('ollama:m', () => {
+  const events = ollama.events(turn)
+  const lines: [string, (events: string[]) => Piece[]][] = [
+    ['crlf', whole((text) => text.replaceAll('\n', '\r\n'))],
+    ['crlf_bytes', (each) => inBytes(each.join('').replaceAll('\n', '\r\n'))],
+    ['utf8_torn', (each) => inBytes(each.join(''))],
+    ['json_torn', (each) => each.flatMap(halves)],
+    ['blank_lines', between('\n')],
+    ['byte_order_mark', whole((text) => `\uFEFF${text}`)],
+    ['as_events', (each) => each.map((line) => `data: ${line}\n`)],
+  ]
+
+  test.each(lines)('%s: the answer is the same', async (_, frame) => {
+    await expectTheLoop(ollama, { body: frame(events) })
+  })
+
+  test.each(['application/json', 'text/plain', 'text/event-stream'])(
+    'content_type: lines that are said to be %s are lines',
+    async (type) => {
+      await expectTheLoop(ollama, { body: events, headers: { 'content-type': type } })
+    },
+  )
+
+  test('one_line: an answer that was not streamed is one line', async () => {
+    const message = { role: 'assistant', content: farewell }
+    const outcome = await loop(ollama, [
+      JSON.stringify({ model: 'm', message, done: true, done_reason: 'stop' }),
+    ])
+
+    expect(outcome.result).toMatchObject({ output: farewell, finishReason: 'stop' })
+  })
+})

@@ -1,0 +1,46 @@
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { onTestFinished } from 'vitest'
+import type { JsonObject } from '../src/json.ts'
+
+export type Received = {
+  method: string
+  path: string
+  headers: IncomingHttpHeaders
+  /** Empty for a request without a body. */
+  body: JsonObject
+}
+
+/** An object goes as JSON, a text as it is. */
+export type Reply = { status?: number; headers?: Record<string, string>; body: string | object }
+
+export type Loopback = { url: string; requests: Received[] }
+
+/** A server for one test: it keeps what it was asked and answers request number `nth`, counted from 0. */
+export const loopback = async (answer: (request: Received, nth: number) => Reply): Promise<Loopback> => {
+  const requests: Received[] = []
+  const server = createServer((request, response) => {
+    let text = ''
+    request.setEncoding('utf8')
+    request.on('data', (piece) => {
+      text += piece
+    })
+    request.on('end', () => {
+      const { method = '', url = '', headers } = request
+      const received = { method, path: url, headers, body: text === '' ? {} : JSON.parse(text) }
+      const { status = 200, headers: own, body } = answer(received, requests.push(received) - 1)
+      const type = typeof body === 'string' ? 'text/event-stream' : 'application/json'
+      response.writeHead(status, { 'content-type': type, ...own })
+      response.end(typeof body === 'string' ? body : JSON.stringify(body))
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  })
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}`, requests }
+}

@@ -1,0 +1,35 @@
+import type { AnyEventObject } from 'xstate'
+import { type AgentOutput, createAgentMachine, createDecisionMachine } from '../../machines/index.ts'
+import type { PathOptions } from '../../src/testing/paths.ts'
+import { scriptedModel } from '../../src/testing/scriptedModel.ts'
+import { completed, fromRun, runEvents } from './runEvents.ts'
+
+export const decision = createDecisionMachine({
+  run: createAgentMachine({ model: scriptedModel([]) }),
+  typeOf: new Map([['guess', 'guess']]),
+})
+
+const chosen: AgentOutput = {
+  ...completed(''),
+  messages: [
+    { role: 'user', parts: [{ type: 'toolResult', id: 'a', name: 'guess', result: '{"number":7}' }] },
+  ],
+}
+
+const events: AnyEventObject[] = [
+  { type: 'xstate.done.actor.run', output: chosen },
+  ...runEvents('I would rather talk.'),
+]
+
+const eventsOf: Record<string, AnyEventObject[]> = {
+  Asking: events,
+  Telling: [{ type: 'xstate.done.actor.nextTask', output: undefined }, { type: 'abort' }],
+}
+
+export const decisionPaths: PathOptions<typeof decision> = {
+  inputs: [{ prompt: 'Which one?' }],
+  events: ({ value }) => eventsOf[value] ?? [],
+  key: ({ value, status, context: { isReminded, chosen, failure } }) =>
+    JSON.stringify([value, status, isReminded, chosen?.type, failure?.name, failure?.state]),
+  from: fromRun,
+}

@@ -1,0 +1,149 @@
+import { Agent as UndiciAgent } from 'undici'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { Agent, type AgentOptions, ConfigurationError, listProviders } from '../../src/index.ts'
+import { type Loopback, loopback } from '../loopback.ts'
+import { helloFrom } from './helloAnswers.ts'
+
+// Where a request goes, with which key and which headers.
+
+const keyHeaders: Record<string, (key: string) => Record<string, string>> = {
+  anthropic: (key) => ({ 'x-api-key': key }),
+  google: (key) => ({ 'x-goog-api-key': key }),
+}
+const keyHeader = (provider: string, key: string): Record<string, string> =>
+  keyHeaders[provider]?.(key) ?? { authorization: `Bearer ${key}` }
+
+const paths: Record<string, string> = {
+  'openai-responses': '/responses',
+  anthropic: '/messages',
+  google: '/models/gemini-2.5-flash:streamGenerateContent?alt=sse',
+  ollama: '/chat',
+  cohere: '/chat',
+}
+
+beforeEach(() => {
+  for (const { keyVariable } of listProviders()) if (keyVariable) vi.stubEnv(keyVariable, undefined)
+})
+afterEach(() => {
+  vi.unstubAllEnvs()
+})
+
+const hello = (provider: string): Promise<Loopback> => loopback(() => ({ body: helloFrom(provider) }))
+
+/** A fetch that brings requests to the provider's real host to a server of the test. */
+const detour =
+  (url: string, seen: string[]): typeof fetch =>
+  (input, init) => {
+    seen.push(String(input))
+    return fetch(url, init)
+  }
+
+describe.each(listProviders())('$name', ({ name, keyVariable, baseUrl: ownUrl, defaultModel }) => {
+  test('sends its request to the base URL, with the key in its header and never in the URL', async () => {
+    const { url, requests } = await hello(name)
+    const options = { baseUrl: `${url}/deep/path/`, apiKey: ' the-key\n' }
+    expect((await new Agent(name, options).send('hi')).output).toBe('hello')
+    const [request] = requests
+    expect(request?.path).toBe(`/deep/path${paths[name] ?? '/chat/completions'}`)
+    expect(request?.headers).toMatchObject(keyHeader(name, 'the-key'))
+    expect(request?.headers['content-type']).toBe('application/json')
+    expect(JSON.stringify([request?.path, request?.body])).not.toContain('the-key')
+    if (name !== 'google') expect(request?.body.model).toBe(defaultModel)
+  })
+
+  test('uses its own base URL and the key of its variable by default', async () => {
+    if (keyVariable) vi.stubEnv(keyVariable, 'from-environment')
+    const { url, requests } = await hello(name)
+    const seen: string[] = []
+    await new Agent(name, { fetch: detour(url, seen) }).send('hi')
+    expect(seen).toEqual([`${ownUrl}${paths[name] ?? '/chat/completions'}`])
+    if (keyVariable) expect(requests[0]?.headers).toMatchObject(keyHeader(name, 'from-environment'))
+    else expect(requests[0]?.headers).not.toHaveProperty('authorization')
+  })
+
+  test('prefers the key it is given to the one of the environment', async () => {
+    if (keyVariable) vi.stubEnv(keyVariable, 'from-environment')
+    const { url, requests } = await hello(name)
+    await new Agent(name, { baseUrl: url, apiKey: 'given' }).send('hi')
+    expect(requests[0]?.headers).toMatchObject(keyHeader(name, 'given'))
+  })
+
+  test('works without a key on another server, and then sends none', async () => {
+    const { url, requests } = await hello(name)
+    expect((await new Agent(name, { baseUrl: url }).send('hi')).output).toBe('hello')
+    for (const header of ['authorization', 'x-api-key', 'x-goog-api-key'])
+      expect(requests[0]?.headers).not.toHaveProperty(header)
+  })
+
+  test('lets the headers of the user win, whatever their case', async () => {
+    const { url, requests } = await hello(name)
+    const [header = ''] = Object.keys(keyHeader(name, ''))
+    const headers = {
+      [header.toUpperCase()]: 'mine',
+      'User-Agent': 'my app',
+      'X-Tenant': 'seven',
+      'Content-Type': 'application/json; charset=utf-8',
+    }
+    await new Agent(name, { baseUrl: url, apiKey: 'theirs', headers }).send('hi')
+    expect(requests[0]?.headers).toMatchObject({
+      [header]: 'mine',
+      'user-agent': 'my app',
+      'x-tenant': 'seven',
+      'content-type': 'application/json; charset=utf-8',
+    })
+  })
+
+  test('goes through the dispatcher it is given', async () => {
+    const { url } = await hello(name)
+    const dispatcher = new UndiciAgent()
+    const dispatched: unknown[] = []
+    const watched = dispatcher.compose((dispatch) => (options, handler) => {
+      dispatched.push(options.path)
+      return dispatch(options, handler)
+    })
+    expect((await new Agent(name, { baseUrl: url, dispatcher: watched }).send('hi')).output).toBe('hello')
+    expect(dispatched).toEqual([paths[name] ?? '/chat/completions'])
+    await dispatcher.close()
+  })
+
+  test.skipIf(!keyVariable)('misses its key only when it needs it, and then names the variable', async () => {
+    const agent = new Agent(name)
+    for (const asking of [agent.send('hi'), drained(agent)]) {
+      await expect(asking).rejects.toBeInstanceOf(ConfigurationError)
+      await expect(asking).rejects.toThrow(`${name} needs an API key`)
+      await expect(asking).rejects.toThrow(keyVariable)
+    }
+    vi.stubEnv(keyVariable ?? '', '')
+    await expect(new Agent(name).send('hi')).rejects.toThrow(keyVariable)
+  })
+})
+
+const drained = async (agent: Agent): Promise<void> => {
+  for await (const _ of agent.sendStream('hi'));
+}
+
+test('a missing key is missed by embeddings too', async () => {
+  await expect(new Agent('openai').embedQuery('text')).rejects.toThrow(/OPENAI_API_KEY/)
+})
+
+test('own headers may carry the key', async () => {
+  const { url, requests } = await hello('openai')
+  const options: AgentOptions = { headers: { Authorization: 'Bearer mine' }, fetch: detour(url, []) }
+  expect((await new Agent('openai', options).send('hi')).output).toBe('hello')
+  expect(requests[0]?.headers.authorization).toBe('Bearer mine')
+})
+
+test('a base URL keeps its query, as some gateways keep a version there', async () => {
+  const { url, requests } = await hello('openai')
+  await new Agent('openai', { baseUrl: `${url}/openai?api-version=7` }).send('hi')
+  expect(requests[0]?.path).toBe('/openai/chat/completions?api-version=7')
+})
+
+test.each(['localhost:8080', 'ftp://x', '', 'not a url'])(
+  'the base URL %j is refused clearly',
+  async (baseUrl) => {
+    await expect(new Agent('openai', { baseUrl }).send('hi')).rejects.toThrow(
+      /baseUrl must be an absolute http/,
+    )
+  },
+)

@@ -1,0 +1,124 @@
+import { type Connection, type HttpChatModelOptions, httpChatModel } from '../../providers/httpChatModel.ts'
+import type { Decoder, Protocol } from '../../providers/protocol.ts'
+import { truncated } from '../../providers/wireJson.ts'
+import type { ChatModel, ModelProfile, ModelRequest } from '../../src/chatModel.ts'
+import type { Delta } from '../../src/delta.ts'
+import type { ErrorData } from '../../src/errors.ts'
+import { isJsonObject } from '../../src/json.ts'
+import { userMessage } from '../../src/messages.ts'
+
+const profile: ModelProfile = {
+  tools: false,
+  parallelTools: false,
+  nativeSchema: false,
+  schemaWithTools: false,
+  thinking: false,
+  attachments: { images: false, pdf: false, audio: false, links: false },
+}
+
+/** Each event is a text; `[DONE]` is the hard end, `[SOFT]` a soft one, `[CALL]` a tool call, `{"error"}` an error. */
+export const echo: Protocol = {
+  name: 'echo',
+  request: (request) => ({ path: '/chat', body: { stream: true, messages: request.messages.length } }),
+  decoder: () => echoDecoder(),
+  error: (body) => {
+    const error = isJsonObject(body) ? body.error : undefined
+    if (typeof error === 'string') return { message: error }
+    if (!isJsonObject(error)) return undefined
+    const { message, code, request_id: requestId, wait } = error
+    return {
+      message: String(message),
+      ...(typeof code === 'string' && { code }),
+      ...(typeof requestId === 'string' && { requestId }),
+      ...(typeof wait === 'number' && { retryAfterMs: wait }),
+    }
+  },
+}
+
+const echoDecoder = (): Decoder => {
+  const calls: Delta[] = []
+  let isSoftlyFinished = false
+  const finish = (): Delta[] => [...calls, { type: 'finish', reason: 'stop' }]
+  return {
+    push({ event, data }) {
+      if (data === '') return []
+      if (data === '[DONE]') return finish()
+      if (data === '[THROW]') throw new TypeError('decoder bug')
+      if (data === '[SOFT]') isSoftlyFinished = true
+      else if (data === '[CALL]')
+        calls.push({ type: 'toolCall', call: { id: '1', name: 'f', arguments: {} } })
+      else if (data.startsWith('{"error"')) return [...calls, { type: 'error', error: wireError(data) }]
+      else return [{ type: 'text', text: event ? `${event}=${data}` : data }]
+      return []
+    },
+    end: () => (isSoftlyFinished ? finish() : [...calls, { type: 'error', error: truncated('[DONE]') }]),
+  }
+}
+
+const wireError = (data: string): ErrorData => ({
+  name: 'ModelError',
+  message: echo.error(JSON.parse(data))?.message ?? '',
+  retryable: false,
+})
+
+export const echoModel = (
+  connection: Partial<Connection> & { baseUrl: string },
+  options: Partial<HttpChatModelOptions> = {},
+): ChatModel =>
+  httpChatModel({
+    protocol: echo,
+    target: { provider: 'acme', model: 'echo-1', profile },
+    connection: { keyHeader: (key) => ({ authorization: `Bearer ${key}` }), ...connection },
+    ...options,
+  })
+
+export type Heard = {
+  batches: (readonly Delta[])[]
+  deltas: Delta[]
+  text: string
+  /** `end` or `fail`, each time it was called. */
+  outcomes: string[]
+  error: ErrorData | undefined
+}
+
+export const hello: ModelRequest = { messages: [userMessage('hi')] }
+
+export type Listening = { heard: Heard; over: Promise<Heard>; close(): void; firstBatch: Promise<void> }
+
+/** Starts a stream and writes down everything the sink hears. */
+export const listen = (model: ChatModel, request: ModelRequest = hello): Listening => {
+  const heard: Heard = { batches: [], deltas: [], text: '', outcomes: [], error: undefined }
+  let settle = (_: Heard): void => {}
+  let started = (): void => {}
+  const over = new Promise<Heard>((resolve) => {
+    settle = resolve
+  })
+  const firstBatch = new Promise<void>((resolve) => {
+    started = resolve
+  })
+  const close = model.stream(request, {
+    deltas(batch) {
+      heard.batches.push(batch)
+      heard.deltas.push(...batch)
+      for (const delta of batch) if (delta.type === 'text') heard.text += delta.text
+      started()
+    },
+    end() {
+      heard.outcomes.push('end')
+      settle(heard)
+    },
+    fail(error) {
+      heard.outcomes.push('fail')
+      heard.error = error
+      settle(heard)
+    },
+  })
+  return { heard, over, close, firstBatch }
+}
+
+/** Runs a stream to its end, and a little longer: nothing may come after it. */
+export const hear = async (model: ChatModel, request: ModelRequest = hello): Promise<Heard> => {
+  const heard = await listen(model, request).over
+  await new Promise((resolve) => setTimeout(resolve, 5))
+  return heard
+}

@@ -1,0 +1,94 @@
+import { getEventListeners } from 'node:events'
+import { describe, expect, it } from 'vitest'
+import { httpJson } from '../../providers/httpJson.ts'
+import { ModelError } from '../../src/errors.ts'
+import { echo } from './echoModel.ts'
+import { deadPort, pause, rawServer } from './rawServer.ts'
+
+const apiKey = 'very-secret-key'
+
+const ask = (baseUrl: string, options: { signal?: AbortSignal; timeoutMs?: number; body?: boolean } = {}) =>
+  httpJson(
+    {
+      provider: 'acme',
+      error: echo.error,
+      connection: {
+        baseUrl,
+        apiKey,
+        keyHeader: (key) => ({ 'x-api-key': key }),
+        limits: { maxResponseSize: 1000 },
+      },
+      signal: options.signal,
+      timeoutMs: options.timeoutMs,
+    },
+    options.body ? { path: '/embeddings', body: { input: ['a'] } } : { path: '/models' },
+  )
+
+const answering = (answer: string) => rawServer(({ socket }) => socket.end(answer))
+
+describe('a JSON request', () => {
+  it('gets without a body, posts with one, and gives the parsed answer', async () => {
+    const server = await answering('HTTP/1.1 200 OK\r\n\r\n{"data":[1]}')
+    expect(await ask(server.url)).toEqual({ data: [1] })
+    expect(await ask(server.url, { body: true })).toEqual({ data: [1] })
+    expect(server.requests[0]?.head).toMatch(/^GET \/models /)
+    expect(server.requests[0]?.head).toMatch(/^x-api-key: very-secret-key$/m)
+    expect(server.requests[1]?.head).toMatch(/^POST \/embeddings /)
+    expect(server.requests[1]?.body).toBe('{"input":["a"]}')
+  })
+
+  it('rejects with the provider’s error', async () => {
+    const server = await answering(
+      `HTTP/1.1 429 X\r\nretry-after: 2\r\nrequest-id: r1\r\n\r\n{"error":{"message":"no ${apiKey}","code":"q"}}`,
+    )
+    const error = await ask(server.url).catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(ModelError)
+    expect(error).toMatchObject({
+      name: 'ModelError',
+      message: 'no ***',
+      provider: 'acme',
+      status: 429,
+      code: 'q',
+      requestId: 'r1',
+      retryable: true,
+      retryAfterMs: 2000,
+    })
+  })
+
+  it('rejects when the connection fails, the body is no JSON or too large', async () => {
+    const port = await deadPort()
+    await expect(ask(`http://127.0.0.1:${port}`)).rejects.toMatchObject({
+      code: 'ECONNREFUSED',
+      provider: 'acme',
+    })
+    const page = await answering('HTTP/1.1 200 OK\r\n\r\n<html>')
+    await expect(ask(page.url)).rejects.toMatchObject({ code: 'html_page' })
+    const text = await answering('HTTP/1.1 200 OK\r\n\r\nnot json')
+    await expect(ask(text.url)).rejects.toMatchObject({ code: 'invalid_json', provider: 'acme' })
+    const large = await answering(`HTTP/1.1 200 OK\r\n\r\n["${'x'.repeat(2000)}"]`)
+    await expect(ask(large.url)).rejects.toMatchObject({ code: 'response_too_large' })
+    await expect(ask('nonsense')).rejects.toMatchObject({ name: 'ConfigurationError' })
+  })
+
+  it('stops at its timeout and closes the connection', async () => {
+    const server = await rawServer(() => {})
+    await expect(ask(server.url, { timeoutMs: 20 })).rejects.toMatchObject({ name: 'TimeoutError' })
+    await server.closed()
+  })
+
+  it('stops when it is aborted, and leaves no listener behind', async () => {
+    const server = await rawServer(() => {})
+    const controller = new AbortController()
+    const asked = ask(server.url, { signal: controller.signal })
+    asked.catch(() => {})
+    while (server.requests.length === 0) await pause(1)
+    controller.abort()
+    await expect(asked).rejects.toMatchObject({ name: 'AbortedError' })
+    await server.closed()
+    expect(getEventListeners(controller.signal, 'abort')).toEqual([])
+    await expect(ask(server.url, { signal: controller.signal })).rejects.toMatchObject({
+      name: 'AbortedError',
+    })
+    expect(server.requests).toHaveLength(1)
+  })
+})

@@ -1,0 +1,203 @@
+import { describe, expectTypeOf, test } from 'vitest'
+import type { SnapshotFrom } from 'xstate'
+import { z } from 'zod'
+import type {
+  AgentEmitted,
+  AgentInput,
+  AgentMachine,
+  AgentOutput,
+  StreamingState,
+} from '../../machines/index.ts'
+import { Agent } from '../../src/Agent.ts'
+import { Chat } from '../../src/Chat.ts'
+import type { ErrorData } from '../../src/errors.ts'
+import { errorFrom, type ModelError, type StatewireError } from '../../src/errors.ts'
+import type { JsonObject } from '../../src/json.ts'
+import type { ChatMessage, Part, ToolCallPart, ToolResultPart } from '../../src/messages.ts'
+import type { ChatResult, FinishReason, Usage } from '../../src/result.ts'
+import type { Infer, StandardSchema } from '../../src/schema.ts'
+import { scriptedModel } from '../../src/testing/scriptedModel.ts'
+import { type Tool, type ToolContext, tool } from '../../src/tool.ts'
+
+const agent = new Agent(scriptedModel([]))
+const city = z.object({ name: z.string(), celsius: z.number().optional() })
+type City = { name: string; celsius?: number | undefined }
+declare const standard: StandardSchema<{ n: number }>
+const jsonSchema = { type: 'object' }
+
+describe('tool', () => {
+  test('types the arguments of execute and needsApproval from a zod schema', () => {
+    const made = tool({
+      name: 't',
+      description: '',
+      input: city,
+      needsApproval: (args) => {
+        expectTypeOf(args).toEqualTypeOf<City>()
+        return true
+      },
+      execute: (args, context) => {
+        expectTypeOf(args).toEqualTypeOf<City>()
+        expectTypeOf(context).toEqualTypeOf<ToolContext>()
+        expectTypeOf(context.signal).toEqualTypeOf<AbortSignal>()
+        expectTypeOf(context.callId).toEqualTypeOf<string>()
+      },
+    })
+    expectTypeOf(made).toEqualTypeOf<Tool>()
+  })
+
+  test('types them after transforms: what the schema gives, not what it takes', () => {
+    tool({
+      name: 't',
+      description: '',
+      input: z.object({
+        when: z.string().transform((text) => new Date(text)),
+        unit: z.string().default('C'),
+      }),
+      execute: (args) => expectTypeOf(args).toEqualTypeOf<{ when: Date; unit: string }>(),
+    })
+  })
+
+  test('types them as JSON for a bare JSON Schema, and for no input at all', () => {
+    tool({
+      name: 't',
+      description: '',
+      input: { jsonSchema },
+      execute: (args) => expectTypeOf(args).toEqualTypeOf<JsonObject>(),
+    })
+    tool({ name: 't', description: '', execute: (args) => expectTypeOf(args).toEqualTypeOf<JsonObject>() })
+  })
+
+  test('types them from the Standard Schema that stands beside a JSON Schema', () => {
+    tool({
+      name: 't',
+      description: '',
+      input: { jsonSchema, schema: standard },
+      execute: (args) => expectTypeOf(args).toEqualTypeOf<{ n: number }>(),
+    })
+  })
+
+  test('Infer gives the output of a schema', () => {
+    expectTypeOf<Infer<typeof city>>().toEqualTypeOf<City>()
+    expectTypeOf<Infer<typeof standard>>().toEqualTypeOf<{ n: number }>()
+    expectTypeOf<Infer<{ jsonSchema: JsonObject }>>().toEqualTypeOf<JsonObject>()
+  })
+})
+
+describe('results', () => {
+  test('send gives text, sendFor gives the schema’s type', () => {
+    expectTypeOf(agent.send('x')).resolves.toEqualTypeOf<ChatResult>()
+    expectTypeOf(agent.send('x')).resolves.toHaveProperty('output').toEqualTypeOf<string>()
+    expectTypeOf(agent.sendFor('x', city)).resolves.toHaveProperty('output').toEqualTypeOf<City>()
+    expectTypeOf(agent.sendFor('x', { jsonSchema }))
+      .resolves.toHaveProperty('output')
+      .toEqualTypeOf<JsonObject>()
+    expectTypeOf(agent.sendFor('x', { jsonSchema, schema: standard }))
+      .resolves.toHaveProperty('output')
+      .toEqualTypeOf<{ n: number }>()
+  })
+
+  test('a chat gives the same', () => {
+    const chat = new Chat(agent)
+    expectTypeOf(chat.sendFor('x', city)).resolves.toHaveProperty('output').toEqualTypeOf<City>()
+    expectTypeOf(chat.history).toEqualTypeOf<readonly ChatMessage[]>()
+    expectTypeOf(chat.send).parameter(1).not.toHaveProperty('history')
+  })
+
+  test('a stream yields results', () => {
+    expectTypeOf(agent.sendStream('x')).toEqualTypeOf<AsyncIterableIterator<ChatResult>>()
+  })
+
+  test('a result has the pinned fields', () => {
+    expectTypeOf<ChatResult>().toExtend<{
+      id: string
+      output: string
+      messages: ChatMessage[]
+      finishReason: FinishReason
+      rawFinishReason?: string
+      metadata: JsonObject
+      usage?: Usage
+    }>()
+  })
+})
+
+describe('the actor', () => {
+  const actor = agent.actor({ prompt: 'x' })
+
+  test('types the events it emits', () => {
+    actor.on('chunk', (event) => {
+      expectTypeOf(event).toExtend<ChatResult>()
+      expectTypeOf(event.output).toEqualTypeOf<string>()
+    })
+    actor.on('message', ({ message }) => expectTypeOf(message).toEqualTypeOf<ChatMessage>())
+    actor.on('tool.call', ({ call, callId }) => {
+      expectTypeOf(call).toEqualTypeOf<ToolCallPart>()
+      expectTypeOf(callId).toEqualTypeOf<string>()
+    })
+    actor.on('tool.result', ({ result }) => expectTypeOf(result).toEqualTypeOf<ToolResultPart>())
+    actor.on('step', ({ usage, metrics }) => {
+      expectTypeOf(usage).toEqualTypeOf<Usage | null>()
+      expectTypeOf(metrics.timeToFirstChunkMs).toEqualTypeOf<number | null>()
+    })
+    actor.on('retry', ({ restart, error }) => {
+      expectTypeOf(restart).toEqualTypeOf<boolean>()
+      expectTypeOf(error).toEqualTypeOf<ErrorData | null>()
+    })
+    expectTypeOf<Extract<AgentEmitted, { type: 'tool.delta' }>['arguments']>().toEqualTypeOf<string>()
+  })
+
+  test('types what it takes', () => {
+    type Sent = Parameters<typeof actor.send>[0]
+    expectTypeOf<{ type: 'abort' }>().toExtend<Sent>()
+    expectTypeOf<{ type: 'abort'; reason: string }>().toExtend<Sent>()
+    expectTypeOf<{ type: 'tool.approve'; callId: string }>().toExtend<Sent>()
+    expectTypeOf<{ type: 'tool.reject'; callId: string; reason: string }>().toExtend<Sent>()
+    expectTypeOf<{ type: 'steer'; text: string }>().toExtend<Sent>()
+    expectTypeOf<{ type: 'tool.approve' }>().not.toExtend<Sent>()
+    expectTypeOf<{ type: 'nonsense' }>().not.toExtend<Sent>()
+    expectTypeOf<AgentInput['prompt']>().toEqualTypeOf<string | Part[] | undefined>()
+  })
+
+  test('types its snapshot: the public state names, the context, the output', () => {
+    const snapshot = actor.getSnapshot()
+    expectTypeOf(snapshot).toEqualTypeOf<SnapshotFrom<AgentMachine>>()
+    type Matchable = Parameters<typeof snapshot.matches>[0]
+    expectTypeOf<
+      | 'Initialized'
+      | 'MessageReset'
+      | 'Accumulating'
+      | 'Consolidating'
+      | 'ToolCheck'
+      | 'AwaitingApproval'
+      | 'ToolExecution'
+      | 'ToolResults'
+      | 'Complete'
+      | 'Failed'
+      | 'Aborted'
+    >().toExtend<Matchable>()
+    expectTypeOf<{ Accumulating: 'Requesting' | 'Streaming' | 'BackingOff' }>().toExtend<Matchable>()
+    expectTypeOf<'Streaming'>().not.toExtend<Matchable>()
+    expectTypeOf<{ Accumulating: 'Nowhere' }>().not.toExtend<Matchable>()
+    expectTypeOf(snapshot.context).toEqualTypeOf<StreamingState>()
+    expectTypeOf(snapshot.hasTag).parameter(0).toEqualTypeOf<'streaming'>()
+  })
+
+  test('types its output as a union on status', () => {
+    const output = {} as AgentOutput
+    expectTypeOf(output.status).toEqualTypeOf<'complete' | 'failed' | 'aborted'>()
+    expectTypeOf(output.messages).toEqualTypeOf<ChatMessage[]>()
+    if (output.status === 'failed') expectTypeOf(output.error).toEqualTypeOf<ErrorData>()
+    else expectTypeOf(output).not.toHaveProperty('error')
+    if (output.status === 'aborted') expectTypeOf(output.reason).toEqualTypeOf<string>()
+  })
+})
+
+describe('errors', () => {
+  test('carry typed fields', () => {
+    const error = errorFrom({ name: 'ModelError', message: '' })
+    expectTypeOf(error).toEqualTypeOf<StatewireError>()
+    expectTypeOf<ModelError['status']>().toEqualTypeOf<number | undefined>()
+    expectTypeOf<ModelError['retryable']>().toEqualTypeOf<boolean>()
+    expectTypeOf<StatewireError['partial']>().toEqualTypeOf<ChatResult | undefined>()
+    expectTypeOf<ModelError['name']>().toEqualTypeOf<'ModelError'>()
+  })
+})
