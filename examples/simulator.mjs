@@ -6,7 +6,8 @@ const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 /** What the "model" says next: a call of the first tool that fits the question, or an answer made of the results. */
 const reply = ({ messages, tools = [] }) => {
   const results = messages.filter(({ role }) => role === 'tool').map(({ content }) => content)
-  if (results.length > 0) return { text: `Here is what the tools say: ${results.join(' and ')}. (I am a simulator.)` }
+  if (results.length > 0)
+    return { text: `Here is what the tools say: ${results.join(' and ')}. (I am a simulator.)` }
   const question = String(messages.findLast(({ role }) => role === 'user')?.content ?? '').toLowerCase()
   const calls = tools
     .map(({ function: { name, parameters } }) => ({ name, parameters }))
@@ -16,11 +17,16 @@ const reply = ({ messages, tools = [] }) => {
   return { text: 'I am a simulator and know only a few rules: ask for something one of my tools can do.' }
 }
 
-/** Arguments for a tool: every text property gets the last word of the question that looks like a name. */
+/** Arguments for a tool: a text is the place that the question names, a number the middle of the range it names. */
 const fill = (parameters, question) => {
   const place = /\bin ([a-z]+)/.exec(question)?.[1] ?? 'Oslo'
-  const value = place[0].toUpperCase() + place.slice(1)
-  return Object.fromEntries(Object.keys(parameters?.properties ?? {}).map((key) => [key, value]))
+  const text = place[0].toUpperCase() + place.slice(1)
+  const [, low = 0, high = 0] = /between (\d+) and (\d+)/.exec(question) ?? []
+  const middle = Math.floor((Number(low) + Number(high)) / 2)
+  const suited = ({ type }) => (type === 'integer' || type === 'number' ? middle : text)
+  return Object.fromEntries(
+    Object.entries(parameters?.properties ?? {}).map(([key, schema]) => [key, suited(schema)]),
+  )
 }
 
 const chunksOf = ({ text, calls = [] }) => [
@@ -48,7 +54,10 @@ const answer = async (body, response) => {
     send({ choices: [{ index: 0, ...choice }] })
     await pause(15)
   }
-  send({ choices: [], usage: { prompt_tokens: JSON.stringify(body).length >> 2, completion_tokens: chunks.length } })
+  send({
+    choices: [],
+    usage: { prompt_tokens: JSON.stringify(body).length >> 2, completion_tokens: chunks.length },
+  })
   response.end('data: [DONE]\n\n')
 }
 

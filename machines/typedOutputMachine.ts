@@ -55,9 +55,10 @@ export const createTypedOutputMachine = ({ strategy, schema, run, formatter }: T
     actions: {
       forward: forwardTo('run'),
       relay: enqueueActions(({ event, enqueue }, { isSuppressed }: { isSuppressed: boolean }) => {
-        if (event.type === 'run.emitted' && isRelayed(event.emitted, isSuppressed && strategy)) {
-          enqueue.emit(event.emitted)
-        }
+        if (event.type !== 'run.emitted' || !isRelayed(event.emitted, isSuppressed && strategy)) return
+        enqueue.emit(event.emitted)
+        // Words before a call were shown because they might have been the answer.
+        if (strategy === 'native' && isTalk(event.emitted)) enqueue.emit(restartChunk())
       }),
       takeRun: assign(({ context }, output: AgentOutput) => ({
         ...absorb(context, output),
@@ -98,9 +99,10 @@ export const createTypedOutputMachine = ({ strategy, schema, run, formatter }: T
         abortReason: reason,
         finishReason: 'aborted' as const,
       })),
-      // Native answers were streamed as they came; any other JSON is shown here, once.
-      showJson: enqueueActions(({ context, enqueue }) => {
-        if (strategy === 'returnResult') enqueue.emit(chunkOf(context.responseId, context.answer, [], {}))
+      // Other answers were streamed as they came; this one is shown here, once, in the shape they have.
+      showJson: enqueueActions(({ context: { responseId, answer }, enqueue }) => {
+        const json = schema.isWrapped ? `{"value":${answer}}` : answer
+        if (strategy === 'returnResult') enqueue.emit(chunkOf(responseId, json, [], {}))
       }),
       announceEnd: emit(({ context }) => finalChunk(context)),
     },
@@ -213,6 +215,10 @@ const isRelayed = (emitted: AgentEmitted, suppressedFor: TypedOutputStrategy | f
   if (suppressedFor === 'twoPhases' && emitted.messages.some(isTextAnswer)) return false
   return emitted.output === '' || suppressedFor === false || suppressedFor === 'native'
 }
+
+/** Text beside tool calls, which is never the answer. */
+const isTalk = (emitted: AgentEmitted): boolean =>
+  emitted.type === 'message' && toolCallsOf(emitted.message).length > 0 && textOf(emitted.message) !== ''
 
 /** The model's last word of a phase whose text is not wanted. */
 const isTextAnswer = (message: ChatMessage): boolean =>

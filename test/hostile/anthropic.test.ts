@@ -28,7 +28,8 @@ import {
 import { answer, namedSse, objects } from './wire.ts'
 
 // Anthropic's own wire: its matrix and rows 18, 59 to 66 of the list of wire failures. Errors, cuts and counts of this
-// wire are with those of the others.
+// wire are with those of the others. Of row 64 the switch is not ours (eager input is asked for by the user, through
+// providerOptions); what it may bring, input that is no JSON, is.
 
 const oslo = { id: 'toolu_1', name: 'get_weather', args: '{"city":"Oslo"}' }
 const rome = { id: 'toolu_2', name: 'get_weather', args: '{"city":"Rome"}' }

@@ -19,7 +19,8 @@ import { ollama } from './otherWires.ts'
 import { answer, halves, type Wire } from './wire.ts'
 
 // The same answers in every framing that servers and proxies make of them: rows 34 to 44 and 46 of the list of wire
-// failures and the framing rows of its matrix. Cuts have a file of their own, errors too.
+// failures and the framing rows of its matrix. Cuts have a file of their own, errors too. Of row 35 only comments in
+// data's clothing are skipped: other data that is not JSON is an error, because half an answer may be lost with it.
 
 const words = 'Grüße! 🌧 Regen in 東京?'
 const turn = {

@@ -79,11 +79,13 @@ const give = async (response: ServerResponse, answer: Answer): Promise<void> => 
   }
   response.writeHead(status, headers)
   response.flushHeaders()
+  let flushed: Promise<void> | undefined
   for (const piece of pieces) {
     if (silenceMs > 0) await pause(silenceMs)
-    // Waiting keeps a broken connection from swallowing what was sent before.
-    await new Promise<void>((flushed) => response.write(piece, () => flushed()))
+    flushed = new Promise((resolve) => response.write(piece, () => resolve()))
   }
+  // A connection that is broken too soon would swallow what was written.
+  await flushed
   if (ending === 'stall') return
   if (ending === 'destroy') response.socket?.destroy()
   else if (ending === 'reset') {

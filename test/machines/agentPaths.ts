@@ -13,7 +13,7 @@ const tools = [
 ]
 
 /** The agent's chart with limits so small that a path can reach them, and a clock that stands still. */
-const chartWith = (limits: Pick<AgentMachineConfig, 'maxSteps' | 'fallback' | 'retry'>) =>
+const chartWith = (limits: Pick<AgentMachineConfig, 'maxSteps' | 'fallback' | 'retry' | 'accumulator'>) =>
   createChart({
     model: scriptedModel([]),
     tools,
@@ -24,10 +24,15 @@ const chartWith = (limits: Pick<AgentMachineConfig, 'maxSteps' | 'fallback' | 'r
     ...limits,
   })
 
-/** One chart goes through many steps, the other through models: together they would have too many states. */
+const consolidate = () => {
+  throw new Error('broken accumulator')
+}
+
+/** One chart goes through many steps, one through models, one breaks: together they would have too many states. */
 export const charts = [
   chartWith({ maxSteps: 3, retry: { maxRetries: 1, initialDelayMs: 10 } }),
   chartWith({ maxSteps: 1, retry: { maxRetries: 0 }, fallback: [scriptedModel([])] }),
+  chartWith({ maxSteps: 1, retry: { maxRetries: 0 }, accumulator: { consolidate } }),
 ]
 
 type Chart = ReturnType<typeof createChart>

@@ -45,7 +45,7 @@ const textOf = (body: JsonObject): string => {
   const { message, detail, error } = { ...body, ...problemOf(body) }
   const text = [message, detail, error].find((each) => typeof each === 'string') ?? ''
   // What looks like a key is not repeated, whoever wrote it.
-  return text.replace(/\bsk-[-_*A-Za-z0-9]{6,}/g, '***')
+  return text.replace(/\bsk-[-_A-Za-z0-9]{16,}/g, '***')
 }
 
 const wordsOf = (body: JsonObject): string[] => {
