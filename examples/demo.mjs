@@ -25,12 +25,14 @@ console.log(`> ${prompt}\n`)
 const agent = new Agent('openai:simulator', { baseUrl: simulator.baseUrl, tools: [weather, time] })
 const actor = agent.actor({ prompt })
 let shown = ''
+const showState = () => {
+  const { value } = actor.getSnapshot()
+  const state = typeof value === 'string' ? value : Object.entries(value).flat().join('.')
+  if (state !== shown) console.log(`${shown === '' ? '' : '\n'}  · ${state}`)
+  shown = state
+}
 actor.subscribe({
-  next: ({ value }) => {
-    const state = typeof value === 'string' ? value : Object.entries(value).flat().join('.')
-    if (state !== shown) console.log(`${shown === '' ? '' : '\n'}  · ${state}`)
-    shown = state
-  },
+  next: showState,
   error: (error) => console.error(error),
   complete: () => {
     const { status, usage } = actor.getSnapshot().output
@@ -38,6 +40,9 @@ actor.subscribe({
     return simulator.close()
   },
 })
-actor.on('chunk', ({ output }) => process.stdout.write(output))
+actor.on('chunk', ({ output }) => {
+  showState()
+  process.stdout.write(output)
+})
 actor.on('tool.call', ({ call }) => console.log(`  · calls ${call.name}(${JSON.stringify(call.arguments)})`))
 actor.start()
