@@ -18,6 +18,7 @@ export const bin = (name) => `node_modules/.bin/${name}`
 export const installIfMissing = () => {
   const lock = readFileSync('package-lock.json', 'utf8')
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return
-  run('install', 'npm', 'ci', '--no-audit', '--no-fund')
+  // Not `npm ci`: it refuses a lock file that lacks optional packages of platforms the registry does not carry.
+  run('install', 'npm', 'install', '--no-save', '--no-audit', '--no-fund')
   writeFileSync(stamp, lock)
 }
