@@ -7,6 +7,7 @@ import type { AgentOutput } from './events.ts'
 import { withFastLane } from './fastLane.ts'
 import { repeatEnds } from './repeatEnds.ts'
 import * as run from './streamingState.ts'
+import * as round from './toolRound.ts'
 
 /**
  * The agent's lifecycle as a statechart: one run is one actor of this machine.
@@ -225,7 +226,7 @@ const chartOf = (config: ResolvedConfig) => {
           {
             id: 'toolExecutor',
             src: 'toolExecutor',
-            input: ({ context }) => ({ calls: run.callsToRun(context) }),
+            input: ({ context }) => ({ calls: round.callsToRun(context) }),
             onDone: {
               target: 'ToolResults',
               actions: { type: 'takeResults', params: ({ event }) => event.output },

@@ -12,9 +12,11 @@ import { broken, outOfTime, timeout, totalTimeout, truncation, uselessAnswer } f
 import { finalChunk } from './agentOutput.ts'
 import { isPastDeadline } from './deadline.ts'
 import type { AgentEmitted, AgentEvent, AgentInput, AgentOutput } from './events.ts'
+import { settle } from './interruption.ts'
 import { chunkOf, receiveDeltas, restartChunk } from './receiveDeltas.ts'
 import type { StreamingState } from './streamingState.ts'
 import * as run from './streamingState.ts'
+import * as round from './toolRound.ts'
 
 /** What the agent's chart speaks of: its children, guards and actions, each as small as its name. */
 export const agentSetup = (config: ResolvedConfig) => {
@@ -57,8 +59,8 @@ export const agentSetup = (config: ResolvedConfig) => {
         failure?.code !== outOfTime,
       isPausedByProvider: ({ context }) => context.accumulated.finish?.pause === true,
       isEmptyAfterTools: ({ context }) =>
-        context.emptyAnswers === 0 && run.isEmptyAnswer(context) && run.isAfterTools(context),
-      hasCalls: ({ context }) => run.currentCalls(context).length > 0,
+        context.emptyAnswers === 0 && run.isEmptyAnswer(context) && round.isAfterTools(context),
+      hasCalls: ({ context }) => round.currentCalls(context).length > 0,
       isApprovalNeeded: ({ context }) => context.pendingApprovals.length > 0,
       isPending: ({ context }, { callId }: { callId: string }) => context.pendingApprovals.includes(callId),
       isRunEnded: ({ context }) =>
@@ -165,7 +167,7 @@ export const agentSetup = (config: ResolvedConfig) => {
       beginRound: assign(({ context }) => ({
         started: [],
         results: [],
-        pendingApprovals: run
+        pendingApprovals: round
           .currentCalls(context)
           .filter(
             (call) =>
@@ -175,7 +177,7 @@ export const agentSetup = (config: ResolvedConfig) => {
       })),
       beginWaiting: assign({ waitingSince: () => clock.now() }),
       announceApprovals: enqueueActions(({ context, enqueue }) => {
-        for (const call of run.currentCalls(context)) {
+        for (const call of round.currentCalls(context)) {
           if (context.pendingApprovals.includes(call.id)) {
             enqueue.emit({ type: 'tool.approval', callId: call.id, call })
           }
@@ -189,7 +191,7 @@ export const agentSetup = (config: ResolvedConfig) => {
       })),
       reject: enqueueActions(
         ({ context, enqueue }, { callId, reason }: { callId: string; reason?: string | undefined }) => {
-          const result = run.rejectedResult(context, callId, reason)
+          const result = round.rejectedResult(context, callId, reason)
           enqueue.assign({
             pendingApprovals: context.pendingApprovals.filter((id) => id !== callId),
             results: [...context.results, result],
@@ -219,12 +221,12 @@ export const agentSetup = (config: ResolvedConfig) => {
         failure: broken(error, 'ToolExecution'),
       })),
       storeResults: assign(({ context }) => ({
-        ...run.append(context, run.resultMessage(context)),
+        ...run.append(context, round.resultMessage(context)),
         steering: [],
         emptyAnswers: 0,
       })),
       storeSteering: assign(({ context }) => ({
-        ...run.append(context, run.steeringMessage(context)),
+        ...run.append(context, round.steeringMessage(context)),
         steering: [],
       })),
       queueSteering: assign(({ context }, { text }: { text: string }) => ({
@@ -236,7 +238,7 @@ export const agentSetup = (config: ResolvedConfig) => {
       })),
       noteError: assign({ finishReason: 'error' }),
       settle: enqueueActions(({ context, enqueue }) => {
-        const { change, messages } = run.settle(context)
+        const { change, messages } = settle(context)
         enqueue.assign(change)
         for (const message of messages) {
           enqueue.emit(chunkOf(change.responseId ?? '', '', [message], {}))

@@ -29,7 +29,7 @@ export const historyOf = ({ input, messages }: CompositeRun): ChatMessage[] => [
 /** Adds what a run brought. */
 export const absorb = (state: CompositeRun, output: AgentOutput): Partial<CompositeRun> => ({
   responseId: output.id || state.responseId,
-  messages: [...state.messages, ...output.messages],
+  messages: [...state.messages, ...output.messages, ...unanswered(state, output)],
   finishReason: output.finishReason,
   rawFinishReason: output.rawFinishReason ?? null,
   metadata: mergeMetadata(state.metadata, output.metadata),
@@ -37,6 +37,20 @@ export const absorb = (state: CompositeRun, output: AgentOutput): Partial<Compos
   failure: output.status === 'failed' ? output.error : null,
   abortReason: output.status === 'aborted' ? output.reason : '',
 })
+
+/**
+ * The marked message that stands for the answer of a run that ended before its first word: as after a tool round, a
+ * conversation cannot go on from two user messages in a row.
+ */
+const unanswered = (
+  { messages }: CompositeRun,
+  { status, finishReason, ...run }: AgentOutput,
+): ChatMessage[] => {
+  const isLost = status !== 'complete' && run.messages.at(-1)?.role === 'user'
+  return isLost && messages.some(({ role }) => role === 'model')
+    ? [{ role: 'model', parts: [], metadata: { interrupted: finishReason } }]
+    : []
+}
 
 /** A child that broke instead of ending: a bug of an adapter or of the orchestrator itself. */
 export const brokenRun = (error: ErrorData, orchestrator: string, state: string): Partial<CompositeRun> => ({

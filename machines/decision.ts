@@ -12,6 +12,7 @@ import { type Tool, tool } from '../src/tool.ts'
 import { createDecisionMachine, type DecisionQuestion } from './decisionMachine.ts'
 import type { AgentCommand, AgentEmitted } from './events.ts'
 import type { OrchestratorParts } from './orchestrator.ts'
+import { repeatEnds } from './repeatEnds.ts'
 
 /** The events a model may choose from, by type: what each means, and the schema of its payload if it has one. */
 export type DecisionEvents = Record<string, { description: string; input?: Schema }>
@@ -63,21 +64,23 @@ export const createDecisionLogic = (
   }
 
   const chartOf = (offered: [string, Tool][]): AnyStateMachine =>
-    createDecisionMachine({
-      typeOf: new Map(offered.map(([type, { name }]) => [name, type])),
-      run: lifecycle({
-        tools: [...(config.tools ?? []), ...offered.map(([, each]) => each)],
-        settings: { toolChoice: 'required', parallelToolCalls: false, ...config.settings },
-        maxSteps: config.maxSteps ?? defaultMaxSteps,
+    repeatEnds(
+      createDecisionMachine({
+        typeOf: new Map(offered.map(([type, { name }]) => [name, type])),
+        run: lifecycle({
+          tools: [...(config.tools ?? []), ...offered.map(([, each]) => each)],
+          settings: { toolChoice: 'required', parallelToolCalls: false, ...config.settings },
+          maxSteps: config.maxSteps ?? defaultMaxSteps,
+        }),
       }),
-    })
+    )
 
   // The model and the tools are checked now, not when the first decision is due.
   chartFor()
   return {
     getInitialSnapshot: (scope, input) => chartFor(input.allowed).getInitialSnapshot(scope, input),
     transition: (snapshot, event, scope) => snapshot.machine.transition(snapshot, event, scope),
-    start: (snapshot) => snapshot.machine.start(snapshot),
+    start: (snapshot) => chartFor(allowedIn(snapshot)).start(snapshot),
     getPersistedSnapshot: (snapshot, options) => snapshot.machine.getPersistedSnapshot(snapshot, options),
     restoreSnapshot: (stored, scope) => chartFor(allowedIn(stored)).restoreSnapshot(stored, scope),
   }

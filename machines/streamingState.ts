@@ -1,18 +1,9 @@
 import { type Accumulated, type Accumulator, nothingAccumulated } from '../src/accumulator.ts'
 import type { ErrorData } from '../src/errors.ts'
 import type { JsonObject } from '../src/json.ts'
-import {
-  type ChatMessage,
-  type ToolCallPart,
-  type ToolResultPart,
-  textOf,
-  textPart,
-  toolCallsOf,
-  toolResultsOf,
-} from '../src/messages.ts'
+import { type ChatMessage, type ToolResultPart, textOf, textPart } from '../src/messages.ts'
 import { mergeMetadata } from '../src/metadata.ts'
 import { addUsage, type FinishReason, type Usage } from '../src/result.ts'
-import { errorResult } from '../src/toolExecutor.ts'
 import { assignToolIds } from '../src/toolIds.ts'
 import { isFatal, validateHistory } from '../src/validateHistory.ts'
 import type { AgentInput } from './events.ts'
@@ -215,107 +206,3 @@ export const append = (state: StreamingState, ...messages: ChatMessage[]): Chang
   history: [...state.history, ...messages],
   messages: [...state.messages, ...messages],
 })
-
-const lastMessage = (state: StreamingState): ChatMessage | undefined => state.history.at(-1)
-
-/** The calls of the current round. */
-export const currentCalls = (state: StreamingState): ToolCallPart[] => {
-  const last = lastMessage(state)
-  return last?.role === 'model' ? toolCallsOf(last) : []
-}
-
-/** The calls of the round that still have to run. */
-export const callsToRun = (state: StreamingState): ToolCallPart[] =>
-  currentCalls(state).filter((call) => !state.results.some((result) => result.id === call.id))
-
-export const isAfterTools = (state: StreamingState): boolean => {
-  const last = lastMessage(state)
-  return last !== undefined && toolResultsOf(last).length > 0
-}
-
-export const rejectedResult = (
-  state: StreamingState,
-  callId: string,
-  reason = 'no reason given',
-): ToolResultPart => {
-  const call = currentCalls(state).find(({ id }) => id === callId)
-  return errorResult({ id: callId, name: call?.name ?? '' }, `A person rejected this call: ${reason}`)
-}
-
-/** The one user message that answers a round: every result, in call order, then what was steered meanwhile. */
-export const resultMessage = (state: StreamingState): ChatMessage => ({
-  role: 'user',
-  parts: [
-    ...currentCalls(state).map(
-      (call) => state.results.find((result) => result.id === call.id) ?? missingResult(state, call),
-    ),
-    ...state.steering.map(textPart),
-  ],
-})
-
-/** The honest answer for a call that was cut short: it never ran, or nobody knows how far it came. */
-const missingResult = (state: StreamingState, call: ToolCallPart): ToolResultPart =>
-  errorResult(
-    call,
-    state.started.includes(call.id)
-      ? 'The run was interrupted while this tool was running; whether it took effect is unknown.'
-      : 'The run was interrupted before this tool started; it was not run.',
-  )
-
-export const steeringMessage = (state: StreamingState): ChatMessage => ({
-  role: 'user',
-  parts: state.steering.map(textPart),
-})
-
-/**
- * What an interrupted run leaves behind, so that the history stays valid and nothing is lost: results for every call
- * (those that did not run say so), and the text received so far as a marked model message. The marked message is
- * also there, empty, after a tool round: a conversation cannot go on from two user messages in a row.
- */
-const interruptedMessages = (state: StreamingState): ChatMessage[] => {
-  if (isRefused(state)) return []
-  const marked = { interrupted: state.finishReason }
-  const nothing: ChatMessage = { role: 'model', parts: [], metadata: marked }
-  if (currentCalls(state).length > 0) return [resultMessage(state), nothing]
-  const partial = partialMessage(state)
-  const calls = toolCallsOf(partial)
-  if (calls.length > 0) {
-    return [partial, { role: 'user', parts: calls.map((call) => missingResult(state, call)) }, nothing]
-  }
-  if (partial.parts.length > 0) return [{ ...partial, metadata: { ...partial.metadata, ...marked } }]
-  return state.messages.some((message) => message.role === 'model') && lastMessage(state)?.role === 'user'
-    ? [nothing]
-    : []
-}
-
-/** The input was not accepted: whatever is wrong with it is not of this run. */
-const isRefused = ({ step }: StreamingState): boolean => step === 0
-
-/** What was received so far. Signed and encrypted blocks are left out: half of one is worth nothing. */
-const partialMessage = (state: StreamingState): ChatMessage => {
-  const { text, thinking, calls } = state.accumulated
-  const whole = (state.paused ? textOf(state.paused) : '') + text
-  const complete = calls.filter((call) => call.argumentsError === undefined)
-  const { parts } = assignToolIds(complete, state.history, () => crypto.randomUUID())
-  return {
-    role: 'model',
-    parts: [...(whole === '' ? [] : [textPart(whole)]), ...parts],
-    ...(thinking !== '' && { metadata: { thinking } }),
-  }
-}
-
-/** Closes the books of a run that did not complete. */
-export const settle = (state: StreamingState): { change: Change; messages: ChatMessage[] } => {
-  const messages = interruptedMessages(state)
-  return {
-    messages,
-    change: {
-      ...append(state, ...messages),
-      ...countResponse(state),
-      rawFinishReason:
-        state.failure?.rawFinishReason ?? state.accumulated.finish?.raw ?? state.rawFinishReason,
-      accumulated: nothingAccumulated,
-      paused: null,
-    },
-  }
-}

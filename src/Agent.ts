@@ -1,4 +1,4 @@
-import { type Actor, createActor, type Snapshot, StateMachine } from 'xstate'
+import { type Actor, createActor, StateMachine } from 'xstate'
 import type { AgentMachineConfig } from '../machines/agentConfig.ts'
 import type { AgentMachine } from '../machines/agentMachine.ts'
 import type { AgentInput } from '../machines/events.ts'
@@ -161,8 +161,7 @@ export class Agent {
       throw new ConfigurationError(`No call ${unknown.join(', ')} waits for approval; pending are: ${known}.`)
     }
     return new Promise((resolve, reject) => {
-      // What was stored is what `getPersistedSnapshot` gave: JSON to us, a snapshot to XState.
-      const start: RunStart = { snapshot: snapshot as unknown as Snapshot<unknown> }
+      const start: RunStart = { snapshot }
       const run = new AgentRun(this.machine, start, this.#runOptions(options), {
         complete: resolve,
         fail: reject,

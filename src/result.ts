@@ -1,3 +1,4 @@
+import type { Snapshot } from 'xstate'
 import type { JsonObject } from './json.ts'
 import type { ChatMessage, ToolCallPart } from './messages.ts'
 
@@ -40,7 +41,7 @@ export type ChatResult<T = string> = {
 }
 
 /** A run that waits for approvals, as plain JSON: it can be stored and resumed in another process. */
-export type PendingApproval = { calls: ToolCallPart[]; snapshot: JsonObject }
+export type PendingApproval = { calls: ToolCallPart[]; snapshot: Snapshot<unknown> }
 
 const usageFields = [
   'inputTokens',

@@ -1,6 +1,6 @@
 import type { AnyEventObject, SnapshotFrom } from 'xstate'
 import { type AgentInput, type AgentMachineConfig, createChart } from '../../machines/index.ts'
-import * as run from '../../machines/streamingState.ts'
+import * as round from '../../machines/toolRound.ts'
 import type { Delta } from '../../src/delta.ts'
 import type { PathOptions } from '../../src/testing/paths.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
@@ -112,7 +112,7 @@ const approvals = ({ context }: AgentSnapshot): AnyEventObject[] =>
   ])
 
 const executorEvents = ({ context }: AgentSnapshot): AnyEventObject[] => {
-  const calls = run.callsToRun(context)
+  const calls = round.callsToRun(context)
   const result = (id: string, name: string) => ({ type: 'toolResult' as const, id, name, result: 'ok' })
   const [next] = calls
   return [
@@ -141,14 +141,14 @@ const key = ({ value, status, context }: AgentSnapshot): string =>
     context.accumulated.text !== '',
     context.paused !== null,
     context.emptyAnswers,
-    run.isAfterTools(context),
+    round.isAfterTools(context),
     context.pendingApprovals.length,
     context.started.length > 0,
     context.results.length,
     context.steering.length,
     context.failure?.retryable,
     context.failure?.code === 'total_timeout',
-    run.currentCalls(context).some(({ name }) => name === 'last'),
+    round.currentCalls(context).some(({ name }) => name === 'last'),
   ])
 
 const children: Record<string, string> = { model: 'model', timer: 'timer', tool: 'toolExecutor' }

@@ -1,0 +1,60 @@
+import { nothingAccumulated } from '../src/accumulator.ts'
+import { type ChatMessage, textOf, textPart, toolCallsOf } from '../src/messages.ts'
+import { assignToolIds } from '../src/toolIds.ts'
+import { append, countResponse, type StreamingState } from './streamingState.ts'
+import { currentCalls, lastMessage, missingResult, resultMessage } from './toolRound.ts'
+
+/**
+ * What an interrupted run leaves behind, so that the history stays valid and nothing is lost: results for every call
+ * (those that did not run say so), and the text received so far as a marked model message. The marked message is
+ * also there, empty, after a tool round: a conversation cannot go on from two user messages in a row.
+ */
+const interruptedMessages = (state: StreamingState): ChatMessage[] => {
+  if (isRefused(state)) return []
+  const marked = { interrupted: state.finishReason }
+  const nothing: ChatMessage = { role: 'model', parts: [], metadata: marked }
+  if (currentCalls(state).length > 0) return [resultMessage(state), nothing]
+  const partial = partialMessage(state)
+  const calls = toolCallsOf(partial)
+  if (calls.length > 0) {
+    return [partial, { role: 'user', parts: calls.map((call) => missingResult(state, call)) }, nothing]
+  }
+  if (partial.parts.length > 0) return [{ ...partial, metadata: { ...partial.metadata, ...marked } }]
+  return state.messages.some((message) => message.role === 'model') && lastMessage(state)?.role === 'user'
+    ? [nothing]
+    : []
+}
+
+/** The input was not accepted: whatever is wrong with it is not of this run. */
+const isRefused = ({ step }: StreamingState): boolean => step === 0
+
+/** What was received so far. Signed and encrypted blocks are left out: half of one is worth nothing. */
+const partialMessage = (state: StreamingState): ChatMessage => {
+  const { text, thinking, calls } = state.accumulated
+  const whole = (state.paused ? textOf(state.paused) : '') + text
+  const complete = calls.filter((call) => call.argumentsError === undefined)
+  const { parts } = assignToolIds(complete, state.history, () => crypto.randomUUID())
+  return {
+    role: 'model',
+    parts: [...(whole === '' ? [] : [textPart(whole)]), ...parts],
+    ...(thinking !== '' && { metadata: { thinking } }),
+  }
+}
+
+/** Closes the books of a run that did not complete. */
+export const settle = (
+  state: StreamingState,
+): { change: Partial<StreamingState>; messages: ChatMessage[] } => {
+  const messages = interruptedMessages(state)
+  return {
+    messages,
+    change: {
+      ...append(state, ...messages),
+      ...countResponse(state),
+      rawFinishReason:
+        state.failure?.rawFinishReason ?? state.accumulated.finish?.raw ?? state.rawFinishReason,
+      accumulated: nothingAccumulated,
+      paused: null,
+    },
+  }
+}
