@@ -2,9 +2,10 @@ import { assign, enqueueActions, forwardTo, fromPromise, setup } from 'xstate'
 import { type ErrorData, errorDataOf, errorFrom } from '../src/errors.ts'
 import type { JsonObject } from '../src/json.ts'
 import { type ChatMessage, type Part, toolResultsOf } from '../src/messages.ts'
+import { parseArguments } from '../src/toolArguments.ts'
 import type { AgentMachine } from './agentMachine.ts'
 import type { AgentCommand, AgentEmitted, AgentInput, AgentOutput } from './events.ts'
-import { brokenIn, commands, outputOf } from './phase.ts'
+import { brokenIn, commands, isRunEnd, outputOf } from './phase.ts'
 import type { RunEmitted } from './reportToParent.ts'
 
 /** An event as the model chose it: its type, and the payload that fits its schema. */
@@ -52,7 +53,7 @@ export const createDecisionMachine = ({ run, typeOf }: DecisionParts) =>
     actions: {
       forward: forwardTo('run'),
       relay: enqueueActions(({ event, enqueue }) => {
-        if (event.type === 'run.emitted') enqueue.emit(event.emitted)
+        if (event.type === 'run.emitted' && !isRunEnd(event.emitted)) enqueue.emit(event.emitted)
       }),
       takeFailure: assign((_, output: AgentOutput) => ({ failure: failureOf(output) })),
       takeChoice: assign((_, output: AgentOutput) => ({ chosen: choiceOf(output, typeOf) })),
@@ -152,7 +153,8 @@ const inputOf = (
 const choiceOf = ({ messages }: AgentOutput, typeOf: ReadonlyMap<string, string>): ChosenEvent | null => {
   for (const { name, result, isError } of messages.flatMap(toolResultsOf)) {
     const type = typeOf.get(name)
-    if (type !== undefined && !isError) return { ...JSON.parse(result), type }
+    const { arguments: payload, argumentsError } = parseArguments(result)
+    if (type !== undefined && !isError && argumentsError === undefined) return { ...payload, type }
   }
   return null
 }

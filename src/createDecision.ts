@@ -1,5 +1,6 @@
 import type { AnyActorLogic } from 'xstate'
 import { createDecisionLogic, type Decision, type DecisionEvents } from '../machines/decision.ts'
+import type { Orchestrator } from '../machines/orchestrator.ts'
 import { Agent, type AgentOptions } from './Agent.ts'
 import type { ChatModel } from './chatModel.ts'
 
@@ -33,9 +34,9 @@ export const createDecision = <const Events extends DecisionEvents>({
   events,
   ...options
 }: DecisionOptions<Events>): Decision<Events> => {
-  const orchestrator = {
+  const orchestrator: Orchestrator = {
     providerHint: 'decision',
-    create: (parts: Parameters<typeof createDecisionLogic>[1]) => createDecisionLogic(events, parts),
+    create: (parts) => createDecisionLogic(events, parts),
   }
   const logic: AnyActorLogic = new Agent(model, { ...options, orchestrator }).machine
   return logic

@@ -175,6 +175,18 @@ describe('a decision that is not made', () => {
     expect(() => createDecision({ model: scriptedModel([]), events: {} })).toThrow(ConfigurationError)
   })
 
+  test('because a custom executor gives something else than a payload is not made up', async () => {
+    const turns = [choose('guess', { number: 1 }, 'a'), choose('guess', { number: 1 }, 'b')]
+    const executeSingle = async ({ id, name }: { id: string; name: string }) => ({
+      type: 'toolResult' as const,
+      id,
+      name,
+      result: 'done!',
+    })
+    const { error } = await outcomeOf(decider(turns, { toolExecutor: { executeSingle } }).decide)
+    expect(error).toBeInstanceOf(OutputValidationError)
+  })
+
   test('two events whose tools would have the same name are refused', () => {
     const same = { 'a.b': { description: '1' }, a_b: { description: '2' } }
     expect(() => createDecision({ model: scriptedModel([]), events: same })).toThrow(ConfigurationError)
@@ -289,11 +301,11 @@ describe('inside a machine', () => {
     const actor = createActor(decide, { input: { prompt: 'Which?' } })
     const shown: string[] = []
     const usage: unknown[] = []
-    actor.on('chunk', ({ output }) => shown.push(output))
+    actor.on('chunk', ({ output, finishReason }) => shown.push(output, finishReason))
     actor.on('step', (step) => usage.push(step.usage))
     actor.start()
     await waitFor(actor, ({ status }) => status === 'done')
-    expect(shown.join('')).toBe('Let me think.')
+    expect(shown.filter((text) => text !== '' && text !== 'unspecified')).toEqual(['Let me think.'])
     expect(usage).toHaveLength(1)
   })
 

@@ -75,7 +75,7 @@ describe.each(strategies)('a typed stream, %s', (_, profile, turnsWith) => {
           for (const output of valid(chunks)) expect([output, isPrefix(output, oslo)]).toEqual([output, true])
         },
       ),
-      { numRuns: 25 },
+      { numRuns: 12 },
     )
   })
 
