@@ -24,7 +24,7 @@ import type { ChatMessage, Part } from './messages.ts'
 import { parseModelString } from './modelString.ts'
 import { type DeepPartial, partialValues, validatedOutput } from './partialValues.ts'
 import type { ChatResult, PendingApproval, Usage } from './result.ts'
-import { type CompiledSchema, compileSchema, type Infer, type Schema } from './schema.ts'
+import { compileSchema, type Infer, type Schema } from './schema.ts'
 import type { Tool } from './tool.ts'
 
 /** A model to fall back on: its string, with a connection of its own where it needs one, or a chat model. */
@@ -126,8 +126,8 @@ export class Agent {
     schema: S,
     options: SendOptions = {},
   ): Promise<ChatResult<Infer<S>>> {
-    const { machine, compiled } = this.#typed(schema)
-    const result = await this.#settle(machine, { input: inputOf(prompt, options) }, options)
+    const { machine, compiled, asked } = this.#typed(schema)
+    const result = await this.#settle(machine, { input: { ...inputOf(prompt, options), ...asked } }, options)
     return { ...result, output: await validatedOutput(result, compiled) }
   }
 
@@ -138,8 +138,8 @@ export class Agent {
     options: SendOptions = {},
   ): AsyncIterableIterator<ChatResult<DeepPartial<Infer<S>>>> {
     return new ChunkStream((stream) => {
-      const { machine, compiled } = this.#typed(schema)
-      const start = { input: inputOf(prompt, options) }
+      const { machine, compiled, asked } = this.#typed(schema)
+      const start = { input: { ...inputOf(prompt, options), ...asked } }
       const run = new AgentRun(machine, start, this.#runOptions(options), partialValues(stream, compiled))
       begin(run, options)
       return () => run.stop()
@@ -206,12 +206,18 @@ export class Agent {
     return { embeddings: vectors, model: model.model, ...(usage && { usage }) }
   }
 
-  /** The machine for a schema, built once for each schema object. */
-  #typed<S extends Schema>(schema: S): { machine: AgentMachine; compiled: CompiledSchema<Infer<S>> } {
+  /**
+   * What answers for a schema: the agent's own orchestrator, which is told it with the input, or else the one for typed
+   * output, whose machine is built once for each schema object.
+   */
+  #typed<S extends Schema>(schema: S) {
     const compiled = compileSchema(schema, 'The output schema')
+    if (this.#options.orchestrator) {
+      return { compiled, machine: this.machine, asked: { outputSchema: compiled.jsonSchema } }
+    }
     const machine = this.#typedMachines.get(schema) ?? this.#build(typedOutputOrchestrator(compiled))
     this.#typedMachines.set(schema, machine)
-    return { machine, compiled }
+    return { compiled, machine, asked: {} }
   }
 
   #build({ create }: Orchestrator): AgentMachine {

@@ -7,7 +7,7 @@ import {
   type Snapshot,
 } from 'xstate'
 import type { AgentMachine } from '../machines/agentMachine.ts'
-import { resultOf, textOfRun } from '../machines/agentOutput.ts'
+import { type RunResult, resultOf, textOfRun } from '../machines/agentOutput.ts'
 import type { AgentCommand, AgentInput, AgentOutput } from '../machines/events.ts'
 import { AbortedError, describeThrown, errorFrom, OrchestrationError } from './errors.ts'
 import type { ChatMessage, ToolCallPart } from './messages.ts'
@@ -144,8 +144,8 @@ export class AgentRun {
   }
 
   readonly #crashed = (cause: unknown) => {
-    const orchestrator = this.#actor.logic.id
-    const state = JSON.stringify(this.#actor.getSnapshot().value)
+    const { id: orchestrator = 'unknown' }: { id?: string } = this.#actor.logic
+    const state = JSON.stringify(this.#actor.getSnapshot().value) ?? 'its only state'
     const problem = `The machine "${orchestrator}" broke in ${state}: ${describeThrown(cause)}`
     this.#fail(new OrchestrationError(problem, { cause, orchestrator, state, partial: this.#partial() }))
   }
@@ -164,7 +164,9 @@ export class AgentRun {
 
   /** What the run has so far. An orchestrator's own data may not know yet what its runs have already told. */
   #partial(): ChatResult {
-    const known = { ...nothingYet, ...resultOf(this.#actor.getSnapshot().context) }
+    const { context }: { context?: RunResult } = this.#actor.getSnapshot()
+    // A user's own orchestrator need not keep its data as ours do, nor be a chart at all.
+    const known = Array.isArray(context?.messages) ? { ...nothingYet, ...resultOf(context) } : nothingYet
     const messages = known.messages.length < this.#messages.length ? this.#messages : known.messages
     return { ...known, messages, output: textOfRun(messages) }
   }

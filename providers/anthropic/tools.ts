@@ -1,5 +1,6 @@
 import type { ModelRequest, ToolSpec } from '../../src/chatModel.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json.ts'
+import { toolCallsOf } from '../../src/messages.ts'
 import { arrayAt, objectAt } from '../wireJson.ts'
 import type { AnthropicProfile } from './profile.ts'
 
@@ -12,11 +13,20 @@ export const forcesTool = (request: ModelRequest, profile: AnthropicProfile): bo
 
 export const toolSettings = (request: ModelRequest, profile: AnthropicProfile): JsonObject => {
   const { tools = [], toolChoice, parallelToolCalls } = request
-  // Without tools the API takes no choice either.
-  if (tools.length === 0) return {}
+  if (tools.length === 0) return replayedTools(request)
   const choice =
     toolChoice === 'none' ? { type: 'none' } : callingChoice(request, profile, parallelToolCalls === false)
   return { tools: tools.map(toolDefinition), ...(choice && { tool_choice: choice }) }
+}
+
+/** The API refuses tool blocks in a request that defines no tools: those of the history are named, none can be called. */
+const replayedTools = ({ messages }: ModelRequest): JsonObject => {
+  const names = [...new Set(messages.flatMap(toolCallsOf).map(({ name }) => name))]
+  if (names.length === 0) return {}
+  return {
+    tools: names.map((name) => ({ name, input_schema: { type: 'object' } })),
+    tool_choice: { type: 'none' },
+  }
 }
 
 const callingChoice = (
