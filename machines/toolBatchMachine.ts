@@ -8,7 +8,7 @@ import { errorResult, type ToolExecutor } from '../src/toolExecutor.ts'
 /** How many calls of one turn may run at the same time. */
 export type ToolExecution = 'sequential' | 'parallel' | { concurrency: number }
 
-export const concurrencyOf = (execution: ToolExecution): number =>
+const concurrencyOf = (execution: ToolExecution): number =>
   execution === 'sequential' ? 1 : execution === 'parallel' ? Number.MAX_SAFE_INTEGER : execution.concurrency
 
 export type ToolBatchInput = { calls: ToolCallPart[] }
@@ -22,7 +22,7 @@ type ToolBatchState = {
 }
 
 /** The child that runs one call: its id, as the inspector and a persisted snapshot show it. */
-export const callActorId = (callId: string): string => `call:${callId}`
+const callActorId = (callId: string): string => `call:${callId}`
 
 /**
  * Runs the tool calls of one turn: `executeBatch` as a chart. Every call is a child of its own that runs

@@ -8,13 +8,12 @@ import {
 } from '../../src/messages.ts'
 import { arrayAt, stringAt } from '../wireJson.ts'
 
-/**
- * The order of a response's content blocks, so that signed and encrypted blocks go back exactly where they stood.
+/*
+ * A skeleton is the order of a response's content blocks, so that signed and encrypted blocks go back exactly where they stood.
  *
  * Each entry is a whole block that only the provider understands (it has a `type`), `{ text: n }` for the next n
  * characters of the message's text, or `{ call: n }` for its nth tool call. Text and calls are not repeated here.
  */
-export type Skeleton = JsonObject[]
 
 export const textEntry = (length: number, citations: JsonValue[]): JsonObject => ({
   text: length,

@@ -53,7 +53,7 @@ const toolDefinition = ({ name, description, inputSchema }: ToolSpec): JsonObjec
  * The API wants an object at the root and rejects alternatives there, so those are flattened into one object that
  * has the properties of all. Looser than the original; the tool's own schema still checks the arguments.
  */
-export const objectSchema = (schema: JsonObject): JsonObject => {
+const objectSchema = (schema: JsonObject): JsonObject => {
   const { $schema: _, anyOf, oneOf, allOf, ...rest } = schema
   const alternatives = [...objectsIn(anyOf), ...objectsIn(oneOf)].map(objectSchema)
   const joined = objectsIn(allOf).map(objectSchema)

@@ -11,7 +11,7 @@ export const protocolName = 'openai-responses'
  * (`{ type: 'message', length, phase? }`, `{ type: 'function_call' | 'custom_tool_call', call }`).
  * A message without a layout is its text followed by its calls.
  */
-export const layoutOf = (message: ChatMessage, provider: string): JsonObject[] =>
+const layoutOf = (message: ChatMessage, provider: string): JsonObject[] =>
   (arrayAt(opaqueOf(message, protocolName, provider), 'layout') ?? []).filter(isJsonObject)
 
 /** The items of a model message in the order the model wrote them. */

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { mistral } from '../../../providers/mistral/index.ts'
 import type { ChatMessage } from '../../../src/messages.ts'
 import { chunk, done, event, ofType, stop } from '../openai-chat/chunks.ts'
+import { decodeAll, folded } from '../openai-chat/foldedDeltas.ts'
 import { plainProfile } from '../openai-chat/plainProfile.ts'
-import { decodeAll, folded } from '../openai-chat/recordedStreams.ts'
 
 const target = { provider: 'mistral', model: 'm1', profile: plainProfile }
 const decode = (deltas: object[]) =>

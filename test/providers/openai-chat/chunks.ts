@@ -1,8 +1,8 @@
 import { type OpenAIChatProfile, openaiChat } from '../../../providers/openai-chat/index.ts'
 import type { WireEvent } from '../../../providers/protocol.ts'
 import type { Delta } from '../../../src/delta.ts'
+import { decodeAll } from './foldedDeltas.ts'
 import { plainProfile } from './plainProfile.ts'
-import { decodeAll } from './recordedStreams.ts'
 
 export const done: WireEvent = { data: '[DONE]' }
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { openaiChat } from '../../../providers/openai-chat/index.ts'
 import { chunk, decode, done, event, ofType, stop } from './chunks.ts'
+import { folded } from './foldedDeltas.ts'
 import { plainProfile } from './plainProfile.ts'
-import { folded } from './recordedStreams.ts'
 
 const target = { provider: 'acme', model: 'm1', profile: plainProfile }
 const call = {

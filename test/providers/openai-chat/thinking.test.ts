@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { chunk, decode, done, ofType, stop } from './chunks.ts'
-import { folded } from './recordedStreams.ts'
+import { folded } from './foldedDeltas.ts'
 
 describe('thinking in a field of its own', () => {
   it.each(['reasoning_content', 'reasoning'])('is read from %s', (field) => {
