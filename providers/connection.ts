@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici'
+import { toBase64 } from '../src/base64.ts'
 import { ConfigurationError } from '../src/errors.ts'
 import type { JsonObject } from '../src/json.ts'
 import type { Carrier, HttpRequest } from '../src/transport/exchange.ts'
@@ -87,7 +88,7 @@ const urlOf = (base: URL, path: string): URL => {
 const credentialsOf = ({ username, password }: URL): Record<string, string> => {
   if (username === '' && password === '') return {}
   const pair = `${decoded(username)}:${decoded(password)}`
-  return { authorization: `Basic ${Buffer.from(pair).toString('base64')}` }
+  return { authorization: `Basic ${toBase64(new TextEncoder().encode(pair))}` }
 }
 
 const decoded = (text: string): string => {

@@ -1,3 +1,4 @@
+import { toBase64 } from './base64.ts'
 import type { JsonObject } from './json.ts'
 
 /** One turn of a conversation. Plain JSON, so it can be stored and sent anywhere. */
@@ -55,7 +56,7 @@ export const textPart = (text: string): TextPart => ({ type: 'text', text })
 export const dataPart = (mimeType: string, data: Uint8Array | string, name?: string): DataPart => ({
   type: 'data',
   mimeType,
-  data: typeof data === 'string' ? data : Buffer.from(data).toString('base64'),
+  data: typeof data === 'string' ? data : toBase64(data),
   ...(name !== undefined && { name }),
 })
 

@@ -1,3 +1,4 @@
+import { textFromBase64 } from '../../src/base64.ts'
 import { ConfigurationError } from '../../src/errors.ts'
 import type { JsonObject } from '../../src/json.ts'
 import type { DataPart, LinkPart } from '../../src/messages.ts'
@@ -45,7 +46,7 @@ const document = (source: JsonObject, name: string | undefined): JsonObject => (
 })
 
 const textDocument = (part: DataPart, asDocument: boolean): JsonObject | undefined => {
-  const data = Buffer.from(part.data, 'base64').toString('utf8')
+  const data = textFromBase64(part.data)
   if (data.trim() === '') return undefined
   if (!asDocument) return textBlock(part.name === undefined ? data : `${part.name}:\n${data}`)
   return document({ type: 'text', media_type: 'text/plain', data }, part.name)

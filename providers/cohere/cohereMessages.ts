@@ -1,3 +1,4 @@
+import { textFromBase64 } from '../../src/base64.ts'
 import { ConfigurationError } from '../../src/errors.ts'
 import { type JsonObject, ownValue } from '../../src/json.ts'
 import {
@@ -50,7 +51,7 @@ const userMessages = (
 const contentBlocks = (part: Part, target: Target<CohereProfile>): JsonObject[] => {
   if (part.type === 'text') return textBlocks(part.text)
   if (part.type === 'data' && part.mimeType.startsWith('text/')) {
-    return textBlocks(Buffer.from(part.data, 'base64').toString())
+    return textBlocks(textFromBase64(part.data))
   }
   if (part.type !== 'data' && part.type !== 'link') return []
   if (!canSee(part, target)) throw refused(part, target)

@@ -1,3 +1,4 @@
+import { fromBase64 } from '../../src/base64.ts'
 import { ModelError } from '../../src/errors.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json.ts'
 import type { Usage } from '../../src/result.ts'
@@ -55,9 +56,9 @@ const isVector = (value: JsonValue | undefined): value is number[] =>
   Array.isArray(value) && value.length > 0 && value.every((item) => Number.isFinite(item))
 
 const floatsOf = (base64: string): number[] => {
-  const bytes = Buffer.from(base64, 'base64')
-  if (bytes.length % 4 !== 0) return []
-  return Array.from({ length: bytes.length / 4 }, (_, nth) => bytes.readFloatLE(nth * 4))
+  const bytes = new DataView(fromBase64(base64).buffer)
+  if (bytes.byteLength % 4 !== 0) return []
+  return Array.from({ length: bytes.byteLength / 4 }, (_, nth) => bytes.getFloat32(nth * 4, true))
 }
 
 const badAnswer = (provider: string, problem: string): ModelError =>

@@ -1,3 +1,4 @@
+import { textFromBase64 } from '../../src/base64.ts'
 import { ConfigurationError } from '../../src/errors.ts'
 import type { JsonObject } from '../../src/json.ts'
 import type { DataPart, LinkPart } from '../../src/messages.ts'
@@ -13,7 +14,7 @@ export const attachmentPart = (part: DataPart | LinkPart, target: Target<GoogleP
       fileData: { fileUri: part.url, ...(part.mimeType !== undefined && { mimeType: part.mimeType }) },
     }
   }
-  if (part.mimeType.startsWith('text/')) return { text: Buffer.from(part.data, 'base64').toString('utf8') }
+  if (part.mimeType.startsWith('text/')) return { text: textFromBase64(part.data) }
   const kind = kindOf(part.mimeType)
   if (!kind || !attachments[kind]) {
     throw unreadable(

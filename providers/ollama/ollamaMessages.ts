@@ -1,3 +1,4 @@
+import { textFromBase64 } from '../../src/base64.ts'
 import { ConfigurationError } from '../../src/errors.ts'
 import { type JsonObject, ownValue } from '../../src/json.ts'
 import {
@@ -44,7 +45,7 @@ const userMessages = (
     if (part.type === 'text') texts.push(part.text)
     else if (part.type === 'link') throw refused(part, target)
     else if (part.type === 'data') {
-      if (part.mimeType.startsWith('text/')) texts.push(Buffer.from(part.data, 'base64').toString())
+      if (part.mimeType.startsWith('text/')) texts.push(textFromBase64(part.data))
       else if (isImage(part) && target.profile.attachments.images) images.push(part.data)
       else throw refused(part, target)
     }

@@ -36,6 +36,12 @@ export class AnswerReader {
     this.#readCalls(delta)
   }
 
+  readText(text: string): void {
+    if (text === '') return
+    if (this.#splitter) this.#emit(this.#splitter.split(text))
+    else this.deltas.push({ type: 'text', text })
+  }
+
   /** Everything that was held back. */
   close(): void {
     this.#emit(this.#splitter?.flush() ?? [])
@@ -60,9 +66,7 @@ export class AnswerReader {
   }
 
   readonly #sink: ContentSink = {
-    text: (text) => {
-      if (text !== '') this.#emit(this.#splitter?.split(text) ?? [{ type: 'text', text }])
-    },
+    text: (text) => this.readText(text),
     thinking: (text) => {
       if (text !== '') this.#emit([{ type: 'thinking', text }])
     },

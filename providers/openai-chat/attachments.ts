@@ -1,3 +1,4 @@
+import { textFromBase64 } from '../../src/base64.ts'
 import { ConfigurationError } from '../../src/errors.ts'
 import type { JsonObject } from '../../src/json.ts'
 import type { DataPart, LinkPart, TextPart } from '../../src/messages.ts'
@@ -8,7 +9,7 @@ import type { OpenAIChatProfile } from './profile.ts'
 export const textIn = (part: TextPart | DataPart | LinkPart): string | undefined => {
   if (part.type === 'text') return part.text
   const isText = part.type === 'data' && /^(text\/|application\/json\b)/i.test(part.mimeType)
-  return isText ? Buffer.from(part.data, 'base64').toString('utf8') : undefined
+  return isText ? textFromBase64(part.data) : undefined
 }
 
 export const dataUrl = ({ mimeType, data }: DataPart): string => `data:${mimeType};base64,${data}`

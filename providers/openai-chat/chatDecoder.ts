@@ -17,6 +17,7 @@ import type { Replay } from './chatReplay.ts'
 import { chatUsage } from './chatUsage.ts'
 import { chunkError, possibleError } from './chunkError.ts'
 import { finishReason } from './finishReason.ts'
+import { plainDelta } from './plainDelta.ts'
 
 export type ChatDecoderOptions = {
   protocol: string
@@ -51,12 +52,19 @@ export class ChatDecoder implements Decoder {
 
   push({ event, data }: WireEvent): readonly Delta[] {
     if (this.#isOver) return []
-    if (/^\s*\[DONE\]/.test(data)) return this.#failure ? this.#fail(this.#failure) : this.#finish()
+    if (isEndMark(data)) return this.#failure ? this.#fail(this.#failure) : this.#finish()
     const chunk = parseWireObject(data)
     if (chunk instanceof BadWireJson) {
       return this.#fail(event === 'error' ? chatStreamError({ error: data }) : chunk.error)
     }
     if (!chunk) return []
+    const plain = this.#hasId && event !== 'error' ? plainDelta(chunk) : undefined
+    if (plain) {
+      this.#hasDelta = true
+      this.#options.replay.read(plain)
+      this.#answer.readText(plain.content)
+      return this.#take()
+    }
     const hasUsage = this.#readChunk(chunk)
     const error = chunkError(chunk, event)
     this.#failure ??= error
@@ -158,3 +166,6 @@ export class ChatDecoder implements Decoder {
     return deltas
   }
 }
+
+/** Spares the chunks, which all begin with a brace, the search for it. */
+const isEndMark = (data: string): boolean => !data.startsWith('{') && data.trimStart().startsWith('[DONE]')

@@ -1,3 +1,4 @@
+import { fromBase64, toBase64 } from '../../src/base64.ts'
 import type { JsonObject } from '../../src/json.ts'
 import type { DataPart, LinkPart } from '../../src/messages.ts'
 import { objectAt, stringAt } from '../wireJson.ts'
@@ -28,7 +29,13 @@ export class SpokenAnswer {
   get part(): DataPart | undefined {
     if (this.#pieces.length === 0) return undefined
     // Each piece is base64 by itself, so the bytes are joined, not the texts. Streams carry PCM only.
-    const bytes = Buffer.concat(this.#pieces.map((piece) => Buffer.from(piece, 'base64')))
-    return { type: 'data', mimeType: 'audio/pcm', data: bytes.toString('base64') }
+    const pieces = this.#pieces.map(fromBase64)
+    const bytes = new Uint8Array(pieces.reduce((size, piece) => size + piece.length, 0))
+    let size = 0
+    for (const piece of pieces) {
+      bytes.set(piece, size)
+      size += piece.length
+    }
+    return { type: 'data', mimeType: 'audio/pcm', data: toBase64(bytes) }
   }
 }

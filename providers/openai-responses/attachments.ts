@@ -1,3 +1,4 @@
+import { textFromBase64 } from '../../src/base64.ts'
 import { ConfigurationError } from '../../src/errors.ts'
 import type { JsonObject } from '../../src/json.ts'
 import type { DataPart, LinkPart, Part } from '../../src/messages.ts'
@@ -22,7 +23,7 @@ export const inputContent = (part: Part, target: ResponsesTarget): JsonObject | 
 
 const dataContent = (part: DataPart, target: ResponsesTarget): JsonObject => {
   const { mimeType, data, name } = part
-  if (isText(mimeType)) return { type: 'input_text', text: Buffer.from(data, 'base64').toString('utf8') }
+  if (isText(mimeType)) return { type: 'input_text', text: textFromBase64(data) }
   check(mimeType, target)
   const url = `data:${mimeType};base64,${data}`
   if (mimeType.startsWith('image/')) return { type: 'input_image', image_url: url, detail: 'auto' }

@@ -1,0 +1,23 @@
+// With what every JavaScript platform has, so that the library also runs where there is no Buffer.
+
+export const toBase64 = (bytes: Uint8Array): string => {
+  let binary = ''
+  // A call takes only so many arguments.
+  for (let start = 0; start < bytes.length; start += 8192) {
+    binary += String.fromCharCode(...bytes.subarray(start, start + 8192))
+  }
+  return btoa(binary)
+}
+
+/** Takes the URL alphabet as well, and passes over what is not base64. */
+export const fromBase64 = (base64: string): Uint8Array => {
+  const digits = base64
+    .replace(/-/g, '+')
+    .replace(/_/g, '/')
+    .replace(/[^A-Za-z0-9+/]/g, '')
+  // A single digit at the end holds no whole byte.
+  const binary = atob(digits.length % 4 === 1 ? digits.slice(0, -1) : digits)
+  return Uint8Array.from(binary, (character) => character.charCodeAt(0))
+}
+
+export const textFromBase64 = (base64: string): string => new TextDecoder().decode(fromBase64(base64))
