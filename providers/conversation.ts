@@ -29,7 +29,7 @@ export const opaqueOf = (
   return isJsonObject(data) && data.provider === provider ? data : undefined
 }
 
-/** What a provider allows as the id of a tool call. */
+/** What a provider allows as the id of a tool call; a substitute is at most this long. */
 export type IdRule = { pattern: RegExp; length: number }
 
 /**

@@ -21,16 +21,18 @@ export const chunksIn = (data: string): JsonObject[] | BadWireJson => {
   }
 }
 
-export const firstCandidate = (chunk: JsonObject): JsonObject | undefined =>
-  arrayAt(chunk, 'candidates')
-    ?.filter(isJsonObject)
-    .find((candidate) => (numberAt(candidate, 'index') ?? 0) === 0)
+export const firstCandidate = (chunk: JsonObject): JsonObject | undefined => {
+  for (const candidate of arrayAt(chunk, 'candidates') ?? []) {
+    if (isJsonObject(candidate) && (numberAt(candidate, 'index') ?? 0) === 0) return candidate
+  }
+  return undefined
+}
 
 export const blockOf = (feedback: JsonObject | undefined): JsonObject | undefined => {
   const blockReason = stringAt(feedback, 'blockReason')
+  if (!blockReason) return undefined
   const blockReasonMessage = stringAt(feedback, 'blockReasonMessage')
   const safetyRatings = arrayAt(feedback, 'safetyRatings')
-  if (!blockReason) return undefined
   return {
     blockReason,
     ...(blockReasonMessage && { blockReasonMessage }),
@@ -61,19 +63,24 @@ export const mediaOf = (part: JsonObject): Delta | undefined => {
   return url ? { type: 'part', part: { type: 'link', url, ...(mimeType && { mimeType }) } } : undefined
 }
 
-const counts = [
-  ['inputTokens', 'promptTokenCount'],
-  ['outputTokens', 'candidatesTokenCount'],
-  ['totalTokens', 'totalTokenCount'],
-  ['cachedInputTokens', 'cachedContentTokenCount'],
-  ['reasoningTokens', 'thoughtsTokenCount'],
-] as const satisfies [keyof Usage, string][]
+const counts = new Map<string, keyof Usage>([
+  ['promptTokenCount', 'inputTokens'],
+  ['candidatesTokenCount', 'outputTokens'],
+  ['totalTokenCount', 'totalTokens'],
+  ['cachedContentTokenCount', 'cachedInputTokens'],
+  ['thoughtsTokenCount', 'reasoningTokens'],
+])
 
 export const usageOf = (wire: JsonObject | undefined): Usage | undefined => {
-  let usage: Usage | undefined
-  for (const [field, key] of counts) {
-    const count = numberAt(wire, key)
-    if (count !== undefined) usage = { ...usage, [field]: count }
+  if (!wire) return undefined
+  const usage: Usage = {}
+  let isKnown = false
+  for (const key in wire) {
+    const field = counts.get(key)
+    const count = wire[key]
+    if (field === undefined || typeof count !== 'number') continue
+    usage[field] = count
+    isKnown = true
   }
-  return usage
+  return isKnown ? usage : undefined
 }

@@ -2,7 +2,7 @@ import type { Delta, WireToolCall } from '../../src/delta.ts'
 import type { ErrorData } from '../../src/errors.ts'
 import { isJsonObject, type JsonObject, ownValue } from '../../src/json.ts'
 import type { Decoder, WireEvent } from '../protocol.ts'
-import { arrayAt, BadWireJson, objectAt, stringAt, truncated } from '../wireJson.ts'
+import { arrayAt, BadWireJson, hasOnly, objectAt, stringAt, truncated } from '../wireJson.ts'
 import { blockOf, chunksIn, firstCandidate, mediaOf, serverToolOf, usageOf } from './chunk.ts'
 import { googleStreamError } from './error.ts'
 import { finishReasonOf } from './finishReason.ts'
@@ -88,6 +88,7 @@ export class GoogleDecoder implements Decoder {
     for (const part of arrayAt(objectAt(candidate, 'content'), 'parts') ?? []) {
       if (isJsonObject(part)) this.#part(part, deltas)
     }
+    if (hasOnly(candidate, contentFields)) return
     const sources = this.#sources.read(candidate)
     if (sources) deltas.push(metadata(sources))
     this.#finishReason = stringAt(candidate, 'finishReason') || this.#finishReason
@@ -95,6 +96,10 @@ export class GoogleDecoder implements Decoder {
   }
 
   #part(part: JsonObject, deltas: Delta[]): void {
+    if (hasOnly(part, textFields)) {
+      this.#text(stringAt(part, 'text') ?? '', undefined, deltas)
+      return
+    }
     const signature = stringAt(part, 'thoughtSignature') || undefined
     const call = objectAt(part, 'functionCall')
     if (call) {
@@ -122,6 +127,10 @@ export class GoogleDecoder implements Decoder {
       deltas.push(media)
       return
     }
+    this.#text(text, signature, deltas)
+  }
+
+  #text(text: string, signature: string | undefined, deltas: Delta[]): void {
     this.#hasContent ||= text !== ''
     this.#parts.text(text.length, signature)
     if (text !== '') deltas.push({ type: 'text', text })
@@ -144,6 +153,10 @@ export class GoogleDecoder implements Decoder {
     ]
   }
 }
+
+// Nearly all of an answer is candidates with content alone, and parts with text alone: no need to look for more there.
+const contentFields = new Set(['content', 'index'])
+const textFields = new Set(['text'])
 
 const toolCall = (call: WireToolCall): Delta => ({ type: 'toolCall', call })
 const metadata = (items: JsonObject): Delta => ({ type: 'metadata', metadata: items })

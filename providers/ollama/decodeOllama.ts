@@ -8,6 +8,7 @@ import { streamError } from '../wireError.ts'
 import {
   arrayAt,
   BadWireJson,
+  hasOnly,
   numberAt,
   objectAt,
   parseWireObject,
@@ -54,11 +55,11 @@ export const decodeOllama = (target: Target<OllamaProfile>): Decoder => {
     const chunk = parseWireObject(data)
     if (chunk === undefined) return []
     if (chunk instanceof BadWireJson) return fail(chunk.error)
-    const wireError = ollamaError(chunk)
+    const message = objectAt(chunk, 'message')
+    const wireError = message && hasOnly(chunk, answerFields) ? undefined : ollamaError(chunk)
     if (wireError) return fail(midStreamError(wireError))
 
     const deltas: Delta[] = []
-    const message = objectAt(chunk, 'message')
     const thinking = stringAt(message, 'thinking')
     if (thinking) {
       hasThought = true
@@ -78,6 +79,9 @@ export const decodeOllama = (target: Target<OllamaProfile>): Decoder => {
 
   return { push, end: () => (isOver ? [] : fail(truncated('the line with "done": true'))) }
 }
+
+/** A line with these alone is part of an answer: no need to look for an error in it. */
+const answerFields = new Set(['model', 'created_at', 'message', 'done'])
 
 const callOf = (entry: JsonValue): WireToolCall | undefined => {
   if (!isJsonObject(entry)) return undefined

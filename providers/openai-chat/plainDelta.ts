@@ -1,13 +1,18 @@
 import { isJsonObject, type JsonObject } from '../../src/json.ts'
+import { hasOnly } from '../wireJson.ts'
 
 const chunkFields = new Set([
   'id',
   'object',
   'created',
   'model',
+  'choices',
   'system_fingerprint',
   'service_tier',
-  'choices',
+  // OpenAI pads its chunks, so that their length does not tell what they say.
+  'obfuscation',
+  // OpenRouter tells who answers.
+  'provider',
 ])
 const choiceFields = new Set(['index', 'delta', 'logprobs'])
 const deltaFields = new Set(['role', 'content'])
@@ -27,9 +32,3 @@ export const plainDelta = (chunk: JsonObject): (JsonObject & { content: string }
 
 const isText = (delta: JsonObject): delta is JsonObject & { content: string } =>
   typeof delta.content === 'string'
-
-/** Goes through the fields that are there, instead of asking for the many that some server might send. */
-const hasOnly = (object: JsonObject, known: ReadonlySet<string>): boolean => {
-  for (const key in object) if (!known.has(key) && object[key] !== null) return false
-  return true
-}

@@ -71,7 +71,7 @@ const isCallType = (type: string): boolean => type === 'function_call' || type =
  */
 export class OutputItems {
   readonly #all: OutputItem[] = []
-  readonly #places = new Map<string, OutputItem[]>()
+  readonly #places = new Map<string, Map<number, OutputItem[]>>()
   readonly #byId = new Map<string, OutputItem>()
   readonly #latest = new Map<string, OutputItem>()
   #calls = 0
@@ -97,7 +97,7 @@ export class OutputItems {
 
   finish(item: JsonObject, event: JsonObject): OutputItem {
     const { type, index, id } = placeOf(item, event)
-    const place = index === undefined ? undefined : this.#places.get(`${type}:${index}`)
+    const place = this.#place(type, index)
     const known = place
       ? (place.find((other) => other.isSameAs(item)) ??
         place.find((other) => !other.done && !other.isOtherCallThan(item)))
@@ -131,8 +131,12 @@ export class OutputItems {
     })
   }
 
+  #place(type: string, index: number | undefined): OutputItem[] | undefined {
+    return index === undefined ? undefined : this.#places.get(type)?.get(index)
+  }
+
   #find(type: string, index: number | undefined, id: string): OutputItem | undefined {
-    const place = index === undefined ? undefined : this.#places.get(`${type}:${index}`)
+    const place = this.#place(type, index)
     if (place) return (place.length > 1 && place.find((item) => item.id === id)) || place.at(-1)
     const sameId = id === '' ? undefined : this.#byId.get(`${type}:${id}`)
     return sameId ?? (index === undefined ? this.#latest.get(type) : undefined)
@@ -141,10 +145,8 @@ export class OutputItems {
   #open(type: string, index: number | undefined, id: string): OutputItem {
     const item = new OutputItem(type, index ?? this.#all.length, this.#calls)
     if (item.isCall) this.#calls += 1
-    const place = `${type}:${item.index}`
-    const neighbours = this.#places.get(place)
-    if (neighbours) neighbours.push(item)
-    else this.#places.set(place, [item])
+    const ofType = this.#places.get(type) ?? new Map<number, OutputItem[]>()
+    this.#places.set(type, ofType.set(item.index, [...(ofType.get(item.index) ?? []), item]))
     item.id = id
     if (id !== '') this.#byId.set(`${type}:${id}`, item)
     this.#latest.set(type, item)
