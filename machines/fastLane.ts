@@ -10,27 +10,29 @@ type DeltasEvent = Extract<ChildEvent, { type: 'model.deltas' }>
 /**
  * Lets the deltas of a running stream skip the interpreter's macrostep, which costs more than everything else a chunk
  * needs. Only the event that the chart declares as an internal, unguarded self-transition goes this way, in a state
- * tagged `streaming`: no other transition can be taken by it, so the result is the chart's own. The snapshot is new
- * each time, and listeners are told after it is committed, as after any event.
+ * tagged `streaming`: no other transition can be taken by it, so the result is the chart's own. A first read changes
+ * the state: that step is the chart's, with the read still empty, and its deltas follow on the lane. The snapshot is
+ * new each time, and listeners are told after it is committed, as after any event.
  */
 export const withFastLane = <M extends AnyStateMachine>(machine: M, accumulator: Accumulator): M =>
   derive(machine, (original) => ({
     transition: (snapshot, event, scope) => {
-      if (event.type !== 'model.deltas' || !snapshot.tags.has('streaming') || snapshot.status !== 'active') {
+      if (event.type !== 'model.deltas' || snapshot.status !== 'active') {
         return original.transition(snapshot, event, scope)
       }
-      const deltas: DeltasEvent = event
-      // A first read belongs to a stream that began anew: the chart decides what becomes of the old one.
-      if (deltas.seq === 0) return original.transition(snapshot, event, scope)
-      const received = tryReceive(snapshot.context, deltas, accumulator)
-      if ('failed' in received) return original.transition(snapshot, received.failed, scope)
+      const read: DeltasEvent = event
+      const isGoingOn = read.seq > 0 && snapshot.tags.has('streaming')
+      const entered = isGoingOn ? snapshot : original.transition(snapshot, { ...read, deltas: [] }, scope)
+      if (!entered.tags.has('streaming') || entered.status !== 'active') return entered
+      const received = tryReceive(entered.context, read, accumulator)
+      if ('failed' in received) return original.transition(entered, received.failed, scope)
       const { state, emitted } = received
       if (emitted.length > 0) {
         scope.defer(() => {
           for (const each of emitted) scope.emit(each)
         })
       }
-      return { ...snapshot, context: state }
+      return { ...entered, context: state }
     },
     provide: (implementations) => {
       const provided = original.provide(implementations) as M
