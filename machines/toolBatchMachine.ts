@@ -48,12 +48,13 @@ export const createToolBatchMachine = (
       isDone: ({ context }) => context.waiting.length === 0 && context.running.length === 0,
     },
     actions: {
-      startNext: enqueueActions(({ context: { waiting, running }, self, enqueue }) => {
-        const [call, ...rest] = waiting
-        if (!call) return
-        enqueue.assign({ waiting: rest, running: [...running, call] })
-        enqueue.spawnChild('call', { id: callActorId(call.id), input: { call } })
-        enqueue.sendTo(listenerOf(self), { type: 'tool.started', call })
+      startCalls: enqueueActions(({ context: { waiting, running }, self, enqueue }) => {
+        const starting = waiting.slice(0, concurrency - running.length)
+        enqueue.assign({ waiting: waiting.slice(starting.length), running: [...running, ...starting] })
+        for (const call of starting) {
+          enqueue.spawnChild('call', { id: callActorId(call.id), input: { call } })
+          enqueue.sendTo(listenerOf(self), { type: 'tool.started', call })
+        }
       }),
       takeResult: enqueueActions(
         ({ context: { running, results }, event: { result, usage }, self, enqueue }) => {
@@ -81,7 +82,7 @@ export const createToolBatchMachine = (
     states: {
       Running: {
         always: [
-          { guard: 'canStart', actions: 'startNext' },
+          { guard: 'canStart', actions: 'startCalls' },
           { guard: 'isDone', target: 'Done', actions: 'sortResults' },
         ],
         on: { 'call.finished': { actions: 'takeResult' } },
@@ -109,13 +110,19 @@ const callActor = (
         used = addUsage(used, usage)
       },
     }
-    const finish = (result: ToolResultPart) =>
+    let isFinished = false
+    const finish = (result: ToolResultPart) => {
+      isFinished = true
       sendBack({ type: 'call.finished', result, ...(used && { usage: used }) })
+    }
     // In a promise of its own: a custom executor may throw at once.
     new Promise<ToolResultPart>((resolve) => resolve(executeSingle(call, tools, options))).then(
       // A custom executor may forget whose result it is.
       (result) => finish({ ...result, type: 'toolResult', id: call.id, name: call.name }),
       (thrown) => finish(errorResult(call, describeThrown(thrown))),
     )
-    return () => controller.abort()
+    return () => {
+      // Nobody listens any more, and an abort is not cheap.
+      if (!isFinished) controller.abort()
+    }
   })
