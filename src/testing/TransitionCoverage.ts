@@ -1,6 +1,5 @@
-import type { AnyStateMachine, AnyTransitionDefinition, InspectionEvent } from 'xstate'
-
-type Node = AnyStateMachine['root']
+import type { AnyStateMachine, InspectionEvent } from 'xstate'
+import { nameOf, transitionsOf } from './transitions.ts'
 
 /**
  * Counts which transitions of a machine were taken: every guard alternative, `always`, `after`, `onDone` and `onError`
@@ -17,9 +16,7 @@ export class TransitionCoverage {
 
   constructor(machine: AnyStateMachine) {
     this.#machine = machine
-    for (const node of nodesOf(machine.root)) {
-      for (const transition of transitionsOf(node)) this.#taken.set(nameOf(transition), 0)
-    }
+    for (const name of transitionsOf(machine).keys()) this.#taken.set(name, 0)
   }
 
   readonly inspect = (event: InspectionEvent): void => {
@@ -51,24 +48,4 @@ export class TransitionCoverage {
   #runsMachine(ref: object): boolean {
     return 'logic' in ref && (ref.logic as { id?: unknown }).id === this.#machine.id
   }
-}
-
-const nodesOf = (node: Node): Node[] => [
-  node,
-  ...Object.values(node.states).flatMap((child) => nodesOf(child)),
-]
-
-const transitionsOf = (node: Node): AnyTransitionDefinition[] => [
-  ...[...node.transitions.values()].flat(),
-  ...(node.always ?? []),
-]
-
-/** Stable across `provide`, which makes new nodes: the state, the event, and which alternative it is. */
-const nameOf = (transition: AnyTransitionDefinition): string => {
-  const { source, eventType } = transition
-  const always = (source.always ?? []) as AnyTransitionDefinition[]
-  const isAlways = always.includes(transition)
-  const siblings = isAlways ? always : (source.transitions.get(eventType) ?? [])
-  const alternative = siblings.length > 1 ? ` #${siblings.indexOf(transition) + 1}` : ''
-  return `${source.id} ${isAlways ? 'always' : `on ${eventType}`}${alternative}`
 }

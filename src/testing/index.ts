@@ -1,4 +1,11 @@
 export { SimulatedClock } from 'xstate'
+export {
+  checkModel,
+  type Exit,
+  type ModelOptions,
+  type ModelProblem,
+  type ModelReport,
+} from './checkModel.ts'
 export { type MachinePath, type PathOptions, planPaths, type ReplayOptions, replayPath } from './paths.ts'
 export { withPuppets } from './puppets.ts'
 export {

@@ -1,80 +1,38 @@
 import { expect, test } from 'vitest'
-import type { JsonObject } from '../../src/json.ts'
 import { toolCallsOf } from '../../src/messages.ts'
 import {
-  anthropic,
-  close,
-  grow,
-  message,
-  messageEnd,
-  messageStart,
-  open,
-  textBlock,
-  toolBlock,
-} from './anthropicWire.ts'
+  expectTheAnswer,
+  found,
+  goesBackAsItCame,
+  interleavedBlocks,
+  oslo,
+  paused,
+  pauseTurn,
+  piece,
+  refusal,
+  replayed,
+  signature,
+  signedHabits,
+  thinking,
+  thinkingEvents,
+  toolUse,
+  unknownEverything,
+  wholeInput,
+} from './anthropicHabits.ts'
+import { anthropic, close, grow, message, open, toolBlock } from './anthropicWire.ts'
 import { openai } from './chatWire.ts'
-import {
-  callsRun,
-  farewell,
-  lastTurn,
-  loop,
-  type Outcome,
-  once,
-  run,
-  time,
-  weather,
-  wires,
-} from './hostileRun.ts'
-import { answer, namedSse, objects } from './wire.ts'
+import { callsRun, farewell, lastTurn, loop, run, time, weather, wires } from './hostileRun.ts'
+import { answer, objects } from './wire.ts'
 
 // Anthropic's own wire: its matrix and rows 18, 59 to 66 of the list of wire failures. Errors, cuts and counts of this
 // wire are with those of the others. Of row 64 the switch is not ours (eager input is asked for by the user, through
 // providerOptions); what it may bring, input that is no JSON, is.
 
-const oslo = { id: 'toolu_1', name: 'get_weather', args: '{"city":"Oslo"}' }
 const rome = { id: 'toolu_2', name: 'get_weather', args: '{"city":"Rome"}' }
-const piece = (partial_json: string): JsonObject => ({ type: 'input_json_delta', partial_json })
-const toolUse = (id: string, name: string, input: JsonObject | null = {}): JsonObject => ({
-  type: 'tool_use',
-  id,
-  name,
-  input,
-})
 
-/** The blocks of the assistant's first message in a request. */
-const replayed = (body: JsonObject | undefined): JsonObject[] =>
-  objects(objects(body?.messages).find(({ role }) => role === 'assistant')?.content)
+test('interleaved_blocks: two calls that are open at once each get their own input', interleavedBlocks)
 
-const expectTheAnswer = (outcome: Outcome): void => {
-  expect(outcome.error).toBeUndefined()
-  expect(outcome.result).toMatchObject({ output: farewell, finishReason: 'stop' })
-}
-
-test('interleaved_blocks: two calls that are open at once each get their own input', async () => {
-  const blocks = [
-    open(0, toolUse('toolu_1', 'get_weather')),
-    open(1, toolUse('toolu_2', 'get_weather')),
-    grow(1, piece('{"city":')),
-    grow(0, piece('{"city":"O')),
-    grow(1, piece('"Rome"}')),
-    grow(0, piece('slo"}')),
-    close(1),
-    close(0),
-  ]
-  const outcome = await loop(anthropic, message(blocks, 'tool_use'))
-
-  expect(callsRun(outcome)).toEqual([weather('Oslo'), weather('Rome')])
-  expect(anthropic.sentResults(outcome.bodies[1] ?? {}).map(({ id }) => id)).toEqual(['toolu_1', 'toolu_2'])
-  expectTheAnswer(outcome)
-})
-
-test('whole_input: input that comes with the block, without deltas, is the input', async () => {
-  const blocks = [open(0, toolUse('toolu_1', 'get_weather', { city: 'Oslo' })), close(0)]
-  const outcome = await loop(anthropic, message(blocks, 'tool_use'))
-
-  expect(callsRun(outcome)).toEqual([weather('Oslo')])
-  expect(replayed(outcome.bodies[1])).toEqual([toolUse('toolu_1', 'get_weather', { city: 'Oslo' })])
-})
+test('whole_input: input that comes with the block, without deltas, is the input', wholeInput)
 
 test('input_null: a call whose input is null goes back with an object', async () => {
   const blocks = [open(0, toolUse('toolu_1', 'get_time', null)), close(0)]
@@ -101,39 +59,9 @@ test('invalid_input: input that is not JSON is refused, and the model is told so
   expectTheAnswer(outcome)
 })
 
-const signature = 'EqQBCgIYAhIM+/=='
-const thinking = (text: string): JsonObject => ({ type: 'thinking', thinking: text, signature })
-const thinkingEvents = (index: number, text: string): JsonObject[] => [
-  open(index, { type: 'thinking', thinking: '', signature: '' }),
-  ...(text === '' ? [] : [grow(index, { type: 'thinking_delta', thinking: text })]),
-  grow(index, { type: 'signature_delta', signature }),
-  close(index),
-]
-const redacted = { type: 'redacted_thinking', data: 'EmwKAhgB/+==' }
-
-const signed: [string, JsonObject[], JsonObject[]][] = [
-  ['signature: thinking', thinkingEvents(0, 'Where is Oslo? 🤔'), [thinking('Where is Oslo? 🤔')]],
-  ['omitted_thinking: a signature without any thinking', thinkingEvents(0, ''), [thinking('')]],
-  ['redacted_thinking: a redacted block', [open(0, redacted), close(0)], [redacted]],
-]
-
-test.each(signed)('%s goes back byte for byte, where it stood', async (_, events, blocks) => {
-  const first = message([...events, ...textBlock(1, 'Let me look.'), ...toolBlock(2, oslo)], 'tool_use')
-  const outcome = await loop(anthropic, first)
-  const expected = [
-    ...blocks,
-    { type: 'text', text: 'Let me look.' },
-    toolUse('toolu_1', 'get_weather', { city: 'Oslo' }),
-  ]
-
-  expect(callsRun(outcome)).toEqual([weather('Oslo')])
-  expect(replayed(outcome.bodies[1])).toEqual(expected)
-  expect(outcome.result.output).toBe(`Let me look.\n${farewell}`)
-
-  const stored = JSON.parse(JSON.stringify(outcome.result.messages))
-  const later = await run(anthropic, [lastTurn(anthropic)], { history: stored, prompt: 'And Rome?' })
-  expect(replayed(later.bodies[0])).toEqual(expected)
-})
+test.each(signedHabits)('%s goes back byte for byte, where it stood', (_, events, blocks) =>
+  goesBackAsItCame(events, blocks),
+)
 
 test('interleaved_thinking: thinking between two calls goes back between them', async () => {
   const blocks = [
@@ -182,37 +110,7 @@ test.each(wires.filter((wire) => wire !== anthropic))(
   },
 )
 
-const search = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'Oslo' } }
-const searching = [
-  open(0, { ...search, input: {} }),
-  grow(0, piece('{"query":')),
-  grow(0, piece('"Oslo"}')),
-  close(0),
-]
-const found = { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [] }
-const paused = answer(anthropic, message([...searching, ...textBlock(1, 'Searching…')], 'pause_turn'))
-
-test('pause_turn: the turn goes back unchanged, and goes on as one answer', async () => {
-  const resumed = message([open(0, found), close(0), ...textBlock(1, farewell)], 'end_turn')
-  const outcome = await run(anthropic, [paused, answer(anthropic, resumed)])
-
-  expect(outcome.bodies).toHaveLength(2)
-  expect(objects(outcome.bodies[1]?.messages).map(({ role }) => role)).toEqual(['user', 'assistant'])
-  expect(replayed(outcome.bodies[1])).toEqual([search, { type: 'text', text: 'Searching…' }])
-  expect(outcome.result).toMatchObject({ output: `Searching…${farewell}`, finishReason: 'stop' })
-  expect(outcome.result.messages.map(({ role }) => role)).toEqual(['user', 'model'])
-
-  const later = await run(anthropic, [lastTurn(anthropic)], {
-    history: outcome.result.messages,
-    prompt: 'And?',
-  })
-  expect(replayed(later.bodies[0])).toEqual([
-    search,
-    { type: 'text', text: 'Searching…' },
-    found,
-    { type: 'text', text: farewell },
-  ])
-})
+test('pause_turn: the turn goes back unchanged, and goes on as one answer', pauseTurn)
 
 test('pause_then_call: a call after the pause belongs to the same message', async () => {
   const resumed = message([open(0, found), close(0), ...toolBlock(1, oslo)], 'tool_use')
@@ -244,38 +142,9 @@ test('cut_in_pause: a connection that dies after a pause loses nothing of what c
   expect(outcome.result.output).toBe('Searching…')
 })
 
-test('unknown: pings and events, blocks and deltas of unknown types change nothing', async () => {
-  const strange = { type: 'hologram', data: 'x' }
-  const events = namedSse(
-    { type: 'ping' },
-    messageStart(),
-    { type: 'weather_report', clouds: 3 },
-    open(0, strange),
-    grow(0, { type: 'hologram_delta', data: 'y' }),
-    close(0),
-    { type: 'ping' },
-    open(1, { type: 'text', text: '' }),
-    grow(1, { type: 'sparkle_delta', sparkle: true }),
-    grow(1, { type: 'text_delta', text: farewell }),
-    close(1),
-    ...messageEnd('end_turn'),
-  )
-  const outcome = await once(anthropic, events)
+test('unknown: pings and events, blocks and deltas of unknown types change nothing', unknownEverything)
 
-  expectTheAnswer(outcome)
-  expect(outcome.bodies).toHaveLength(1)
-})
-
-test('refusal: a refused answer is filtered content, not an error', async () => {
-  const outcome = await once(anthropic, message(textBlock(0, 'I'), 'refusal'))
-
-  expect(outcome.error).toBeUndefined()
-  expect(outcome.result).toMatchObject({
-    output: 'I',
-    finishReason: 'contentFilter',
-    rawFinishReason: 'refusal',
-  })
-})
+test('refusal: a refused answer is filtered content, not an error', refusal)
 
 test('text_before_call: text in front of a call is not taken for the final answer', async () => {
   const outcome = await loop(anthropic, { text: 'It is sunny, I think.', calls: [oslo] })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type ChatResult, ModelError } from '../../src/index.ts'
+import { cutAfter, streamed, textSent, turn, words } from './cutHabits.ts'
 import {
   callsRun,
   farewell,
@@ -11,43 +11,14 @@ import {
   weather,
   wires,
 } from './hostileRun.ts'
-import { type Answer, type Ending, inBytes } from './hostileServer.ts'
+import { type Ending, inBytes } from './hostileServer.ts'
 import { ollama } from './otherWires.ts'
-import { answer, halves, type Wire } from './wire.ts'
+import { answer } from './wire.ts'
 
 // One clean tool loop, cut after every event and in the middle of every event, by a dead connection and by an early
 // end: nothing runs from a cut answer, what came is kept, and the run ends once, with a typed error.
 
-const words = 'Let me look.'
-const turn = {
-  text: words,
-  calls: [
-    { id: 'call_1', name: 'get_weather', args: '{"city":"Oslo"}' },
-    { id: 'call_2', name: 'get_time', args: '{}' },
-  ],
-}
-
 const endings: Ending[] = ['destroy', 'clean']
-
-/** How much of a text the sent events hold. */
-const textSent = (events: string, text: string): string =>
-  halves(text)
-    .filter((half) => events.includes(`"${half}"`))
-    .join('')
-
-/** A stream must end exactly once: with its last chunk, or with an error and no last chunk. */
-const streamed = async (wire: Wire, answers: Answer[]) => {
-  const { agent, server, ran } = await hostileAgent(wire, answers)
-  const chunks: ChatResult[] = []
-  let error: unknown
-  try {
-    for await (const each of agent.sendStream('How is the weather?')) chunks.push(each)
-  } catch (thrown) {
-    error = thrown
-  }
-  const finals = chunks.filter(({ finishReason }) => finishReason !== 'unspecified')
-  return { text: chunks.map(({ output }) => output).join(''), finals, error, ran, server }
-}
 
 describe.each(wires)('$model', (wire) => {
   const first = wire.events(turn)
@@ -55,26 +26,9 @@ describe.each(wires)('$model', (wire) => {
   const cuts = [...first.keys()].filter((count) => count <= first.length - wire.endMarks)
 
   describe.each(endings)('ended by %s', (ending) => {
-    test.each(cuts)('cut after %i events: no tool runs and the text so far is kept', async (count) => {
-      const events = first.slice(0, count)
-      const text = textSent(events.join(''), words)
-      const outcome = await run(wire, [answer(wire, events, ending)])
-
-      const error = modelError(outcome)
-      expect(error.retryable).toBe(true)
-      expect(error.code).toMatch(ending === 'clean' ? /^truncated$/ : /^UND_ERR_SOCKET$/)
-      expect(outcome.ran).toEqual([])
-      expect(outcome.bodies).toHaveLength(1)
-      expect(outcome.result.output).toBe(text)
-      expect(outcome.result.finishReason).toBe('error')
-
-      const stream = await streamed(wire, [answer(wire, events, ending)])
-      expect(stream.text).toBe(text)
-      expect(stream.error).toBeInstanceOf(ModelError)
-      expect(stream.finals).toEqual([])
-      expect(stream.ran).toEqual([])
-      expect(stream.server.requests).toHaveLength(1)
-    })
+    test.each(cuts)('cut after %i events: no tool runs and the text so far is kept', (count) =>
+      cutAfter(wire, count, ending),
+    )
 
     test('cut in the middle of any event: the same', async () => {
       for (const count of cuts) {

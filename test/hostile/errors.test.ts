@@ -1,172 +1,21 @@
 import { describe, expect, test } from 'vitest'
-import { anthropic } from './anthropicWire.ts'
-import { chunk, mistral, openai } from './chatWire.ts'
-import { farewell, hostileAgent, lastTurn, modelError, once, run } from './hostileRun.ts'
-import { cohere, cohereEnd, google, ollama } from './otherWires.ts'
-import { responses } from './responsesWire.ts'
-import { answer, sse, type Wire } from './wire.ts'
+import { errorBody, errorFirst, errorMid, failures, openedAnswer, oslo } from './failures.ts'
+import { farewell, hostileAgent, lastTurn, modelError, run } from './hostileRun.ts'
+import { answer } from './wire.ts'
 
 // Errors after a 200: instead of the stream, as its first event, in its middle. Rows 42, 45, 58, 90 and 92 of the list
 // of wire failures. What was shown is never silently shown again.
 
-type Failure = { told: string; event: string; expected: object }
-
-const said = 'The model is overloaded.'
-const retryable = { message: said, retryable: true }
-const ndjson = (value: object) => `${JSON.stringify(value)}\n`
-const [chatOverload = ''] = sse({ error: { message: said, type: 'server_error', code: 'overloaded' } })
-
-const failures: [Wire, Failure[]][] = [
-  [
-    openai,
-    [
-      { told: 'code', event: chatOverload, expected: { ...retryable, code: 'overloaded' } },
-      {
-        told: 'status',
-        event: sse({ error: { message: said, code: 502 } }).join(''),
-        expected: { ...retryable, status: 502 },
-      },
-      {
-        told: 'named',
-        event: `event: error\n${chatOverload}`,
-        expected: { ...retryable, code: 'overloaded' },
-      },
-      {
-        told: 'field',
-        event: `error: ${JSON.stringify({ message: said, code: 503 })}\n\n`,
-        expected: retryable,
-      },
-      {
-        told: 'bare',
-        event: `${JSON.stringify({ error: { message: said, code: 503 } })}\n\n`,
-        expected: retryable,
-      },
-      {
-        told: 'final',
-        event: sse({ error: { message: said, code: 'invalid_prompt', type: 'invalid_request_error' } }).join(
-          '',
-        ),
-        expected: { message: said, retryable: false },
-      },
-      {
-        // OpenRouter: an ordinary chunk with an error on it.
-        told: 'with_choices',
-        event: sse({ ...chunk({ content: '' }, 'error'), error: { code: 502, message: said } }).join(''),
-        expected: { ...retryable, status: 502 },
-      },
-      {
-        // Groq, when it cannot parse the call the model wrote.
-        told: 'tool_use_failed',
-        event: sse({
-          error: {
-            message: said,
-            type: 'invalid_request_error',
-            code: 'tool_use_failed',
-            failed_generation: '<function=get_wea',
-          },
-        }).join(''),
-        expected: {
-          message: `${said} Failed generation: <function=get_wea`,
-          code: 'tool_use_failed',
-          retryable: true,
-        },
-      },
-    ],
-  ],
-  [
-    mistral,
-    [
-      {
-        told: 'object',
-        event: sse({ object: 'error', message: said, type: 'internal_server_error', code: '3000' }).join(''),
-        expected: retryable,
-      },
-    ],
-  ],
-  [
-    anthropic,
-    [
-      {
-        told: 'event',
-        event: `event: error\ndata: ${JSON.stringify({ type: 'error', error: { type: 'overloaded_error', message: said }, request_id: 'req_9' })}\n\n`,
-        expected: { ...retryable, code: 'overloaded_error', requestId: 'req_9' },
-      },
-    ],
-  ],
-  [
-    responses,
-    [
-      {
-        told: 'event',
-        event: sse({ type: 'error', code: 'server_error', message: said, param: null }).join(''),
-        expected: { ...retryable, code: 'server_error' },
-      },
-      {
-        told: 'failed',
-        event: sse({
-          type: 'response.failed',
-          response: { id: 'resp_1', status: 'failed', error: { code: 'server_error', message: said } },
-        }).join(''),
-        expected: { ...retryable, code: 'server_error' },
-      },
-    ],
-  ],
-  [
-    google,
-    [
-      {
-        told: 'error',
-        event: sse({ error: { code: 503, message: said, status: 'UNAVAILABLE' } }).join(''),
-        expected: { ...retryable, status: 503, code: 'UNAVAILABLE' },
-      },
-    ],
-  ],
-  [ollama, [{ told: 'line', event: ndjson({ error: said }), expected: retryable }]],
-  [
-    cohere,
-    [
-      {
-        told: 'event',
-        event: sse({ type: 'error', message: said, status_code: 503 }).join(''),
-        expected: { ...retryable, status: 503 },
-      },
-      { told: 'ERROR', event: sse(cohereEnd('ERROR', { error: said })).join(''), expected: retryable },
-      {
-        told: 'TIMEOUT',
-        event: sse(cohereEnd('TIMEOUT')).join(''),
-        expected: { code: 'TIMEOUT', retryable: true },
-      },
-    ],
-  ],
-]
-
-const words = 'Let me'
-const oslo = { id: 'call_1', name: 'get_weather', args: '{"city":"Oslo"}' }
-
 describe.each(failures)('$model', (wire, told) => {
-  const opened = wire.events({ text: words, calls: [oslo] }).slice(0, -wire.endMarks)
+  const opened = openedAnswer(wire)
 
-  test.each(told)(
-    'error_first ($told): a typed error in the words of the provider',
-    async ({ event, expected }) => {
-      const outcome = await once(wire, [event])
-
-      expect(modelError(outcome)).toMatchObject({ ...expected, provider: wire.model.split(':')[0] })
-      expect(outcome.result).toMatchObject({ output: '', finishReason: 'error' })
-    },
+  test.each(told)('error_first ($told): a typed error in the words of the provider', (failure) =>
+    errorFirst(wire, failure),
   )
 
   test.each(told)(
     'error_mid ($told): the text so far is kept, its call never runs, nothing is asked again',
-    async ({ event, expected }) => {
-      const options = { retry: { maxRetries: 2, initialDelayMs: 1 } }
-      const outcome = await once(wire, [...opened, event], options)
-
-      expect(modelError(outcome)).toMatchObject(expected)
-      expect(outcome.bodies).toHaveLength(1)
-      expect(outcome.ran).toEqual([])
-      expect(outcome.result).toMatchObject({ output: words, finishReason: 'error' })
-    },
+    (failure) => errorMid(wire, failure),
   )
 
   test('error_retried: an error before anything was shown is tried again', async () => {
@@ -200,16 +49,7 @@ describe.each(failures)('$model', (wire, told) => {
 
   test.each(['application/json', wire.contentType])(
     'error_body (%s): a JSON error instead of a stream is a typed error',
-    async (type) => {
-      const event =
-        wire === ollama ? { error: said } : wire === cohere ? { message: said } : { error: { message: said } }
-      const body = JSON.stringify(wire === google ? [event] : event, null, 2)
-      const outcome = await run(wire, [{ headers: { 'content-type': type, 'x-request-id': 'req_1' }, body }])
-
-      expect(modelError(outcome)).toMatchObject({ message: said, requestId: 'req_1' })
-      expect(outcome.bodies).toHaveLength(1)
-      expect(outcome.result).toMatchObject({ output: '', finishReason: 'error' })
-    },
+    (type) => errorBody(wire, type),
   )
 
   test('error_closes: after an error the connection is closed, even if the server would go on', async () => {

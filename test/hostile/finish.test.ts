@@ -1,27 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import { anthropic, grow, message, open, close as shut, textBlock } from './anthropicWire.ts'
 import { callChunk, chatEvents, chunk, mistral, openai } from './chatWire.ts'
-import {
-  callsRun,
-  farewell,
-  lastTurn,
-  loop,
-  modelError,
-  once,
-  run,
-  time,
-  weather,
-  wires,
-} from './hostileRun.ts'
+import { callsRun, farewell, lastTurn, loop, modelError, once, run, weather, wires } from './hostileRun.ts'
 import { google, googleChunk } from './otherWires.ts'
 import { completed, created, messageEvents, messageItem, responses } from './responsesWire.ts'
+import { callsRunWhatever, toolWordWithoutCall, unknownWord } from './turnHabits.ts'
 import { answer, namedSse, sse } from './wire.ts'
 
 // What an answer's end means: rows 25 to 33 of the list of wire failures. The loop goes by the calls that are there,
 // never by the provider's word; the word is kept.
 
 const oslo = { id: 'call_1', name: 'get_weather', args: '{"city":"Oslo"}' }
-const clock = { id: 'call_2', name: 'get_time', args: '{}' }
 
 describe.each(wires)('$model', (wire) => {
   const { words } = wire
@@ -30,13 +19,7 @@ describe.each(wires)('$model', (wire) => {
     ['stop_with_call', words.stop],
     ['unknown_with_call', 'whatever_comes_next'],
     ['length_with_whole_call', words.length],
-  ])('%s: the calls run, whatever the word', async (_, finish) => {
-    const outcome = await loop(wire, { calls: [oslo, clock], finish })
-
-    expect(callsRun(outcome)).toEqual([weather('Oslo'), time])
-    expect(wire.sentResults(outcome.bodies[1] ?? {})).toHaveLength(2)
-    expect(outcome.result).toMatchObject({ output: farewell, finishReason: 'stop' })
-  })
+  ])('%s: the calls run, whatever the word', (_, finish) => callsRunWhatever(wire, finish))
 
   test('raw_word_kept: the word of an answer with calls is kept', async () => {
     const outcome = await once(wire, { calls: [oslo], finish: words.length }, { maxSteps: 1 })
@@ -47,12 +30,8 @@ describe.each(wires)('$model', (wire) => {
     expect(callsRun(outcome)).toEqual([weather('Oslo')])
   })
 
-  test('tool_word_without_call: a plain answer that is called a tool call is a plain answer', async () => {
-    const outcome = await once(wire, { text: farewell, finish: words.toolCalls })
-
-    expect(outcome.bodies).toHaveLength(1)
-    expect(outcome.result).toMatchObject({ output: farewell, finishReason: 'stop' })
-  })
+  test('tool_word_without_call: a plain answer that is called a tool call is a plain answer', () =>
+    toolWordWithoutCall(wire))
 
   test('tool_word_without_anything: an empty answer that is called a tool call ends the run', async () => {
     const outcome = await once(wire, { finish: words.toolCalls })
@@ -61,14 +40,7 @@ describe.each(wires)('$model', (wire) => {
     expect(outcome.result).toMatchObject({ output: '', finishReason: 'stop' })
   })
 
-  test('unknown_word: an answer with a word nobody knows is an answer', async () => {
-    const outcome = await once(wire, { text: farewell, finish: 'whatever_comes_next' })
-
-    expect(outcome.error).toBeUndefined()
-    expect(outcome.result.output).toBe(farewell)
-    expect(outcome.result.finishReason).toBe(wire === responses ? 'stop' : 'unspecified')
-    expect(outcome.result.rawFinishReason).toBe('whatever_comes_next')
-  })
+  test('unknown_word: an answer with a word nobody knows is an answer', () => unknownWord(wire))
 
   test('length: a text that reached its limit says so', async () => {
     const outcome = await once(wire, { text: farewell, finish: words.length })

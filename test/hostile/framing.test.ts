@@ -2,6 +2,16 @@ import { Agent as Dispatcher } from 'undici'
 import { describe, expect, test } from 'vitest'
 import { openai } from './chatWire.ts'
 import {
+  between,
+  expectTheLoop,
+  framings,
+  resetMidText,
+  turn,
+  whole,
+  withoutBlankLine,
+  words,
+} from './framings.ts'
+import {
   callsRun,
   farewell,
   lastTurn,
@@ -14,73 +24,13 @@ import {
   weather,
   wires,
 } from './hostileRun.ts'
-import { type Answer, inBytes, type Piece } from './hostileServer.ts'
+import { inBytes, type Piece } from './hostileServer.ts'
 import { ollama } from './otherWires.ts'
-import { answer, halves, type Wire } from './wire.ts'
+import { answer, halves } from './wire.ts'
 
 // The same answers in every framing that servers and proxies make of them: rows 34 to 44 and 46 of the list of wire
 // failures and the framing rows of its matrix. Cuts have a file of their own, errors too. Of row 35 only comments in
 // data's clothing are skipped: other data that is not JSON is an error, because half an answer may be lost with it.
-
-const words = 'Grüße! 🌧 Regen in 東京?'
-const turn = {
-  text: words,
-  calls: [
-    { id: 'call_1', name: 'get_weather', args: '{"city":"Tromsø 🏔"}' },
-    { id: 'call_2', name: 'get_time', args: '{}' },
-  ],
-}
-
-const expectTheLoop = async (wire: Wire, first: Partial<Answer>): Promise<void> => {
-  const outcome = await run(wire, [answer(wire, [], 'clean', first), lastTurn(wire)])
-
-  expect(outcome.error).toBeUndefined()
-  expect(callsRun(outcome)).toEqual([weather('Tromsø 🏔'), time])
-  expect(outcome.result).toMatchObject({ output: `${words}\n${farewell}`, finishReason: 'stop' })
-}
-
-/** An event in front of every event of the answer. */
-const between =
-  (noise: string) =>
-  (events: string[]): string[] =>
-    events.flatMap((event) => [noise, event])
-
-const whole = (change: (text: string) => string) => (events: string[]) => [change(events.join(''))]
-
-/** A JSON document over several data lines. */
-const pretty = (event: string): string =>
-  event.replace(/data: (\{.*\})/, (_, json: string) =>
-    JSON.stringify(JSON.parse(json), null, 1)
-      .split('\n')
-      .map((line) => `data: ${line}`)
-      .join('\n'),
-  )
-
-/** Every line ends in CRLF, and every read between the two. */
-const torn = (text: string): string[] => text.replaceAll('\n', '\r\n').split(/(?=\n)/)
-
-const framings: [string, (events: string[]) => Piece[]][] = [
-  ['comments', between(': OPENROUTER PROCESSING\n\n')],
-  ['comment_as_data', between('data: : OPENROUTER PROCESSING\n\n')],
-  ['lone_colon', between(':\n\n')],
-  ['comment_after_id', between('id: 7\n: still there\n\n')],
-  ['keepalive_event', between('event: keepalive\n\n')],
-  ['empty_data', between('data:\n\ndata: \n\n')],
-  ['retry_field', between('retry: 3000\n\n')],
-  ['unknown_field', between('whatever: 1\n\n')],
-  ['unknown_event', between('event: x-gateway\ndata: {"type":"x-gateway","took":3}\n\n')],
-  ['no_space', whole((text) => text.replaceAll('data: ', 'data:'))],
-  ['crlf', whole((text) => text.replaceAll('\n', '\r\n'))],
-  ['cr_only', whole((text) => text.replaceAll('\n', '\r'))],
-  ['crlf_torn', (events) => torn(events.join(''))],
-  ['crlf_bytes', (events) => inBytes(events.join('').replaceAll('\n', '\r\n'))],
-  ['utf8_torn', (events) => inBytes(events.join(''))],
-  ['json_torn', (events) => events.flatMap(halves)],
-  ['byte_order_mark', whole((text) => `\uFEFF${text}`)],
-  ['blank_lines_first', whole((text) => `\n\n\r\n${text}`)],
-  ['data_lines', (events) => events.map(pretty)],
-  ['data_lines_torn', (events) => torn(events.map(pretty).join(''))],
-]
 
 describe.each(sseWires)('$model', (wire) => {
   const events = wire.events(turn)
@@ -110,13 +60,8 @@ describe.each(sseWires)('$model', (wire) => {
 describe.each(wires)('$model', (wire) => {
   const events = wire.events(turn)
 
-  test('no_blank_line: the last event counts although its blank line is missing', async () => {
-    for (let missing = 0; missing < wire.endMarks; missing += 1) {
-      const body = events.slice(0, events.length - missing)
-      await expectTheLoop(wire, { body, ending: 'noBlankLine' })
-      await expectTheLoop(wire, { body, ending: 'noBlankLine', untilClose: true })
-    }
-  })
+  test('no_blank_line: the last event counts although its blank line is missing', () =>
+    withoutBlankLine(wire))
 
   test('until_close: a body that only the end of the connection ends is whole', async () => {
     await expectTheLoop(wire, { body: events, untilClose: true })
@@ -131,25 +76,8 @@ describe.each(wires)('$model', (wire) => {
     expect(outcome.result.output).toBe(words)
   })
 
-  test('reset: a connection that is reset mid-text gives a typed error with its cause, and the text so far', async () => {
-    const [first = '', ...rest] = wire.events({ text: 'abcdef' })
-    const upToText = [first, ...rest].slice(
-      0,
-      [first, ...rest].findIndex((event) => event.includes('"abc"')) + 1,
-    )
-    const outcome = await run(wire, [answer(wire, upToText, 'reset')])
-
-    const error = modelError(outcome)
-    expect(error).toMatchObject({ retryable: true, status: undefined })
-    expect(error.code).toMatch(/^(ECONNRESET|UND_ERR_SOCKET)$/)
-    expect(error.cause).toMatchObject({ code: error.code })
-    expect(error.message).toContain('127.0.0.1')
-    expect(outcome.result.output).toBe('abc')
-    expect(outcome.result.messages.at(-1)).toMatchObject({
-      role: 'model',
-      metadata: { interrupted: 'error' },
-    })
-  })
+  test('reset: a connection that is reset mid-text gives a typed error with its cause, and the text so far', () =>
+    resetMidText(wire))
 
   test('reset_first: a connection that breaks before anything came is tried again', async () => {
     const options = { retry: { maxRetries: 1, initialDelayMs: 1 } }

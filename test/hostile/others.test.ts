@@ -16,19 +16,21 @@ import {
   ollamaEnd,
   ollamaLine,
 } from './otherWires.ts'
+import {
+  assistantOf,
+  callOslo,
+  oslo,
+  reasoningContent,
+  reasoningEvents,
+  thinkingParts,
+  thought,
+} from './thinkingHabits.ts'
 import { answer, objects, sse } from './wire.ts'
 
 // What single vendors do on wires they share with others, or on their own: rows 87 to 96 of the list of wire failures.
 // Of row 90 the retry is ours and the text that failed is in the error; it is not fed back to the model.
 
-const oslo = { id: 'call00001', name: 'get_weather', args: '{"city":"Oslo"}' }
-const callOslo = callChunk({ index: 0, ...oslo })
-const assistantOf = (body: JsonObject | undefined): JsonObject | undefined =>
-  objects(body?.messages).find(({ role }) => role === 'assistant')
-
 describe('mistral', () => {
-  const thought = (text: string, more: JsonObject = {}): JsonObject =>
-    chunk({ content: [{ type: 'thinking', thinking: [{ type: 'text', text }], ...more }] })
   const chunks = [
     thought('Where is '),
     thought('Oslo?', { closed: true }),
@@ -54,11 +56,7 @@ describe('mistral', () => {
     ])
   })
 
-  test('thinking_parts: a compatible server may send them as well', async () => {
-    const outcome = await once(openai, chatEvents([thought('Hm.'), chunk({ content: farewell })], 'stop'))
-
-    expect(outcome.result).toMatchObject({ output: farewell, metadata: { thinking: 'Hm.' } })
-  })
+  test('thinking_parts: a compatible server may send them as well', thinkingParts)
 })
 
 describe('cohere', () => {
@@ -159,20 +157,12 @@ describe('openrouter', () => {
 })
 
 describe('reasoning_content', () => {
-  const events = chatEvents([chunk({ reasoning_content: 'Where?' }), callOslo], 'tool_calls')
-
-  test.each(['openai:m', 'mistral:m'])('%s: is thinking, not text', async (model) => {
-    const outcome = await loop(openai, events, { model })
-
-    expect(outcome.result.output).toBe(farewell)
-    expect(outcome.result.metadata.thinking).toBe('Where?')
-    expect(assistantOf(outcome.bodies[1])).not.toHaveProperty('reasoning_content')
-  })
+  test.each(['openai:m', 'mistral:m'])('%s: is thinking, not text', reasoningContent)
 
   test.each(['deepseek-reasoner', 'kimi-k2-thinking'])(
     '%s: goes back beside the calls it led to',
     async (model) => {
-      const outcome = await loop(openai, events, { model: `openai:${model}` })
+      const outcome = await loop(openai, reasoningEvents, { model: `openai:${model}` })
 
       expect(assistantOf(outcome.bodies[1])).toMatchObject({ reasoning_content: 'Where?', content: null })
     },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { tool } from '../../src/index.ts'
-import { toolCallsOf, toolResultsOf } from '../../src/messages.ts'
+import { toolResultsOf } from '../../src/messages.ts'
 import { callChunk, chunk, mistral, openai, usageChunk } from './chatWire.ts'
 import {
   callsRun,
@@ -16,6 +16,7 @@ import {
 } from './hostileRun.ts'
 import { google, ollama } from './otherWires.ts'
 import { responses } from './responsesWire.ts'
+import { cutArguments, diesInCall, unknownTool } from './turnHabits.ts'
 import { answer, halves, sse, type Wire } from './wire.ts'
 
 // Whole tool calls, good and bad, on all seven wires: what runs, what is refused, and what the next request says of
@@ -88,17 +89,8 @@ describe.each(wires)('$model', (wire) => {
   test.each([
     ['tool_calls', wire.words.toolCalls],
     ['length', wire.words.length],
-  ])(
-    'cut_args + %s: half a call never runs; the model is told and nothing broken is sent',
-    async (_, finish) => {
-      const outcome = await loop(wire, { calls: [cut, clock], finish })
-
-      expect(callsRun(outcome)).toEqual([time])
-      expect(results(outcome.bodies[1])[0]?.text).toMatch(/"error".*(not valid JSON|cut off)/)
-      expect(JSON.stringify(outcome.bodies[1])).not.toContain('Osl\\')
-      expect(toolResultsOf(outcome.result.messages[2] ?? { role: 'user', parts: [] })[0]?.isError).toBe(true)
-      expect(outcome.result).toMatchObject({ output: farewell, finishReason: 'stop' })
-    },
+  ])('cut_args + %s: half a call never runs; the model is told and nothing broken is sent', (_, finish) =>
+    cutArguments(wire, finish),
   )
 
   test.each([
@@ -137,15 +129,7 @@ describe.each(wires)('$model', (wire) => {
     for (const { text } of results(later.bodies[0])) expect(text).toContain('was not run')
   })
 
-  test('unknown_tool: the model is told which tools there are', async () => {
-    const outcome = await loop(wire, { calls: [{ ...oslo, name: 'get_wether' }, clock] })
-
-    expect(callsRun(outcome)).toEqual([time])
-    const [told] = results(outcome.bodies[1])
-    expect(told?.text).toContain('get_wether')
-    expect(told?.text).toContain('Available tools: get_weather, get_time')
-    expect(outcome.result.output).toBe(farewell)
-  })
+  test('unknown_tool: the model is told which tools there are', () => unknownTool(wire))
 
   test('wrong_args: arguments that do not fit the schema are refused', async () => {
     const outcome = await loop(wire, { calls: [{ ...oslo, args: '{"town":"Oslo"}' }] })
@@ -183,18 +167,8 @@ describe.each(wires)('$model', (wire) => {
     for (const call of wire.sentCalls(outcome.bodies[1] ?? {})) expect(call.args).toEqual({})
   })
 
-  test('big_call: a stream that dies inside a large call is an error, not an empty call', async () => {
-    const args = JSON.stringify({ city: 'x'.repeat(200_000) })
-    const events = wire.events({ text: 'Writing.', calls: [{ ...oslo, args }] })
-    const whole = events.join('')
-    const half = whole.slice(0, whole.indexOf('xxx') + 50_000)
-    const outcome = await run(wire, [answer(wire, [half])])
-
-    expect(modelError(outcome)).toMatchObject({ code: 'truncated', retryable: true })
-    expect(outcome.ran).toEqual([])
-    expect(outcome.result.output).toBe('Writing.')
-    expect(outcome.result.messages.flatMap(toolCallsOf)).toEqual([])
-  })
+  test('big_call: a stream that dies inside a large call is an error, not an empty call', () =>
+    diesInCall(wire))
 })
 
 /** Gemini and Ollama send a call at once; Responses says whether an item is complete. */

@@ -3,64 +3,19 @@ import { defineProvider, openaiChat } from '../../providers/index.ts'
 import { registerProvider } from '../../src/index.ts'
 import type { JsonObject } from '../../src/json.ts'
 import { anthropic, close, grow, messageEnd, messageStart, open } from './anthropicWire.ts'
-import { chunk, mistral, openai } from './chatWire.ts'
+import { mistral, openai } from './chatWire.ts'
 import { farewell, once } from './hostileRun.ts'
 import { google, googleChunk } from './otherWires.ts'
 import { completed, created, responses } from './responsesWire.ts'
+import { bare, expectCounts, expected, stop, text, usage, usageHabits } from './usageHabits.ts'
 import { namedSse, sse, type Wire } from './wire.ts'
 
 // Token counts: rows 47 to 54 of the list of wire failures and the usage rows of its matrix. Each count is taken once.
 // Not for us: 55 (a result sums the steps and the `step` event has each: an engine test), 56 (the fields are named by
 // what the provider counts), 57 (an aborted answer without counts has no usage: nothing is guessed).
 
-const counts = (input: number, output: number): JsonObject => ({
-  prompt_tokens: input,
-  completion_tokens: output,
-  total_tokens: input + output,
-})
-const expected = { inputTokens: 10, outputTokens: 5, totalTokens: 15 }
-const usage = counts(10, 5)
-const { choices: _, ...bare } = chunk({})
-const text = chunk({ content: farewell })
-const stop = chunk({}, 'stop')
-
-const chats: [string, string[]][] = [
-  ['no_choices: beside an empty list of choices', sse(text, stop, { ...bare, choices: [], usage }, '[DONE]')],
-  [
-    'choices_null: beside choices that are null',
-    sse(text, stop, { ...bare, choices: null, usage }, '[DONE]'),
-  ],
-  ['choices_missing: beside no choices at all', sse(text, stop, { ...bare, usage }, '[DONE]')],
-  ['first_chunk: before anything else', sse({ ...bare, choices: [], usage }, text, stop, '[DONE]')],
-  ['with_finish: on the chunk with the finish reason', sse(text, { ...stop, usage }, '[DONE]')],
-  [
-    'every_chunk: on every chunk, where the last count is the true one',
-    sse(
-      { ...text, usage: counts(10, 1) },
-      { ...chunk({ content: '' }), usage: counts(10, 3) },
-      { ...stop, usage },
-      '[DONE]',
-    ),
-  ],
-  [
-    'then_empty: on the last chunk but one, with an empty one after it',
-    sse(text, stop, { ...bare, choices: [], usage }, { ...bare, choices: [] }, '[DONE]'),
-  ],
-  [
-    'then_null: where later chunks say that it is null',
-    sse(text, { ...stop, usage }, { ...bare, choices: [], usage: null }, '[DONE]'),
-  ],
-  ['no_done: on the last chunk of a stream without [DONE]', sse(text, stop, { ...bare, choices: [], usage })],
-]
-
 describe.each([openai, mistral])('$model', (wire) => {
-  test.each(chats)('%s', async (_, events) => {
-    const outcome = await once(wire, events)
-
-    expect(outcome.error).toBeUndefined()
-    expect(outcome.result).toMatchObject({ output: farewell, finishReason: 'stop' })
-    expect(outcome.result.usage).toEqual(expected)
-  })
+  test.each(usageHabits)('%s', (_, events) => expectCounts(wire, events))
 
   test('no_usage: where nobody counted there is no usage', async () => {
     const outcome = await once(wire, sse(text, stop, '[DONE]'))

@@ -24,6 +24,7 @@ const events: AnyEventObject[] = [
 const eventsOf: Record<string, AnyEventObject[]> = {
   Asking: events,
   Telling: [{ type: 'xstate.done.actor.nextTask', output: undefined }, { type: 'abort' }],
+  Failed: [{ type: 'xstate.error.actor.failure', error: new Error('no decision') }, { type: 'abort' }],
 }
 
 export const decisionPaths: PathOptions<typeof decision> = {

@@ -28,6 +28,11 @@ const result = (text: string): ChatResult => ({
 
 export const completed = (text: string): AgentOutput => ({ status: 'complete', ...result(text) })
 
+export const abortedRun: AnyEventObject = {
+  type: 'xstate.done.actor.run',
+  output: { status: 'aborted', reason: 'enough', ...result('') },
+}
+
 /** A run may end in each way there is; a good end says one of these texts. */
 export const runEnds = (...texts: string[]): AnyEventObject[] => [
   ...texts.map((text) => ({ type: 'xstate.done.actor.run', output: completed(text) })),
@@ -35,7 +40,7 @@ export const runEnds = (...texts: string[]): AnyEventObject[] => [
     type: 'xstate.done.actor.run',
     output: { status: 'failed', error: { name: 'ModelError', message: 'no' }, ...result('') },
   },
-  { type: 'xstate.done.actor.run', output: { status: 'aborted', reason: 'enough', ...result('') } },
+  abortedRun,
   { type: 'xstate.error.actor.run', error: new Error('broken run') },
 ]
 

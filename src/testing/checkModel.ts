@@ -1,0 +1,152 @@
+import {
+  type AnyEventObject,
+  type AnyMachineSnapshot,
+  type AnyStateMachine,
+  type SnapshotFrom,
+  transition,
+} from 'xstate'
+import { exploreGraph, type GraphState, type PathOptions } from './graph.ts'
+import { enteredStates, type Probe, probeTransitions } from './probes.ts'
+import { withPuppets } from './puppets.ts'
+import { nodesOf } from './transitions.ts'
+
+/** A way out that must be open in every running state, such as an abort. */
+export type Exit<M extends AnyStateMachine> = {
+  /** What is sent, one after the other. Each must be taken by a transition, until the machine is over. */
+  events: readonly AnyEventObject[]
+  /** The state it must have led to. */
+  leadsTo: string
+  /** The states in which it is asked for; default all that are not over. */
+  when?: (snapshot: SnapshotFrom<M>) => boolean
+}
+
+export type ModelOptions<M extends AnyStateMachine> = PathOptions<M> & {
+  exits?: readonly Exit<M>[]
+  /** Whether a machine that is over has ended well; default when its status is `done`. */
+  isEnd?: (snapshot: SnapshotFrom<M>) => boolean
+}
+
+/**
+ * - `unreachable`: a state that is never entered.
+ * - `stuck`: a state of the graph from which no end can be reached, exits aside.
+ * - `neverTaken`: a transition that nothing leads to.
+ * - `deadGuard`: a guard that always says the same, so that it, or what comes after it, is of no use.
+ * - `closedExit`: a running state that does not take an exit, or is led elsewhere by it.
+ */
+export type ModelProblem = {
+  kind: 'unreachable' | 'stuck' | 'neverTaken' | 'deadGuard' | 'closedExit'
+  /** The state, the transition, or the key of the state of the graph. */
+  at: string
+  why: string
+}
+
+export type ModelReport = { states: number; edges: number; problems: ModelProblem[] }
+
+/**
+ * Looks at every state a machine can be in, and tells what is wrong with the chart. Several machines are variants of one
+ * chart, built with other settings: what one of them reaches is reached.
+ *
+ * @example
+ * const exits = [{ events: [{ type: 'abort' }], leadsTo: 'Aborted' }]
+ * expect(checkModel([machine], { inputs, events, key, exits }).problems).toEqual([])
+ */
+export const checkModel = <M extends AnyStateMachine>(
+  machines: readonly M[],
+  options: ModelOptions<M>,
+): ModelReport => {
+  const probes = new Map<string, Probe>()
+  const names = new Set<string>()
+  const entered = new Set<string>()
+  const report: ModelReport = { states: 0, edges: 0, problems: [] }
+  for (const machine of machines) {
+    const probed = withPuppets(machine)
+    const seen = probeTransitions(probed)
+    const graphs = options.inputs.map((input) => exploreGraph(probed, input, options))
+    addProbes(probes, seen)
+    for (const { id } of nodesOf(probed.root)) names.add(id)
+    for (const id of enteredStates(probed, seen.values())) entered.add(id)
+    for (const graph of graphs) {
+      report.states += graph.size
+      for (const { edges } of graph.values()) report.edges += edges.length
+      report.problems.push(...stuckStates(graph, options), ...closedExits(probed, graph, options))
+    }
+  }
+  const unreachable = [...names].filter((name) => !entered.has(name))
+  report.problems.push(
+    ...unreachable.map((at): ModelProblem => ({ kind: 'unreachable', at, why: 'it is never entered' })),
+    ...[...probes].flatMap(([at, probe]) => uselessness(at, probe)),
+  )
+  return report
+}
+
+const addProbes = (all: Map<string, Probe>, seen: ReadonlyMap<string, Probe>): void => {
+  for (const [name, probe] of seen) {
+    const { taken = 0, refused = 0 } = all.get(name) ?? {}
+    all.set(name, { ...probe, taken: probe.taken + taken, refused: probe.refused + refused })
+  }
+}
+
+const uselessness = (at: string, { isGuarded, taken, refused }: Probe): ModelProblem[] => {
+  if (taken === 0 && refused === 0) return [{ kind: 'neverTaken', at, why: 'no event came to it' }]
+  if (taken === 0) return [{ kind: 'deadGuard', at, why: `its guard was false each of ${refused} times` }]
+  if (isGuarded && refused === 0)
+    return [{ kind: 'deadGuard', at, why: `its guard was true each of ${taken} times` }]
+  return []
+}
+
+type StateGraph<M extends AnyStateMachine> = ReadonlyMap<string, GraphState<M>>
+
+/** The states from which no end can be reached: found backwards from the ends. */
+const stuckStates = <M extends AnyStateMachine>(
+  graph: StateGraph<M>,
+  { isEnd = isDone, exits = [] }: ModelOptions<M>,
+): ModelProblem[] => {
+  const before = new Map<string, string[]>()
+  const commands = new Set(exits.map(({ events }) => events[0]?.type))
+  for (const [at, { edges }] of graph) {
+    for (const { event, to } of edges) {
+      // Where every state can be aborted, an abort would save them all.
+      if (!commands.has(event.type)) before.set(to, [...(before.get(to) ?? []), at])
+    }
+  }
+  const saved = new Set([...graph].filter(([, { snapshot }]) => isEnd(snapshot)).map(([at]) => at))
+  for (const at of saved) for (const earlier of before.get(at) ?? []) saved.add(earlier)
+  return [...graph]
+    .filter(([at]) => !saved.has(at))
+    .map(([at, { way }]) => ({ kind: 'stuck', at, why: `no end can be reached after ${wayOf(way)}` }))
+}
+
+const isDone = (snapshot: AnyMachineSnapshot): boolean => snapshot.status === 'done'
+
+const closedExits = <M extends AnyStateMachine>(
+  machine: M,
+  graph: StateGraph<M>,
+  { exits = [] }: ModelOptions<M>,
+): ModelProblem[] =>
+  exits.flatMap((exit) =>
+    [...graph].flatMap(([at, { snapshot, way }]): ModelProblem[] => {
+      const isAsked = !isOver(snapshot) && exit.when?.(snapshot) !== false
+      const why = isAsked ? closure(machine, snapshot, exit) : ''
+      return why === '' ? [] : [{ kind: 'closedExit', at, why: `${why} after ${wayOf(way)}` }]
+    }),
+  )
+
+const isOver = ({ status }: AnyMachineSnapshot): boolean => status !== 'active'
+
+/** Why an exit is closed in a state; empty if it is open. */
+const closure = (
+  machine: AnyStateMachine,
+  start: AnyMachineSnapshot,
+  { events, leadsTo }: Pick<Exit<AnyStateMachine>, 'events' | 'leadsTo'>,
+): string => {
+  let snapshot = start
+  for (const event of events) {
+    if (isOver(snapshot)) break
+    if (!snapshot.can(event)) return `${event.type} is not taken`
+    snapshot = transition(machine, snapshot, event)[0]
+  }
+  return snapshot.matches(leadsTo) ? '' : `the exit leads to ${JSON.stringify(snapshot.value)}`
+}
+
+const wayOf = ({ events }: { events: readonly AnyEventObject[] }): string =>
+  ['the start', ...events.map(({ type }) => type)].join(', ')

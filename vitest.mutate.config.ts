@@ -1,0 +1,14 @@
+import { configDefaults, defineConfig } from 'vitest/config'
+
+/**
+ * The tests that `npm run mutate` runs for each mutant: quick ones, without many sockets. Files share one module graph,
+ * because loading it costs more than most tests. What starts processes would not see the mutants.
+ */
+export default defineConfig({
+  test: {
+    include: ['test/{engine,orchestrators,providers}/**/*.test.ts'],
+    exclude: [...configDefaults.exclude, '**/{leaks,approvalProcess,typedWires}.test.ts'],
+    testTimeout: 30_000,
+    isolate: false,
+  },
+})
