@@ -1,3 +1,4 @@
+import { copyFile } from 'node:fs/promises'
 import { defineConfig } from 'tsup'
 
 export default defineConfig({
@@ -6,6 +7,7 @@ export default defineConfig({
     machines: 'machines/index.ts',
     providers: 'providers/index.ts',
     testing: 'src/testing/index.ts',
+    visualize: 'src/visualize/index.ts',
   },
   format: ['esm', 'cjs'],
   target: 'node20',
@@ -13,4 +15,13 @@ export default defineConfig({
   clean: true,
   splitting: true,
   treeshake: true,
+  // The layouter of `visualize` is no dependency: one copy of it lies beside the code, loaded with the first picture.
+  esbuildPlugins: [
+    {
+      name: 'elk',
+      setup: ({ onResolve }) =>
+        onResolve({ filter: /^elkjs\// }, () => ({ path: './elk.bundled.cjs', external: true })),
+    },
+  ],
+  onSuccess: () => copyFile('node_modules/elkjs/lib/elk.bundled.js', 'dist/elk.bundled.cjs'),
 })

@@ -1,0 +1,8 @@
+export {
+  type ChartDescription,
+  type ChartState,
+  type ChartTransition,
+  describeMachine,
+} from './describeMachine.ts'
+export { type MermaidOptions, toMermaid } from './toMermaid.ts'
+export { type SvgOptions, toSvg } from './toSvg.ts'
