@@ -60,7 +60,7 @@ const describeState = (node: ChartNode): ChartState => ({
   type: node.type,
   initial: node.parent?.type === 'compound' && node.parent.initial.target.includes(node),
   ...(node.description !== undefined && { description: node.description }),
-  ...(node.history && { history: node.history }),
+  ...(node.type === 'history' && { history: node.history || 'shallow' }),
   tags: [...node.tags],
   invokes: node.invoke.map((invoke) => ({
     id: invoke.id,

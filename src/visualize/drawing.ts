@@ -45,8 +45,7 @@ const rect = ({ x, y, width, height }: Rect, name: string, radius: number): stri
 const drawPills = (box: PlacedBox): string[] => {
   const { state, children, x, y, width } = box
   const widths = state.invokes.map(({ label }) => pillWidth(label))
-  const left =
-    children.length > 0 ? box.headX + box.titleWidth + 2 * gap : x + (width - box.pillsWidth) / 2
+  const left = children.length > 0 ? box.headX + box.titleWidth + 2 * gap : x + (width - box.pillsWidth) / 2
   const top = y + box.pillsAt
   return state.invokes.map(({ label }, index) => {
     const start = widths.slice(0, index).reduce((sum, each) => sum + each + gap, left)

@@ -1,6 +1,16 @@
 import type { ElkExtendedEdge, ElkNode } from 'elkjs/lib/elk.bundled.js'
 import { type Arrow, arrowsOf } from './arrows.ts'
-import { type Box, boxesOf, type Counts, gap, labelSize, type Line, lineHeight, lineOf, padding } from './boxes.ts'
+import {
+  type Box,
+  boxesOf,
+  type Counts,
+  gap,
+  type Line,
+  labelSize,
+  lineHeight,
+  lineOf,
+  padding,
+} from './boxes.ts'
 import type { ChartDescription } from './describeMachine.ts'
 import { layOut } from './elk.ts'
 import { backwardArrows } from './flow.ts'
@@ -40,14 +50,10 @@ const options: Record<string, string> = {
   'elk.layered.spacing.nodeNodeBetweenLayers': '14',
   'elk.layered.spacing.edgeNodeBetweenLayers': '10',
   'elk.layered.spacing.edgeEdgeBetweenLayers': '10',
-  ...(process.env.ELK ? JSON.parse(process.env.ELK) : {}),
 }
 
 /** Where everything stands: states inside each other, arrows around them, and labels that cover nothing. */
-export const layOutChart = async (
-  chart: ChartDescription,
-  counts: Counts | undefined,
-): Promise<Layout> => {
+export const layOutChart = async (chart: ChartDescription, counts: Counts | undefined): Promise<Layout> => {
   const root = boxesOf(chart, counts)
   const arrows = arrowsOf(chart)
   const backward = backwardArrows(chart, arrows)
@@ -59,7 +65,10 @@ export const layOutChart = async (
   const groupsWithAny = new Set(arrows.filter(({ isFromWithin }) => isFromWithin).map(({ source }) => source))
   const page = await layOut({
     id: 'page',
-    layoutOptions: { ...options, 'elk.padding': `[top=${margin},left=${margin},bottom=${margin},right=${margin}]` },
+    layoutOptions: {
+      ...options,
+      'elk.padding': `[top=${margin},left=${margin},bottom=${margin},right=${margin}]`,
+    },
     children: [nodeOf(root, groupsWithAny)],
     edges: [...initialEdges(root), ...drawn.map(edgeOf)],
   })
@@ -109,7 +118,13 @@ const nodeOf = ({ state, width, height, children }: Box, groupsWithAny: Readonly
 const initialEdges = ({ state, children }: Box): ElkExtendedEdge[] =>
   children.flatMap((child) => [
     ...(child.state.initial
-      ? [{ id: `to ${child.state.id}`, sources: [`initial ${state.id}`], targets: [`state ${child.state.id}`] }]
+      ? [
+          {
+            id: `to ${child.state.id}`,
+            sources: [`initial ${state.id}`],
+            targets: [`state ${child.state.id}`],
+          },
+        ]
       : []),
     ...initialEdges(child),
   ])
@@ -151,9 +166,17 @@ const headOf = (box: Box, { x, y, width }: Rect, arrows: readonly PlacedArrow[])
   return [x + padding, ...starts.sort((a, b) => a - b)].find(isFree) ?? x + padding
 }
 
-const flatten = <T extends { children?: T[] }>(node: T): T[] => [node, ...(node.children ?? []).flatMap(flatten)]
+const flatten = <T extends { children?: T[] }>(node: T): T[] => [
+  node,
+  ...(node.children ?? []).flatMap(flatten),
+]
 
-const rectOf = ({ x = 0, y = 0, width = 0, height = 0 }: Partial<Rect> = {}): Rect => ({ x, y, width, height })
+const rectOf = ({ x = 0, y = 0, width = 0, height = 0 }: Partial<Rect> = {}): Rect => ({
+  x,
+  y,
+  width,
+  height,
+})
 
 const labelOf = ({ labels: [label] = [] }: ElkExtendedEdge): Rect | null => (label ? rectOf(label) : null)
 

@@ -46,7 +46,10 @@ const cut = (path: readonly Point[], rect: Rect): Point[][] => {
     const from = path[index - 1]
     if (!from) continue
     const [enter, leave] = inside(from, to, rect)
-    const between = (part: number) => ({ x: from.x + (to.x - from.x) * part, y: from.y + (to.y - from.y) * part })
+    const between = (part: number) => ({
+      x: from.x + (to.x - from.x) * part,
+      y: from.y + (to.y - from.y) * part,
+    })
     if (enter < leave) {
       pieces.at(-1)?.push(between(enter))
       pieces.push([between(leave)])

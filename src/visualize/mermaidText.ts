@@ -1,8 +1,10 @@
 import type { ChartDescription } from './describeMachine.ts'
 
-/** Words that mean something of their own in a state diagram. */
+/** Words that Mermaid stumbles over when a state is called so, beside all that any object has. */
 const reserved = new Set(
-  'state note end class classdef style direction hide scale default click as fork join choice left right'.split(' '),
+  'accdescr acctitle as class classdef click default direction end hide href note root scale state statediagram style'.split(
+    ' ',
+  ),
 )
 
 /** A name for every state that Mermaid can read: its key where that is a plain word and the only one. */
@@ -10,9 +12,8 @@ export const mermaidIds = ({ states }: ChartDescription): ReadonlyMap<string, st
   const taken = new Set<string>()
   return new Map(
     states.map(({ id, key }) => {
-      const isPlain = /^[a-z]\w*$/i.test(key) && !reserved.has(key.toLowerCase())
       const isOnly = states.filter((each) => each.key === key).length === 1
-      const base = isPlain && isOnly ? key : `s_${id.replace(/\W+/g, '_')}`
+      const base = isPlain(key) && isOnly ? key : `s_${id.replace(/\W+/g, '_')}`
       let name = base
       for (let count = 2; taken.has(name.toLowerCase()); count += 1) name = `${base}_${count}`
       taken.add(name.toLowerCase())
@@ -21,8 +22,10 @@ export const mermaidIds = ({ states }: ChartDescription): ReadonlyMap<string, st
   )
 }
 
+/** `any_` begins the names that stand for any state of a group. */
+const isPlain = (key: string): boolean =>
+  /^(?!any_)[a-z]\w*$/i.test(key) && !reserved.has(key.toLowerCase()) && !(key in {})
+
 /** A text in which nothing is Mermaid's: all but letters, digits and harmless signs become entity codes. */
 export const escapeLabel = (text: string): string =>
-  text
-    .replace(/\s+/g, ' ')
-    .replace(/[^\p{L}\p{N} _.,()[\]!?/+=-]/gu, (char) => `#${char.codePointAt(0)};`)
+  text.replace(/\s+/g, ' ').replace(/[^\p{L}\p{N} _.,()[\]!?/+=-]/gu, (char) => `#${char.codePointAt(0)};`)

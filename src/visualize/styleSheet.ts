@@ -1,7 +1,7 @@
 const light =
   '--paper:#ffffff;--group:#f6f8fa;--box:#ffffff;--line:#d1d9e0;--ink:#1f2328;--soft:#59636e;--arrow:#818b98;--accent:#0969da;--glow:#ddf4ff;--never:#d1242f;--taken-1:#8fb8a8;--taken-2:#5fa389;--taken-3:#2f8a68;--taken-4:#11684a;'
 const dark =
-  '--paper:#0d1117;--group:#12181f;--box:#1b222b;--line:#3d444d;--ink:#f0f6fc;--soft:#9aa4af;--arrow:#6e7a87;--accent:#4493f8;--glow:#152d4f;--never:#f85149;--taken-1:#3f6657;--taken-2:#4f8f77;--taken-3:#5cb892;--taken-4:#7ee2b8;'
+  '--paper:#0d1117;--group:#12181f;--box:#1b222b;--line:#3d444d;--ink:#f0f6fc;--soft:#9aa4af;--arrow:#6e7a87;--accent:#4493f8;--glow:#152d4f;--never:#f85149;--taken-1:#55806f;--taken-2:#569b80;--taken-3:#5cb892;--taken-4:#7ee2b8;'
 
 const font =
   '-apple-system,BlinkMacSystemFont,"Segoe UI",Roboto,"Helvetica Neue","Noto Sans","Liberation Sans",Arial,sans-serif'

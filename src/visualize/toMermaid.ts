@@ -26,37 +26,50 @@ export const toMermaid = (machine: AnyStateMachine, { direction = 'down' }: Merm
   const idOf = ({ state, isAny }: End) => `${isAny ? 'any_' : ''}${ids.get(state)}`
   const childrenOf = (id: string) => chart.states.filter(({ parent }) => parent === id)
 
-  const inside = (outer: ChartState, indent: string): string[] => {
-    const children = childrenOf(outer.id)
-    const hasAny = edges.some(({ source }) => source.isAny && source.state === outer.id)
-    const lines = [
-      ...(hasAny ? [`state "any state" as ${idOf({ state: outer.id, isAny: true })}`] : []),
-      ...children.flatMap((child, index) => [
-        // Dashes set the regions of a parallel state apart.
-        ...(outer.type === 'parallel' && index > 0 ? ['--'] : []),
-        ...declaration(child),
-      ]),
-      ...children.filter(({ initial }) => initial).map(({ id }) => `[*] --> ${ids.get(id)}`),
-      ...edgesIn(outer.id),
-      ...children.filter(({ type }) => type === 'final').map(({ id }) => `${ids.get(id)} --> [*]`),
-    ]
-    return lines.map((line) => `${indent}${line}`)
-  }
   const edgesIn = (block: string | null): string[] =>
     edges
       .filter((edge) => edge.block === block)
       .map(({ source, target, label }) => `${idOf(source)} --> ${idOf(target)}${label && ` : ${label}`}`)
+
+  /** A state with the events that it handles without being left. */
+  const box = (end: End, name: string): string[] => {
+    const id = idOf(end)
+    const own = chart.transitions.filter(
+      ({ source, targets }) => source === end.state && targets.length === 0,
+    )
+    const lines = own.map((each) => `${id} : ${textOf(each, chart)}`)
+    return id === name && lines.length === 0 ? [id] : [`state "${escapeLabel(name)}" as ${id}`, ...lines]
+  }
+
+  const inside = (group: ChartState): string[] => {
+    const children = childrenOf(group.id)
+    const any = box({ state: group.id, isAny: true }, 'any state')
+    const isAnyUsed = any.length > 1 || edges.some(({ source }) => source.isAny && source.state === group.id)
+    return [
+      ...(isAnyUsed ? any : []),
+      ...children.flatMap((child, index) => [
+        // Dashes set the regions of a parallel state apart.
+        ...(group.type === 'parallel' && index > 0 ? ['--'] : []),
+        ...declaration(child),
+      ]),
+      ...children.filter(({ initial }) => initial).map(({ id }) => `[*] --> ${ids.get(id)}`),
+      ...edgesIn(group.id),
+      ...children.filter(({ type }) => type === 'final').map(({ id }) => `${ids.get(id)} --> [*]`),
+    ]
+  }
+
   const declaration = (state: ChartState): string[] => {
     const id = ids.get(state.id)
     const name = state.type === 'history' ? (state.history === 'deep' ? 'H*' : 'H') : state.key
+    if (childrenOf(state.id).length === 0) return box({ state: state.id, isAny: false }, name)
     const header = id === name ? [] : [`state "${escapeLabel(name)}" as ${id}`]
-    if (childrenOf(state.id).length > 0) return [...header, `state ${id} {`, ...inside(state, '  '), '}']
-    return id === name ? [name] : header
+    return [...header, `state ${id} {`, ...inside(state).map((line) => `  ${line}`), '}']
   }
+
   const [root] = chart.states
   if (!root) return ''
   // Only a state can have regions, not the diagram.
-  const body = root.type === 'compound' ? inside(root, '') : declaration(root)
+  const body = root.type === 'compound' ? inside(root) : declaration(root)
   const lines = [`direction ${direction === 'down' ? 'TB' : 'LR'}`, ...body, ...edgesIn(null)]
   return ['stateDiagram-v2', ...lines.map((line) => `  ${line}`), ''].join('\n')
 }
@@ -73,44 +86,28 @@ type Edge = {
 }
 
 const edgesOf = (chart: ChartDescription): Edge[] => {
-  const isGroup = (id: string) => chart.states.some(({ parent }) => parent === id)
-  const arrows = arrowsOf(chart).map(({ source, target, transitions, isFromWithin, isToAround }) => ({
-    source: { state: source, isAny: isFromWithin },
+  const merged = new Map<string, { source: End; target: End; lines: string[] }>()
+  for (const arrow of arrowsOf(chart)) {
+    const source = { state: arrow.source, isAny: arrow.isFromWithin }
     // Mermaid cannot draw an arrow from a state to the one around it: it ends where that one starts.
-    target: { state: isToAround ? startOf(target, chart) : target, isAny: false },
-    transitions,
-  }))
-  const loops = chart.transitions
-    .filter(({ targets }) => targets.length === 0)
-    .map((transition) => {
-      const end = { state: transition.source, isAny: isGroup(transition.source) }
-      return { source: end, target: end, transitions: [transition] }
-    })
-  // Mermaid keeps one label of several loops, so that all arrows between two states must be one.
-  const merged = new Map<string, (typeof arrows)[number]>()
-  for (const { source, target, transitions } of [...arrows, ...loops]) {
+    const target = { state: arrow.isToAround ? startOf(arrow.target, chart) : arrow.target, isAny: false }
     const key = JSON.stringify([source, target])
-    merged.set(key, {
-      source,
-      target,
-      transitions: [...(merged.get(key)?.transitions ?? []), ...transitions],
-    })
+    const lines = arrow.transitions.map((each) => textOf(each, chart)).filter((line) => line !== '')
+    // Two loops at one state would lose a label.
+    merged.set(key, { source, target, lines: [...(merged.get(key)?.lines ?? []), ...lines] })
   }
-  return [...merged.values()].map(({ source, target, transitions }) => ({
+  return [...merged.values()].map(({ source, target, lines }) => ({
     source,
     target,
     block: blockOf(source, target, chart),
-    label: labelOf(transitions, chart),
+    label: lines.join('<br/>'),
   }))
 }
 
-const labelOf = (transitions: readonly ChartTransition[], chart: ChartDescription): string =>
-  transitions
-    .map((each) => wordingOf(each, chart))
-    .map(({ event, guard }) => [event, guard && `[${guard}]`].filter((word) => word !== '').join(' '))
-    .filter((line) => line !== '')
-    .map(escapeLabel)
-    .join('<br/>')
+const textOf = (transition: ChartTransition, chart: ChartDescription): string => {
+  const { event, guard } = wordingOf(transition, chart)
+  return escapeLabel([event, guard && `[${guard}]`].filter((word) => word !== '').join(' '))
+}
 
 /** A state that is named in the block of another moves into it, except at the top. */
 const blockOf = (source: End, target: End, { states }: ChartDescription): string | null => {

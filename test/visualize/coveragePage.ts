@@ -2,10 +2,7 @@ import { describeMachine, toSvg } from '../../src/visualize/index.ts'
 import type { CountsOfCharts, Picture } from './gallery.ts'
 
 /** A page with every chart, each transition coloured by how often it was taken. */
-export const coveragePage = async (
-  pictures: readonly Picture[],
-  counts: CountsOfCharts,
-): Promise<string> => {
+export const coveragePage = async (pictures: readonly Picture[], counts: CountsOfCharts): Promise<string> => {
   const sections: string[] = []
   const rows: string[] = []
   for (const { machine, about } of pictures) {

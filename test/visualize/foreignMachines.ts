@@ -1,14 +1,4 @@
-import {
-  type AnyStateMachine,
-  and,
-  assign,
-  createMachine,
-  emit,
-  not,
-  or,
-  raise,
-  stateIn,
-} from 'xstate'
+import { type AnyStateMachine, and, assign, createMachine, emit, not, or, raise, stateIn } from 'xstate'
 
 /** Machines of nobody in particular, which together use all that a chart can have. */
 
@@ -23,7 +13,7 @@ const light = createMachine({
       initial: 'walk',
       onDone: 'green',
       states: {
-        walk: { on: { COUNT: 'wait' }, after: { 90_000: 'wait' } },
+        walk: { on: { COUNT: 'wait' }, after: { 90000: 'wait' } },
         wait: { on: { COUNT: 'stop' } },
         stop: { type: 'final' },
         blinking: {},
@@ -100,7 +90,10 @@ const shop = createMachine({
     checkout: {
       type: 'parallel',
       onDone: 'thanks',
-      on: { BACK: 'browsing', TIMEOUT: [{ guard: 'mayRetry', target: 'checkout', reenter: true }, { target: 'left' }] },
+      on: {
+        BACK: 'browsing',
+        TIMEOUT: [{ guard: 'mayRetry', target: 'checkout', reenter: true }, { target: 'left' }],
+      },
       states: {
         payment: {
           initial: 'choosing',
@@ -110,7 +103,9 @@ const shop = createMachine({
               initial: 'number',
               states: {
                 number: { on: { NEXT: { guard: 'isValid', target: 'code' } } },
-                code: { on: { NEXT: '#shop.checkout.payment.paid', FAIL: '#shop.checkout.payment.choosing' } },
+                code: {
+                  on: { NEXT: '#shop.checkout.payment.paid', FAIL: '#shop.checkout.payment.choosing' },
+                },
               },
               on: { CANCEL: 'choosing' },
             },
@@ -141,7 +136,13 @@ const hostile = createMachine({
   states: {
     '</title><svg onload="x()">': {
       description: ']]></style><script>alert("d")</script>\u0000\ud800',
-      on: { 'x"; --> y : [*] %% {': { guard: "it's <b>&amp;", target: 'end', actions: '</text><image href="x"/>' } },
+      on: {
+        'x"; --> y : [*] %% {': {
+          guard: "it's <b>&amp;",
+          target: 'end',
+          actions: '</text><image href="x"/>',
+        },
+      },
       invoke: { src: 'javascript:alert(1)', id: '<i>&' },
     },
     end: { on: { 'new\nline': 'Größe 中文 🚀' } },

@@ -19,7 +19,10 @@ if (!agent || !typedOutput) throw new Error('A chart is missing.')
 
 /** Every chart of the library. The variants that the path tests build of one machine all have the same chart. */
 export const gallery: readonly Picture[] = [
-  { machine: agent, about: 'One run of an agent: ask the model, run the tools it calls, until it has answered.' },
+  {
+    machine: agent,
+    about: 'One run of an agent: ask the model, run the tools it calls, until it has answered.',
+  },
   { machine: batch, about: 'The tool calls of one turn, each as a child, a limited number at a time.' },
   { machine: typedOutput, about: 'An answer that fits a schema: checked, and asked for again once.' },
   { machine: reasoning, about: 'Four phases: analysis, hypothesis, evidence, synthesis.' },

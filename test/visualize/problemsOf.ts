@@ -1,6 +1,6 @@
-import type { Layout, Point, Rect } from '../../src/visualize/layout.ts'
+import type { Layout, PlacedBox, Point, Rect } from '../../src/visualize/layout.ts'
 
-export const overlap = (a: Rect, b: Rect): boolean =>
+const overlap = (a: Rect, b: Rect): boolean =>
   a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height
 
 export const holds = (outer: Rect, inner: Rect): boolean =>
@@ -41,21 +41,26 @@ export const solidsOf = ({ boxes, marks, arrows }: Layout): { name: string; rect
     .filter(({ children }) => children.length > 0)
     .map((box) => ({
       name: `head of ${box.state.id}`,
-      rect: { x: box.headX, y: box.y + 4, width: box.titleWidth + box.pillsWidth, height: box.height > 40 ? 24 : 20 },
+      rect: {
+        x: box.headX,
+        y: box.y + 4,
+        width: box.titleWidth + box.pillsWidth,
+        height: 20,
+      },
     })),
 ]
 
+/** What stands on something else. */
 export const problemsOf = (layout: Layout): string[] => {
   const { boxes, arrows } = layout
   const solids = solidsOf(layout)
-  const isInside = (child: string, parent: string) => child.startsWith(`${parent}.`)
+  const isInside = (inner: PlacedBox, outer: PlacedBox) => inner.state.id.startsWith(`${outer.state.id}.`)
+  const isWrong = (a: PlacedBox, b: PlacedBox) =>
+    isInside(a, b) ? !holds(b, a) : isInside(b, a) ? !holds(a, b) : overlap(a, b)
   return [
     ...pairs(boxes)
-      .filter(([a, b]) => overlap(a, b) && !holds(a, b) && !holds(b, a))
+      .filter(([a, b]) => isWrong(a, b))
       .map(([a, b]) => `${a.state.id} overlaps ${b.state.id}`),
-    ...pairs(boxes)
-      .filter(([a, b]) => overlap(a, b) && !isInside(b.state.id, a.state.id) && !isInside(a.state.id, b.state.id))
-      .map(([a, b]) => `${a.state.id} is drawn inside ${b.state.id}`),
     ...pairs(solids)
       .filter(([a, b]) => overlap(a.rect, b.rect))
       .map(([a, b]) => `${a.name} covers ${b.name}`),
