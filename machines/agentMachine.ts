@@ -148,7 +148,11 @@ const chartOf = (config: ResolvedConfig) => {
             description: 'The answer broke off: try again, ask another model, or give up.',
             entry: 'closeModel',
             always: [
-              { guard: 'isWorthRetrying', target: 'BackingOff', actions: ['scheduleRetry', 'announceRetry'] },
+              {
+                guard: 'isWorthRetrying',
+                target: 'BackingOff',
+                actions: ['scheduleRetry', 'announceRetry', 'forgetAttempt'],
+              },
               {
                 guard: 'hasFallback',
                 target: '#agent.Accumulating',

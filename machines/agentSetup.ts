@@ -117,15 +117,19 @@ export const agentSetup = (config: ResolvedConfig) => {
         attempt: attempt + 1,
         retryAt: clock.now() + retryDelayMs(retry, attempt + 1, failure ?? {}, config.random),
       })),
-      announceRetry: enqueueActions(({ context: { attempt, retryAt, chunks, failure }, enqueue }) => {
+      announceRetry: enqueueActions(({ context, enqueue }) => {
+        const { attempt, retryAt, chunks, failure } = context
         const delayMs = Math.max(0, retryAt - clock.now())
-        enqueue.emit({ type: 'retry', attempt, delayMs, restart: chunks > 0, error: failure })
+        enqueue.emit({ type: 'retry', attempt, delayMs, restart: hasShown(context), error: failure })
         if (chunks > 0) enqueue.emit(restartChunk())
       }),
+      /** Listeners know that it is void: who ends the run during the wait does not get it back. */
+      forgetAttempt: assign({ accumulated: nothingAccumulated, chunks: 0, pieces: 0, shown: {} }),
       useFallback: assign(({ context }) => ({ modelIndex: context.modelIndex + 1, attempt: 0 })),
-      announceFallback: enqueueActions(({ context: { modelIndex, chunks, failure }, enqueue }) => {
+      announceFallback: enqueueActions(({ context, enqueue }) => {
+        const { modelIndex, chunks, failure } = context
         const { provider = '', model = '' } = config.models[modelIndex] ?? {}
-        enqueue.emit({ type: 'fallback', provider, model, restart: chunks > 0, error: failure })
+        enqueue.emit({ type: 'fallback', provider, model, restart: hasShown(context), error: failure })
         if (chunks > 0) enqueue.emit(restartChunk())
       }),
       countResponse: assign(({ context }) => ({
@@ -249,6 +253,9 @@ export const agentSetup = (config: ResolvedConfig) => {
     },
   })
 }
+
+/** Whether an answer that begins anew makes anything void: text, or the pieces of a call nobody will run. */
+const hasShown = ({ chunks, pieces }: StreamingState): boolean => chunks > 0 || pieces > 0
 
 /**
  * Decided on the arguments the tool would get: those that do not fit need no approval, because the call is refused.

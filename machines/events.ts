@@ -46,7 +46,7 @@ export type AgentEmitted =
   | { type: 'tool.call'; callId: string; call: ToolCallPart }
   | { type: 'tool.result'; callId: string; result: ToolResultPart }
   | { type: 'step'; step: number; usage: Usage | null; metrics: StepMetrics }
-  /** `restart`: text that was shown before is void, the answer begins anew. */
+  /** `restart`: what was shown of the answer is void, text and pieces of calls: it begins anew. */
   | { type: 'retry'; attempt: number; delayMs: number; restart: boolean; error: ErrorData | null }
   /** The run goes on with another model; `restart` as above. */
   | { type: 'fallback'; provider: string; model: string; restart: boolean; error: ErrorData | null }

@@ -38,6 +38,12 @@ export const commands = {
   steer: { actions: 'forward' },
 } as const
 
-/** Whether a run's emission says that the run is over, which is not the end of the whole. */
+/**
+ * Whether a run's emission says that the run is over, which is not the end of the whole. Only the last chunk brings
+ * nothing; its finish reason does not tell, because some providers end without a word that is known.
+ */
 export const isRunEnd = (emitted: AgentEmitted): boolean =>
-  emitted.type === 'chunk' && emitted.finishReason !== 'unspecified'
+  emitted.type === 'chunk' &&
+  emitted.output === '' &&
+  emitted.messages.length === 0 &&
+  Object.keys(emitted.metadata).length === 0

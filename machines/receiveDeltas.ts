@@ -37,7 +37,7 @@ export const receiveDeltas = (
 ): { state: StreamingState; emitted: AgentEmitted[] } => {
   const accumulated = accumulator.accumulate(state.accumulated, deltas)
   const emitted: AgentEmitted[] = []
-  let { chunks, newlineDue, shown } = state
+  let { chunks, pieces, newlineDue, shown } = state
   const show = (output: string, metadata: JsonObject) => {
     chunks += 1
     emitted.push(chunkOf(accumulated.responseId, output, [], metadata))
@@ -61,13 +61,14 @@ export const receiveDeltas = (
       }
       case 'toolDelta': {
         const { type: _, ...piece } = delta
+        pieces += 1
         emitted.push({ type: 'tool.delta', ...piece })
       }
     }
   }
   const firstChunkAt = state.firstChunkAt ?? (chunks > 0 ? at : null)
   return {
-    state: { ...state, accumulated, chunks, newlineDue, shown, firstChunkAt, lastReadAt: at },
+    state: { ...state, accumulated, chunks, pieces, newlineDue, shown, firstChunkAt, lastReadAt: at },
     emitted,
   }
 }

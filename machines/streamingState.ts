@@ -23,6 +23,8 @@ export type StreamingState = {
   accumulated: Accumulated
   /** Chunks shown of the message that is being received. */
   chunks: number
+  /** Pieces of its tool calls that were shown. */
+  pieces: number
   /** The next text chunk begins a message after a tool round: its stream form gets a newline first. */
   newlineDue: boolean
   /** A message that the provider paused and wants to continue. */
@@ -74,6 +76,7 @@ export const initialState = (input: AgentInput, now: number, totalMs: number | u
     step: 0,
     accumulated: nothingAccumulated,
     chunks: 0,
+    pieces: 0,
     newlineDue: false,
     paused: null,
     draft: null,
@@ -131,6 +134,7 @@ export const beginStep = (state: StreamingState, now: number): Change => ({
 export const beginAttempt = (state: StreamingState, now: number): Change => ({
   accumulated: nothingAccumulated,
   chunks: 0,
+  pieces: 0,
   shown: {},
   newlineDue: isNewlineDue(state),
   attemptStartedAt: now,

@@ -24,10 +24,10 @@ export class DeltaBatch {
     }
   }
 
-  end(): void {
+  end(isBroken: boolean): void {
     if (this.isFinished || this.failure) return
     try {
-      this.#add(this.#decoder.end())
+      this.#add(this.#decoder.end(isBroken))
     } catch (thrown) {
       this.failure = undecodable(thrown)
     }

@@ -93,7 +93,7 @@ const startCall = <P extends ModelProfile>(
       },
       end(failure) {
         // An error the provider sent says more than the way the connection broke, and that more than "truncated".
-        batch.end()
+        batch.end(failure !== undefined)
         const rest = batch.take()
         if (rest.length > 0) show(rest)
         finish(batch.failure?.code === 'truncated' ? (failure ?? batch.failure) : (batch.failure ?? failure))

@@ -8,8 +8,11 @@ export type WireEvent = { event?: string | undefined; data: string }
 /** Turns wire events into deltas. Pure but for its own state; one per response. */
 export type Decoder = {
   push(event: WireEvent): readonly Delta[]
-  /** The body ended. Gives what was held back and `finish`, or an `error` delta when the stream was cut. */
-  end(): readonly Delta[]
+  /**
+   * The body ended. Gives what was held back and `finish`, or an `error` delta when the stream was cut. If the connection
+   * `isBroken`, only an end that nothing can follow counts as one.
+   */
+  end(isBroken?: boolean): readonly Delta[]
 }
 
 /** The HTTP request for a model request; the base URL, the key and the user's headers are added by the transport. */

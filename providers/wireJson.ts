@@ -1,11 +1,13 @@
 import type { ErrorData } from '../src/errors.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../src/json.ts'
+import { isTooDeep, tooDeep } from '../src/jsonDepth.ts'
 
 /** The object in an event's data; undefined for events that carry none (keep-alives, comments in data clothing). */
 export const parseWireObject = (data: string): JsonObject | undefined | BadWireJson => {
   const first = data.trimStart()[0]
   // Some gateways re-emit SSE comments as data: a line that starts with a colon can never be JSON.
   if (first === undefined || first === ':') return undefined
+  if (isTooDeep(data)) return new BadWireJson(data, tooDeep)
   try {
     const value: JsonValue = JSON.parse(data)
     return isJsonObject(value) ? value : undefined

@@ -1,4 +1,5 @@
 import type { JsonValue } from './json.ts'
+import { deepestJson } from './jsonDepth.ts'
 
 type Container =
   | { kind: 'object'; entries: Map<string, Node>; key: string | null }
@@ -68,7 +69,8 @@ export class PartialJson {
   }
 
   #begin(container: Container): void {
-    this.#add(container)
+    // The final check refuses what is deeper; until then it is left out.
+    if (this.#open.length < deepestJson) this.#add(container)
     this.#open.push(container)
   }
 

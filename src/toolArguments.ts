@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from './json.ts'
+import { isTooDeep, tooDeep } from './jsonDepth.ts'
 
 export type ParsedArguments = { arguments: JsonObject; argumentsRaw?: string; argumentsError?: string }
 
@@ -10,6 +11,7 @@ export type ParsedArguments = { arguments: JsonObject; argumentsRaw?: string; ar
 export const parseArguments = (raw: unknown): ParsedArguments => {
   if (typeof raw !== 'string') return fromValue(raw as JsonValue | undefined)
   if (raw.trim() === '') return { arguments: {} }
+  if (isTooDeep(raw)) return refused(raw, `The arguments cannot be used: ${tooDeep}`)
   let value: JsonValue
   try {
     value = JSON.parse(raw)

@@ -1,5 +1,6 @@
 import { describeThrown } from './errors.ts'
 import { isJsonObject, type JsonObject } from './json.ts'
+import { isTooDeep, tooDeep } from './jsonDepth.ts'
 import type { CompiledSchema, Validation } from './schema.ts'
 
 /**
@@ -44,6 +45,7 @@ export const readAnswer = async (answer: string, schema: WireSchema): Promise<Re
 const parseAnswer = (answer: string, { isWrapped }: WireSchema): Validation<unknown> => {
   const text = withoutFence(answer)
   if (text === '') return { ok: false, problem: 'The answer is empty.' }
+  if (isTooDeep(text)) return { ok: false, problem: tooDeep }
   try {
     const value: unknown = JSON.parse(text)
     const isWrapper = isWrapped && isJsonObject(value) && Object.hasOwn(value, 'value')

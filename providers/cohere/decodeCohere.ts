@@ -19,8 +19,8 @@ export const decodeCohere = (target: Target<CohereProfile>): Decoder => {
 
   const fail = (error: ErrorData, raw?: string): Delta[] => {
     isOver = true
+    // A plan is told whole or not at all: half of one would count as shown, and bar the retry.
     return [
-      ...planDeltas(),
       ...calls.finishWhole().map(toolCallDelta),
       { type: 'error', error, ...(raw !== undefined && { raw }) },
     ]

@@ -1,5 +1,6 @@
 import type { Delta } from '../../src/delta.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json.ts'
+import { isTooDeep, tooDeep } from '../../src/jsonDepth.ts'
 import type { Usage } from '../../src/result.ts'
 import { arrayAt, BadWireJson, numberAt, objectAt, parseWireObject, stringAt } from '../wireJson.ts'
 
@@ -13,6 +14,7 @@ export const chunksIn = (data: string): JsonObject[] | BadWireJson => {
   }
   // Gateways built for other wires end with this word.
   if (text === '[DONE]') return []
+  if (isTooDeep(text)) return new BadWireJson(data, tooDeep)
   try {
     const list: JsonValue[] = JSON.parse(text)
     return list.filter(isJsonObject)

@@ -14,7 +14,8 @@ import { Sources } from './sources.ts'
  * Reads a stream of GenerateContentResponse chunks.
  *
  * Invariant: nothing is final before the body ends. `finishReason` may come early, on an empty chunk, or change, so
- * the last one counts and everything after it is still read.
+ * the last one counts and everything after it is still read. Some servers send one with every chunk: where the
+ * connection broke, it counts only if it came after the content, in a chunk without any.
  */
 export class GoogleDecoder implements Decoder {
   readonly #provider: string
@@ -26,6 +27,8 @@ export class GoogleDecoder implements Decoder {
   #hasContent = false
   #hasResponseId = false
   #finishReason: string | undefined
+  /** The last chunk brought content, so that more might have followed. */
+  #isWriting = false
   #finishMessage = ''
   #block: JsonObject | undefined
   #closed = false
@@ -47,9 +50,10 @@ export class GoogleDecoder implements Decoder {
     return deltas
   }
 
-  end(): readonly Delta[] {
+  end(isBroken = false): readonly Delta[] {
     if (this.#closed) return []
     const raw = this.#finishReason
+    if (isBroken && this.#isWriting) return this.#fail(truncated('the end of the answer'))
     // A whole answer that says nothing at all, not even why, is empty rather than cut.
     const isCut = this.#hasContent || !this.#hasAnswer
     if (raw === undefined && !this.#block && isCut) return this.#fail(truncated('a finish reason'))
@@ -78,7 +82,9 @@ export class GoogleDecoder implements Decoder {
       deltas.push({ type: 'response', id })
     }
     const candidate = firstCandidate(chunk)
+    const known = deltas.length
     if (candidate) this.#candidate(candidate, deltas)
+    this.#isWriting = deltas.length > known
     this.#block = blockOf(objectAt(chunk, 'promptFeedback')) ?? this.#block
     const usage = usageOf(objectAt(chunk, 'usageMetadata'))
     if (usage) deltas.push({ type: 'usage', usage })

@@ -42,7 +42,7 @@ export class AnswerReader {
     else this.deltas.push({ type: 'text', text })
   }
 
-  /** Everything that was held back. */
+  /** Everything that was held back, once the answer is whole. */
   close(): void {
     this.#emit(this.#splitter?.flush() ?? [])
     const part = this.#spoken.part
@@ -60,8 +60,12 @@ export class AnswerReader {
     return { calls, extras: this.#calls.extras(), hasThinking: this.#hasThinking }
   }
 
-  /** Of a stream that did not, only whole calls are told, and nobody runs them. */
+  /**
+   * Of a stream that did not, whole calls are told, and nobody runs them. What is told whole or not at all stays
+   * untold: half of it would count as shown, and bar the retry.
+   */
   abandon(): void {
+    this.#emit(this.#splitter?.flush() ?? [])
     this.#pushCalls(this.#calls.finishWhole())
   }
 

@@ -30,7 +30,8 @@ export type ChatDecoderOptions = {
  * Reads a stream of chat completion chunks.
  *
  * `finish_reason` is only remembered: text, calls and usage may still follow it. The stream is over at `[DONE]`, or
- * at its end if a finish reason came.
+ * at its end if a finish reason came. Gemini behind OpenRouter sends one with every chunk: where the connection broke, it
+ * counts only if it came after the content, in a chunk without any.
  */
 export class ChatDecoder implements Decoder {
   readonly #options: ChatDecoderOptions
@@ -41,6 +42,8 @@ export class ChatDecoder implements Decoder {
   #hasDelta = false
   #raw: string | undefined
   #isComplete = false
+  /** The last chunk brought no content, and the answer is complete. */
+  #isSettled = false
   #failure: ErrorData | undefined
   #suspicion: ErrorData | undefined
   #isOver = false
@@ -61,6 +64,7 @@ export class ChatDecoder implements Decoder {
     const plain = this.#hasId && event !== 'error' ? plainDelta(chunk) : undefined
     if (plain) {
       this.#hasDelta = true
+      this.#isSettled = false
       this.#options.replay.read(plain)
       this.#answer.readText(plain.content)
       return this.#take()
@@ -75,10 +79,10 @@ export class ChatDecoder implements Decoder {
     return this.#failure && isLastWord ? this.#fail(this.#failure) : this.#take()
   }
 
-  end(): readonly Delta[] {
+  end(isBroken = false): readonly Delta[] {
     if (this.#isOver) return []
     if (this.#failure) return this.#fail(this.#failure)
-    if (this.#isComplete) return this.#finish()
+    if (isBroken ? this.#isSettled : this.#isComplete) return this.#finish()
     return this.#fail(this.#suspicion ?? truncated('a finish_reason or [DONE]'))
   }
 
@@ -89,9 +93,11 @@ export class ChatDecoder implements Decoder {
       this.#hasId = true
       this.#answer.deltas.push({ type: 'response', id })
     }
+    const known = this.#answer.deltas.length
     for (const choice of arrayAt(chunk, 'choices') ?? []) {
       if (isJsonObject(choice) && (numberAt(choice, 'index') ?? 0) === 0) this.#readChoice(choice)
     }
+    this.#isSettled = this.#isComplete && this.#answer.deltas.length === known
     this.#tellNew('citations', arrayAt(chunk, 'citations'))
     this.#tellNew('searchResults', arrayAt(chunk, 'search_results'))
     const moderation = objectAt(chunk, 'moderation')
@@ -145,7 +151,6 @@ export class ChatDecoder implements Decoder {
   }
 
   #fail(error: ErrorData): Delta[] {
-    this.#answer.close()
     this.#answer.abandon()
     return this.#conclude({ type: 'error', error, ...this.#rawWord() })
   }

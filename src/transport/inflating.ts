@@ -19,6 +19,7 @@ export const inflating = (encoding: string, handler: ExchangeHandler): Inflating
   }
   const inflate = encoding === 'br' ? zlib.createBrotliDecompress(brotliFlush) : zlib.createUnzip(flush)
   let isOver = false
+  let broken: { error: unknown } | undefined
   const finish = (report: () => void): void => {
     if (isOver) return
     isOver = true
@@ -30,13 +31,17 @@ export const inflating = (encoding: string, handler: ExchangeHandler): Inflating
     handler.data(bytes)
     handler.readDone()
   })
-  inflate.on('end', () => finish(() => handler.end()))
-  inflate.on('error', (error: Error) => finish(() => handler.fail(error)))
+  inflate.on('end', () => finish(() => (broken ? handler.fail(broken.error) : handler.end())))
+  inflate.on('error', (error: Error) => finish(() => handler.fail(broken ? broken.error : error)))
   return {
     data: (bytes) => void (isOver || inflate.write(bytes)),
     readDone: () => {},
     end: () => void (isOver || inflate.end()),
-    fail: (error) => finish(() => handler.fail(error)),
+    // What came before the connection broke is still inflated and told.
+    fail: (error) => {
+      broken = { error }
+      if (!isOver) inflate.end()
+    },
     close: () => finish(() => {}),
   }
 }

@@ -1,4 +1,5 @@
 import type { ErrorData } from '../errors.ts'
+import { isTooDeep } from '../jsonDepth.ts'
 import type { FramingOptions, TextFraming } from './framing.ts'
 import { eventTooLarge } from './limits.ts'
 
@@ -60,8 +61,9 @@ export const jsonFraming = ({ maxEventSize, onEvent }: FramingOptions): TextFram
   }
 }
 
-/** The value, or undefined where the text is not whole and valid JSON. */
+/** The value, or undefined where the text is not whole and valid JSON, or nested too deeply to be taken apart. */
 export const parsedJson = (text: string): unknown => {
+  if (isTooDeep(text)) return undefined
   try {
     return JSON.parse(text)
   } catch {

@@ -8,9 +8,12 @@ export const retryAfterMs = (header: HeaderReader, now: number = Date.now()): nu
 const secondsOrDate = (value: string | undefined, now: number): number | undefined => {
   const seconds = numberOf(value)
   if (seconds !== undefined) return Math.round(seconds * 1000)
-  const date = value === undefined ? Number.NaN : Date.parse(value)
+  // `Date.parse` finds a date in any words with a number, and one long past: that would mean no wait at all.
+  const date = value !== undefined && looksLikeDate.test(value) ? Date.parse(value) : Number.NaN
   return Number.isNaN(date) ? undefined : Math.max(0, date - now)
 }
+
+const looksLikeDate = /^\s*((mon|tue|wed|thu|fri|sat|sun)[a-z]*,? |\d{4}-\d\d-\d\dT)/i
 
 const numberOf = (value: string | undefined): number | undefined =>
   value !== undefined && /^\s*[+-]?\d+(\.\d+)?\s*$/.test(value) ? Math.max(0, Number(value)) : undefined

@@ -11,6 +11,9 @@ describe('the wait a server asks for', () => {
     [{ 'retry-after': ' 3 ' }, 3000],
     [{ 'retry-after': '-5' }, 0],
     [{ 'retry-after': 'Thu, 01 Jan 2026 00:00:30 GMT' }, 30_000],
+    [{ 'retry-after': 'Thursday, 01-Jan-26 00:00:30 GMT' }, 30_000],
+    [{ 'retry-after': 'Thu Jan  1 00:00:30 2026 GMT' }, 30_000],
+    [{ 'retry-after': '2026-01-01T00:00:30Z' }, 30_000],
     [{ 'retry-after': 'Wed, 31 Dec 2025 00:00:00 GMT' }, 0],
     [{ 'retry-after-ms': '1500', 'retry-after': '9' }, 1500],
     [{ 'retry-after-ms': 'soon', 'retry-after': '9' }, 9000],
@@ -20,5 +23,7 @@ describe('the wait a server asks for', () => {
     expect(wait({})).toBeUndefined()
     expect(wait({ 'retry-after': '' })).toBeUndefined()
     expect(wait({ 'retry-after': 'later' })).toBeUndefined()
+    expect(wait({ 'retry-after': 'try again in 5' })).toBeUndefined()
+    expect(wait({ 'retry-after': '1, 2' })).toBeUndefined()
   })
 })

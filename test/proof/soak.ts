@@ -1,0 +1,104 @@
+import { dice } from './dice.ts'
+import { type FaultServer, faultServer } from './faultServer.ts'
+import { checkAlways, checkForecast } from './invariants.ts'
+import { LeapClock } from './leapClock.ts'
+import { agentFor, observe, type Ran, turns } from './observedRun.ts'
+import { type Plan, planOf } from './soakPlan.ts'
+
+// Random runs: a random answer in random pieces, with random faults, read by a user who may leave at any time.
+
+export type SoakOptions = {
+  seed: number
+  minutes: number
+  /** At most so many runs. */
+  runs?: number
+  tell?: (line: string) => void
+}
+
+const timers = (): number => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length
+
+const settled = async (isSettled: () => boolean): Promise<boolean> => {
+  for (let tries = 0; tries < 600 && !isSettled(); tries += 1) {
+    if (tries < 20) await turns(1)
+    else await new Promise((next) => setTimeout(next, 5))
+  }
+  return isSettled()
+}
+
+/** A run that hangs is a broken promise as well. */
+const within = <T>(ms: number, promise: Promise<T>): Promise<T> => {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`the run hangs for ${ms} ms`)), ms)
+  })
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer))
+}
+
+const soakOnce = async (plan: Plan, server: FaultServer): Promise<void> => {
+  const clock = new LeapClock()
+  const script = server.script(plan.answers, (place) => {
+    // An answer that is whole keeps nobody waiting, however long its connection stays open.
+    if (!plan.attempts[place]?.isComplete) clock.leap()
+  })
+  const ran: Ran[] = []
+  const before = timers()
+  const seen = await within(20_000, observe(plan, agentFor(plan, script.url, ran, clock), ran))
+  const requests = script.bodies.length
+  await turns(2)
+  checkAlways(plan, seen, requests)
+  checkForecast(plan, seen, requests)
+  if (!(await settled(() => server.open === 0))) throw new Error(`${server.open} connections stay open`)
+  if (!(await settled(() => timers() <= before))) throw new Error(`${timers() - before} timers are left`)
+  if (clock.size > 0) throw new Error(`${clock.size} waits of the run are left`)
+  // A request that was on its way when the run was left may still arrive.
+  const late = script.bodies.length - requests
+  if (late > (plan.interruption === 'none' ? 0 : 1)) throw new Error('a request was sent after the end')
+}
+
+const describePlan = ({ carrier, way, interruption, after, retry, story }: Plan): string =>
+  [
+    `carried by ${carrier}, used as ${way}, interrupted by ${interruption} after ${JSON.stringify(after)}`,
+    `retry ${JSON.stringify(retry)}`,
+    ...story.map((line, at) => `answer ${at + 1}: ${line}`),
+  ].join('\n')
+
+/** Runs until the time is over; rejects with the seed of the first run that broke a promise. */
+export const soak = async ({ seed, minutes, runs = Number.POSITIVE_INFINITY, tell }: SoakOptions) => {
+  const server = await faultServer()
+  const unhandled: unknown[] = []
+  const note = (error: unknown) => unhandled.push(error)
+  process.on('unhandledRejection', note)
+  process.on('uncaughtException', note)
+  const seeds = dice(seed)
+  const endsAt = Date.now() + minutes * 60_000
+  let count = 0
+  let toldAt = Date.now()
+  try {
+    for (let next = seed; count < runs && Date.now() < endsAt; next = seeds.seed()) {
+      const plan = planOf(next)
+      try {
+        const t0 = performance.now()
+        await soakOnce(plan, server)
+        if (process.env.SLOW && performance.now() - t0 > 150)
+          console.log(Math.round(performance.now() - t0), describePlan(plan))
+        if (unhandled.length > 0) throw new Error('something was rejected unhandled', { cause: unhandled[0] })
+      } catch (cause) {
+        const problem = cause instanceof Error ? cause.message : String(cause)
+        throw new Error(
+          `${problem}\n\n${describePlan(plan)}\n\nrepeat with: SOAK_SEED=${next} SOAK_RUNS=1 npm run soak`,
+          { cause },
+        )
+      }
+      count += 1
+      if (tell && Date.now() - toldAt > 5000) {
+        toldAt = Date.now()
+        tell(`${count} runs, ${Math.max(0, Math.round((endsAt - toldAt) / 1000))} s to go`)
+      }
+    }
+  } finally {
+    process.off('unhandledRejection', note)
+    process.off('uncaughtException', note)
+    await server.close()
+  }
+  return count
+}
