@@ -1,11 +1,13 @@
 import { type EventObject, fromCallback, fromPromise } from 'xstate'
 import type { ModelRequest, ToolSpec } from '../src/chatModel.ts'
-import { ConfigurationError } from '../src/errors.ts'
+import { ConfigurationError, errorDataOf } from '../src/errors.ts'
+import { isThenable } from '../src/isThenable.ts'
 import type { JsonObject } from '../src/json.ts'
 import { type ChatMessage, systemMessage, type ToolResultPart } from '../src/messages.ts'
-import { errorResult } from '../src/toolExecutor.ts'
+import { asToolResult } from '../src/toolExecutor.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
 import type { ChildEvent } from './events.ts'
+import { stopOrphans } from './stopOrphans.ts'
 import { createToolBatchMachine, type ToolBatchInput, type ToolBatchOutput } from './toolBatchMachine.ts'
 
 export type ModelInput = { modelIndex: number; messages: ChatMessage[]; outputSchema: JsonObject | null }
@@ -27,7 +29,7 @@ export const modelActor = ({ models, tools, system, settings, clock }: ResolvedC
     }
     const model = models[input.modelIndex]
     if (!model) throw new ConfigurationError(`The agent has no model number ${input.modelIndex}.`)
-    return model.stream(request, {
+    const close: unknown = model.stream(request, {
       deltas: (deltas) => {
         tell({ type: 'model.deltas', deltas, seq: seq++, at: clock.now() })
         const last = deltas.at(-1)
@@ -36,7 +38,25 @@ export const modelActor = ({ models, tools, system, settings, clock }: ResolvedC
       end: () => tell({ type: 'model.done', at: clock.now() }),
       fail: (error) => tell({ type: 'model.failed', error, at: clock.now() }),
     })
+    return closing(close, (thrown) =>
+      tell({ type: 'model.failed', error: errorDataOf(thrown, 'ModelError'), at: clock.now() }),
+    )
   })
+}
+
+/** What closes a request, from whatever a model of the user's returned: nothing, a promise, a function that throws. */
+const closing = (returned: unknown, fail: (thrown: unknown) => void): (() => void) => {
+  const close = (): void => {
+    try {
+      if (typeof returned === 'function') returned()
+    } catch {
+      // The request is over: how badly it was closed concerns nobody.
+    }
+  }
+  if (!isThenable(returned)) return close
+  const late = Promise.resolve(returned)
+  late.catch(fail)
+  return () => void late.then((found) => closing(found, () => {})()).catch(() => {})
 }
 
 /** `at` survives a restore as the moment it is, `ms` begins anew. Whichever comes first counts; none is for ever. */
@@ -66,18 +86,16 @@ export const timerActor = ({ clock }: ResolvedConfig) =>
 /** The tool executor: the batch chart, or the user's own `executeBatch`. */
 export const toolExecutorActor = (config: ResolvedConfig) => {
   const { tools, executeBatch } = config
-  if (!executeBatch) return createToolBatchMachine(tools, config.toolExecution, config)
+  if (!executeBatch) return stopOrphans(createToolBatchMachine(tools, config.toolExecution, config))
   return fromPromise<ToolBatchOutput, ToolBatchInput>(async ({ input: { calls }, signal, self }) => {
     const tell = (event: ChildEvent) => self._parent?.send(event)
     for (const call of calls) tell({ type: 'tool.started', call })
-    const onResult = (result: ToolResultPart) => tell({ type: 'tool.finished', result })
-    const results = await executeBatch(calls, tools, { signal, onResult })
-    const answered = (id: string) => results.find((result) => result.id === id)
-    return {
-      results: calls.map(
-        (call): ToolResultPart =>
-          answered(call.id) ?? errorResult(call, 'The tool executor gave no result for this call.'),
-      ),
+    const onResult = (given: ToolResultPart) => {
+      const call = calls.find(({ id }) => id === given?.id)
+      if (call) tell({ type: 'tool.finished', result: asToolResult(call, given) })
     }
+    const results = await executeBatch(calls, tools, { signal, onResult })
+    const given = (id: string) => results.find((result) => result?.id === id)
+    return { results: calls.map((call) => asToolResult(call, given(call.id))) }
   })
 }

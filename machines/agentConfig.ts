@@ -2,6 +2,7 @@ import { type Accumulator, messageAccumulator } from '../src/accumulator.ts'
 import type { ChatModel, GenerationSettings } from '../src/chatModel.ts'
 import { type Clock, systemClock } from '../src/clock.ts'
 import { ConfigurationError } from '../src/errors.ts'
+import { redact } from '../src/redact.ts'
 import { defaultRetryPolicy, type RetryPolicy } from '../src/retryPolicy.ts'
 import { type Tool, toolsByName } from '../src/tool.ts'
 import { createToolExecutor, type ToolExecutor } from '../src/toolExecutor.ts'
@@ -66,8 +67,11 @@ export const resolveConfig = (config: AgentMachineConfig): ResolvedConfig => {
   mustBePositive('maxSteps', maxSteps)
   if (typeof toolExecution === 'object')
     mustBePositive('toolExecution.concurrency', toolExecution.concurrency)
+  const models = [config.model, ...(config.fallback ?? [])]
+  const hide = (text: string) =>
+    models.reduce((safe, model) => model.redact?.(safe) ?? safe, redact(text, []))
   return {
-    models: [config.model, ...(config.fallback ?? [])],
+    models,
     tools: toolsByName(config.tools ?? []),
     system: config.system,
     settings: config.settings ?? {},
@@ -78,7 +82,7 @@ export const resolveConfig = (config: AgentMachineConfig): ResolvedConfig => {
     idleMs: config.timeouts?.idleMs ?? 300_000,
     totalMs: config.timeouts?.totalMs,
     accumulator: { ...messageAccumulator, ...config.accumulator },
-    executeSingle: config.toolExecutor?.executeSingle ?? createToolExecutor(clock).executeSingle,
+    executeSingle: config.toolExecutor?.executeSingle ?? createToolExecutor(clock, hide).executeSingle,
     executeBatch: config.toolExecutor?.executeBatch,
     clock,
     newId: config.newId ?? (() => crypto.randomUUID()),

@@ -6,6 +6,7 @@ import { agentSetup } from './agentSetup.ts'
 import type { AgentOutput } from './events.ts'
 import { withFastLane } from './fastLane.ts'
 import { repeatEnds } from './repeatEnds.ts'
+import { stopOrphans } from './stopOrphans.ts'
 import * as run from './streamingState.ts'
 import * as round from './toolRound.ts'
 
@@ -23,7 +24,7 @@ import * as round from './toolRound.ts'
  */
 export const createAgentMachine = (options: AgentMachineConfig): AgentMachine => {
   const config = resolveConfig(options)
-  return withFastLane(repeatEnds(chartOf(config)), config.accumulator)
+  return withFastLane(stopOrphans(repeatEnds(chartOf(config))), config.accumulator)
 }
 
 export type AgentMachine = ReturnType<typeof chartOf>

@@ -1,7 +1,8 @@
 import { assign, emit, enqueueActions, setup, stopChild } from 'xstate'
 import { nothingAccumulated } from '../src/accumulator.ts'
 import type { ErrorData } from '../src/errors.ts'
-import type { JsonObject } from '../src/json.ts'
+import { isThenable } from '../src/isThenable.ts'
+import { copyJson, type JsonObject } from '../src/json.ts'
 import type { ToolResultPart } from '../src/messages.ts'
 import { addUsage } from '../src/result.ts'
 import { retryDelayMs } from '../src/retryPolicy.ts'
@@ -265,10 +266,16 @@ const needsApproval = (tool: Tool | undefined, args: JsonObject): boolean => {
   const rule = tool?.needsApproval ?? false
   if (!tool || rule === false) return false
   try {
-    const validation = tool.validate(args)
-    if (validation instanceof Promise) return true
-    return validation.ok && (rule === true || rule(validation.value))
+    const validation = tool.validate(copyJson(args))
+    if (isThenable(validation)) return isAsked(validation)
+    return validation.ok && (rule === true || isAsked(rule(validation.value)))
   } catch {
     return true
   }
+}
+
+/** A person is asked for anything but a clear no, and a promise is none. */
+const isAsked = (answer: unknown): boolean => {
+  if (isThenable(answer)) Promise.resolve(answer).catch(() => {})
+  return Boolean(answer)
 }

@@ -1,4 +1,5 @@
 import type { ErrorData } from '../src/errors.ts'
+import { copyJson } from '../src/json.ts'
 import type { ChatMessage } from '../src/messages.ts'
 import { mergeMetadata } from '../src/metadata.ts'
 import { addUsage } from '../src/result.ts'
@@ -9,7 +10,7 @@ import type { AgentInput, AgentOutput } from './events.ts'
 export type CompositeRun = RunResult & { input: AgentInput }
 
 export const initialComposite = (input: AgentInput): CompositeRun => ({
-  input,
+  input: ownCopy(input),
   responseId: '',
   messages: [],
   finishReason: 'unspecified',
@@ -19,6 +20,15 @@ export const initialComposite = (input: AgentInput): CompositeRun => ({
   failure: null,
   abortReason: '',
 })
+
+/** As for a single run; an input that cannot be copied is refused by the first one. */
+const ownCopy = (input: AgentInput): AgentInput => {
+  try {
+    return copyJson(input ?? {}) as AgentInput
+  } catch {
+    return input
+  }
+}
 
 /** The conversation as the next run sees it. */
 export const historyOf = ({ input, messages }: CompositeRun): ChatMessage[] => [

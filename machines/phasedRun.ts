@@ -20,6 +20,8 @@ export const initialPhases = (input: AgentInput): PhasedRun => ({
 /** The user's question with the task of the first phase below it: two user messages in a row would not be a dialogue. */
 export const firstQuestion = ({ input }: PhasedRun, task: string): AgentInput => {
   const { prompt = [], attachments = [], history = [] } = input
+  // As below.
+  if (typeof prompt !== 'string' && !Array.isArray(prompt)) return input
   const asked: Part[] = [...(typeof prompt === 'string' ? [textPart(prompt)] : prompt), ...attachments]
   if (asked.length > 0) return { history, prompt: [...asked, textPart(`\n\n${task}`)] }
   // Nothing was asked, or the history does it: the run itself knows which of the two is a mistake.

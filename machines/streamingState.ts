@@ -5,8 +5,8 @@ import { type ChatMessage, type ToolResultPart, textOf, textPart } from '../src/
 import { mergeMetadata } from '../src/metadata.ts'
 import { addUsage, type FinishReason, type Usage } from '../src/result.ts'
 import { assignToolIds } from '../src/toolIds.ts'
-import { isFatal, validateHistory } from '../src/validateHistory.ts'
 import type { AgentInput } from './events.ts'
+import { readInput } from './runInput.ts'
 
 /**
  * The data of one run: the context of the agent's chart. JSON only, so that any snapshot can be stored and restored.
@@ -66,13 +66,16 @@ export type StreamingState = {
 
 type Change = Partial<StreamingState>
 
-export const initialState = (input: AgentInput, now: number, totalMs: number | undefined): StreamingState => {
-  const prompt = promptMessage(input)
-  const history = [...(input.history ?? []), ...prompt]
+export const initialState = (
+  input: AgentInput | undefined,
+  now: number,
+  totalMs: number | undefined,
+): StreamingState => {
+  const { history, prompt, failure } = readInput(input)
   return {
     history,
     messages: prompt,
-    outputSchema: input.outputSchema ?? null,
+    outputSchema: input?.outputSchema ?? null,
     step: 0,
     accumulated: nothingAccumulated,
     chunks: 0,
@@ -99,26 +102,9 @@ export const initialState = (input: AgentInput, now: number, totalMs: number | u
     usage: null,
     metadata: {},
     shown: {},
-    failure: inputProblem(history),
+    failure,
     abortReason: '',
   }
-}
-
-const promptMessage = ({ prompt, attachments = [] }: AgentInput): ChatMessage[] => {
-  const parts = typeof prompt === 'string' ? [textPart(prompt)] : (prompt ?? [])
-  const all = [...parts, ...attachments]
-  return all.length > 0 ? [{ role: 'user', parts: all }] : []
-}
-
-const inputProblem = (history: readonly ChatMessage[]): ErrorData | null => {
-  const problem = (message: string): ErrorData => ({ name: 'ConfigurationError', message })
-  if (history.at(-1)?.role !== 'user') {
-    return problem('There is nothing to answer: give a prompt, or a history that ends with a user message.')
-  }
-  const fatal = validateHistory(history).filter(isFatal)
-  if (fatal.length === 0) return null
-  const list = fatal.map(({ index, message }) => `message ${index}: ${message}`).join(' ')
-  return problem(`The history is not usable. ${list} validateHistory() tells all problems.`)
 }
 
 /** What the model is asked to continue: the history, and the part of the answer it paused in. */

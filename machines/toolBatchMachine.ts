@@ -3,7 +3,7 @@ import { describeThrown } from '../src/errors.ts'
 import type { ToolCallPart, ToolResultPart } from '../src/messages.ts'
 import { addUsage, type Usage } from '../src/result.ts'
 import type { Tool } from '../src/tool.ts'
-import { errorResult, type ToolExecutor } from '../src/toolExecutor.ts'
+import { asToolResult, errorResult, type ToolExecutor } from '../src/toolExecutor.ts'
 
 /** How many calls of one turn may run at the same time. */
 export type ToolExecution = 'sequential' | 'parallel' | { concurrency: number }
@@ -118,7 +118,7 @@ const callActor = (
     // In a promise of its own: a custom executor may throw at once.
     new Promise<ToolResultPart>((resolve) => resolve(executeSingle(call, tools, options))).then(
       // A custom executor may forget whose result it is.
-      (result) => finish({ ...result, type: 'toolResult', id: call.id, name: call.name }),
+      (result) => finish(asToolResult(call, result)),
       (thrown) => finish(errorResult(call, describeThrown(thrown))),
     )
     return () => {

@@ -1,7 +1,8 @@
 import type { Dispatcher } from 'undici'
-import { toBase64 } from '../src/base64.ts'
+import { textFromBase64, toBase64 } from '../src/base64.ts'
 import { ConfigurationError } from '../src/errors.ts'
 import type { JsonObject } from '../src/json.ts'
+import { secretForms } from '../src/redact.ts'
 import type { Carrier, HttpRequest } from '../src/transport/exchange.ts'
 import { defaultLimits, type Limits } from '../src/transport/limits.ts'
 
@@ -107,13 +108,27 @@ const mergeHeaders = (...lists: Record<string, string>[]): Record<string, string
   return Object.fromEntries(merged)
 }
 
-const secretName = /key|token|secret|auth|cookie|credential|password|signature/i
+const secretName = /key|token|secret|auth|cookie|cred|pass|pwd|sig|session|jwt|bearer|^code$/i
 
 const secretsOf = (base: URL, key: string | undefined, headers: Record<string, string>): string[] => {
-  const secrets = [key ?? '', base.password, decoded(base.password)]
+  const secrets = [key ?? '', ...userinfoSecrets(base)]
   for (const [name, value] of [...Object.entries(headers), ...base.searchParams]) {
+    if (!secretName.test(name)) continue
     // The value as a whole and without its scheme: servers echo either.
-    if (secretName.test(name)) secrets.push(value, value.slice(value.lastIndexOf(' ') + 1))
+    const bare = value.slice(value.lastIndexOf(' ') + 1)
+    secrets.push(value, bare)
+    if (/^basic /i.test(value)) secrets.push(...passwordIn(bare))
   }
-  return [...new Set(secrets.filter((secret) => secret !== ''))]
+  return secretForms(secrets)
+}
+
+/** A name is a secret where no password stands beside it: some gateways take the key there. */
+const userinfoSecrets = ({ username, password }: URL): string[] =>
+  password === ''
+    ? [decoded(username), `${decoded(username)}:`]
+    : [decoded(password), `${decoded(username)}:${decoded(password)}`]
+
+const passwordIn = (pair: string): string[] => {
+  const [name = '', ...password] = textFromBase64(pair).split(':')
+  return [password.join(':') || name]
 }

@@ -59,6 +59,8 @@ export const defineProvider = <P extends ModelProfile>(preset: ProviderPreset<P>
         })
         return connected.stream(request, sink)
       },
+      // What never made a request has no credentials yet.
+      redact: (text) => connected?.redact?.(text) ?? text,
     }
   }
 

@@ -1,7 +1,7 @@
 import type { ChatModel, ModelProfile, ModelRequest, ModelSink } from '../src/chatModel.ts'
 import type { Delta } from '../src/delta.ts'
 import { type ErrorData, errorDataOf } from '../src/errors.ts'
-import { redact } from '../src/redact.ts'
+import { redact, redactError } from '../src/redact.ts'
 import type { ResponseHead } from '../src/transport/exchange.ts'
 import { type OpenStream, openStream } from '../src/transport/openStream.ts'
 import { type Connection, type Endpoint, endpointOf } from './connection.ts'
@@ -28,7 +28,7 @@ export const httpChatModel = <P extends ModelProfile>(options: HttpChatModelOpti
     return endpoint
   }
   const stream: ChatModel['stream'] = (request, sink) => startCall(options, reach, request, sink)
-  return { provider, model, profile, stream }
+  return { provider, model, profile, stream, redact: (text) => redact(text, reach().secrets) }
 }
 
 /** One call of a model. The sink gets `end` or `fail` once and then nothing; after `close` it gets nothing at all. */
@@ -77,7 +77,7 @@ const startCall = <P extends ModelProfile>(
       }
       const requestId = failure.requestId ?? (head && requestIdOf(head.header))
       const known = { provider, ...(requestId !== undefined && { requestId }) }
-      fail({ ...redacted(failure, secrets), ...known }, canRecover ? request : undefined)
+      fail(redactError({ ...failure, ...known }, secrets), canRecover ? request : undefined)
     }
     return openStream(httpRequest, carrier, limits, secrets, {
       head(answered) {
@@ -120,9 +120,3 @@ const startCall = <P extends ModelProfile>(
     stream?.close()
   }
 }
-
-const redacted = (error: ErrorData, secrets: readonly string[]): ErrorData => ({
-  ...error,
-  message: redact(error.message, secrets),
-  ...(error.cause && { cause: { ...error.cause, message: redact(error.cause.message, secrets) } }),
-})

@@ -1,5 +1,5 @@
 import type { ErrorData } from '../src/errors.ts'
-import { redact } from '../src/redact.ts'
+import { redact, redactError } from '../src/redact.ts'
 import type { WholeAnswer } from '../src/transport/exchange.ts'
 import { type HeaderReader, retryAfterMs } from '../src/transport/retryAfter.ts'
 import type { WireError } from './protocol.ts'
@@ -18,7 +18,7 @@ export const httpError = (answer: WholeAnswer, { provider, error, secrets }: Err
   const wire = readError(error, answer.body)
   const requestId = wire?.requestId ?? requestIdOf(header)
   const waitMs = retryAfterMs(header) ?? wire?.retryAfterMs
-  return {
+  const data: ErrorData = {
     name: 'ModelError',
     message: messageOf(answer, wire, { provider, secrets }),
     provider,
@@ -28,6 +28,8 @@ export const httpError = (answer: WholeAnswer, { provider, error, secrets }: Err
     retryable: shouldRetry(header) ?? isRetryableStatus(status),
     ...(waitMs !== undefined && { retryAfterMs: waitMs }),
   }
+  // A server may echo a key anywhere, even in the id of a request.
+  return redactError(data, secrets)
 }
 
 const requestIdHeaders = [

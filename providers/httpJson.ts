@@ -15,9 +15,12 @@ export type HttpJsonOptions = {
   timeoutMs?: number | undefined
 }
 
+/** As long as a chat waits for its first byte: a server that never answers must not hold a caller for ever. */
+const longestWaitMs = 600_000
+
 /** One request to a provider with one JSON answer; rejects with a typed error that names the provider. */
 export const httpJson = async (options: HttpJsonOptions, wanted: ProviderRequest): Promise<JsonValue> => {
-  const { provider, connection, error, signal, timeoutMs } = options
+  const { provider, connection, error, signal, timeoutMs = longestWaitMs } = options
   const { request, carrier, limits, secrets } = endpointOf(connection)
   const refusal = (answer: WholeAnswer): ErrorData => httpError(answer, { provider, error, secrets })
   const exchange = { request: request(wanted), carrier, limits, secrets, provider, refusal }

@@ -11,18 +11,19 @@ export const parseWireObject = (data: string): JsonObject | undefined | BadWireJ
   try {
     const value: JsonValue = JSON.parse(data)
     return isJsonObject(value) ? value : undefined
-  } catch (error) {
-    return new BadWireJson(data, (error as Error).message)
+  } catch {
+    return new BadWireJson(data)
   }
 }
 
 /** An event whose data is not JSON: the stream cannot be trusted any further. */
 export class BadWireJson {
   readonly error: ErrorData
-  constructor(data: string, problem: string) {
+  constructor(data: string, problem = 'is not valid JSON') {
     this.error = {
       name: 'ModelError',
-      message: `The provider sent an event that is not valid JSON (${problem}): ${data.slice(0, 200)}`,
+      // Whole: it is cut after keys were hidden in it, since half a key would not be recognised.
+      message: `The provider sent an event that ${problem}: ${data}`,
       code: 'invalid_json',
       retryable: true,
     }

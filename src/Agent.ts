@@ -4,13 +4,13 @@ import type { AgentMachine } from '../machines/agentMachine.ts'
 import type { AgentInput } from '../machines/events.ts'
 import { defaultOrchestrator, type Orchestrator, orchestratorParts } from '../machines/orchestrator.ts'
 import { repeatEnds } from '../machines/repeatEnds.ts'
+import { stopOrphans } from '../machines/stopOrphans.ts'
 import { typedOutputOrchestrator } from '../machines/typedOutput.ts'
 import type { ConnectionOptions, EmbeddingsModel, EmbedOptions } from '../providers/provider.ts'
 import { findProvider } from '../providers/registry.ts'
 import {
   AgentRun,
   type Approval,
-  type Inspect,
   type OnApproval,
   type RunHandlers,
   type RunOptions,
@@ -20,6 +20,7 @@ import { type AgentToolOptions, agentTool } from './agentTool.ts'
 import { ChunkStream } from './ChunkStream.ts'
 import type { ChatModel, GenerationSettings } from './chatModel.ts'
 import { ConfigurationError } from './errors.ts'
+import { harmlessInspect, type Inspect } from './harmlessInspect.ts'
 import type { ChatMessage, Part } from './messages.ts'
 import { parseModelString } from './modelString.ts'
 import { type DeepPartial, partialValues, validatedOutput } from './partialValues.ts'
@@ -72,7 +73,7 @@ export class Agent {
 
   /** Takes a model string such as `anthropic:claude-sonnet-5`, or a chat model of your own. */
   constructor(model: string | ChatModel, options: AgentOptions = {}) {
-    this.#options = options
+    this.#options = { ...options, ...(options.inspect && { inspect: harmlessInspect(options.inspect) }) }
     if (typeof model !== 'string') {
       this.model = model
       return
@@ -113,7 +114,7 @@ export class Agent {
           if (result.pendingApproval) stream.push({ ...result, output: '', messages: [] })
           stream.finish()
         },
-        fail: (error) => stream.finish(error),
+        fail: (error) => stream.fail(error),
       })
       begin(run, options)
       return () => run.stop()
@@ -221,7 +222,8 @@ export class Agent {
   }
 
   #build({ create }: Orchestrator): AgentMachine {
-    const { fallback = [], ...options } = this.#options
+    // An orchestrator has no business with the connection: what it keeps or shows must not hold a key.
+    const { fallback = [], apiKey: _, headers: __, baseUrl: ___, ...options } = this.#options
     // The contract of an orchestrator is that of the lifecycle machine, whatever logic it is.
     const logic = create(
       orchestratorParts({
@@ -231,7 +233,7 @@ export class Agent {
         settings: settingsOf(options),
       }),
     )
-    return (logic instanceof StateMachine ? repeatEnds(logic) : logic) as AgentMachine
+    return (logic instanceof StateMachine ? stopOrphans(repeatEnds(logic)) : logic) as AgentMachine
   }
 
   #settle(machine: AgentMachine, start: RunStart, options: SendOptions): Promise<ChatResult> {

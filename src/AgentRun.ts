@@ -1,19 +1,12 @@
-import {
-  type Actor,
-  type AnyActorRef,
-  createActor,
-  type InspectionEvent,
-  type Observer,
-  type Snapshot,
-} from 'xstate'
+import { type Actor, type AnyActorRef, createActor, type Snapshot } from 'xstate'
 import type { AgentMachine } from '../machines/agentMachine.ts'
 import { type RunResult, resultOf, textOfRun } from '../machines/agentOutput.ts'
 import type { AgentCommand, AgentInput, AgentOutput } from '../machines/events.ts'
 import { AbortedError, describeThrown, errorFrom, OrchestrationError } from './errors.ts'
+import type { Inspect } from './harmlessInspect.ts'
 import type { ChatMessage, ToolCallPart } from './messages.ts'
+import { onAbort } from './onAbort.ts'
 import type { ChatResult } from './result.ts'
-
-export type Inspect = Observer<InspectionEvent> | ((event: InspectionEvent) => void)
 
 /** What a person says about a call; with a reason, the model learns why it was rejected. */
 export type Approval = boolean | { approve: boolean; reason?: string }
@@ -48,6 +41,7 @@ export class AgentRun {
   readonly #messages: ChatMessage[] = []
   #pending: ToolCallPart[] = []
   #isSettled = false
+  #forgetSignal = () => {}
 
   constructor(machine: AgentMachine, start: RunStart, options: RunOptions, handlers: RunHandlers) {
     const { inspect, parent } = options
@@ -65,17 +59,17 @@ export class AgentRun {
   start(): void {
     const { signal } = this.#options
     if (signal?.aborted) {
-      this.#fail(abortedError(describeReason(signal), nothingYet))
+      this.#fail(neverStarted(signal))
       return
     }
-    signal?.addEventListener('abort', this.#abort, { once: true })
+    if (signal) this.#forgetSignal = onAbort(signal, this.#abort)
     const { chunk } = this.#handlers
     if (chunk) {
       this.#actor.on('chunk', (event) => {
         // A run that did not complete ends with an error, not with a last chunk as well.
         const isEnd = event.finishReason !== 'unspecified'
         if (isEnd && this.#actor.getSnapshot().output?.status !== 'complete') return
-        if (!this.#isSettled) chunk(event)
+        if (!this.#isSettled) this.#tell(chunk, event)
       })
     }
     this.#actor.on('message', ({ message }) => this.#messages.push(message))
@@ -100,10 +94,20 @@ export class AgentRun {
   /** Leaves the run: closes the socket, signals the tools, tells nobody. */
   stop(): void {
     this.#isSettled = true
-    this.#options.signal?.removeEventListener('abort', this.#abort)
+    this.#forgetSignal()
     // XState lets only roots be stopped; a child ends by itself once it is aborted.
     if (this.#options.parent) this.#actor.send({ type: 'abort' })
     else this.#actor.stop()
+  }
+
+  /** XState would leave what a handler throws to the process. */
+  #tell(chunk: (chunk: ChatResult) => void, event: ChatResult): void {
+    try {
+      chunk(event)
+    } catch (thrown) {
+      this.#crashed(thrown)
+      this.stop()
+    }
   }
 
   readonly #abort = () => this.#actor.send({ type: 'abort', reason: describeReason(this.#options.signal) })
@@ -124,14 +128,20 @@ export class AgentRun {
 
   readonly #suspend = () => {
     if (this.#isSettled) return
-    const snapshot = JSON.parse(JSON.stringify(this.#actor.getPersistedSnapshot()))
-    const partial = this.#partial()
-    this.stop()
-    this.#handlers.complete({
-      ...partial,
-      finishReason: 'toolCalls',
-      pendingApproval: { calls: this.#pending, snapshot },
-    })
+    try {
+      const snapshot = JSON.parse(JSON.stringify(this.#actor.getPersistedSnapshot()))
+      const partial = this.#partial()
+      this.stop()
+      this.#handlers.complete({
+        ...partial,
+        finishReason: 'toolCalls',
+        pendingApproval: { calls: this.#pending, snapshot },
+      })
+    } catch (cause) {
+      // Data that cannot be stored, such as that of an orchestrator of the user's.
+      this.#crashed(cause)
+      this.stop()
+    }
   }
 
   readonly #done = () => {
@@ -156,7 +166,7 @@ export class AgentRun {
 
   /** Whether this is the first outcome: there is only one. */
   #settle(): boolean {
-    this.#options.signal?.removeEventListener('abort', this.#abort)
+    this.#forgetSignal()
     const isFirst = !this.#isSettled
     this.#isSettled = true
     return isFirst
@@ -172,9 +182,11 @@ export class AgentRun {
   }
 }
 
-const answerTo = ({ id }: { id: string }, approval: Approval): AgentCommand => {
-  const { approve, reason } = typeof approval === 'boolean' ? { approve: approval } : approval
-  if (approve) return { type: 'tool.approve', callId: id }
+/** Only a clear yes is one: a callback that forgets to answer has not approved anything. */
+const answerTo = ({ id }: { id: string }, approval: Approval | null | undefined): AgentCommand => {
+  const { approve, reason } =
+    typeof approval === 'boolean' ? { approve: approval } : (approval ?? { approve: false })
+  if (approve === true) return { type: 'tool.approve', callId: id }
   return { type: 'tool.reject', callId: id, ...(reason !== undefined && { reason }) }
 }
 
@@ -193,6 +205,10 @@ const outcomeOf = (output: AgentOutput): [ChatResult, Error?] => {
 
 const abortedError = (reason: string, partial: ChatResult) =>
   new AbortedError(reason === '' ? 'The run was aborted.' : `The run was aborted: ${reason}`, { partial })
+
+/** The error of a run whose signal was aborted before it began. */
+export const neverStarted = (signal: AbortSignal | undefined): AbortedError =>
+  abortedError(describeReason(signal), nothingYet)
 
 const describeReason = (signal: AbortSignal | undefined): string =>
   signal?.reason === undefined ? '' : describeThrown(signal.reason)

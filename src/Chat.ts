@@ -1,7 +1,8 @@
 import type { Agent, SendOptions } from './Agent.ts'
-import type { AgentRun, Approval } from './AgentRun.ts'
+import { type AgentRun, type Approval, neverStarted } from './AgentRun.ts'
 import { ConfigurationError, OrchestrationError, StatewireError } from './errors.ts'
 import type { ChatMessage, Part } from './messages.ts'
+import { onAbort } from './onAbort.ts'
 import type { ChatResult, PendingApproval } from './result.ts'
 import type { Infer, Schema } from './schema.ts'
 
@@ -13,6 +14,9 @@ export type ChatOptions = {
 }
 
 export type ChatSendOptions = Omit<SendOptions, 'history'>
+
+/** Whoever reads a stream of a chat. */
+type Consumer = { hasTurn: boolean; hasLeft: boolean; stream?: AsyncIterableIterator<ChatResult> }
 
 /**
  * A conversation with an agent: keeps the history, so that every send continues where the last one ended. A send that
@@ -45,7 +49,7 @@ export class Chat {
   }
 
   send(prompt: string | Part[], options: ChatSendOptions = {}): Promise<ChatResult> {
-    return this.#take(() => this.agent.send(prompt, this.#continued(options)))
+    return this.#take(() => this.agent.send(prompt, this.#continued(options)), options)
   }
 
   sendFor<S extends Schema>(
@@ -53,17 +57,19 @@ export class Chat {
     schema: S,
     options: ChatSendOptions = {},
   ): Promise<ChatResult<Infer<S>>> {
-    return this.#take(() => this.agent.sendFor(prompt, schema, this.#continued(options)))
+    return this.#take(() => this.agent.sendFor(prompt, schema, this.#continued(options)), options)
   }
 
   sendStream(prompt: string | Part[], options: ChatSendOptions = {}): AsyncIterableIterator<ChatResult> {
-    const consumer = { hasTurn: false, hasLeft: false }
+    const consumer: Consumer = { hasTurn: false, hasLeft: false }
     const chunks = this.#chunks(prompt, options, consumer)
     return {
       next: () => chunks.next(),
       return: async () => {
         // A stream that still waits for its turn cannot be woken: it looks here when it is its turn.
         consumer.hasLeft = true
+        // A generator that waits for its next chunk cannot be left: the stream that it reads can.
+        void consumer.stream?.return?.()
         const left = chunks.return?.()
         if (consumer.hasTurn) await left
         return { value: undefined, done: true }
@@ -77,9 +83,9 @@ export class Chat {
   async *#chunks(
     prompt: string | Part[],
     options: ChatSendOptions,
-    consumer: { hasTurn: boolean; hasLeft: boolean },
+    consumer: Consumer,
   ): AsyncIterableIterator<ChatResult> {
-    const leave = await this.#enter()
+    const leave = await this.#enter(options)
     consumer.hasTurn = true
     if (consumer.hasLeft) {
       leave()
@@ -87,12 +93,13 @@ export class Chat {
     }
     const messages: ChatMessage[] = []
     try {
-      for await (const chunk of this.agent.sendStream(prompt, this.#continued(options))) {
+      consumer.stream = this.agent.sendStream(prompt, this.#continued(options))
+      for await (const chunk of consumer.stream) {
         messages.push(...chunk.messages)
         this.#pending = chunk.pendingApproval
         yield chunk
       }
-      if (!this.#pending) this.#history = [...this.#history, ...messages]
+      if (!this.#pending && !consumer.hasLeft) this.#history = [...this.#history, ...messages]
     } catch (error) {
       this.#keepPartial(error)
       throw error
@@ -124,7 +131,7 @@ export class Chat {
         if (error instanceof ConfigurationError) this.#pending = pending
         throw error
       }
-    })
+    }, options)
   }
 
   #continued(options: ChatSendOptions): SendOptions {
@@ -135,8 +142,11 @@ export class Chat {
     return { ...options, history: this.#history, onStart }
   }
 
-  async #take<T>(send: () => Promise<ChatResult<T>>): Promise<ChatResult<T>> {
-    const leave = await this.#enter()
+  async #take<T>(
+    send: () => Promise<ChatResult<T>>,
+    options: Pick<SendOptions, 'signal'>,
+  ): Promise<ChatResult<T>> {
+    const leave = await this.#enter(options)
     try {
       const result = await send()
       this.#pending = result.pendingApproval
@@ -152,7 +162,7 @@ export class Chat {
   }
 
   /** Waits until the chat is free, or refuses; gives the function that frees it again. */
-  async #enter(): Promise<() => void> {
+  async #enter({ signal }: Pick<SendOptions, 'signal'>): Promise<() => void> {
     if (this.#busy && this.#whenBusy === 'refuse') {
       throw new OrchestrationError(
         'This chat is still answering: wait for the running send, abort it, or make the chat with whenBusy: "queue".',
@@ -167,7 +177,11 @@ export class Chat {
       }
     })
     this.#busy = mine
-    await before
+    if (before && (await isAbortedBefore(before, signal))) {
+      // It ends at once, but its place in the queue is free only when its turn would have come.
+      void before.then(free)
+      throw neverStarted(signal)
+    }
     if (this.#pending) {
       free()
       throw new OrchestrationError(
@@ -182,3 +196,14 @@ export class Chat {
     if (messages.at(-1)?.role === 'model') this.#history = [...this.#history, ...messages]
   }
 }
+
+/** Whether the signal aborts first. */
+const isAbortedBefore = (turn: Promise<void>, signal: AbortSignal | undefined): Promise<boolean> =>
+  new Promise((resolve) => {
+    if (signal?.aborted) return resolve(true)
+    const forgetSignal = signal && onAbort(signal, () => resolve(true))
+    void turn.then(() => {
+      forgetSignal?.()
+      resolve(false)
+    })
+  })

@@ -1,4 +1,4 @@
-type Pull<T> = { resolve: (result: IteratorResult<T>) => void; reject: (error: Error) => void }
+type Pull<T> = { resolve: (result: IteratorResult<T>) => void; reject: (error: unknown) => void }
 
 /**
  * Hands chunks to one `for await`. The source starts with the first pull; leaving the loop early stops it.
@@ -12,7 +12,9 @@ export class ChunkStream<T> implements AsyncIterableIterator<T> {
   #next = 0
   /** Pulls that came before their chunk. */
   #pulls: Pull<T>[] = []
-  #end: { error?: Error } | undefined
+  /** Anything can be thrown, also undefined: only the property tells an error from a good end. */
+  #end: { error?: unknown } | undefined
+  #isLeft = false
 
   constructor(start: (stream: ChunkStream<T>) => () => void) {
     this.#start = start
@@ -29,10 +31,12 @@ export class ChunkStream<T> implements AsyncIterableIterator<T> {
     else this.#chunks.push(chunk)
   }
 
-  finish(error?: Error): void {
-    if (this.#end) return
-    this.#end = error ? { error } : {}
-    for (const pull of this.#pulls.splice(0)) this.#settle(pull)
+  finish(): void {
+    this.#finish({})
+  }
+
+  fail(error: unknown): void {
+    this.#finish({ error })
   }
 
   next(): Promise<IteratorResult<T>> {
@@ -49,6 +53,7 @@ export class ChunkStream<T> implements AsyncIterableIterator<T> {
     this.#next = 0
     this.finish()
     this.#end = {}
+    this.#isLeft = true
     this.#stop?.()
     return Promise.resolve({ value: undefined, done: true })
   }
@@ -58,8 +63,10 @@ export class ChunkStream<T> implements AsyncIterableIterator<T> {
     this.#stop = () => {}
     try {
       this.#stop = this.#start(this)
+      // Whoever watches the start of a run may leave it there and then.
+      if (this.#isLeft) this.#stop()
     } catch (thrown) {
-      this.finish(thrown as Error)
+      this.fail(thrown)
     }
   }
 
@@ -73,11 +80,17 @@ export class ChunkStream<T> implements AsyncIterableIterator<T> {
     return chunk
   }
 
+  #finish(end: { error?: unknown }): void {
+    if (this.#end) return
+    this.#end = end
+    for (const pull of this.#pulls.splice(0)) this.#settle(pull)
+  }
+
   #settle({ resolve, reject }: Pull<T>): void {
-    const error = this.#end?.error
+    const end = this.#end ?? {}
     // An error is thrown once; after it the stream is simply over.
     this.#end = {}
-    if (error) reject(error)
+    if ('error' in end) reject(end.error)
     else resolve({ value: undefined, done: true })
   }
 }

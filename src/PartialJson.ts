@@ -109,16 +109,18 @@ export class PartialJson {
     }
   }
 
-  #copy(node: Node, reading: string | undefined): JsonValue {
+  #copy(node: Node, reading: string | undefined, depth = 0): JsonValue {
     if (node.kind === 'scalar') return node.value
+    // The final check refuses what nests this deep; a model must not overflow the stack until then.
+    if (depth > deepestJson) return null
     const isInnermost = node === this.#open.at(-1)
     if (node.kind === 'array') {
-      const items = node.items.map((item) => this.#copy(item, reading))
+      const items = node.items.map((item) => this.#copy(item, reading, depth + 1))
       return isInnermost && reading !== undefined ? [...items, reading] : items
     }
     const entries = [...node.entries].map(([key, item]): [string, JsonValue] => [
       key,
-      this.#copy(item, reading),
+      this.#copy(item, reading, depth + 1),
     ])
     if (isInnermost && reading !== undefined && node.key !== null) entries.push([node.key, reading])
     return Object.fromEntries(entries)

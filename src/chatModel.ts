@@ -62,4 +62,6 @@ export type ChatModel = {
   readonly model: string
   readonly profile: ModelProfile
   stream(request: ModelRequest, sink: ModelSink): () => void
+  /** Hides the credentials of this model in a text that is about to be shown or stored. */
+  redact?(text: string): string
 }

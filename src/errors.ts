@@ -145,21 +145,56 @@ export const errorFrom = (data: ErrorData, partial?: ChatResult): StatewireError
   return new ErrorClass(message, { ...fields, ...(causeError && { cause: causeError }), partial })
 }
 
-/** What anything thrown looks like as data. Foreign errors become `fallback`, with themselves as the cause. */
+/** What an error may say of itself; anything else that hangs on one is not for a snapshot. */
+const dataFields = [
+  'provider',
+  'status',
+  'code',
+  'requestId',
+  'retryable',
+  'retryAfterMs',
+  'rawFinishReason',
+  'orchestrator',
+  'state',
+  'toolName',
+  'rawOutput',
+] as const satisfies (keyof ErrorData)[]
+
+/**
+ * What anything thrown looks like as data. Foreign errors become `fallback`, with themselves as the cause. Never throws
+ * itself, whatever traps the thrown value holds.
+ */
 export const errorDataOf = (thrown: unknown, fallback: ErrorName = 'OrchestrationError'): ErrorData => {
-  if (thrown instanceof StatewireError) {
-    const { partial: _, cause, stack: __, ...fields } = thrown
-    const known = Object.entries(fields).filter(([, value]) => value !== undefined)
-    const origin = cause instanceof Error && { cause: causeDataOf(cause) }
-    return { ...Object.fromEntries(known), name: thrown.name, message: thrown.message, ...origin }
+  try {
+    if (thrown instanceof StatewireError) return { ...knownFields(thrown), ...namesOf(thrown) }
+    if (thrown instanceof Error) {
+      return { name: fallback, message: describeThrown(thrown), cause: causeDataOf(thrown) }
+    }
+  } catch {
+    // Described below like anything else.
   }
-  if (!(thrown instanceof Error)) return { name: fallback, message: describeThrown(thrown) }
-  return { name: fallback, message: thrown.message || thrown.name, cause: causeDataOf(thrown) }
+  return { name: fallback, message: describeThrown(thrown) }
+}
+
+const namesOf = (error: StatewireError): ErrorData => ({
+  name: error.name,
+  message: String(error.message),
+  ...(error.cause instanceof Error && { cause: causeDataOf(error.cause) }),
+})
+
+const knownFields = (error: StatewireError): Partial<ErrorData> => {
+  const fields: Partial<ErrorData> = error as Partial<ErrorData>
+  return Object.fromEntries(
+    dataFields.flatMap((field) => {
+      const value = fields[field]
+      return ['string', 'number', 'boolean'].includes(typeof value) ? [[field, value]] : []
+    }),
+  )
 }
 
 const causeDataOf = (error: Error & { code?: unknown }): NonNullable<ErrorData['cause']> => ({
-  name: error.name,
-  message: error.message,
+  name: String(error.name),
+  message: String(error.message),
   ...(typeof error.code === 'string' && { code: error.code }),
 })
 

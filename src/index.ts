@@ -33,7 +33,7 @@ export {
   type FallbackModel,
   type SendOptions,
 } from './Agent.ts'
-export type { AgentRun, Approval, Inspect, OnApproval, RunHandlers } from './AgentRun.ts'
+export type { AgentRun, Approval, OnApproval, RunHandlers } from './AgentRun.ts'
 export type { Accumulated, Accumulator } from './accumulator.ts'
 export { messageAccumulator } from './accumulator.ts'
 export type { AgentToolOptions } from './agentTool.ts'
@@ -64,6 +64,7 @@ export {
   TimeoutError,
   ToolExecutionError,
 } from './errors.ts'
+export type { Inspect } from './harmlessInspect.ts'
 export type { JsonObject, JsonValue } from './json.ts'
 export {
   type ChatMessage,

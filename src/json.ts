@@ -1,3 +1,5 @@
+import { deepestJson } from './jsonDepth.ts'
+
 /** Any value that survives `JSON.parse(JSON.stringify(value))` unchanged. */
 export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject
 
@@ -9,3 +11,23 @@ export const isJsonObject = (value: unknown): value is JsonObject =>
 /** Own-key lookup: a key such as `__proto__` or `constructor` from a wire never reaches the prototype. */
 export const ownValue = (object: JsonObject, key: string): JsonValue | undefined =>
   Object.hasOwn(object, key) ? object[key] : undefined
+
+/**
+ * A copy that shares nothing with the original. Reads values as `JSON.stringify` does, but throws for what would be
+ * lost (functions, symbols, BigInts), and for circular data, which no JSON can hold.
+ */
+export const copyJson = (value: unknown, depth = 0): JsonValue => {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return value
+  if (typeof value === 'number') return Number.isFinite(value) ? value : null
+  if (typeof value !== 'object') throw new TypeError(`a ${typeof value} is not JSON`)
+  if (depth > deepestJson)
+    throw new TypeError(`data that is circular, or nests deeper than ${deepestJson} levels`)
+  if ('toJSON' in value && typeof value.toJSON === 'function') return copyJson(value.toJSON(), depth + 1)
+  if (Array.isArray(value)) return value.map((item) => copyJson(item ?? null, depth + 1))
+  const copied: [string, JsonValue][] = []
+  for (const [key, item] of Object.entries(value)) {
+    if (item !== undefined) copied.push([key, copyJson(item, depth + 1)])
+  }
+  // From entries, never by assignment: a key such as __proto__ stays plain data.
+  return Object.fromEntries(copied)
+}

@@ -2,9 +2,9 @@
  * Deeper than any answer is meant to be. What walks through a value by recursion, as `JSON.stringify` does, overflows
  * the stack some thousand levels down.
  */
-export const deepestJson = 500
+export const deepestJson = 256
 
-export const tooDeep = `It is nested deeper than ${deepestJson} levels.`
+export const tooDeep = `is nested deeper than ${deepestJson} levels`
 
 /** Whether a JSON text is nested too deeply to be worked with. Costs nothing for short texts. */
 export const isTooDeep = (text: string): boolean => {

@@ -44,10 +44,10 @@ export const partialValues = <T>(
           stream.push({ ...(last ?? result), output: output as DeepPartial<T> })
           stream.finish()
         },
-        (error) => stream.finish(error),
+        (error) => stream.fail(error),
       )
     },
-    fail: (error) => stream.finish(error),
+    fail: (error) => stream.fail(error),
   }
 }
 

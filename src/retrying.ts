@@ -1,4 +1,5 @@
 import { AbortedError, ModelError } from './errors.ts'
+import { onAbort } from './onAbort.ts'
 import { defaultRetryPolicy, type RetryPolicy, retryDelayMs } from './retryPolicy.ts'
 
 /** Runs a request again as long as it fails in a way that may pass: for requests outside a run of the chart. */
@@ -23,12 +24,13 @@ const sleep = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
   new Promise((resolve, reject) => {
     const stop = () => {
       clearTimeout(timer)
+      forgetSignal?.()
       reject(new AbortedError('The request was aborted.'))
     }
     const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', stop)
+      forgetSignal?.()
       resolve()
     }, ms)
+    const forgetSignal = signal && onAbort(signal, stop)
     if (signal?.aborted) stop()
-    else signal?.addEventListener('abort', stop, { once: true })
   })

@@ -1,7 +1,8 @@
 import { Validator } from '@cfworker/json-schema'
 import { type $ZodType, toJSONSchema } from 'zod/v4/core'
 import { ConfigurationError, describeThrown } from './errors.ts'
-import type { JsonObject } from './json.ts'
+import { isThenable } from './isThenable.ts'
+import { copyJson, type JsonObject } from './json.ts'
 import { lenientSchema } from './lenientSchema.ts'
 
 /** The part of the Standard Schema interface (standardschema.dev) that statewire uses. */
@@ -50,14 +51,23 @@ const isStandard = (schema: object): schema is StandardSchema => '~standard' in 
 const isZod = (schema: object): schema is $ZodType & StandardSchema => '_zod' in schema
 
 export const compileSchema = <S extends Schema>(schema: S, what: string): CompiledSchema<Infer<S>> => {
-  if (typeof schema !== 'object' && typeof schema !== 'function') throw notASchema(what)
+  if (!schema || (typeof schema !== 'object' && typeof schema !== 'function')) throw notASchema(what)
   if (isStandard(schema)) {
     return { jsonSchema: jsonSchemaOf(schema, what), validate: validateStandard<Infer<S>>(schema) }
   }
   if (!schema.jsonSchema || typeof schema.jsonSchema !== 'object') throw notASchema(what)
-  const { jsonSchema } = schema
+  const jsonSchema = jsonOf(schema.jsonSchema, what)
   if (schema.schema) return { jsonSchema, validate: validateStandard<Infer<S>>(schema.schema) }
   return { jsonSchema, validate: validateJsonSchema<Infer<S>>(jsonSchema) }
+}
+
+/** A copy, so that a schema which is circular, or no JSON, is refused here and not in the middle of a run. */
+const jsonOf = (jsonSchema: JsonObject, what: string): JsonObject => {
+  try {
+    return copyJson(jsonSchema) as JsonObject
+  } catch (cause) {
+    throw new ConfigurationError(`${what} is not JSON Schema: it holds ${describeThrown(cause)}.`, { cause })
+  }
 }
 
 const notASchema = (what: string) =>
@@ -95,7 +105,7 @@ const validateStandard =
   <T>(schema: StandardSchema) =>
   (value: unknown): Validation<T> | Promise<Validation<T>> => {
     const result = schema['~standard'].validate(value)
-    return result instanceof Promise ? result.then(toValidation<T>) : toValidation<T>(result)
+    return isThenable(result) ? Promise.resolve(result).then(toValidation<T>) : toValidation<T>(result)
   }
 
 const toValidation = <T>(result: StandardResult<unknown>): Validation<T> =>
@@ -108,13 +118,17 @@ const describeIssue = ({ message, path }: StandardIssue): string => {
   return keys.length > 0 ? `${keys.join('.')}: ${message}` : message
 }
 
+/** The validator ran out of stack: nobody knows whether such a value fits. */
+const tooDeep = { keyword: 'depth', instanceLocation: '#', error: 'It nests too deeply to be checked.' }
+
 const validateJsonSchema = <T>(jsonSchema: JsonObject): ((value: unknown) => Validation<T>) => {
   let validator: Validator | undefined
   const check = (value: unknown) => {
     try {
       validator ??= new Validator(lenientSchema(jsonSchema), '2020-12', false)
       return validator.validate(value)
-    } catch {
+    } catch (thrown) {
+      if (thrown instanceof RangeError) return { valid: false, errors: [tooDeep] }
       // The schema itself is broken (an unknown reference, an id twice): it can refuse nothing.
       return { valid: true, errors: [] }
     }

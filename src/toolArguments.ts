@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue } from './json.ts'
+import { describeThrown } from './errors.ts'
+import { copyJson, isJsonObject, type JsonObject, type JsonValue } from './json.ts'
 import { isTooDeep, tooDeep } from './jsonDepth.ts'
 
 export type ParsedArguments = { arguments: JsonObject; argumentsRaw?: string; argumentsError?: string }
@@ -11,7 +12,7 @@ export type ParsedArguments = { arguments: JsonObject; argumentsRaw?: string; ar
 export const parseArguments = (raw: unknown): ParsedArguments => {
   if (typeof raw !== 'string') return fromValue(raw as JsonValue | undefined)
   if (raw.trim() === '') return { arguments: {} }
-  if (isTooDeep(raw)) return refused(raw, `The arguments cannot be used: ${tooDeep}`)
+  if (isTooDeep(raw)) return refused(raw, `The arguments cannot be used: the text ${tooDeep}.`)
   let value: JsonValue
   try {
     value = JSON.parse(raw)
@@ -27,9 +28,18 @@ export const parseArguments = (raw: unknown): ParsedArguments => {
 
 const fromValue = (value: JsonValue | undefined): ParsedArguments => {
   if (value === undefined || value === null || value === 'null' || value === '') return { arguments: {} }
-  if (isJsonObject(value)) return { arguments: value }
+  if (isJsonObject(value)) return nested(value)
   const kind = Array.isArray(value) ? 'an array' : `a ${typeof value}`
   return refused(JSON.stringify(value), `The arguments must be a JSON object, not ${kind}.`)
+}
+
+/** Whoever is to write, store or check arguments walks through them: a bottomless object would overflow them all. */
+const nested = (value: JsonObject): ParsedArguments => {
+  try {
+    return { arguments: copyJson(value) as JsonObject }
+  } catch (thrown) {
+    return refused('{}', `The arguments cannot be read: ${describeThrown(thrown)}.`)
+  }
 }
 
 const refused = (raw: string, problem: string): ParsedArguments => ({

@@ -1,7 +1,9 @@
 import type { AnyActorRef } from 'xstate'
 import { type Clock, systemClock } from './clock.ts'
 import { describeThrown } from './errors.ts'
+import { copyJson, isJsonObject } from './json.ts'
 import type { ToolCallPart, ToolResultPart } from './messages.ts'
+import { redact } from './redact.ts'
 import type { Usage } from './result.ts'
 import type { Tool } from './tool.ts'
 
@@ -35,17 +37,41 @@ export type ToolExecutor = {
 
 /** A result longer than this is refused: it would only fill the model's context. */
 const longestResult = 4 * 1024 * 1024
+/** What is wrong can be said in less; a longer text is cut. */
+const longestProblem = 10_000
 
 export const errorResult = (call: Pick<ToolCallPart, 'id' | 'name'>, problem: string): ToolResultPart => ({
   type: 'toolResult',
   id: call.id,
   name: call.name,
-  result: JSON.stringify({ error: problem }),
+  result: JSON.stringify({
+    error: problem.length > longestProblem ? `${problem.slice(0, longestProblem)}…` : problem,
+  }),
   isError: true,
 })
 
-/** The executor statewire uses by default; `executeBatch` runs one call after the other. */
-export const createToolExecutor = (clock: Clock = systemClock): ToolExecutor => {
+/** The result, if it is one: an executor of the user's may give anything. */
+export const asToolResult = (call: ToolCallPart, given: unknown): ToolResultPart => {
+  if (!isJsonObject(given) || typeof given.result !== 'string') {
+    return errorResult(call, 'The tool executor gave no result for this call.')
+  }
+  return {
+    type: 'toolResult',
+    id: call.id,
+    name: call.name,
+    result: given.result,
+    ...(given.isError === true && { isError: true }),
+  }
+}
+
+/**
+ * The executor statewire uses by default; `executeBatch` runs one call after the other. `hide` takes credentials out of
+ * what tools throw: errors of HTTP clients like to quote them.
+ */
+export const createToolExecutor = (
+  clock: Clock = systemClock,
+  hide: (text: string) => string = (text) => redact(text, []),
+): ToolExecutor => {
   const executor: ToolExecutor = {
     async executeSingle(call, tools, options) {
       const { signal } = options
@@ -63,7 +89,7 @@ export const createToolExecutor = (clock: Clock = systemClock): ToolExecutor => 
         const run = runTool(tool, call, timer.signal, options)
         return await Promise.race([run, stopped(call, tool, timer.signal, signal)])
       } catch (thrown) {
-        return errorResult(call, describeThrown(thrown))
+        return errorResult(call, hide(describeThrown(thrown)))
       } finally {
         signal.removeEventListener('abort', stop)
         if (timeout !== undefined) clock.clearTimeout(timeout as never)
@@ -94,7 +120,8 @@ const runTool = async (
   signal: AbortSignal,
   { addUsage = () => {}, self }: ExecutionOptions,
 ): Promise<ToolResultPart> => {
-  const validation = await tool.validate(call.arguments)
+  // A copy: what a tool does to its arguments must not change the conversation.
+  const validation = await tool.validate(copyJson(call.arguments))
   if (!validation.ok) {
     return errorResult(call, `The arguments do not fit the schema of "${call.name}": ${validation.problem}`)
   }

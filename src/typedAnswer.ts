@@ -45,7 +45,7 @@ export const readAnswer = async (answer: string, schema: WireSchema): Promise<Re
 const parseAnswer = (answer: string, { isWrapped }: WireSchema): Validation<unknown> => {
   const text = withoutFence(answer)
   if (text === '') return { ok: false, problem: 'The answer is empty.' }
-  if (isTooDeep(text)) return { ok: false, problem: tooDeep }
+  if (isTooDeep(text)) return { ok: false, problem: `The answer ${tooDeep}.` }
   try {
     const value: unknown = JSON.parse(text)
     const isWrapper = isWrapped && isJsonObject(value) && Object.hasOwn(value, 'value')

@@ -1,7 +1,9 @@
+import { messageFlaw } from './messageFlaw.ts'
 import type { ChatMessage, Part } from './messages.ts'
 
 export type HistoryProblem = {
   code:
+    | 'malformed'
     | 'misplacedSystem'
     | 'notAlternating'
     | 'emptyId'
@@ -21,8 +23,8 @@ const tolerated: ReadonlySet<HistoryProblem['code']> = new Set(['notAlternating'
 export const isFatal = (problem: HistoryProblem): boolean => !tolerated.has(problem.code)
 
 /**
- * Checks a conversation: user and model alternate, and every tool call has exactly one result, in the user message
- * right after it. An empty list means all is well.
+ * Checks a conversation: its messages are messages, user and model alternate, and every tool call has exactly one
+ * result, in the user message right after it. An empty list means all is well.
  *
  * @example validateHistory([userMessage('hi'), modelMessage('hello')]) // []
  */
@@ -44,6 +46,11 @@ export const validateHistory = (messages: readonly ChatMessage[]): HistoryProble
   }
 
   messages.forEach((message, index) => {
+    const flaw = messageFlaw(message)
+    if (flaw) {
+      report('malformed', index, flaw)
+      return
+    }
     if (message.role === 'system') {
       if (lastRole) report('misplacedSystem', index, 'A system message stands after the conversation began.')
       for (const part of message.parts) checkPart(part, message, index)

@@ -18,8 +18,8 @@ export const chunksIn = (data: string): JsonObject[] | BadWireJson => {
   try {
     const list: JsonValue[] = JSON.parse(text)
     return list.filter(isJsonObject)
-  } catch (error) {
-    return new BadWireJson(data, (error as Error).message)
+  } catch {
+    return new BadWireJson(data)
   }
 }
 

@@ -16,12 +16,26 @@ export type Lease = {
 export class Connections {
   readonly #open: (origin: string) => Client
   readonly #idle = new Map<string, Client[]>()
+  /** Sockets of clients that are still connecting. */
+  readonly #connecting = new WeakMap<Client, unknown>()
 
   constructor({ Client, buildConnector }: typeof import('undici')) {
     // Shared, so that TLS sessions are resumed whichever client they were made with.
-    const connect = buildConnector({ timeout: 10_000 })
-    // Agents pause between requests while tools run: a connection kept a little longer saves a handshake.
-    this.#open = (origin) => new Client(origin, { connect, keepAliveTimeout: 8_000 })
+    const connector = buildConnector({ timeout: 10_000 })
+    this.#open = (origin) => {
+      const client: Client = new Client(origin, {
+        connect: (options, callback) => {
+          const socket: unknown = connector(options, (...made) => {
+            this.#connecting.delete(client)
+            callback(...made)
+          })
+          this.#connecting.set(client, socket)
+        },
+        // Agents pause between requests while tools run: a connection kept a little longer saves a handshake.
+        keepAliveTimeout: 8_000,
+      })
+      return client
+    }
   }
 
   lease(origin: string): Lease {
@@ -33,8 +47,15 @@ export class Connections {
         if (idle) idle.push(client)
         else this.#idle.set(origin, [client])
       },
-      discard: () => client.destroy(null, () => {}),
+      discard: () => this.#discard(client),
     }
+  }
+
+  #discard(client: Client): void {
+    const socket = this.#connecting.get(client)
+    client.destroy(null, () => {})
+    // undici would first let it connect, which takes its time where a server is slow to shake hands.
+    if (isDestroyable(socket)) socket.destroy(new Error('closed'))
   }
 
   #connect(origin: string): Client {
@@ -48,3 +69,6 @@ export class Connections {
     else this.#idle.delete(origin)
   }
 }
+
+const isDestroyable = (socket: unknown): socket is { destroy(error: Error): void } =>
+  typeof socket === 'object' && socket !== null && 'destroy' in socket && typeof socket.destroy === 'function'

@@ -8,6 +8,13 @@ export const fetchExchange = (
 ): (() => void) => {
   const abort = new AbortController()
   let isClosed = false
+  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
+
+  /** Ends the body as well: a fetch that wraps another may not pass its signal on. */
+  const cancel = (): void => {
+    abort.abort()
+    reader?.cancel().catch(() => {})
+  }
 
   const run = async (): Promise<void> => {
     const response = await fetch(url.href, {
@@ -17,8 +24,8 @@ export const fetchExchange = (
       signal: abort.signal,
       ...(body !== undefined && { body }),
     })
-    const reader = response.body?.getReader()
-    if (isClosed) return void reader?.cancel().catch(() => {})
+    reader = response.body?.getReader()
+    if (isClosed) return cancel()
     handler.head({
       status: response.status,
       statusText: response.statusText,
@@ -39,12 +46,12 @@ export const fetchExchange = (
   run().catch((error: unknown) => {
     if (isClosed) return
     isClosed = true
-    abort.abort()
+    cancel()
     handler.fail(error)
   })
   return () => {
     if (isClosed) return
     isClosed = true
-    abort.abort()
+    cancel()
   }
 }

@@ -125,6 +125,8 @@ export const openStream = (
       state = 'draining'
       received = 0
       timer = setTimeout(close, drainLimit.ms)
+      // The run is over: what is left of its connection must not keep the process alive.
+      timer.unref?.()
     },
   }
 }

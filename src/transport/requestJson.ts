@@ -1,5 +1,6 @@
 import { type ErrorData, errorFrom } from '../errors.ts'
 import type { JsonValue } from '../json.ts'
+import { onAbort } from '../onAbort.ts'
 import { type Carrier, exchange, type HttpRequest, isSuccess, type WholeAnswer } from './exchange.ts'
 import { type Limits, responseTooLarge } from './limits.ts'
 import { networkError } from './networkError.ts'
@@ -39,7 +40,7 @@ const wholeAnswer = ({ request, carrier, limits, secrets, provider, signal, time
 
     const settle = (error?: ErrorData): void => {
       clearTimeout(timer)
-      signal?.removeEventListener('abort', abort)
+      forgetSignal?.()
       close()
       if (error) reject(errorFrom({ ...error, provider }))
       else if (answer) resolve({ ...answer, body: answer.body + text.end() })
@@ -63,8 +64,8 @@ const wholeAnswer = ({ request, carrier, limits, secrets, provider, signal, time
       fail: (error) => settle(isRefused() ? undefined : networkError(error, request.url, secrets)),
     })
 
+    const forgetSignal = signal && onAbort(signal, abort)
     if (signal?.aborted) return abort()
-    signal?.addEventListener('abort', abort)
     if (timeoutMs === undefined) return
     const message = `No complete answer came within ${timeoutMs} ms.`
     timer = setTimeout(() => settle({ name: 'TimeoutError', message, retryable: true }), timeoutMs)
