@@ -10,7 +10,7 @@ import {
   faultedLoop,
   loopAnswers,
   steps,
-  useFaultServer,
+  serveFaults,
   words,
 } from './faultedLoop.ts'
 import { type Ending, faultServer, type ServedAnswer } from './faultServer.ts'
@@ -18,7 +18,7 @@ import { type Ending, faultServer, type ServedAnswer } from './faultServer.ts'
 // A connection that breaks or falls silent at any step of a tool loop, on every protocol: while nothing was shown it
 // is tried again, afterwards the run fails with what came, or starts over where the user wants that.
 
-useFaultServer()
+serveFaults()
 
 const headless = (ending: Ending): ServedAnswer => ({ isHeadless: true, body: Buffer.alloc(0), ending })
 

@@ -11,13 +11,13 @@ import {
   expectWhole,
   faultedLoop,
   loopAnswers,
-  useFaultServer,
+  serveFaults,
 } from './faultedLoop.ts'
 
 // Bytes that are no answer: whatever comes, the run ends once, with a typed error or a right result, and nothing
 // outside the run is touched.
 
-useFaultServer()
+serveFaults()
 
 const randomBytes = (seed: number): Buffer => {
   const { below } = dice(seed)
