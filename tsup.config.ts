@@ -1,17 +1,20 @@
 import { copyFile } from 'node:fs/promises'
 import { defineConfig } from 'tsup'
 
+const library = {
+  index: 'src/index.ts',
+  machines: 'machines/index.ts',
+  providers: 'providers/index.ts',
+  testing: 'src/testing/index.ts',
+  simulator: 'src/simulator/index.ts',
+  visualize: 'src/visualize/index.ts',
+}
+
 export default defineConfig({
-  entry: {
-    index: 'src/index.ts',
-    machines: 'machines/index.ts',
-    providers: 'providers/index.ts',
-    testing: 'src/testing/index.ts',
-    visualize: 'src/visualize/index.ts',
-  },
+  entry: { ...library, cli: 'src/cli/main.ts' },
   format: ['esm', 'cjs'],
   target: 'node20',
-  dts: true,
+  dts: { entry: library },
   clean: true,
   splitting: true,
   treeshake: true,

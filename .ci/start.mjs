@@ -1,7 +1,20 @@
-// What `npm start` promises, from a clone with nothing installed: the demo, with no key and no network.
-import { existsSync } from 'node:fs'
+// What `npm start` promises, from a clone with nothing installed: a run in the inspector, with no key and no network.
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { bin, installIfMissing, run } from './install.mjs'
 
+const built = 'dist/cli.js'
+const sources = ['src', 'machines', 'providers', 'package.json', 'tsup.config.ts']
+
+const changedAt = (path) => {
+  const stat = statSync(path)
+  if (!stat.isDirectory()) return stat.mtimeMs
+  return Math.max(0, ...readdirSync(path).map((name) => changedAt(join(path, name))))
+}
+
 installIfMissing()
-if (!existsSync('dist/index.js')) run('build', bin('tsup'), '--silent')
-run('demo', process.execPath, 'examples/demo.mjs', ...process.argv.slice(2))
+if (!existsSync(built) || Math.max(...sources.map(changedAt)) > statSync(built).mtimeMs) {
+  run('build', bin('tsup'), '--silent', '--no-dts')
+}
+process.argv.splice(1, process.argv.length, built, 'inspect', ...process.argv.slice(2))
+await import('../dist/cli.js')

@@ -1,0 +1,24 @@
+import type { ChatResult } from '../result.ts'
+import type { Screen } from './Screen.ts'
+
+/** An answer on the screen as it comes: text as it is, thinking dimmed and only where a person sees it. */
+export class AnswerView {
+  readonly #screen: Screen
+  #isThinking = false
+
+  constructor(screen: Screen) {
+    this.#screen = screen
+  }
+
+  show({ output, metadata }: Pick<ChatResult, 'output' | 'metadata'>): void {
+    const { thinking } = metadata
+    if (typeof thinking === 'string' && this.#screen.isTerminal) {
+      this.#isThinking = true
+      this.#screen.text(thinking, this.#screen.paint.dim)
+    }
+    if (output === '') return
+    if (this.#isThinking) this.#screen.endLine()
+    this.#isThinking = false
+    this.#screen.text(output)
+  }
+}

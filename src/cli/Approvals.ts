@@ -1,0 +1,57 @@
+import { setImmediate } from 'node:timers/promises'
+import type { Approval } from '../AgentRun.ts'
+import type { ToolCallPart } from '../messages.ts'
+import type { Lines } from './Lines.ts'
+import type { Screen } from './Screen.ts'
+import { callLine } from './toolLine.ts'
+
+export type ApprovalOptions = {
+  isApproved: boolean
+  /** Undefined where nobody sits at a terminal. */
+  lines: Lines | undefined
+  screen: Screen
+  /** The person left instead of answering. */
+  leave: () => void
+}
+
+/**
+ * Who decides on tools that need an approval: `--approve`, or a person at the terminal, one call after the other. Where
+ * nobody can be asked, the model learns why it was refused.
+ */
+export class Approvals {
+  readonly #options: ApprovalOptions
+  #before: Promise<unknown> = Promise.resolve()
+  #withdrawal = new AbortController()
+
+  constructor(options: ApprovalOptions) {
+    this.#options = options
+  }
+
+  decide(call: ToolCallPart): Approval | Promise<Approval> {
+    const { isApproved, lines } = this.#options
+    if (isApproved) return true
+    if (!lines) return { approve: false, reason: 'Nobody can be asked here; --approve would allow it.' }
+    const { signal } = this.#withdrawal
+    const asked = this.#before.then(() => this.#ask(call, lines, signal))
+    this.#before = asked
+    return asked
+  }
+
+  /** The calls were decided on elsewhere: what is still being asked is asked no more. */
+  withdraw(): void {
+    this.#withdrawal.abort()
+    this.#withdrawal = new AbortController()
+  }
+
+  async #ask(call: ToolCallPart, lines: Lines, signal: AbortSignal): Promise<Approval> {
+    const { screen, leave } = this.#options
+    // What was said before the question is on its way to the screen.
+    await setImmediate()
+    if (signal.aborted) return false
+    screen.endLine()
+    const { dim, yellow } = screen.paint
+    const answer = await lines.next(`${yellow('?')} Allow ${callLine(call)}? ${dim('[y/N]')} `, signal)
+    if (answer === undefined && !signal.aborted) leave()
+    return /^\s*y(es)?\s*$/i.test(answer ?? '') || { approve: false, reason: 'The user did not allow it.' }
+  }
+}

@@ -1,0 +1,75 @@
+import { type Paint, paintFor, printable, wantsColour } from './paint.ts'
+
+type Stream = NodeJS.WriteStream
+
+/**
+ * The two outputs of a command. `text` is what was asked for and goes to stdout as it comes; a `line` stands alone, on
+ * stdout; a `note` stands alone, on stderr. On a terminal the two share the screen, so a note never lands in mid-sentence.
+ */
+export class Screen {
+  readonly isTerminal: boolean
+  readonly paint: Paint
+  readonly notePaint: Paint
+  readonly #out: Stream
+  readonly #err: Stream
+  #isMidLine = false
+  /** A line of our own came last: an answer that goes on below it needs no line break of its own. */
+  #isAfterLine = false
+
+  constructor(out: Stream, err: Stream, env: NodeJS.ProcessEnv) {
+    this.#out = out
+    this.#err = err
+    this.isTerminal = out.isTTY === true
+    this.paint = paintFor(wantsColour(out, env))
+    this.notePaint = paintFor(wantsColour(err, env))
+  }
+
+  /** Whether notes are seen by a person. */
+  get hasReader(): boolean {
+    return this.#err.isTTY === true
+  }
+
+  /** What a model says, piece by piece. */
+  text(piece: string, shade: (text: string) => string = (text) => text): void {
+    if (piece === '') return
+    const safe = this.isTerminal ? printable(piece) : piece
+    const shown = this.#isAfterLine ? safe.replace(/^\n/, '') : safe
+    if (shown === '') return
+    this.#out.write(shade(shown))
+    this.#isMidLine = !shown.endsWith('\n')
+    this.#isAfterLine = false
+  }
+
+  json(value: object): void {
+    this.#out.write(`${JSON.stringify(value)}\n`)
+  }
+
+  line(line = ''): void {
+    this.endLine()
+    this.#out.write(`${line}\n`)
+    this.#isAfterLine = true
+  }
+
+  note(line: string): void {
+    if (this.isTerminal && this.hasReader) {
+      if (this.#isMidLine) this.#err.write('\n')
+      this.#isMidLine = false
+      this.#isAfterLine = true
+    }
+    this.#err.write(`${line}\n`)
+  }
+
+  /** The beginning of a line, as much as fits on the screen behind a small mark. */
+  clip(line: string): string {
+    // A terminal that does not know its width says 0.
+    const room = (this.#out.columns || this.#err.columns || 120) - 6
+    return line.length > room ? `${line.slice(0, room - 1)}…` : line
+  }
+
+  endLine(): void {
+    if (!this.#isMidLine) return
+    this.#out.write('\n')
+    this.#isMidLine = false
+    this.#isAfterLine = true
+  }
+}

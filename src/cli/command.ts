@@ -1,0 +1,93 @@
+import { parseArgs } from 'node:util'
+import { describeThrown } from '../errors.ts'
+import { UsageError } from './exit.ts'
+import { nearest } from './nearest.ts'
+import type { Screen } from './Screen.ts'
+
+export type OptionSpec = {
+  type: 'string' | 'boolean'
+  short?: string
+  /** What a string stands for in the help: `--model <name>`. */
+  value?: string
+  about: string
+}
+
+export type Values = Record<string, string | boolean | undefined>
+
+/** What a command gets: what was typed, and the world around it. */
+export type Invocation = {
+  values: Values
+  words: string[]
+  screen: Screen
+  stdin: NodeJS.ReadStream
+  env: NodeJS.ProcessEnv
+}
+
+export type Command = {
+  name: string
+  summary: string
+  /** What follows the name: `[prompt]`. */
+  operands: string
+  options: Record<string, OptionSpec>
+  /** More for its help page. */
+  details: readonly string[]
+  /** Gives the exit code. */
+  run: (invocation: Invocation) => Promise<number>
+}
+
+/** Options of all commands that ask a model. */
+export const modelOptions = {
+  model: { type: 'string', short: 'm', value: 'name', about: 'provider:model, or simulator' },
+  'base-url': {
+    type: 'string',
+    value: 'url',
+    about: 'another server that speaks the protocol of the provider',
+  },
+  system: { type: 'string', short: 's', value: 'text', about: 'instructions for the model' },
+  'no-tools': { type: 'boolean', about: 'without the built-in tools' },
+  approve: { type: 'boolean', about: 'allow every tool call without asking' },
+  thinking: { type: 'boolean', about: 'ask the model to think first' },
+} as const satisfies Record<string, OptionSpec>
+
+/** Reads what was typed after the command's name. */
+export const readArguments = (
+  command: Command,
+  typed: readonly string[],
+): { values: Values; words: string[] } => {
+  const options = Object.fromEntries(
+    Object.entries(command.options).map(([name, { type, short }]) => [
+      name,
+      { type, ...(short && { short }) },
+    ]),
+  )
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...typed],
+      options: { ...options, help: { type: 'boolean', short: 'h' } },
+      allowPositionals: true,
+    })
+    return {
+      values: Object.fromEntries(Object.entries(values).map(([name, value]) => [name, single(value)])),
+      words: positionals,
+    }
+  } catch (error) {
+    throw new UsageError(problemOf(describeThrown(error), command))
+  }
+}
+
+/** Node's words for it, without its advice; instead, what was probably meant. */
+const problemOf = (message: string, { name, options }: Command): string => {
+  const [problem = message] = message.split(/\.? To specify/)
+  const unknown = /Unknown option '--?([^']+)'/.exec(problem)?.[1]
+  const meant = unknown === undefined ? undefined : nearest(unknown, [...Object.keys(options), 'help'])
+  const advice = meant ? `Did you mean --${meant}?` : `statewire ${name} --help tells the options.`
+  return `${problem.replace(/[.\s]*$/, '.')} ${advice}`
+}
+
+const single = (value: unknown): string | boolean | undefined =>
+  typeof value === 'string' || typeof value === 'boolean' ? value : undefined
+
+export const textOption = ({ values }: Pick<Invocation, 'values'>, name: string): string | undefined => {
+  const value = values[name]
+  return typeof value === 'string' ? value : undefined
+}

@@ -1,0 +1,9 @@
+import type { Command } from '../command.ts'
+import { chat } from './chat.ts'
+import { doctor } from './doctor.ts'
+import { graph } from './graph.ts'
+import { inspect } from './inspect.ts'
+import { models } from './models.ts'
+import { run } from './run.ts'
+
+export const commands: readonly Command[] = [chat, run, inspect, graph, models, doctor]

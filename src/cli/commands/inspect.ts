@@ -1,0 +1,71 @@
+import { once } from 'node:events'
+import type { AgentEmitted } from '../../../machines/events.ts'
+import { AnswerView } from '../AnswerView.ts'
+import { chooseModel } from '../chooseModel.ts'
+import { type Command, modelOptions } from '../command.ts'
+import { exitCodeOf, showEnd } from '../outcome.ts'
+import { promptOf } from '../promptOf.ts'
+import { stateWatcher } from '../stateNames.ts'
+import { callLine, resultLine, retryLine } from '../toolLine.ts'
+import { interrupted, watchedRun } from '../watchedRun.ts'
+
+const defaultPrompt = 'What time is it in Tokyo and in New York, and what is 17.5% of 2,480?'
+
+export const inspect: Command = {
+  name: 'inspect',
+  summary: 'Answers one prompt, and shows the run in a local inspector',
+  operands: '[prompt]',
+  options: {
+    ...modelOptions,
+    keep: { type: 'boolean', about: 'leave the inspector open after the end, whatever this is' },
+  },
+  details: [
+    'Prints the address of the inspector, a line for each state that the run enters,',
+    'and the text as it comes. On a terminal the inspector stays open until Ctrl-C.',
+    'Without a prompt it asks one that makes tools run; - reads it from stdin.',
+  ],
+  run: async (invocation) => {
+    const { screen, values } = invocation
+    const { paint } = screen
+    const prompt = await promptOf(invocation, defaultPrompt)
+    const [chosen, { startInspector }] = await Promise.all([
+      chooseModel(invocation),
+      import('../../inspector/index.ts'),
+    ])
+    const inspector = await startInspector()
+    const quiet = (line: string) => screen.line(paint.dim(`  · ${screen.clip(line)}`))
+    const states = stateWatcher(quiet)
+    const answer = new AnswerView(screen)
+    const show = (event: AgentEmitted) => {
+      if (event.type === 'chunk') answer.show(event)
+      if (event.type === 'tool.call') quiet(callLine(event.call))
+      if (event.type === 'tool.result') quiet(resultLine(event.result))
+      if (event.type === 'retry') screen.line(paint.yellow(`  ! ${screen.clip(retryLine(event))}`))
+    }
+    try {
+      screen.line(`Inspector: ${paint.cyan(inspector.url)}`)
+      screen.line(`Model: ${chosen.said}`)
+      screen.line(`\n${paint.bold('>')} ${prompt}\n`)
+      const output = await watchedRun(invocation, {
+        prompt,
+        chosen,
+        inspect: (event) => {
+          inspector.inspect(event)
+          states(event)
+        },
+        onEvent: show,
+      })
+      showEnd(output, screen)
+      const { inputTokens = '?', outputTokens = '?' } = output.usage ?? {}
+      screen.line(paint.dim(`\n${output.status}, ${inputTokens} tokens in, ${outputTokens} out`))
+      const isLeft = output.status === 'aborted' && output.reason === interrupted
+      if (!isLeft && (values.keep === true || screen.isTerminal)) {
+        screen.line(paint.dim('The inspector stays open, Ctrl-C to leave.'))
+        await once(process, 'SIGINT')
+      }
+      return exitCodeOf(output)
+    } finally {
+      await Promise.all([inspector.close(), chosen.close()])
+    }
+  },
+}

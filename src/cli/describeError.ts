@@ -1,0 +1,36 @@
+import { findProvider } from '../../providers/registry.ts'
+import { type ErrorData, errorDataOf } from '../errors.ts'
+import { exit, UsageError } from './exit.ts'
+
+/** What went wrong, what to do about it, and the exit code. */
+export type ErrorReport = { message: string; hint: string; code: number }
+
+export const reportOf = (thrown: unknown): ErrorReport => {
+  if (thrown instanceof UsageError) return { message: thrown.message, hint: '', code: exit.usage }
+  return describeError(errorDataOf(thrown))
+}
+
+export const describeError = (error: ErrorData): ErrorReport => {
+  if (error.name === 'AbortedError') return { message: 'aborted', hint: '', code: exit.aborted }
+  const code = error.name === 'ConfigurationError' ? exit.usage : exit.failed
+  const status = error.status === undefined ? '' : ` (${error.status})`
+  const from = error.provider === undefined ? '' : `${error.provider}: `
+  return { message: `${from}${error.message}${status}`, hint: hintFor(error), code }
+}
+
+const hintFor = ({ status, provider, cause, code }: ErrorData): string => {
+  if (provider === undefined) return ''
+  const { keyVariable, name } = findProvider(provider)
+  if (status === 401 || status === 403) {
+    return keyVariable ? `Check the key in ${keyVariable}.` : 'The server wants a key.'
+  }
+  if (status === 404) return `The models of ${name} are told by: statewire models ${name}`
+  if (status !== undefined) return ''
+  const isUnreachable = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENETUNREACH|ETIMEDOUT/.test(
+    `${cause?.code ?? ''} ${code ?? ''}`,
+  )
+  if (!isUnreachable) return ''
+  return name.startsWith('ollama')
+    ? 'Is Ollama running? Start it with: ollama serve'
+    : 'It cannot be reached; statewire doctor tells what can.'
+}

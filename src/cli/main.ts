@@ -1,0 +1,52 @@
+#!/usr/bin/env node
+import { version } from '../../package.json'
+import { readArguments } from './command.ts'
+import { commands } from './commands/index.ts'
+import { reportOf } from './describeError.ts'
+import { exit, UsageError } from './exit.ts'
+import { helpOf, overview } from './help.ts'
+import { nearest } from './nearest.ts'
+import { showError } from './outcome.ts'
+import { Screen } from './Screen.ts'
+
+const main = async (typed: readonly string[], screen: Screen): Promise<number> => {
+  const [name = '', ...rest] = typed
+  if (name === '' || name === 'help' || name === '--help' || name === '-h') {
+    const about = commands.find((command) => command.name === rest[0])
+    screen.line(about ? helpOf(about, screen.paint) : overview(commands, screen.paint))
+    return exit.complete
+  }
+  if (name === '--version' || name === '-V' || name === 'version') {
+    screen.line(version)
+    return exit.complete
+  }
+  const command = commands.find((each) => each.name === name)
+  if (!command) throw new UsageError(unknown(name))
+  const { values, words } = readArguments(command, rest)
+  if (values.help === true) {
+    screen.line(helpOf(command, screen.paint))
+    return exit.complete
+  }
+  return command.run({ values, words, screen, stdin: process.stdin, env: process.env })
+}
+
+const unknown = (name: string): string => {
+  const names = commands.map((command) => command.name)
+  const meant = nearest(name, names)
+  return `There is no command "${name}".${meant ? ` Did you mean "${meant}"?` : ` There are: ${names.join(', ')}.`}`
+}
+
+// The reader of a pipe may leave (`| head -1`): nobody wants to hear of it.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  process.exit(error.code === 'EPIPE' ? exit.complete : exit.failed)
+})
+
+const screen = new Screen(process.stdout, process.stderr, process.env)
+main(process.argv.slice(2), screen)
+  .catch((thrown: unknown) => {
+    const report = reportOf(thrown)
+    showError(report, screen)
+    return report.code
+  })
+  // A file that was loaded may hold something open: it has no say in when this ends.
+  .then((code) => process.stdout.write('', () => process.exit(code)))

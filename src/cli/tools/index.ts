@@ -1,0 +1,7 @@
+import type { Tool } from '../../tool.ts'
+import { calculator } from './calculator.ts'
+import { currentTime } from './currentTime.ts'
+import { readFile } from './readFile.ts'
+
+/** The tools of the command line: safe, and they need no network. */
+export const builtInTools: readonly Tool[] = [calculator, currentTime, readFile]

@@ -1,0 +1,69 @@
+import type { AgentEmitted, AgentOutput } from '../../machines/events.ts'
+import { Agent } from '../Agent.ts'
+import type { Approval, Inspect } from '../AgentRun.ts'
+import { describeThrown, OrchestrationError } from '../errors.ts'
+import { Approvals } from './Approvals.ts'
+import { agentOptions } from './agentOptions.ts'
+import type { ChosenModel } from './chooseModel.ts'
+import type { Invocation } from './command.ts'
+import { onInterrupt } from './interrupt.ts'
+import { terminalLines } from './Lines.ts'
+
+/** Why a run was aborted by Ctrl-C. */
+export const interrupted = 'interrupted'
+
+export type WatchedRun = {
+  prompt: string
+  chosen: ChosenModel
+  inspect: Inspect
+  /** Every event that the run emits, in order. */
+  onEvent: (event: AgentEmitted) => void
+}
+
+/** One run of an agent as an actor, up to its end. Ctrl-C aborts it; a person at the terminal is asked for approvals. */
+export const watchedRun = async (invocation: Invocation, run: WatchedRun): Promise<AgentOutput> => {
+  const { screen, stdin, values } = invocation
+  const agent = new Agent(run.chosen.model, { ...agentOptions(invocation, run.chosen), inspect: run.inspect })
+  const actor = agent.actor({ prompt: run.prompt })
+  const abort = () => actor.send({ type: 'abort', reason: interrupted })
+  const approvals = new Approvals({
+    isApproved: values.approve === true,
+    lines: stdin.isTTY && screen.isTerminal ? terminalLines(stdin, process.stdout) : undefined,
+    screen,
+    leave: abort,
+  })
+  actor.on('*', (event) => {
+    if (event.type === 'tool.call' || event.type === 'tool.result') approvals.withdraw()
+    run.onEvent(event)
+    if (event.type !== 'tool.approval') return
+    const { callId, call } = event
+    Promise.resolve(approvals.decide(call)).then(
+      (approval) => actor.send(decision(callId, approval)),
+      (thrown) => actor.send({ type: 'tool.reject', callId, reason: describeThrown(thrown) }),
+    )
+  })
+  const release = onInterrupt(abort)
+  try {
+    return await new Promise((resolve, reject) => {
+      actor.subscribe({
+        error: (cause) =>
+          reject(new OrchestrationError(`The run broke: ${describeThrown(cause)}`, { cause })),
+        complete: () => {
+          const { output } = actor.getSnapshot()
+          if (output) resolve(output)
+        },
+      })
+      actor.start()
+    })
+  } finally {
+    approvals.withdraw()
+    release()
+  }
+}
+
+const decision = (callId: string, approval: Approval) => {
+  const { approve, reason = '' } = typeof approval === 'boolean' ? { approve: approval } : approval
+  return approve
+    ? ({ type: 'tool.approve', callId } as const)
+    : ({ type: 'tool.reject', callId, reason } as const)
+}

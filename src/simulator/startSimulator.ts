@@ -1,0 +1,133 @@
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
+import { describeThrown } from '../errors.ts'
+import { isJsonObject, type JsonObject } from '../json.ts'
+import { anthropicWire } from './anthropicWire.ts'
+import { openaiChatWire } from './openaiChatWire.ts'
+import { replyTo } from './reply.ts'
+import { RefusedRequest, refuseUnpaired } from './request.ts'
+import type { Ids, Wire } from './wire.ts'
+
+export type SimulatorOptions = {
+  /** The wait before each word. Default 15. */
+  delayMs?: number
+  /** Default: any that is free. */
+  port?: number
+}
+
+export type Simulator = {
+  /** For the `baseUrl` of an `openai` or an `anthropic` agent. */
+  baseUrl: string
+  close: () => Promise<void>
+}
+
+const wires: readonly Wire[] = [openaiChatWire, anthropicWire]
+const mostBytes = 8 * 1024 * 1024
+
+/**
+ * Starts a provider that needs no key and no network: an HTTP server on 127.0.0.1 that speaks the wire formats of OpenAI
+ * (chat completions) and Anthropic (messages). Its answers and tool calls are made by rules, the same for the same
+ * conversation, and say so.
+ *
+ * @example
+ * const simulator = await startSimulator()
+ * const agent = new Agent('openai:simulator', { baseUrl: simulator.baseUrl, tools: [weather] })
+ * await agent.send('Weather in Oslo?')
+ * await simulator.close()
+ */
+export const startSimulator = async ({
+  delayMs = 15,
+  port = 0,
+}: SimulatorOptions = {}): Promise<Simulator> => {
+  const server = createServer((request, response) => {
+    void handle(request, response, delayMs)
+  })
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  const at = typeof address === 'object' && address ? address.port : port
+  return {
+    baseUrl: `http://127.0.0.1:${at}/v1`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+const handle = async (request: IncomingMessage, response: ServerResponse, delayMs: number): Promise<void> => {
+  const [path = ''] = (request.url ?? '').split('?')
+  const wire = wires.find((each) => each.path === path)
+  // Unknown places answer as OpenAI does, except to those who speak Anthropic's way.
+  const { error } = wire ?? (request.headers['anthropic-version'] ? anthropicWire : openaiChatWire)
+  try {
+    if (path === '/v1/models' && request.method === 'GET') return json(response, 200, models)
+    if (!wire) throw new RefusedRequest(`Unknown request URL: ${request.method} ${path}.`, 404)
+    if (request.method !== 'POST') throw new RefusedRequest(`${path} takes POST, not ${request.method}.`, 405)
+    await answer(wire, await bodyOf(request), response, delayMs)
+  } catch (refusal) {
+    const status = refusal instanceof RefusedRequest ? refusal.status : 500
+    if (response.headersSent) response.destroy()
+    else json(response, status, error(describeThrown(refusal), status))
+  }
+}
+
+const models = {
+  object: 'list',
+  data: [{ id: 'simulator', object: 'model', type: 'model', created: 0, owned_by: 'statewire' }],
+}
+
+const answer = async (
+  wire: Wire,
+  body: JsonObject,
+  response: ServerResponse,
+  delayMs: number,
+): Promise<void> => {
+  if (typeof body.model !== 'string' || body.model === '') throw new RefusedRequest('model: Field required')
+  const request = wire.read(body)
+  refuseUnpaired(request.turns)
+  const reply = replyTo(request)
+  const ids = idsOf(body)
+  const said = [reply.thinking, reply.text, ...reply.calls.map((call) => JSON.stringify(call))].join(' ')
+  const usage = { input: tokensOf(JSON.stringify(body)), output: tokensOf(said) }
+  if (!request.isStreaming) return json(response, 200, wire.whole(reply, ids, usage, request))
+  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' })
+  for (const event of wire.events(reply, ids, usage, request)) {
+    await pause(delayMs)
+    if (response.destroyed) return
+    response.write(event)
+  }
+  response.end()
+}
+
+/** Ids are made of the conversation: the same one gets the same ids, and each step of it gets its own. */
+const idsOf = (body: JsonObject): Ids => {
+  const id = `sim${createHash('sha256').update(JSON.stringify(body)).digest('hex').slice(0, 16)}`
+  return { id, callId: (index) => `call_${id}_${index}` }
+}
+
+/** About what a tokenizer would count. */
+const tokensOf = (text: string): number => Math.ceil(text.length / 4)
+
+const bodyOf = async (request: IncomingMessage): Promise<JsonObject> => {
+  const parts: Buffer[] = []
+  let size = 0
+  for await (const part of request) {
+    size += part.length
+    if (size > mostBytes) throw new RefusedRequest('The request is too large.', 413)
+    parts.push(part)
+  }
+  try {
+    const body: unknown = JSON.parse(Buffer.concat(parts).toString('utf8'))
+    if (isJsonObject(body)) return body
+  } catch {}
+  throw new RefusedRequest('We could not parse the JSON body of your request.')
+}
+
+const json = (response: ServerResponse, status: number, body: object): void => {
+  response.writeHead(status, { 'content-type': 'application/json' })
+  response.end(JSON.stringify(body))
+}

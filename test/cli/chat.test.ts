@@ -1,0 +1,71 @@
+import { expect, it } from 'vitest'
+import { loopback } from '../loopback.ts'
+import { askSimulator, statewire } from './spawned.ts'
+
+const lines = (...turns: string[]) => turns.map((turn) => `${turn}\n`).join('')
+
+it('takes the lines of a pipe as turns of one conversation', async () => {
+  const input = lines(
+    'My name is Ada',
+    '',
+    'What is my name?',
+    '/clear',
+    'What is my name?',
+    '/exit',
+    'Count to 9',
+  )
+  const { code, stdout, stderr } = await statewire(['chat', ...(await askSimulator())], { input })
+  expect(stdout).toBe(
+    lines(
+      'Nice to meet you, Ada. I am a simulator, and keep it in mind for this conversation.',
+      'Your name is Ada.',
+      'You have not told me your name. (I am a simulator.)',
+    ),
+  )
+  expect(stderr).toContain('The conversation is forgotten.')
+  expect(code).toBe(0)
+})
+
+it('switches tools and models without losing the conversation', async () => {
+  const input = lines(
+    'My name is Ada',
+    'What is 2*3?',
+    '/tools off',
+    'What is 2*3?',
+    '/model simulator',
+    'What is my name?',
+    '/modle',
+  )
+  const { stdout, stderr } = await statewire(['chat', ...(await askSimulator())], { input })
+  expect(stdout.split('\n').slice(1)).toEqual([
+    'Let me look that up.',
+    '2*3 = 6. (Said by a simulator, from what the tools answered.)',
+    expect.stringContaining('none of them fits “What is 2*3?”. I have no tools here'),
+    'Your name is Ada.',
+    '',
+  ])
+  expect(stderr.split('\n')).toEqual([
+    'Model: openai:simulator (--model)',
+    '  · calculator(expression: 2*3)',
+    'Tools are off.',
+    'Model: the built-in simulator, which answers by rules (as you say)',
+    'There is no /modle. Did you mean /model?',
+    '',
+  ])
+})
+
+it('goes on after an answer that failed, and tells it at the end', async () => {
+  const { url } = await loopback((_, nth) =>
+    nth === 0
+      ? { status: 400, body: { error: { message: 'Not today.' } } }
+      : {
+          body: 'data: {"choices":[{"delta":{"content":"Well."},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n',
+        },
+  )
+  const args = ['chat', '--model', 'openai:x', '--base-url', url]
+  const { code, stdout, stderr } = await statewire(args, { input: lines('Hi', '/model nobody', 'Hi again') })
+  expect(stdout).toBe('Well.\n')
+  expect(stderr).toContain('statewire: openai: Not today. (400)')
+  expect(stderr).toContain('There is no provider "nobody"')
+  expect(code).toBe(1)
+})

@@ -1,0 +1,76 @@
+import { spawn } from 'node:child_process'
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { askSimulator, bareEnvironment, binary, ended, seen, start, statewire } from './spawned.ts'
+
+const address = /Inspector: (http:\/\/127\.0\.0\.1:\d+\/\S*)/
+
+it('shows the address, each state, the calls and the text, and ends with the run', async () => {
+  const { code, stdout, stderr } = await statewire(['inspect', ...(await askSimulator()), 'What is 6*7?'])
+  expect(stdout).toMatch(address)
+  const lines = stdout.split('\n')
+  expect(lines.slice(1, 11)).toEqual([
+    'Model: openai:simulator (--model)',
+    '',
+    '> What is 6*7?',
+    '',
+    '  · MessageReset',
+    '  · Accumulating.Requesting',
+    '  · Accumulating.Streaming',
+    'Let me look that up.',
+    '  · Consolidating',
+    '  · ToolCheck',
+  ])
+  expect(lines).toContain('  · calculator → 6*7 = 42')
+  expect(lines).toContain('6*7 = 42. (Said by a simulator, from what the tools answered.)')
+  expect(stdout).toMatch(/\n {2}· Complete\n\ncomplete, \d+ tokens in, \d+ out\n$/)
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+})
+
+it('stays open with --keep until Ctrl-C', async () => {
+  const child = start(['inspect', '--keep', ...(await askSimulator()), 'Count to 3'])
+  const end = ended(child)
+  const shown = await seen(child.stdout, /stays open/)
+  const page = await fetch(address.exec(shown)?.[1] ?? '')
+  expect(page.status).toBe(200)
+  await page.text()
+  child.kill('SIGINT')
+  expect((await end).code).toBe(0)
+})
+
+it('leaves at once when the run itself is interrupted', async () => {
+  const child = start(['inspect', '--keep', ...(await askSimulator(30)), 'Count to 500'])
+  const end = ended(child)
+  await seen(child.stdout, /1 2 3/)
+  child.kill('SIGINT')
+  const { code, stdout } = await end
+  expect(stdout).toContain('  · Aborted\n')
+  expect(code).toBe(130)
+})
+
+const newest = (path: string): number =>
+  statSync(path).isDirectory()
+    ? Math.max(...readdirSync(path).map((name) => newest(join(path, name))))
+    : statSync(path).mtimeMs
+const isBuilt = Math.max(...['src', 'machines', 'providers'].map(newest)) < statSync(binary).mtimeMs
+if (!isBuilt)
+  console.warn(
+    'npm start is not tested: dist is older than the sources, and building it here would disturb others.',
+  )
+
+it.skipIf(!isBuilt)(
+  'npm start needs no key and no network: tools run, states and text are shown',
+  async () => {
+    const child = spawn(process.execPath, ['.ci/start.mjs'], { env: bareEnvironment() })
+    child.stdin.end()
+    const { code, stdout } = await ended(child)
+    expect(stdout).toMatch(address)
+    expect(stdout).toContain('the built-in simulator, which answers by rules')
+    expect(stdout).toContain('  · Accumulating.Streaming\n')
+    expect(stdout).toContain('  · calculator(expression: 17.5 / 100 * 2480)\n')
+    expect(stdout).toContain('  · current_time(zone: New York)\n')
+    expect(stdout).toContain('17.5 / 100 * 2480 = 434. In Tokyo it is')
+    expect(code).toBe(0)
+  },
+)

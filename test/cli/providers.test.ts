@@ -1,0 +1,106 @@
+import { expect, it, onTestFinished } from 'vitest'
+import { defineProvider } from '../../providers/defineProvider.ts'
+import { openaiChat } from '../../providers/openai-chat/index.ts'
+import { registerProvider } from '../../providers/registry.ts'
+import { checkNode, checkProviders } from '../../src/cli/checkProviders.ts'
+import { loopback } from '../loopback.ts'
+import { statewire } from './spawned.ts'
+
+const key = 'sk-test-0123456789abcdefghij'
+
+const profile = () => ({
+  tools: true,
+  parallelTools: true,
+  nativeSchema: true,
+  schemaWithTools: false,
+  thinking: false,
+  attachments: { images: false, pdf: false, audio: false, links: false },
+})
+
+const provider = (name: string, baseUrl: string) =>
+  registerProvider(
+    name,
+    defineProvider({
+      name,
+      protocol: openaiChat,
+      baseUrl,
+      keyVariable: `${name.toUpperCase()}_KEY`,
+      defaultModel: 'm',
+      profile,
+      models: { path: '/models' },
+    }),
+  )
+
+it('tells of each provider whether its key is set, its server answers, and the key is taken', async () => {
+  const { url } = await loopback(({ path, headers }) => {
+    if (path.startsWith('/bad'))
+      return { status: 401, body: { error: { message: `Not ${headers.authorization}` } } }
+    return path.startsWith('/odd')
+      ? { status: 418, body: {} }
+      : { body: { data: [{ id: 'a' }, { id: 'b' }] } }
+  })
+  for (const name of ['good', 'bad', 'odd', 'keyless']) provider(name, `${url}/${name}`)
+  provider('gone', 'http://127.0.0.1:1/v1')
+  const env = { GOOD_KEY: key, BAD_KEY: key, ODD_KEY: key, GONE_KEY: key, KEYLESS_KEY: ' ' }
+  for (const [name, value] of Object.entries(env)) process.env[name] = value
+  onTestFinished(() => {
+    for (const name of Object.keys(env)) delete process.env[name]
+  })
+  const found = await checkProviders(['good', 'bad', 'odd', 'keyless', 'gone'], env)
+  expect(found).toEqual([
+    { name: 'good', isUsable: true, key: 'GOOD_KEY is set', server: 'answers, 2 models', hint: '' },
+    {
+      name: 'bad',
+      isUsable: false,
+      key: 'BAD_KEY is set',
+      server: 'refuses the key (401)',
+      hint: 'check BAD_KEY',
+    },
+    { name: 'odd', isUsable: false, key: 'ODD_KEY is set', server: 'answers with 418', hint: '' },
+    {
+      name: 'keyless',
+      isUsable: false,
+      key: 'KEYLESS_KEY is not set',
+      server: 'reachable',
+      hint: 'set KEYLESS_KEY to use it',
+    },
+    { name: 'gone', isUsable: false, key: 'GONE_KEY is set', server: 'not reachable', hint: '' },
+  ])
+})
+
+it('doctor ends with 0 when one provider can be used, with 1 when none can', async () => {
+  const { url } = await loopback(() => ({ body: { models: [{ name: 'qwen3:8b' }] } }))
+  const [here, gone, unknown] = await Promise.all([
+    statewire(['doctor', 'ollama'], { env: { OLLAMA_HOST: url } }),
+    statewire(['doctor', 'ollama', 'ollama-openai']),
+    statewire(['doctor', 'nobody']),
+  ])
+  expect(here.stdout).toMatch(/✓ {2}node .*\n✓ {2}ollama .*answers, 1 models\n\nReady: ollama\./)
+  expect(here.code).toBe(0)
+  expect(gone.stdout).toContain('start it: ollama serve')
+  expect(gone.stdout).toContain('No provider can be used yet.')
+  expect(gone.code).toBe(1)
+  expect(unknown.code).toBe(2)
+})
+
+it('models lists what a provider has, one per line, or the providers with their keys', async () => {
+  const { url } = await loopback(() => ({ body: { data: [{ id: 'b' }, { id: 'a' }] } }))
+  const [listed, all, keyless] = await Promise.all([
+    statewire(['models', 'openai', '--base-url', url]),
+    statewire(['models'], { env: { GROQ_API_KEY: key } }),
+    statewire(['models', 'openai']),
+  ])
+  expect(listed).toEqual({ code: 0, stdout: 'a\nb\n', stderr: '' })
+  expect(all.stdout.trimEnd().split('\n')).toHaveLength(14)
+  expect(all.stdout).toMatch(/^groq +openai\/gpt-oss-120b +GROQ_API_KEY ✓$/m)
+  expect(all.stdout).toMatch(/^cohere .* COHERE_API_KEY$/m)
+  expect(all.stdout).not.toContain(key)
+  expect(keyless.code).toBe(2)
+  expect(keyless.stderr).toContain('OPENAI_API_KEY')
+})
+
+it('knows which Node is new enough', () => {
+  expect(
+    ['18.20.0', '20.18.0', '20.18.1', '20.19.0', '24.0.0'].map((version) => checkNode(version).isGood),
+  ).toEqual([false, false, true, true, true])
+})

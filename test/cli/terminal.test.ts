@@ -1,0 +1,124 @@
+// What a person sees: the command line in a pseudo-terminal, made by util-linux's `script`.
+import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { askSimulator, bareEnvironment, binary, folder } from './spawned.ts'
+
+const hasScript = /util-linux/.test(spawnSync('script', ['--version']).stdout?.toString() ?? '')
+if (!hasScript) console.warn('The terminal tests are skipped: they need `script` of util-linux.')
+
+class Terminal {
+  readonly #child: ChildProcessWithoutNullStreams
+  #text = ''
+  #looked = 0
+  readonly code: Promise<number | null>
+
+  constructor(
+    args: readonly string[],
+    { cwd = process.cwd(), env = {} }: { cwd?: string; env?: Record<string, string> } = {},
+  ) {
+    const words = [process.execPath, binary, ...args].map((word) => `'${word}'`)
+    // Without `exec` the shell in between would hear Ctrl-C as well, and end with a code of its own.
+    const command = `exec ${words.join(' ')}`
+    this.#child = spawn('script', ['-qefc', command, '/dev/null'], {
+      cwd,
+      env: { ...bareEnvironment(), TERM: 'xterm', SHELL: '/bin/sh', ...env },
+    })
+    this.#child.stdout.setEncoding('utf8').on('data', (text) => {
+      this.#text += text
+    })
+    this.code = new Promise((resolve) => this.#child.on('close', resolve))
+    onTestFinished(() => {
+      this.#child.kill('SIGKILL')
+    })
+  }
+
+  get screen(): string {
+    return this.#text
+  }
+
+  /** Waits for a text behind the one that was last waited for. */
+  async sees(pattern: RegExp): Promise<void> {
+    for (;;) {
+      const found = pattern.exec(stripVTControlCharacters(this.#text).slice(this.#looked))
+      if (found) {
+        this.#looked += found.index + found[0].length
+        return
+      }
+      await new Promise((resolve) => this.#child.stdout.once('data', resolve))
+    }
+  }
+
+  types(keys: string): void {
+    this.#child.stdin.write(keys)
+  }
+}
+
+const ctrlC = '\u0003'
+const ctrlD = '\u0004'
+
+describe.skipIf(!hasScript)('at a terminal', () => {
+  it('Ctrl-C ends a running answer, and the conversation goes on; at the prompt it leaves', async () => {
+    const chat = new Terminal(['chat', ...(await askSimulator(30))])
+    await chat.sees(/> $/)
+    chat.types('Count to 500\r')
+    await chat.sees(/1 2 3 /)
+    chat.types(ctrlC)
+    await chat.sees(/aborted[\s\S]*> $/)
+    chat.types('My name is Ada\r')
+    await chat.sees(/Nice to meet you, Ada\.[\s\S]*> $/)
+    chat.types(ctrlC)
+    expect(await chat.code).toBe(0)
+  })
+
+  it('asks before a tool that needs an approval, one call at a time, and Ctrl-D leaves', async () => {
+    const cwd = await folder()
+    await writeFile(join(cwd, 'a.txt'), 'First secret.')
+    await writeFile(join(cwd, 'b.txt'), 'Second secret.')
+    const chat = new Terminal(['chat', ...(await askSimulator())], { cwd })
+    await chat.sees(/> $/)
+    chat.types('Read a.txt and b.txt\r')
+    await chat.sees(/Allow read_file\(path: a\.txt\)\? \[y\/N\] $/)
+    chat.types('y\r')
+    await chat.sees(/Allow read_file\(path: b\.txt\)\? \[y\/N\] $/)
+    chat.types('\r')
+    await chat.sees(/First secret\.[\s\S]*did not allow it[\s\S]*> $/)
+    expect(chat.screen).not.toContain('Second secret.')
+    chat.types(ctrlD)
+    expect(await chat.code).toBe(0)
+  })
+
+  it('keeps what was typed ahead for the next prompts', async () => {
+    const chat = new Terminal(['chat', ...(await askSimulator())])
+    await chat.sees(/> $/)
+    chat.types('My name is Ada\rWhat is my name?\rCount to')
+    await chat.sees(/Your name is Ada\.[\s\S]*> Count to$/)
+    chat.types(' 4\r/exit\r')
+    await chat.sees(/1 2 3 4/)
+    expect(await chat.code).toBe(0)
+  })
+
+  it('shows states dimmed and thinking dimmed, unless NO_COLOR is set', async () => {
+    const args = ['run', '--thinking', ...(await askSimulator()), 'What is 6*7?']
+    const coloured = new Terminal(args)
+    const plain = new Terminal(args, { env: { NO_COLOR: '1' } })
+    expect([await coloured.code, await plain.code]).toEqual([0, 0])
+    expect(coloured.screen).toContain('\u001b[2m  · Accumulating.Streaming\u001b[22m')
+    expect(coloured.screen).toContain('\u001b[2mThe \u001b[22m')
+    expect(plain.screen).not.toContain('\u001b')
+    const shown = plain.screen.replaceAll('\r', '')
+    expect(shown).toContain('\nLet me look that up.\n  · Consolidating\n')
+    expect(shown).toContain('  · Accumulating.Streaming\nThe user says')
+    expect(shown).not.toContain('\n\n')
+  })
+
+  it('lets no control sequence of a model through to the terminal', async () => {
+    const run = new Terminal(['run', ...(await askSimulator()), 'Say \u001b]0;owned\u0007 hello\u001b[2J'])
+    await run.sees(/hello/)
+    expect(await run.code).toBe(0)
+    expect(run.screen).not.toContain('\u001b]0;')
+    expect(run.screen).not.toContain('\u001b[2J')
+  })
+})
