@@ -7,7 +7,7 @@ const mebibyte = 1024 * 1024
 
 export const defaultLimits: Limits = {
   maxEventSize: 16 * mebibyte,
-  maxResponseSize: 256 * mebibyte,
+  maxResponseSize: 1024 * mebibyte,
   maxErrorBodySize: 64 * 1024,
 }
 

@@ -1,0 +1,9 @@
+/** A contender is a module with `open({ wire, baseUrl, hasTools })`, which gives `{ ask(prompt, { onText, signal }), close? }`. */
+const own = {
+  floor: './floor.mjs',
+  statewire: './statewire.mjs',
+  'statewire-actor': './statewireActor.mjs',
+  'statewire-inspected': './statewireInspected.mjs',
+}
+
+export const contenderNamed = (name) => import(own[name] ?? `../peers/${name}.mjs`)

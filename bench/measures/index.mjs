@@ -1,0 +1,26 @@
+import { chunk, flat, inspected } from './chunk.mjs'
+import { abort, firstToken } from './latency.mjs'
+import { request, tools } from './loop.mjs'
+import { agents, growth, streams } from './many.mjs'
+import { edge, install, load } from './weight.mjs'
+
+/**
+ * A measure gives cases. `job` is what a child process does, once per contender and repetition; a case with `look`
+ * instead is looked at once, here. `values` are what is taken from the results: a goal is a `ratio` to the floor of
+ * the same run, or a limit (`most`).
+ */
+export const measures = {
+  chunk,
+  flat,
+  inspected,
+  tools,
+  request,
+  streams,
+  agents,
+  growth,
+  abort,
+  firstToken,
+  load,
+  install,
+  edge,
+}

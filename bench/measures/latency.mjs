@@ -1,0 +1,19 @@
+export const abort = ({ sizes }) => [
+  {
+    id: 'abort',
+    title: 'abort to closed socket',
+    contenders: ['floor', 'statewire'],
+    job: { task: 'abort', times: sizes.aborts },
+    values: { abort: { unit: 'ms', goal: { most: 5 } } },
+  },
+]
+
+export const firstToken = ({ sizes }) => [
+  {
+    id: 'firstToken',
+    title: 'the first text, later than at the floor',
+    contenders: ['statewire'],
+    job: { task: 'firstToken', chunks: 5, times: sizes.firstTokens },
+    values: { later: { unit: 'ms', goal: { most: 0.3 } } },
+  },
+]

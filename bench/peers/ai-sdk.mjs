@@ -1,0 +1,42 @@
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import { stepCountIs, streamText, tool } from 'ai'
+import { z } from 'zod'
+import { weather } from '../tool.mjs'
+
+const tools = {
+  [weather.name]: tool({
+    description: weather.description,
+    inputSchema: z.object({ city: z.string(), days: z.number() }),
+    execute: weather.execute,
+  }),
+}
+
+export const open = ({ baseUrl, hasTools }) => {
+  const provider = createOpenAICompatible({
+    name: 'bench',
+    baseURL: baseUrl,
+    apiKey: 'none',
+    includeUsage: true,
+  })
+  const model = provider('gpt-5-mini')
+  return {
+    async ask(prompt, { onText, signal } = {}) {
+      const { textStream } = streamText({
+        model,
+        prompt,
+        maxRetries: 0,
+        abortSignal: signal,
+        onError: ({ error }) => {
+          throw error
+        },
+        ...(hasTools && { tools, stopWhen: stepCountIs(25) }),
+      })
+      let text = ''
+      for await (const piece of textStream) {
+        text += piece
+        onText?.(piece)
+      }
+      return { text, held: text }
+    },
+  }
+}

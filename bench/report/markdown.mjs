@@ -1,0 +1,97 @@
+import { goalText, number, ratio } from './table.mjs'
+
+const cell = (text) => String(text).replaceAll('|', '\\|')
+const row = (cells) => `| ${cells.map(cell).join(' | ')} |`
+
+/** The results as a page. */
+export const markdown = ({ machine, repetitions, results }) =>
+  [
+    '# Measured',
+    '',
+    'Processor time of the client process, medians, against a hand-written floor: undici’s `dispatch`, eventsource-parser,',
+    '`JSON.parse` and `+=`, with no errors, limits or state. The provider is a process of its own on loopback; every figure comes',
+    `from ${repetitions} fresh processes per contender, which take turns. \`statewire\` is \`for await\` over \`sendStream\`, \`statewire-actor\` an actor with a`,
+    'subscriber and a `chunk` listener.',
+    '',
+    '![Ratios to the floor](results.svg)',
+    '',
+    ...ownTable(results),
+    ...peerTable(results, machine.peers),
+    '## Where',
+    '',
+    `${machine.cpu}, ${machine.memory}, ${machine.system}, Node ${machine.node}, ${machine.date}. statewire ${machine.statewire}, with`,
+    `${list(machine.versions)}.`,
+    '',
+    '## Again',
+    '',
+    '```sh',
+    'npm run bench                                                        # statewire against the floor',
+    'npm run bench:peers                                                  # installs the peers into bench/peers, and measures them, too',
+    'node bench/run.mjs --only chunk,tools --wires openai-chat --repetitions 3   # a quick look; --help tells the rest',
+    '```',
+    '',
+    'Figures of a busy machine are worthless: nothing else should run.',
+    '',
+  ].join('\n')
+
+const list = (versions) =>
+  Object.entries(versions)
+    .map(([name, version]) => `${name} ${version}`)
+    .join(', ')
+
+const ownTable = (results) => {
+  const rows = results.flatMap(({ title, unit, goal, contenders }) => {
+    const floor = contenders.find(({ contender }) => contender === 'floor')
+    return contenders
+      .filter(({ contender }) => contender.startsWith('statewire'))
+      .map((one) => [
+        one.contender === 'statewire-actor' ? `${title} (actor)` : title,
+        floor?.value === undefined ? '' : `${number(floor.value)} ${unit}`,
+        one.failed ?? `${number(one.value)} ${unit}`,
+        goal?.ratio === undefined ? '' : ratio(one.ratio),
+        goalText(goal, unit),
+        one.isMet === undefined ? '' : one.isMet ? 'met' : '**missed**',
+      ])
+  })
+  return [
+    row(['measure', 'floor', 'statewire', 'ratio', 'goal', '']),
+    row(['---', '---:', '---:', '---:', '---', '---']),
+    ...rows.map(row),
+    '',
+  ]
+}
+
+/** Ratios to the floor: a line for each contender, a column for each measure. */
+const peerTable = (results, versions) => {
+  const names = Object.keys(versions)
+  if (names.length === 0) return []
+  const shared = results.filter(({ contenders }) =>
+    contenders.some(({ contender }) => names.includes(contender)),
+  )
+  const cellOf = (name, { contenders }) => {
+    const one = contenders.find(({ contender }) => contender === name)
+    return one?.failed ? 'failed' : ratio(one?.ratio)
+  }
+  const failures = shared.flatMap(({ title, contenders }) =>
+    contenders
+      .filter(({ failed }) => failed)
+      .map(({ contender, failed }) => `- ${contender}, ${title}: ${failed}`),
+  )
+  return [
+    '## Peers',
+    '',
+    'The newest releases that the registry could install and that run on this Node, on the OpenAI chat wire: streaming, no retries, no telemetry, the',
+    'same tool. Ratios to the floor.',
+    '',
+    row(['', ...shared.map(({ title }) => title)]),
+    row(['---', ...shared.map(() => '---:')]),
+    ...['statewire', ...names].map((name) =>
+      row([
+        versions[name] ? `${name} ${versions[name]}` : name,
+        ...shared.map((result) => cellOf(name, result)),
+      ]),
+    ),
+    '',
+    ...(failures.length > 0 ? [...failures, ''] : []),
+  ]
+}

@@ -1,0 +1,32 @@
+/** How much of everything is measured. */
+export const fullSizes = {
+  chunks: 10_000,
+  longer: [10, 100],
+  passes: { bulk: { warmUps: 5, passes: 10 }, paced: { warmUps: 1, passes: 1 } },
+  // Peers take up to a hundred times as long.
+  peerPasses: { bulk: { warmUps: 1, passes: 2 }, paced: { warmUps: 1, passes: 1 } },
+  rounds: { rounds: 10, warmUps: 10, passes: 20 },
+  requests: { warmUps: 100, passes: 300 },
+  streams: 200,
+  streamChunks: 500,
+  agents: 10_000,
+  runs: [500, 1000, 1500, 2000],
+  aborts: 50,
+  firstTokens: 200,
+}
+
+/** Enough to see that everything runs; the figures mean nothing. */
+export const smallSizes = {
+  chunks: 200,
+  longer: [2, 5],
+  passes: { bulk: { warmUps: 1, passes: 1 }, paced: { warmUps: 1, passes: 1 } },
+  peerPasses: { bulk: { warmUps: 1, passes: 1 }, paced: { warmUps: 1, passes: 1 } },
+  rounds: { rounds: 2, warmUps: 1, passes: 1 },
+  requests: { warmUps: 1, passes: 5 },
+  streams: 10,
+  streamChunks: 50,
+  agents: 50,
+  runs: [5, 10],
+  aborts: 3,
+  firstTokens: 3,
+}

@@ -1,0 +1,63 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { build } from 'tsup'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+type Contender = { contender: string; value?: number; ratio?: number; failed?: string }
+type Report = { machine: { node: string }; results: { id: string; contenders: Contender[] }[] }
+
+// Below node_modules, so that the build finds its packages; apart from dist, because that one belongs to the build.
+const folder = join('node_modules', '.cache', `statewire-bench-${process.pid}`)
+const dist = join(folder, 'dist')
+
+const bench = async (...args: string[]): Promise<Report> => {
+  const small = ['--small', '--repetitions', '1', '--contenders', 'floor,statewire']
+  const files = ['--dist', dist, '--output', folder]
+  await promisify(execFile)(process.execPath, ['bench/run.mjs', ...small, ...files, ...args])
+  return JSON.parse(await readFile(join(folder, 'results.json'), 'utf8'))
+}
+
+const failures = ({ results }: Report) =>
+  results.flatMap(({ contenders }) => contenders.filter(({ failed }) => failed !== undefined))
+
+beforeAll(async () => {
+  const entry = { index: 'src/index.ts' }
+  await build({ entry, outDir: dist, format: 'esm', target: 'node20', silent: true, config: false })
+}, 60_000)
+
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+describe('the benchmark', () => {
+  // A contender whose text is not the provider's fails its job.
+  it('gets the same text from the floor and from statewire after tool rounds, on every wire', async () => {
+    const report = await bench('--only', 'tools')
+    expect(failures(report)).toEqual([])
+    const wires = ['openai-chat', 'openai-responses', 'anthropic', 'google', 'ollama']
+    expect(report.results.map(({ id }) => id)).toEqual(wires.map((wire) => `tools/${wire}`))
+    for (const { contenders } of report.results) {
+      expect(contenders.map(({ contender }) => contender)).toEqual(['floor', 'statewire'])
+      for (const { value } of contenders) expect(value).toBeGreaterThan(0)
+    }
+  }, 120_000)
+
+  it('sees a provider’s socket close, and writes what it measured as JSON, as a page and as a picture', async () => {
+    const report = await bench('--only', 'abort,firstToken')
+    expect(failures(report)).toEqual([])
+    expect(report.results.map(({ id }) => id)).toEqual(['abort', 'firstToken'])
+    expect(report.machine.node).toBe(process.version)
+    expect(await readFile(join(folder, 'RESULTS.md'), 'utf8')).toContain('| abort to closed socket |')
+    expect(await readFile(join(folder, 'results.svg'), 'utf8')).toMatch(/^<svg [\s\S]*<\/svg>\n$/)
+  }, 120_000)
+
+  it('leaves the published results alone after a partial run', async () => {
+    const before = existsSync('bench/results.json') && (await readFile('bench/results.json', 'utf8'))
+    await promisify(execFile)(process.execPath, [
+      'bench/run.mjs',
+      ...['--small', '--repetitions', '1', '--contenders', 'floor', '--only', 'abort'],
+    ])
+    expect(existsSync('bench/results.json') && (await readFile('bench/results.json', 'utf8'))).toBe(before)
+  }, 60_000)
+})
