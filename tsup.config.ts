@@ -1,4 +1,4 @@
-import { copyFile } from 'node:fs/promises'
+import { copyFile, cp } from 'node:fs/promises'
 import { defineConfig } from 'tsup'
 
 const library = {
@@ -8,6 +8,7 @@ const library = {
   testing: 'src/testing/index.ts',
   simulator: 'src/simulator/index.ts',
   visualize: 'src/visualize/index.ts',
+  inspector: 'src/inspector/index.ts',
 }
 
 export default defineConfig({
@@ -18,6 +19,8 @@ export default defineConfig({
   clean: true,
   splitting: true,
   treeshake: true,
+  // The inspector finds its page beside its code, in CommonJS, too.
+  shims: true,
   // The layouter of `visualize` is no dependency: one copy of it lies beside the code, loaded with the first picture.
   esbuildPlugins: [
     {
@@ -26,5 +29,8 @@ export default defineConfig({
         onResolve({ filter: /^elkjs\// }, () => ({ path: './elk.bundled.cjs', external: true })),
     },
   ],
-  onSuccess: () => copyFile('node_modules/elkjs/lib/elk.bundled.js', 'dist/elk.bundled.cjs'),
+  onSuccess: async () => {
+    await copyFile('node_modules/elkjs/lib/elk.bundled.js', 'dist/elk.bundled.cjs')
+    await cp('src/inspector/page', 'dist/page', { recursive: true })
+  },
 })

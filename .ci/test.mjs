@@ -3,6 +3,7 @@ import { bin, installIfMissing, run } from './install.mjs'
 
 installIfMissing()
 run('types', bin('tsc'), '--noEmit')
+run('types of the inspector page', bin('tsc'), '--noEmit', '-p', 'tsconfig.page.json')
 run('lint', bin('biome'), 'check', '.')
 run('build', bin('tsup'), '--silent')
 run('tests', bin('vitest'), 'run', ...process.argv.slice(2))

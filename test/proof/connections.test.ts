@@ -9,8 +9,8 @@ import {
   expectWhole,
   faultedLoop,
   loopAnswers,
-  steps,
   serveFaults,
+  steps,
   words,
 } from './faultedLoop.ts'
 import { type Ending, faultServer, type ServedAnswer } from './faultServer.ts'

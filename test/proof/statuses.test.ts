@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { wires } from '../hostile/hostileRun.ts'
-import { answersWith, expectFailed, expectWhole, faultedLoop, steps, serveFaults } from './faultedLoop.ts'
+import { answersWith, expectFailed, expectWhole, faultedLoop, serveFaults, steps } from './faultedLoop.ts'
 import type { ServedAnswer } from './faultServer.ts'
 
 // A refusal at any step of a tool loop, on every protocol: it is tried again exactly where that may help, after the

@@ -1,0 +1,169 @@
+import type { AnyActor, AnyEventObject, AnyTransitionDefinition, InspectionEvent, Snapshot } from 'xstate'
+import { nameOf } from '../testing/transitions.ts'
+import { ActorRecord } from './ActorRecord.ts'
+import { isRead } from './isRead.ts'
+
+/** Finished runs that are kept; the oldest go first. */
+export const mostRuns = 50
+/** Runs that are kept at all: some are never started, some never end. */
+const mostUnfinished = 500
+/** Actors of one run. */
+const mostActors = 500
+
+/**
+ * Sees everything that happens in the actors it is given to, and remembers it. A stream may bring thousands of reads
+ * per second: per inspection event there is a look-up, a counter and a reference, and the rest is done when a page asks.
+ */
+export class Recorder {
+  /** By id, in the order of their creation. */
+  readonly actors = new Map<number, ActorRecord>()
+  readonly secrets: readonly string[]
+  droppedRuns = 0
+  /** Counts changes: whoever looked at version n has not seen what has a higher one. */
+  version = 0
+  readonly #records = new WeakMap<object, ActorRecord>()
+  readonly #names = new WeakMap<AnyTransitionDefinition, string>()
+  readonly #senders = new WeakMap<AnyEventObject, object>()
+  readonly #onChange: () => void
+  #lastId = 0
+  #lastSeq = 0
+  /** Most events are about the actor of the event before. */
+  #recentRef: object | undefined
+  #recent: ActorRecord | undefined
+
+  constructor(secrets: readonly string[], onChange: () => void) {
+    this.secrets = secrets
+    this.#onChange = onChange
+  }
+
+  readonly inspect = (event: InspectionEvent): void => {
+    try {
+      switch (event.type) {
+        case '@xstate.snapshot':
+          this.#settle(event.actorRef, event.event, event.snapshot)
+          break
+        case '@xstate.event': {
+          const record = this.#recordOf(event.actorRef)
+          record.sent = event.event
+          if (event.sourceRef && !isRead(event.event)) this.#senders.set(event.event, event.sourceRef)
+          break
+        }
+        case '@xstate.microstep':
+          this.#step(event.actorRef, event.snapshot, event._transitions)
+          break
+        case '@xstate.actor':
+          this.#recordOf(event.actorRef)
+          break
+      }
+    } catch {
+      // Whoever watches must not break what is watched.
+    }
+  }
+
+  /** Who sent an event, by name; empty if nobody knows. */
+  senderOf(event: AnyEventObject): string {
+    const sender = this.#senders.get(event)
+    return (sender && this.#records.get(sender)?.name) ?? ''
+  }
+
+  /** Brings an actor up to date for somebody who looks; one that crashed tells nobody. */
+  look(record: ActorRecord): void {
+    const now = Date.now()
+    const snapshot = record.ref?.getSnapshot() as Snapshot<unknown> | undefined
+    if (snapshot && snapshot.status !== 'active' && record.endedAt === null && record.sent) {
+      record.settle(record.sent, snapshot, this.#nextSeq(), now)
+      this.#touch(record)
+    } else record.look(now)
+  }
+
+  #settle(ref: object, event: AnyEventObject, snapshot: Snapshot<unknown>): void {
+    const record = this.#recordOf(ref)
+    const now = Date.now()
+    if (isRead(event) && snapshot.status === 'active' && !record.steps.some(({ hasTarget }) => hasTarget)) {
+      record.read(event, snapshot, this.#nextSeq, now)
+    } else {
+      record.note((snapshot as { context?: unknown }).context, this.secrets, now)
+      record.settle(event, snapshot, this.#nextSeq(), now)
+      if (record.endedAt !== null && record.parent === null) this.#forgetRuns()
+    }
+    this.#touch(record)
+  }
+
+  #step(ref: object, snapshot: Snapshot<unknown>, transitions: readonly AnyTransitionDefinition[]): void {
+    const record = this.#recordOf(ref)
+    record.steps.push({
+      taken: transitions.flatMap((transition) => this.#nameOf(transition)),
+      snapshot,
+      hasTarget: transitions.some(({ target }) => target !== undefined),
+    })
+    record.note((snapshot as { context?: unknown }).context, this.secrets, Date.now())
+  }
+
+  /** The start of a machine is a step without a transition of the chart. */
+  #nameOf(transition: AnyTransitionDefinition): string[] {
+    const known = this.#names.get(transition)
+    if (known !== undefined) return [known]
+    const { source, eventType } = transition
+    const isOfChart =
+      source.transitions.get(eventType)?.includes(transition) || source.always?.includes(transition)
+    if (!isOfChart) return []
+    const name = nameOf(transition)
+    this.#names.set(transition, name)
+    return [name]
+  }
+
+  #recordOf(ref: object): ActorRecord {
+    if (this.#recentRef === ref && this.#recent) return this.#recent
+    const record = this.#records.get(ref) ?? this.#add(ref as AnyActor)
+    this.#recentRef = ref
+    this.#recent = record
+    return record
+  }
+
+  #add(ref: AnyActor): ActorRecord {
+    const parent = ref._parent ? this.#recordOf(ref._parent) : null
+    this.#lastId += 1
+    const record = new ActorRecord(this.#lastId, ref, parent, Date.now())
+    this.#records.set(ref, record)
+    this.actors.set(record.id, record)
+    this.#touch(record)
+    record.root.size += 1
+    if (parent) this.#forgetActors(record.root)
+    else this.#forgetRuns()
+    return record
+  }
+
+  #touch(record: ActorRecord): void {
+    this.version += 1
+    record.version = this.version
+    this.#onChange()
+  }
+
+  readonly #nextSeq = (): number => {
+    this.#lastSeq += 1
+    return this.#lastSeq
+  }
+
+  #forgetRuns(): void {
+    const roots = [...this.actors.values()].filter(({ parent }) => parent === null)
+    const finished = roots.filter(({ endedAt }) => endedAt !== null)
+    const excess = finished.slice(0, Math.max(0, finished.length - mostRuns))
+    if (roots.length - finished.length > mostUnfinished) {
+      excess.push(...roots.filter(({ endedAt }) => endedAt === null).slice(0, 1))
+    }
+    for (const root of excess) {
+      this.droppedRuns += 1
+      for (const record of this.actors.values()) if (record.root === root) this.actors.delete(record.id)
+    }
+  }
+
+  /** A program that is one long run has its oldest ended actors forgotten, many at a time. */
+  #forgetActors(root: ActorRecord): void {
+    if (root.size < mostActors + 100) return
+    const actors = [...this.actors.values()].filter((record) => record.root === root)
+    const parents = new Set(actors.map(({ parent }) => parent))
+    const ended = actors.filter((record) => record.endedAt !== null && !parents.has(record))
+    for (const record of ended.slice(0, 100)) this.actors.delete(record.id)
+    root.size = actors.length - Math.min(100, ended.length)
+  }
+}

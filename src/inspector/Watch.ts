@@ -1,0 +1,97 @@
+import type { ActorRecord } from './ActorRecord.ts'
+import type { Attempt } from './Attempt.ts'
+import type { Recorder } from './Recorder.ts'
+import { attemptRow, momentRow, toolRowsOf } from './rows.ts'
+import type { AttemptRow, MomentRow, ToolRow, Watched } from './wire.ts'
+
+type Seen = { text: number; thinking: number; state: unknown; endedAt: number | null; isVoid: boolean }
+
+const unseen: Seen = { text: 0, thinking: 0, state: null, endedAt: null, isVoid: false }
+
+/** How far one page knows one actor. */
+export class Watch {
+  readonly record: ActorRecord
+  readonly #recorder: Recorder
+  #isFirst = true
+  #seq = 0
+  #reads = 0
+  #dropped = 0
+  readonly #attempts = new Map<Attempt, Seen>()
+  readonly #tools = new Map<string, string>()
+
+  constructor(recorder: Recorder, record: ActorRecord) {
+    this.#recorder = recorder
+    this.record = record
+  }
+
+  next(): Watched | null {
+    const { id, dropped, droppedTaken, attempts, snapshot } = this.record
+    const isFirst = this.#isFirst
+    const isDropped = dropped !== this.#dropped
+    const newAttempts = attempts.flatMap((attempt, index) => this.#attempt(attempt, index))
+    const moments = this.#moments()
+    const tools = moments.length + newAttempts.length > 0 ? this.#newTools() : []
+    const { context } = (snapshot ?? {}) as { context?: Pick<Watched, 'usage'> }
+    const watched: Watched = {
+      id,
+      ...(isFirst && { isFirst }),
+      ...((isFirst || isDropped) && { dropped: { moments: dropped, taken: [...droppedTaken] } }),
+      ...(moments.length > 0 && { moments, usage: context?.usage ?? null }),
+      ...(newAttempts.length > 0 && { attempts: newAttempts }),
+      ...(tools.length > 0 && { tools }),
+    }
+    this.#isFirst = false
+    this.#dropped = dropped
+    return Object.keys(watched).length > 1 ? watched : null
+  }
+
+  /** Those after the last that was told, and that one again if it has grown since. */
+  #moments(): MomentRow[] {
+    const { moments } = this.record
+    let first = moments.length
+    while (first > 0 && (moments[first - 1]?.seq ?? 0) > this.#seq) first -= 1
+    const last = moments[first - 1]
+    if (last && (last.reads !== this.#reads || moments.length === 0)) first -= 1
+    this.#seq = moments.at(-1)?.seq ?? 0
+    this.#reads = moments.at(-1)?.reads ?? 0
+    return moments
+      .slice(first)
+      .map((moment, index) => momentRow(moment, moments[first + index - 1], this.#recorder))
+  }
+
+  #attempt(attempt: Attempt, index: number): AttemptRow[] {
+    const seen = this.#attempts.get(attempt) ?? unseen
+    const { text, thinking, state, endedAt, isVoid } = attempt
+    const isSame =
+      seen.state === state &&
+      seen.text === text.pieces.length &&
+      seen.thinking === thinking.pieces.length &&
+      seen.endedAt === endedAt &&
+      seen.isVoid === isVoid
+    if (isSame) return []
+    this.#attempts.set(attempt, {
+      text: text.pieces.length,
+      thinking: thinking.pieces.length,
+      state,
+      endedAt,
+      isVoid,
+    })
+    return [
+      {
+        ...attemptRow(attempt, index, this.#recorder.secrets),
+        text: text.pieces.slice(seen.text).join(''),
+        thinking: thinking.pieces.slice(seen.thinking).join(''),
+      },
+    ]
+  }
+
+  /** Calls that are new, or not as they were told. */
+  #newTools(): ToolRow[] {
+    return toolRowsOf(this.#recorder, this.record).filter((row) => {
+      const key = JSON.stringify([row.status, row.startedAt, row.endedAt, row.child])
+      if (this.#tools.get(row.callId) === key) return false
+      this.#tools.set(row.callId, key)
+      return true
+    })
+  }
+}

@@ -1,0 +1,82 @@
+import type { AnyMachineSnapshot, Snapshot } from 'xstate'
+import { textOf } from '../messages.ts'
+import { type ActorRecord, isRunData } from './ActorRecord.ts'
+import { brief } from './readable.ts'
+import type { ActorRow, ActorStatus } from './wire.ts'
+
+/** An actor as a line of the tree. */
+export const actorRow = (record: ActorRecord, secrets: readonly string[]): ActorRow => ({
+  id: record.id,
+  parent: record.parent?.id ?? null,
+  name: record.name,
+  title: titleOf(record),
+  kind: record.isAgent ? 'agent' : record.machine ? 'machine' : 'other',
+  status: statusOf(record),
+  state: stateOf(record.snapshot),
+  createdAt: record.createdAt,
+  endedAt: record.endedAt,
+  reads: record.reads,
+  canAbort: record.endedAt === null && accepts(record, 'abort'),
+  failure: failureOf(record.snapshot, secrets),
+})
+
+/** Whether the machine of an actor knows an event at all; what it knows nothing of is never sent to it. */
+export const accepts = ({ machine }: ActorRecord, type: string): boolean =>
+  machine?.events.includes(type) ?? false
+
+/** The question, for a run that has one; the name of the tool, for a call. */
+const titleOf = ({ snapshot, toolName }: ActorRecord): string => {
+  if (toolName !== '') return toolName
+  const { context } = (snapshot ?? {}) as { context?: { messages?: unknown; input?: { prompt?: unknown } } }
+  if (isRunData(context)) {
+    const asked = context.messages.find(({ role }) => role === 'user') ?? context.history.at(-1)
+    return asked ? textOf(asked).slice(0, 200) : ''
+  }
+  const prompt = context?.input?.prompt
+  return typeof prompt === 'string' ? prompt.slice(0, 200) : ''
+}
+
+const failureOf = (snapshot: Snapshot<unknown> | null, secrets: readonly string[]): string => {
+  const { context, error } = (snapshot ?? {}) as { context?: { failure?: unknown }; error?: unknown }
+  const failure = error ?? (snapshot?.status === 'done' ? context?.failure : undefined)
+  if (failure === undefined || failure === null) return ''
+  const { name = 'Error', message } = failure as { name?: unknown; message?: unknown }
+  return message === undefined ? brief(failure, secrets, 300) : `${name}: ${message}`.slice(0, 1_000)
+}
+
+const statusOf = ({ snapshot }: ActorRecord): ActorStatus => {
+  if (!snapshot) return 'created'
+  const { context } = snapshot as { context?: unknown }
+  const isWaiting = isRunData(context) && context.pendingApprovals.length > 0
+  switch (snapshot.status) {
+    case 'active':
+      return isWaiting ? 'waiting' : 'active'
+    case 'done': {
+      const { status } = (snapshot.output ?? {}) as { status?: unknown }
+      return status === 'failed' || status === 'aborted' ? status : 'done'
+    }
+    case 'error':
+      return 'failed'
+    case 'stopped':
+      return isWaiting ? 'put away' : 'stopped'
+  }
+}
+
+/** The innermost active states: `Accumulating.Streaming`, those of parallel states side by side. */
+export const stateOf = (snapshot: Snapshot<unknown> | null): string => {
+  const { value } = (snapshot ?? {}) as { value?: unknown }
+  return leavesOf(value).join(', ')
+}
+
+const leavesOf = (value: unknown): string[] => {
+  if (typeof value === 'string') return [value]
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, inner]) => {
+    const leaves = leavesOf(inner)
+    return leaves.length === 0 ? [key] : leaves.map((leaf) => `${key}.${leaf}`)
+  })
+}
+
+/** Ids of the active states, as a chart knows them. */
+export const stateIdsOf = (snapshot: Snapshot<unknown>): string[] =>
+  ((snapshot as Partial<AnyMachineSnapshot>)._nodes ?? []).map(({ id }) => id)

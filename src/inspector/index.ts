@@ -1,0 +1,2 @@
+export { quietInspect } from './quietInspect.ts'
+export { type Inspector, type InspectorOptions, startInspector } from './startInspector.ts'

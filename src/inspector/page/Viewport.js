@@ -1,0 +1,144 @@
+// @ts-check
+import { byId } from './element.js'
+
+/** The chart is never shown larger than this by itself, nor smaller than its words can be read. */
+const largest = 1.15
+const readable = 0.85
+const margin = 24
+/** The buttons need some of the room below. */
+const footer = 60
+
+const clamp = (/** @type {number} */ value, /** @type {number} */ low, /** @type {number} */ high) =>
+  Math.min(Math.max(value, low), high)
+
+/**
+ * The part of the chart that is seen. By itself it shows everything, or where there is no room for that, the active
+ * state; who drags or zooms decides alone, until `Fit` or `Follow` is pressed.
+ */
+export class Viewport {
+  /** @type {SVGSVGElement | null} */
+  #svg = null
+  /** @type {'follow' | 'fit' | 'free'} */
+  #mode = 'follow'
+  #x = 0
+  #y = 0
+  #scale = 1
+  /** @type {Element | null} */
+  #active = null
+  #host
+  #fit = byId('zoom-fit', HTMLButtonElement)
+  #follow = byId('zoom-follow', HTMLButtonElement)
+
+  /** @param {HTMLElement} host */
+  constructor(host) {
+    this.#host = host
+    new ResizeObserver(() => this.#arrange(false)).observe(host)
+    this.#fit.addEventListener('click', () => this.#choose('fit'))
+    this.#follow.addEventListener('click', () => this.#choose('follow'))
+    byId('zoom-in', HTMLButtonElement).addEventListener('click', () => this.#zoom(1.25))
+    byId('zoom-out', HTMLButtonElement).addEventListener('click', () => this.#zoom(0.8))
+    host.addEventListener('wheel', (event) => this.#wheel(event), { passive: false })
+    host.addEventListener('pointerdown', (event) => this.#drag(event))
+    this.#mark()
+  }
+
+  /** @param {SVGSVGElement | null} svg */
+  show(svg) {
+    this.#svg = svg
+    this.#active = null
+    this.#arrange(false)
+  }
+
+  /** @param {Element | null} active */
+  follow(active) {
+    if (active === this.#active) return
+    const isFirst = this.#active === null
+    this.#active = active
+    this.#arrange(!isFirst)
+  }
+
+  /** @param {'follow' | 'fit' | 'free'} mode */
+  #choose(mode) {
+    this.#mode = mode
+    this.#mark()
+    this.#arrange(true)
+  }
+
+  #mark() {
+    this.#fit.setAttribute('aria-pressed', String(this.#mode === 'fit'))
+    this.#follow.setAttribute('aria-pressed', String(this.#mode === 'follow'))
+  }
+
+  /** @param {boolean} isSmooth */
+  #arrange(isSmooth) {
+    const svg = this.#svg
+    if (!svg) return
+    svg.classList.toggle('smooth', isSmooth)
+    if (this.#mode !== 'free') {
+      const { width, height } = svg.viewBox.baseVal
+      const room = {
+        width: this.#host.clientWidth - 2 * margin,
+        height: this.#host.clientHeight - 2 * margin,
+      }
+      const fit = Math.min(room.width / width, room.height / height, largest)
+      this.#scale = this.#mode === 'fit' ? fit : Math.max(fit, readable)
+      const box = this.#active?.querySelector('rect')?.getBBox() ?? { x: 0, y: 0, width: 0, height }
+      this.#x = place(this.#host.clientWidth, width * this.#scale, (box.x + box.width / 2) * this.#scale)
+      this.#y = place(
+        this.#host.clientHeight - footer + margin,
+        height * this.#scale,
+        (box.y + box.height / 2) * this.#scale,
+      )
+    }
+    svg.style.transform = `translate(${this.#x}px, ${this.#y}px) scale(${this.#scale})`
+  }
+
+  /** @param {number} factor @param {number} [x] @param {number} [y] */
+  #zoom(factor, x = this.#host.clientWidth / 2, y = this.#host.clientHeight / 2) {
+    const scale = clamp(this.#scale * factor, 0.15, 4)
+    this.#x = x - ((x - this.#x) * scale) / this.#scale
+    this.#y = y - ((y - this.#y) * scale) / this.#scale
+    this.#scale = scale
+    this.#choose('free')
+  }
+
+  /** @param {WheelEvent} event */
+  #wheel(event) {
+    if (!this.#svg) return
+    event.preventDefault()
+    if (event.ctrlKey || event.metaKey) {
+      const { left, top } = this.#host.getBoundingClientRect()
+      this.#zoom(Math.exp(-event.deltaY / 200), event.clientX - left, event.clientY - top)
+      return
+    }
+    this.#x -= event.deltaX
+    this.#y -= event.deltaY
+    this.#free()
+  }
+
+  /** @param {PointerEvent} start */
+  #drag(start) {
+    if (start.button !== 0 || !this.#svg) return
+    const [x, y] = [this.#x - start.clientX, this.#y - start.clientY]
+    const move = (/** @type {PointerEvent} */ event) => {
+      this.#x = x + event.clientX
+      this.#y = y + event.clientY
+      this.#free()
+    }
+    this.#host.setPointerCapture(start.pointerId)
+    this.#host.addEventListener('pointermove', move)
+    this.#host.addEventListener('pointerup', () => this.#host.removeEventListener('pointermove', move), {
+      once: true,
+    })
+  }
+
+  #free() {
+    this.#mode = 'free'
+    this.#mark()
+    this.#arrange(false)
+  }
+}
+
+/** Where the picture begins along one axis: in the middle if it fits, otherwise so that the point is in the middle. */
+const place = (/** @type {number} */ room, /** @type {number} */ size, /** @type {number} */ point) =>
+  size + 2 * margin <= room ? (room - size) / 2 : clamp(room / 2 - point, room - size - margin, margin)

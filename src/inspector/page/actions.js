@@ -1,0 +1,83 @@
+// @ts-check
+import { apply, changed, shownMoment, state } from './store.js'
+
+/** @import { Command, PastMoment } from '../wire.ts' */
+
+/** @type {EventSource | undefined} */
+let source
+
+/** Listens to the server; again when another actor is chosen, because a stream is about one. */
+export const connect = () => {
+  source?.close()
+  const opened = new EventSource(state.chosen === null ? 'events' : `events?actor=${state.chosen}`)
+  source = opened
+  opened.onmessage = ({ data }) => {
+    state.connection = 'open'
+    apply(JSON.parse(data))
+  }
+  opened.onerror = () => {
+    state.connection = 'lost'
+    changed()
+  }
+}
+
+/** @param {number | null} id null follows the newest run */
+export const choose = (id) => {
+  if (id === state.chosen) return
+  state.chosen = id
+  state.pastSeq = null
+  connect()
+  changed()
+}
+
+/** @param {number | null} seq null is live */
+export const goTo = (seq) => {
+  state.pastSeq = seq
+  changed()
+}
+
+/** @param {string} tab */
+export const openTab = (tab) => {
+  state.tab = tab
+  changed()
+}
+
+/**
+ * @param {Command} command
+ * @returns {Promise<string>} what went wrong, or nothing
+ */
+export const command = async (command) => {
+  try {
+    const response = await fetch('command', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(command),
+    })
+    return response.ok ? '' : await response.text()
+  } catch {
+    return 'The process does not answer.'
+  }
+}
+
+let isAsking = false
+let asked = ''
+
+/** Fetches what is shown but is too much to be told of every moment; one request at a time, and the last wish wins. */
+export const fetchMoment = async () => {
+  const moment = shownMoment()
+  if (isAsking || !moment || state.watched === null) return
+  const wish = `moment?actor=${state.watched}&seq=${moment.seq}`
+  if (asked === `${wish} ${moment.reads}`) return
+  asked = `${wish} ${moment.reads}`
+  isAsking = true
+  try {
+    const response = await fetch(wish)
+    if (response.ok) state.past = /** @type {PastMoment} */ (await response.json())
+  } catch {
+    state.connection = 'lost'
+  }
+  changed()
+  await new Promise((resolve) => setTimeout(resolve, 120))
+  isAsking = false
+  changed()
+}

@@ -1,0 +1,56 @@
+// @ts-check
+
+/** @param {number} ms */
+export const duration = (ms) => {
+  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(ms < 10_000 ? 2 : 1)} s`
+  const minutes = Math.floor(ms / 60_000)
+  if (minutes < 60) return `${minutes} min ${Math.floor((ms % 60_000) / 1_000)} s`
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+}
+
+/** @param {number} ms */
+export const offset = (ms) => `+${(Math.max(0, ms) / 1_000).toFixed(3)}`
+
+/** @param {number} at */
+export const timeOfDay = (at) => {
+  const date = new Date(at)
+  return `${date.toTimeString().slice(0, 8)}.${String(date.getMilliseconds()).padStart(3, '0')}`
+}
+
+const grouped = new Intl.NumberFormat('en')
+
+/** @param {number} value */
+export const number = (value) => grouped.format(value)
+
+/**
+ * @param {number} count
+ * @param {string} one
+ */
+export const plural = (count, one) => `${number(count)} ${one}${count === 1 ? '' : 's'}`
+
+/**
+ * An event as a person reads it.
+ *
+ * @param {string} event
+ */
+export const eventName = (event) => {
+  const [, kind, rest = ''] =
+    /^xstate\.(init|stop|done\.actor|error\.actor|done\.state|after)\.?(.*)$/s.exec(event) ?? []
+  switch (kind) {
+    case 'init':
+      return 'start'
+    case 'stop':
+      return 'stop'
+    case 'done.actor':
+      return `done: ${rest}`
+    case 'error.actor':
+      return `error: ${rest}`
+    case 'done.state':
+      return `done: ${rest}`
+    case 'after':
+      return `after ${rest.split('.')[0]} ms`
+    default:
+      return event
+  }
+}

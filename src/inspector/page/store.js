@@ -1,0 +1,136 @@
+// @ts-check
+
+/** @import { ActorRow, AttemptRow, FeedMessage, MomentRow, PastMoment, ToolRow, Watched } from '../wire.ts' */
+/** @typedef {import('../wire.ts').FeedMessage['limits']} Limits */
+
+/** Everything the page knows, and what the person has chosen. Views read it; only this file and `actions.js` write it. */
+export const state = {
+  /** @type {'connecting' | 'open' | 'lost'} */
+  connection: 'connecting',
+  /** @type {Map<number, ActorRow>} */
+  actors: new Map(),
+  droppedRuns: 0,
+  limits: { moments: 0, runs: 0 },
+  /** The actor a person chose; null follows the newest run. @type {number | null} */
+  chosen: null,
+  /** The actor that is shown. @type {number | null} */
+  watched: null,
+  /** @type {MomentRow[]} */
+  moments: [],
+  /** Counts anything that makes another list of moments than longer ones. */
+  generation: 0,
+  droppedMoments: 0,
+  /** @type {Map<string, number>} */
+  droppedTaken: new Map(),
+  /** @type {AttemptRow[]} */
+  attempts: [],
+  /** @type {Map<string, ToolRow>} */
+  tools: new Map(),
+  /** @type {NonNullable<Watched['usage']> | null} */
+  usage: null,
+  /** The moment that is looked at; null is live. @type {number | null} */
+  pastSeq: null,
+  /** What the server told of a moment. @type {PastMoment | null} */
+  past: null,
+  tab: 'output',
+}
+
+/** @type {Set<() => void>} */
+const views = new Set()
+let isDue = false
+
+/** @param {() => void} render called before the next frame after any change */
+export const onChange = (render) => {
+  views.add(render)
+}
+
+export const changed = () => {
+  if (isDue) return
+  isDue = true
+  requestAnimationFrame(() => {
+    isDue = false
+    for (const render of views) render()
+  })
+}
+
+/** The actor that is shown. */
+export const actor = () => (state.watched === null ? undefined : state.actors.get(state.watched))
+
+/** The moment that is shown, by its place in the list. */
+export const shownIndex = () => {
+  if (state.pastSeq === null) return state.moments.length - 1
+  const index = state.moments.findLastIndex(({ seq }) => seq <= (state.pastSeq ?? 0))
+  return Math.max(0, index)
+}
+
+/** @returns {MomentRow | undefined} */
+export const shownMoment = () => state.moments[shownIndex()]
+
+/** The attempts as far as they are shown: all, or those up to the moment with the last one cut. */
+export const shownAttempts = () => {
+  const [last, text, thinking] = shownMoment()?.progress ?? [-1, 0, 0]
+  if (state.pastSeq === null) return state.attempts
+  return state.attempts
+    .slice(0, last + 1)
+    .map((attempt) =>
+      attempt.index === last
+        ? { ...attempt, text: attempt.text.slice(0, text), thinking: attempt.thinking.slice(0, thinking) }
+        : attempt,
+    )
+}
+
+/** @param {FeedMessage} message */
+export const apply = (message) => {
+  if (message.isFirst) {
+    state.actors = new Map()
+    state.watched = null
+  }
+  if (message.limits) state.limits = message.limits
+  if (message.droppedRuns !== undefined) state.droppedRuns = message.droppedRuns
+  for (const row of message.actors ?? []) state.actors.set(row.id, row)
+  for (const id of message.gone ?? []) state.actors.delete(id)
+  if (message.watched) applyWatched(message.watched)
+  changed()
+}
+
+/** @param {Watched} watched */
+const applyWatched = (watched) => {
+  if (watched.isFirst) forget(watched.id)
+  if (watched.dropped) {
+    state.droppedMoments = watched.dropped.moments
+    state.droppedTaken = new Map(watched.dropped.taken)
+  }
+  for (const moment of watched.moments ?? []) {
+    if (state.moments.at(-1)?.seq === moment.seq) state.moments.pop()
+    state.moments.push(moment)
+  }
+  if (watched.dropped && !watched.isFirst) {
+    state.moments.splice(0, Math.max(0, state.moments.length - state.limits.moments))
+    state.generation += 1
+  }
+  for (const attempt of watched.attempts ?? []) {
+    const known = state.attempts[attempt.index]
+    state.attempts[attempt.index] = {
+      ...attempt,
+      text: (known?.text ?? '') + attempt.text,
+      thinking: (known?.thinking ?? '') + attempt.thinking,
+    }
+  }
+  for (const tool of watched.tools ?? []) state.tools.set(tool.callId, tool)
+  if (watched.usage !== undefined) state.usage = watched.usage
+}
+
+/** @param {number} id the actor that is shown from now on */
+const forget = (id) => {
+  // A connection that was made anew shows the same: who looks at the past stays there.
+  if (state.watched !== id) state.pastSeq = null
+  state.watched = id
+  state.moments = []
+  state.generation += 1
+  state.droppedMoments = 0
+  state.droppedTaken = new Map()
+  state.attempts = []
+  state.tools = new Map()
+  state.usage = null
+  state.past = null
+}

@@ -1,0 +1,74 @@
+// @ts-check
+import { command } from './actions.js'
+import { byId, setText } from './element.js'
+import { duration, plural } from './format.js'
+import { actor, onChange, shownMoment, state } from './store.js'
+
+const main = byId('main', HTMLElement)
+const empty = byId('empty', HTMLElement)
+const title = byId('title', HTMLElement)
+const facts = byId('facts', HTMLElement)
+const failure = byId('failure', HTMLElement)
+const abort = byId('abort', HTMLButtonElement)
+const connection = byId('connection', HTMLElement)
+
+/** What the last command led to. */
+let problem = ''
+
+const words = {
+  connecting: 'Connecting …',
+  open: '',
+  lost: 'Not connected: the process has ended, or is busy. What is shown is the last that was known.',
+}
+
+const render = () => {
+  const shown = actor()
+  main.hidden = shown === undefined
+  empty.hidden = shown !== undefined
+  setText(connection, words[state.connection])
+  connection.className = state.connection
+  if (!shown) return
+  const isPast = state.pastSeq !== null
+  const moment = shownMoment()
+  const ended = shown.endedAt ?? Date.now()
+  document.title = `${shown.title || shown.name} · statewire inspector`
+  setText(title, shown.title || shown.name)
+  title.title = title.textContent ?? ''
+  const now = isPast ? (moment?.path.at(-1) ?? '') : shown.state
+  const elapsed = (isPast ? (moment?.at ?? shown.createdAt) : ended) - shown.createdAt
+  const parts = [
+    shown.title ? shown.name : '',
+    now,
+    duration(elapsed),
+    shown.reads > 0 ? plural(shown.reads, 'chunk') : '',
+  ]
+  facts.replaceChildren(badge(isPast ? 'past' : shown.status), ...parts.filter(Boolean).map(part))
+  setText(failure, problem || (isPast ? '' : shown.failure))
+  abort.hidden = !shown.canAbort
+}
+
+/** @param {string} status */
+const badge = (status) => {
+  const made = document.createElement('span')
+  made.className = `status ${status.replace(' ', '-')}`
+  made.textContent = status
+  return made
+}
+
+/** @param {string} text */
+const part = (text) => {
+  const made = document.createElement('span')
+  made.textContent = text
+  return made
+}
+
+abort.addEventListener('click', async () => {
+  const id = state.watched
+  if (id === null) return
+  abort.disabled = true
+  problem = await command({ actor: id, type: 'abort' })
+  abort.disabled = false
+  render()
+})
+
+export const startSubject = () => onChange(render)

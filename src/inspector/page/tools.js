@@ -1,0 +1,147 @@
+// @ts-check
+import { choose, command, fetchMoment } from './actions.js'
+import { arrange, byId, element, setText } from './element.js'
+import { duration } from './format.js'
+import { jsonView } from './jsonView.js'
+import { actor, onChange, state } from './store.js'
+
+/** @import { ToolRow } from '../wire.ts' */
+
+const panel = byId('panel-tools', HTMLElement)
+const badge = byId('tools-badge', HTMLElement)
+const list = element('div', { class: 'cards' })
+const nothing = element('p', { class: 'nothing' })
+panel.append(list, nothing)
+
+/** @type {Map<string, { row: ToolRow, isPast: boolean, card: HTMLElement, time: HTMLElement }>} */
+let cards = new Map()
+let cardsOf = state.tools
+
+const words = {
+  pending: 'waits for approval',
+  waiting: 'not started',
+  running: 'running',
+  done: 'done',
+  failed: 'error',
+}
+
+const rows = () =>
+  state.pastSeq === null
+    ? [...state.tools.values()]
+    : state.past?.seq === state.pastSeq
+      ? state.past.tools
+      : null
+
+const render = () => {
+  const live = [...state.tools.values()]
+  const pending = live.filter(({ status }) => status === 'pending').length
+  setText(badge, live.length === 0 ? '' : String(pending || live.length))
+  badge.classList.toggle('urgent', pending > 0)
+  badge.title = pending > 0 ? `${pending} waiting for approval` : ''
+  if (state.tab !== 'tools') return
+  if (state.pastSeq !== null) fetchMoment()
+  if (cardsOf !== state.tools) {
+    cardsOf = state.tools
+    cards = new Map()
+  }
+  const shown = rows()
+  if (!shown) return
+  arrange(list, shown.map(cardFor))
+  setText(nothing, shown.length > 0 ? '' : 'No tool was called.')
+}
+
+/** @param {ToolRow} row */
+const cardFor = (row) => {
+  const isPast = state.pastSeq !== null
+  const known = cards.get(row.callId)
+  const isSame =
+    known &&
+    known.isPast === isPast &&
+    (known.row === row || JSON.stringify(known.row) === JSON.stringify(row))
+  const made = isSame ? known : { row, isPast, ...makeCard(row, isPast) }
+  cards.set(row.callId, made)
+  setText(made.time, timeOf(row, isPast))
+  return made.card
+}
+
+/** @param {ToolRow} row @param {boolean} isPast */
+const timeOf = ({ startedAt, endedAt, status }, isPast) => {
+  if (startedAt === null) return ''
+  if (endedAt !== null) return duration(endedAt - startedAt)
+  return status === 'running' && !isPast && actor()?.endedAt === null ? duration(Date.now() - startedAt) : ''
+}
+
+/** @param {ToolRow} row @param {boolean} isPast */
+const makeCard = (row, isPast) => {
+  const time = element('span', { class: 'meta' })
+  const head = element(
+    'header',
+    {},
+    element('h3', {}, row.name),
+    element('span', { class: `status ${row.status}` }, words[row.status]),
+    time,
+  )
+  const card = element('article', { class: `card ${row.status}` }, head, element('h4', {}, 'Arguments'))
+  card.append(element('div', { class: 'json' }, jsonView(row.arguments)))
+  if (row.result !== null) {
+    card.append(element('h4', {}, row.status === 'failed' ? 'Error' : 'Result'), resultOf(row.result))
+  }
+  const { child } = row
+  if (child !== null) {
+    const open = () => choose(child)
+    card.append(
+      element('button', { type: 'button', class: 'link', click: open }, 'Show the run of this agent'),
+    )
+  }
+  if (row.status === 'pending') card.append(isPast ? '' : decision(row))
+  return { card, time }
+}
+
+/** @param {string} result */
+const resultOf = (result) => {
+  try {
+    const value = JSON.parse(result)
+    if (typeof value === 'object') return element('div', { class: 'json' }, jsonView(value))
+  } catch {
+    // Not every result is JSON.
+  }
+  return element('pre', {}, result)
+}
+
+/** @param {ToolRow} row */
+const decision = ({ owner, callId, name }) => {
+  if (state.actors.get(owner)?.status !== 'waiting') {
+    return element(
+      'p',
+      { class: 'note' },
+      'The run was put away. Decide with agent.resume(), or in the process that has it.',
+    )
+  }
+  const reason = element('input', {
+    type: 'text',
+    placeholder: 'Reason, if you reject',
+    'aria-label': `Reason to reject ${name}`,
+  })
+  const problem = element('p', { class: 'problem', role: 'alert' })
+  /** @param {boolean} isApproved */
+  const decide = async (isApproved) => {
+    for (const control of form.querySelectorAll('button')) control.disabled = true
+    problem.textContent = await command(
+      isApproved
+        ? { actor: owner, type: 'tool.approve', callId }
+        : { actor: owner, type: 'tool.reject', callId, reason: reason.value },
+    )
+    for (const control of form.querySelectorAll('button')) control.disabled = problem.textContent === ''
+  }
+  const form = element(
+    'div',
+    { class: 'decision' },
+    element('button', { type: 'button', class: 'primary', click: () => decide(true) }, 'Approve'),
+    element('button', { type: 'button', class: 'danger', click: () => decide(false) }, 'Reject'),
+    reason,
+    problem,
+  )
+  return form
+}
+
+export const startTools = () => onChange(render)

@@ -1,0 +1,117 @@
+// @ts-check
+import { byId, element } from './element.js'
+import { duration, number } from './format.js'
+import { actor, onChange, shownAttempts, shownMoment, state } from './store.js'
+
+/** @import { AttemptRow, ToolRow } from '../wire.ts' */
+/** @typedef {{ name: string, kind: string, from: number, first: number | null, to: number, note: string }} Bar */
+
+const panel = byId('panel-usage', HTMLElement)
+let drawn = ''
+
+const render = () => {
+  if (state.tab !== 'usage') return
+  const shown = actor()
+  if (!shown) return
+  const now =
+    state.pastSeq === null
+      ? Math.min(Date.now(), shown.endedAt ?? Date.now())
+      : (shownMoment()?.at ?? Date.now())
+  const attempts = shownAttempts()
+  const tools = [...state.tools.values()].filter(({ startedAt }) => startedAt !== null && startedAt <= now)
+  const key = JSON.stringify([
+    state.watched,
+    state.pastSeq,
+    state.usage,
+    attempts.map(({ text: _, thinking: __, ...row }) => row),
+    tools,
+    shown.endedAt === null && now,
+  ])
+  if (key === drawn) return
+  drawn = key
+  if (attempts.length === 0) {
+    panel.replaceChildren(element('p', { class: 'nothing' }, 'No model was asked yet.'))
+    return
+  }
+  panel.replaceChildren(
+    element('h3', {}, 'Timing'),
+    bars([...attempts.map((each) => attemptBar(each, now)), ...tools.map((each) => toolBar(each, now))], now),
+    element('h3', {}, 'Tokens'),
+    tokens(attempts),
+  )
+}
+
+/** @param {AttemptRow} attempt @param {number} now @returns {Bar} */
+const attemptBar = ({ step, attempt, startedAt, firstChunkAt, endedAt }, now) => {
+  const to = Math.min(endedAt ?? now, now)
+  const first = firstChunkAt !== null && firstChunkAt <= now ? firstChunkAt : null
+  const waited = first === null ? '' : `first chunk after ${duration(first - startedAt)}`
+  const name = `Step ${step}${attempt > 0 ? `, try ${attempt + 1}` : ''}`
+  return {
+    name,
+    kind: 'model',
+    from: startedAt,
+    first,
+    to,
+    note: [duration(to - startedAt), waited].filter(Boolean).join(', '),
+  }
+}
+
+/** @param {ToolRow} tool @param {number} now @returns {Bar} */
+const toolBar = ({ name, startedAt, endedAt }, now) => {
+  const from = startedAt ?? now
+  const to = Math.min(endedAt ?? now, now)
+  return { name, kind: 'tool', from, first: null, to, note: duration(to - from) }
+}
+
+/** Everything that took time, one below the other, on one scale. @param {Bar[]} all @param {number} now */
+const bars = (all, now) => {
+  const start = Math.min(...all.map(({ from }) => from))
+  const span = Math.max(1, Math.max(now, ...all.map(({ to }) => to)) - start)
+  /** @param {number} at */
+  const part = (at) => `${(100 * (at - start)) / span}%`
+  const rows = all
+    .sort((a, b) => a.from - b.from)
+    .map(({ name, kind, from, first, to, note }) => {
+      const bar = element('span', { class: `bar ${kind}` })
+      bar.style.setProperty('--from', part(from))
+      bar.style.setProperty('--first', part(first ?? to))
+      bar.style.setProperty('--to', part(to))
+      return element(
+        'li',
+        {},
+        element('span', { class: 'name' }, name),
+        element('span', { class: 'meta' }, note),
+        bar,
+      )
+    })
+  return element('ul', { class: 'bars' }, ...rows)
+}
+
+/** @param {AttemptRow[]} attempts */
+const tokens = (attempts) => {
+  const total = state.pastSeq === null ? state.usage : null
+  /** @param {string} name @param {AttemptRow['usage']} usage @param {string} finish */
+  const row = (name, usage, finish) =>
+    element(
+      'tr',
+      {},
+      element('th', { scope: 'row' }, name),
+      ...[usage?.inputTokens, usage?.cachedInputTokens, usage?.outputTokens, usage?.reasoningTokens].map(
+        (count) => element('td', {}, count === undefined ? '–' : number(count)),
+      ),
+      element('td', { class: 'word' }, finish),
+    )
+  const head = ['', 'In', 'Cached', 'Out', 'Thinking', 'Ended'].map((name) =>
+    element('th', { scope: 'col' }, name),
+  )
+  return element(
+    'table',
+    {},
+    element('thead', {}, element('tr', {}, ...head)),
+    element('tbody', {}, ...attempts.map(({ step, usage, finish }) => row(`Step ${step}`, usage, finish))),
+    ...(total ? [element('tfoot', {}, row('Total', total, ''))] : []),
+  )
+}
+
+export const startUsage = () => onChange(render)

@@ -1,0 +1,83 @@
+import { readdirSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ActorRecord } from './ActorRecord.ts'
+import { chartOf } from './chartOf.ts'
+import { obey } from './command.ts'
+import { Feed } from './Feed.ts'
+import { hideSecrets } from './hideSecrets.ts'
+import { type Pages, safeJson } from './Pages.ts'
+import type { Recorder } from './Recorder.ts'
+import { answer, bodyOf, Refusal } from './requests.ts'
+import { pastMoment } from './rows.ts'
+import { isOwnHost, isOwnOrigin, isToken } from './security.ts'
+
+const pageFolder = new URL('./page/', import.meta.url)
+
+const types = new Map([
+  ['html', 'text/html'],
+  ['css', 'text/css'],
+  ['js', 'text/javascript'],
+])
+
+export type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+
+/** What is at which address. Everything lies below the token. */
+export const routes = (recorder: Recorder, pages: Pages, token: string, portOf: () => number): Handler => {
+  const files = new Set(readdirSync(pageFolder).filter((name) => types.has(endingOf(name))))
+
+  const actorOf = (query: URLSearchParams): ActorRecord => {
+    const record = recorder.actors.get(Number(query.get('actor')))
+    if (!record) throw new Refusal(404, 'This actor is not known, or no longer kept.')
+    return record
+  }
+
+  const look = async (path: string, query: URLSearchParams, response: ServerResponse): Promise<void> => {
+    switch (path) {
+      case 'events':
+        return pages.add(response, new Feed(recorder, query.has('actor') ? actorOf(query).id : null))
+      case 'moment': {
+        const moment = pastMoment(recorder, actorOf(query), Number(query.get('seq')))
+        if (!moment) throw new Refusal(404, 'This moment is no longer kept.')
+        return answer(response, 200, 'application/json', safeJson(moment, recorder.secrets))
+      }
+      case 'chart': {
+        const { machine } = actorOf(query)
+        if (!machine) throw new Refusal(404, 'This actor has no chart.')
+        return answer(response, 200, 'image/svg+xml', hideSecrets(await chartOf(machine), recorder.secrets))
+      }
+      default:
+        throw new Refusal(404, 'There is nothing here.')
+    }
+  }
+
+  return async (request, response) => {
+    if (!isOwnHost(request, portOf()))
+      throw new Refusal(403, 'The inspector answers only under its own address.')
+    const [pathname = '', query = ''] = (request.url ?? '').split('?')
+    const [, given = '', path, ...rest] = pathname.split('/')
+    if (!isToken(given, token))
+      throw new Refusal(403, 'Open the address that the inspector printed, all of it.')
+    if (path === undefined) return redirect(response, token)
+    if (rest.length > 0) throw new Refusal(404, 'There is nothing here.')
+    const file = path === '' ? 'index.html' : path
+    if (file !== 'index.html' && !isOwnOrigin(request))
+      throw new Refusal(403, 'Only the inspector itself may ask.')
+    if (path === 'command') {
+      if (request.method !== 'POST') throw new Refusal(405, 'A command is posted.')
+      if (request.headers.origin === undefined) throw new Refusal(403, 'Only the inspector itself may ask.')
+      obey(recorder, await bodyOf(request))
+      return answer(response, 200, 'application/json', '{}')
+    }
+    if (request.method !== 'GET') throw new Refusal(405, 'This can only be read.')
+    if (!files.has(file)) return look(path, new URLSearchParams(query), response)
+    answer(response, 200, types.get(endingOf(file)) ?? '', await readFile(new URL(file, pageFolder)))
+  }
+}
+
+const endingOf = (name: string): string => name.slice(name.lastIndexOf('.') + 1)
+
+const redirect = (response: ServerResponse, token: string): void => {
+  response.writeHead(308, { location: `/${token}/` })
+  response.end()
+}

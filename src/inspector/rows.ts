@@ -1,0 +1,100 @@
+import type { AnyEventObject } from 'xstate'
+import { type ActorRecord, type Moment, takenIn } from './ActorRecord.ts'
+import type { Attempt } from './Attempt.ts'
+import { stateIdsOf, stateOf } from './actorRow.ts'
+import { changesBetween } from './changes.ts'
+import type { Recorder } from './Recorder.ts'
+import { brief, readable } from './readable.ts'
+import { toolRows } from './toolRows.ts'
+import type { AttemptRow, MomentRow, PastMoment, ToolRow } from './wire.ts'
+
+export const momentRow = (moment: Moment, before: Moment | undefined, recorder: Recorder): MomentRow => {
+  const { seq, at, event, reads, steps, snapshot, progress } = moment
+  const path = [
+    ...steps.filter(({ hasTarget }) => hasTarget).map((step) => stateOf(step.snapshot)),
+    stateOf(snapshot),
+  ]
+  return {
+    seq,
+    at,
+    event: eventName(event),
+    from: recorder.senderOf(event),
+    reads,
+    states: stateIdsOf(snapshot),
+    path: path.filter((state, index) => state !== path[index - 1]),
+    taken: takenIn(moment),
+    changes: before ? changesBetween(contextOf(before), contextOf(moment), recorder.secrets) : [],
+    progress,
+  }
+}
+
+/** An event in a word; what an agent's run tells its orchestrator is only a wrapping. */
+const eventName = ({ type, ...event }: AnyEventObject): string =>
+  type === 'run.emitted' && typeof event.emitted?.type === 'string'
+    ? `run.emitted: ${event.emitted.type}`
+    : type
+
+const contextOf = (moment: Moment | undefined): unknown =>
+  (moment?.snapshot as { context?: unknown } | undefined)?.context
+
+export const attemptRow = (
+  { owner, state, endedAt, isVoid, drafts }: Attempt,
+  index: number,
+  secrets: readonly string[],
+): Omit<AttemptRow, 'text' | 'thinking'> => ({
+  index,
+  owner,
+  step: state.step,
+  attempt: state.attempt,
+  modelIndex: state.modelIndex,
+  startedAt: state.attemptStartedAt,
+  firstChunkAt: state.firstChunkAt,
+  endedAt,
+  chunks: state.chunks,
+  usage: state.accumulated.usage,
+  finish: state.accumulated.finish?.raw ?? state.accumulated.finish?.reason ?? '',
+  failure: state.failure ? brief(state.failure.message, secrets, 300) : '',
+  isVoid,
+  drafts: drafts.filter((draft) => draft !== undefined),
+})
+
+/** The tool calls of an actor and of the agents it is made of: as they stand, or as they stood at a moment. */
+export const toolRowsOf = (recorder: Recorder, record: ActorRecord, asOf?: number): ToolRow[] => {
+  const owners = new Set(record.attempts.map(({ owner }) => owner))
+  return [...owners].flatMap((id) => {
+    const owner = recorder.actors.get(id)
+    if (!owner) return []
+    const snapshot =
+      asOf === undefined
+        ? owner.snapshot
+        : (owner.moments.findLast(({ seq }) => seq <= asOf)?.snapshot ?? null)
+    return toolRows(owner, snapshot, recorder.secrets, (callId) => childOfCall(recorder, owner, callId))
+  })
+}
+
+/** What a call runs that is worth a look: a sub-agent. */
+const childOfCall = ({ actors }: Recorder, owner: ActorRecord, callId: string): number | null => {
+  for (const { id, parent } of actors.values()) {
+    if (parent?.name === `call:${callId}` && parent.root === owner.root) return id
+  }
+  return null
+}
+
+/** An actor as it was: everything that is too much to be told of every moment. */
+export const pastMoment = (recorder: Recorder, record: ActorRecord, seq: number): PastMoment | null => {
+  const moment = record.moments.find((each) => each.seq === seq)
+  if (!moment) return null
+  const { snapshot, event } = moment
+  const { value, context, output, error } = snapshot as { [name: string]: unknown }
+  const { secrets } = recorder
+  return {
+    seq,
+    status: snapshot.status,
+    value: readable(value, secrets),
+    event: readable(event, secrets),
+    context: readable(context, secrets),
+    output: readable(output, secrets),
+    error: readable(error, secrets),
+    tools: toolRowsOf(recorder, record, seq),
+  }
+}

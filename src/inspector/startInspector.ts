@@ -1,0 +1,82 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { InspectionEvent } from 'xstate'
+import { listProviders } from '../../providers/registry.ts'
+import { ConfigurationError } from '../errors.ts'
+import { Pages } from './Pages.ts'
+import { Recorder } from './Recorder.ts'
+import { answer, Refusal } from './requests.ts'
+import { routes } from './routes.ts'
+import { newToken } from './security.ts'
+
+export type InspectorOptions = {
+  /** Default: any that is free. */
+  port?: number
+  /** Texts that must never be shown. Keys of well-known shapes and those in the environment never are, anyway. */
+  secrets?: readonly string[]
+}
+
+export type Inspector = {
+  /** Open it in a browser. It holds a secret: whoever knows it may see and command the agents. */
+  readonly url: string
+  /** For `createActor(machine, { inspect })` and `new Agent(model, { inspect })`. */
+  readonly inspect: (event: InspectionEvent) => void
+  /** Closes the pages and frees the port. Until then the process stays alive. */
+  close(): Promise<void>
+}
+
+/**
+ * Starts the live inspector: a local page that shows runs while they happen. It works with any XState actor, needs no
+ * network, and is reached only from this machine.
+ *
+ * @example
+ * const inspector = await startInspector()
+ * console.log(inspector.url)
+ * const agent = new Agent('openai:gpt-5-mini', { inspect: inspector.inspect })
+ */
+export const startInspector = async (options: InspectorOptions = {}): Promise<Inspector> => {
+  const secrets = [...(options.secrets ?? []), ...keysOfEnvironment()]
+  const pages = new Pages(secrets)
+  const recorder = new Recorder(secrets, pages.wake)
+  const token = newToken()
+  const portOf = () => (server.address() as AddressInfo).port
+  const handle = routes(recorder, pages, token, portOf)
+  const server = createServer((request, response) => {
+    handle(request, response).catch((thrown) => {
+      const refusal = thrown instanceof Refusal ? thrown : new Refusal(500, 'The inspector could not answer.')
+      if (response.headersSent) response.destroy()
+      else answer(response, refusal.status, 'text/plain', refusal.message)
+    })
+  })
+  server.listen(options.port ?? 0, '127.0.0.1')
+  await once(server, 'listening').catch((cause) => {
+    throw new ConfigurationError(
+      `The inspector cannot use port ${options.port}: leave it out, or choose another.`,
+      {
+        cause,
+      },
+    )
+  })
+  let isOpen = true
+  return {
+    url: `http://127.0.0.1:${portOf()}/${token}/`,
+    inspect: (event) => {
+      if (isOpen) recorder.inspect(event)
+    },
+    async close() {
+      if (!isOpen) return
+      isOpen = false
+      pages.close()
+      recorder.actors.clear()
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+/** Keys that agents take from the environment. */
+const keysOfEnvironment = (): string[] =>
+  listProviders().flatMap(({ keyVariable }) => (keyVariable && process.env[keyVariable]) || [])

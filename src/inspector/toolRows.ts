@@ -1,0 +1,44 @@
+import type { Snapshot } from 'xstate'
+import { toolCallsOf, toolResultsOf } from '../messages.ts'
+import { type ActorRecord, isRunData } from './ActorRecord.ts'
+import { readable } from './readable.ts'
+import type { ToolRow, ToolStatus } from './wire.ts'
+
+/** The tool calls of an agent's run as a snapshot of it knows them. */
+export const toolRows = (
+  record: ActorRecord,
+  snapshot: Snapshot<unknown> | null,
+  secrets: readonly string[],
+  childOf: (callId: string) => number | null,
+): ToolRow[] => {
+  const { context } = (snapshot ?? {}) as { context?: unknown }
+  if (!isRunData(context)) return []
+  const { messages, results, started, pendingApprovals } = context
+  const answers = new Map(
+    [...messages.flatMap(toolResultsOf), ...results].map((result) => [result.id, result]),
+  )
+  return messages.flatMap(toolCallsOf).map((call): ToolRow => {
+    const answer = answers.get(call.id)
+    const times = record.toolTimes.get(call.id)
+    const status: ToolStatus = answer
+      ? answer.isError
+        ? 'failed'
+        : 'done'
+      : pendingApprovals.includes(call.id)
+        ? 'pending'
+        : started.includes(call.id)
+          ? 'running'
+          : 'waiting'
+    return {
+      owner: record.id,
+      callId: call.id,
+      name: call.name,
+      arguments: readable(call.argumentsError === undefined ? call.arguments : call.argumentsRaw, secrets),
+      status,
+      startedAt: status === 'waiting' || status === 'pending' ? null : (times?.startedAt ?? null),
+      endedAt: answer ? (times?.endedAt ?? null) : null,
+      result: answer ? String(readable(answer.result, secrets)) : null,
+      child: childOf(call.id),
+    }
+  })
+}

@@ -1,0 +1,142 @@
+import type { JsonValue } from '../json.ts'
+import type { Usage } from '../result.ts'
+
+/** What the server tells the page: plain JSON, every text in it without secrets. Times are those of `Date.now()`. */
+export type FeedMessage = {
+  /** The first message of a connection: the page forgets everything it knew. */
+  isFirst?: true
+  limits?: Limits
+  /** Actors that are new or have changed. */
+  actors?: ActorRow[]
+  /** Actors that are no longer kept. */
+  gone?: number[]
+  /** Finished runs that are no longer kept, in all. */
+  droppedRuns?: number
+  /** More of the actor that this page watches. */
+  watched?: Watched
+}
+
+export type Limits = { moments: number; runs: number }
+
+/** How an actor stands. `waiting`: for a person's approval; `put away`: stopped while it waited. */
+export type ActorStatus =
+  | 'created'
+  | 'active'
+  | 'waiting'
+  | 'put away'
+  | 'done'
+  | 'failed'
+  | 'aborted'
+  | 'stopped'
+
+/** One line of the tree. */
+export type ActorRow = {
+  id: number
+  parent: number | null
+  name: string
+  /** What a run was asked. */
+  title: string
+  kind: 'agent' | 'machine' | 'other'
+  status: ActorStatus
+  /** The active states, as a person reads them: `Accumulating.Streaming`. */
+  state: string
+  createdAt: number
+  endedAt: number | null
+  reads: number
+  canAbort: boolean
+  /** What went wrong, if something did. */
+  failure: string
+}
+
+/** What is new of the watched actor since the last message. */
+export type Watched = {
+  id: number
+  /** Everything follows from here: what the page knew of an actor before is void. */
+  isFirst?: true
+  /** New moments, and the last one again when it has grown. */
+  moments?: MomentRow[]
+  /** How many moments are no longer kept, and how often they took which transition. */
+  dropped?: { moments: number; taken: [name: string, count: number][] }
+  attempts?: AttemptRow[]
+  tools?: ToolRow[]
+  /** Of the whole run, tools included. */
+  usage?: Usage | null
+}
+
+/** One step of an actor: an event was worked off, or a number of reads of a stream. */
+export type MomentRow = {
+  /** Counts the moments of all actors: "as of then" means the same for every actor. */
+  seq: number
+  at: number
+  event: string
+  /** Who sent it, if that is known. */
+  from: string
+  /** Reads of a stream; 0 for any other event. */
+  reads: number
+  /** Ids of the active states afterwards. */
+  states: string[]
+  /** The states on the way, as a person reads them. */
+  path: string[]
+  taken: [name: string, count: number][]
+  changes: Change[]
+  /** How far the text had come: the attempt, counted from 0, and the lengths of its text and its thinking. */
+  progress: [attempt: number, text: number, thinking: number]
+}
+
+/** What became different in a context, in a few words. */
+export type Change = { path: string; before?: string; after?: string }
+
+/** One request to a model. `text` and `thinking` are only what is new; the rest is as it stands. */
+export type AttemptRow = {
+  index: number
+  owner: number
+  step: number
+  attempt: number
+  modelIndex: number
+  startedAt: number
+  firstChunkAt: number | null
+  endedAt: number | null
+  chunks: number
+  usage: Usage | null
+  finish: string
+  failure: string
+  /** The model was asked again: what is here does not count. */
+  isVoid: boolean
+  text: string
+  thinking: string
+  /** Calls that are still being written. */
+  drafts: { name: string; arguments: string }[]
+}
+
+export type ToolStatus = 'pending' | 'waiting' | 'running' | 'done' | 'failed'
+
+export type ToolRow = {
+  owner: number
+  callId: string
+  name: string
+  arguments: JsonValue
+  status: ToolStatus
+  startedAt: number | null
+  endedAt: number | null
+  result: string | null
+  /** The actors that the call runs, such as a sub-agent. */
+  child: number | null
+}
+
+/** An actor as it was at a moment. */
+export type PastMoment = {
+  seq: number
+  status: string
+  value: JsonValue
+  event: JsonValue
+  context: JsonValue
+  output: JsonValue
+  error: JsonValue
+  tools: ToolRow[]
+}
+
+/** What the page may ask for. */
+export type Command =
+  | { actor: number; type: 'abort' }
+  | { actor: number; type: 'tool.approve'; callId: string }
+  | { actor: number; type: 'tool.reject'; callId: string; reason: string }

@@ -1,0 +1,259 @@
+import { describe, expect, it } from 'vitest'
+import { assign, createActor, fromCallback, fromPromise, setup } from 'xstate'
+import { changesBetween } from '../../src/inspector/changes.ts'
+import { TransitionCoverage } from '../../src/testing/index.ts'
+import { command, inspecting, listen, momentOf, type Told } from './watching.ts'
+
+const light = setup({
+  types: { context: {} as { changes: number }, events: {} as { type: 'NEXT' } | { type: 'POWER_CUT' } },
+  guards: { isTired: ({ context }) => context.changes >= 4 },
+}).createMachine({
+  id: 'light',
+  context: { changes: 0 },
+  initial: 'green',
+  on: { POWER_CUT: '.dark' },
+  states: {
+    green: { on: { NEXT: 'yellow' }, exit: assign({ changes: ({ context }) => context.changes + 1 }) },
+    yellow: { on: { NEXT: [{ guard: 'isTired', target: 'dark' }, { target: 'red' }] } },
+    red: { on: { NEXT: 'green' } },
+    dark: { type: 'final' },
+  },
+})
+
+const knowsRow = (name: string, status?: string) => (told: Told) => {
+  const row = told.row(name)
+  return row !== undefined && (status === undefined || row.status === status)
+}
+
+describe("A machine of the user's own", () => {
+  it('shows its states, events, changes and counts', async () => {
+    const inspector = await inspecting()
+    const coverage = new TransitionCoverage(light)
+    const actor = createActor(light, {
+      inspect: (event) => {
+        coverage.inspect(event)
+        inspector.inspect(event)
+      },
+    }).start()
+    for (let index = 0; index < 4; index += 1) actor.send({ type: 'NEXT' })
+    actor.send({ type: 'POWER_CUT' })
+    const told = await listen(inspector)
+    await told.until(knowsRow('light', 'done'))
+    expect(told.row('light')).toMatchObject({ kind: 'machine', title: '', state: 'dark', canAbort: false })
+    expect(Object.fromEntries(told.taken)).toEqual(
+      Object.fromEntries([...coverage.counts].filter(([, count]) => count > 0)),
+    )
+    expect(told.moments.map(({ event, path }) => [event, path])).toEqual([
+      ['xstate.init', ['green']],
+      ['NEXT', ['yellow']],
+      ['NEXT', ['red']],
+      ['NEXT', ['green']],
+      ['NEXT', ['yellow']],
+      ['POWER_CUT', ['dark']],
+    ])
+    expect(told.moments[1]?.changes).toEqual([{ path: 'changes', before: '0', after: '1' }])
+    expect(told.attempts).toEqual([])
+  })
+
+  it('has a chart, which all machines of its shape share', async () => {
+    const inspector = await inspecting()
+    createActor(light, { inspect: inspector.inspect }).start()
+    const told = await listen(inspector)
+    await told.until(knowsRow('light'))
+    const chart = await fetch(`${inspector.url}chart?actor=${told.watched}`)
+    expect(chart.headers.get('content-type')).toContain('image/svg+xml')
+    const svg = await chart.text()
+    expect(svg).toContain('data-state="light.yellow"')
+    expect(svg).toContain('data-transition="light.yellow on NEXT #2"')
+    expect((await fetch(`${inspector.url}chart?actor=999`)).status).toBe(404)
+  })
+
+  it('that crashes is shown as failed, although XState tells nobody', async () => {
+    const inspector = await inspecting()
+    const fragile = setup({}).createMachine({
+      id: 'fragile',
+      on: {
+        HIT: {
+          actions: () => {
+            throw new Error('It broke.')
+          },
+        },
+      },
+    })
+    const actor = createActor(fragile, { inspect: inspector.inspect })
+    actor.subscribe({ error: () => {} })
+    actor.start()
+    actor.send({ type: 'HIT' })
+    const told = await listen(inspector)
+    await told.until(knowsRow('fragile', 'failed'))
+    expect(told.row('fragile')?.failure).toBe('Error: It broke.')
+    expect(told.moments.at(-1)?.event).toBe('HIT')
+  })
+
+  it('gets no event that it does not know', async () => {
+    const inspector = await inspecting()
+    const actor = createActor(light, { inspect: inspector.inspect }).start()
+    const told = await listen(inspector)
+    await told.until(knowsRow('light'))
+    const response = await command(inspector, { actor: told.watched, type: 'abort' })
+    expect(response.status).toBe(409)
+    expect(actor.getSnapshot().status).toBe('active')
+  })
+
+  it('shows its children: promises, callbacks, machines, and one that failed', async () => {
+    const inspector = await inspecting()
+    const parent = setup({
+      actors: {
+        light,
+        task: fromPromise(async () => Promise.reject(new Error('No.'))),
+        ticker: fromCallback(() => () => {}),
+      },
+    }).createMachine({
+      id: 'parent',
+      invoke: [
+        { id: 'lamp', src: 'light' },
+        { id: 'task', src: 'task', onError: { actions: () => {} } },
+        { id: 'ticker', src: 'ticker' },
+      ],
+    })
+    const actor = createActor(parent, { inspect: inspector.inspect }).start()
+    const told = await listen(inspector)
+    await told.until(knowsRow('task', 'failed'))
+    expect(told.row('lamp')).toMatchObject({
+      kind: 'machine',
+      state: 'green',
+      parent: told.row('parent')?.id,
+    })
+    actor.stop()
+    await told.until(knowsRow('parent', 'stopped'))
+    expect([...told.actors.values()].map(({ name, status }) => [name, status])).toEqual([
+      ['parent', 'stopped'],
+      ['lamp', 'stopped'],
+      ['task', 'failed'],
+      ['ticker', 'stopped'],
+    ])
+  })
+
+  it('keeps its last 2,000 moments, and the counts of those before', async () => {
+    const inspector = await inspecting()
+    const counter = setup({
+      types: { context: {} as { n: number }, events: {} as { type: 'ADD' } },
+    }).createMachine({
+      id: 'counter',
+      context: { n: 0 },
+      on: { ADD: { actions: assign({ n: ({ context }) => context.n + 1 }) } },
+    })
+    const actor = createActor(counter, { inspect: inspector.inspect }).start()
+    for (let index = 0; index < 5_000; index += 1) actor.send({ type: 'ADD' })
+    const told = await listen(inspector)
+    await told.until(({ moments }) => moments.length > 0)
+    const { dropped } = told.messages[0]?.watched ?? {}
+    expect(told.moments.length).toBeGreaterThanOrEqual(2_000)
+    expect(told.moments.length).toBeLessThan(4_000)
+    expect((dropped?.moments ?? 0) + told.moments.length).toBe(5_001)
+    const [before = ['', 0]] = dropped?.taken ?? []
+    expect(before[1] + (told.taken.get('counter on ADD') ?? 0)).toBe(5_000)
+    expect(told.moments.at(-1)?.changes).toEqual([{ path: 'n', before: '4999', after: '5000' }])
+  })
+})
+
+describe('A hostile context', () => {
+  const hostile = (): Record<string, unknown> => {
+    const circular: Record<string, unknown> = { name: 'me' }
+    circular.self = circular
+    return {
+      circular,
+      trap: {
+        get sprung(): string {
+          throw new Error('A getter was called.')
+        },
+      },
+      proxy: new Proxy(
+        {},
+        {
+          ownKeys: () => {
+            throw new Error('No keys for you.')
+          },
+        },
+      ),
+      list: Array.from({ length: 100_000 }, (_, index) => index),
+      text: 'x'.repeat(3_000_000),
+      deep: Array.from({ length: 500 }).reduce<unknown>((inner) => ({ inner }), 'end'),
+      wide: Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`key${index}`, index])),
+      map: new Map([['a', new Set([1])]]),
+      big: 10n,
+      none: undefined,
+      nan: Number.NaN,
+      symbol: Symbol('s'),
+      call: () => 'called',
+      error: new TypeError('Wrong.', { cause: 'a reason' }),
+      bytes: new Uint8Array(12),
+      date: new Date(0),
+      password: 'secret-word',
+      ['__proto__']: { polluted: true },
+      '<img src=x onerror=alert(1)>': '<script>alert(1)</script>',
+    }
+  }
+
+  it('is shown as far as it can be, and breaks nothing', async () => {
+    const inspector = await inspecting()
+    const machine = setup({ types: { context: {} as Record<string, unknown> } }).createMachine({
+      id: 'hostile',
+      context: hostile,
+    })
+    const actor = createActor(machine, { inspect: inspector.inspect }).start()
+    const told = await listen(inspector)
+    await told.until(knowsRow('hostile'))
+    const { context } = await momentOf(inspector, told.watched ?? 0, told.moments[0]?.seq ?? 0)
+    expect(context).toMatchObject({
+      circular: { name: 'me', self: '⟨circular⟩' },
+      trap: { sprung: '⟨getter⟩' },
+      proxy: '⟨unreadable: No keys for you.⟩',
+      map: { '⟨Map⟩': [['a', { '⟨Set⟩': [1] }]] },
+      big: '⟨10n⟩',
+      none: '⟨undefined⟩',
+      nan: '⟨NaN⟩',
+      symbol: '⟨symbol⟩',
+      call: '⟨function⟩',
+      error: { name: 'TypeError', message: 'Wrong.', cause: 'a reason' },
+      bytes: '⟨12 bytes⟩',
+      date: '⟨Date 0⟩',
+      password: '***',
+    })
+    const text = JSON.stringify(context)
+    expect(text.length).toBeLessThan(200_000)
+    expect(text).toContain('⟨… 100000 in all⟩')
+    expect(text).toContain('⟨… 3000000 characters in all⟩')
+    expect(Object.prototype).not.toHaveProperty('polluted')
+    expect(actor.getSnapshot().status).toBe('active')
+  })
+
+  it('has changes that are told, as far as it can be read', () => {
+    const before = hostile()
+    expect(changesBetween(before, { ...hostile(), list: [1] }, [])).toContainEqual({
+      path: 'circular.self.self.self',
+      before: expect.stringContaining('⟨circular⟩'),
+      after: expect.stringContaining('⟨circular⟩'),
+    })
+    expect(changesBetween(before.trap, { sprung: 1 }, [])).toEqual([
+      { path: 'sprung', before: '⟨getter⟩', after: '1' },
+    ])
+    expect(changesBetween({ p: before.proxy }, { p: 1 }, [])).toEqual([
+      { path: 'p', before: '⟨unreadable: No keys for you.⟩', after: '1' },
+    ])
+  })
+
+  it('never reaches the actor: an inspector that is broken by an event leaves the run alone', async () => {
+    const inspector = await inspecting()
+    const actor = createActor(light, {
+      inspect: (event) => {
+        inspector.inspect(event)
+        inspector.inspect({ ...event, type: '@xstate.snapshot' } as never)
+        inspector.inspect({ type: '@xstate.microstep', rootId: '', actorRef: null } as never)
+        inspector.inspect({ type: '@xstate.unheard-of' } as never)
+      },
+    }).start()
+    actor.send({ type: 'NEXT' })
+    expect(actor.getSnapshot().value).toBe('yellow')
+  })
+})

@@ -1,0 +1,168 @@
+import { describe, expect, it } from 'vitest'
+import { createActor } from 'xstate'
+import { Agent } from '../../src/Agent.ts'
+import { scriptedModel } from '../../src/testing/index.ts'
+import { tool } from '../../src/tool.ts'
+import { openai } from '../hostile/chatWire.ts'
+import { loopback } from '../loopback.ts'
+import { inspecting, listen, momentOf, type Told } from './watching.ts'
+
+const isOver = (told: Told) => told.row('agent')?.endedAt != null
+
+const longAnswer = (chunks: number) =>
+  Array.from({ length: chunks }, (_, index) => ({ text: `word${index} ` }))
+
+describe('A long stream', () => {
+  it('of 10,000 chunks reaches the page in few messages, complete', async () => {
+    const inspector = await inspecting()
+    const told = await listen(inspector)
+    await told.until(({ messages }) => messages.length === 1)
+    const agent = new Agent(scriptedModel([longAnswer(10_000)]), { inspect: inspector.inspect })
+    const { output } = await agent.send('Go on')
+    await told.until(isOver)
+    expect(told.text).toBe(output)
+    expect(told.row('agent')?.reads).toBe(10_001)
+    // At most one every 50 ms: a run that takes longer than 5 s would be a failure of its own.
+    expect(told.messages.length).toBeLessThan(100)
+    expect(told.raw.length).toBeLessThan(3 * output.length + 100_000)
+    const reads = told.moments.filter(({ path, reads }) => path.length === 1 && reads > 0)
+    expect(reads.reduce((sum, moment) => sum + moment.reads, 0)).toBe(10_001)
+    expect(told.moments.length).toBeLessThan(100)
+  })
+
+  it('is told to a page that comes in the middle from its beginning, and then to its end', async () => {
+    const inspector = await inspecting()
+    const model = scriptedModel([[...longAnswer(500), { delayMs: 150 }, ...longAnswer(500)]])
+    const run = new Agent(model, { inspect: inspector.inspect }).send('Go on')
+    const early = await listen(inspector)
+    await early.until(({ text }) => text.includes('word400 '))
+    const late = await listen(inspector)
+    await late.until(({ messages }) => messages.length > 0)
+    expect(late.messages[0]?.isFirst).toBe(true)
+    expect(late.text).toContain('word400 ')
+    const { output } = await run
+    for (const told of [early, late]) {
+      await told.until(isOver)
+      expect(told.text).toBe(output)
+    }
+    expect(late.moments.map(({ seq }) => seq)).toEqual(early.moments.map(({ seq }) => seq))
+  })
+
+  it('is known whole by a page that comes after it', async () => {
+    const inspector = await inspecting()
+    const agent = new Agent(scriptedModel([longAnswer(6_000)]), { inspect: inspector.inspect })
+    const { output } = await agent.send('Go on')
+    const told = await listen(inspector)
+    await told.until(isOver)
+    expect(told.messages).toHaveLength(1)
+    expect(told.text).toBe(output)
+  })
+
+  it('shows a call while it is being written', async () => {
+    const inspector = await inspecting()
+    const piece = (text: string, name?: string) => ({
+      deltas: [{ type: 'toolDelta' as const, index: 0, arguments: text, ...(name && { name }) }],
+    })
+    const model = scriptedModel([[piece('{"a":', 'look'), piece('1'), { hang: true }]])
+    const actor = new Agent(model, { inspect: inspector.inspect }).actor({ prompt: 'Go' })
+    actor.start()
+    const told = await listen(inspector)
+    await told.until(({ attempts }) => attempts[0]?.drafts[0]?.arguments === '{"a":1')
+    expect(told.attempts[0]?.drafts).toEqual([{ name: 'look', arguments: '{"a":1' }])
+    actor.send({ type: 'abort' })
+  })
+})
+
+describe('What is kept', () => {
+  it('is bounded: the oldest finished runs go, and the page is told', async () => {
+    const inspector = await inspecting()
+    const told = await listen(inspector)
+    const model = scriptedModel(Array.from({ length: 53 }, () => 'Hi.'))
+    const agent = new Agent(model, { inspect: inspector.inspect })
+    for (let run = 0; run < 53; run += 1) await agent.send(`Run ${run}`)
+    const titles = () =>
+      [...told.actors.values()].filter(({ parent }) => parent === null).map(({ title }) => title)
+    await told.until(() => titles().at(-1) === 'Run 52' && titles().length === 50)
+    expect(titles()[0]).toBe('Run 3')
+    const late = await listen(inspector)
+    await late.until(({ messages }) => messages.length > 0)
+    expect(late.messages[0]?.droppedRuns).toBe(3)
+    expect((await fetch(`${inspector.url}moment?actor=1&seq=3`)).status).toBe(404)
+  })
+})
+
+describe('A key', () => {
+  const key = 'sk-proj-abcdefghijklmnopqrstuvwx0123456789'
+
+  it('never reaches a page: not from options, text, tools, errors or contexts', async () => {
+    const inspector = await inspecting({ secrets: ['hush-hush'] })
+    const told = await listen(inspector)
+    const { url } = await loopback((_, nth) => ({
+      body: openai
+        .events(
+          nth === 0
+            ? {
+                text: `Your key is ${key}, and hush-hush it is.`,
+                calls: [{ id: 'c1', name: 'env', args: `{"x":"${key}"}` }],
+              }
+            : { text: `Bearer abcdef${key}` },
+        )
+        .join(''),
+    }))
+    const env = tool({
+      name: 'env',
+      description: 'Environment',
+      input: { jsonSchema: { type: 'object' } },
+      execute: () => ({ apiKey: 'short', OPENAI: key }),
+    })
+    const agent = new Agent('openai:m', {
+      apiKey: key,
+      baseUrl: url,
+      headers: { authorization: `Bearer ${key}` },
+      tools: [env],
+      inspect: inspector.inspect,
+    })
+    await agent.send(`My key is ${key}`)
+    await told.until(isOver)
+    const pasts = await Promise.all(
+      told.moments.map(({ seq }) => momentOf(inspector, told.watched ?? 0, seq)),
+    )
+    for (const traffic of [told.raw, JSON.stringify(pasts)]) {
+      expect(traffic).not.toContain(key)
+      expect(traffic).not.toContain('hush-hush')
+    }
+    expect(told.text).toContain('Your key is ***')
+  })
+
+  it('is not told piece by piece either, when it is streamed letter by letter', async () => {
+    const inspector = await inspecting()
+    const told = await listen(inspector)
+    const letters = [...`It is ${key} as you know`].flatMap((text) => [{ text }, { delayMs: 2 }])
+    await new Agent(scriptedModel([letters]), { inspect: inspector.inspect }).send('Tell')
+    await told.until(isOver)
+    expect(told.text).toBe('It is *** as you know')
+    expect(told.raw).not.toContain('sk-')
+  })
+})
+
+it('keeps watching through restore: a run that goes on shows what it had', async () => {
+  const inspector = await inspecting()
+  const ask = tool({ name: 'ask', description: 'Asks', needsApproval: true, execute: () => 'yes' })
+  const turns = [[{ text: 'May I? ' }, { toolCall: { id: 'c1', name: 'ask' } }], 'Thanks.']
+  const agent = new Agent(scriptedModel(turns), { tools: [ask] })
+  const { pendingApproval } = await agent.send('Ask me')
+  const snapshot = pendingApproval?.snapshot
+  const actor = createActor(agent.machine, {
+    input: {},
+    ...(snapshot && { snapshot }),
+    inspect: inspector.inspect,
+  })
+  actor.start()
+  const told = await listen(inspector)
+  await told.until(({ tools }) => tools.get('c1')?.status === 'pending')
+  expect(told.row('agent')).toMatchObject({ title: 'Ask me', status: 'waiting' })
+  actor.send({ type: 'tool.approve', callId: 'c1' })
+  await told.until(isOver)
+  expect(told.tools.get('c1')).toMatchObject({ status: 'done', result: 'yes' })
+  expect(told.attempts.at(-1)?.text).toBe('Thanks.')
+})
