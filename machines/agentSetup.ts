@@ -1,6 +1,6 @@
 import { assign, emit, enqueueActions, setup, stopChild } from 'xstate'
 import { nothingAccumulated } from '../src/accumulator.ts'
-import type { ErrorData } from '../src/errors.ts'
+import { describeThrown, type ErrorData } from '../src/errors.ts'
 import { isThenable } from '../src/isThenable.ts'
 import { copyJson, type JsonObject } from '../src/json.ts'
 import type { ToolResultPart } from '../src/messages.ts'
@@ -14,7 +14,7 @@ import { finalChunk } from './agentOutput.ts'
 import { isPastDeadline } from './deadline.ts'
 import type { AgentEmitted, AgentEvent, AgentInput, AgentOutput } from './events.ts'
 import { settle } from './interruption.ts'
-import { chunkOf, receiveDeltas, restartChunk } from './receiveDeltas.ts'
+import { chunkOf, receiveDeltas, restartChunks } from './receiveDeltas.ts'
 import type { StreamingState } from './streamingState.ts'
 import * as run from './streamingState.ts'
 import * as round from './toolRound.ts'
@@ -96,9 +96,10 @@ export const agentSetup = (config: ResolvedConfig) => {
           enqueue.raise({ type: 'model.failed', error: broken(thrown, 'Accumulating'), at: event.at })
         }
       }),
-      announceRestart: enqueueActions(({ context: { attempt }, enqueue }) => {
+      announceRestart: enqueueActions(({ context, enqueue }) => {
+        const { attempt } = context
         enqueue.emit({ type: 'retry', attempt, delayMs: 0, restart: true, error: null })
-        enqueue.emit(restartChunk())
+        for (const chunk of restartChunks(context)) enqueue.emit(chunk)
       }),
       noteFailure: assign((_, { error }: { error: ErrorData }) => ({ failure: error })),
       noteUselessAnswer: assign(({ context: { accumulated } }) => ({
@@ -122,7 +123,7 @@ export const agentSetup = (config: ResolvedConfig) => {
         const { attempt, retryAt, chunks, failure } = context
         const delayMs = Math.max(0, retryAt - clock.now())
         enqueue.emit({ type: 'retry', attempt, delayMs, restart: hasShown(context), error: failure })
-        if (chunks > 0) enqueue.emit(restartChunk())
+        if (chunks > 0) for (const chunk of restartChunks(context)) enqueue.emit(chunk)
       }),
       /** Listeners know that it is void: who ends the run during the wait does not get it back. */
       forgetAttempt: assign({ accumulated: nothingAccumulated, chunks: 0, pieces: 0, shown: {} }),
@@ -131,7 +132,7 @@ export const agentSetup = (config: ResolvedConfig) => {
         const { modelIndex, chunks, failure } = context
         const { provider = '', model = '' } = config.models[modelIndex] ?? {}
         enqueue.emit({ type: 'fallback', provider, model, restart: hasShown(context), error: failure })
-        if (chunks > 0) enqueue.emit(restartChunk())
+        if (chunks > 0) for (const chunk of restartChunks(context)) enqueue.emit(chunk)
       }),
       countResponse: assign(({ context }) => ({
         ...run.countResponse(context),
@@ -234,11 +235,12 @@ export const agentSetup = (config: ResolvedConfig) => {
         ...run.append(context, round.steeringMessage(context)),
         steering: [],
       })),
+      // Commands may come from anywhere: whatever they hold, the context stays plain texts.
       queueSteering: assign(({ context }, { text }: { text: string }) => ({
-        steering: [...context.steering, text],
+        steering: [...context.steering, describeThrown(text)],
       })),
       noteAbort: assign((_, { reason = '' }: { reason?: string | undefined }) => ({
-        abortReason: reason,
+        abortReason: describeThrown(reason),
         finishReason: 'aborted' as const,
       })),
       noteError: assign({ finishReason: 'error' }),

@@ -1,11 +1,11 @@
 import type { Accumulator } from '../src/accumulator.ts'
 import type { Delta } from '../src/delta.ts'
 import type { JsonObject } from '../src/json.ts'
-import type { ChatMessage } from '../src/messages.ts'
+import { type ChatMessage, textOf } from '../src/messages.ts'
 import { mergeMetadata, unseenMetadata } from '../src/metadata.ts'
 import type { ChatResult } from '../src/result.ts'
 import type { AgentEmitted } from './events.ts'
-import type { StreamingState } from './streamingState.ts'
+import { isNewlineDue, type StreamingState } from './streamingState.ts'
 
 type Chunk = { type: 'chunk' } & ChatResult
 
@@ -25,6 +25,14 @@ export const chunkOf = (
 
 /** Tells those who only see chunks that the text of the current message is void and begins anew. */
 export const restartChunk = (): Chunk => chunkOf('', '', [], { restart: true })
+
+/** The same in a run. What came of the message before a provider's pause is still good: it is shown once more. */
+export const restartChunks = (state: StreamingState): Chunk[] => {
+  const kept = state.paused ? textOf(state.paused) : ''
+  if (kept === '') return [restartChunk()]
+  const isSetOff = isNewlineDue({ ...state, paused: null })
+  return [restartChunk(), chunkOf(state.responseId, isSetOff ? `\n${kept}` : kept, [], {})]
+}
 
 /**
  * Takes in the deltas of one network read: the next state, and what listeners are told. The chart's action and the

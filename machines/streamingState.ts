@@ -130,7 +130,7 @@ export const beginAttempt = (state: StreamingState, now: number): Change => ({
 })
 
 /** A message that is not the first of its run is set off from what was shown before; typed output never is. */
-const isNewlineDue = ({ outputSchema, messages, paused }: StreamingState): boolean =>
+export const isNewlineDue = ({ outputSchema, messages, paused }: StreamingState): boolean =>
   outputSchema === null && messages.some(({ role }) => role === 'model') && (!paused || textOf(paused) === '')
 
 /** The finished message, with its tool calls under ids of their own. Not yet part of the history. */

@@ -1,3 +1,4 @@
+import { describeThrown } from '../src/errors.ts'
 import {
   type ChatMessage,
   type ToolCallPart,
@@ -32,7 +33,10 @@ export const rejectedResult = (
   reason = 'no reason given',
 ): ToolResultPart => {
   const call = currentCalls(state).find(({ id }) => id === callId)
-  return errorResult({ id: callId, name: call?.name ?? '' }, `A person rejected this call: ${reason}`)
+  return errorResult(
+    { id: callId, name: call?.name ?? '' },
+    `A person rejected this call: ${describeThrown(reason)}`,
+  )
 }
 
 /** The one user message that answers a round: every result, in call order, then what was steered meanwhile. */

@@ -1,5 +1,5 @@
 import { assign, emit, enqueueActions, forwardTo, fromPromise, setup } from 'xstate'
-import { errorDataOf } from '../src/errors.ts'
+import { describeThrown, errorDataOf } from '../src/errors.ts'
 import { type ChatMessage, textOf, toolCallsOf, toolResultsOf } from '../src/messages.ts'
 import { type ReadAnswer, readAnswer, type WireSchema } from '../src/typedAnswer.ts'
 import type { AgentMachine } from './agentMachine.ts'
@@ -96,7 +96,7 @@ export const createTypedOutputMachine = ({ strategy, schema, run, formatter }: T
         },
       })),
       noteAbort: assign((_, { reason = '' }: { reason?: string | undefined }) => ({
-        abortReason: reason,
+        abortReason: describeThrown(reason),
         finishReason: 'aborted' as const,
       })),
       // Other answers were streamed as they came; this one is shown here, once, in the shape they have.

@@ -4,6 +4,7 @@ const own = {
   statewire: './statewire.mjs',
   'statewire-actor': './statewireActor.mjs',
   'statewire-inspected': './statewireInspected.mjs',
+  'statewire-watched': './statewireWatched.mjs',
 }
 
 export const contenderNamed = (name) => import(own[name] ?? `../peers/${name}.mjs`)

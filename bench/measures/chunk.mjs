@@ -20,14 +20,14 @@ export const chunk = ({ peers, ...options }) =>
     goal: { ratio: 1.3 },
   })
 
-/** The same with the local inspector watching; it sees deltas and knows no wires. */
+/** The same with the local inspector recording, and with a page of it open; it sees deltas and knows no wires. */
 export const inspected = ({ sizes }) =>
   cases({
     sizes,
     wireNames: ['openai-chat'],
     id: 'inspected',
     title: 'a chunk, inspected',
-    contenders: () => ['floor', 'statewire-inspected'],
+    contenders: () => ['floor', 'statewire-inspected', 'statewire-watched'],
     goal: { ratio: 2 },
   })
 

@@ -55,7 +55,7 @@ export class GoogleDecoder implements Decoder {
     const raw = this.#finishReason
     if (isBroken && this.#isWriting) return this.#fail(truncated('the end of the answer'))
     // A whole answer that says nothing at all, not even why, is empty rather than cut.
-    const isCut = this.#hasContent || !this.#hasAnswer
+    const isCut = this.#hasContent || !this.#hasAnswer || isBroken
     if (raw === undefined && !this.#block && isCut) return this.#fail(truncated('a finish reason'))
     this.#closed = true
     const calls = this.#calls.all()

@@ -30,8 +30,8 @@ export type ChatDecoderOptions = {
  * Reads a stream of chat completion chunks.
  *
  * `finish_reason` is only remembered: text, calls and usage may still follow it. The stream is over at `[DONE]`, or
- * at its end if a finish reason came. Gemini behind OpenRouter sends one with every chunk: where the connection broke, it
- * counts only if it came after the content, in a chunk without any.
+ * at its end if a finish reason came. Gemini behind OpenRouter sends one with every chunk: where that shows, or where the
+ * connection broke, it counts only if it came after the content, in a chunk without any.
  */
 export class ChatDecoder implements Decoder {
   readonly #options: ChatDecoderOptions
@@ -42,8 +42,10 @@ export class ChatDecoder implements Decoder {
   #hasDelta = false
   #raw: string | undefined
   #isComplete = false
-  /** The last chunk brought no content, and the answer is complete. */
+  /** The answer is complete, and the last chunk brought no content. */
   #isSettled = false
+  /** Content came after a finish reason. */
+  #isEager = false
   #failure: ErrorData | undefined
   #suspicion: ErrorData | undefined
   #isOver = false
@@ -65,6 +67,7 @@ export class ChatDecoder implements Decoder {
     if (plain) {
       this.#hasDelta = true
       this.#isSettled = false
+      this.#isEager ||= this.#isComplete && plain.content !== ''
       this.#options.replay.read(plain)
       this.#answer.readText(plain.content)
       return this.#take()
@@ -82,7 +85,7 @@ export class ChatDecoder implements Decoder {
   end(isBroken = false): readonly Delta[] {
     if (this.#isOver) return []
     if (this.#failure) return this.#fail(this.#failure)
-    if (isBroken ? this.#isSettled : this.#isComplete) return this.#finish()
+    if (isBroken || this.#isEager ? this.#isSettled : this.#isComplete) return this.#finish()
     return this.#fail(this.#suspicion ?? truncated('a finish_reason or [DONE]'))
   }
 
@@ -94,10 +97,13 @@ export class ChatDecoder implements Decoder {
       this.#answer.deltas.push({ type: 'response', id })
     }
     const known = this.#answer.deltas.length
+    const wasComplete = this.#isComplete
     for (const choice of arrayAt(chunk, 'choices') ?? []) {
       if (isJsonObject(choice) && (numberAt(choice, 'index') ?? 0) === 0) this.#readChoice(choice)
     }
-    this.#isSettled = this.#isComplete && this.#answer.deltas.length === known
+    const hasContent = this.#answer.deltas.length > known
+    this.#isSettled = this.#isComplete && !hasContent
+    this.#isEager ||= wasComplete && hasContent
     this.#tellNew('citations', arrayAt(chunk, 'citations'))
     this.#tellNew('searchResults', arrayAt(chunk, 'search_results'))
     const moderation = objectAt(chunk, 'moderation')

@@ -1,7 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import type { Feed } from './Feed.ts'
 import { hideSecrets } from './hideSecrets.ts'
+import { Refusal } from './requests.ts'
 import { securityHeaders } from './security.ts'
+
+const mostPages = 30
 
 /** Pages are told of changes at most this often. */
 const flushMs = 50
@@ -17,6 +20,7 @@ export class Pages {
   }
 
   add(response: ServerResponse, feed: Feed): void {
+    if (this.#open.size >= mostPages) throw new Refusal(503, 'Too many pages are open.')
     response.writeHead(200, { ...securityHeaders, 'content-type': 'text/event-stream' })
     response.on('close', () => this.#open.delete(response))
     response.on('drain', this.wake)

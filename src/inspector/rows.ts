@@ -3,8 +3,9 @@ import { type ActorRecord, type Moment, takenIn } from './ActorRecord.ts'
 import type { Attempt } from './Attempt.ts'
 import { stateIdsOf, stateOf } from './actorRow.ts'
 import { changesBetween } from './changes.ts'
+import { hideSecrets } from './hideSecrets.ts'
 import type { Recorder } from './Recorder.ts'
-import { brief, readable } from './readable.ts'
+import { readable } from './readable.ts'
 import { toolRows } from './toolRows.ts'
 import type { AttemptRow, MomentRow, PastMoment, ToolRow } from './wire.ts'
 
@@ -53,7 +54,7 @@ export const attemptRow = (
   chunks: state.chunks,
   usage: state.accumulated.usage,
   finish: state.accumulated.finish?.raw ?? state.accumulated.finish?.reason ?? '',
-  failure: state.failure ? brief(state.failure.message, secrets, 300) : '',
+  failure: state.failure ? hideSecrets(String(state.failure.message), secrets).slice(0, 500) : '',
   isVoid,
   drafts: drafts.filter((draft) => draft !== undefined),
 })

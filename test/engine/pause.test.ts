@@ -75,6 +75,18 @@ describe('an answer that the provider pauses', () => {
     })
   })
 
+  test('shows the part before the pause once more when the part after it starts over', async () => {
+    const turns: ScriptTurn[] = [
+      [{ toolCall: { id: 'x', name: 'echo' } }],
+      [{ text: 'Half' }, pause],
+      [{ text: ' wa' }, { error: { retryable: true } }],
+      [{ text: ' way' }],
+    ]
+    const { texts, messages } = await run(turns, { retry: { midStream: true, initialDelayMs: 1 } })
+    expect(texts).toEqual(['\nHalf', ' wa', '\nHalf', ' way'])
+    expect(messages.map(textOf).at(-1)).toBe('Half way')
+  })
+
   test('keeps the opaque data of the paused part when it goes on', async () => {
     const { model } = await run([[{ text: 'a' }, opaque({ part: 'one' }), pause], 'b'])
     expect(model.requests[1]?.messages.at(-1)?.metadata).toEqual({ anthropic: { part: 'one' } })

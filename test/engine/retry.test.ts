@@ -200,4 +200,22 @@ describe('an answer that breaks after something was shown', () => {
     await pass(500)
     expect(await endOf(actor)).toMatchObject({ status: 'failed', output: 'Who' })
   })
+
+  test('a run that ends while it waits to start over keeps nothing of what was said to be void', async () => {
+    const { actor, watched } = start([half, 'never'], { retry: { midStream: true } })
+    await idle()
+    actor.send({ type: 'abort' })
+    expect(await endOf(actor)).toMatchObject({ status: 'aborted', output: '' })
+    expect(watched.chunks.filter(({ metadata }) => metadata.restart === true)).toHaveLength(1)
+  })
+
+  test('pieces of a call bar no retry, but it says that they are void', async () => {
+    const piece = { type: 'toolDelta' as const, index: 0, name: 'echo', arguments: '{"a' }
+    const { actor, pass, retries, watched } = start([[{ deltas: [piece] }, { cut: true }], 'Whole'])
+    await idle()
+    await pass(500)
+    expect(await endOf(actor)).toMatchObject({ status: 'complete', output: 'Whole' })
+    expect(retries()).toMatchObject([{ restart: true }])
+    expect(watched.chunks.filter(({ metadata }) => metadata.restart === true)).toEqual([])
+  })
 })

@@ -2,11 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { SimulatedClock } from 'xstate'
 import { z } from 'zod'
 import { Agent } from '../../src/Agent.ts'
-import { describeThrown } from '../../src/errors.ts'
-import { type ToolResultPart, toolResultsOf } from '../../src/messages.ts'
+import { toolResultsOf } from '../../src/messages.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { type Tool, tool } from '../../src/tool.ts'
-import { validateHistory } from '../../src/validateHistory.ts'
 import { gated, recorder } from './sampleTools.ts'
 import { collect, idle } from './watching.ts'
 
@@ -15,92 +13,11 @@ const twoCalls: ScriptTurn = [
   { toolCall: { id: 'good', name: 'echo' } },
 ]
 
-/** The result of a hostile tool, in a round where a good one follows it. */
-const answerOf = async (bad: Tool): Promise<ToolResultPart | undefined> => {
-  const model = scriptedModel([twoCalls, 'went on'])
-  const { messages, output } = await new Agent(model, { tools: [bad, recorder().tool] }).send('Go')
-  expect(output).toBe('went on')
-  expect(validateHistory(messages)).toEqual([])
-  const [first, second] = messages.flatMap(toolResultsOf)
-  expect(second).toEqual({ type: 'toolResult', id: 'good', name: 'echo', result: '{}' })
-  return first
-}
-
 const bad = (execute: () => unknown): Tool => tool({ name: 'bad', description: 'Hostile', execute })
-
-const circular: Record<string, unknown> = { name: 'loop' }
-circular.self = circular
 
 const raise = (thrown: unknown) => () => {
   throw thrown
 }
-
-const selfCaused = new Error('chicken')
-selfCaused.cause = selfCaused
-
-describe('8: a tool that throws', () => {
-  test.each([
-    ['an Error', raise(new Error('no fuel')), 'no fuel'],
-    ['a string', raise('just no'), 'just no'],
-    ['an Error with a circular cause', raise(selfCaused), 'chicken'],
-    ['an Error without a message', raise(new RangeError('')), 'RangeError'],
-    ['undefined', raise(undefined), 'undefined'],
-    ['null', raise(null), 'null'],
-    ['an object', raise({ code: 7 }), '{"code":7}'],
-    ['a symbol', raise(Symbol('s')), 'Symbol(s)'],
-    ['a rejection', () => Promise.reject(new Error('later')), 'later'],
-  ])('%s becomes an error result and loses nothing of the other call', async (_, execute, problem) => {
-    const result = await answerOf(bad(execute))
-    expect(result).toEqual({
-      type: 'toolResult',
-      id: 'bad',
-      name: 'bad',
-      result: JSON.stringify({ error: problem }),
-      isError: true,
-    })
-  })
-
-  test('a circular object and a BigInt become an error result as well', async () => {
-    for (const thrown of [circular, 10n]) {
-      const result = await answerOf(bad(raise(thrown)))
-      expect(result?.isError).toBe(true)
-      expect(JSON.parse(result?.result ?? '').error).not.toBe('')
-    }
-  })
-
-  test('a thrown value that throws when it is looked at is described all the same', () => {
-    const trap = new Error('x')
-    Object.defineProperty(trap, 'message', { get: raise(new Error('gotcha')) })
-    expect(typeof describeThrown(trap)).toBe('string')
-  })
-})
-
-describe('what a tool returns', () => {
-  test.each([
-    ['a string passes as it is', 'plain "text"', 'plain "text"'],
-    ['an empty string stays one', '', ''],
-    ['an object passes as JSON', { a: [1] }, '{"a":[1]}'],
-    ['undefined is null', undefined, 'null'],
-    ['a function is null', () => 1, 'null'],
-    ['a symbol is null', Symbol('s'), 'null'],
-    ['NaN is null', Number.NaN, 'null'],
-    ['a date is its JSON', new Date(0), '"1970-01-01T00:00:00.000Z"'],
-    ['a promise is awaited', Promise.resolve({ late: true }), '{"late":true}'],
-  ])('%s', async (_, value, result) => {
-    expect(await answerOf(bad(() => value))).toEqual({ type: 'toolResult', id: 'bad', name: 'bad', result })
-  })
-
-  test.each([
-    ['circular data', circular, /circular/i],
-    ['a BigInt', 10n, /BigInt/],
-    ['data whose toJSON throws', { toJSON: raise(new Error('tj')) }, /^tj$/],
-    ['more than four million characters', 'x'.repeat(4 * 1024 * 1024 + 1), /has 4194305 characters/],
-  ])('%s is an error result', async (_, value, problem) => {
-    const result = await answerOf(bad(() => value))
-    expect(result?.isError).toBe(true)
-    expect(JSON.parse(result?.result ?? '').error).toMatch(problem)
-  })
-})
 
 describe('a tool that never settles', () => {
   test('is answered when its time is up, its signal fires, and what it says later is ignored', async () => {

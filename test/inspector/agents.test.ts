@@ -178,8 +178,8 @@ describe('A run of an agent', () => {
     await told.until(isOver)
     expect(told.row('agent')).toMatchObject({ status: 'failed', failure: 'ModelError: out of order' })
     expect(told.attempts).toMatchObject([
-      { attempt: 0, text: 'Half an ', isVoid: true, failure: '"overloaded"' },
-      { attempt: 1, text: '', isVoid: false, failure: '"out of order"' },
+      { attempt: 0, text: 'Half an ', isVoid: true, failure: 'overloaded' },
+      { attempt: 1, text: '', isVoid: false, failure: 'out of order' },
     ])
   })
 

@@ -9,8 +9,8 @@ import {
   expectWhole,
   faultedLoop,
   loopAnswers,
-  serveFaults,
   steps,
+  withFaultServer,
   words,
 } from './faultedLoop.ts'
 import { type Ending, faultServer, type ServedAnswer } from './faultServer.ts'
@@ -18,7 +18,7 @@ import { type Ending, faultServer, type ServedAnswer } from './faultServer.ts'
 // A connection that breaks or falls silent at any step of a tool loop, on every protocol: while nothing was shown it
 // is tried again, afterwards the run fails with what came, or starts over where the user wants that.
 
-serveFaults()
+withFaultServer()
 
 const headless = (ending: Ending): ServedAnswer => ({ isHeadless: true, body: Buffer.alloc(0), ending })
 

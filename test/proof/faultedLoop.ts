@@ -61,7 +61,7 @@ export type Looped = {
 let server: FaultServer
 
 /** Gives the tests of a file a server to meet faults at. */
-export const serveFaults = (): void => {
+export const withFaultServer = (): void => {
   beforeAll(async () => {
     server = await faultServer()
   })

@@ -5,12 +5,19 @@ import { farewell, wires } from '../hostile/hostileRun.ts'
 import type { Wire } from '../hostile/wire.ts'
 import { rawServer, untilClose } from '../transport/rawServer.ts'
 import { dice } from './dice.ts'
-import { answersWith, bodyAnswer, expectWhole, faultedLoop, loopAnswers, serveFaults } from './faultedLoop.ts'
+import {
+  answersWith,
+  bodyAnswer,
+  expectWhole,
+  faultedLoop,
+  loopAnswers,
+  withFaultServer,
+} from './faultedLoop.ts'
 
 // Bytes that are no answer: whatever comes, the run ends once, with a typed error or a right result, and nothing
 // outside the run is touched.
 
-serveFaults()
+withFaultServer()
 
 const randomBytes = (seed: number): Buffer => {
   const { below } = dice(seed)

@@ -6,15 +6,10 @@ import {
   type ChatMessage,
   type ChatResult,
   StatewireError,
-  type Tool,
-  tool,
 } from '../../src/index.ts'
-import { decode } from './decoding.ts'
 import type { LeapClock } from './leapClock.ts'
+import { type Ran, recordedTools } from './recordedTools.ts'
 import type { Plan } from './soakPlan.ts'
-import { fixtures, recordings } from './subjects.ts'
-
-export type Ran = { id: string; name: string }
 
 /** Everything a user of the run saw of it. */
 export type Observed = {
@@ -27,28 +22,6 @@ export type Observed = {
   ran: Ran[]
   signal: AbortSignal
 }
-
-const toolNames = new Set(
-  [...fixtures, ...recordings].flatMap((subject) =>
-    decode(subject, subject.body).accumulated.calls.map(({ name }) => name),
-  ),
-)
-
-/** Every tool that any of the recordings calls; each writes down that it ran. */
-const recordedTools = (ran: Ran[]): Tool[] =>
-  [...toolNames]
-    .filter((name) => /^\S{1,128}$/.test(name))
-    .map((name) =>
-      tool({
-        name,
-        description: 'Recorded',
-        input: { jsonSchema: { type: 'object' } },
-        execute: (_, { callId }) => {
-          ran.push({ id: callId, name })
-          return 'ok'
-        },
-      }),
-    )
 
 const dispatcher = new Undici()
 

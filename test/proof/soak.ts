@@ -1,9 +1,11 @@
+import { expectContinuable } from '../portability/wireRules.ts'
 import { dice } from './dice.ts'
 import { type FaultServer, faultServer } from './faultServer.ts'
 import { checkAlways, checkForecast } from './invariants.ts'
 import { LeapClock } from './leapClock.ts'
-import { agentFor, observe, type Ran, turns } from './observedRun.ts'
-import { type Plan, planOf } from './soakPlan.ts'
+import { agentFor, type Observed, observe, turns } from './observedRun.ts'
+import type { Ran } from './recordedTools.ts'
+import { farewellOf, type Plan, planOf } from './soakPlan.ts'
 
 // Random runs: a random answer in random pieces, with random faults, read by a user who may leave at any time.
 
@@ -50,9 +52,24 @@ const soakOnce = async (plan: Plan, server: FaultServer): Promise<void> => {
   if (!(await settled(() => server.open === 0))) throw new Error(`${server.open} connections stay open`)
   if (!(await settled(() => timers() <= before))) throw new Error(`${timers() - before} timers are left`)
   if (clock.size > 0) throw new Error(`${clock.size} waits of the run are left`)
+  await checkContinuable(plan, seen, server)
   // A request that was on its way when the run was left may still arrive.
   const late = script.bodies.length - requests
   if (late > (plan.interruption === 'none' ? 0 : 1)) throw new Error('a request was sent after the end')
+}
+
+/** Whatever an interrupted run leaves, the provider would take the next question after it. */
+const checkContinuable = async (
+  plan: Plan,
+  { result, outcome }: Observed,
+  server: FaultServer,
+): Promise<void> => {
+  if (!result || outcome === 'complete') return
+  const { protocol, contentType } = plan.subject
+  const body = farewellOf(protocol).body
+  const script = server.script([{ headers: { 'content-type': contentType }, body }])
+  await agentFor(plan, script.url, [], new LeapClock()).send('And now?', { history: result.messages })
+  expectContinuable(protocol, script.bodies[0] ?? {})
 }
 
 const describePlan = ({ carrier, way, interruption, after, retry, story }: Plan): string =>
@@ -77,10 +94,7 @@ export const soak = async ({ seed, minutes, runs = Number.POSITIVE_INFINITY, tel
     for (let next = seed; count < runs && Date.now() < endsAt; next = seeds.seed()) {
       const plan = planOf(next)
       try {
-        const t0 = performance.now()
         await soakOnce(plan, server)
-        if (process.env.SLOW && performance.now() - t0 > 150)
-          console.log(Math.round(performance.now() - t0), describePlan(plan))
         if (unhandled.length > 0) throw new Error('something was rejected unhandled', { cause: unhandled[0] })
       } catch (cause) {
         const problem = cause instanceof Error ? cause.message : String(cause)

@@ -37,7 +37,7 @@ const anySubject = (d: Dice): Subject => {
   return subject.body.length > 30_000 && d.chance(0.8) ? anySubject(d) : subject
 }
 
-const farewellOf = (protocol: string): Subject => {
+export const farewellOf = (protocol: string): Subject => {
   const found = fixtures.find(({ id }) => id === `${protocol}: text`)
   if (!found) throw new Error(`There are no last words for ${protocol}.`)
   return found

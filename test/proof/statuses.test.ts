@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { wires } from '../hostile/hostileRun.ts'
-import { answersWith, expectFailed, expectWhole, faultedLoop, serveFaults, steps } from './faultedLoop.ts'
+import { answersWith, expectFailed, expectWhole, faultedLoop, steps, withFaultServer } from './faultedLoop.ts'
 import type { ServedAnswer } from './faultServer.ts'
 
 // A refusal at any step of a tool loop, on every protocol: it is tried again exactly where that may help, after the
 // wait the server asks for, and no tool runs twice for it.
 
-serveFaults()
+withFaultServer()
 
 const final = [400, 401, 403, 404, 413, 422]
 const passing = [408, 409, 429, 500, 502, 503, 529]

@@ -78,14 +78,14 @@ export class Viewport {
       const { width, height } = svg.viewBox.baseVal
       const room = {
         width: this.#host.clientWidth - 2 * margin,
-        height: this.#host.clientHeight - 2 * margin,
+        height: this.#host.clientHeight - margin - footer,
       }
       const fit = Math.min(room.width / width, room.height / height, largest)
       this.#scale = this.#mode === 'fit' ? fit : Math.max(fit, readable)
       const box = this.#active?.querySelector('rect')?.getBBox() ?? { x: 0, y: 0, width: 0, height }
       this.#x = place(this.#host.clientWidth, width * this.#scale, (box.x + box.width / 2) * this.#scale)
       this.#y = place(
-        this.#host.clientHeight - footer + margin,
+        this.#host.clientHeight - (footer - margin),
         height * this.#scale,
         (box.y + box.height / 2) * this.#scale,
       )
@@ -141,4 +141,4 @@ export class Viewport {
 
 /** Where the picture begins along one axis: in the middle if it fits, otherwise so that the point is in the middle. */
 const place = (/** @type {number} */ room, /** @type {number} */ size, /** @type {number} */ point) =>
-  size + 2 * margin <= room ? (room - size) / 2 : clamp(room / 2 - point, room - size - margin, margin)
+  size + 2 * margin <= room + 1 ? (room - size) / 2 : clamp(room / 2 - point, room - size - margin, margin)

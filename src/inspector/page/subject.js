@@ -2,7 +2,7 @@
 import { command } from './actions.js'
 import { byId, setText } from './element.js'
 import { duration, plural } from './format.js'
-import { actor, onChange, shownMoment, state } from './store.js'
+import { actor, onChange, shownIndex, shownMoment, state } from './store.js'
 
 const main = byId('main', HTMLElement)
 const empty = byId('empty', HTMLElement)
@@ -12,8 +12,8 @@ const failure = byId('failure', HTMLElement)
 const abort = byId('abort', HTMLButtonElement)
 const connection = byId('connection', HTMLElement)
 
-/** What the last command led to. */
-let problem = ''
+/** What the last command led to, and for whom. @type {{ actor: number | null, text: string }} */
+let problem = { actor: null, text: '' }
 
 const words = {
   connecting: 'Connecting …',
@@ -36,16 +36,20 @@ const render = () => {
   title.title = title.textContent ?? ''
   const now = isPast ? (moment?.path.at(-1) ?? '') : shown.state
   const elapsed = (isPast ? (moment?.at ?? shown.createdAt) : ended) - shown.createdAt
+  const reads = isPast ? readsUpTo(shownIndex()) : shown.reads
   const parts = [
     shown.title ? shown.name : '',
     now,
     duration(elapsed),
-    shown.reads > 0 ? plural(shown.reads, 'chunk') : '',
+    reads > 0 ? plural(reads, 'chunk') : '',
   ]
   facts.replaceChildren(badge(isPast ? 'past' : shown.status), ...parts.filter(Boolean).map(part))
-  setText(failure, problem || (isPast ? '' : shown.failure))
+  setText(failure, (problem.actor === shown.id && problem.text) || (isPast ? '' : shown.failure))
   abort.hidden = !shown.canAbort
 }
+
+/** @param {number} index */
+const readsUpTo = (index) => state.moments.slice(0, index + 1).reduce((sum, { reads }) => sum + reads, 0)
 
 /** @param {string} status */
 const badge = (status) => {
@@ -66,7 +70,7 @@ abort.addEventListener('click', async () => {
   const id = state.watched
   if (id === null) return
   abort.disabled = true
-  problem = await command({ actor: id, type: 'abort' })
+  problem = { actor: id, text: await command({ actor: id, type: 'abort' }) }
   abort.disabled = false
   render()
 })

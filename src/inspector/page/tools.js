@@ -119,7 +119,7 @@ const decision = ({ owner, callId, name }) => {
   }
   const reason = element('input', {
     type: 'text',
-    placeholder: 'Reason, if you reject',
+    placeholder: 'Reason to reject',
     'aria-label': `Reason to reject ${name}`,
   })
   const problem = element('p', { class: 'problem', role: 'alert' })

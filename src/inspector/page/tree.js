@@ -63,11 +63,7 @@ const renderItem = (branch) => {
 /** @param {Branch} branch */
 const factsOf = ({ actor }) => {
   const isRunning = actor.status === 'active' || actor.status === 'waiting'
-  const facts = [
-    actor.title ? actor.name : '',
-    isRunning ? actor.state : actor.status,
-    actor.reads > 0 ? plural(actor.reads, 'chunk') : '',
-  ]
+  const facts = [isRunning ? actor.state : actor.status, actor.reads > 0 ? plural(actor.reads, 'chunk') : '']
   return facts.filter(Boolean).join(' · ')
 }
 
