@@ -7,7 +7,11 @@ import { configDefaults, defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     include: ['test/{engine,orchestrators,providers}/**/*.test.ts'],
-    exclude: [...configDefaults.exclude, '**/{leaks,approvalProcess,typedWires}.test.ts'],
+    exclude: [
+      ...configDefaults.exclude,
+      '**/{leaks,modelString,messages,approvalProcess,typedWires}.test.ts',
+    ],
+    setupFiles: ['test/mutation/fewRuns.ts'],
     testTimeout: 30_000,
     isolate: false,
   },

@@ -48,7 +48,7 @@ export class Approvals {
     // What was said before the question is on its way to the screen.
     await setImmediate()
     if (signal.aborted) return false
-    screen.endLine()
+    if (screen.isTerminal) screen.endLine()
     const { dim, yellow } = screen.paint
     const answer = await lines.next(`${yellow('?')} Allow ${callLine(call)}? ${dim('[y/N]')} `, signal)
     if (answer === undefined && !signal.aborted) leave()

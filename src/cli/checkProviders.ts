@@ -1,9 +1,9 @@
 import type { ProviderInfo } from '../../providers/provider.ts'
 import { findProvider, listModels, listProviders } from '../../providers/registry.ts'
 import { errorDataOf } from '../errors.ts'
-import { ollamaUrl } from './localOllama.ts'
+import { ollamaUrls } from './localOllama.ts'
 
-const patience = 4000
+const patience = 6000
 
 /** What is known of a provider from here. Never holds a key. */
 export type Health = { name: string; isUsable: boolean; key: string; server: string; hint: string }
@@ -26,7 +26,7 @@ const check = async (
 ): Promise<Health> => {
   const isKeySet = keyVariable !== undefined && Boolean(env[keyVariable]?.trim())
   const key = keyVariable === undefined ? 'no key needed' : `${keyVariable} is ${isKeySet ? '' : 'not '}set`
-  const place = ollamaUrls(env)[name] ?? baseUrl
+  const place = ollamaUrls(env).get(name) ?? baseUrl
   if (!(await reaches(place))) {
     const hint = name.startsWith('ollama') ? 'start it: ollama serve' : ''
     return { name, key, isUsable: false, server: 'not reachable', hint }
@@ -60,11 +60,6 @@ const tryOut = async (
     const server = status === undefined ? 'breaks off' : `answers with ${status}`
     return { isUsable: false, server, hint: '' }
   }
-}
-
-const ollamaUrls = (env: NodeJS.ProcessEnv): Record<string, string> => {
-  const url = ollamaUrl(env)
-  return { ollama: url, 'ollama-openai': url.replace(/\/api$/, '/v1') }
 }
 
 /** Any answer at all will do. */

@@ -2,19 +2,22 @@ import type { ConnectionOptions } from '../../providers/provider.ts'
 import { findProvider, listProviders } from '../../providers/registry.ts'
 import { formatModelString, parseModelString } from '../modelString.ts'
 import { type Invocation, textOption } from './command.ts'
-import { localOllama, ollamaUrl } from './localOllama.ts'
+import { localOllama, ollamaUrls } from './localOllama.ts'
 
 export type ChosenModel = {
   /** For `new Agent`. */
   model: string
-  options: Pick<ConnectionOptions, 'baseUrl'>
+  options: Pick<ConnectionOptions, 'baseUrl' | 'apiKey'>
   /** Which model, and why: one line. */
   said: string
   close: () => Promise<void>
 }
 
 /** `--model`, else `STATEWIRE_MODEL`, else a provider whose key is set, else a local Ollama, else the simulator. */
-export const chooseModel = async (invocation: Pick<Invocation, 'values' | 'env'>): Promise<ChosenModel> => {
+export const chooseModel = async (
+  invocation: Pick<Invocation, 'values' | 'env'>,
+  ollamaPatienceMs = 300,
+): Promise<ChosenModel> => {
   const { env } = invocation
   const model = textOption(invocation, 'model')
   const baseUrl = textOption(invocation, 'base-url')
@@ -24,7 +27,7 @@ export const chooseModel = async (invocation: Pick<Invocation, 'values' | 'env'>
   const provider = listProviders().find(({ keyVariable }) => keyVariable && env[keyVariable]?.trim())
   if (provider)
     return remote(`${provider.name}:${provider.defaultModel}`, undefined, `${provider.keyVariable} is set`)
-  const ollama = await localOllama(env)
+  const ollama = await localOllama(env, ollamaPatienceMs)
   const [first] = ollama?.models ?? []
   if (ollama && first !== undefined)
     return remote(`ollama:${first}`, ollama.baseUrl, 'a local Ollama answers')
@@ -41,8 +44,7 @@ const wished = async (
   const { provider, ...names } = parseModelString(model)
   const { name, defaultModel } = findProvider(provider)
   const full = formatModelString({ provider: name, chat: defaultModel, ...names })
-  const ownOllama = name === 'ollama' && env.OLLAMA_HOST ? ollamaUrl(env) : undefined
-  return remote(full, baseUrl ?? ownOllama, reason)
+  return remote(full, baseUrl ?? ollamaUrls(env).get(name), reason)
 }
 
 const remote = (model: string, baseUrl: string | undefined, reason: string): ChosenModel => ({
@@ -56,5 +58,6 @@ const simulated = async (reason: string): Promise<ChosenModel> => {
   const { startSimulator } = await import('../simulator/index.ts')
   const { baseUrl, close } = await startSimulator()
   const said = `the built-in simulator, which answers by rules (${reason})`
-  return { model: 'openai:simulator', options: { baseUrl }, said, close }
+  // A key of its own: that of OpenAI is nobody else's business.
+  return { model: 'openai:simulator', options: { baseUrl, apiKey: 'simulator' }, said, close }
 }

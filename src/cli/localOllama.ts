@@ -1,15 +1,16 @@
 import { readModels } from '../../providers/modelListing.ts'
 import type { JsonValue } from '../json.ts'
 
-const patience = 300
-
 export type LocalOllama = { baseUrl: string; models: string[] }
 
 /** The Ollama on this machine, or where `OLLAMA_HOST` says; undefined when it does not answer at once. */
-export const localOllama = async (env: NodeJS.ProcessEnv): Promise<LocalOllama | undefined> => {
+export const localOllama = async (
+  env: NodeJS.ProcessEnv,
+  patienceMs: number,
+): Promise<LocalOllama | undefined> => {
   const baseUrl = ollamaUrl(env)
   try {
-    const response = await fetch(`${baseUrl}/tags`, { signal: AbortSignal.timeout(patience) })
+    const response = await fetch(`${baseUrl}/tags`, { signal: AbortSignal.timeout(patienceMs) })
     if (!response.ok) return undefined
     const listed: JsonValue = JSON.parse(await response.text())
     const models = readModels(listed).map(({ id }) => id)
@@ -18,6 +19,15 @@ export const localOllama = async (env: NodeJS.ProcessEnv): Promise<LocalOllama |
   } catch {
     return undefined
   }
+}
+
+/** Where the two presets of Ollama find it. */
+export const ollamaUrls = (env: NodeJS.ProcessEnv): ReadonlyMap<string, string> => {
+  const url = ollamaUrl(env)
+  return new Map([
+    ['ollama', url],
+    ['ollama-openai', url.replace(/\/api$/, '/v1')],
+  ])
 }
 
 /** `OLLAMA_HOST` may be a URL, or a host with or without a port; 0.0.0.0 is where a server listens, not where it is. */

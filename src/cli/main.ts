@@ -37,9 +37,11 @@ const unknown = (name: string): string => {
 }
 
 // The reader of a pipe may leave (`| head -1`): nobody wants to hear of it.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  process.exit(error.code === 'EPIPE' ? exit.complete : exit.failed)
-})
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    process.exit(error.code === 'EPIPE' ? exit.complete : exit.failed)
+  })
+}
 
 const screen = new Screen(process.stdout, process.stderr, process.env)
 main(process.argv.slice(2), screen)

@@ -1,6 +1,7 @@
 import type { AgentOutput } from '../../machines/events.ts'
 import { describeError, type ErrorReport } from './describeError.ts'
 import { exit } from './exit.ts'
+import { printable } from './paint.ts'
 import type { Screen } from './Screen.ts'
 
 /** What is left to say when a run has ended. */
@@ -17,6 +18,6 @@ export const exitCodeOf = (output: AgentOutput): number => {
 
 export const showError = ({ message, hint }: ErrorReport, screen: Screen): void => {
   screen.endLine()
-  screen.note(`${screen.notePaint.red('statewire:')} ${message}`)
+  screen.note(`${screen.notePaint.red('statewire:')} ${printable(message)}`)
   if (hint !== '') screen.note(screen.notePaint.dim(hint))
 }

@@ -17,4 +17,4 @@ const wordOf = (value: unknown): string => (typeof value === 'string' ? value : 
 const oneLine = (text: string): string => printable(text).replace(/\s+/g, ' ').trim()
 
 export const retryLine = ({ error, delayMs }: { error: ErrorData | null; delayMs: number }): string =>
-  oneLine(`${error?.message ?? 'The answer did not fit.'} Trying again in ${(delayMs / 1000).toFixed(1)} s.`)
+  oneLine(`Trying again in ${(delayMs / 1000).toFixed(1)} s. ${error?.message ?? 'The answer did not fit.'}`)

@@ -29,7 +29,8 @@ export const watchedRun = async (invocation: Invocation, run: WatchedRun): Promi
   const abort = () => actor.send({ type: 'abort', reason: interrupted })
   const approvals = new Approvals({
     isApproved: values.approve === true,
-    lines: stdin.isTTY && screen.isTerminal ? terminalLines(stdin, process.stdout) : undefined,
+    // On stderr: the answer alone goes to stdout, which may be a file.
+    lines: stdin.isTTY && screen.hasReader ? terminalLines(stdin, process.stderr) : undefined,
     screen,
     leave: abort,
   })

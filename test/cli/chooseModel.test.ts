@@ -33,7 +33,7 @@ it('takes the first provider whose key is set, and not only blank', async () => 
 
 it('takes a local Ollama that has a model to talk with', async () => {
   const url = await ollama('nomic-embed-text:latest', 'llama3:8b', 'qwen3:8b')
-  const chosen = await chooseModel({ env: { OLLAMA_HOST: url }, values: {} })
+  const chosen = await chooseModel({ env: { OLLAMA_HOST: url }, values: {} }, 20_000)
   expect(chosen).toMatchObject({ model: 'ollama:llama3:8b', options: { baseUrl: `${url}/api` } })
   expect(chosen.said).toBe('ollama:llama3:8b (a local Ollama answers)')
 })

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { Agent } from '../../src/Agent.ts'
+import { Agent, type AgentOptions } from '../../src/Agent.ts'
 import { type ToolResultPart, toolResultsOf } from '../../src/messages.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { type Tool, type ToolContext, tool } from '../../src/tool.ts'

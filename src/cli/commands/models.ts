@@ -1,7 +1,8 @@
 import { listModels, listProviders } from '../../../providers/registry.ts'
 import { type Command, type Invocation, textOption } from '../command.ts'
 import { exit } from '../exit.ts'
-import { ollamaUrl } from '../localOllama.ts'
+import { ollamaUrls } from '../localOllama.ts'
+import { printable } from '../paint.ts'
 import { table } from '../table.ts'
 
 const patience = 15_000
@@ -22,14 +23,12 @@ export const models: Command = {
     const { words, screen, env } = invocation
     const [provider] = words
     if (provider === undefined) return showProviders(invocation)
-    const baseUrl =
-      textOption(invocation, 'base-url') ??
-      (provider === 'ollama' && env.OLLAMA_HOST ? ollamaUrl(env) : undefined)
+    const baseUrl = textOption(invocation, 'base-url') ?? ollamaUrls(env).get(provider.toLowerCase())
     const found = await listModels(provider, {
       signal: AbortSignal.timeout(patience),
       ...(baseUrl !== undefined && { baseUrl }),
     })
-    for (const { id } of found.toSorted((a, b) => a.id.localeCompare(b.id))) screen.line(id)
+    for (const { id } of found.toSorted((a, b) => a.id.localeCompare(b.id))) screen.line(printable(id))
     return exit.complete
   },
 }
