@@ -1,8 +1,8 @@
 // A machine of your own whose next event a model chooses: a number-guessing game, with no key and no network.
 import { createDecision } from 'statewire'
+import { startSimulator } from 'statewire/simulator'
 import { assign, createActor, setup, waitFor } from 'xstate'
 import { z } from 'zod'
-import { startSimulator } from './simulator.mjs'
 
 const secret = Math.min(100, Math.max(1, Number(process.argv[2] ?? 37)))
 const simulator = await startSimulator()

@@ -8,6 +8,7 @@ import { type Tool, toolsByName } from '../src/tool.ts'
 import { createToolExecutor, type ToolExecutor } from '../src/toolExecutor.ts'
 import type { ToolExecution } from './toolBatchMachine.ts'
 
+/** How long a run waits, in milliseconds. */
 export type Timeouts = {
   /** From the request to the first byte of the answer. Default 10 minutes. */
   firstChunkMs?: number

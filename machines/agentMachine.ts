@@ -27,9 +27,14 @@ export const createAgentMachine = (options: AgentMachineConfig): AgentMachine =>
   return withFastLane(stopOrphans(repeatEnds(chartOf(config))), config.accumulator)
 }
 
+/** The machine of a run: what `Agent.machine` is and `createAgentMachine` makes. */
 export type AgentMachine = ReturnType<typeof chartOf>
 
-/** The chart alone, without the fast lane: what diagrams and path tests are made from. */
+/**
+ * The chart alone, without the fast lane: what diagrams and path tests are made from.
+ *
+ * @example createChart({ model }).root.states // Initialized, MessageReset, Accumulating …
+ */
 export const createChart = (options: AgentMachineConfig): AgentMachine => chartOf(resolveConfig(options))
 
 const chartOf = (config: ResolvedConfig) => {

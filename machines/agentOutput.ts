@@ -36,17 +36,20 @@ export const resultOf = (state: RunResult): ChatResult => ({
   ...(state.usage && { usage: state.usage }),
 })
 
+/** The output of a run that is complete. */
 export const completeOutput = (state: RunResult): AgentOutput => ({
   status: 'complete',
   ...resultOf(state),
 })
 
+/** The output of a run that failed: its error, and everything reached before. */
 export const failedOutput = (state: RunResult): AgentOutput => ({
   status: 'failed',
   error: state.failure ?? errorDataOf('The run failed without a reason.'),
   ...resultOf(state),
 })
 
+/** The output of a run that was aborted: the reason, and everything reached before. */
 export const abortedOutput = (state: RunResult): AgentOutput => ({
   status: 'aborted',
   reason: state.abortReason,

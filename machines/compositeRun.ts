@@ -9,6 +9,7 @@ import type { AgentInput, AgentOutput } from './events.ts'
 /** The data of a run that is made of several runs: what they brought, put together. JSON only. */
 export type CompositeRun = RunResult & { input: AgentInput }
 
+/** The data of a run of runs before the first of them. */
 export const initialComposite = (input: AgentInput): CompositeRun => ({
   input: ownCopy(input),
   responseId: '',

@@ -24,6 +24,7 @@ export type DecidedEvent<Events extends DecisionEvents> = {
   [Type in keyof Events & string]: Payload<Events[Type]> & { type: Type }
 }[keyof Events & string]
 
+/** What a decision is asked: a question, and the events to choose from. */
 export type DecisionInput<Events extends DecisionEvents> = DecisionQuestion & {
   /** The events that make sense now; default all. */
   allowed?: readonly (keyof Events & string)[]

@@ -11,6 +11,7 @@ import type { RunEmitted } from './reportToParent.ts'
 /** An event as the model chose it: its type, and the payload that fits its schema. */
 export type ChosenEvent = JsonObject & { type: string }
 
+/** The question that a decision puts to the model. */
 export type DecisionQuestion = {
   prompt: string | Part[]
   history?: ChatMessage[]

@@ -34,6 +34,7 @@ export type ChildEvent =
   /** `usage`: what the tool itself used of models. */
   | { type: 'tool.finished'; result: ToolResultPart; usage?: Usage }
 
+/** Every event that the machine of a run knows. */
 export type AgentEvent = AgentCommand | ChildEvent
 
 /** What a run tells its listeners (`actor.on`). A chunk is the same object that `sendStream` yields. */
@@ -51,6 +52,7 @@ export type AgentEmitted =
   /** The run goes on with another model; `restart` as above. */
   | { type: 'fallback'; provider: string; model: string; restart: boolean; error: ErrorData | null }
 
+/** How long a model call took, and in how many chunks its answer came. */
 export type StepMetrics = { timeToFirstChunkMs: number | null; durationMs: number; chunks: number }
 
 /** How a run ended: exactly one of these, with everything that was reached in every case. */

@@ -1,3 +1,9 @@
+/**
+ * The statecharts, and the parts to build orchestrators of your own from.
+ *
+ * @module statewire/machines
+ */
+
 export type { AgentMachineConfig, Timeouts } from './agentConfig.ts'
 export { type AgentMachine, createAgentMachine, createChart } from './agentMachine.ts'
 export { abortedOutput, completeOutput, failedOutput, finalChunk, type RunResult } from './agentOutput.ts'

@@ -20,9 +20,11 @@ export type OrchestratorParts = {
 export type Orchestrator = {
   /** Its name, in errors and in the inspector. */
   providerHint: string
+  /** Makes the logic that answers; called once per agent. */
   create(parts: OrchestratorParts): AnyActorLogic
 }
 
+/** What an orchestrator is given for an agent of this configuration. */
 export const orchestratorParts = (config: AgentMachineConfig): OrchestratorParts => ({
   config,
   lifecycle: (overrides = {}) => reportToParent(createAgentMachine({ ...config, ...overrides })),

@@ -1,6 +1,7 @@
 import type { Orchestrator } from './orchestrator.ts'
 import { createReasoningMachine, type ReasoningPhase } from './reasoningMachine.ts'
 
+/** Options of {@link reasoningOrchestrator}. */
 export type ReasoningOptions = {
   /** What the model is asked in each phase, where it shall be asked differently. */
   prompts?: Partial<Record<ReasoningPhase, string>>

@@ -8,6 +8,7 @@ import { afterRun, brokenIn, commands, outputOf, runGuards, takeRun } from './ph
 import { firstQuestion, initialPhases, inPhase, type PhasedRun } from './phasedRun.ts'
 import type { RunEmitted } from './reportToParent.ts'
 
+/** The phases of `reasoningOrchestrator`, in order. */
 export type ReasoningPhase = 'analysis' | 'hypothesis' | 'evidence' | 'synthesis'
 
 export type ReasoningParts = {

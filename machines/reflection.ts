@@ -2,6 +2,7 @@ import { ConfigurationError } from '../src/errors.ts'
 import type { Orchestrator } from './orchestrator.ts'
 import { createReflectionMachine, type ReflectionParts } from './reflectionMachine.ts'
 
+/** Options of {@link reflectionOrchestrator}. */
 export type ReflectionOptions = {
   /** Revisions at most. Default 2. */
   maxRounds?: number

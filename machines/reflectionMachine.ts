@@ -8,6 +8,7 @@ import { afterRun, brokenIn, commands, outputOf, runGuards, takeRun } from './ph
 import { initialPhases, inPhase, type PhasedRun } from './phasedRun.ts'
 import type { RunEmitted } from './reportToParent.ts'
 
+/** The phases of `reflectionOrchestrator`. */
 export type ReflectionPhase = 'draft' | 'critique' | 'revision'
 
 type ReflectionState = PhasedRun & {

@@ -11,7 +11,9 @@ export type ToolExecution = 'sequential' | 'parallel' | { concurrency: number }
 const concurrencyOf = (execution: ToolExecution): number =>
   execution === 'sequential' ? 1 : execution === 'parallel' ? Number.MAX_SAFE_INTEGER : execution.concurrency
 
+/** The calls of one turn. */
 export type ToolBatchInput = { calls: ToolCallPart[] }
+/** Their results, in call order. */
 export type ToolBatchOutput = { results: ToolResultPart[] }
 
 type ToolBatchState = {

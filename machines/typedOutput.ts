@@ -17,6 +17,7 @@ export const returnResultName = 'return_result'
  */
 export type TypedOutputStrategy = 'native' | 'twoPhases' | 'returnResult'
 
+/** The strategy for an agent: what its model can do decides, and whether there are tools. */
 export const strategyFor = ({ model, tools = [] }: AgentMachineConfig): TypedOutputStrategy => {
   const { nativeSchema, schemaWithTools } = model.profile
   if (!nativeSchema) return 'returnResult'

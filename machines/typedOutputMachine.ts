@@ -19,6 +19,7 @@ type TypedOutputState = CompositeRun & {
   corrections: number
 }
 
+/** What the chart of typed output is made of. */
 export type TypedOutputParts = {
   strategy: TypedOutputStrategy
   schema: WireSchema

@@ -40,7 +40,7 @@ const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
  *   profile: () => ({ ...chatProfile, reasoningReplay: 'reasoning_content' }),
  * }))
  */
-export const defineProvider = <P extends ModelProfile>(preset: ProviderPreset<P>): Provider => {
+export const defineProvider = <const P extends ModelProfile>(preset: ProviderPreset<P>): Provider => {
   const { name, protocol, recover, embeddings, models } = preset
 
   const chatModel = (model = preset.defaultModel, options: ConnectionOptions): ChatModel => {

@@ -11,6 +11,7 @@ import type { Protocol, Target } from './protocol.ts'
 
 export type { Connection } from './connection.ts'
 
+/** What {@link httpChatModel} puts together. */
 export type HttpChatModelOptions<P extends ModelProfile = ModelProfile> = {
   protocol: Protocol<P>
   target: Target<P>

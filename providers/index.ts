@@ -1,3 +1,9 @@
+/**
+ * The wire protocols and presets, and what is needed to add a provider.
+ *
+ * @module statewire/providers
+ */
+
 export { type AnthropicProfile, anthropic, anthropicProfile } from './anthropic/index.ts'
 export { type CohereProfile, cohere } from './cohere/index.ts'
 export { defineProvider, type ProviderPreset } from './defineProvider.ts'

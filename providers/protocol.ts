@@ -7,6 +7,7 @@ export type WireEvent = { event?: string | undefined; data: string }
 
 /** Turns wire events into deltas. Pure but for its own state; one per response. */
 export type Decoder = {
+  /** The next event: gives the deltas it completes, none for one that means nothing. */
   push(event: WireEvent): readonly Delta[]
   /**
    * The body ended. Gives what was held back and `finish`, or an `error` delta when the stream was cut. If the connection
@@ -28,7 +29,9 @@ export type Target<P extends ModelProfile = ModelProfile> = { provider: string; 
 export type Protocol<P extends ModelProfile = ModelProfile> = {
   /** Also the key under which opaque data of this protocol is kept in a message's metadata. */
   readonly name: string
+  /** Writes a request in the words of this wire. */
   request(request: ModelRequest, target: Target<P>): WireRequest
+  /** A new decoder, for one response. */
   decoder(target: Target<P>): Decoder
   /** Reads the parsed JSON of an HTTP error, or of an error event inside a stream; undefined if it is none. */
   error(body: unknown): WireError | undefined

@@ -20,6 +20,7 @@ export type ConnectionOptions = {
   limits?: Partial<Limits>
 }
 
+/** What a provider can do. */
 export type Capability =
   | 'chat'
   | 'tools'
@@ -44,6 +45,7 @@ export type ProviderInfo = {
   capabilities: readonly Capability[]
 }
 
+/** Options of a request for embeddings. */
 export type EmbedOptions = {
   /** The length of the vectors, where the model offers a choice. */
   dimensions?: number
@@ -56,6 +58,7 @@ export type EmbedOptions = {
 export type EmbeddingsModel = {
   readonly provider: string
   readonly model: string
+  /** The vectors of the texts, in their order. */
   embed(
     texts: readonly string[],
     purpose: 'query' | 'document',
@@ -63,11 +66,15 @@ export type EmbeddingsModel = {
   ): Promise<{ vectors: number[][]; usage?: Usage }>
 }
 
+/** A model that a provider offers; `details` is what the provider says about it. */
 export type ModelInfo = { id: string; details: JsonObject }
 
 /** A provider: information, and makers of its models. A key is looked for only when a request is made. */
 export type Provider = ProviderInfo & {
+  /** Makes a chat model; without a name, the default one. */
   chatModel(model: string | undefined, options: ConnectionOptions): ChatModel
+  /** Makes a model for embeddings; missing where the provider has none. */
   embeddingsModel?(model: string | undefined, options: ConnectionOptions): EmbeddingsModel
+  /** Asks the provider for its models. */
   listModels?(options: ConnectionOptions & { signal?: AbortSignal }): Promise<ModelInfo[]>
 }

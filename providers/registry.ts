@@ -35,11 +35,19 @@ const fromFactory = (name: string, chatModel: ProviderFactory): Provider => ({
   chatModel,
 })
 
-/** All providers that can be named: their capabilities, and the environment variable of each key. */
+/**
+ * All providers that can be named: their capabilities, and the environment variable of each key.
+ *
+ * @example listProviders().filter(({ capabilities }) => capabilities.includes('embeddings'))
+ */
 export const listProviders = (): ProviderInfo[] =>
   allProviders().map(({ chatModel: _, embeddingsModel: __, listModels: ___, ...info }) => info)
 
-/** The models a provider offers right now, asked from its API. */
+/**
+ * The models a provider offers right now, asked from its API.
+ *
+ * @example const models = await listModels('openai')
+ */
 export const listModels = async (
   provider: string,
   options: ConnectionOptions & { signal?: AbortSignal } = {},

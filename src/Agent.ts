@@ -31,6 +31,7 @@ import type { Tool } from './tool.ts'
 /** A model to fall back on: its string, with a connection of its own where it needs one, or a chat model. */
 export type FallbackModel = string | (ConnectionOptions & { model: string }) | ChatModel
 
+/** Everything an agent can be told; nothing is required. */
 export type AgentOptions = GenerationSettings &
   ConnectionOptions &
   Omit<AgentMachineConfig, 'model' | 'settings' | 'fallback' | 'newId' | 'random'> & {
@@ -44,6 +45,7 @@ export type AgentOptions = GenerationSettings &
     inspect?: Inspect
   }
 
+/** What goes with one prompt. */
 export type SendOptions = {
   /** The conversation so far: the `messages` of earlier results. */
   history?: ChatMessage[]
@@ -65,6 +67,7 @@ export type EmbeddingsResult<T> = { embeddings: T; model: string; usage?: Usage 
  * const { output } = await agent.send('Weather in Oslo?')
  */
 export class Agent {
+  /** The model that is asked first. */
   readonly model: ChatModel
   readonly #options: AgentOptions
   readonly #embeddings: (() => EmbeddingsModel) | undefined
@@ -154,7 +157,7 @@ export class Agent {
   async resume(
     { calls, snapshot }: PendingApproval,
     decisions: Record<string, Approval>,
-    options: Pick<SendOptions, 'signal'> = {},
+    options: Pick<SendOptions, 'signal' | 'onStart'> = {},
   ): Promise<ChatResult> {
     const unknown = Object.keys(decisions).filter((id) => !calls.some((call) => call.id === id))
     if (unknown.length > 0) {
@@ -167,7 +170,7 @@ export class Agent {
         complete: resolve,
         fail: reject,
       })
-      run.start()
+      begin(run, options)
       run.decide(calls, decisions)
     })
   }

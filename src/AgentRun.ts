@@ -11,6 +11,7 @@ import type { ChatResult } from './result.ts'
 /** What a person says about a call; with a reason, the model learns why it was rejected. */
 export type Approval = boolean | { approve: boolean; reason?: string }
 
+/** Decides on a call that needs approval. */
 export type OnApproval = (call: ToolCallPart) => Approval | Promise<Approval>
 
 /** What a run begins with: an input, or the snapshot of a run that was stored. */
@@ -24,6 +25,7 @@ export type RunOptions = {
   parent?: AnyActorRef | undefined
 }
 
+/** Where a run tells its outcome: exactly one of `complete` and `fail` is called. */
 export type RunHandlers = {
   chunk?: (chunk: ChatResult) => void
   complete: (result: ChatResult) => void
@@ -56,6 +58,7 @@ export class AgentRun {
     })
   }
 
+  /** Starts the run; once. */
   start(): void {
     const { signal } = this.#options
     if (signal?.aborted) {
@@ -78,6 +81,7 @@ export class AgentRun {
     this.#actor.start()
   }
 
+  /** Sends a command to the run: `abort`, `steer`, or a decision on a call. */
   send(command: AgentCommand): void {
     this.#actor.send(command)
   }

@@ -6,6 +6,7 @@ import { onAbort } from './onAbort.ts'
 import type { ChatResult, PendingApproval } from './result.ts'
 import type { Infer, Schema } from './schema.ts'
 
+/** Options of a {@link Chat}. */
 export type ChatOptions = {
   /** The conversation to continue. */
   history?: readonly ChatMessage[]
@@ -13,6 +14,7 @@ export type ChatOptions = {
   whenBusy?: 'refuse' | 'queue'
 }
 
+/** What goes with one prompt of a chat, which has a history of its own. */
 export type ChatSendOptions = Omit<SendOptions, 'history'>
 
 /** Whoever reads a stream of a chat. */
@@ -29,10 +31,13 @@ type Consumer = { hasTurn: boolean; hasLeft: boolean; stream?: AsyncIterableIter
  * await chat.send('What is my name?')
  */
 export class Chat {
+  /** The agent that answers. */
   readonly agent: Agent
   readonly #whenBusy: 'refuse' | 'queue'
   #history: ChatMessage[]
   #run: AgentRun | undefined
+  /** What was said to a send that has not begun yet. */
+  #early: string[] = []
   #pending: PendingApproval | undefined
   /** Settles when the chat is free; undefined while it is. */
   #busy: Promise<void> | undefined
@@ -48,10 +53,12 @@ export class Chat {
     return this.#history
   }
 
+  /** Like `Agent.send`, with the history of this chat. */
   send(prompt: string | Part[], options: ChatSendOptions = {}): Promise<ChatResult> {
     return this.#take(() => this.agent.send(prompt, this.#continued(options)), options)
   }
 
+  /** Like `Agent.sendFor`, with the history of this chat. */
   sendFor<S extends Schema>(
     prompt: string | Part[],
     schema: S,
@@ -60,6 +67,7 @@ export class Chat {
     return this.#take(() => this.agent.sendFor(prompt, schema, this.#continued(options)), options)
   }
 
+  /** Like `Agent.sendStream`, with the history of this chat. A stream that is left early leaves nothing in it. */
   sendStream(prompt: string | Part[], options: ChatSendOptions = {}): AsyncIterableIterator<ChatResult> {
     const consumer: Consumer = { hasTurn: false, hasLeft: false }
     const chunks = this.#chunks(prompt, options, consumer)
@@ -111,8 +119,9 @@ export class Chat {
 
   /** Tells the running answer something more: the model sees it at its next turn. */
   steer(text: string): void {
-    if (!this.#run) throw new OrchestrationError('Nothing is running that could be steered: use send.')
-    this.#run.send({ type: 'steer', text })
+    if (this.#run) this.#run.send({ type: 'steer', text })
+    else if (this.#busy) this.#early.push(text)
+    else throw new OrchestrationError('Nothing is running that could be steered: use send.')
   }
 
   /** Goes on with an answer that waits for approvals. Decisions are by call id. */
@@ -125,7 +134,7 @@ export class Chat {
     this.#pending = undefined
     return this.#take(async () => {
       try {
-        return await this.agent.resume(pending, decisions, options)
+        return await this.agent.resume(pending, decisions, { ...options, onStart: this.#begun })
       } catch (error) {
         // Nothing was decided: the answer still waits.
         if (error instanceof ConfigurationError) this.#pending = pending
@@ -136,10 +145,15 @@ export class Chat {
 
   #continued(options: ChatSendOptions): SendOptions {
     const onStart = (run: AgentRun) => {
-      this.#run = run
+      this.#begun(run)
       options.onStart?.(run)
     }
     return { ...options, history: this.#history, onStart }
+  }
+
+  readonly #begun = (run: AgentRun) => {
+    this.#run = run
+    for (const text of this.#early.splice(0)) run.send({ type: 'steer', text })
   }
 
   async #take<T>(
@@ -172,6 +186,7 @@ export class Chat {
     let free = () => {}
     const mine = new Promise<void>((resolve) => {
       free = () => {
+        this.#early = []
         if (this.#busy === mine) this.#busy = undefined
         resolve()
       }

@@ -25,6 +25,7 @@ export type Accumulated = {
  * `accumulate` takes the deltas of one network read and must cost the same however much came before.
  */
 export type Accumulator = {
+  /** The message with the deltas added; the one given is not changed. */
   accumulate(accumulated: Accumulated, deltas: readonly Delta[]): Accumulated
   /** The finished message: one text part, then media; the engine adds the tool calls, in order, with their ids. */
   consolidate(accumulated: Accumulated): ChatMessage
@@ -42,6 +43,7 @@ export const nothingAccumulated: Accumulated = {
   finish: null,
 }
 
+/** The accumulator statewire uses by default. */
 export const messageAccumulator: Accumulator = {
   accumulate(accumulated, deltas) {
     const next = { ...accumulated }

@@ -4,6 +4,7 @@ import type { JsonObject } from './json.ts'
 import type { ChatResult } from './result.ts'
 import { type Tool, type ToolContext, tool } from './tool.ts'
 
+/** How an agent is offered as a tool; see `Agent.asTool`. */
 export type AgentToolOptions = {
   name: string
   /** What the agent is good for: the calling model decides by it. */

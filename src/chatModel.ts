@@ -6,6 +6,7 @@ import type { ChatMessage } from './messages.ts'
 /** What the model is told about a tool. */
 export type ToolSpec = { name: string; description: string; inputSchema: JsonObject }
 
+/** Whether the model may, must or must not call a tool, or which one it must. */
 export type ToolChoice = 'auto' | 'none' | 'required' | { tool: string }
 
 /** `true` and `false` switch thinking; an object sets how much of it. */
@@ -53,6 +54,7 @@ export type ModelSink = {
   deltas(batch: readonly Delta[]): void
   /** The stream is over. Without a `finish` delta before it, it counts as truncated. */
   end(): void
+  /** The request failed; nothing comes any more. */
   fail(error: ErrorData): void
 }
 
@@ -61,6 +63,7 @@ export type ChatModel = {
   readonly provider: string
   readonly model: string
   readonly profile: ModelProfile
+  /** Starts a request. The function returned closes it at once. */
   stream(request: ModelRequest, sink: ModelSink): () => void
   /** Hides the credentials of this model in a text that is about to be shown or stored. */
   redact?(text: string): string

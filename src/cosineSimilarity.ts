@@ -1,4 +1,8 @@
-/** How alike two embeddings are: 1 for the same direction, 0 for none in common, -1 for opposite. */
+/**
+ * How alike two embeddings are: 1 for the same direction, 0 for none in common, -1 for opposite.
+ *
+ * @example cosineSimilarity([1, 0], [1, 1]) // 0.707…
+ */
 export const cosineSimilarity = (a: readonly number[], b: readonly number[]): number => {
   if (a.length !== b.length) throw new RangeError(`The vectors have ${a.length} and ${b.length} dimensions.`)
   let dot = 0

@@ -4,6 +4,7 @@ import type { Orchestrator } from '../machines/orchestrator.ts'
 import { Agent, type AgentOptions } from './Agent.ts'
 import type { ChatModel } from './chatModel.ts'
 
+/** Options of {@link createDecision}: the model, the events, and whatever an agent takes. */
 export type DecisionOptions<Events extends DecisionEvents> = Omit<
   AgentOptions,
   'orchestrator' | 'onApproval' | 'inspect'

@@ -1,5 +1,6 @@
 import type { ChatResult } from './result.ts'
 
+/** The classes of errors, by name. */
 export type ErrorName =
   | 'StatewireError'
   | 'ConfigurationError'
@@ -35,7 +36,16 @@ export type ErrorData = {
 
 export type ErrorOptions = { cause?: unknown; partial?: ChatResult | undefined }
 
-/** The root of everything statewire throws. `name` is the class name; `partial` is what the run had so far. */
+/**
+ * The root of everything statewire throws. `name` is the class name; `partial` is what the run had so far.
+ *
+ * @example
+ * try {
+ *   await agent.send('Hi')
+ * } catch (error) {
+ *   if (error instanceof StatewireError) console.error(error.name, error.partial?.output)
+ * }
+ */
 export class StatewireError extends Error {
   override readonly name: ErrorName = 'StatewireError'
   readonly partial: ChatResult | undefined
@@ -116,6 +126,7 @@ export class OutputValidationError extends StatewireError {
   }
 }
 
+/** The run was aborted, by its signal or by a command. */
 export class AbortedError extends StatewireError {
   override readonly name = 'AbortedError'
 }

@@ -1,6 +1,7 @@
 import type { InspectionEvent, Observer } from 'xstate'
 import { describeThrown } from './errors.ts'
 
+/** Sees every actor, event and transition: what XState takes as `inspect`. */
 export type Inspect = Observer<InspectionEvent> | ((event: InspectionEvent) => void)
 
 /** An inspector only watches: XState would let what it throws break the run. It is told once, as a warning. */

@@ -1,3 +1,9 @@
+/**
+ * Agents, chats, tools, results and errors: what most programs need.
+ *
+ * @module statewire
+ */
+
 export type { AgentMachineConfig, Timeouts } from '../machines/agentConfig.ts'
 export { type AgentMachine, createAgentMachine } from '../machines/agentMachine.ts'
 export type { DecidedEvent, Decision, DecisionEvents, DecisionInput } from '../machines/decision.ts'

@@ -3,6 +3,7 @@ import { deepestJson } from './jsonDepth.ts'
 /** Any value that survives `JSON.parse(JSON.stringify(value))` unchanged. */
 export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject
 
+/** An object that JSON can hold. */
 export type JsonObject = { [key: string]: JsonValue }
 
 export const isJsonObject = (value: unknown): value is JsonObject =>

@@ -4,9 +4,11 @@ import type { JsonObject } from './json.ts'
 /** One turn of a conversation. Plain JSON, so it can be stored and sent anywhere. */
 export type ChatMessage = { role: 'system' | 'user' | 'model'; parts: Part[]; metadata?: JsonObject }
 
+/** A piece of text. */
 export type TextPart = { type: 'text'; text: string }
 /** Inline binary content; `data` is base64. */
 export type DataPart = { type: 'data'; mimeType: string; data: string; name?: string }
+/** Content that is elsewhere, for models that fetch it themselves. */
 export type LinkPart = { type: 'link'; url: string; mimeType?: string; name?: string }
 /**
  * A tool call the model asked for. When the provider's arguments were not a JSON object, `arguments` is `{}`,
@@ -20,6 +22,7 @@ export type ToolCallPart = {
   argumentsRaw?: string
   argumentsError?: string
 }
+/** The answer to a tool call, as the model sees it. */
 export type ToolResultPart = {
   type: 'toolResult'
   id: string
@@ -28,6 +31,7 @@ export type ToolResultPart = {
   isError?: boolean
 }
 
+/** What messages are made of. */
 export type Part = TextPart | DataPart | LinkPart | ToolCallPart | ToolResultPart
 
 const message = (
@@ -44,15 +48,22 @@ const message = (
 export const userMessage = (content: string | Part[], metadata?: JsonObject): ChatMessage =>
   message('user', content, metadata)
 
+/** @example modelMessage('hello') */
 export const modelMessage = (content: string | Part[], metadata?: JsonObject): ChatMessage =>
   message('model', content, metadata)
 
+/** @example systemMessage('Be brief.') */
 export const systemMessage = (content: string | Part[], metadata?: JsonObject): ChatMessage =>
   message('system', content, metadata)
 
+/** @example textPart('hi') */
 export const textPart = (text: string): TextPart => ({ type: 'text', text })
 
-/** Wraps bytes (or base64 text) as an attachment. */
+/**
+ * Wraps bytes (or base64 text) as an attachment.
+ *
+ * @example dataPart('image/png', await readFile('plan.png'))
+ */
 export const dataPart = (mimeType: string, data: Uint8Array | string, name?: string): DataPart => ({
   type: 'data',
   mimeType,
@@ -60,6 +71,7 @@ export const dataPart = (mimeType: string, data: Uint8Array | string, name?: str
   ...(name !== undefined && { name }),
 })
 
+/** @example linkPart('https://example.com/plan.png', 'image/png') */
 export const linkPart = (url: string, mimeType?: string, name?: string): LinkPart => ({
   type: 'link',
   url,
@@ -67,15 +79,29 @@ export const linkPart = (url: string, mimeType?: string, name?: string): LinkPar
   ...(name !== undefined && { name }),
 })
 
-/** The text of a message: its text parts joined. */
+/**
+ * The text of a message: its text parts joined.
+ *
+ * @example textOf(userMessage('hi')) // 'hi'
+ */
 export const textOf = (message: ChatMessage): string => {
   let text = ''
   for (const part of message.parts) if (part.type === 'text') text += part.text
   return text
 }
 
+/**
+ * The tool calls of a message, in order.
+ *
+ * @example result.messages.flatMap(toolCallsOf)
+ */
 export const toolCallsOf = (message: ChatMessage): ToolCallPart[] =>
   message.parts.filter((part) => part.type === 'toolCall')
 
+/**
+ * The tool results of a message, in order.
+ *
+ * @example result.messages.flatMap(toolResultsOf)
+ */
 export const toolResultsOf = (message: ChatMessage): ToolResultPart[] =>
   message.parts.filter((part) => part.type === 'toolResult')

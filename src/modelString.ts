@@ -41,7 +41,11 @@ const parseQuery = (text: string, query: string): { chat?: string; embeddings?: 
   return roles
 }
 
-/** The model string of a name; parsing it gives the name back. */
+/**
+ * The model string of a name; parsing it gives the name back.
+ *
+ * @example formatModelString({ provider: 'openai', chat: 'gpt-5-mini' }) // 'openai:gpt-5-mini'
+ */
 export const formatModelString = ({ provider, chat, embeddings }: ModelName): string => {
   if (embeddings === undefined) return chat === undefined ? provider : `${provider}:${encoded(chat)}`
   const roles = [

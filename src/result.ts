@@ -2,6 +2,7 @@ import type { Snapshot } from 'xstate'
 import type { JsonObject } from './json.ts'
 import type { ChatMessage, ToolCallPart } from './messages.ts'
 
+/** Why an answer ended. `unspecified` is that of chunks before the last. */
 export type FinishReason =
   | 'stop'
   | 'length'
@@ -51,7 +52,11 @@ const usageFields = [
   'reasoningTokens',
 ] as const satisfies (keyof Usage)[]
 
-/** Sums two usages. Unknown plus unknown stays unknown; otherwise a missing count is 0. */
+/**
+ * Sums two usages. Unknown plus unknown stays unknown; otherwise a missing count is 0.
+ *
+ * @example addUsage({ inputTokens: 1 }, { inputTokens: 2, outputTokens: 3 }) // { inputTokens: 3, outputTokens: 3 }
+ */
 export const addUsage = (a: Usage | undefined, b: Usage | undefined): Usage | undefined => {
   if (!a || !b) return a ?? b
   const sum: Usage = {}

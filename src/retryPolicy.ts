@@ -1,5 +1,6 @@
 import type { ErrorData } from './errors.ts'
 
+/** How failed requests are tried again. */
 export type RetryPolicy = {
   /** How often a failed request is tried again. */
   maxRetries: number
@@ -9,6 +10,7 @@ export type RetryPolicy = {
   midStream: boolean
 }
 
+/** Two retries, after about 0.5 and 1 s. */
 export const defaultRetryPolicy: RetryPolicy = {
   maxRetries: 2,
   initialDelayMs: 500,

@@ -4,6 +4,7 @@ import type { JsonObject } from './json.ts'
 import type { Usage } from './result.ts'
 import { type CompiledSchema, compileSchema, type Infer, type Schema } from './schema.ts'
 
+/** What a tool gets beside its arguments. */
 export type ToolContext = {
   /** The id of the call being answered. */
   callId: string
@@ -15,6 +16,7 @@ export type ToolContext = {
   self: AnyActorRef | undefined
 }
 
+/** What {@link tool} makes a tool of. */
 export type ToolOptions<S extends Schema> = {
   name: string
   description: string

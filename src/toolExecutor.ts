@@ -7,6 +7,7 @@ import { redact } from './redact.ts'
 import type { Usage } from './result.ts'
 import type { Tool } from './tool.ts'
 
+/** What an executor gets beside the calls. */
 export type ExecutionOptions = {
   signal: AbortSignal
   /** Told what tools used of models. */
@@ -22,6 +23,7 @@ export type ExecutionOptions = {
  * Neither function may reject: what goes wrong is an error result.
  */
 export type ToolExecutor = {
+  /** One call. */
   executeSingle(
     call: ToolCallPart,
     tools: ReadonlyMap<string, Tool>,
@@ -67,6 +69,10 @@ export const asToolResult = (call: ToolCallPart, given: unknown): ToolResultPart
 /**
  * The executor statewire uses by default; `executeBatch` runs one call after the other. `hide` takes credentials out of
  * what tools throw: errors of HTTP clients like to quote them.
+ *
+ * @example
+ * const { executeSingle } = createToolExecutor()
+ * new Agent(model, { toolExecutor: { executeSingle: (call, ...rest) => log(call) ?? executeSingle(call, ...rest) } })
  */
 export const createToolExecutor = (
   clock: Clock = systemClock,

@@ -1,6 +1,7 @@
 import { messageFlaw } from './messageFlaw.ts'
 import type { ChatMessage, Part } from './messages.ts'
 
+/** Something in a history that providers refuse, or only forgive. */
 export type HistoryProblem = {
   code:
     | 'malformed'
@@ -20,6 +21,11 @@ export type HistoryProblem = {
 /** Problems a provider forgives, or that mappers mend: everything else makes a history unusable. */
 const tolerated: ReadonlySet<HistoryProblem['code']> = new Set(['notAlternating', 'misplacedSystem'])
 
+/**
+ * Whether a history with this problem cannot be used.
+ *
+ * @example validateHistory(messages).some(isFatal)
+ */
 export const isFatal = (problem: HistoryProblem): boolean => !tolerated.has(problem.code)
 
 /**

@@ -1,6 +1,7 @@
 import type { ModelProfile } from '../../src/chatModel.ts'
 import type { IdRule } from '../conversation.ts'
 
+/** What a model of Mistral can do, and its quirks. */
 export type MistralProfile = ModelProfile & {
   /** Magistral thinks by a system prompt of its own (`prompt_mode`), all others by `reasoning_effort`. */
   thinkingControl?: 'reasoning_effort' | 'prompt_mode'

@@ -1,5 +1,6 @@
 import type { ModelProfile } from '../../src/chatModel.ts'
 
+/** What a model behind the Responses API can do, and its quirks. */
 export type OpenAIResponsesProfile = ModelProfile & {
   /** The server keeps no responses, so each request carries the whole history (OpenRouter, zero data retention). */
   stateless?: boolean

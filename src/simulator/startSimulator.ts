@@ -10,6 +10,7 @@ import { replyTo } from './reply.ts'
 import { RefusedRequest, refuseUnpaired } from './request.ts'
 import type { Ids, Wire } from './wire.ts'
 
+/** Options of {@link startSimulator}. */
 export type SimulatorOptions = {
   /** The wait before each word. Default 15. */
   delayMs?: number
@@ -17,6 +18,7 @@ export type SimulatorOptions = {
   port?: number
 }
 
+/** A simulator that is running. */
 export type Simulator = {
   /** For the `baseUrl` of an `openai` or an `anthropic` agent. */
   baseUrl: string

@@ -19,6 +19,7 @@ export class TransitionCoverage {
     for (const name of transitionsOf(machine).keys()) this.#taken.set(name, 0)
   }
 
+  /** Give it to actors as their `inspect`. */
   readonly inspect = (event: InspectionEvent): void => {
     if (event.type !== '@xstate.microstep' || !this.#runsMachine(event.actorRef)) return
     for (const transition of event._transitions) {
@@ -34,10 +35,12 @@ export class TransitionCoverage {
     return this.#taken
   }
 
+  /** The names of the transitions that were never taken. */
   get missing(): string[] {
     return [...this.#taken].filter(([, count]) => count === 0).map(([name]) => name)
   }
 
+  /** One line: how many were taken, and which were not. */
   report(): string {
     const total = this.#taken.size
     const missing = this.missing

@@ -20,6 +20,7 @@ export type Exit<M extends AnyStateMachine> = {
   when?: (snapshot: SnapshotFrom<M>) => boolean
 }
 
+/** How {@link checkModel} explores a machine, and what must hold in it. */
 export type ModelOptions<M extends AnyStateMachine> = PathOptions<M> & {
   exits?: readonly Exit<M>[]
   /** Whether a machine that is over has ended well; default when its status is `done`. */
@@ -40,6 +41,7 @@ export type ModelProblem = {
   why: string
 }
 
+/** How large the graph was, and what is wrong. */
 export type ModelReport = { states: number; edges: number; problems: ModelProblem[] }
 
 /**

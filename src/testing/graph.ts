@@ -8,6 +8,7 @@ import {
 } from 'xstate'
 import { getAdjacencyMap } from 'xstate/graph'
 
+/** How `planPaths` and `checkModel` explore a machine. */
 export type PathOptions<M extends AnyStateMachine> = {
   /** What the machine is started with; the graph is built once for each. */
   inputs: readonly InputFrom<M>[]

@@ -1,3 +1,9 @@
+/**
+ * A scripted model for tests of agents, and a kit that walks every transition of any XState machine.
+ *
+ * @module statewire/testing
+ */
+
 export { SimulatedClock } from 'xstate'
 export {
   checkModel,

@@ -16,6 +16,13 @@ export type { MachinePath, PathOptions } from './graph.ts'
 /**
  * Every edge of the machine's graph as a path: the shortest way to each state, then one event more. Together the paths
  * try every event of `events` in every state that can be reached.
+ *
+ * @example
+ * const paths = planPaths(light, {
+ *   inputs: [undefined],
+ *   events: () => [{ type: 'TIMER' }],
+ *   key: ({ value }) => String(value),
+ * })
  */
 export const planPaths = <M extends AnyStateMachine>(
   machine: M,
@@ -35,6 +42,7 @@ export const planPaths = <M extends AnyStateMachine>(
   )
 }
 
+/** What {@link replayPath} does on its way. */
 export type ReplayOptions<M extends AnyStateMachine> = Pick<PathOptions<M>, 'from'> & {
   inspect?: (event: InspectionEvent) => void
   /** Called after the start and after each event that was delivered. */
@@ -46,6 +54,8 @@ export type ReplayOptions<M extends AnyStateMachine> = Pick<PathOptions<M>, 'fro
 /**
  * Walks a path with a real actor whose children are puppets, in simulated time. The actor is returned as the path
  * leaves it.
+ *
+ * @example for (const path of paths) replayPath(light, path, { inspect: coverage.inspect }).stop()
  */
 export const replayPath = <M extends AnyStateMachine>(
   machine: M,

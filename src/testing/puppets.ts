@@ -27,7 +27,11 @@ const puppet: ActorLogic<PuppetSnapshot, PuppetEvent, unknown> = {
   restoreSnapshot: (snapshot) => snapshot as PuppetSnapshot,
 }
 
-/** The machine with every one of its actors replaced by a puppet. */
+/**
+ * The machine with every one of its actors replaced by a puppet.
+ *
+ * @example replayPath(withPuppets(machine), path)
+ */
 export const withPuppets = <M extends AnyStateMachine>(machine: M): M => {
   const names = Object.keys(machine.implementations.actors)
   const actors = Object.fromEntries(names.map((name) => [name, puppet]))

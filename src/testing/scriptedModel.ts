@@ -29,6 +29,7 @@ export type ScriptStep =
 /** What the model does when it is called once: its steps, or just the text of a plain answer. */
 export type ScriptTurn = string | readonly ScriptStep[]
 
+/** A chat model that plays a script, and remembers what it was asked. */
 export type ScriptedModel = ChatModel & {
   /** Every request that was made, in order. */
   readonly requests: readonly ModelRequest[]
@@ -38,6 +39,7 @@ export type ScriptedModel = ChatModel & {
   assertDone(): void
 }
 
+/** Options of {@link scriptedModel}. */
 export type ScriptOptions = {
   clock?: Clock
   profile?: Partial<ModelProfile>

@@ -39,20 +39,23 @@ let connections: Connections | undefined
 const pooledExchange = (pool: Connections, request: HttpRequest, handler: ExchangeHandler): (() => void) =>
   dispatchExchange(() => pool.lease(request.url.origin), request, handler)
 
-/** undici is loaded with the first request that needs it: importing the library stays cheap and works without it. */
+/**
+ * undici is loaded with the first request that needs it: importing the library stays cheap. Where there is no undici, as
+ * in browsers, the runtime's own `fetch` carries the request.
+ */
 const firstExchange = (request: HttpRequest, handler: ExchangeHandler): (() => void) => {
   let isClosed = false
   let close = (): void => {
     isClosed = true
   }
-  import('undici').then(
-    (undici) => {
-      connections ??= new Connections(undici)
-      if (!isClosed) close = pooledExchange(connections, request, handler)
-    },
-    (error: unknown) => {
-      if (!isClosed) handler.fail(error)
-    },
-  )
+  const withFetch = (): void => {
+    if (!isClosed) close = fetchExchange(globalThis.fetch, request, handler)
+  }
+  import('undici').then((undici) => {
+    // Bundles for browsers have an empty module in its place.
+    if (!('Client' in undici)) return withFetch()
+    connections ??= new Connections(undici)
+    if (!isClosed) close = pooledExchange(connections, request, handler)
+  }, withFetch)
   return () => close()
 }

@@ -1,3 +1,9 @@
+/**
+ * Drawings of any XState machine: SVG, Mermaid text, or plain data.
+ *
+ * @module statewire/visualize
+ */
+
 export {
   type ChartDescription,
   type ChartState,

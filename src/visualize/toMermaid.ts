@@ -8,6 +8,7 @@ import {
 } from './describeMachine.ts'
 import { escapeLabel, mermaidIds } from './mermaidText.ts'
 
+/** Options of {@link toMermaid}. */
 export type MermaidOptions = {
   /** Which way the chart grows; default down. */
   direction?: 'down' | 'right'

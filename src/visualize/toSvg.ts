@@ -5,6 +5,7 @@ import { layOutChart } from './layout.ts'
 import { styleSheet } from './styleSheet.ts'
 import { escapeXml } from './xml.ts'
 
+/** Options of {@link toSvg}. */
 export type SvgOptions = {
   /** How often each transition was taken, by name: as `TransitionCoverage` counts. Colours the arrows. */
   counts?: ReadonlyMap<string, number>

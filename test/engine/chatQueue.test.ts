@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { Agent } from '../../src/Agent.ts'
 import { Chat, type ChatOptions } from '../../src/Chat.ts'
-import { ModelError, OrchestrationError } from '../../src/errors.ts'
+import { AbortedError, ModelError, OrchestrationError } from '../../src/errors.ts'
 import { textOf } from '../../src/messages.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
+import { tool } from '../../src/tool.ts'
 import { validateHistory } from '../../src/validateHistory.ts'
 import { gated } from './sampleTools.ts'
 import { collect, idle, rejection } from './watching.ts'
@@ -77,6 +78,34 @@ describe('steering a chat', () => {
     slow.release('a')
     await sent
     expect(JSON.stringify(chat.history)).toContain('Only one.')
+  })
+
+  test('reaches an answer that was only just asked for', async () => {
+    const { chat, model } = chatOf(['Hello', 'Bonjour'])
+    const sent = chat.send('a')
+    chat.steer('In French.')
+    await sent
+    expect(model.requests.at(-1)?.messages.map(textOf)).toEqual(['a', 'Hello', 'In French.'])
+  })
+
+  test('reaches an answer that goes on after an approval', async () => {
+    const model = scriptedModel([[{ toolCall: { id: 'a', name: 'ask' } }], 'Bonjour'])
+    const ask = tool({ name: 'ask', description: 'asks', needsApproval: true, execute: () => 'yes' })
+    const chat = new Chat(new Agent(model, { tools: [ask] }))
+    await chat.send('a')
+    const resumed = chat.resume({ a: true })
+    chat.steer('In French.')
+    await resumed
+    expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain('In French.')
+  })
+
+  test('is not kept for an answer that comes later', async () => {
+    const { chat, model } = chatOf([[{ error: { message: 'boom' } }], 'two'])
+    const first = rejection(chat.send('a', { signal: AbortSignal.abort() }), AbortedError)
+    chat.steer('In French.')
+    await first
+    await rejection(chat.send('b'), ModelError)
+    expect(JSON.stringify(model.requests)).not.toContain('French')
   })
 
   test('is refused when nothing runs', () => {

@@ -1,0 +1,34 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+
+const pages = [
+  ...readdirSync('.').filter((name) => name.endsWith('.md')),
+  ...readdirSync('docs').flatMap((name) => (name.endsWith('.md') ? [`docs/${name}`] : [])),
+  'examples/README.md',
+]
+
+/** What GitHub makes of a heading. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replaceAll(' ', '-')
+
+const anchorsOf = (page: string): string[] =>
+  [...readFileSync(page, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading))
+
+const linksOf = (page: string): string[] => {
+  const text = readFileSync(page, 'utf8').replace(/```[\s\S]*?```/g, '')
+  const found = [...text.matchAll(/\]\(([^)\s]+)\)|(?:src|srcset)="([^"]+)"/g)]
+  return found.map(([, inText, inTag]) => inText ?? inTag ?? '').filter((link) => !/^https?:/.test(link))
+}
+
+test.each(pages)('every link of %s leads somewhere', (page) => {
+  const lost = linksOf(page).filter((link) => {
+    const [path = '', anchor] = link.split('#')
+    const target = path === '' ? page : join(dirname(page), path)
+    return !existsSync(target) || (anchor !== undefined && !anchorsOf(target).includes(anchor))
+  })
+  expect(lost).toEqual([])
+})

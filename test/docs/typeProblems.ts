@@ -1,0 +1,37 @@
+import { resolve } from 'node:path'
+import ts from 'typescript'
+import type { PageProgram } from './pageProgram.ts'
+
+const options: ts.CompilerOptions = {
+  strict: true,
+  target: ts.ScriptTarget.ES2022,
+  lib: ['lib.es2023.d.ts'],
+  module: ts.ModuleKind.ESNext,
+  moduleResolution: ts.ModuleResolutionKind.Bundler,
+  types: ['node'],
+  noEmit: true,
+  skipLibCheck: true,
+}
+
+/** What the compiler has to say about pages, as a user of the built package would hear it: one text per problem. */
+export const typeProblems = (programs: readonly PageProgram[]): string[] => {
+  const pages = new Map(programs.map((each) => [resolve(`${each.page.replaceAll('/', '-')}.ts`), each]))
+  const host = ts.createCompilerHost(options)
+  const { getSourceFile, fileExists, readFile } = host
+  host.fileExists = (name) => pages.has(name) || fileExists(name)
+  host.readFile = (name) => pages.get(name)?.code ?? readFile(name)
+  host.getSourceFile = (name, ...rest) => {
+    const page = pages.get(name)
+    return page ? ts.createSourceFile(name, page.code, rest[0]) : getSourceFile(name, ...rest)
+  }
+  const program = ts.createProgram([...pages.keys()], options, host)
+  return [...pages].flatMap(([name, page]) => {
+    const source = program.getSourceFile(name)
+    if (!source) return [`${page.page} could not be read.`]
+    const found = [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)]
+    return found.map(({ start = 0, messageText }) => {
+      const { line } = ts.getLineAndCharacterOfPosition(source, start)
+      return `${page.page}:${page.lines[line]}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`
+    })
+  })
+}
