@@ -1,8 +1,8 @@
 import { type EventObject, fromCallback, fromPromise } from 'xstate'
 import type { ModelRequest, ToolSpec } from '../src/chatModel.ts'
-import { ConfigurationError, errorDataOf } from '../src/errors.ts'
+import { ConfigurationError, type ErrorData, errorDataOf } from '../src/errors.ts'
 import { isThenable } from '../src/isThenable.ts'
-import type { JsonObject } from '../src/json.ts'
+import { copyJson, isJsonObject, type JsonObject } from '../src/json.ts'
 import { type ChatMessage, systemMessage, type ToolResultPart } from '../src/messages.ts'
 import { asToolResult } from '../src/toolExecutor.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
@@ -20,6 +20,9 @@ export const modelActor = ({ models, tools, system, settings, clock }: ResolvedC
   const prelude = system === undefined ? [] : [systemMessage(system)]
   return fromCallback<EventObject, ModelInput>(({ input, sendBack }) => {
     const tell = (event: ChildEvent) => sendBack(event)
+    // A model of the user's may fail with an error instead of its data.
+    const fail = (error: unknown) =>
+      tell({ type: 'model.failed', error: modelFailure(error), at: clock.now() })
     let seq = 0
     const request: ModelRequest = {
       ...settings,
@@ -31,17 +34,27 @@ export const modelActor = ({ models, tools, system, settings, clock }: ResolvedC
     if (!model) throw new ConfigurationError(`The agent has no model number ${input.modelIndex}.`)
     const close: unknown = model.stream(request, {
       deltas: (deltas) => {
+        if (!Array.isArray(deltas)) return fail(new TypeError('The model gave no list of deltas.'))
         tell({ type: 'model.deltas', deltas, seq: seq++, at: clock.now() })
         const last = deltas.at(-1)
         if (last?.type === 'error') tell({ type: 'model.failed', error: last.error, at: clock.now() })
       },
       end: () => tell({ type: 'model.done', at: clock.now() }),
-      fail: (error) => tell({ type: 'model.failed', error, at: clock.now() }),
+      fail,
     })
-    return closing(close, (thrown) =>
-      tell({ type: 'model.failed', error: errorDataOf(thrown, 'ModelError'), at: clock.now() }),
-    )
+    return closing(close, fail)
   })
+}
+
+const modelFailure = (error: unknown): ErrorData => {
+  try {
+    if (isJsonObject(error) && !(error instanceof Error) && typeof error.message === 'string') {
+      return copyJson(error) as ErrorData
+    }
+  } catch {
+    // Full of traps, or no data: described like anything else.
+  }
+  return errorDataOf(error, 'ModelError')
 }
 
 /** What closes a request, from whatever a model of the user's returned: nothing, a promise, a function that throws. */

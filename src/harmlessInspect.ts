@@ -12,8 +12,11 @@ export const harmlessInspect = (inspect: Inspect): Inspect => {
       if (typeof inspect === 'function') inspect(event)
       else inspect.next?.(event)
     } catch (thrown) {
-      if (!isTold) console.warn(`The inspector of an agent threw: ${describeThrown(thrown)}`)
+      if (!isTold) warn(`The inspector of an agent threw: ${describeThrown(thrown)}`)
       isTold = true
     }
   }
 }
+
+const warn = (text: string): void =>
+  typeof process === 'undefined' ? console.warn(text) : process.emitWarning(text)

@@ -4,7 +4,7 @@
  */
 export const deepestJson = 256
 
-export const tooDeep = `is nested deeper than ${deepestJson} levels`
+export const tooDeep = `nests deeper than ${deepestJson} levels`
 
 /** Whether a JSON text is nested too deeply to be worked with. Costs nothing for short texts. */
 export const isTooDeep = (text: string): boolean => {

@@ -51,7 +51,11 @@ export const validateHistory = (messages: readonly ChatMessage[]): HistoryProble
     open = new Map()
   }
 
-  messages.forEach((message, index) => {
+  if (!Array.isArray(messages)) {
+    report('malformed', 0, 'A history is a list of messages.')
+    return problems
+  }
+  messages.forEach((message: ChatMessage, index) => {
     const flaw = messageFlaw(message)
     if (flaw) {
       report('malformed', index, flaw)

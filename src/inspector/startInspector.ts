@@ -10,6 +10,7 @@ import { answer, Refusal } from './requests.ts'
 import { routes } from './routes.ts'
 import { newToken } from './security.ts'
 
+/** Settings of the inspector; all have a default. */
 export type InspectorOptions = {
   /** Default: any that is free. */
   port?: number
@@ -17,6 +18,7 @@ export type InspectorOptions = {
   secrets?: readonly string[]
 }
 
+/** A running inspector. */
 export type Inspector = {
   /** Open it in a browser. It holds a secret: whoever knows it may see and command the agents. */
   readonly url: string

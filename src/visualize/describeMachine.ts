@@ -5,6 +5,7 @@ import { actionLabel, eventLabel, guardLabel, invokeName } from './labels.ts'
 /** A machine as plain JSON: what a picture, a page or a tool needs to know of it. */
 export type ChartDescription = { id: string; states: ChartState[]; transitions: ChartTransition[] }
 
+/** A state of a chart; the machine itself is the first. */
 export type ChartState = {
   id: string
   key: string
@@ -23,6 +24,7 @@ export type ChartState = {
   exit: string[]
 }
 
+/** One transition: each alternative of an event is one of its own. */
 export type ChartTransition = {
   /** As `TransitionCoverage` counts it. */
   name: string

@@ -1,10 +1,13 @@
 import { readdirSync } from 'node:fs'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { type CodeBlock, codeBlocks, isScript, isShell } from './codeBlocks.ts'
 import { type PageProgram, pageProgram } from './pageProgram.ts'
 import { runPage } from './runPage.ts'
 import { commandProblem, commandsOf, linesOf, runLine } from './shellLines.ts'
 import { typeProblems } from './typeProblems.ts'
+
+// Each is a process of its own: on a busy machine they take their time.
+vi.setConfig({ testTimeout: 90_000 })
 
 const guides = readdirSync('docs').filter((name) => name.endsWith('.md'))
 const pages = ['README.md', 'CONTRIBUTING.md', ...guides.map((name) => `docs/${name}`)]
@@ -28,7 +31,7 @@ describe('the code in the documents', () => {
     const [found, ...others] = typeProblems([badPage('broken.md', good, bad), ...programs])
     expect(others).toEqual([])
     expect(found).toMatch(/^broken\.md:11: Argument of type 'number'/)
-  }, 60_000)
+  })
 
   test.concurrent.each(programs.map((program) => [program.page, program] as const))(
     'of %s runs',

@@ -43,6 +43,18 @@ describe('reflection', () => {
     expect((await outline(turns, { maxRounds: 1 })).output).toBe('Red roses')
   })
 
+  test('tells one end, though each of its runs ends without a word that is known', async () => {
+    const end = { finish: 'unspecified' as const, raw: 'odd' }
+    const { agent } = reflecting([
+      [{ text: 'Roses' }, end],
+      [{ text: 'APPROVED' }, end],
+    ])
+    const chunks = await collect(agent.sendStream('A poem.'))
+    const isBare = ({ output, messages, metadata }: (typeof chunks)[number]) =>
+      output === '' && messages.length === 0 && Object.keys(metadata).length === 0
+    expect(chunks.filter(isBare)).toEqual([chunks.at(-1)])
+  })
+
   test('may be told what content means', async () => {
     const isContent = (critique: string) => Number(critique) > 7
     expect((await outline(['Roses', '5', 'Red roses', '8'], { isContent })).output).toBe('Red roses')

@@ -21,9 +21,9 @@ const isShown = (delta: Delta): boolean =>
   (delta.type === 'thinking' && delta.text !== '') ||
   (delta.type === 'metadata' && Object.keys(delta.metadata).length > 0)
 
-/** Whether the connection tells the end of the body, however the answer ends. */
+/** Whether the end of the connection is the end of the body: undici takes even a reset for that where no length is told. */
 const endsCleanly = ({ ending = 'clean', framing = 'chunked' }: ServedAnswer): boolean =>
-  ending === 'clean' || (ending === 'destroy' && framing === 'close')
+  ending === 'clean' || framing === 'close'
 
 export const attemptOf = (subject: Subject, answer: ServedAnswer): Attempt => {
   const { status = 200, ending, body } = answer

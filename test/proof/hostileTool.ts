@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { Agent, type AgentOptions } from '../../src/Agent.ts'
+import { Agent } from '../../src/Agent.ts'
 import { type ToolResultPart, toolResultsOf } from '../../src/messages.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { type Tool, type ToolContext, tool } from '../../src/tool.ts'
@@ -17,9 +17,9 @@ export const bad = (execute: (args: Record<string, unknown>, context: ToolContex
   tool({ name: 'bad', description: 'Hostile', input: anyInput, timeoutMs: 10_000, execute })
 
 /** The result of a hostile tool that a good one follows. */
-export const resultOf = async (hostile: Tool, options: AgentOptions = {}): Promise<ToolResultPart> => {
+export const resultOf = async (hostile: Tool): Promise<ToolResultPart> => {
   const model = scriptedModel([calls, 'went on'])
-  const agent = new Agent(model, { tools: [hostile, recorder().tool], ...options })
+  const agent = new Agent(model, { tools: [hostile, recorder().tool] })
   const { messages, output } = await agent.send('Go')
   expect(output).toBe('went on')
   expect(validateHistory(messages)).toEqual([])

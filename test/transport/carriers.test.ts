@@ -161,6 +161,19 @@ describe('compression', () => {
     expect({ text: heard.text, outcomes: heard.outcomes }).toEqual({ text: 'firstnaïve', outcomes: ['end'] })
   })
 
+  it('loses nothing of what came before the connection broke', async () => {
+    const body = gzipSync('data: a\n\n'.repeat(20_000))
+    const server = await rawServer(({ socket }) => {
+      socket.write(
+        head('text/event-stream', `content-encoding: gzip\r\ncontent-length: ${body.length + 1}\r\n`),
+      )
+      socket.end(body)
+    })
+    const { text, error, outcomes } = await hear(echoModel({ baseUrl: server.url }))
+    expect([text.length, outcomes]).toEqual([20_000, ['fail']])
+    expect(error?.code).toMatch(/^UND_ERR_/)
+  })
+
   it('also of error bodies is undone', async () => {
     const body = gzipSync('{"error":"bad"}')
     const server = await rawServer(({ socket }) => {

@@ -23,6 +23,15 @@ describe('an error inside a stream', () => {
   })
 
   it.each([
+    ['refusal', { refusal: 'I can' }],
+    ['transcript', { audio: { id: 'x', data: 'AAAA', transcript: 'Hel' } }],
+    ['tool the server runs', { executed_tools: [{ index: 0, name: 'search' }] }],
+  ])('tells nothing of a %s that is told whole or not at all', (_, delta) => {
+    const shown = decode([chunk(delta)]).filter(({ type }) => type !== 'response')
+    expect(shown).toMatchObject([{ type: 'error', error: { code: 'truncated', retryable: true } }])
+  })
+
+  it.each([
     ['a text', { error: 'boom' }],
     ['an object', { error: { message: 'boom' } }],
     ['an error object of vLLM', { object: 'error', message: 'boom', code: 400 }],
