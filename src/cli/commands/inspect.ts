@@ -62,7 +62,7 @@ export const inspect: Command = {
       if (!isLeft && (values.keep === true || screen.isTerminal)) {
         screen.line(paint.dim('The inspector stays open, Ctrl-C to leave.'))
         await once(process, 'SIGINT')
-      }
+      } else if (!isLeft) screen.line(paint.dim('The inspector closes with the run; --keep leaves it open.'))
       return exitCodeOf(output)
     } finally {
       await Promise.all([inspector.close(), chosen.close()])
