@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { resolveConfig } from '../../machines/agentConfig.ts'
+import { createChart } from '../../machines/agentMachine.ts'
+import { scriptedModel } from '../../src/testing/scriptedModel.ts'
+import { tool } from '../../src/tool.ts'
+import { defaultLimits } from '../../src/transport/limits.ts'
+
+const read = (page: string): string => readFileSync(page, 'utf8').replace(/\s+/g, ' ')
+const model = scriptedModel([])
+const { retry, maxSteps, firstChunkMs, idleMs, totalMs, toolExecution } = resolveConfig({ model })
+
+test('the defaults in the README are those of the code', () => {
+  const readme = read('README.md')
+  const minutes = (ms: number) => `${ms / 60_000} min`
+  const { maxRetries, initialDelayMs, maxDelayMs } = retry
+  expect(totalMs).toBeUndefined()
+  expect(readme).toContain(`| \`timeouts\` | ${minutes(firstChunkMs)}, ${minutes(idleMs)}, none |`)
+  expect(readme).toContain(`| ${maxRetries} retries, ${initialDelayMs} ms, ${maxDelayMs / 1000} s |`)
+  expect(readme).toContain(`| \`maxSteps\` | ${maxSteps} |`)
+  expect(readme).toContain(`| \`toolExecution\` | \`'${toolExecution}'\` |`)
+})
+
+test('the limits in the guides are those of the code', () => {
+  const { maxEventSize, maxResponseSize, maxErrorBodySize } = defaultLimits
+  const sizes = `${maxEventSize / 2 ** 20} Mi characters, ${maxResponseSize / 2 ** 30} GiB and ${maxErrorBodySize / 2 ** 10} KiB`
+  expect(read('docs/providers.md')).toContain(sizes)
+  const { timeoutMs } = tool({ name: 'x', description: 'x', execute: () => 'x' })
+  expect(read('docs/tools.md')).toContain(`| \`timeoutMs\` | ${timeoutMs / 60_000} minutes |`)
+})
+
+test('the table of states has every state of the chart, and no other', () => {
+  const page = readFileSync('docs/actors-and-snapshots.md', 'utf8')
+  const table = page.slice(page.indexOf('## States'), page.indexOf('## Events'))
+  const named = [...table.matchAll(/`([A-Z]\w+)`/g)].map(([, name]) => name)
+  const { states } = createChart({ model }).root
+  const all = Object.values(states).flatMap((state) => [state.key, ...Object.keys(state.states)])
+  expect([...new Set(named)].toSorted()).toEqual(all.toSorted())
+})
