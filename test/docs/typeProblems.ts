@@ -5,7 +5,8 @@ import type { PageProgram } from './pageProgram.ts'
 const options: ts.CompilerOptions = {
   strict: true,
   target: ts.ScriptTarget.ES2022,
-  lib: ['lib.es2023.d.ts'],
+  lib: ['lib.es2023.d.ts', 'lib.dom.d.ts'],
+  jsx: ts.JsxEmit.ReactJSX,
   module: ts.ModuleKind.ESNext,
   moduleResolution: ts.ModuleResolutionKind.Bundler,
   types: ['node'],
@@ -13,8 +14,8 @@ const options: ts.CompilerOptions = {
   skipLibCheck: true,
 }
 
-/** What the compiler has to say about pages, as a user of the built package would hear it: one text per problem. */
-export const typeProblems = (programs: readonly PageProgram[]): string[] => {
+/** What the compiler has to say about pages, and about files, as a user of the built package would hear it. */
+export const typeProblems = (programs: readonly PageProgram[], files: readonly string[] = []): string[] => {
   const pages = new Map(programs.map((each) => [resolve(`${each.page.replaceAll('/', '-')}.ts`), each]))
   const host = ts.createCompilerHost(options)
   const { getSourceFile, fileExists, readFile } = host
@@ -24,14 +25,17 @@ export const typeProblems = (programs: readonly PageProgram[]): string[] => {
     const page = pages.get(name)
     return page ? ts.createSourceFile(name, page.code, rest[0]) : getSourceFile(name, ...rest)
   }
-  const program = ts.createProgram([...pages.keys()], options, host)
-  return [...pages].flatMap(([name, page]) => {
+  const program = ts.createProgram([...pages.keys(), ...files], options, host)
+  const names = [...pages.keys(), ...files]
+  return names.flatMap((name) => {
+    const page = pages.get(name)
     const source = program.getSourceFile(name)
-    if (!source) return [`${page.page} could not be read.`]
+    if (!source) return [`${name} could not be read.`]
     const found = [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)]
     return found.map(({ start = 0, messageText }) => {
       const { line } = ts.getLineAndCharacterOfPosition(source, start)
-      return `${page.page}:${page.lines[line]}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`
+      const place = page ? `${page.page}:${page.lines[line]}` : `${name}:${line + 1}`
+      return `${place}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`
     })
   })
 }
