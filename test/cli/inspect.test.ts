@@ -24,7 +24,9 @@ it('shows the address, each state, the calls and the text, and ends with the run
   ])
   expect(lines).toContain('  · calculator → 6*7 = 42')
   expect(lines).toContain('6*7 = 42. (Said by a simulator, from what the tools answered.)')
-  expect(stdout).toMatch(/\n {2}· Complete\n\ncomplete, \d+ tokens in, \d+ out\n$/)
+  expect(stdout).toMatch(
+    /\n {2}· Complete\n\ncomplete, \d+ tokens in, \d+ out\nThe inspector closes with the run; --keep leaves it open.\n$/,
+  )
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
 })
 
