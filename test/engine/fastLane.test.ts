@@ -117,8 +117,6 @@ describe('the fast lane', () => {
       }),
       { numRuns: 120 },
     )
-    console.log(fast)
-    console.log(fast)
     expect(fast).toBeGreaterThan(100)
   })
 
