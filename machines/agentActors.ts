@@ -1,5 +1,5 @@
 import { type EventObject, fromCallback, fromPromise } from 'xstate'
-import type { ModelRequest, ToolSpec } from '../src/chatModel.ts'
+import type { ModelRequest, ModelSink, ToolSpec } from '../src/chatModel.ts'
 import { ConfigurationError, type ErrorData, errorDataOf } from '../src/errors.ts'
 import { isThenable } from '../src/isThenable.ts'
 import { copyJson, isJsonObject, type JsonObject } from '../src/json.ts'
@@ -7,13 +7,24 @@ import { type ChatMessage, systemMessage, type ToolResultPart } from '../src/mes
 import { asToolResult } from '../src/toolExecutor.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
 import type { ChildEvent } from './events.ts'
+import { withLightSteps } from './lightSteps.ts'
+import { Patience } from './patience.ts'
 import { stopOrphans } from './stopOrphans.ts'
 import { createToolBatchMachine, type ToolBatchInput, type ToolBatchOutput } from './toolBatchMachine.ts'
 
-export type ModelInput = { modelIndex: number; messages: ChatMessage[]; outputSchema: JsonObject | null }
+export type ModelInput = {
+  modelIndex: number
+  messages: ChatMessage[]
+  outputSchema: JsonObject | null
+  deadlineAt: number | null
+}
 
-/** One request to the model: reports its deltas, read by read, then `model.done` or `model.failed`. */
-export const modelActor = ({ models, tools, system, settings, clock }: ResolvedConfig) => {
+/**
+ * One request to the model: reports its deltas, read by read, then `model.done` or `model.failed`. It keeps the time
+ * itself, so that a read needs no new timer.
+ */
+export const modelActor = (config: ResolvedConfig) => {
+  const { models, tools, system, settings, clock } = config
   const specs = [...tools.values()].map(
     ({ name, description, inputSchema }): ToolSpec => ({ name, description, inputSchema }),
   )
@@ -32,17 +43,29 @@ export const modelActor = ({ models, tools, system, settings, clock }: ResolvedC
     }
     const model = models[input.modelIndex]
     if (!model) throw new ConfigurationError(`The agent has no model number ${input.modelIndex}.`)
-    const close: unknown = model.stream(request, {
+    const patience = new Patience(config, input.deadlineAt, fail)
+    const sink: ModelSink = {
       deltas: (deltas) => {
         if (!Array.isArray(deltas)) return fail(new TypeError('The model gave no list of deltas.'))
-        tell({ type: 'model.deltas', deltas, seq: seq++, at: clock.now() })
+        const at = clock.now()
+        patience.heard(at)
+        tell({ type: 'model.deltas', deltas, seq: seq++, at })
         const last = deltas.at(-1)
-        if (last?.type === 'error') tell({ type: 'model.failed', error: last.error, at: clock.now() })
+        if (last?.type === 'error') tell({ type: 'model.failed', error: last.error, at })
       },
       end: () => tell({ type: 'model.done', at: clock.now() }),
       fail,
-    })
-    return closing(close, fail)
+    }
+    try {
+      const close = closing(model.stream(request, sink), fail)
+      return () => {
+        patience.end()
+        close()
+      }
+    } catch (thrown) {
+      patience.end()
+      throw thrown
+    }
   })
 }
 
@@ -72,34 +95,28 @@ const closing = (returned: unknown, fail: (thrown: unknown) => void): (() => voi
   return () => void late.then((found) => closing(found, () => {})()).catch(() => {})
 }
 
-/** `at` survives a restore as the moment it is, `ms` begins anew. Whichever comes first counts; none is for ever. */
-export type TimerInput = { at: number | null; ms?: number }
+/** A moment, not a span: it stays the same when a snapshot is restored later. */
+export type TimerInput = { at: number }
 
 /**
  * A wait. It is a child and not an `after`, because XState starts the children of a restored snapshot again but
  * forgets its `after` timers.
  */
 export const timerActor = ({ clock }: ResolvedConfig) =>
-  fromCallback<EventObject, TimerInput>(({ input: { at, ms }, sendBack }) => {
-    const wait = Math.min(
-      ms ?? Number.POSITIVE_INFINITY,
-      at === null ? Number.POSITIVE_INFINITY : at - clock.now(),
-    )
-    if (wait === Number.POSITIVE_INFINITY) return
-    const id = clock.setTimeout(
-      () => {
-        const fired: ChildEvent = { type: 'timer.fired', at: clock.now() }
-        sendBack(fired)
-      },
-      Math.max(0, wait),
-    )
+  fromCallback<EventObject, TimerInput>(({ input: { at }, sendBack }) => {
+    const fire = () => {
+      const fired: ChildEvent = { type: 'timer.fired', at: clock.now() }
+      sendBack(fired)
+    }
+    const id = clock.setTimeout(fire, Math.max(0, at - clock.now()))
     return () => clock.clearTimeout(id as never)
   })
 
 /** The tool executor: the batch chart, or the user's own `executeBatch`. */
 export const toolExecutorActor = (config: ResolvedConfig) => {
   const { tools, executeBatch } = config
-  if (!executeBatch) return stopOrphans(createToolBatchMachine(tools, config.toolExecution, config))
+  if (!executeBatch)
+    return stopOrphans(withLightSteps(createToolBatchMachine(tools, config.toolExecution, config)))
   return fromPromise<ToolBatchOutput, ToolBatchInput>(async ({ input: { calls }, signal, self }) => {
     const tell = (event: ChildEvent) => self._parent?.send(event)
     for (const call of calls) tell({ type: 'tool.started', call })

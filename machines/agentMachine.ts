@@ -5,6 +5,7 @@ import { abortedOutput, completeOutput, failedOutput } from './agentOutput.ts'
 import { agentSetup } from './agentSetup.ts'
 import type { AgentOutput } from './events.ts'
 import { withFastLane } from './fastLane.ts'
+import { withLightSteps } from './lightSteps.ts'
 import { repeatEnds } from './repeatEnds.ts'
 import { stopOrphans } from './stopOrphans.ts'
 import * as run from './streamingState.ts'
@@ -14,8 +15,8 @@ import * as round from './toolRound.ts'
  * The agent's lifecycle as a statechart: one run is one actor of this machine.
  *
  * This file is the chart. Its guards and actions, by name, are in `agentSetup.ts`; the data they work on is described in
- * `streamingState.ts`. Children: `model` streams one answer, `timer` is whatever wait the state has, `toolExecutor` runs
- * the calls of one turn.
+ * `streamingState.ts`. Children: `model` streams one answer and loses patience when it stalls, `timer` is whatever other
+ * wait a state has, `toolExecutor` runs the calls of one turn.
  *
  * @example
  * const actor = createActor(createAgentMachine({ model, tools }), { input: { prompt: 'Weather in Oslo?' } })
@@ -24,7 +25,7 @@ import * as round from './toolRound.ts'
  */
 export const createAgentMachine = (options: AgentMachineConfig): AgentMachine => {
   const config = resolveConfig(options)
-  return withFastLane(stopOrphans(repeatEnds(chartOf(config))), config.accumulator)
+  return withFastLane(stopOrphans(repeatEnds(withLightSteps(chartOf(config)))), config.accumulator)
 }
 
 /** The machine of a run: what `Agent.machine` is and `createAgentMachine` makes. */
@@ -39,6 +40,13 @@ export const createChart = (options: AgentMachineConfig): AgentMachine => chartO
 
 const chartOf = (config: ResolvedConfig) => {
   const { clock } = config
+  const deadlineTimer = {
+    id: 'timer',
+    src: 'timer' as const,
+    input: ({ context: { deadlineAt } }: { context: run.StreamingState }) => ({
+      at: deadlineAt ?? Number.MAX_SAFE_INTEGER,
+    }),
+  }
 
   return agentSetup(config).createMachine({
     id: 'agent',
@@ -81,6 +89,7 @@ const chartOf = (config: ResolvedConfig) => {
             modelIndex: context.modelIndex,
             messages: run.requestMessages(context),
             outputSchema: context.outputSchema,
+            deadlineAt: context.deadlineAt,
           }),
           onError: {
             target: '.Interrupted',
@@ -105,30 +114,11 @@ const chartOf = (config: ResolvedConfig) => {
         states: {
           Requesting: {
             description: 'Asked; no byte of the answer yet.',
-            invoke: {
-              id: 'timer',
-              src: 'timer',
-              input: ({ context }) => ({ ms: config.firstChunkMs, at: context.deadlineAt }),
-            },
-            on: {
-              'model.deltas': { target: 'Streaming', actions: 'receive' },
-              'timer.fired': {
-                target: 'Interrupted',
-                actions: { type: 'noteTimeout', params: ({ event }) => ({ at: event.at, phase: 'first' }) },
-              },
-            },
+            on: { 'model.deltas': { target: 'Streaming', actions: 'receive' } },
           },
           Streaming: {
             description: 'The answer is coming in. The fast lane takes its reads.',
             tags: 'streaming',
-            invoke: {
-              id: 'timer',
-              src: 'timer',
-              input: ({ context }) => ({
-                ms: context.lastReadAt + config.idleMs - clock.now(),
-                at: context.deadlineAt,
-              }),
-            },
             on: {
               'model.deltas': [
                 {
@@ -136,17 +126,6 @@ const chartOf = (config: ResolvedConfig) => {
                   actions: ['announceRestart', 'beginAttempt', 'receive'],
                 },
                 { actions: 'receive' },
-              ],
-              'timer.fired': [
-                {
-                  guard: { type: 'isStillFlowing', params: ({ event }) => event },
-                  target: 'Streaming',
-                  reenter: true,
-                },
-                {
-                  target: 'Interrupted',
-                  actions: { type: 'noteTimeout', params: ({ event }) => ({ at: event.at, phase: 'idle' }) },
-                },
               ],
             },
           },
@@ -246,11 +225,8 @@ const chartOf = (config: ResolvedConfig) => {
               actions: { type: 'noteExecutorFailure', params: ({ event }) => event },
             },
           },
-          {
-            id: 'timer',
-            src: 'timer',
-            input: ({ context }) => ({ at: context.deadlineAt }),
-          },
+          // Only the whole run may have too little time for its tools: each of them has a timeout of its own.
+          ...(config.totalMs === undefined ? [] : [deadlineTimer]),
         ],
         on: {
           'tool.started': { actions: 'noteStarted' },

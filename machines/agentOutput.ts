@@ -1,4 +1,4 @@
-import { errorDataOf } from '../src/errors.ts'
+import { describeThrown, errorDataOf } from '../src/errors.ts'
 import { type ChatMessage, textOf } from '../src/messages.ts'
 import type { ChatResult } from '../src/result.ts'
 import type { AgentEmitted, AgentOutput } from './events.ts'
@@ -34,6 +34,12 @@ export const resultOf = (state: RunResult): ChatResult => ({
   ...(state.rawFinishReason !== null && { rawFinishReason: state.rawFinishReason }),
   metadata: state.metadata,
   ...(state.usage && { usage: state.usage }),
+})
+
+/** Notes that an end was asked for. Commands may come from anywhere: whatever they hold, the context stays plain texts. */
+export const abortedBy = ({ reason = '' }: { reason?: string | undefined }) => ({
+  abortReason: describeThrown(reason),
+  finishReason: 'aborted' as const,
 })
 
 /** The output of a run that is complete. */

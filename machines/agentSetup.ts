@@ -9,8 +9,8 @@ import { retryDelayMs } from '../src/retryPolicy.ts'
 import type { Tool } from '../src/tool.ts'
 import { modelActor, timerActor, toolExecutorActor } from './agentActors.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
-import { broken, outOfTime, timeout, totalTimeout, truncation, uselessAnswer } from './agentFailures.ts'
-import { finalChunk } from './agentOutput.ts'
+import { broken, outOfTime, totalTimeout, truncation, uselessAnswer } from './agentFailures.ts'
+import { abortedBy, finalChunk } from './agentOutput.ts'
 import { isPastDeadline } from './deadline.ts'
 import type { AgentEmitted, AgentEvent, AgentInput, AgentOutput } from './events.ts'
 import { settle } from './interruption.ts'
@@ -49,8 +49,6 @@ export const agentSetup = (config: ResolvedConfig) => {
         attempt < retry.maxRetries,
       /** A stream that begins again while one is running: the snapshot was restored in the middle of it. */
       isNewStream: (_, { seq }: { seq: number }) => seq === 0,
-      isStillFlowing: ({ context }, { at }: { at: number }) =>
-        at < context.lastReadAt + config.idleMs && !isPastDeadline(context, at),
       isPastDeadline: ({ context }, { at }: { at: number }) => isPastDeadline(context, at),
       isWorthRetrying: ({ context: { failure, attempt, chunks } }) =>
         failure?.retryable === true && attempt < retry.maxRetries && (chunks === 0 || retry.midStream),
@@ -106,13 +104,6 @@ export const agentSetup = (config: ResolvedConfig) => {
         failure: uselessAnswer(accumulated.finish?.raw),
       })),
       noteTruncation: assign({ failure: truncation }),
-      noteTimeout: assign(({ context }, { at, phase }: { at: number; phase: 'first' | 'idle' }) => ({
-        failure: isPastDeadline(context, at)
-          ? totalTimeout(config.totalMs)
-          : phase === 'first'
-            ? timeout(`No answer began within ${config.firstChunkMs} ms (timeouts.firstChunkMs).`)
-            : timeout(`The answer stalled for ${config.idleMs} ms (timeouts.idleMs).`),
-      })),
       noteTotalTimeout: assign({ failure: () => totalTimeout(config.totalMs) }),
       closeModel: stopChild('model'),
       scheduleRetry: assign(({ context: { attempt, failure } }) => ({
@@ -239,10 +230,7 @@ export const agentSetup = (config: ResolvedConfig) => {
       queueSteering: assign(({ context }, { text }: { text: string }) => ({
         steering: [...context.steering, describeThrown(text)],
       })),
-      noteAbort: assign((_, { reason = '' }: { reason?: string | undefined }) => ({
-        abortReason: describeThrown(reason),
-        finishReason: 'aborted' as const,
-      })),
+      noteAbort: assign((_, command: { reason?: string | undefined }) => abortedBy(command)),
       noteError: assign({ finishReason: 'error' }),
       settle: enqueueActions(({ context, enqueue }) => {
         const { change, messages } = settle(context)

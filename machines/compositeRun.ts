@@ -41,12 +41,12 @@ export const historyOf = ({ input, messages }: CompositeRun): ChatMessage[] => [
 export const absorb = (state: CompositeRun, output: AgentOutput): Partial<CompositeRun> => ({
   responseId: output.id || state.responseId,
   messages: [...state.messages, ...output.messages, ...unanswered(state, output)],
-  finishReason: output.finishReason,
+  finishReason: state.finishReason === 'aborted' ? 'aborted' : output.finishReason,
   rawFinishReason: output.rawFinishReason ?? null,
   metadata: mergeMetadata(state.metadata, output.metadata),
   usage: addUsage(state.usage ?? undefined, output.usage) ?? null,
   failure: output.status === 'failed' ? output.error : null,
-  abortReason: output.status === 'aborted' ? output.reason : '',
+  abortReason: output.status === 'aborted' ? output.reason : state.abortReason,
 })
 
 /**

@@ -8,7 +8,8 @@ export const takeRun = { type: 'takeRun', params: outputOf } as const
 
 /** The guards that {@link afterRun} goes by. */
 export const runGuards = {
-  isAborted: (_: unknown, { status }: { status: string }) => status === 'aborted',
+  isAborted: ({ context }: { context: object }, { status }: { status: string }) =>
+    status === 'aborted' || ('finishReason' in context && context.finishReason === 'aborted'),
   isFailed: (_: unknown, { status }: { status: string }) => status === 'failed',
 }
 
@@ -36,6 +37,11 @@ export const commands = {
   'tool.approve': { actions: 'forward' },
   'tool.reject': { actions: 'forward' },
   steer: { actions: 'forward' },
+} as const
+
+/** An abort that comes when the run has ended, but its end was not heard of yet, counts all the same. */
+export const abortRun = {
+  actions: [{ type: 'noteAbort', params: ({ event }: { event: { reason?: string } }) => event }, 'forward'],
 } as const
 
 /**

@@ -1,10 +1,10 @@
 import { assign, emit, enqueueActions, forwardTo, setup } from 'xstate'
 import { errorDataOf } from '../src/errors.ts'
 import type { AgentMachine } from './agentMachine.ts'
-import { abortedOutput, completeOutput, failedOutput, finalChunk } from './agentOutput.ts'
+import { abortedBy, abortedOutput, completeOutput, failedOutput, finalChunk } from './agentOutput.ts'
 import { absorb, brokenRun, historyOf } from './compositeRun.ts'
 import type { AgentCommand, AgentEmitted, AgentInput, AgentOutput } from './events.ts'
-import { afterRun, brokenIn, commands, outputOf, runGuards, takeRun } from './phase.ts'
+import { abortRun, afterRun, brokenIn, commands, outputOf, runGuards, takeRun } from './phase.ts'
 import { firstQuestion, initialPhases, inPhase, type PhasedRun } from './phasedRun.ts'
 import type { RunEmitted } from './reportToParent.ts'
 
@@ -50,6 +50,7 @@ export const createReasoningMachine = ({ prompts, thinker, researcher, takesSche
       noteBroken: assign((_, { error, state }: { error: unknown; state: string }) =>
         brokenRun(errorDataOf(error), 'reasoning', state),
       ),
+      noteAbort: assign((_, command: { reason?: string | undefined }) => abortedBy(command)),
       announceEnd: emit(({ context }) => finalChunk(context)),
     },
   }).createMachine({
@@ -67,7 +68,11 @@ export const createReasoningMachine = ({ prompts, thinker, researcher, takesSche
           onDone: afterRun({ target: 'Hypothesis', actions: takeRun }),
           onError: brokenIn('Analysis'),
         },
-        on: { ...commands, 'run.emitted': { actions: { type: 'relay', params: { phase: 'analysis' } } } },
+        on: {
+          ...commands,
+          abort: abortRun,
+          'run.emitted': { actions: { type: 'relay', params: { phase: 'analysis' } } },
+        },
       },
 
       Hypothesis: {
@@ -78,7 +83,11 @@ export const createReasoningMachine = ({ prompts, thinker, researcher, takesSche
           onDone: afterRun({ target: 'Evidence', actions: takeRun }),
           onError: brokenIn('Hypothesis'),
         },
-        on: { ...commands, 'run.emitted': { actions: { type: 'relay', params: { phase: 'hypothesis' } } } },
+        on: {
+          ...commands,
+          abort: abortRun,
+          'run.emitted': { actions: { type: 'relay', params: { phase: 'hypothesis' } } },
+        },
       },
 
       Evidence: {
@@ -89,7 +98,11 @@ export const createReasoningMachine = ({ prompts, thinker, researcher, takesSche
           onDone: afterRun({ target: 'Synthesis', actions: takeRun }),
           onError: brokenIn('Evidence'),
         },
-        on: { ...commands, 'run.emitted': { actions: { type: 'relay', params: { phase: 'evidence' } } } },
+        on: {
+          ...commands,
+          abort: abortRun,
+          'run.emitted': { actions: { type: 'relay', params: { phase: 'evidence' } } },
+        },
       },
 
       Synthesis: {
@@ -103,7 +116,11 @@ export const createReasoningMachine = ({ prompts, thinker, researcher, takesSche
           onDone: afterRun({ target: 'Complete', actions: takeSynthesis }),
           onError: brokenIn('Synthesis'),
         },
-        on: { ...commands, 'run.emitted': { actions: { type: 'relay', params: { phase: 'synthesis' } } } },
+        on: {
+          ...commands,
+          abort: abortRun,
+          'run.emitted': { actions: { type: 'relay', params: { phase: 'synthesis' } } },
+        },
       },
 
       Complete: {

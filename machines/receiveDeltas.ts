@@ -76,7 +76,7 @@ export const receiveDeltas = (
   }
   const firstChunkAt = state.firstChunkAt ?? (chunks > 0 ? at : null)
   return {
-    state: { ...state, accumulated, chunks, pieces, newlineDue, shown, firstChunkAt, lastReadAt: at },
+    state: { ...state, accumulated, chunks, pieces, newlineDue, shown, firstChunkAt },
     emitted,
   }
 }

@@ -1,10 +1,10 @@
 import { assign, emit, enqueueActions, forwardTo, setup } from 'xstate'
 import { errorDataOf } from '../src/errors.ts'
 import type { AgentMachine } from './agentMachine.ts'
-import { abortedOutput, completeOutput, failedOutput, finalChunk } from './agentOutput.ts'
+import { abortedBy, abortedOutput, completeOutput, failedOutput, finalChunk } from './agentOutput.ts'
 import { absorb, brokenRun, historyOf } from './compositeRun.ts'
 import type { AgentCommand, AgentEmitted, AgentInput, AgentOutput } from './events.ts'
-import { afterRun, brokenIn, commands, outputOf, runGuards, takeRun } from './phase.ts'
+import { abortRun, afterRun, brokenIn, commands, outputOf, runGuards, takeRun } from './phase.ts'
 import { initialPhases, inPhase, type PhasedRun } from './phasedRun.ts'
 import type { RunEmitted } from './reportToParent.ts'
 
@@ -62,6 +62,7 @@ export const createReflectionMachine = ({ prompts, maxRounds, isContent, author,
       noteBroken: assign((_, { error, state }: { error: unknown; state: string }) =>
         brokenRun(errorDataOf(error), 'reflection', state),
       ),
+      noteAbort: assign((_, command: { reason?: string | undefined }) => abortedBy(command)),
       announceEnd: emit(({ context }) => finalChunk(context)),
     },
   }).createMachine({
@@ -79,7 +80,11 @@ export const createReflectionMachine = ({ prompts, maxRounds, isContent, author,
           onDone: afterRun({ target: 'Critique', actions: takeAnswer }),
           onError: brokenIn('Draft'),
         },
-        on: { ...commands, 'run.emitted': { actions: { type: 'relay', params: { phase: 'draft' } } } },
+        on: {
+          ...commands,
+          abort: abortRun,
+          'run.emitted': { actions: { type: 'relay', params: { phase: 'draft' } } },
+        },
       },
 
       Critique: {
@@ -93,7 +98,11 @@ export const createReflectionMachine = ({ prompts, maxRounds, isContent, author,
           ),
           onError: brokenIn('Critique'),
         },
-        on: { ...commands, 'run.emitted': { actions: { type: 'relay', params: { phase: 'critique' } } } },
+        on: {
+          ...commands,
+          abort: abortRun,
+          'run.emitted': { actions: { type: 'relay', params: { phase: 'critique' } } },
+        },
       },
 
       Revise: {
@@ -111,7 +120,11 @@ export const createReflectionMachine = ({ prompts, maxRounds, isContent, author,
           ),
           onError: brokenIn('Revise'),
         },
-        on: { ...commands, 'run.emitted': { actions: { type: 'relay', params: { phase: 'revision' } } } },
+        on: {
+          ...commands,
+          abort: abortRun,
+          'run.emitted': { actions: { type: 'relay', params: { phase: 'revision' } } },
+        },
       },
 
       Complete: {

@@ -50,7 +50,6 @@ export type StreamingState = {
   deadlineAt: number | null
   attemptStartedAt: number
   firstChunkAt: number | null
-  lastReadAt: number
   waitingSince: number
   responseId: string
   finishReason: FinishReason
@@ -94,7 +93,6 @@ export const initialState = (
     deadlineAt: totalMs === undefined ? null : now + totalMs,
     attemptStartedAt: now,
     firstChunkAt: null,
-    lastReadAt: now,
     waitingSince: now,
     responseId: '',
     finishReason: 'unspecified',
@@ -125,7 +123,6 @@ export const beginAttempt = (state: StreamingState, now: number): Change => ({
   newlineDue: isNewlineDue(state),
   attemptStartedAt: now,
   firstChunkAt: null,
-  lastReadAt: now,
   failure: null,
 })
 

@@ -1,12 +1,12 @@
 import { assign, emit, enqueueActions, forwardTo, fromPromise, setup } from 'xstate'
-import { describeThrown, errorDataOf } from '../src/errors.ts'
+import { errorDataOf } from '../src/errors.ts'
 import { type ChatMessage, textOf, toolCallsOf, toolResultsOf } from '../src/messages.ts'
 import { type ReadAnswer, readAnswer, type WireSchema } from '../src/typedAnswer.ts'
 import type { AgentMachine } from './agentMachine.ts'
-import { abortedOutput, completeOutput, failedOutput, finalChunk } from './agentOutput.ts'
+import { abortedBy, abortedOutput, completeOutput, failedOutput, finalChunk } from './agentOutput.ts'
 import { absorb, brokenRun, type CompositeRun, historyOf, initialComposite } from './compositeRun.ts'
 import type { AgentCommand, AgentEmitted, AgentInput, AgentOutput } from './events.ts'
-import { afterRun, brokenIn, commands, isRunEnd, outputOf, runGuards, takeRun } from './phase.ts'
+import { abortRun, afterRun, brokenIn, commands, isRunEnd, outputOf, runGuards, takeRun } from './phase.ts'
 import { chunkOf, restartChunk } from './receiveDeltas.ts'
 import type { RunEmitted } from './reportToParent.ts'
 import { returnResultName, type TypedOutputStrategy } from './typedOutput.ts'
@@ -96,10 +96,7 @@ export const createTypedOutputMachine = ({ strategy, schema, run, formatter }: T
           rawOutput: context.answer,
         },
       })),
-      noteAbort: assign((_, { reason = '' }: { reason?: string | undefined }) => ({
-        abortReason: describeThrown(reason),
-        finishReason: 'aborted' as const,
-      })),
+      noteAbort: assign((_, command: { reason?: string | undefined }) => abortedBy(command)),
       // Other answers were streamed as they came; this one is shown here, once, in the shape they have.
       showJson: enqueueActions(({ context: { responseId, answer }, enqueue }) => {
         const json = schema.isWrapped ? `{"value":${answer}}` : answer
@@ -130,6 +127,7 @@ export const createTypedOutputMachine = ({ strategy, schema, run, formatter }: T
         },
         on: {
           ...commands,
+          abort: abortRun,
           'run.emitted': { actions: { type: 'relay', params: { isSuppressed: true } } },
         },
       },
@@ -147,6 +145,7 @@ export const createTypedOutputMachine = ({ strategy, schema, run, formatter }: T
         },
         on: {
           ...commands,
+          abort: abortRun,
           'run.emitted': { actions: { type: 'relay', params: { isSuppressed: false } } },
         },
       },

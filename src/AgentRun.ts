@@ -1,7 +1,7 @@
 import { type Actor, type AnyActorRef, createActor, type Snapshot } from 'xstate'
 import type { AgentMachine } from '../machines/agentMachine.ts'
 import { type RunResult, resultOf, textOfRun } from '../machines/agentOutput.ts'
-import type { AgentCommand, AgentInput, AgentOutput } from '../machines/events.ts'
+import type { AgentCommand, AgentEmitted, AgentInput, AgentOutput } from '../machines/events.ts'
 import { AbortedError, describeThrown, errorFrom, OrchestrationError } from './errors.ts'
 import type { Inspect } from './harmlessInspect.ts'
 import type { ChatMessage, ToolCallPart } from './messages.ts'
@@ -66,17 +66,7 @@ export class AgentRun {
       return
     }
     if (signal) this.#forgetSignal = onAbort(signal, this.#abort)
-    const { chunk } = this.#handlers
-    if (chunk) {
-      this.#actor.on('chunk', (event) => {
-        // A run that did not complete ends with an error, not with a last chunk as well.
-        const isEnd = event.finishReason !== 'unspecified'
-        if (isEnd && this.#actor.getSnapshot().output?.status !== 'complete') return
-        if (!this.#isSettled) this.#tell(chunk, event)
-      })
-    }
-    this.#actor.on('message', ({ message }) => this.#messages.push(message))
-    this.#actor.on('tool.approval', ({ call }) => this.#ask(call))
+    this.#actor.on('*', this.#hear)
     this.#actor.subscribe({ error: this.#crashed, complete: this.#done })
     this.#actor.start()
   }
@@ -104,10 +94,19 @@ export class AgentRun {
     else this.#actor.stop()
   }
 
+  readonly #hear = (event: AgentEmitted): void => {
+    if (event.type === 'chunk') this.#tell(event)
+    else if (event.type === 'message') this.#messages.push(event.message)
+    else if (event.type === 'tool.approval') this.#ask(event.call)
+  }
+
   /** XState would leave what a handler throws to the process. */
-  #tell(chunk: (chunk: ChatResult) => void, event: ChatResult): void {
+  #tell(chunk: ChatResult): void {
+    // A run that did not complete ends with an error, not with a last chunk as well.
+    const isEnd = chunk.finishReason !== 'unspecified'
+    if (this.#isSettled || (isEnd && this.#actor.getSnapshot().output?.status !== 'complete')) return
     try {
-      chunk(event)
+      this.#handlers.chunk?.(chunk)
     } catch (thrown) {
       this.#crashed(thrown)
       this.stop()

@@ -84,7 +84,7 @@ describe('inside somebody’s own machine', () => {
     }
     const agent = new Agent(scriptedModel([call, 'ok']), { tools: [recorder().tool], inspect })
     await agent.send('Go')
-    expect(seen).toEqual(expect.arrayContaining(['model', 'timer', 'toolExecutor', 'call:a']))
+    expect(seen).toEqual(expect.arrayContaining(['model', 'toolExecutor', 'call:a']))
   })
 
   test('the context of every snapshot is JSON data only', async () => {

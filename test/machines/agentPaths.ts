@@ -1,4 +1,5 @@
 import type { AnyEventObject, SnapshotFrom } from 'xstate'
+import { totalTimeout } from '../../machines/agentFailures.ts'
 import { type AgentInput, type AgentMachineConfig, createChart } from '../../machines/index.ts'
 import * as round from '../../machines/toolRound.ts'
 import type { Delta } from '../../src/delta.ts'
@@ -78,14 +79,13 @@ const isFresh = (snapshot: AgentSnapshot): boolean =>
   snapshot.context.attempt === 0
 
 const modelEvents = (snapshot: AgentSnapshot): AnyEventObject[] => {
-  const timers = [
-    { type: 'timer.fired', at: 50 },
-    { type: 'timer.fired', at: 500 },
-    { type: 'timer.fired', at: 5000 },
-  ]
-  if (snapshot.matches({ Accumulating: 'BackingOff' })) return timers
+  if (snapshot.matches({ Accumulating: 'BackingOff' })) {
+    return [
+      { type: 'timer.fired', at: 50 },
+      { type: 'timer.fired', at: 5000 },
+    ]
+  }
   return [
-    ...timers,
     read(0, { type: 'text', text: 'hello' }),
     read(1, { type: 'text', text: 'hello' }),
     read(1, finish('stop')),
@@ -101,6 +101,7 @@ const modelEvents = (snapshot: AgentSnapshot): AnyEventObject[] => {
     { type: 'model.done', at: 1 },
     { type: 'model.failed', error: failure(true), at: 1 },
     { type: 'model.failed', error: failure(false), at: 1 },
+    { type: 'model.failed', error: totalTimeout(1000), at: 5000 },
     { type: 'xstate.error.actor.model', error: new Error('broken adapter') },
   ]
 }
