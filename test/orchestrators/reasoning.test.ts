@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { InspectionEvent } from 'xstate'
 import { reasoningOrchestrator } from '../../machines/reasoning.ts'
 import { Agent, type AgentOptions } from '../../src/Agent.ts'
 import { AbortedError, ConfigurationError, ModelError } from '../../src/errors.ts'
@@ -181,6 +182,19 @@ describe('a phase that does not complete', () => {
     expect(error.partial?.messages.at(-1)?.metadata).toEqual({ interrupted: 'error' })
     expect(validateHistory(error.partial?.messages ?? [])).toEqual([])
     model.assertDone()
+  })
+
+  test('because of an abort counts it also between the end of a phase and the moment that is heard of', async () => {
+    const controller = new AbortController()
+    const inspect = (event: InspectionEvent) => {
+      if (event.type === '@xstate.event' && event.event.type === 'xstate.done.actor.run')
+        controller.abort('enough')
+    }
+    const { agent, model } = reasoning(phases, { inspect })
+    const error = await rejection(agent.send('Is it warm?', { signal: controller.signal }), AbortedError)
+    expect(error.message).toContain('enough')
+    expect(error.partial).toMatchObject({ output: 'It is about Oslo.', finishReason: 'aborted' })
+    expect(model.requests).toHaveLength(1)
   })
 
   test('because of an abort closes its request, and keeps the phases before', async () => {

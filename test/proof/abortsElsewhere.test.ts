@@ -32,7 +32,7 @@ describe('a run that is interrupted has one end and leaves nothing', () => {
     const length = moments.seen
     const ways = Object.values(runner.actor ? interruptions : outerWays)
     // A prime, so that every way meets every stretch of the run.
-    const step = Math.max(1, Math.floor(length / 31))
+    const step = Math.max(1, Math.floor(length / 97))
     for (let moment = 0, nth = 0; moment < length; moment += step, nth += 1) {
       const controller = new AbortController()
       const way = ways[nth % ways.length]
