@@ -1,9 +1,11 @@
-import type { AnyStateMachine } from 'xstate'
+import type { AnyMachineSnapshot, AnyStateMachine } from 'xstate'
 import type { Accumulator } from '../src/accumulator.ts'
 import { broken } from './agentFailures.ts'
 import { derive } from './derive.ts'
+import { emitAll } from './emitAll.ts'
 import type { ChildEvent } from './events.ts'
 import { receiveDeltas } from './receiveDeltas.ts'
+import type { StreamingState } from './streamingState.ts'
 
 type DeltasEvent = Extract<ChildEvent, { type: 'model.deltas' }>
 
@@ -14,8 +16,11 @@ type DeltasEvent = Extract<ChildEvent, { type: 'model.deltas' }>
  * the state: that step is the chart's, with the read still empty, and its deltas follow on the lane. The snapshot is
  * new each time, and listeners are told after it is committed, as after any event.
  */
-export const withFastLane = <M extends AnyStateMachine>(machine: M, accumulator: Accumulator): M =>
-  derive(machine, (original) => ({
+export const withFastLane = <M extends AnyStateMachine>(machine: M, accumulator: Accumulator): M => {
+  // Snapshots of one state differ in their data and children alone. Made from one and the same, not from each other,
+  // they are copied the fast way: see `afterRead`.
+  let streaming: AnyMachineSnapshot | undefined
+  return derive(machine, (original) => ({
     transition: (snapshot, event, scope) => {
       if (event.type !== 'model.deltas' || snapshot.status !== 'active') {
         return original.transition(snapshot, event, scope)
@@ -27,12 +32,9 @@ export const withFastLane = <M extends AnyStateMachine>(machine: M, accumulator:
       const received = tryReceive(entered.context, read, accumulator)
       if ('failed' in received) return original.transition(entered, received.failed, scope)
       const { state, emitted } = received
-      if (emitted.length > 0) {
-        scope.defer(() => {
-          for (const each of emitted) scope.emit(each)
-        })
-      }
-      return { ...entered, context: state }
+      if (emitted.length > 0) scope.defer(() => emitAll(scope, emitted))
+      streaming ??= { ...entered, context: {}, children: {} }
+      return { ...streaming, context: state, children: entered.children }
     },
     provide: (implementations) => {
       const provided = original.provide(implementations) as M
@@ -41,14 +43,15 @@ export const withFastLane = <M extends AnyStateMachine>(machine: M, accumulator:
       return isReplaced ? provided : withFastLane(provided, accumulator)
     },
   }))
+}
 
 type Received = ReturnType<typeof receiveDeltas> | { failed: ChildEvent }
 
 /** Whatever goes wrong is for the chart, which knows what to do then. */
-const tryReceive = (...args: Parameters<typeof receiveDeltas>): Received => {
+const tryReceive = (state: StreamingState, read: DeltasEvent, accumulator: Accumulator): Received => {
   try {
-    return receiveDeltas(...args)
+    return receiveDeltas(state, read, accumulator)
   } catch (thrown) {
-    return { failed: { type: 'model.failed', error: broken(thrown, 'Accumulating'), at: args[1].at } }
+    return { failed: { type: 'model.failed', error: broken(thrown, 'Accumulating'), at: read.at } }
   }
 }

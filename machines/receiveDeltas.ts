@@ -5,7 +5,7 @@ import { type ChatMessage, textOf } from '../src/messages.ts'
 import { mergeMetadata, unseenMetadata } from '../src/metadata.ts'
 import type { ChatResult } from '../src/result.ts'
 import type { AgentEmitted } from './events.ts'
-import { isNewlineDue, type StreamingState } from './streamingState.ts'
+import { afterRead, isNewlineDue, type StreamingState } from './streamingState.ts'
 
 type Chunk = { type: 'chunk' } & ChatResult
 
@@ -76,7 +76,7 @@ export const receiveDeltas = (
   }
   const firstChunkAt = state.firstChunkAt ?? (chunks > 0 ? at : null)
   return {
-    state: { ...state, accumulated, chunks, pieces, newlineDue, shown, firstChunkAt },
+    state: afterRead(state, { accumulated, chunks, pieces, newlineDue, shown, firstChunkAt }),
     emitted,
   }
 }

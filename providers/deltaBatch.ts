@@ -35,6 +35,7 @@ export class DeltaBatch {
 
   /** The deltas since the last call. */
   take(): readonly Delta[] {
+    if (this.#decoder.readDone && !this.isFinished && !this.failure) this.#add(this.#decoder.readDone())
     const deltas = this.#deltas
     this.#deltas = []
     return deltas

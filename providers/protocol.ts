@@ -9,6 +9,8 @@ export type WireEvent = { event?: string | undefined; data: string }
 export type Decoder = {
   /** The next event: gives the deltas it completes, none for one that means nothing. */
   push(event: WireEvent): readonly Delta[]
+  /** All events of one network read were given: what could wait until now, such as counts that every event repeats. */
+  readDone?(): readonly Delta[]
   /**
    * The body ended. Gives what was held back and `finish`, or an `error` delta when the stream was cut. If the connection
    * `isBroken`, only an end that nothing can follow counts as one.

@@ -46,7 +46,7 @@ export const nothingAccumulated: Accumulated = {
 /** The accumulator statewire uses by default. */
 export const messageAccumulator: Accumulator = {
   accumulate(accumulated, deltas) {
-    const next = { ...accumulated }
+    const next = copyOf(accumulated)
     for (const delta of deltas) {
       switch (delta.type) {
         // Appending makes a rope: constant cost, as long as nobody reads the whole text in between.
@@ -90,6 +90,19 @@ export const messageAccumulator: Accumulator = {
     return { role: 'model', parts, ...(Object.keys(kept).length > 0 && { metadata: kept }) }
   },
 }
+
+/** Written out because it is made for every read: see `afterRead`. */
+const copyOf = (accumulated: Accumulated): Accumulated => ({
+  text: accumulated.text,
+  thinking: accumulated.thinking,
+  media: accumulated.media,
+  calls: accumulated.calls,
+  metadata: accumulated.metadata,
+  opaque: accumulated.opaque,
+  responseId: accumulated.responseId,
+  usage: accumulated.usage,
+  finish: accumulated.finish,
+})
 
 /** A call that is told twice under one id, with the same content, is one call. */
 const mergeCall = (calls: WireToolCall[], call: WireToolCall): WireToolCall[] =>

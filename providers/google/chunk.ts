@@ -6,7 +6,7 @@ import { arrayAt, BadWireJson, numberAt, objectAt, parseWireObject, stringAt } f
 
 /** The responses in an event: one, none, or the list that the wire sends when it does not stream events. */
 export const chunksIn = (data: string): JsonObject[] | BadWireJson => {
-  const text = data.trim()
+  const text = data.startsWith('{') ? '' : data.trim()
   if (!text.startsWith('[')) {
     const chunk = parseWireObject(data)
     if (chunk instanceof BadWireJson) return chunk
@@ -73,16 +73,15 @@ const counts = new Map<string, keyof Usage>([
   ['thoughtsTokenCount', 'reasoningTokens'],
 ])
 
-export const usageOf = (wire: JsonObject | undefined): Usage | undefined => {
-  if (!wire) return undefined
-  const usage: Usage = {}
-  let isKnown = false
+/** Takes the counts of a chunk over; one that it leaves out stays as it was. Whether there was any. */
+export const readCounts = (wire: JsonObject, usage: Usage): boolean => {
+  let isAny = false
   for (const key in wire) {
-    const field = counts.get(key)
     const count = wire[key]
-    if (field === undefined || typeof count !== 'number') continue
-    usage[field] = count
-    isKnown = true
+    const field = typeof count === 'number' ? counts.get(key) : undefined
+    if (field === undefined) continue
+    usage[field] = count as number
+    isAny = true
   }
-  return isKnown ? usage : undefined
+  return isAny
 }

@@ -1,9 +1,10 @@
 import type { Delta, WireToolCall } from '../../src/delta.ts'
 import type { ErrorData } from '../../src/errors.ts'
 import { isJsonObject, type JsonObject, ownValue } from '../../src/json.ts'
+import type { Usage } from '../../src/result.ts'
 import type { Decoder, WireEvent } from '../protocol.ts'
 import { arrayAt, BadWireJson, hasOnly, objectAt, stringAt, truncated } from '../wireJson.ts'
-import { blockOf, chunksIn, firstCandidate, mediaOf, serverToolOf, usageOf } from './chunk.ts'
+import { blockOf, chunksIn, firstCandidate, mediaOf, readCounts, serverToolOf } from './chunk.ts'
 import { googleStreamError } from './error.ts'
 import { finishReasonOf } from './finishReason.ts'
 import { FunctionCalls } from './functionCalls.ts'
@@ -31,6 +32,9 @@ export class GoogleDecoder implements Decoder {
   #isWriting = false
   #finishMessage = ''
   #block: JsonObject | undefined
+  /** The latest counts. Every chunk has them: they are told once for a whole read. */
+  readonly #usage: Usage = {}
+  #hasNewCounts = false
   #closed = false
 
   constructor(provider: string) {
@@ -43,11 +47,17 @@ export class GoogleDecoder implements Decoder {
     if (chunks instanceof BadWireJson) return this.#fail(chunks.error)
     const deltas: Delta[] = []
     for (const chunk of chunks) {
-      const error = googleStreamError(chunk)
+      const error = hasOnly(chunk, answerFields) ? undefined : googleStreamError(chunk)
       if (error) return [...deltas, ...this.#fail(error)]
       this.#chunk(chunk, deltas)
     }
     return deltas
+  }
+
+  readDone(): readonly Delta[] {
+    if (!this.#hasNewCounts) return []
+    this.#hasNewCounts = false
+    return [{ type: 'usage', usage: { ...this.#usage } }]
   }
 
   end(isBroken = false): readonly Delta[] {
@@ -63,6 +73,7 @@ export class GoogleDecoder implements Decoder {
     const skeleton = this.#parts.skeleton()
     const sources = this.#sources.rest(reason === 'contentFilter')
     return [
+      ...this.readDone(),
       ...calls.map(toolCall),
       ...(sources ? [metadata(sources)] : []),
       ...(this.#block ? [metadata(this.#block)] : []),
@@ -86,8 +97,8 @@ export class GoogleDecoder implements Decoder {
     if (candidate) this.#candidate(candidate, deltas)
     this.#isWriting = deltas.length > known
     this.#block = blockOf(objectAt(chunk, 'promptFeedback')) ?? this.#block
-    const usage = usageOf(objectAt(chunk, 'usageMetadata'))
-    if (usage) deltas.push({ type: 'usage', usage })
+    const usage = objectAt(chunk, 'usageMetadata')
+    if (usage && readCounts(usage, this.#usage)) this.#hasNewCounts = true
   }
 
   #candidate(candidate: JsonObject, deltas: Delta[]): void {
@@ -154,13 +165,16 @@ export class GoogleDecoder implements Decoder {
     this.#closed = true
     const raw = this.#finishReason
     return [
+      ...this.readDone(),
       ...this.#calls.complete().map(toolCall),
       { type: 'error', error, ...(raw !== undefined && { raw }) },
     ]
   }
 }
 
-// Nearly all of an answer is candidates with content alone, and parts with text alone: no need to look for more there.
+// Nearly all of an answer is chunks that bring no error, candidates with content alone, and parts with text alone: no
+// need to look for more there.
+const answerFields = new Set(['candidates', 'usageMetadata', 'modelVersion', 'responseId'])
 const contentFields = new Set(['content', 'index'])
 const textFields = new Set(['text'])
 

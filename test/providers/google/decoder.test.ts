@@ -83,6 +83,18 @@ describe('text and thinking', () => {
 })
 
 describe('counts and ids', () => {
+  it('are told once for a read, with what earlier chunks said', () => {
+    const decoder = google.decoder(target)
+    const push = (chunk: JsonObject) => decoder.push({ data: JSON.stringify(chunk) })
+    expect(push({ usageMetadata: { promptTokenCount: 3, totalTokenCount: 3 } })).toEqual([])
+    expect(push({ usageMetadata: { promptTokenCount: null, totalTokenCount: 5 } })).toEqual([])
+    expect(decoder.readDone?.()).toEqual([{ type: 'usage', usage: { inputTokens: 3, totalTokens: 5 } }])
+    expect(decoder.readDone?.()).toEqual([])
+    push({ usageMetadata: { candidatesTokenCount: 2 } })
+    const usage = { inputTokens: 3, totalTokens: 5, outputTokens: 2 }
+    expect(decoder.readDone?.()).toEqual([{ type: 'usage', usage }])
+  })
+
   it('keep the last value of each count and the first response id', () => {
     const deltas = run(
       { responseId: 'r1', usageMetadata: { promptTokenCount: 3, totalTokenCount: 3 } },
@@ -101,7 +113,6 @@ describe('counts and ids', () => {
     )
     expect(only(deltas, 'response')).toEqual([{ type: 'response', id: 'r1' }])
     expect(only(deltas, 'usage').map((delta) => delta.usage)).toEqual([
-      { inputTokens: 3, totalTokens: 3 },
       { inputTokens: 5, outputTokens: 2, reasoningTokens: 4, cachedInputTokens: 1, totalTokens: 11 },
     ])
   })
