@@ -119,7 +119,7 @@ export const toolExecutorActor = (config: ResolvedConfig) => {
     return stopOrphans(withLightSteps(createToolBatchMachine(tools, config.toolExecution, config)))
   return fromPromise<ToolBatchOutput, ToolBatchInput>(async ({ input: { calls }, signal, self }) => {
     const tell = (event: ChildEvent) => self._parent?.send(event)
-    for (const call of calls) tell({ type: 'tool.started', call })
+    tell({ type: 'tool.started', calls })
     const onResult = (given: ToolResultPart) => {
       const call = calls.find(({ id }) => id === given?.id)
       if (call) tell({ type: 'tool.finished', result: asToolResult(call, given) })

@@ -198,8 +198,8 @@ export const agentSetup = (config: ResolvedConfig) => {
       ),
       noteStarted: enqueueActions(({ context, event, enqueue }) => {
         if (event.type !== 'tool.started') return
-        enqueue.assign({ started: [...context.started, event.call.id] })
-        enqueue.emit({ type: 'tool.call', callId: event.call.id, call: event.call })
+        enqueue.assign({ started: [...context.started, ...event.calls.map(({ id }) => id)] })
+        for (const call of event.calls) enqueue.emit({ type: 'tool.call', callId: call.id, call })
       }),
       noteResult: enqueueActions(({ context, event, enqueue }) => {
         if (event.type !== 'tool.finished') return

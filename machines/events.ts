@@ -30,7 +30,7 @@ export type ChildEvent =
   | { type: 'model.done'; at: number }
   | { type: 'model.failed'; error: ErrorData; at: number }
   | { type: 'timer.fired'; at: number }
-  | { type: 'tool.started'; call: ToolCallPart }
+  | { type: 'tool.started'; calls: readonly ToolCallPart[] }
   /** `usage`: what the tool itself used of models. */
   | { type: 'tool.finished'; result: ToolResultPart; usage?: Usage }
 

@@ -120,7 +120,9 @@ class LightSteps {
   #step(snapshot: AnyMachineSnapshot, { transition, acts, to }: Step, cause: Cause): AnyMachineSnapshot {
     const microstep = new Microstep(this.#machine, snapshot, cause)
     microstep.take(acts)
-    const next = to ? microstep.snapshotAt(this.#plan.placeAt(to)) : microstep.changed(snapshot)
+    const next = to
+      ? microstep.snapshotAt(this.#plan.placeAt(to))
+      : microstep.snapshotHere(this.#plan.placeOf(snapshot), snapshot)
     if (transition) {
       const { scope, event } = cause
       const told = {

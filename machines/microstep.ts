@@ -56,9 +56,9 @@ export class Microstep {
   }
 
   /** The same snapshot, if nothing changed. */
-  changed(before: AnyMachineSnapshot): AnyMachineSnapshot {
+  snapshotHere(place: Place, before: AnyMachineSnapshot): AnyMachineSnapshot {
     const isSame = this.#context === before.context && this.#children === before.children
-    return isSame ? before : { ...before, context: this.#context, children: this.#children }
+    return isSame ? before : this.snapshotAt(place)
   }
 
   take(acts: readonly Act[]): void {

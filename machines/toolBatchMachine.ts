@@ -1,5 +1,6 @@
 import { type AnyActorRef, assign, type EventObject, enqueueActions, fromCallback, setup } from 'xstate'
 import { describeThrown } from '../src/errors.ts'
+import { LazySignal } from '../src/lazySignal.ts'
 import type { ToolCallPart, ToolResultPart } from '../src/messages.ts'
 import { addUsage, type Usage } from '../src/result.ts'
 import type { Tool } from '../src/tool.ts'
@@ -55,8 +56,8 @@ export const createToolBatchMachine = (
         enqueue.assign({ waiting: waiting.slice(starting.length), running: [...running, ...starting] })
         for (const call of starting) {
           enqueue.spawnChild('call', { id: callActorId(call.id), input: { call } })
-          enqueue.sendTo(listenerOf(self), { type: 'tool.started', call })
         }
+        enqueue.sendTo(listenerOf(self), { type: 'tool.started', calls: starting })
       }),
       takeResult: enqueueActions(
         ({ context: { running, results }, event: { result, usage }, self, enqueue }) => {
@@ -103,10 +104,13 @@ const callActor = (
   { executeSingle }: Pick<ToolExecutor, 'executeSingle'>,
 ) =>
   fromCallback<EventObject, { call: ToolCallPart }>(({ input: { call }, sendBack, self }) => {
-    const controller = new AbortController()
+    const end = new LazySignal()
     let used: Usage | undefined
     const options = {
-      signal: controller.signal,
+      get signal() {
+        return end.signal
+      },
+      onAbort: end.onAbort,
       self,
       addUsage: (usage: Usage) => {
         used = addUsage(used, usage)
@@ -125,6 +129,6 @@ const callActor = (
     )
     return () => {
       // Nobody listens any more, and an abort is not cheap.
-      if (!isFinished) controller.abort()
+      if (!isFinished) end.abort()
     }
   })

@@ -2,6 +2,7 @@ import type { AnyActorRef } from 'xstate'
 import { type Clock, systemClock } from './clock.ts'
 import { describeThrown } from './errors.ts'
 import { copyJson, isJsonObject } from './json.ts'
+import { LazySignal } from './lazySignal.ts'
 import type { ToolCallPart, ToolResultPart } from './messages.ts'
 import { redact } from './redact.ts'
 import type { Usage } from './result.ts'
@@ -10,6 +11,8 @@ import type { Tool } from './tool.ts'
 /** What an executor gets beside the calls. */
 export type ExecutionOptions = {
   signal: AbortSignal
+  /** The same without the signal, which then need not be made; the function returned takes the callback back. */
+  onAbort?: (callback: () => void) => () => void
   /** Told what tools used of models. */
   addUsage?: (usage: Usage) => void
   /** The actor of the call. */
@@ -80,26 +83,37 @@ export const createToolExecutor = (
 ): ToolExecutor => {
   const executor: ToolExecutor = {
     async executeSingle(call, tools, options) {
-      const { signal } = options
       const tool = tools.get(call.name)
       if (!tool) return errorResult(call, unknownTool(call.name, tools))
       if (call.argumentsError !== undefined) return errorResult(call, call.argumentsError)
-      if (signal.aborted) return errorResult(call, 'The run was aborted before this tool started.')
-      const timer = new AbortController()
-      const timeout = Number.isFinite(tool.timeoutMs)
-        ? clock.setTimeout(() => timer.abort(), tool.timeoutMs)
-        : undefined
-      const stop = () => timer.abort(signal.reason)
-      signal.addEventListener('abort', stop, { once: true })
-      try {
-        const run = runTool(tool, call, timer.signal, options)
-        return await Promise.race([run, stopped(call, tool, timer.signal, signal)])
-      } catch (thrown) {
-        return errorResult(call, hide(describeThrown(thrown)))
-      } finally {
-        signal.removeEventListener('abort', stop)
-        if (timeout !== undefined) clock.clearTimeout(timeout as never)
+      if (!options.onAbort && options.signal.aborted) {
+        return errorResult(call, 'The run was aborted before this tool started.')
       }
+      return new Promise((resolve) => {
+        const end = new LazySignal()
+        /** The tool is not waited for any longer, whether or not it heeds its signal. */
+        const stop = (problem: string, reason?: unknown) => {
+          end.abort(reason)
+          settle(errorResult(call, `${problem}; whether it took effect is unknown.`))
+        }
+        const timeout = Number.isFinite(tool.timeoutMs)
+          ? clock.setTimeout(
+              () => stop(`The tool did not finish within ${tool.timeoutMs} ms`),
+              tool.timeoutMs,
+            )
+          : undefined
+        const forget = listen(options, () =>
+          stop('The run was aborted while this tool was running', options.signal.reason),
+        )
+        const settle = (result: ToolResultPart) => {
+          forget()
+          if (timeout !== undefined) clock.clearTimeout(timeout as never)
+          resolve(result)
+        }
+        runTool(tool, call, end, options).then(settle, (thrown) =>
+          settle(errorResult(call, hide(describeThrown(thrown)))),
+        )
+      })
     },
 
     async executeBatch(calls, tools, options) {
@@ -120,10 +134,17 @@ const unknownTool = (name: string, tools: ReadonlyMap<string, Tool>): string => 
   return `There is no tool named "${name}". ${names === '' ? 'No tools are available.' : `Available tools: ${names}.`}`
 }
 
+const listen = (options: ExecutionOptions, callback: () => void): (() => void) => {
+  if (options.onAbort) return options.onAbort(callback)
+  const { signal } = options
+  signal.addEventListener('abort', callback, { once: true })
+  return () => signal.removeEventListener('abort', callback)
+}
+
 const runTool = async (
   tool: Tool,
   call: ToolCallPart,
-  signal: AbortSignal,
+  end: LazySignal,
   { addUsage = () => {}, self }: ExecutionOptions,
 ): Promise<ToolResultPart> => {
   // A copy: what a tool does to its arguments must not change the conversation.
@@ -131,8 +152,15 @@ const runTool = async (
   if (!validation.ok) {
     return errorResult(call, `The arguments do not fit the schema of "${call.name}": ${validation.problem}`)
   }
-  signal.throwIfAborted()
-  const value = await tool.execute(validation.value, { callId: call.id, signal, addUsage, self })
+  if (end.isAborted) return errorResult(call, 'The run was aborted before this tool started.')
+  const value = await tool.execute(validation.value, {
+    callId: call.id,
+    get signal() {
+      return end.signal
+    },
+    addUsage,
+    self,
+  })
   // JSON has no word for undefined: a tool that returns nothing answers null.
   const result = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'null')
   if (result.length > longestResult) {
@@ -143,24 +171,3 @@ const runTool = async (
   }
   return { type: 'toolResult', id: call.id, name: call.name, result }
 }
-
-/** Settles when the tool must not be waited for any longer, whether or not it heeds its signal. */
-const stopped = (
-  call: ToolCallPart,
-  tool: Tool,
-  timer: AbortSignal,
-  run: AbortSignal,
-): Promise<ToolResultPart> =>
-  new Promise((resolve) => {
-    const settle = () =>
-      resolve(
-        errorResult(
-          call,
-          run.aborted
-            ? 'The run was aborted while this tool was running; whether it took effect is unknown.'
-            : `The tool did not finish within ${tool.timeoutMs} ms; whether it took effect is unknown.`,
-        ),
-      )
-    if (timer.aborted) settle()
-    else timer.addEventListener('abort', settle, { once: true })
-  })

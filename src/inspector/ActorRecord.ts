@@ -165,8 +165,8 @@ export class ActorRecord {
   }
 
   #noteTool(event: AnyEventObject, now: number): void {
-    if (event.type === 'tool.started' && typeof event.call?.id === 'string') {
-      this.toolTimes.set(event.call.id, { startedAt: now, endedAt: null })
+    if (event.type === 'tool.started' && Array.isArray(event.calls)) {
+      for (const call of event.calls) this.toolTimes.set(call?.id, { startedAt: now, endedAt: null })
     } else if (event.type === 'tool.finished') {
       const times = this.toolTimes.get(event.result?.id)
       if (times) times.endedAt = now

@@ -117,7 +117,7 @@ const executorEvents = ({ context }: AgentSnapshot): AnyEventObject[] => {
   const result = (id: string, name: string) => ({ type: 'toolResult' as const, id, name, result: 'ok' })
   const [next] = calls
   return [
-    ...(next && !context.started.includes(next.id) ? [{ type: 'tool.started', call: next }] : []),
+    ...(next && !context.started.includes(next.id) ? [{ type: 'tool.started', calls: [next] }] : []),
     ...(next ? [{ type: 'tool.finished', result: result(next.id, next.name) }] : []),
     {
       type: 'xstate.done.actor.toolExecutor',

@@ -1,0 +1,36 @@
+/**
+ * An abort whose signal is made only for who asks for it. An `AbortController` costs more than everything else around
+ * the call of an instant tool, and most tools never look at theirs.
+ */
+export class LazySignal {
+  #controller: AbortController | undefined
+  #isAborted = false
+  #reason: unknown
+  readonly #callbacks = new Set<() => void>()
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController()
+      if (this.#isAborted) this.#controller.abort(this.#reason)
+    }
+    return this.#controller.signal
+  }
+
+  get isAborted(): boolean {
+    return this.#isAborted
+  }
+
+  /** Calls back when it is aborted; the function returned takes that back. */
+  readonly onAbort = (callback: () => void): (() => void) => {
+    this.#callbacks.add(callback)
+    return () => this.#callbacks.delete(callback)
+  }
+
+  abort(reason?: unknown): void {
+    if (this.#isAborted) return
+    this.#isAborted = true
+    this.#reason = reason
+    this.#controller?.abort(reason)
+    for (const callback of this.#callbacks) callback()
+  }
+}
