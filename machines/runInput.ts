@@ -11,6 +11,10 @@ export type RunInput = { history: ChatMessage[]; prompt: ChatMessage[]; failure:
  * or another run, changes none of them.
  */
 export const readInput = (input: AgentInput | undefined): RunInput => {
+  if (isText(input)) {
+    const asked: ChatMessage = { role: 'user', parts: [textPart(input.prompt)] }
+    return { history: [asked], prompt: [asked], failure: null }
+  }
   try {
     const history = messagesOf(input?.history ?? [])
     const prompt = messagesOf(promptMessage(input ?? {}))
@@ -21,6 +25,10 @@ export const readInput = (input: AgentInput | undefined): RunInput => {
     return { history: [], prompt: [], failure }
   }
 }
+
+/** A text and nothing else needs neither a copy nor a check. */
+const isText = (input: AgentInput | undefined): input is { prompt: string } =>
+  typeof input?.prompt === 'string' && input.history === undefined && input.attachments === undefined
 
 const messagesOf = (messages: readonly ChatMessage[]): ChatMessage[] => {
   if (!Array.isArray(messages)) throw new TypeError('a history that is no list of messages')
