@@ -1,9 +1,10 @@
-// Writes what is generated in the documents: the API reference, and the table of providers in the README.
+// Writes what is generated in the documents: the API reference, and the tables of providers and of speed in the README.
 // With --check nothing is written: it fails when one of them is not up to date, or when a public name has no description.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Application, ReflectionKind } from 'typedoc'
+import { comparison } from '../bench/report/comparison.mjs'
 import { listProviders } from '../dist/index.js'
 
 const isCheck = process.argv.includes('--check')
@@ -81,13 +82,21 @@ const providerTable = () => [
   ),
 ]
 
+const speedTable = () => {
+  const { results, machine } = JSON.parse(readFileSync('bench/results.json', 'utf8'))
+  return comparison(results, machine.peers)
+}
+
+const withBlock = (text, name, lines) =>
+  text.replace(
+    new RegExp(`(<!-- ${name}:begin -->\\n)[\\s\\S]*?(<!-- ${name}:end -->)`),
+    (_, begin, end) => `${begin}${lines.join('\n')}\n${end}`,
+  )
+
 const readme = readFileSync('README.md', 'utf8')
-const written = readme.replace(
-  /(<!-- providers:begin -->\n)[\s\S]*?(<!-- providers:end -->)/,
-  (_, begin, end) => `${begin}${providerTable().join('\n')}\n${end}`,
-)
+const written = withBlock(withBlock(readme, 'providers', providerTable()), 'speed', speedTable())
 if (isCheck) {
-  if (written !== readme) problems.push('The table of providers in README.md is stale: npm run docs.')
+  if (written !== readme) problems.push('A table in README.md is stale: npm run docs.')
   await checkReference()
 } else {
   writeFileSync('README.md', written)

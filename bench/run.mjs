@@ -24,7 +24,8 @@ const cases = Object.entries(measures)
   .flatMap(([, measure]) => measure({ ...options, peers: options.withPeers ? Object.keys(peers) : [] }))
   .map((each) => ({ ...each, contenders: each.contenders.filter(isWanted) }))
 
-const repetitionsOf = ({ look }) => (look ? 1 : options.repetitions)
+const repetitionsOf = ({ look, repetitions = Number.POSITIVE_INFINITY }) =>
+  look ? 1 : Math.min(options.repetitions, repetitions)
 const provider = await startProvider()
 const shown = progress(cases.reduce((sum, each) => sum + each.contenders.length * repetitionsOf(each), 0))
 

@@ -5,8 +5,11 @@ export const fullSizes = {
   passes: { bulk: { warmUps: 5, passes: 10 }, paced: { warmUps: 1, passes: 1 } },
   // Peers take up to a hundred times as long.
   peerPasses: { bulk: { warmUps: 1, passes: 2 }, paced: { warmUps: 1, passes: 1 } },
-  rounds: { rounds: 10, warmUps: 10, passes: 20 },
-  requests: { warmUps: 100, passes: 300 },
+  // What a server does all day: after the compiler has seen it.
+  rounds: { rounds: 10, warmUps: 40, passes: 40 },
+  requests: { warmUps: 500, passes: 500 },
+  peerRounds: { warmUps: 10, passes: 20 },
+  peerRequests: { warmUps: 200, passes: 200 },
   streams: 200,
   streamChunks: 500,
   agents: 10_000,
@@ -23,6 +26,8 @@ export const smallSizes = {
   peerPasses: { bulk: { warmUps: 1, passes: 1 }, paced: { warmUps: 1, passes: 1 } },
   rounds: { rounds: 2, warmUps: 1, passes: 1 },
   requests: { warmUps: 1, passes: 5 },
+  peerRounds: { warmUps: 1, passes: 1 },
+  peerRequests: { warmUps: 1, passes: 5 },
   streams: 10,
   streamChunks: 50,
   agents: 50,

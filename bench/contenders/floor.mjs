@@ -1,75 +1,17 @@
-import { StringDecoder } from 'node:string_decoder'
-import { createParser } from 'eventsource-parser'
-import { Agent } from 'undici'
-import { weather } from '../tool.mjs'
+import { bareClient } from './bareClient.mjs'
 
-/**
- * The least a program can do: undici's lowest entry, eventsource-parser, JSON.parse, `+=`. No errors, no limits, no
- * state. Everything else is measured against it.
- */
-export const open = ({ wire, baseUrl, hasTools }) => {
-  const dispatcher = new Agent()
-  const { origin, pathname } = new URL(baseUrl)
-  const path = pathname + wire.path
-  const headers = { 'content-type': 'application/json', authorization: 'Bearer none', ...wire.headers }
+/** A bare client on undici's lowest entry: everything else is measured against it. */
+export const open = (options) => bareClient(options, send)
 
-  const exchange = (body, answer, signal) =>
-    new Promise((resolve, reject) => {
-      const utf8 = new StringDecoder('utf8')
-      const framing = wire.framing === 'sse' ? sse(wire, answer) : lines(wire, answer)
-      dispatcher.dispatch(
-        { origin, path, method: 'POST', headers, body: JSON.stringify(body) },
-        {
-          onRequestStart: (controller) => {
-            if (signal) signal.onabort = () => controller.abort(new Error('aborted'))
-          },
-          onResponseStart: () => {},
-          onResponseData: (_, bytes) => framing(utf8.write(bytes)),
-          onResponseEnd: () => resolve(),
-          onResponseError: (_, error) => reject(error),
-        },
-      )
+const send = ({ dispatcher, ...request }, onBytes, signal) =>
+  new Promise((resolve, reject) => {
+    dispatcher.dispatch(request, {
+      onRequestStart: (controller) => {
+        if (signal) signal.onabort = () => controller.abort(new Error('aborted'))
+      },
+      onResponseStart: () => {},
+      onResponseData: (_, bytes) => onBytes(bytes),
+      onResponseEnd: () => resolve(),
+      onResponseError: (_, error) => reject(error),
     })
-
-  return {
-    async ask(prompt, { onText, signal } = {}) {
-      let turn = wire.start(prompt)
-      while (true) {
-        const answer = new Answer(onText)
-        await exchange(wire.request(turn, hasTools), answer, signal)
-        if (answer.calls.length === 0) return { text: answer.text, held: answer.text }
-        const results = await Promise.all(answer.calls.map(run))
-        turn = wire.next(turn, answer, results)
-      }
-    },
-    close: () => dispatcher.destroy(),
-  }
-}
-
-const run = async ({ arguments: text, input = JSON.parse(text) }) => JSON.stringify(weather.execute(input))
-
-class Answer {
-  text = ''
-  calls = []
-  constructor(onText) {
-    this.onText = onText
-  }
-  add(piece) {
-    this.text += piece
-    this.onText?.(piece)
-  }
-}
-
-const sse = (wire, answer) => {
-  const parser = createParser({ onEvent: ({ data }) => wire.read(data, answer) })
-  return (text) => parser.feed(text)
-}
-
-const lines = (wire, answer) => {
-  let rest = ''
-  return (text) => {
-    const whole = (rest + text).split('\n')
-    rest = whole.pop()
-    for (const line of whole) if (line !== '') wire.read(line, answer)
-  }
-}
+  })

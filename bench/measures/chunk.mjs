@@ -16,7 +16,12 @@ export const chunk = ({ peers, ...options }) =>
     ...options,
     id: 'chunk',
     title: 'a chunk',
-    contenders: (wire) => ['floor', 'statewire', 'statewire-actor', ...(wire === 'openai-chat' ? peers : [])],
+    contenders: (wire) => [
+      'floor',
+      'statewire',
+      'statewire-actor',
+      ...(wire === 'openai-chat' ? ['reader', ...peers] : []),
+    ],
     goal: { ratio: 1.3 },
   })
 
@@ -43,6 +48,8 @@ export const flat = ({ wireNames, sizes: { chunks, longer } }) => {
     title: `a long stream, ${wire}`,
     contenders: ['floor', 'statewire'],
     job: { task: 'flat', wire, chunks, sizes },
+    // Each takes long, and its figures are ratios of one process to itself.
+    repetitions: 3,
     values: {
       ...Object.fromEntries(sizes.map(ratio)),
       heap: { name: 'heap kept per chunk', unit: 'bytes', goal: { most: 60 } },

@@ -6,7 +6,7 @@ import { edge, install, load } from './weight.mjs'
 
 /**
  * A measure gives cases. `job` is what a child process does, once per contender and repetition; a case with `look`
- * instead is looked at once, here. `values` are what is taken from the results: a goal is a `ratio` to the floor of
+ * instead is looked at once, here; one with `repetitions` is measured no more often than that. `values` are what is taken from the results: a goal is a `ratio` to the floor of
  * the same run, or a limit (`most`).
  */
 export const measures = {

@@ -1,4 +1,8 @@
-const contenders = (wire, peers) => ['floor', 'statewire', ...(wire === 'openai-chat' ? peers : [])]
+const contenders = (wire, peers) => [
+  'floor',
+  'statewire',
+  ...(wire === 'openai-chat' ? ['reader', ...peers] : []),
+]
 
 /** Rounds of four calls of an instant tool, then a short answer: processor time of a round. */
 export const tools = ({ wireNames, sizes, peers }) =>
@@ -7,6 +11,7 @@ export const tools = ({ wireNames, sizes, peers }) =>
     title: `a tool round of 4 calls, ${wire}`,
     contenders: contenders(wire, peers),
     job: { task: 'stream', wire, chunks: 20, calls: 4, per: 'round', ...sizes.rounds },
+    peerJob: sizes.peerRounds,
     values: { cpu: { unit: 'µs', goal: { ratio: 2 } } },
   }))
 
@@ -17,5 +22,6 @@ export const request = ({ wireNames, sizes, peers }) =>
     title: `a short request, ${wire}`,
     contenders: contenders(wire, peers),
     job: { task: 'stream', wire, chunks: 5, per: 'request', ...sizes.requests },
+    peerJob: sizes.peerRequests,
     values: { cpu: { unit: 'µs', goal: { ratio: 2 } } },
   }))

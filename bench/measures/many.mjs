@@ -2,7 +2,7 @@ export const streams = ({ sizes: { streams, streamChunks }, peers }) => [
   {
     id: 'streams',
     title: `${streams} streams at once`,
-    contenders: ['floor', 'statewire', ...peers],
+    contenders: ['floor', 'statewire', 'reader', ...peers],
     job: { task: 'crowd', pacing: 'paced', chunks: streamChunks, streams },
     values: {
       cpu: { name: 'a chunk', unit: 'µs', goal: { ratio: 1.3 } },
@@ -19,6 +19,8 @@ export const agents = ({ sizes: { agents } }) => [
     title: `${agents} agents`,
     contenders: ['statewire'],
     job: { task: 'agents', count: agents },
+    // It takes long, and what it counts does not waver.
+    repetitions: 3,
     values: {
       agent: { name: 'an idle agent', unit: 'KiB', goal: { most: 8 } },
       actor: { name: 'an idle actor, all of one agent', unit: 'KiB', goal: { most: 8 } },

@@ -1,7 +1,5 @@
+import { comparison, row } from './comparison.mjs'
 import { goalText, number, ratio } from './table.mjs'
-
-const cell = (text) => String(text).replaceAll('|', '\\|')
-const row = (cells) => `| ${cells.map(cell).join(' | ')} |`
 
 /** The results as a page. */
 export const markdown = ({ machine, repetitions, results }) =>
@@ -61,36 +59,19 @@ const ownTable = (results) => {
   ]
 }
 
-/** Ratios to the floor: a line for each contender, a column for each measure. */
 const peerTable = (results, versions) => {
-  const names = Object.keys(versions)
-  if (names.length === 0) return []
-  const shared = results.filter(({ contenders }) =>
-    contenders.some(({ contender }) => names.includes(contender)),
-  )
-  const cellOf = (name, { contenders }) => {
-    const one = contenders.find(({ contender }) => contender === name)
-    return one?.failed ? 'failed' : ratio(one?.ratio)
-  }
-  const failures = shared.flatMap(({ title, contenders }) =>
+  const failures = results.flatMap(({ title, contenders }) =>
     contenders
       .filter(({ failed }) => failed)
       .map(({ contender, failed }) => `- ${contender}, ${title}: ${failed}`),
   )
   return [
-    '## Peers',
+    '## Beside others',
     '',
-    'The newest releases that the registry could install and that run on this Node, on the OpenAI chat wire: streaming, no retries, no telemetry, the',
-    'same tool. Ratios to the floor.',
+    'On the OpenAI chat wire: streaming, no retries, no telemetry, the same tool. `reader` is the floor with undici’s `request` and `for await`;',
+    'the others are the newest releases that the registry could install and that run on this Node. Ratios to the floor.',
     '',
-    row(['', ...shared.map(({ title }) => title)]),
-    row(['---', ...shared.map(() => '---:')]),
-    ...['statewire', ...names].map((name) =>
-      row([
-        versions[name] ? `${name} ${versions[name]}` : name,
-        ...shared.map((result) => cellOf(name, result)),
-      ]),
-    ),
+    ...comparison(results, versions),
     '',
     ...(failures.length > 0 ? [...failures, ''] : []),
   ]
