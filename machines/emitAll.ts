@@ -9,9 +9,9 @@ type Listeners = ReadonlyMap<string, ReadonlySet<Listener>>
  */
 export const emitAll = (scope: AnyActorScope, events: readonly EventObject[]): void => {
   // XState's types keep this to themselves.
-  const { eventListeners } = scope.self as unknown as { eventListeners: Listeners }
+  const { eventListeners } = scope.self as unknown as { eventListeners?: Listeners }
   for (const event of events) {
-    const listener = onlyListener(eventListeners, event.type)
+    const listener = eventListeners && onlyListener(eventListeners, event.type)
     if (listener) tell(listener, event)
     else scope.emit(event)
   }

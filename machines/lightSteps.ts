@@ -3,7 +3,7 @@ import { isKnownAction } from './chartActs.ts'
 import { isKnownGuard } from './chartGuards.ts'
 import { ChartPlan, type Step, statesOf } from './chartPlan.ts'
 import { derive } from './derive.ts'
-import { type Cause, Microstep } from './microstep.ts'
+import { type Cause, isKnownXState, Microstep } from './microstep.ts'
 
 /**
  * Makes a machine take its steps in a fraction of the time and memory. A short run is a dozen of them, and for each one
@@ -13,7 +13,7 @@ import { type Cause, Microstep } from './microstep.ts'
  * `provide`. The tests run both side by side.
  */
 export const withLightSteps = <M extends AnyStateMachine>(machine: M): M => {
-  if (!isKnownChart(machine)) return machine
+  if (!isKnownXState() || !isKnownChart(machine)) return machine
   return derive(machine, (original) => {
     const steps = new LightSteps(original)
     return {
@@ -132,7 +132,7 @@ class LightSteps {
         snapshot: next,
         _transitions: [transition],
       }
-      inspectorsOf(scope)._sendInspectionEvent(told)
+      inspectorsOf(scope)._sendInspectionEvent?.(told)
     }
     return next
   }
@@ -140,4 +140,4 @@ class LightSteps {
 
 /** XState's types keep this to itself. */
 const inspectorsOf = ({ system }: AnyActorScope) =>
-  system as unknown as { _sendInspectionEvent(told: object): void }
+  system as unknown as { _sendInspectionEvent?(told: object): void }

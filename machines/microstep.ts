@@ -5,8 +5,10 @@ import {
   type AnyEventObject,
   type AnyMachineSnapshot,
   type AnyStateMachine,
+  assign,
   createActor,
   emit,
+  enqueueActions,
   type MachineContext,
   sendTo,
   spawnChild,
@@ -27,6 +29,12 @@ const execute = {
   'xstate.spawnChild': executeOf(spawnChild('')),
   'xstate.stopChild': executeOf(stopChild('')),
 }
+
+/** XState does not promise how its actions are made: one that makes them otherwise takes all steps itself. */
+export const isKnownXState = (): boolean =>
+  Object.values(execute).every((each) => typeof each === 'function') &&
+  'assignment' in assign({}) &&
+  'collect' in enqueueActions(() => {})
 
 /**
  * One step of a chart while it is taken: the data and the children as they change. What is to be done is told to the

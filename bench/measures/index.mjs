@@ -5,9 +5,9 @@ import { agents, growth, streams } from './many.mjs'
 import { edge, install, load } from './weight.mjs'
 
 /**
- * A measure gives cases. `job` is what a child process does, once per contender and repetition; a case with `look`
- * instead is looked at once, here; one with `repetitions` is measured no more often than that. `values` are what is taken from the results: a goal is a `ratio` to the floor of
- * the same run, or a limit (`most`).
+ * A measure gives cases. `job` is what a child process does, once per contender and repetition (no more often than
+ * `repetitions` says); a case with `look` instead is looked at once, here. `values` are what is taken from the results:
+ * a goal is a `ratio` to the floor of the same run, or a limit (`most`).
  */
 export const measures = {
   chunk,

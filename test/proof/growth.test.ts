@@ -68,8 +68,8 @@ test('two thousand runs leave no heap, no timer and no listener behind', async (
   const timers = process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length
   const after = await runs(1000)
 
-  // A run that stayed would keep more than five kilobytes.
-  expect((after - before) / 1000).toBeLessThan(1000)
+  // A run that stayed would keep more than five kilobytes; what the engine holds itself goes up and down by half a megabyte.
+  expect((after - before) / 1000).toBeLessThan(2000)
   expect(
     process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length,
   ).toBeLessThanOrEqual(timers)

@@ -28,7 +28,7 @@ describe('the description of a machine', () => {
   })
 
   test('is the same for the chart alone and for the machine that agents run', () => {
-    const machine = createAgentMachine({ model: scriptedModel([]) })
+    const machine = createAgentMachine({ model: scriptedModel([]), timeouts: { totalMs: 1 } })
     const chart = describeMachine(gallery[0]?.machine ?? nothing)
     expect(describeMachine(machine)).toEqual(chart)
   })
