@@ -4,6 +4,7 @@ export const streams = ({ sizes: { streams, streamChunks }, peers }) => [
     title: `${streams} streams at once`,
     contenders: ['floor', 'statewire', 'reader', ...peers],
     job: { task: 'crowd', pacing: 'paced', chunks: streamChunks, streams },
+    peerRepetitions: 1,
     values: {
       cpu: { name: 'a chunk', unit: 'µs', goal: { ratio: 1.3 } },
       peakRss: { name: 'peak memory', unit: 'MiB', goal: { ratio: 1.5 } },
