@@ -19,6 +19,7 @@ import {
 import { type AgentToolOptions, agentTool } from './agentTool.ts'
 import { ChunkStream } from './ChunkStream.ts'
 import type { ChatModel, GenerationSettings } from './chatModel.ts'
+import { checkPending } from './checkPending.ts'
 import { ConfigurationError } from './errors.ts'
 import { harmlessInspect, type Inspect } from './harmlessInspect.ts'
 import type { ChatMessage, Part } from './messages.ts'
@@ -155,15 +156,12 @@ export class Agent {
    * one stay pending, and the result says so again.
    */
   async resume(
-    { calls, snapshot }: PendingApproval,
+    pending: PendingApproval,
     decisions: Record<string, Approval>,
     options: Pick<SendOptions, 'signal' | 'onStart'> = {},
   ): Promise<ChatResult> {
-    const unknown = Object.keys(decisions).filter((id) => !calls.some((call) => call.id === id))
-    if (unknown.length > 0) {
-      const known = calls.map(({ id }) => id).join(', ')
-      throw new ConfigurationError(`No call ${unknown.join(', ')} waits for approval; pending are: ${known}.`)
-    }
+    checkPending(pending, decisions)
+    const { calls, snapshot } = pending
     return new Promise((resolve, reject) => {
       const start: RunStart = { snapshot }
       const run = new AgentRun(this.machine, start, this.#runOptions(options), {

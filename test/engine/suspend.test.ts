@@ -102,6 +102,22 @@ describe('a send that needs an approval and has nobody to ask', () => {
     await expect(resumed).rejects.toBeInstanceOf(ConfigurationError)
   })
 
+  test('refuses what is not its own pending approval, instead of waiting for ever', async () => {
+    const { agent, ran } = agentOf()
+    const pending = pendingOf(await agent.send('Go'))
+    const refused: [PendingApproval | null, Record<string, boolean> | null, RegExp][] = [
+      [null, {}, /resume takes the pendingApproval of a result/],
+      [{ ...pending, calls: 'all' as never }, {}, /resume takes the pendingApproval of a result/],
+      [pending, null, /decisions by call id/],
+      [{ ...pending, calls: pending.calls.slice(0, 1) }, { a: true }, /also waits for b/],
+    ]
+    for (const [given, decisions, message] of refused) {
+      const error = await rejection(agent.resume(given as never, decisions as never), ConfigurationError)
+      expect(error.message).toMatch(message)
+    }
+    expect(ran).toEqual([])
+  })
+
   test('streams the same: the last chunk says what waits', async () => {
     const chunks = await collect(agentOf().agent.sendStream('Go'))
     expect(chunks.at(-1)?.pendingApproval?.calls.map(({ id }) => id)).toEqual(['a', 'b'])
