@@ -34,9 +34,8 @@ const runsOf = (each) => each.contenders.reduce((sum, contender) => sum + repeti
 const provider = await startProvider()
 const shown = progress(cases.reduce((sum, each) => sum + runsOf(each), 0))
 
-const measureOnce = ({ look, job, peerJob }, contender) =>
-  look?.() ??
-  runJob({ ...job, ...(Object.hasOwn(peers, contender) && peerJob), contender, origin: provider.origin })
+const measureOnce = ({ look, job }, contender) =>
+  look?.() ?? runJob({ ...job, contender, origin: provider.origin })
 
 const results = []
 for (const each of cases) {

@@ -5,7 +5,6 @@ const cases = ({ wireNames, sizes, id, title, contenders, goal }) =>
       title: `${title}, ${pacing}, ${wire}`,
       contenders: contenders(wire),
       job: { task: 'stream', wire, pacing, chunks: sizes.chunks, per: 'chunk', ...sizes.passes[pacing] },
-      peerJob: sizes.peerPasses[pacing],
       values: { cpu: { unit: 'µs', goal } },
     })),
   )

@@ -11,7 +11,6 @@ export const tools = ({ wireNames, sizes, peers }) =>
     title: `a tool round of 4 calls, ${wire}`,
     contenders: contenders(wire, peers),
     job: { task: 'stream', wire, chunks: 20, calls: 4, per: 'round', ...sizes.rounds },
-    peerJob: sizes.peerRounds,
     values: { cpu: { unit: 'µs', goal: { ratio: 2 } } },
   }))
 
@@ -22,6 +21,5 @@ export const request = ({ wireNames, sizes, peers }) =>
     title: `a short request, ${wire}`,
     contenders: contenders(wire, peers),
     job: { task: 'stream', wire, chunks: 5, per: 'request', ...sizes.requests },
-    peerJob: sizes.peerRequests,
     values: { cpu: { unit: 'µs', goal: { ratio: 2 } } },
   }))
