@@ -55,8 +55,10 @@ test.each(targets)('$name: says the same of a chunk whether or not it takes the 
     const deltas = [first, chunk, first, chunk].flatMap((each) => [
       ...decoder.push({ event, data: JSON.stringify(each) }),
     ])
-    // An error may quote the chunk it was made of.
-    return JSON.stringify(deltas).replaceAll(',\\"unknown_field\\":1', '')
+    // An error may quote the chunk it was made of, and cuts it where it is long.
+    return JSON.stringify(deltas, (key, value) =>
+      key === 'message' ? value.replaceAll(',"unknown_field":1', '').slice(0, 100) : value,
+    )
   }
   assert(
     property(chunks, maybe('error', 'message'), (chunk, event) => {
