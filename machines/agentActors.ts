@@ -95,8 +95,8 @@ const closing = (returned: unknown, fail: (thrown: unknown) => void): (() => voi
   return () => void late.then((found) => closing(found, () => {})()).catch(() => {})
 }
 
-/** A moment, not a span: it stays the same when a snapshot is restored later. */
-export type TimerInput = { at: number }
+/** A moment, not a span: it stays the same when a snapshot is restored later. Null is never. */
+export type TimerInput = { at: number | null }
 
 /**
  * A wait. It is a child and not an `after`, because XState starts the children of a restored snapshot again but
@@ -104,6 +104,7 @@ export type TimerInput = { at: number }
  */
 export const timerActor = ({ clock }: ResolvedConfig) =>
   fromCallback<EventObject, TimerInput>(({ input: { at }, sendBack }) => {
+    if (at === null) return
     const fire = () => {
       const fired: ChildEvent = { type: 'timer.fired', at: clock.now() }
       sendBack(fired)

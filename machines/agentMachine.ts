@@ -43,9 +43,7 @@ const chartOf = (config: ResolvedConfig) => {
   const deadlineTimer = {
     id: 'timer',
     src: 'timer' as const,
-    input: ({ context: { deadlineAt } }: { context: run.StreamingState }) => ({
-      at: deadlineAt ?? Number.MAX_SAFE_INTEGER,
-    }),
+    input: ({ context }: { context: run.StreamingState }) => ({ at: context.deadlineAt }),
   }
 
   return agentSetup(config).createMachine({

@@ -39,9 +39,12 @@ export const commands = {
   steer: { actions: 'forward' },
 } as const
 
-/** An abort that comes when the run has ended, but its end was not heard of yet, counts all the same. */
-export const abortRun = {
-  actions: [{ type: 'noteAbort', params: ({ event }: { event: { reason?: string } }) => event }, 'forward'],
+/** The same; an abort that comes when the run has ended, but its end was not heard of yet, counts as well. */
+export const phaseCommands = {
+  ...commands,
+  abort: {
+    actions: [{ type: 'noteAbort', params: ({ event }: { event: { reason?: string } }) => event }, 'forward'],
+  },
 } as const
 
 /**

@@ -4,7 +4,7 @@ import type { AgentMachine } from './agentMachine.ts'
 import { abortedBy, abortedOutput, completeOutput, failedOutput, finalChunk } from './agentOutput.ts'
 import { absorb, brokenRun, historyOf } from './compositeRun.ts'
 import type { AgentCommand, AgentEmitted, AgentInput, AgentOutput } from './events.ts'
-import { abortRun, afterRun, brokenIn, commands, outputOf, runGuards, takeRun } from './phase.ts'
+import { afterRun, brokenIn, outputOf, phaseCommands, runGuards, takeRun } from './phase.ts'
 import { firstQuestion, initialPhases, inPhase, type PhasedRun } from './phasedRun.ts'
 import type { RunEmitted } from './reportToParent.ts'
 
@@ -69,8 +69,7 @@ export const createReasoningMachine = ({ prompts, thinker, researcher, takesSche
           onError: brokenIn('Analysis'),
         },
         on: {
-          ...commands,
-          abort: abortRun,
+          ...phaseCommands,
           'run.emitted': { actions: { type: 'relay', params: { phase: 'analysis' } } },
         },
       },
@@ -84,8 +83,7 @@ export const createReasoningMachine = ({ prompts, thinker, researcher, takesSche
           onError: brokenIn('Hypothesis'),
         },
         on: {
-          ...commands,
-          abort: abortRun,
+          ...phaseCommands,
           'run.emitted': { actions: { type: 'relay', params: { phase: 'hypothesis' } } },
         },
       },
@@ -99,8 +97,7 @@ export const createReasoningMachine = ({ prompts, thinker, researcher, takesSche
           onError: brokenIn('Evidence'),
         },
         on: {
-          ...commands,
-          abort: abortRun,
+          ...phaseCommands,
           'run.emitted': { actions: { type: 'relay', params: { phase: 'evidence' } } },
         },
       },
@@ -117,8 +114,7 @@ export const createReasoningMachine = ({ prompts, thinker, researcher, takesSche
           onError: brokenIn('Synthesis'),
         },
         on: {
-          ...commands,
-          abort: abortRun,
+          ...phaseCommands,
           'run.emitted': { actions: { type: 'relay', params: { phase: 'synthesis' } } },
         },
       },

@@ -4,7 +4,7 @@ import type { AgentMachine } from './agentMachine.ts'
 import { abortedBy, abortedOutput, completeOutput, failedOutput, finalChunk } from './agentOutput.ts'
 import { absorb, brokenRun, historyOf } from './compositeRun.ts'
 import type { AgentCommand, AgentEmitted, AgentInput, AgentOutput } from './events.ts'
-import { abortRun, afterRun, brokenIn, commands, outputOf, runGuards, takeRun } from './phase.ts'
+import { afterRun, brokenIn, outputOf, phaseCommands, runGuards, takeRun } from './phase.ts'
 import { initialPhases, inPhase, type PhasedRun } from './phasedRun.ts'
 import type { RunEmitted } from './reportToParent.ts'
 
@@ -81,8 +81,7 @@ export const createReflectionMachine = ({ prompts, maxRounds, isContent, author,
           onError: brokenIn('Draft'),
         },
         on: {
-          ...commands,
-          abort: abortRun,
+          ...phaseCommands,
           'run.emitted': { actions: { type: 'relay', params: { phase: 'draft' } } },
         },
       },
@@ -99,8 +98,7 @@ export const createReflectionMachine = ({ prompts, maxRounds, isContent, author,
           onError: brokenIn('Critique'),
         },
         on: {
-          ...commands,
-          abort: abortRun,
+          ...phaseCommands,
           'run.emitted': { actions: { type: 'relay', params: { phase: 'critique' } } },
         },
       },
@@ -121,8 +119,7 @@ export const createReflectionMachine = ({ prompts, maxRounds, isContent, author,
           onError: brokenIn('Revise'),
         },
         on: {
-          ...commands,
-          abort: abortRun,
+          ...phaseCommands,
           'run.emitted': { actions: { type: 'relay', params: { phase: 'revision' } } },
         },
       },

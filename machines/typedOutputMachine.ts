@@ -6,7 +6,7 @@ import type { AgentMachine } from './agentMachine.ts'
 import { abortedBy, abortedOutput, completeOutput, failedOutput, finalChunk } from './agentOutput.ts'
 import { absorb, brokenRun, type CompositeRun, historyOf, initialComposite } from './compositeRun.ts'
 import type { AgentCommand, AgentEmitted, AgentInput, AgentOutput } from './events.ts'
-import { abortRun, afterRun, brokenIn, commands, isRunEnd, outputOf, runGuards, takeRun } from './phase.ts'
+import { afterRun, brokenIn, isRunEnd, outputOf, phaseCommands, runGuards, takeRun } from './phase.ts'
 import { chunkOf, restartChunk } from './receiveDeltas.ts'
 import type { RunEmitted } from './reportToParent.ts'
 import { returnResultName, type TypedOutputStrategy } from './typedOutput.ts'
@@ -126,8 +126,7 @@ export const createTypedOutputMachine = ({ strategy, schema, run, formatter }: T
           onError: brokenIn('Answering'),
         },
         on: {
-          ...commands,
-          abort: abortRun,
+          ...phaseCommands,
           'run.emitted': { actions: { type: 'relay', params: { isSuppressed: true } } },
         },
       },
@@ -144,8 +143,7 @@ export const createTypedOutputMachine = ({ strategy, schema, run, formatter }: T
           onError: brokenIn('Formatting'),
         },
         on: {
-          ...commands,
-          abort: abortRun,
+          ...phaseCommands,
           'run.emitted': { actions: { type: 'relay', params: { isSuppressed: false } } },
         },
       },
