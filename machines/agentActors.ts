@@ -7,9 +7,9 @@ import { type ChatMessage, systemMessage, type ToolResultPart } from '../src/mes
 import { asToolResult } from '../src/toolExecutor.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
 import type { ChildEvent } from './events.ts'
-import { withLightSteps } from './lightSteps.ts'
+import { withLightSteps } from './interpreter/lightSteps.ts'
+import { stopOrphans } from './interpreter/stopOrphans.ts'
 import { Patience } from './patience.ts'
-import { stopOrphans } from './stopOrphans.ts'
 import { createToolBatchMachine, type ToolBatchInput, type ToolBatchOutput } from './toolBatchMachine.ts'
 
 export type ModelInput = {

@@ -11,8 +11,8 @@ import type { Infer, Schema } from '../src/schema.ts'
 import { type Tool, tool } from '../src/tool.ts'
 import { createDecisionMachine, type DecisionQuestion } from './decisionMachine.ts'
 import type { AgentCommand, AgentEmitted } from './events.ts'
+import { repeatEnds } from './interpreter/repeatEnds.ts'
 import type { OrchestratorParts } from './orchestrator.ts'
-import { repeatEnds } from './repeatEnds.ts'
 
 /** The events a model may choose from, by type: what each means, and the schema of its payload if it has one. */
 export type DecisionEvents = Record<string, { description: string; input?: Schema }>

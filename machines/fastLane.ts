@@ -1,9 +1,9 @@
 import type { AnyMachineSnapshot, AnyStateMachine } from 'xstate'
 import type { Accumulator } from '../src/accumulator.ts'
 import { broken } from './agentFailures.ts'
-import { derive } from './derive.ts'
-import { emitAll } from './emitAll.ts'
 import type { ChildEvent } from './events.ts'
+import { derive } from './interpreter/derive.ts'
+import { emitAll } from './interpreter/emitAll.ts'
 import { receiveDeltas } from './receiveDeltas.ts'
 import type { StreamingState } from './streamingState.ts'
 

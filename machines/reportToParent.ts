@@ -1,6 +1,6 @@
 import type { AnyActorScope, AnyStateMachine } from 'xstate'
-import { derive } from './derive.ts'
 import type { AgentEmitted } from './events.ts'
+import { derive } from './interpreter/derive.ts'
 
 /** What a reporting run tells its parent: everything it emits. XState does not pass on what a child emits. */
 export type RunEmitted = { type: 'run.emitted'; emitted: AgentEmitted }

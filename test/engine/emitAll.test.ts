@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type AnyActor, type AnyActorScope, createActor, createMachine } from 'xstate'
-import { emitAll } from '../../machines/emitAll.ts'
+import { emitAll } from '../../machines/interpreter/emitAll.ts'
 
 /** An actor, and what it emits with. */
 const emitter = (): { actor: AnyActor; emit: (...types: string[]) => void } => {

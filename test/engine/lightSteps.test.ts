@@ -10,7 +10,7 @@ import {
   type InspectionEvent,
   setup,
 } from 'xstate'
-import { withLightSteps } from '../../machines/lightSteps.ts'
+import { withLightSteps } from '../../machines/interpreter/lightSteps.ts'
 import { planPaths, replayPath } from '../../src/testing/paths.ts'
 import { withPuppets } from '../../src/testing/puppets.ts'
 import { agentChart, batchChart, type TestedChart } from '../machines/charts.ts'
