@@ -1,4 +1,4 @@
-import { type ErrorData, errorDataOf } from '../src/errors.ts'
+import { type ErrorData, errorDataOf } from '../src/messages/errors.ts'
 
 /** The code of the one failure that neither a retry nor another model can mend. */
 export const outOfTime = 'total_timeout'

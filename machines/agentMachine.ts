@@ -1,5 +1,5 @@
 import { not } from 'xstate'
-import { errorDataOf } from '../src/errors.ts'
+import { errorDataOf } from '../src/messages/errors.ts'
 import { type AgentMachineConfig, type ResolvedConfig, resolveConfig } from './agentConfig.ts'
 import { abortedOutput, completeOutput, failedOutput } from './agentOutput.ts'
 import { agentSetup } from './agentSetup.ts'

@@ -1,6 +1,6 @@
-import { describeThrown, errorDataOf } from '../src/errors.ts'
-import { type ChatMessage, textOf } from '../src/messages.ts'
-import type { ChatResult } from '../src/result.ts'
+import { describeThrown, errorDataOf } from '../src/messages/errors.ts'
+import { type ChatMessage, textOf } from '../src/messages/messages.ts'
+import type { ChatResult } from '../src/messages/result.ts'
 import type { AgentEmitted, AgentOutput } from './events.ts'
 import type { StreamingState } from './streamingState.ts'
 

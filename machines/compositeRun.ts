@@ -1,8 +1,8 @@
-import type { ErrorData } from '../src/errors.ts'
-import { copyJson } from '../src/json.ts'
-import type { ChatMessage } from '../src/messages.ts'
-import { mergeMetadata } from '../src/metadata.ts'
-import { addUsage } from '../src/result.ts'
+import type { ErrorData } from '../src/messages/errors.ts'
+import { copyJson } from '../src/messages/json.ts'
+import type { ChatMessage } from '../src/messages/messages.ts'
+import { mergeMetadata } from '../src/messages/metadata.ts'
+import { addUsage } from '../src/messages/result.ts'
 import type { RunResult } from './agentOutput.ts'
 import type { AgentInput, AgentOutput } from './events.ts'
 

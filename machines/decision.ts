@@ -6,9 +6,9 @@ import type {
   AnyStateMachine,
   Snapshot,
 } from 'xstate'
-import { ConfigurationError } from '../src/errors.ts'
-import type { Infer, Schema } from '../src/schema.ts'
-import { type Tool, tool } from '../src/tool.ts'
+import { ConfigurationError } from '../src/messages/errors.ts'
+import type { Infer, Schema } from '../src/tools/schema.ts'
+import { type Tool, tool } from '../src/tools/tool.ts'
 import { createDecisionMachine, type DecisionQuestion } from './decisionMachine.ts'
 import type { AgentCommand, AgentEmitted } from './events.ts'
 import { repeatEnds } from './interpreter/repeatEnds.ts'

@@ -1,8 +1,8 @@
-import type { Delta } from '../src/delta.ts'
-import type { ErrorData } from '../src/errors.ts'
-import type { JsonObject } from '../src/json.ts'
-import type { ChatMessage, Part, ToolCallPart, ToolResultPart } from '../src/messages.ts'
-import type { ChatResult, Usage } from '../src/result.ts'
+import type { ErrorData } from '../src/messages/errors.ts'
+import type { JsonObject } from '../src/messages/json.ts'
+import type { ChatMessage, Part, ToolCallPart, ToolResultPart } from '../src/messages/messages.ts'
+import type { ChatResult, Usage } from '../src/messages/result.ts'
+import type { Delta } from '../src/model/delta.ts'
 
 /** What a run is started with. Plain JSON. */
 export type AgentInput = {

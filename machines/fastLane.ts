@@ -1,5 +1,5 @@
 import type { AnyMachineSnapshot, AnyStateMachine } from 'xstate'
-import type { Accumulator } from '../src/accumulator.ts'
+import type { Accumulator } from '../src/model/accumulator.ts'
 import { broken } from './agentFailures.ts'
 import type { ChildEvent } from './events.ts'
 import { derive } from './interpreter/derive.ts'

@@ -1,6 +1,6 @@
-import { nothingAccumulated } from '../src/accumulator.ts'
-import { type ChatMessage, textOf, textPart, toolCallsOf } from '../src/messages.ts'
-import { assignToolIds } from '../src/toolIds.ts'
+import { type ChatMessage, textOf, textPart, toolCallsOf } from '../src/messages/messages.ts'
+import { nothingAccumulated } from '../src/model/accumulator.ts'
+import { assignToolIds } from '../src/model/toolIds.ts'
 import { append, countResponse, type StreamingState } from './streamingState.ts'
 import { currentCalls, lastMessage, missingResult, resultMessage } from './toolRound.ts'
 

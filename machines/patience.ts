@@ -1,4 +1,4 @@
-import type { ErrorData } from '../src/errors.ts'
+import type { ErrorData } from '../src/messages/errors.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
 import { timeout, totalTimeout } from './agentFailures.ts'
 

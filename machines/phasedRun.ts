@@ -1,4 +1,4 @@
-import { type Part, textPart } from '../src/messages.ts'
+import { type Part, textPart } from '../src/messages/messages.ts'
 import { type CompositeRun, initialComposite } from './compositeRun.ts'
 import type { AgentEmitted, AgentInput } from './events.ts'
 import { isRunEnd } from './phase.ts'

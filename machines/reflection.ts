@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../src/errors.ts'
+import { ConfigurationError } from '../src/messages/errors.ts'
 import type { Orchestrator } from './orchestrator.ts'
 import { createReflectionMachine, type ReflectionParts } from './reflectionMachine.ts'
 

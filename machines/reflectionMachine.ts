@@ -1,5 +1,5 @@
 import { assign, emit, enqueueActions, forwardTo, setup } from 'xstate'
-import { errorDataOf } from '../src/errors.ts'
+import { errorDataOf } from '../src/messages/errors.ts'
 import type { AgentMachine } from './agentMachine.ts'
 import { abortedBy, abortedOutput, completeOutput, failedOutput, finalChunk } from './agentOutput.ts'
 import { absorb, brokenRun, historyOf } from './compositeRun.ts'

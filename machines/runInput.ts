@@ -1,7 +1,7 @@
-import { describeThrown, type ErrorData } from '../src/errors.ts'
-import { copyJson } from '../src/json.ts'
-import { type ChatMessage, textPart } from '../src/messages.ts'
-import { isFatal, validateHistory } from '../src/validateHistory.ts'
+import { describeThrown, type ErrorData } from '../src/messages/errors.ts'
+import { copyJson } from '../src/messages/json.ts'
+import { type ChatMessage, textPart } from '../src/messages/messages.ts'
+import { isFatal, validateHistory } from '../src/messages/validateHistory.ts'
 import type { AgentInput } from './events.ts'
 
 export type RunInput = { history: ChatMessage[]; prompt: ChatMessage[]; failure: ErrorData | null }

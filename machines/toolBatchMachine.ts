@@ -1,10 +1,10 @@
 import { type AnyActorRef, assign, type EventObject, enqueueActions, fromCallback, setup } from 'xstate'
-import { describeThrown } from '../src/errors.ts'
-import { LazySignal } from '../src/lazySignal.ts'
-import type { ToolCallPart, ToolResultPart } from '../src/messages.ts'
-import { addUsage, type Usage } from '../src/result.ts'
-import type { Tool } from '../src/tool.ts'
-import { asToolResult, errorResult, type ToolExecutor } from '../src/toolExecutor.ts'
+import { describeThrown } from '../src/messages/errors.ts'
+import type { ToolCallPart, ToolResultPart } from '../src/messages/messages.ts'
+import { addUsage, type Usage } from '../src/messages/result.ts'
+import { LazySignal } from '../src/tools/lazySignal.ts'
+import type { Tool } from '../src/tools/tool.ts'
+import { asToolResult, errorResult, type ToolExecutor } from '../src/tools/toolExecutor.ts'
 
 /** How many calls of one turn may run at the same time. */
 export type ToolExecution = 'sequential' | 'parallel' | { concurrency: number }

@@ -1,4 +1,4 @@
-import { describeThrown } from '../src/errors.ts'
+import { describeThrown } from '../src/messages/errors.ts'
 import {
   type ChatMessage,
   type ToolCallPart,
@@ -6,8 +6,8 @@ import {
   textPart,
   toolCallsOf,
   toolResultsOf,
-} from '../src/messages.ts'
-import { errorResult } from '../src/toolExecutor.ts'
+} from '../src/messages/messages.ts'
+import { errorResult } from '../src/tools/toolExecutor.ts'
 import type { StreamingState } from './streamingState.ts'
 
 export const lastMessage = (state: StreamingState): ChatMessage | undefined => state.history.at(-1)

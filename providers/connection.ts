@@ -1,10 +1,10 @@
 import type { Dispatcher } from 'undici'
-import { textFromBase64, toBase64 } from '../src/base64.ts'
-import { ConfigurationError } from '../src/errors.ts'
-import type { JsonObject } from '../src/json.ts'
-import { secretForms } from '../src/redact.ts'
+import { textFromBase64, toBase64 } from '../src/messages/base64.ts'
+import { ConfigurationError } from '../src/messages/errors.ts'
+import type { JsonObject } from '../src/messages/json.ts'
 import type { Carrier, HttpRequest } from '../src/transport/exchange.ts'
 import { defaultLimits, type Limits } from '../src/transport/limits.ts'
+import { secretForms } from '../src/transport/redact.ts'
 
 /** How to reach a provider. */
 export type Connection = {

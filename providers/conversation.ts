@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject, ownValue } from '../src/json.ts'
-import { type ChatMessage, textOf, toolCallsOf } from '../src/messages.ts'
+import { isJsonObject, type JsonObject, ownValue } from '../src/messages/json.ts'
+import { type ChatMessage, textOf, toolCallsOf } from '../src/messages/messages.ts'
 
 /** A history as a mapper wants it: the system text apart, the turns that have something to say. */
 export type Conversation = { system: string; turns: ChatMessage[] }

@@ -1,7 +1,6 @@
-import type { ChatModel, ModelProfile, ModelRequest } from '../src/chatModel.ts'
-import { ConfigurationError, type ErrorData } from '../src/errors.ts'
-import { addUsage, type Usage } from '../src/result.ts'
-import { retrying } from '../src/retrying.ts'
+import { ConfigurationError, type ErrorData } from '../src/messages/errors.ts'
+import { addUsage, type Usage } from '../src/messages/result.ts'
+import type { ChatModel, ModelProfile, ModelRequest } from '../src/model/chatModel.ts'
 import type { Connection } from './connection.ts'
 import { batchesOf, type EmbeddingsProtocol } from './embeddings/index.ts'
 import { httpChatModel } from './httpChatModel.ts'
@@ -9,6 +8,7 @@ import { httpJson } from './httpJson.ts'
 import { type ModelListing, readModels } from './modelListing.ts'
 import type { Protocol } from './protocol.ts'
 import type { Capability, ConnectionOptions, EmbeddingsModel, Provider } from './provider.ts'
+import { retrying } from './retrying.ts'
 
 /** A provider as a preset tells it: a protocol, a place, a key, and the quirks of its models. */
 export type ProviderPreset<P extends ModelProfile> = {

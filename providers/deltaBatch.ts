@@ -1,5 +1,5 @@
-import type { Delta } from '../src/delta.ts'
-import { describeThrown, type ErrorData } from '../src/errors.ts'
+import { describeThrown, type ErrorData } from '../src/messages/errors.ts'
+import type { Delta } from '../src/model/delta.ts'
 import type { Decoder, WireEvent } from './protocol.ts'
 
 /** Runs a decoder and keeps the deltas of one network read together, until the stream finished or failed. */

@@ -1,6 +1,6 @@
-import type { ErrorData } from '../src/errors.ts'
-import { redact, redactError } from '../src/redact.ts'
+import type { ErrorData } from '../src/messages/errors.ts'
 import type { WholeAnswer } from '../src/transport/exchange.ts'
+import { redact, redactError } from '../src/transport/redact.ts'
 import { type HeaderReader, retryAfterMs } from '../src/transport/retryAfter.ts'
 import type { WireError } from './protocol.ts'
 import { isRetryableStatus } from './wireError.ts'

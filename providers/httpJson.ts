@@ -1,5 +1,5 @@
-import type { ErrorData } from '../src/errors.ts'
-import type { JsonValue } from '../src/json.ts'
+import type { ErrorData } from '../src/messages/errors.ts'
+import type { JsonValue } from '../src/messages/json.ts'
 import type { WholeAnswer } from '../src/transport/exchange.ts'
 import { requestJson } from '../src/transport/requestJson.ts'
 import { type Connection, endpointOf, type ProviderRequest } from './connection.ts'

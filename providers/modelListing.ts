@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../src/json.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../src/messages/json.ts'
 import type { ModelInfo } from './provider.ts'
 import { arrayAt, stringAt } from './wireJson.ts'
 

@@ -1,4 +1,4 @@
-import type { ModelProfile } from '../src/chatModel.ts'
+import type { ModelProfile } from '../src/model/chatModel.ts'
 import { anthropic, anthropicProfile } from './anthropic/index.ts'
 import { cohere } from './cohere/index.ts'
 import { defineProvider } from './defineProvider.ts'

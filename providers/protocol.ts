@@ -1,6 +1,6 @@
-import type { ModelProfile, ModelRequest } from '../src/chatModel.ts'
-import type { Delta } from '../src/delta.ts'
-import type { JsonObject } from '../src/json.ts'
+import type { JsonObject } from '../src/messages/json.ts'
+import type { ModelProfile, ModelRequest } from '../src/model/chatModel.ts'
+import type { Delta } from '../src/model/delta.ts'
 
 /** One event of the wire: an SSE event, or one line of NDJSON (`event` is then undefined). */
 export type WireEvent = { event?: string | undefined; data: string }

@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici'
-import type { ChatModel } from '../src/chatModel.ts'
-import type { JsonObject } from '../src/json.ts'
-import type { Usage } from '../src/result.ts'
+import type { JsonObject } from '../src/messages/json.ts'
+import type { Usage } from '../src/messages/result.ts'
+import type { ChatModel } from '../src/model/chatModel.ts'
 import type { Limits } from '../src/transport/limits.ts'
 
 /** How to reach a provider, as the user sets it. Everything has a default. */

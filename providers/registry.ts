@@ -1,5 +1,5 @@
-import type { ChatModel } from '../src/chatModel.ts'
-import { ConfigurationError } from '../src/errors.ts'
+import { ConfigurationError } from '../src/messages/errors.ts'
+import type { ChatModel } from '../src/model/chatModel.ts'
 import { presets } from './presets.ts'
 import type { ConnectionOptions, ModelInfo, Provider, ProviderInfo } from './provider.ts'
 

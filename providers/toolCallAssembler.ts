@@ -1,6 +1,6 @@
-import type { Delta, WireToolCall } from '../src/delta.ts'
-import type { JsonObject } from '../src/json.ts'
-import { parseArguments } from '../src/toolArguments.ts'
+import type { JsonObject } from '../src/messages/json.ts'
+import type { Delta, WireToolCall } from '../src/model/delta.ts'
+import { parseArguments } from '../src/model/toolArguments.ts'
 
 /** A piece of a tool call as some server chose to send it; every field may be missing, null or empty. */
 export type ToolCallPiece = {

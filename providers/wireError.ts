@@ -1,4 +1,4 @@
-import type { ErrorData } from '../src/errors.ts'
+import type { ErrorData } from '../src/messages/errors.ts'
 import type { WireError } from './protocol.ts'
 
 const retryableStatus = new Set([408, 409, 429])

@@ -1,6 +1,6 @@
-import type { ErrorData } from '../src/errors.ts'
-import { isJsonObject, type JsonObject, type JsonValue } from '../src/json.ts'
-import { isTooDeep, tooDeep } from '../src/jsonDepth.ts'
+import type { ErrorData } from '../src/messages/errors.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../src/messages/json.ts'
+import { isTooDeep, tooDeep } from '../src/messages/jsonDepth.ts'
 
 /** The object in an event's data; undefined for events that carry none (keep-alives, comments in data clothing). */
 export const parseWireObject = (data: string): JsonObject | undefined | BadWireJson => {

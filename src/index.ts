@@ -38,26 +38,13 @@ export {
   type EmbeddingsResult,
   type FallbackModel,
   type SendOptions,
-} from './Agent.ts'
-export type { AgentRun, Approval, OnApproval, RunHandlers } from './AgentRun.ts'
-export type { Accumulated, Accumulator } from './accumulator.ts'
-export { messageAccumulator } from './accumulator.ts'
-export type { AgentToolOptions } from './agentTool.ts'
-export { Chat, type ChatOptions, type ChatSendOptions } from './Chat.ts'
-export type {
-  ChatModel,
-  GenerationSettings,
-  ModelProfile,
-  ModelRequest,
-  ModelSink,
-  Thinking,
-  ToolChoice,
-  ToolSpec,
-} from './chatModel.ts'
-export type { Clock } from './clock.ts'
-export { cosineSimilarity } from './cosineSimilarity.ts'
-export { createDecision, type DecisionOptions } from './createDecision.ts'
-export type { Delta, WireToolCall } from './delta.ts'
+} from './agent/Agent.ts'
+export type { AgentRun, Approval, OnApproval, RunHandlers } from './agent/AgentRun.ts'
+export type { AgentToolOptions } from './agent/agentTool.ts'
+export { Chat, type ChatOptions, type ChatSendOptions } from './agent/Chat.ts'
+export { createDecision, type DecisionOptions } from './agent/createDecision.ts'
+export type { Inspect } from './agent/harmlessInspect.ts'
+export type { DeepPartial } from './agent/partialValues.ts'
 export {
   AbortedError,
   ConfigurationError,
@@ -69,9 +56,8 @@ export {
   StatewireError,
   TimeoutError,
   ToolExecutionError,
-} from './errors.ts'
-export type { Inspect } from './harmlessInspect.ts'
-export type { JsonObject, JsonValue } from './json.ts'
+} from './messages/errors.ts'
+export type { JsonObject, JsonValue } from './messages/json.ts'
 export {
   type ChatMessage,
   type DataPart,
@@ -89,12 +75,32 @@ export {
   toolCallsOf,
   toolResultsOf,
   userMessage,
-} from './messages.ts'
-export { formatModelString, type ModelName, parseModelString } from './modelString.ts'
-export type { DeepPartial } from './partialValues.ts'
-export { addUsage, type ChatResult, type FinishReason, type PendingApproval, type Usage } from './result.ts'
-export { defaultRetryPolicy, type RetryPolicy } from './retryPolicy.ts'
-export type { Infer, Schema, StandardSchema } from './schema.ts'
-export { type Tool, type ToolContext, type ToolOptions, tool } from './tool.ts'
-export { createToolExecutor, type ExecutionOptions, type ToolExecutor } from './toolExecutor.ts'
-export { type HistoryProblem, isFatal, validateHistory } from './validateHistory.ts'
+} from './messages/messages.ts'
+export {
+  addUsage,
+  type ChatResult,
+  type FinishReason,
+  type PendingApproval,
+  type Usage,
+} from './messages/result.ts'
+export { type HistoryProblem, isFatal, validateHistory } from './messages/validateHistory.ts'
+export type { Accumulated, Accumulator } from './model/accumulator.ts'
+export { messageAccumulator } from './model/accumulator.ts'
+export type {
+  ChatModel,
+  GenerationSettings,
+  ModelProfile,
+  ModelRequest,
+  ModelSink,
+  Thinking,
+  ToolChoice,
+  ToolSpec,
+} from './model/chatModel.ts'
+export type { Clock } from './model/clock.ts'
+export { cosineSimilarity } from './model/cosineSimilarity.ts'
+export type { Delta, WireToolCall } from './model/delta.ts'
+export { formatModelString, type ModelName, parseModelString } from './model/modelString.ts'
+export { defaultRetryPolicy, type RetryPolicy } from './model/retryPolicy.ts'
+export type { Infer, Schema, StandardSchema } from './tools/schema.ts'
+export { type Tool, type ToolContext, type ToolOptions, tool } from './tools/tool.ts'
+export { createToolExecutor, type ExecutionOptions, type ToolExecutor } from './tools/toolExecutor.ts'

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
-import type { JsonObject } from '../src/json.ts'
+import type { JsonObject } from '../src/messages/json.ts'
 
 export type Received = {
   method: string

@@ -1,6 +1,6 @@
-import type { WireToolCall } from '../../src/delta.ts'
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json.ts'
-import { parseArguments } from '../../src/toolArguments.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
+import type { WireToolCall } from '../../src/model/delta.ts'
+import { parseArguments } from '../../src/model/toolArguments.ts'
 import { stringAt } from '../wireJson.ts'
 import { callEntry, textEntry } from './skeleton.ts'
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
 import type { WireError } from '../protocol.ts'
 import { numberAt, objectAt, stringAt } from '../wireJson.ts'
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../../src/json.ts'
+import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../../src/messages/json.ts'
 
 const kept = ['$ref', 'enum', 'const', 'type', 'title', 'default', 'required'] as const
 const silent = new Set(['$schema', '$id', '$comment', 'examples', 'deprecated', 'readOnly', 'writeOnly'])

@@ -1,4 +1,4 @@
-import type { ModelProfile } from '../../src/chatModel.ts'
+import type { ModelProfile } from '../../src/model/chatModel.ts'
 
 /** What a model on the Messages API takes and refuses. Each generation of Claude refuses something more with a 400. */
 export type AnthropicProfile = ModelProfile & {

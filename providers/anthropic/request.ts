@@ -1,5 +1,5 @@
-import type { ModelRequest } from '../../src/chatModel.ts'
-import type { JsonObject } from '../../src/json.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
+import type { ModelRequest } from '../../src/model/chatModel.ts'
 import { conversationOf } from '../conversation.ts'
 import type { Target, WireRequest } from '../protocol.ts'
 import { openContainer, resumesWithoutThinking, wireMessages } from './history.ts'

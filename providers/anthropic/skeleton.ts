@@ -1,11 +1,11 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
 import {
   type ChatMessage,
   type TextPart,
   type ToolCallPart,
   textOf,
   toolCallsOf,
-} from '../../src/messages.ts'
+} from '../../src/messages/messages.ts'
 import { arrayAt, stringAt } from '../wireJson.ts'
 
 /*

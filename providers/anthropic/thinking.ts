@@ -1,5 +1,5 @@
-import type { ModelRequest, Thinking } from '../../src/chatModel.ts'
-import type { JsonObject } from '../../src/json.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
+import type { ModelRequest, Thinking } from '../../src/model/chatModel.ts'
 import type { AnthropicProfile } from './profile.ts'
 
 export type ThinkingSettings = { maxTokens: number; thinking?: JsonObject; effort?: string }

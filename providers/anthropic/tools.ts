@@ -1,6 +1,6 @@
-import type { ModelRequest, ToolSpec } from '../../src/chatModel.ts'
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json.ts'
-import { toolCallsOf } from '../../src/messages.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
+import { toolCallsOf } from '../../src/messages/messages.ts'
+import type { ModelRequest, ToolSpec } from '../../src/model/chatModel.ts'
 import { arrayAt, objectAt } from '../wireJson.ts'
 import type { AnthropicProfile } from './profile.ts'
 

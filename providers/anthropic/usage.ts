@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../src/json.ts'
-import type { Usage } from '../../src/result.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
+import type { Usage } from '../../src/messages/result.ts'
 import { numberAt, objectAt } from '../wireJson.ts'
 
 /** The counts of a `usage` object. Input is what was neither read from the cache nor written to it. */

@@ -1,6 +1,6 @@
-import { textFromBase64 } from '../../src/base64.ts'
-import { ConfigurationError } from '../../src/errors.ts'
-import { type JsonObject, ownValue } from '../../src/json.ts'
+import { textFromBase64 } from '../../src/messages/base64.ts'
+import { ConfigurationError } from '../../src/messages/errors.ts'
+import { type JsonObject, ownValue } from '../../src/messages/json.ts'
 import {
   type ChatMessage,
   type DataPart,
@@ -10,7 +10,7 @@ import {
   textOf,
   toolCallsOf,
   toolResultsOf,
-} from '../../src/messages.ts'
+} from '../../src/messages/messages.ts'
 import { conversationOf, opaqueOf, wireIdsOf } from '../conversation.ts'
 import type { Target } from '../protocol.ts'
 import { stringAt } from '../wireJson.ts'

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../../src/json.ts'
+import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../../src/messages/json.ts'
 
 /** Keywords of JSON Schema that Cohere's structured outputs refuse; our own validation still checks them. */
 const refused = new Set([

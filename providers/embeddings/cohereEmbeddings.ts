@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../src/json.ts'
+import type { JsonObject, JsonValue } from '../../src/messages/json.ts'
 import { arrayAt, numberAt, objectAt } from '../wireJson.ts'
 import type { EmbeddingsProtocol } from './embeddingsProtocol.ts'
 import { answerOf, usageOf, vectorsOf } from './vectors.ts'

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../src/json.ts'
-import type { Usage } from '../../src/result.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
+import type { Usage } from '../../src/messages/result.ts'
 import type { WireRequest } from '../protocol.ts'
 
 /** Which model makes the vectors, of what size, and what for: some models tell a question from what it searches. */

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../../src/json.ts'
+import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../../src/messages/json.ts'
 import { arrayAt, numberAt, objectAt } from '../wireJson.ts'
 import type { EmbeddingsProtocol, EmbeddingsTarget } from './embeddingsProtocol.ts'
 import { answerOf, usageOf, vectorsOf } from './vectors.ts'

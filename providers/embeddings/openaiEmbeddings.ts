@@ -1,4 +1,4 @@
-import { ownValue } from '../../src/json.ts'
+import { ownValue } from '../../src/messages/json.ts'
 import { arrayAt, numberAt, objectAt } from '../wireJson.ts'
 import type { EmbeddingsProtocol } from './embeddingsProtocol.ts'
 import { answerOf, inOrder, usageOf, vectorsOf } from './vectors.ts'

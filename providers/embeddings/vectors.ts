@@ -1,7 +1,7 @@
-import { fromBase64 } from '../../src/base64.ts'
-import { ModelError } from '../../src/errors.ts'
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json.ts'
-import type { Usage } from '../../src/result.ts'
+import { fromBase64 } from '../../src/messages/base64.ts'
+import { ModelError } from '../../src/messages/errors.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
+import type { Usage } from '../../src/messages/result.ts'
 import { numberAt } from '../wireJson.ts'
 
 /** The answer's object; anything else is no answer. */

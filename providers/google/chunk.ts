@@ -1,7 +1,7 @@
-import type { Delta } from '../../src/delta.ts'
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json.ts'
-import { isTooDeep, tooDeep } from '../../src/jsonDepth.ts'
-import type { Usage } from '../../src/result.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
+import { isTooDeep, tooDeep } from '../../src/messages/jsonDepth.ts'
+import type { Usage } from '../../src/messages/result.ts'
+import type { Delta } from '../../src/model/delta.ts'
 import { arrayAt, BadWireJson, numberAt, objectAt, parseWireObject, stringAt } from '../wireJson.ts'
 
 /** The responses in an event: one, none, or the list that the wire sends when it does not stream events. */

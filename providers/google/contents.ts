@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json.ts'
-import type { ChatMessage, Part, ToolResultPart } from '../../src/messages.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
+import type { ChatMessage, Part, ToolResultPart } from '../../src/messages/messages.ts'
 import { opaqueOf, wireIdsOf } from '../conversation.ts'
 import type { Target } from '../protocol.ts'
 import { attachmentPart } from './attachments.ts'

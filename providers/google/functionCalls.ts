@@ -1,6 +1,6 @@
-import type { Delta, WireToolCall } from '../../src/delta.ts'
-import { isJsonObject, type JsonObject, ownValue } from '../../src/json.ts'
-import { parseArguments } from '../../src/toolArguments.ts'
+import { isJsonObject, type JsonObject, ownValue } from '../../src/messages/json.ts'
+import type { Delta, WireToolCall } from '../../src/model/delta.ts'
+import { parseArguments } from '../../src/model/toolArguments.ts'
 import { arrayAt, stringAt } from '../wireJson.ts'
 import { PartialArguments } from './partialArguments.ts'
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../../src/json.ts'
+import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../../src/messages/json.ts'
 import { stringAt } from '../wireJson.ts'
 
 type Step = string | number

@@ -1,4 +1,4 @@
-import type { ModelProfile, Thinking } from '../../src/chatModel.ts'
+import type { ModelProfile, Thinking } from '../../src/model/chatModel.ts'
 
 export type ThinkingLevel = NonNullable<Exclude<Thinking, boolean>['effort']>
 

@@ -1,5 +1,5 @@
-import type { ModelRequest, ToolChoice, ToolSpec } from '../../src/chatModel.ts'
-import type { JsonObject } from '../../src/json.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
+import type { ModelRequest, ToolChoice, ToolSpec } from '../../src/model/chatModel.ts'
 import { conversationOf } from '../conversation.ts'
 import type { Target, WireRequest } from '../protocol.ts'
 import { contentsOf } from './contents.ts'

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json.ts'
-import { type ChatMessage, type Part, textOf, toolCallsOf } from '../../src/messages.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
+import { type ChatMessage, type Part, textOf, toolCallsOf } from '../../src/messages/messages.ts'
 import { arrayAt, numberAt, objectAt, stringAt } from '../wireJson.ts'
 
 /**

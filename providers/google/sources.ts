@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../../src/json.ts'
+import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../../src/messages/json.ts'
 import { arrayAt, objectAt } from '../wireJson.ts'
 
 /** Collects what an answer rests on. Gemini repeats much of it in every chunk; here each item is told once. */

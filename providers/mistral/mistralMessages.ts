@@ -1,5 +1,11 @@
-import type { JsonObject } from '../../src/json.ts'
-import { type ChatMessage, type DataPart, type LinkPart, textOf, toolCallsOf } from '../../src/messages.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
+import {
+  type ChatMessage,
+  type DataPart,
+  type LinkPart,
+  textOf,
+  toolCallsOf,
+} from '../../src/messages/messages.ts'
 import { conversationOf, opaqueOf } from '../conversation.ts'
 import { dataUrl, unsupported } from '../openai-chat/attachments.ts'
 import { callIds } from '../openai-chat/callIds.ts'

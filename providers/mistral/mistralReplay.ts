@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
 import { ownIdsMark } from '../openai-chat/callIds.ts'
 import type { Replay } from '../openai-chat/chatReplay.ts'
 import { arrayAt, stringAt } from '../wireJson.ts'

@@ -1,4 +1,4 @@
-import type { ModelProfile } from '../../src/chatModel.ts'
+import type { ModelProfile } from '../../src/model/chatModel.ts'
 import type { IdRule } from '../conversation.ts'
 
 /** What a model of Mistral can do, and its quirks. */

@@ -1,8 +1,8 @@
-import type { Delta, WireToolCall } from '../../src/delta.ts'
-import type { ErrorData } from '../../src/errors.ts'
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json.ts'
-import type { FinishReason } from '../../src/result.ts'
-import { parseArguments } from '../../src/toolArguments.ts'
+import type { ErrorData } from '../../src/messages/errors.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
+import type { FinishReason } from '../../src/messages/result.ts'
+import type { Delta, WireToolCall } from '../../src/model/delta.ts'
+import { parseArguments } from '../../src/model/toolArguments.ts'
 import type { Decoder, Target, WireError, WireEvent } from '../protocol.ts'
 import { streamError } from '../wireError.ts'
 import {

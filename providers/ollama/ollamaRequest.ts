@@ -1,5 +1,5 @@
-import type { ModelRequest, Thinking, ToolSpec } from '../../src/chatModel.ts'
-import { isJsonObject, type JsonObject } from '../../src/json.ts'
+import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
+import type { ModelRequest, Thinking, ToolSpec } from '../../src/model/chatModel.ts'
 import type { Target, WireRequest } from '../protocol.ts'
 import { ollamaMessages } from './ollamaMessages.ts'
 import type { OllamaProfile } from './profile.ts'

@@ -1,4 +1,4 @@
-import type { ModelProfile } from '../../src/chatModel.ts'
+import type { ModelProfile } from '../../src/model/chatModel.ts'
 
 /** What a model of Ollama can do, and its quirks. */
 export type OllamaProfile = ModelProfile & {

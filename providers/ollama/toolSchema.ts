@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../../src/json.ts'
+import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../../src/messages/json.ts'
 
 /**
  * A tool's input schema in the dialect Ollama shows to models. Its server knows `type`, `items`, `description`,

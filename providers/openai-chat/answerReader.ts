@@ -1,5 +1,5 @@
-import type { Delta, WireToolCall } from '../../src/delta.ts'
-import { isJsonObject, type JsonObject } from '../../src/json.ts'
+import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
+import type { Delta, WireToolCall } from '../../src/model/delta.ts'
 import { ToolCallAssembler } from '../toolCallAssembler.ts'
 import { arrayAt, numberAt, objectAt, stringAt } from '../wireJson.ts'
 import { type ContentSink, readContent } from './chatContent.ts'

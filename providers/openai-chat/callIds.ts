@@ -1,6 +1,6 @@
-import type { WireToolCall } from '../../src/delta.ts'
-import type { JsonObject } from '../../src/json.ts'
-import { type ChatMessage, toolCallsOf } from '../../src/messages.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
+import { type ChatMessage, toolCallsOf } from '../../src/messages/messages.ts'
+import type { WireToolCall } from '../../src/model/delta.ts'
 import { type IdRule, opaqueOf, wireIdsOf } from '../conversation.ts'
 import type { Target } from '../protocol.ts'
 

@@ -1,6 +1,6 @@
-import type { Delta } from '../../src/delta.ts'
-import type { ErrorData } from '../../src/errors.ts'
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json.ts'
+import type { ErrorData } from '../../src/messages/errors.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
+import type { Delta } from '../../src/model/delta.ts'
 import type { Decoder, Target, WireEvent } from '../protocol.ts'
 import {
   arrayAt,

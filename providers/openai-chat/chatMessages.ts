@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject, ownValue } from '../../src/json.ts'
-import { type ChatMessage, textOf, toolCallsOf } from '../../src/messages.ts'
+import { isJsonObject, type JsonObject, ownValue } from '../../src/messages/json.ts'
+import { type ChatMessage, textOf, toolCallsOf } from '../../src/messages/messages.ts'
 import { conversationOf, opaqueOf } from '../conversation.ts'
 import type { Target } from '../protocol.ts'
 import { arrayAt, stringAt } from '../wireJson.ts'

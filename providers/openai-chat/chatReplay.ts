@@ -1,5 +1,5 @@
-import type { WireToolCall } from '../../src/delta.ts'
-import type { JsonObject } from '../../src/json.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
+import type { WireToolCall } from '../../src/model/delta.ts'
 import type { Target } from '../protocol.ts'
 import { ownIdsMark } from './callIds.ts'
 import { callIdRule, type OpenAIChatProfile } from './profile.ts'

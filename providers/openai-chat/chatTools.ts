@@ -1,5 +1,5 @@
-import type { ModelRequest, ToolChoice, ToolSpec } from '../../src/chatModel.ts'
-import type { JsonObject, JsonValue } from '../../src/json.ts'
+import type { JsonObject, JsonValue } from '../../src/messages/json.ts'
+import type { ModelRequest, ToolChoice, ToolSpec } from '../../src/model/chatModel.ts'
 import { isStrictSchema } from './strictSchema.ts'
 
 /** The tool settings of a request. `required` is the word for "call some tool". */

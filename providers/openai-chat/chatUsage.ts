@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../src/json.ts'
-import type { Usage } from '../../src/result.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
+import type { Usage } from '../../src/messages/result.ts'
 import { numberAt, objectAt } from '../wireJson.ts'
 
 /** The token counts of a usage object, under any of the names compatible servers give them. */

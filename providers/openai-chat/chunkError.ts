@@ -1,5 +1,5 @@
-import type { ErrorData } from '../../src/errors.ts'
-import { isJsonObject, type JsonObject, ownValue } from '../../src/json.ts'
+import type { ErrorData } from '../../src/messages/errors.ts'
+import { isJsonObject, type JsonObject, ownValue } from '../../src/messages/json.ts'
 import { arrayAt, objectAt, stringAt } from '../wireJson.ts'
 import { chatError, chatStreamError } from './chatError.ts'
 

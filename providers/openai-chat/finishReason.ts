@@ -1,4 +1,4 @@
-import type { FinishReason } from '../../src/result.ts'
+import type { FinishReason } from '../../src/messages/result.ts'
 
 const words: ReadonlyMap<string, FinishReason> = new Map([
   ['stop', 'stop'],

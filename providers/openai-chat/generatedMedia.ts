@@ -1,6 +1,6 @@
-import { fromBase64, toBase64 } from '../../src/base64.ts'
-import type { JsonObject } from '../../src/json.ts'
-import type { DataPart, LinkPart } from '../../src/messages.ts'
+import { fromBase64, toBase64 } from '../../src/messages/base64.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
+import type { DataPart, LinkPart } from '../../src/messages/messages.ts'
 import { objectAt, stringAt } from '../wireJson.ts'
 
 /** An image the model made: `{ image_url: { url } }`, inline or as a link. */

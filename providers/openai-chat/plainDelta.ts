@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../src/json.ts'
+import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
 import { hasOnly } from '../wireJson.ts'
 
 const chunkFields = new Set([

@@ -1,4 +1,4 @@
-import type { ModelProfile } from '../../src/chatModel.ts'
+import type { ModelProfile } from '../../src/model/chatModel.ts'
 import type { IdRule } from '../conversation.ts'
 
 /** A setting a model answers 400 to: it is left out of the request. */

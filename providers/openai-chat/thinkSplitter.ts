@@ -1,4 +1,4 @@
-import type { Delta } from '../../src/delta.ts'
+import type { Delta } from '../../src/model/delta.ts'
 
 const opening = '<think>'
 const closing = '</think>'

@@ -1,5 +1,5 @@
-import type { Thinking } from '../../src/chatModel.ts'
-import type { JsonObject } from '../../src/json.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
+import type { Thinking } from '../../src/model/chatModel.ts'
 import type { OpenAIChatProfile } from './profile.ts'
 
 /** Tells the model how much to think, in its vendor's words; models that do not think are told nothing. */

@@ -1,11 +1,11 @@
-import type { JsonObject } from '../../src/json.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
 import {
   type ChatMessage,
   type DataPart,
   type LinkPart,
   type ToolCallPart,
   toolResultsOf,
-} from '../../src/messages.ts'
+} from '../../src/messages/messages.ts'
 import { textIn } from './attachments.ts'
 
 /** A user turn on the wire: tool results come first, each as a message of its own. */

@@ -1,7 +1,7 @@
-import { textFromBase64 } from '../../src/base64.ts'
-import { ConfigurationError } from '../../src/errors.ts'
-import type { JsonObject } from '../../src/json.ts'
-import type { DataPart, LinkPart, Part } from '../../src/messages.ts'
+import { textFromBase64 } from '../../src/messages/base64.ts'
+import { ConfigurationError } from '../../src/messages/errors.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
+import type { DataPart, LinkPart, Part } from '../../src/messages/messages.ts'
 import type { Target } from '../protocol.ts'
 import type { OpenAIResponsesProfile } from './profile.ts'
 

@@ -1,6 +1,6 @@
-import type { Delta, WireToolCall } from '../../src/delta.ts'
-import type { JsonObject } from '../../src/json.ts'
-import { parseArguments } from '../../src/toolArguments.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
+import type { Delta, WireToolCall } from '../../src/model/delta.ts'
+import { parseArguments } from '../../src/model/toolArguments.ts'
 import { stringAt } from '../wireJson.ts'
 import type { OutputItem } from './outputItems.ts'
 

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../src/json.ts'
-import { type ChatMessage, toolCallsOf, toolResultsOf } from '../../src/messages.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
+import { type ChatMessage, toolCallsOf, toolResultsOf } from '../../src/messages/messages.ts'
 import { type IdRule, wireIdsOf } from '../conversation.ts'
 import type { Target } from '../protocol.ts'
 import { inputContent } from './attachments.ts'

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json.ts'
-import type { DataPart } from '../../src/messages.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
+import type { DataPart } from '../../src/messages/messages.ts'
 import { arrayAt, numberAt, stringAt } from '../wireJson.ts'
 
 /** Something the model wrote, by where it goes; a whole repeats what pieces may have told before. */

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../src/json.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
 import { arrayAt, stringAt } from '../wireJson.ts'
 import { isServerTool } from './itemContent.ts'
 import type { OutputItem } from './outputItems.ts'

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../src/json.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
 import { numberAt, stringAt } from '../wireJson.ts'
 
 /** One item of the answer while it is being written. */

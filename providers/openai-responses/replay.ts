@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from '../../src/json.ts'
-import { type ChatMessage, type ToolCallPart, textOf, toolCallsOf } from '../../src/messages.ts'
+import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
+import { type ChatMessage, type ToolCallPart, textOf, toolCallsOf } from '../../src/messages/messages.ts'
 import { opaqueOf } from '../conversation.ts'
 import { arrayAt, numberAt, stringAt } from '../wireJson.ts'
 

@@ -1,5 +1,5 @@
-import type { ModelRequest, Thinking, ToolChoice, ToolSpec } from '../../src/chatModel.ts'
-import type { JsonObject, JsonValue } from '../../src/json.ts'
+import type { JsonObject, JsonValue } from '../../src/messages/json.ts'
+import type { ModelRequest, Thinking, ToolChoice, ToolSpec } from '../../src/model/chatModel.ts'
 import { conversationOf } from '../conversation.ts'
 import type { Target, WireRequest } from '../protocol.ts'
 import { inputItems } from './inputItems.ts'

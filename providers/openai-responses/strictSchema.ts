@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../../src/json.ts'
+import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../../src/messages/json.ts'
 
 /** What strict mode understands besides `format`, `$ref` and the object rules; anything else makes the API refuse. */
 const allowedKeywords = new Set([

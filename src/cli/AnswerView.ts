@@ -1,4 +1,4 @@
-import type { ChatResult } from '../result.ts'
+import type { ChatResult } from '../messages/result.ts'
 import type { Screen } from './Screen.ts'
 
 /** An answer on the screen as it comes: text as it is, thinking dimmed and only where a person sees it. */

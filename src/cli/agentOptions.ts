@@ -1,4 +1,4 @@
-import type { AgentOptions } from '../Agent.ts'
+import type { AgentOptions } from '../agent/Agent.ts'
 import type { ChosenModel } from './chooseModel.ts'
 import { type Invocation, textOption } from './command.ts'
 import { builtInTools } from './tools/index.ts'

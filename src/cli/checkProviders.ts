@@ -1,6 +1,6 @@
 import type { ProviderInfo } from '../../providers/provider.ts'
 import { findProvider, listModels, listProviders } from '../../providers/registry.ts'
-import { errorDataOf } from '../errors.ts'
+import { errorDataOf } from '../messages/errors.ts'
 import { ollamaUrls } from './localOllama.ts'
 
 const patience = 6000

@@ -1,6 +1,6 @@
 import type { ConnectionOptions } from '../../providers/provider.ts'
 import { findProvider, listProviders } from '../../providers/registry.ts'
-import { formatModelString, parseModelString } from '../modelString.ts'
+import { formatModelString, parseModelString } from '../model/modelString.ts'
 import { type Invocation, textOption } from './command.ts'
 import { localOllama, ollamaUrls } from './localOllama.ts'
 

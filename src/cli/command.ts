@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { describeThrown } from '../errors.ts'
+import { describeThrown } from '../messages/errors.ts'
 import { UsageError } from './exit.ts'
 import { nearest } from './nearest.ts'
 import type { Screen } from './Screen.ts'

@@ -1,5 +1,5 @@
 import { findProvider } from '../../providers/registry.ts'
-import { type ErrorData, errorDataOf } from '../errors.ts'
+import { type ErrorData, errorDataOf } from '../messages/errors.ts'
 import { exit, UsageError } from './exit.ts'
 
 /** What went wrong, what to do about it, and the exit code. */

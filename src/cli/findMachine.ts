@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { extname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { AnyStateMachine } from 'xstate'
-import { describeThrown } from '../errors.ts'
+import { describeThrown } from '../messages/errors.ts'
 import { UsageError } from './exit.ts'
 
 /** The machine that a file of the user exports: the one named, the default, or the only one there is. */

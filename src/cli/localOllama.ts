@@ -1,5 +1,5 @@
 import { readModels } from '../../providers/modelListing.ts'
-import type { JsonValue } from '../json.ts'
+import type { JsonValue } from '../messages/json.ts'
 
 export type LocalOllama = { baseUrl: string; models: string[] }
 

@@ -1,5 +1,5 @@
-import type { ErrorData } from '../errors.ts'
-import type { ToolCallPart, ToolResultPart } from '../messages.ts'
+import type { ErrorData } from '../messages/errors.ts'
+import type { ToolCallPart, ToolResultPart } from '../messages/messages.ts'
 import { printable } from './paint.ts'
 
 /** A call in one line: `calculator(expression: 2 + 3)`. */

@@ -1,5 +1,5 @@
 import type { StreamingState } from '../../machines/streamingState.ts'
-import type { Delta } from '../delta.ts'
+import type { Delta } from '../model/delta.ts'
 import { SafeText } from './SafeText.ts'
 
 const longestText = 1_000_000

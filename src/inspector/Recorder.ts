@@ -1,5 +1,5 @@
 import type { AnyActor, AnyEventObject, AnyTransitionDefinition, InspectionEvent, Snapshot } from 'xstate'
-import { nameOf } from '../testing/transitions.ts'
+import { nameOf } from '../visualize/transitions.ts'
 import { ActorRecord } from './ActorRecord.ts'
 import { isRead } from './isRead.ts'
 

@@ -1,4 +1,4 @@
-import { redact } from '../redact.ts'
+import { redact } from '../transport/redact.ts'
 
 /** A word longer than this is no credential. */
 const longestWord = 4_096

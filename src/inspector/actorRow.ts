@@ -1,5 +1,5 @@
 import type { AnyMachineSnapshot, Snapshot } from 'xstate'
-import { textOf } from '../messages.ts'
+import { textOf } from '../messages/messages.ts'
 import { type ActorRecord, isRunData } from './ActorRecord.ts'
 import { brief } from './readable.ts'
 import type { ActorRow, ActorStatus } from './wire.ts'

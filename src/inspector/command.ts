@@ -1,4 +1,4 @@
-import type { JsonObject } from '../json.ts'
+import type { JsonObject } from '../messages/json.ts'
 import type { ActorRecord } from './ActorRecord.ts'
 import { accepts } from './actorRow.ts'
 import type { Recorder } from './Recorder.ts'

@@ -1,4 +1,4 @@
-import { redact } from '../redact.ts'
+import { redact } from '../transport/redact.ts'
 
 /** What may become a credential when the rest of it arrives. */
 const unfinished = /\b(?:sk-|(?:rk|gsk|csk|pplx|nvapi|xai)[-_]|AIza)[-_A-Za-z0-9]*$/

@@ -1,5 +1,5 @@
-import { describeThrown } from '../errors.ts'
-import type { JsonValue } from '../json.ts'
+import { describeThrown } from '../messages/errors.ts'
+import type { JsonValue } from '../messages/json.ts'
 import { hideSecrets } from './hideSecrets.ts'
 
 /** How much of a value is shown. What is beyond is cut, and the cut says so. */

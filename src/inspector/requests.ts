@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { isJsonObject, type JsonObject } from '../json.ts'
+import { isJsonObject, type JsonObject } from '../messages/json.ts'
 import { securityHeaders } from './security.ts'
 
 /** A request that is refused, with what the one who asked is told. */

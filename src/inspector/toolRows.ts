@@ -1,5 +1,5 @@
 import type { Snapshot } from 'xstate'
-import { toolCallsOf, toolResultsOf } from '../messages.ts'
+import { toolCallsOf, toolResultsOf } from '../messages/messages.ts'
 import { type ActorRecord, isRunData } from './ActorRecord.ts'
 import { readable } from './readable.ts'
 import type { ToolRow, ToolStatus } from './wire.ts'

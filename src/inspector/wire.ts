@@ -1,5 +1,5 @@
-import type { JsonValue } from '../json.ts'
-import type { Usage } from '../result.ts'
+import type { JsonValue } from '../messages/json.ts'
+import type { Usage } from '../messages/result.ts'
 
 /** What the server tells the page: plain JSON, every text in it without secrets. Times are those of `Date.now()`. */
 export type FeedMessage = {

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../json.ts'
+import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../messages/json.ts'
 import type { Facts } from './facts.ts'
 import { namedFacts, wordsOf } from './namedFacts.ts'
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../json.ts'
+import type { JsonObject } from '../messages/json.ts'
 import type { Facts } from './facts.ts'
 
 /** What the name of a property stands for. The first that fits counts, its name before its description. */

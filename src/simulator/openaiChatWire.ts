@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../messages/json.ts'
 import { type OfferedTool, RefusedRequest, type SimulatorRequest, type Turn } from './request.ts'
 import { argumentsIn, type Ids, listOf, piecesOf, textIn, textOfValue, type Wire } from './wire.ts'
 

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../json.ts'
+import { isJsonObject } from '../messages/json.ts'
 import { inSigns } from './arithmetic.ts'
 import { type Facts, factsOf, mergeFacts } from './facts.ts'
 import { countOfSubjects, fillSchema, type Source } from './fillSchema.ts'

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../json.ts'
+import { isJsonObject } from '../messages/json.ts'
 import { factsOf, mergeFacts } from './facts.ts'
 import { fillSchema, type Source } from './fillSchema.ts'
 import { forcedCall, type Plan, planCalls } from './planCalls.ts'

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../json.ts'
+import type { JsonObject } from '../messages/json.ts'
 
 export type OfferedTool = { name: string; description: string; parameters: JsonObject }
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../messages/json.ts'
 
 export type ToolAnswer = { name: string; text: string; isError: boolean }
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../messages/json.ts'
 import type { SimulatorReply, SimulatorRequest } from './request.ts'
 
 export type Ids = { id: string; callId: (index: number) => string }

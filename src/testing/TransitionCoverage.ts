@@ -1,5 +1,5 @@
 import type { AnyStateMachine, InspectionEvent } from 'xstate'
-import { nameOf, transitionsOf } from './transitions.ts'
+import { nameOf, transitionsOf } from '../visualize/transitions.ts'
 
 /**
  * Counts which transitions of a machine were taken: every guard alternative, `always`, `after`, `onDone` and `onError`

@@ -5,10 +5,10 @@ import {
   type SnapshotFrom,
   transition,
 } from 'xstate'
+import { nodesOf } from '../visualize/transitions.ts'
 import { exploreGraph, type GraphState, type PathOptions } from './graph.ts'
 import { enteredStates, type Probe, probeTransitions } from './probes.ts'
 import { withPuppets } from './puppets.ts'
-import { nodesOf } from './transitions.ts'
 
 /** A way out that must be open in every running state, such as an abort. */
 export type Exit<M extends AnyStateMachine> = {

@@ -1,5 +1,5 @@
 import { type AnyStateMachine, and, or } from 'xstate'
-import { type ChartNode, nodesOf, transitionsOf } from './transitions.ts'
+import { type ChartNode, nodesOf, transitionsOf } from '../visualize/transitions.ts'
 
 /** How often a transition was chosen, and how often its guard said no. */
 export type Probe = { isGuarded: boolean; taken: number; refused: number; targets: readonly string[] }

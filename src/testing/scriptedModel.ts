@@ -1,10 +1,10 @@
-import type { ChatModel, ModelProfile, ModelRequest, ModelSink } from '../chatModel.ts'
-import { type Clock, systemClock } from '../clock.ts'
-import type { Delta } from '../delta.ts'
-import type { ErrorData } from '../errors.ts'
-import type { JsonObject } from '../json.ts'
-import type { FinishReason, Usage } from '../result.ts'
-import { parseArguments } from '../toolArguments.ts'
+import type { ErrorData } from '../messages/errors.ts'
+import type { JsonObject } from '../messages/json.ts'
+import type { FinishReason, Usage } from '../messages/result.ts'
+import type { ChatModel, ModelProfile, ModelRequest, ModelSink } from '../model/chatModel.ts'
+import { type Clock, systemClock } from '../model/clock.ts'
+import type { Delta } from '../model/delta.ts'
+import { parseArguments } from '../model/toolArguments.ts'
 
 /** One network read of a scripted answer, or something that happens between two reads. */
 export type ScriptStep =

@@ -1,6 +1,6 @@
-import type { ErrorData } from '../errors.ts'
-import { redact } from '../redact.ts'
+import type { ErrorData } from '../messages/errors.ts'
 import { jsonFraming } from './jsonFraming.ts'
+import { redact } from './redact.ts'
 import { sseFraming } from './sseFraming.ts'
 import { Utf8Stream } from './utf8.ts'
 

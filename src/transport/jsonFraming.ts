@@ -1,5 +1,5 @@
-import type { ErrorData } from '../errors.ts'
-import { isTooDeep } from '../jsonDepth.ts'
+import type { ErrorData } from '../messages/errors.ts'
+import { isTooDeep } from '../messages/jsonDepth.ts'
 import type { FramingOptions, TextFraming } from './framing.ts'
 import { eventTooLarge } from './limits.ts'
 

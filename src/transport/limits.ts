@@ -1,4 +1,4 @@
-import type { ErrorData } from '../errors.ts'
+import type { ErrorData } from '../messages/errors.ts'
 
 /** How much a server may send. Sizes of events are counted in characters, all others in bytes. */
 export type Limits = { maxEventSize: number; maxResponseSize: number; maxErrorBodySize: number }

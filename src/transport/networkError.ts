@@ -1,5 +1,5 @@
-import type { ErrorData } from '../errors.ts'
-import { redact } from '../redact.ts'
+import type { ErrorData } from '../messages/errors.ts'
+import { redact } from './redact.ts'
 
 /** The body is compressed in a way that cannot be undone here. */
 export class UnknownEncoding extends Error {

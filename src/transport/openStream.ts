@@ -1,4 +1,4 @@
-import type { ErrorData } from '../errors.ts'
+import type { ErrorData } from '../messages/errors.ts'
 import {
   type Carrier,
   exchange,

@@ -1,9 +1,9 @@
-import { type ErrorData, errorFrom } from '../errors.ts'
-import type { JsonValue } from '../json.ts'
-import { onAbort } from '../onAbort.ts'
+import { type ErrorData, errorFrom } from '../messages/errors.ts'
+import type { JsonValue } from '../messages/json.ts'
 import { type Carrier, exchange, type HttpRequest, isSuccess, type WholeAnswer } from './exchange.ts'
 import { type Limits, responseTooLarge } from './limits.ts'
 import { networkError } from './networkError.ts'
+import { onAbort } from './onAbort.ts'
 import { Utf8Stream } from './utf8.ts'
 
 export type JsonExchange = {

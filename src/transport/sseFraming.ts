@@ -1,5 +1,5 @@
 import { createParser } from 'eventsource-parser'
-import type { ErrorData } from '../errors.ts'
+import type { ErrorData } from '../messages/errors.ts'
 import type { FramingOptions, TextFraming } from './framing.ts'
 import { parsedJson } from './jsonFraming.ts'
 import { eventTooLarge } from './limits.ts'

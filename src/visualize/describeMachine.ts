@@ -1,6 +1,6 @@
 import type { AnyStateMachine, AnyTransitionDefinition } from 'xstate'
-import { type ChartNode, nodesOf, transitionsOf } from '../testing/transitions.ts'
 import { actionLabel, eventLabel, guardLabel, invokeName } from './labels.ts'
+import { type ChartNode, nodesOf, transitionsOf } from './transitions.ts'
 
 /** A machine as plain JSON: what a picture, a page or a tool needs to know of it. */
 export type ChartDescription = { id: string; states: ChartState[]; transitions: ChartTransition[] }

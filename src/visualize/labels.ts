@@ -1,4 +1,4 @@
-import type { ChartNode } from '../testing/transitions.ts'
+import type { ChartNode } from './transitions.ts'
 
 /** An event as a person reads it: `done: model`, `after 1 s`; nothing for `always`. */
 export const eventLabel = (event: string, source: ChartNode): string => {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { resolveConfig } from '../../machines/agentConfig.ts'
 import { createChart } from '../../machines/agentMachine.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
-import { tool } from '../../src/tool.ts'
+import { tool } from '../../src/tools/tool.ts'
 import { defaultLimits } from '../../src/transport/limits.ts'
 
 const read = (page: string): string => readFileSync(page, 'utf8').replace(/\s+/g, ' ')

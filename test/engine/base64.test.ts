@@ -1,6 +1,6 @@
 import { assert, property, uint8Array } from 'fast-check'
 import { expect, test } from 'vitest'
-import { fromBase64, textFromBase64, toBase64 } from '../../src/base64.ts'
+import { fromBase64, textFromBase64, toBase64 } from '../../src/messages/base64.ts'
 
 test('bytes become the base64 that Node makes of them, and come back', () => {
   assert(

@@ -1,11 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { Agent, type AgentOptions } from '../../src/Agent.ts'
-import { Chat } from '../../src/Chat.ts'
-import { AbortedError, ModelError, OrchestrationError, OutputValidationError } from '../../src/errors.ts'
-import { modelMessage, systemMessage, textOf, userMessage } from '../../src/messages.ts'
+import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
+import { Chat } from '../../src/agent/Chat.ts'
+import {
+  AbortedError,
+  ModelError,
+  OrchestrationError,
+  OutputValidationError,
+} from '../../src/messages/errors.ts'
+import { modelMessage, systemMessage, textOf, userMessage } from '../../src/messages/messages.ts'
+import { isFatal, validateHistory } from '../../src/messages/validateHistory.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
-import { isFatal, validateHistory } from '../../src/validateHistory.ts'
 import { gated, recorder } from './sampleTools.ts'
 import { collect, idle, rejection } from './watching.ts'
 

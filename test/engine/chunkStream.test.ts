@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { Agent } from '../../src/Agent.ts'
-import { ConfigurationError, ModelError } from '../../src/errors.ts'
+import { Agent } from '../../src/agent/Agent.ts'
+import { ConfigurationError, ModelError } from '../../src/messages/errors.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { brief, collect, idle } from './watching.ts'
 

@@ -8,11 +8,11 @@ import {
   type ToolBatchInput,
   type ToolBatchOutput,
 } from '../../machines/index.ts'
-import { Agent } from '../../src/Agent.ts'
-import type { Delta } from '../../src/delta.ts'
+import { Agent } from '../../src/agent/Agent.ts'
+import type { Delta } from '../../src/model/delta.ts'
 import { finishPuppet, withPuppets } from '../../src/testing/puppets.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
-import { tool } from '../../src/tool.ts'
+import { tool } from '../../src/tools/tool.ts'
 import { recorder } from './sampleTools.ts'
 import { type AgentActor, endOf, watch } from './watching.ts'
 

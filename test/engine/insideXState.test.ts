@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { assign, createActor, type InspectionEvent, setup, toPromise, waitFor } from 'xstate'
 import type { AgentOutput } from '../../machines/index.ts'
-import { Agent } from '../../src/Agent.ts'
+import { Agent } from '../../src/agent/Agent.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { gated, recorder } from './sampleTools.ts'
 import { idle, watch } from './watching.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { deepestJson, isTooDeep } from '../../src/jsonDepth.ts'
-import { PartialJson } from '../../src/PartialJson.ts'
-import { parseArguments } from '../../src/toolArguments.ts'
+import { PartialJson } from '../../src/agent/PartialJson.ts'
+import { deepestJson, isTooDeep } from '../../src/messages/jsonDepth.ts'
+import { parseArguments } from '../../src/model/toolArguments.ts'
 
 const nested = (levels: number, open = '[', close = ']', inner = ''): string =>
   open.repeat(levels) + inner + close.repeat(levels)

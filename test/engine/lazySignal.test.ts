@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { Agent } from '../../src/Agent.ts'
-import { LazySignal } from '../../src/lazySignal.ts'
+import { Agent } from '../../src/agent/Agent.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
-import { tool } from '../../src/tool.ts'
+import { LazySignal } from '../../src/tools/lazySignal.ts'
+import { tool } from '../../src/tools/tool.ts'
 
 describe('a lazy signal', () => {
   test('is aborted whether it was looked at before or after', () => {

@@ -1,8 +1,8 @@
 import { getEventListeners, setMaxListeners } from 'node:events'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Agent } from '../../src/Agent.ts'
+import { Agent } from '../../src/agent/Agent.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
-import { tool } from '../../src/tool.ts'
+import { tool } from '../../src/tools/tool.ts'
 import { collect, idle } from './watching.ts'
 
 const unhandled: unknown[] = []

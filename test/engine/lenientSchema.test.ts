@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { tool } from '../../src/index.ts'
-import type { JsonObject } from '../../src/json.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
 
 // Tools are described by schemas of many makers; what a validator cannot make sense of must not block the tool.
 

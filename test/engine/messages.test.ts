@@ -12,8 +12,8 @@ import {
   toolCallsOf,
   toolResultsOf,
   userMessage,
-} from '../../src/messages.ts'
-import { type HistoryProblem, isFatal, validateHistory } from '../../src/validateHistory.ts'
+} from '../../src/messages/messages.ts'
+import { type HistoryProblem, isFatal, validateHistory } from '../../src/messages/validateHistory.ts'
 
 const json = fc.jsonValue({ maxDepth: 2 }).map((value) => JSON.parse(JSON.stringify(value)))
 const jsonObject = fc.dictionary(fc.string(), json).map((value) => JSON.parse(JSON.stringify(value)))

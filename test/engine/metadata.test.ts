@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { SimulatedClock } from 'xstate'
-import { Agent } from '../../src/Agent.ts'
+import { Agent } from '../../src/agent/Agent.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { recorder } from './sampleTools.ts'
 import { collect, endOf, idle, watch } from './watching.ts'

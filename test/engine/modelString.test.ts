@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ConfigurationError } from '../../src/errors.ts'
-import { formatModelString, type ModelName, parseModelString } from '../../src/modelString.ts'
+import { ConfigurationError } from '../../src/messages/errors.ts'
+import { formatModelString, type ModelName, parseModelString } from '../../src/model/modelString.ts'
 
 describe('25: a model string', () => {
   test.each<[string, ModelName]>([

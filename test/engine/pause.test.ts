@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { Agent, type AgentOptions } from '../../src/Agent.ts'
-import type { JsonObject } from '../../src/json.ts'
-import { textOf } from '../../src/messages.ts'
+import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
+import { textOf } from '../../src/messages/messages.ts'
+import { validateHistory } from '../../src/messages/validateHistory.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
-import { validateHistory } from '../../src/validateHistory.ts'
 import { recorder } from './sampleTools.ts'
 import { collect } from './watching.ts'
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { createActor, SimulatedClock, type Snapshot } from 'xstate'
 import { type AgentMachineConfig, type AgentOutput, createAgentMachine } from '../../machines/index.ts'
-import { describeThrown } from '../../src/errors.ts'
-import { toolResultsOf } from '../../src/messages.ts'
+import { describeThrown } from '../../src/messages/errors.ts'
+import { toolResultsOf } from '../../src/messages/messages.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
-import { tool } from '../../src/tool.ts'
+import { tool } from '../../src/tools/tool.ts'
 import { type AgentActor, endOf, idle, stateName, watch } from './watching.ts'
 
 type Scenario = {

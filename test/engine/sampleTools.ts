@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Tool, tool } from '../../src/tool.ts'
+import { type Tool, tool } from '../../src/tools/tool.ts'
 
 /** A tool that tells which calls it got. */
 export const recorder = (

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { Agent } from '../../src/Agent.ts'
-import { modelMessage, textOf, userMessage } from '../../src/messages.ts'
+import { Agent } from '../../src/agent/Agent.ts'
+import { modelMessage, textOf, userMessage } from '../../src/messages/messages.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { recorder, weather } from './sampleTools.ts'
 import { brief, collect, endOf, watch } from './watching.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type AnyEventObject, assign, createActor, fromPromise, type SnapshotFrom, setup } from 'xstate'
-import { Agent } from '../../src/Agent.ts'
+import { Agent } from '../../src/agent/Agent.ts'
 import { type PathOptions, planPaths, replayPath } from '../../src/testing/paths.ts'
 import { withPuppets } from '../../src/testing/puppets.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'

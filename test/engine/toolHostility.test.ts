@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { SimulatedClock } from 'xstate'
 import { z } from 'zod'
-import { Agent } from '../../src/Agent.ts'
-import { toolResultsOf } from '../../src/messages.ts'
+import { Agent } from '../../src/agent/Agent.ts'
+import { toolResultsOf } from '../../src/messages/messages.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
-import { type Tool, tool } from '../../src/tool.ts'
+import { type Tool, tool } from '../../src/tools/tool.ts'
 import { gated, recorder } from './sampleTools.ts'
 import { collect, idle } from './watching.ts'
 

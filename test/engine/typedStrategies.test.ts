@@ -1,11 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { Agent, type AgentOptions } from '../../src/Agent.ts'
-import { AbortedError, ConfigurationError, ModelError, OutputValidationError } from '../../src/errors.ts'
-import { textOf, toolCallsOf, toolResultsOf } from '../../src/messages.ts'
+import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
+import {
+  AbortedError,
+  ConfigurationError,
+  ModelError,
+  OutputValidationError,
+} from '../../src/messages/errors.ts'
+import { textOf, toolCallsOf, toolResultsOf } from '../../src/messages/messages.ts'
+import { validateHistory } from '../../src/messages/validateHistory.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
-import { tool } from '../../src/tool.ts'
-import { validateHistory } from '../../src/validateHistory.ts'
+import { tool } from '../../src/tools/tool.ts'
 import { recorder, weather } from './sampleTools.ts'
 import { collect, idle, rejection } from './watching.ts'
 

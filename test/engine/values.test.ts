@@ -13,12 +13,12 @@ import {
   StatewireError,
   TimeoutError,
   ToolExecutionError,
-} from '../../src/errors.ts'
-import type { JsonObject } from '../../src/json.ts'
-import { mergeMetadata, unseenMetadata } from '../../src/metadata.ts'
-import { addUsage, type Usage } from '../../src/result.ts'
-import { defaultRetryPolicy, retryDelayMs } from '../../src/retryPolicy.ts'
-import { parseArguments } from '../../src/toolArguments.ts'
+} from '../../src/messages/errors.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
+import { mergeMetadata, unseenMetadata } from '../../src/messages/metadata.ts'
+import { addUsage, type Usage } from '../../src/messages/result.ts'
+import { defaultRetryPolicy, retryDelayMs } from '../../src/model/retryPolicy.ts'
+import { parseArguments } from '../../src/model/toolArguments.ts'
 
 describe('parseArguments', () => {
   test.each(['', '  \n', 'null', '"null"', '""', null, undefined])('%j means no arguments', (raw) => {

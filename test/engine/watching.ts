@@ -1,6 +1,6 @@
 import type { Actor, SnapshotFrom } from 'xstate'
 import type { AgentEmitted, AgentMachine, AgentOutput } from '../../machines/index.ts'
-import type { ChatResult } from '../../src/result.ts'
+import type { ChatResult } from '../../src/messages/result.ts'
 
 export type AgentActor = Actor<AgentMachine>
 export type AgentSnapshot = SnapshotFrom<AgentMachine>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { toolCallsOf } from '../../src/messages.ts'
+import { toolCallsOf } from '../../src/messages/messages.ts'
 import {
   expectTheAnswer,
   found,

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../src/json.ts'
+import type { JsonObject, JsonValue } from '../../src/messages/json.ts'
 import { type CallOnWire, halves, namedSse, objects, present, type Turn, text, type Wire } from './wire.ts'
 
 export const messageStart = (usage: JsonObject = { input_tokens: 10, output_tokens: 1 }): JsonObject => ({

@@ -1,5 +1,5 @@
 import { describe, test } from 'vitest'
-import type { JsonObject } from '../../src/json.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
 import { callHabits, expectCalls } from './callHabits.ts'
 import { type CallPiece, callChunk, chatEvents, mistral, openai } from './chatWire.ts'
 import { cohere, cohereEnd, coherePiece, cohereStart } from './otherWires.ts'

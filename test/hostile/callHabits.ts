@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { toolCallsOf } from '../../src/messages.ts'
+import { toolCallsOf } from '../../src/messages/messages.ts'
 import { type CallPiece, mistral } from './chatWire.ts'
 import { callsRun, farewell, loop, type Outcome, time, weather } from './hostileRun.ts'
 import type { Wire } from './wire.ts'

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../src/json.ts'
+import type { JsonObject, JsonValue } from '../../src/messages/json.ts'
 import { type CallOnWire, halves, objects, parsed, present, sse, type Turn, text, type Wire } from './wire.ts'
 
 /** A chunk with this delta. */

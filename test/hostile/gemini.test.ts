@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { defineProvider, geminiProfile, google as googleProtocol } from '../../providers/index.ts'
 import { registerProvider } from '../../src/index.ts'
-import type { JsonObject } from '../../src/json.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
 import { callChunk, callPiece, chatEvents, chunk, openai } from './chatWire.ts'
 import {
   callsRun,

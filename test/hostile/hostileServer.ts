@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
-import { isJsonObject, type JsonObject } from '../../src/json.ts'
+import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
 
 /**
  * How an answer ends: as HTTP wants it; the same without the line breaks that close its last event; with the

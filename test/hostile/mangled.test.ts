@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isJsonObject, type JsonValue } from '../../src/json.ts'
+import { isJsonObject, type JsonValue } from '../../src/messages/json.ts'
 import { callsRun, lastTurn, run, time, weather, wires } from './hostileRun.ts'
 import { answer, type Wire } from './wire.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject, JsonValue } from '../../src/json.ts'
+import type { JsonObject, JsonValue } from '../../src/messages/json.ts'
 import { anthropic } from './anthropicWire.ts'
 import { callPiece, mistral, openai } from './chatWire.ts'
 import { callsRun, farewell, lastTurn, modelError, run, time, weather, wires } from './hostileRun.ts'

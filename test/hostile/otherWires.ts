@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../src/json.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
 import { type CallOnWire, halves, objects, parsed, present, sse, type Turn, text, type Wire } from './wire.ts'
 
 /** A chunk of Gemini's with these parts. */

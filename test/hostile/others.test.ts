@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { defineProvider, openaiChat } from '../../providers/index.ts'
 import { registerProvider } from '../../src/index.ts'
-import type { JsonObject } from '../../src/json.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
 import { callChunk, chatEvents, chunk, mistral, openai, usageChunk } from './chatWire.ts'
 import { callsRun, farewell, lastTurn, loop, modelError, once, run, time, weather } from './hostileRun.ts'
 import { inBytes } from './hostileServer.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Agent, tool } from '../../src/index.ts'
-import type { JsonObject } from '../../src/json.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
 import { mistral, openai } from './chatWire.ts'
 import { farewell, hostileAgent, lastTurn, loop, run, wires } from './hostileRun.ts'
 import { hostileServer } from './hostileServer.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../../src/json.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
 import { callsRun, farewell, hostileAgent, lastTurn, loop, once, run, time, weather } from './hostileRun.ts'
 import {
   callEvents,

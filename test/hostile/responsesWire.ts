@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../src/json.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
 import {
   type CallOnWire,
   halves,

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { JsonObject } from '../../src/json.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
 import { callChunk, chatEvents, chunk, openai } from './chatWire.ts'
 import { farewell, loop, once } from './hostileRun.ts'
 import { objects } from './wire.ts'

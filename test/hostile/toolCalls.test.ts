@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { tool } from '../../src/index.ts'
-import { toolResultsOf } from '../../src/messages.ts'
+import { toolResultsOf } from '../../src/messages/messages.ts'
 import { callChunk, chunk, mistral, openai, usageChunk } from './chatWire.ts'
 import {
   callsRun,

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { toolCallsOf, toolResultsOf } from '../../src/messages.ts'
+import { toolCallsOf, toolResultsOf } from '../../src/messages/messages.ts'
 import { callsRun, farewell, loop, modelError, once, run, time, weather } from './hostileRun.ts'
 import { responses } from './responsesWire.ts'
 import { answer, type Wire } from './wire.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { defineProvider, openaiChat } from '../../providers/index.ts'
 import { registerProvider } from '../../src/index.ts'
-import type { JsonObject } from '../../src/json.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
 import { anthropic, close, grow, messageEnd, messageStart, open } from './anthropicWire.ts'
 import { mistral, openai } from './chatWire.ts'
 import { farewell, once } from './hostileRun.ts'

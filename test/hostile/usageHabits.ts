@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { JsonObject } from '../../src/json.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
 import { chunk } from './chatWire.ts'
 import { farewell, once } from './hostileRun.ts'
 import { sse, type Wire } from './wire.ts'

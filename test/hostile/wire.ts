@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../src/json.ts'
+import type { JsonObject, JsonValue } from '../../src/messages/json.ts'
 import type { Answer, Ending } from './hostileServer.ts'
 
 /** A tool call as a server writes it: what is left out is left out on the wire. */

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { Agent } from '../../src/Agent.ts'
+import { Agent } from '../../src/agent/Agent.ts'
 import type { Inspector } from '../../src/inspector/index.ts'
 import { type ScriptTurn, scriptedModel, TransitionCoverage } from '../../src/testing/index.ts'
-import { tool } from '../../src/tool.ts'
+import { tool } from '../../src/tools/tool.ts'
 import { endOf } from '../engine/watching.ts'
 import { command, inspecting, listen, momentOf, type Told } from './watching.ts'
 

@@ -5,10 +5,10 @@ import { createWebSocketInspector, type StatelyInspectionEvent } from '@statelya
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { InspectionEvent } from 'xstate'
 import { z } from 'zod'
-import { Agent } from '../../src/Agent.ts'
+import { Agent } from '../../src/agent/Agent.ts'
 import { quietInspect } from '../../src/inspector/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
-import { tool } from '../../src/tool.ts'
+import { tool } from '../../src/tools/tool.ts'
 
 type Socket = { on(event: 'message', listener: (data: Buffer) => void): void }
 type SocketServer = NodeJS.EventEmitter & {

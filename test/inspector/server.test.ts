@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { ConfigurationError } from '../../src/errors.ts'
 import { startInspector } from '../../src/inspector/index.ts'
+import { ConfigurationError } from '../../src/messages/errors.ts'
 import { command, inspecting, listen } from './watching.ts'
 
 /** A request whose path and headers go out exactly as they are here. */

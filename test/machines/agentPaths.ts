@@ -2,10 +2,10 @@ import type { AnyEventObject, SnapshotFrom } from 'xstate'
 import { totalTimeout } from '../../machines/agentFailures.ts'
 import { type AgentInput, type AgentMachineConfig, createChart } from '../../machines/index.ts'
 import * as round from '../../machines/toolRound.ts'
-import type { Delta } from '../../src/delta.ts'
+import type { Delta } from '../../src/model/delta.ts'
 import type { PathOptions } from '../../src/testing/paths.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
-import { tool } from '../../src/tool.ts'
+import { tool } from '../../src/tools/tool.ts'
 
 const tools = [
   tool({ name: 'plain', description: 'Runs at once', execute: () => 'ok' }),

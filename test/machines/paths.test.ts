@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { AnyActor, AnyMachineSnapshot } from 'xstate'
 import type { StreamingState } from '../../machines/index.ts'
+import { validateHistory } from '../../src/messages/validateHistory.ts'
 import { replayPath } from '../../src/testing/paths.ts'
-import { validateHistory } from '../../src/validateHistory.ts'
 import {
   agentChart,
   batchChart,

@@ -1,8 +1,8 @@
 import type { AnyEventObject } from 'xstate'
 import type { AgentOutput } from '../../machines/index.ts'
 import { chunkOf } from '../../machines/receiveDeltas.ts'
-import { modelMessage, userMessage } from '../../src/messages.ts'
-import type { ChatResult } from '../../src/result.ts'
+import { modelMessage, userMessage } from '../../src/messages/messages.ts'
+import type { ChatResult } from '../../src/messages/result.ts'
 
 /** What anyone may send to a chart that is made of runs. */
 export const commandEvents: AnyEventObject[] = [

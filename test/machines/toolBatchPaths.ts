@@ -1,8 +1,8 @@
 import type { AnyEventObject, SnapshotFrom } from 'xstate'
 import { createToolBatchMachine } from '../../machines/index.ts'
-import type { ToolCallPart } from '../../src/messages.ts'
+import type { ToolCallPart } from '../../src/messages/messages.ts'
 import type { PathOptions } from '../../src/testing/paths.ts'
-import { createToolExecutor } from '../../src/toolExecutor.ts'
+import { createToolExecutor } from '../../src/tools/toolExecutor.ts'
 
 export const batch = createToolBatchMachine(new Map(), { concurrency: 2 }, createToolExecutor())
 

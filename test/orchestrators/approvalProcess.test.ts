@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { build } from 'tsup'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
-import { toolResultsOf } from '../../src/messages.ts'
-import type { ChatResult } from '../../src/result.ts'
-import { validateHistory } from '../../src/validateHistory.ts'
+import { toolResultsOf } from '../../src/messages/messages.ts'
+import type { ChatResult } from '../../src/messages/result.ts'
+import { validateHistory } from '../../src/messages/validateHistory.ts'
 
 // Below node_modules, so that the script finds its packages; beside dist, because that one belongs to the build.
 const outDir = join('node_modules', '.cache', 'statewire-approval')

@@ -2,9 +2,14 @@ import { describe, expect, expectTypeOf, test } from 'vitest'
 import { type AnyActorRef, assign, createActor, type InspectionEvent, setup, waitFor } from 'xstate'
 import { z } from 'zod'
 import type { DecidedEvent } from '../../machines/decision.ts'
-import { createDecision } from '../../src/createDecision.ts'
-import { AbortedError, ConfigurationError, ModelError, OutputValidationError } from '../../src/errors.ts'
-import { modelMessage, textOf, userMessage } from '../../src/messages.ts'
+import { createDecision } from '../../src/agent/createDecision.ts'
+import {
+  AbortedError,
+  ConfigurationError,
+  ModelError,
+  OutputValidationError,
+} from '../../src/messages/errors.ts'
+import { modelMessage, textOf, userMessage } from '../../src/messages/messages.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { recorder } from '../engine/sampleTools.ts'
 import { idle } from '../engine/watching.ts'

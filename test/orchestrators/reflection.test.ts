@@ -1,10 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { type ReflectionOptions, reflectionOrchestrator } from '../../machines/reflection.ts'
-import { Agent, type AgentOptions } from '../../src/Agent.ts'
-import { AbortedError, ConfigurationError, ModelError, OrchestrationError } from '../../src/errors.ts'
-import { textOf } from '../../src/messages.ts'
+import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
+import {
+  AbortedError,
+  ConfigurationError,
+  ModelError,
+  OrchestrationError,
+} from '../../src/messages/errors.ts'
+import { textOf } from '../../src/messages/messages.ts'
+import { validateHistory } from '../../src/messages/validateHistory.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
-import { validateHistory } from '../../src/validateHistory.ts'
 import { weather } from '../engine/sampleTools.ts'
 import { collect, endOf, idle, rejection, watch } from '../engine/watching.ts'
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { AnyActorRef, InspectionEvent } from 'xstate'
 import { reflectionOrchestrator } from '../../machines/reflection.ts'
-import { Agent, type AgentOptions } from '../../src/Agent.ts'
-import { AbortedError } from '../../src/errors.ts'
-import { textOf, toolResultsOf } from '../../src/messages.ts'
+import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
+import { AbortedError } from '../../src/messages/errors.ts'
+import { textOf, toolResultsOf } from '../../src/messages/messages.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { idle, rejection } from '../engine/watching.ts'
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { JsonObject, JsonValue } from '../../src/json.ts'
+import type { JsonObject, JsonValue } from '../../src/messages/json.ts'
 import { list, object, string, type WireItem, wireItems } from '../recordings/wireItems.ts'
 
 // What each API demands of a request and answers 400 to otherwise.

@@ -1,5 +1,5 @@
 import { isRetryableStatus } from '../../providers/wireError.ts'
-import type { Delta, WireToolCall } from '../../src/delta.ts'
+import type { Delta, WireToolCall } from '../../src/model/delta.ts'
 import { decode } from './decoding.ts'
 import type { ServedAnswer } from './faultServer.ts'
 import type { Subject } from './subjects.ts'

@@ -11,10 +11,10 @@ import {
   openaiChat,
   openaiResponses,
 } from '../../providers/index.ts'
-import { type Accumulated, messageAccumulator, nothingAccumulated } from '../../src/accumulator.ts'
-import type { ModelProfile } from '../../src/chatModel.ts'
-import type { Delta } from '../../src/delta.ts'
-import type { ErrorData } from '../../src/errors.ts'
+import type { ErrorData } from '../../src/messages/errors.ts'
+import { type Accumulated, messageAccumulator, nothingAccumulated } from '../../src/model/accumulator.ts'
+import type { ModelProfile } from '../../src/model/chatModel.ts'
+import type { Delta } from '../../src/model/delta.ts'
 import { Framing } from '../../src/transport/framing.ts'
 import { defaultLimits } from '../../src/transport/limits.ts'
 import type { Subject } from './subjects.ts'

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
-import { isJsonObject, type JsonObject } from '../../src/json.ts'
+import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
 
 /** How an answer ends: as HTTP wants it, with its connection closed or reset, or never. */
 export type Ending = 'clean' | 'destroy' | 'reset' | 'stall'

@@ -2,11 +2,17 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { reasoningOrchestrator } from '../../machines/reasoning.ts'
 import { reflectionOrchestrator } from '../../machines/reflection.ts'
-import { Agent, type AgentOptions } from '../../src/Agent.ts'
-import { ConfigurationError } from '../../src/errors.ts'
-import { type ChatMessage, modelMessage, type Part, systemMessage, userMessage } from '../../src/messages.ts'
+import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
+import { ConfigurationError } from '../../src/messages/errors.ts'
+import {
+  type ChatMessage,
+  modelMessage,
+  type Part,
+  systemMessage,
+  userMessage,
+} from '../../src/messages/messages.ts'
+import { type HistoryProblem, isFatal, validateHistory } from '../../src/messages/validateHistory.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
-import { type HistoryProblem, isFatal, validateHistory } from '../../src/validateHistory.ts'
 import { rejection } from '../engine/watching.ts'
 import { wires } from '../hostile/hostileRun.ts'
 import { traps } from './hostileTool.ts'

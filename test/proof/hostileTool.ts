@@ -1,9 +1,9 @@
 import { expect } from 'vitest'
-import { Agent } from '../../src/Agent.ts'
-import { type ToolResultPart, toolResultsOf } from '../../src/messages.ts'
+import { Agent } from '../../src/agent/Agent.ts'
+import { type ToolResultPart, toolResultsOf } from '../../src/messages/messages.ts'
+import { validateHistory } from '../../src/messages/validateHistory.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
-import { type Tool, type ToolContext, tool } from '../../src/tool.ts'
-import { validateHistory } from '../../src/validateHistory.ts'
+import { type Tool, type ToolContext, tool } from '../../src/tools/tool.ts'
 import { recorder } from '../engine/sampleTools.ts'
 
 /** A call of the hostile tool, and one of a good one. */

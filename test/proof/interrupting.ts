@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, vi } from 'vitest'
 import type { Actor } from 'xstate'
 import type { AgentMachine } from '../../machines/index.ts'
-import type { Agent } from '../../src/Agent.ts'
-import { AbortedError, type StatewireError } from '../../src/errors.ts'
-import type { ChatMessage } from '../../src/messages.ts'
-import type { FinishReason } from '../../src/result.ts'
-import { isFatal, validateHistory } from '../../src/validateHistory.ts'
+import type { Agent } from '../../src/agent/Agent.ts'
+import { AbortedError, type StatewireError } from '../../src/messages/errors.ts'
+import type { ChatMessage } from '../../src/messages/messages.ts'
+import type { FinishReason } from '../../src/messages/result.ts'
+import { isFatal, validateHistory } from '../../src/messages/validateHistory.ts'
 import { stateName } from '../engine/watching.ts'
 
 /** How a run ended: in a final state, or without one because it was left. */

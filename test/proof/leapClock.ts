@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/clock.ts'
+import type { Clock } from '../../src/model/clock.ts'
 
 /** Longer than any wait before a retry, shorter than any time-out. */
 const patienceMs = 100_000

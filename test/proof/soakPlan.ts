@@ -1,4 +1,4 @@
-import type { RetryPolicy } from '../../src/retryPolicy.ts'
+import type { RetryPolicy } from '../../src/model/retryPolicy.ts'
 import { type Attempt, attemptOf } from './attempt.ts'
 import { type Dice, dice } from './dice.ts'
 import type { ServedAnswer } from './faultServer.ts'

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../src/json.ts'
+import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
 import { list, object } from '../recordings/wireItems.ts'
 
 /** Whether an event of a protocol says that the answer is over, read from the protocol and not from its decoder. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Agent, type AgentOptions, ConfigurationError, ModelError } from '../../src/index.ts'
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
 import { loopback, type Received, type Reply } from '../loopback.ts'
 import {
   hasRecordings,

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { Agent, ModelError } from '../../src/index.ts'
-import { isJsonObject, type JsonObject } from '../../src/json.ts'
+import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
 import { loopback, type Reply } from '../loopback.ts'
 import {
   hasRecordings,

@@ -10,7 +10,7 @@ import {
   textPart,
   tool,
 } from '../../src/index.ts'
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
 import type { Conversation, Recording } from './recordings.ts'
 import { type WireItem, wireItems, wireTools } from './wireItems.ts'
 

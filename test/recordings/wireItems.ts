@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
 
 /** A request body as a person reads it: what was said, called and answered, whichever protocol it is written in. */
 export type WireItem =

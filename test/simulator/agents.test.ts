@@ -5,9 +5,9 @@ import { z } from 'zod'
 import { reasoningOrchestrator } from '../../machines/reasoning.ts'
 import { reflectionOrchestrator } from '../../machines/reflection.ts'
 import { listModels } from '../../providers/registry.ts'
-import { Agent } from '../../src/Agent.ts'
-import { Chat } from '../../src/Chat.ts'
-import { createDecision } from '../../src/createDecision.ts'
+import { Agent } from '../../src/agent/Agent.ts'
+import { Chat } from '../../src/agent/Chat.ts'
+import { createDecision } from '../../src/agent/createDecision.ts'
 import { agentOn, calculator, callsIn, simulated, time, weather } from './cities.ts'
 
 const wires = ['openai:simulator', 'anthropic:simulator', 'anthropic:claude-sonnet-5']

@@ -1,10 +1,10 @@
 import { onTestFinished } from 'vitest'
 import { z } from 'zod'
-import { Agent, type AgentOptions } from '../../src/Agent.ts'
-import { toolCallsOf } from '../../src/messages.ts'
-import type { ChatResult } from '../../src/result.ts'
+import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
+import { toolCallsOf } from '../../src/messages/messages.ts'
+import type { ChatResult } from '../../src/messages/result.ts'
 import { type Simulator, startSimulator } from '../../src/simulator/index.ts'
-import { tool } from '../../src/tool.ts'
+import { tool } from '../../src/tools/tool.ts'
 
 export const weather = tool({
   name: 'get_weather',

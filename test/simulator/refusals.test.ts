@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { JsonObject } from '../../src/json.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
 import { type Simulator, startSimulator } from '../../src/simulator/index.ts'
 
 let simulator: Simulator

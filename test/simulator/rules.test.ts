@@ -2,7 +2,7 @@
 import { Validator } from '@cfworker/json-schema'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import type { JsonObject } from '../../src/json.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
 import { factsOf } from '../../src/simulator/facts.ts'
 import { fillSchema } from '../../src/simulator/fillSchema.ts'
 import { planCalls } from '../../src/simulator/planCalls.ts'

@@ -1,11 +1,11 @@
 import { type Connection, type HttpChatModelOptions, httpChatModel } from '../../providers/httpChatModel.ts'
 import type { Decoder, Protocol } from '../../providers/protocol.ts'
 import { truncated } from '../../providers/wireJson.ts'
-import type { ChatModel, ModelProfile, ModelRequest } from '../../src/chatModel.ts'
-import type { Delta } from '../../src/delta.ts'
-import type { ErrorData } from '../../src/errors.ts'
-import { isJsonObject } from '../../src/json.ts'
-import { userMessage } from '../../src/messages.ts'
+import type { ErrorData } from '../../src/messages/errors.ts'
+import { isJsonObject } from '../../src/messages/json.ts'
+import { userMessage } from '../../src/messages/messages.ts'
+import type { ChatModel, ModelProfile, ModelRequest } from '../../src/model/chatModel.ts'
+import type { Delta } from '../../src/model/delta.ts'
 
 const profile: ModelProfile = {
   tools: false,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { redact } from '../../src/redact.ts'
+import { redact } from '../../src/transport/redact.ts'
 
 describe('redact', () => {
   it('hides the secrets it is given, but no text of three letters', () => {

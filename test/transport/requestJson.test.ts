@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { httpJson } from '../../providers/httpJson.ts'
-import { ModelError } from '../../src/errors.ts'
+import { ModelError } from '../../src/messages/errors.ts'
 import { echo } from './echoModel.ts'
 import { deadPort, pause, rawServer } from './rawServer.ts'
 

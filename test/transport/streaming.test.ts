@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { ConfigurationError } from '../../src/errors.ts'
+import { ConfigurationError } from '../../src/messages/errors.ts'
 import { echo, echoModel, hear, hello, listen } from './echoModel.ts'
 import { chunk, chunkedHead, lastChunk, pause, rawServer, untilClose } from './rawServer.ts'
 

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test, vi } from 'vitest'
-import { Agent } from '../../src/Agent.ts'
+import { Agent } from '../../src/agent/Agent.ts'
 
 // What bundlers for browsers put in its place.
 vi.mock('undici', () => ({ default: {} }))

@@ -8,16 +8,16 @@ import type {
   AgentOutput,
   StreamingState,
 } from '../../machines/index.ts'
-import { Agent } from '../../src/Agent.ts'
-import { Chat } from '../../src/Chat.ts'
-import type { ErrorData } from '../../src/errors.ts'
-import { errorFrom, type ModelError, type StatewireError } from '../../src/errors.ts'
-import type { JsonObject } from '../../src/json.ts'
-import type { ChatMessage, Part, ToolCallPart, ToolResultPart } from '../../src/messages.ts'
-import type { ChatResult, FinishReason, Usage } from '../../src/result.ts'
-import type { Infer, StandardSchema } from '../../src/schema.ts'
+import { Agent } from '../../src/agent/Agent.ts'
+import { Chat } from '../../src/agent/Chat.ts'
+import type { ErrorData } from '../../src/messages/errors.ts'
+import { errorFrom, type ModelError, type StatewireError } from '../../src/messages/errors.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
+import type { ChatMessage, Part, ToolCallPart, ToolResultPart } from '../../src/messages/messages.ts'
+import type { ChatResult, FinishReason, Usage } from '../../src/messages/result.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
-import { type Tool, type ToolContext, tool } from '../../src/tool.ts'
+import type { Infer, StandardSchema } from '../../src/tools/schema.ts'
+import { type Tool, type ToolContext, tool } from '../../src/tools/tool.ts'
 
 const agent = new Agent(scriptedModel([]))
 const city = z.object({ name: z.string(), celsius: z.number().optional() })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Tool, tool } from '../../tool.ts'
+import { type Tool, tool } from '../../tools/tool.ts'
 import { evaluate } from './evaluate.ts'
 
 /** Twelve digits: what floating point adds behind them (0.1 + 0.2) is noise. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Tool, tool } from '../../tool.ts'
+import { type Tool, tool } from '../../tools/tool.ts'
 
 /** Cities that people ask for, and that no time zone is named after. */
 const otherCities: Record<string, string> = {

@@ -1,4 +1,4 @@
-import type { Tool } from '../../tool.ts'
+import type { Tool } from '../../tools/tool.ts'
 import { calculator } from './calculator.ts'
 import { currentTime } from './currentTime.ts'
 import { readFile } from './readFile.ts'

@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { open, realpath } from 'node:fs/promises'
 import { isAbsolute, relative, resolve, sep } from 'node:path'
 import { z } from 'zod'
-import { type Tool, tool } from '../../tool.ts'
+import { type Tool, tool } from '../../tools/tool.ts'
 
 const mostBytes = 64 * 1024
 

@@ -24,7 +24,7 @@ const render = () => {
   setText(nothing, past ? '' : 'Nothing to show yet.')
   if (!past) return
   const changed = new Set(shownMoment()?.changes.flatMap(({ path }) => path.split(', ')))
-  /** @param {string} title @param {import('../../json.ts').JsonValue} value @param {ReadonlySet<string>} [marked] */
+  /** @param {string} title @param {import('../../messages/json.ts').JsonValue} value @param {ReadonlySet<string>} [marked] */
   const add = (title, value, marked) => {
     if (value === '⟨undefined⟩') return
     const view = jsonView(value, { openTo: 1, opened, ...(marked && { changed: marked }) })

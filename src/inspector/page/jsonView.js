@@ -2,7 +2,7 @@
 import { element } from './element.js'
 import { timeOfDay } from './format.js'
 
-/** @import { JsonValue } from '../../json.ts' */
+/** @import { JsonValue } from '../../messages/json.ts' */
 
 /** Texts and lists longer than this begin closed. */
 const longText = 160

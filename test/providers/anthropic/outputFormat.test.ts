@@ -1,8 +1,8 @@
 import type { MessageCreateParamsStreaming } from '@anthropic-ai/sdk/resources/messages'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { isJsonObject, type JsonObject } from '../../../src/json.ts'
-import { systemMessage, userMessage } from '../../../src/messages.ts'
+import { isJsonObject, type JsonObject } from '../../../src/messages/json.ts'
+import { systemMessage, userMessage } from '../../../src/messages/messages.ts'
 import { bodyOf, targetFor } from './wire.ts'
 
 const schemaOf = (type: z.ZodType): JsonObject => {

@@ -4,9 +4,9 @@ import { pathToFileURL } from 'node:url'
 import { createParser } from 'eventsource-parser'
 import { describe, expect, it } from 'vitest'
 import { anthropic, anthropicProfile } from '../../../providers/anthropic/index.ts'
-import type { Delta } from '../../../src/delta.ts'
-import { userMessage } from '../../../src/messages.ts'
-import type { Usage } from '../../../src/result.ts'
+import { userMessage } from '../../../src/messages/messages.ts'
+import type { Usage } from '../../../src/messages/result.ts'
+import type { Delta } from '../../../src/model/delta.ts'
 import { bodyOf, messageOf } from './wire.ts'
 
 const folder = resolve(import.meta.dirname, '../../../../shared/recordings')

@@ -1,8 +1,8 @@
 import type { BetaContentBlockParam } from '@anthropic-ai/sdk/resources/beta/messages'
 import type { ContentBlockParam } from '@anthropic-ai/sdk/resources/messages'
 import { describe, expect, it } from 'vitest'
-import type { ChatMessage } from '../../../src/messages.ts'
-import { userMessage } from '../../../src/messages.ts'
+import type { ChatMessage } from '../../../src/messages/messages.ts'
+import { userMessage } from '../../../src/messages/messages.ts'
 import {
   bodyOf,
   close,

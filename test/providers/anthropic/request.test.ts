@@ -1,9 +1,15 @@
 import type { MessageCreateParamsStreaming } from '@anthropic-ai/sdk/resources/messages'
 import { describe, expect, it } from 'vitest'
 import { anthropic } from '../../../providers/anthropic/index.ts'
-import type { ToolSpec } from '../../../src/chatModel.ts'
-import { ConfigurationError } from '../../../src/errors.ts'
-import { dataPart, linkPart, modelMessage, systemMessage, userMessage } from '../../../src/messages.ts'
+import { ConfigurationError } from '../../../src/messages/errors.ts'
+import {
+  dataPart,
+  linkPart,
+  modelMessage,
+  systemMessage,
+  userMessage,
+} from '../../../src/messages/messages.ts'
+import type { ToolSpec } from '../../../src/model/chatModel.ts'
 import { bodyOf, target, targetFor } from './wire.ts'
 
 /** The API version 2023-06-01 still knows the sampling settings that the SDK's types dropped. */

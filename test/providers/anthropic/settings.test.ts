@@ -1,7 +1,7 @@
 import type { MessageCreateParamsStreaming } from '@anthropic-ai/sdk/resources/messages'
 import { describe, expect, it } from 'vitest'
-import type { ModelRequest } from '../../../src/chatModel.ts'
-import { modelMessage, userMessage } from '../../../src/messages.ts'
+import { modelMessage, userMessage } from '../../../src/messages/messages.ts'
+import type { ModelRequest } from '../../../src/model/chatModel.ts'
 import { bodyOf, targetFor } from './wire.ts'
 
 const tools = [{ name: 'a', description: '', inputSchema: { type: 'object' } }]

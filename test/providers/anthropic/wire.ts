@@ -1,9 +1,9 @@
 import { anthropic, anthropicProfile } from '../../../providers/anthropic/index.ts'
 import type { Target } from '../../../providers/protocol.ts'
-import type { ModelRequest } from '../../../src/chatModel.ts'
-import type { Delta } from '../../../src/delta.ts'
-import type { JsonObject } from '../../../src/json.ts'
-import type { ChatMessage, Part } from '../../../src/messages.ts'
+import type { JsonObject } from '../../../src/messages/json.ts'
+import type { ChatMessage, Part } from '../../../src/messages/messages.ts'
+import type { ModelRequest } from '../../../src/model/chatModel.ts'
+import type { Delta } from '../../../src/model/delta.ts'
 
 export const targetFor = (model: string, provider = 'anthropic') =>
   ({ provider, model, profile: anthropicProfile(model) }) satisfies Target

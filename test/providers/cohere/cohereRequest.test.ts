@@ -1,10 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import type { V2ChatStreamRequest } from '../../../node_modules/cohere-ai/serialization/resources/v2/client/requests/V2ChatStreamRequest'
 import { cohere } from '../../../providers/cohere/index.ts'
-import type { ModelRequest } from '../../../src/chatModel.ts'
-import { ConfigurationError } from '../../../src/errors.ts'
-import type { JsonObject } from '../../../src/json.ts'
-import { dataPart, linkPart, modelMessage, systemMessage, userMessage } from '../../../src/messages.ts'
+import { ConfigurationError } from '../../../src/messages/errors.ts'
+import type { JsonObject } from '../../../src/messages/json.ts'
+import {
+  dataPart,
+  linkPart,
+  modelMessage,
+  systemMessage,
+  userMessage,
+} from '../../../src/messages/messages.ts'
+import type { ModelRequest } from '../../../src/model/chatModel.ts'
 import { target } from './target.ts'
 
 /** The SDK's request as it goes over the wire; its client adds `stream`. */

@@ -5,8 +5,8 @@ import { createParser } from 'eventsource-parser'
 import { describe, expect, it } from 'vitest'
 import { cohere } from '../../../providers/cohere/index.ts'
 import type { WireEvent } from '../../../providers/protocol.ts'
-import type { Delta, WireToolCall } from '../../../src/delta.ts'
-import type { Usage } from '../../../src/result.ts'
+import type { Usage } from '../../../src/messages/result.ts'
+import type { Delta, WireToolCall } from '../../../src/model/delta.ts'
 import { target } from './target.ts'
 
 const recordings = resolve(import.meta.dirname, '../../../../shared/recordings')

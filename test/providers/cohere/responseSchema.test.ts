@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { responseSchema } from '../../../providers/cohere/responseSchema.ts'
-import type { JsonObject } from '../../../src/json.ts'
+import type { JsonObject } from '../../../src/messages/json.ts'
 
 it('drops the limits Cohere refuses, wherever they stand', () => {
   const schema = {

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { embeddingsProtocols } from '../../../providers/embeddings/index.ts'
-import { ModelError } from '../../../src/errors.ts'
+import { ModelError } from '../../../src/messages/errors.ts'
 
 const read = (provider: string, body: unknown, count: number) =>
   embeddingsProtocols.get(provider)?.read(body, count)

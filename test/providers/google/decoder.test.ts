@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { geminiProfile, google } from '../../../providers/google/index.ts'
-import type { Delta } from '../../../src/delta.ts'
-import type { JsonObject, JsonValue } from '../../../src/json.ts'
+import type { JsonObject, JsonValue } from '../../../src/messages/json.ts'
+import type { Delta } from '../../../src/model/delta.ts'
 
 const target = { provider: 'google', model: 'gemini-3-flash', profile: geminiProfile('gemini-3-flash') }
 

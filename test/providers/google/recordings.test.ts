@@ -4,10 +4,10 @@ import { pathToFileURL } from 'node:url'
 import { createParser } from 'eventsource-parser'
 import { describe, expect, it } from 'vitest'
 import { geminiProfile, google } from '../../../providers/google/index.ts'
-import { messageAccumulator, nothingAccumulated } from '../../../src/accumulator.ts'
-import type { Delta, WireToolCall } from '../../../src/delta.ts'
-import { userMessage } from '../../../src/messages.ts'
-import type { Usage } from '../../../src/result.ts'
+import { userMessage } from '../../../src/messages/messages.ts'
+import type { Usage } from '../../../src/messages/result.ts'
+import { messageAccumulator, nothingAccumulated } from '../../../src/model/accumulator.ts'
+import type { Delta, WireToolCall } from '../../../src/model/delta.ts'
 
 // The recordings are not part of the project: they lie beside it, or nowhere.
 const recordings = path.resolve(import.meta.dirname, '../../../../shared/recordings')

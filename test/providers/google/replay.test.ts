@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { geminiProfile, google } from '../../../providers/google/index.ts'
-import { messageAccumulator, nothingAccumulated } from '../../../src/accumulator.ts'
-import type { Delta } from '../../../src/delta.ts'
-import type { JsonObject } from '../../../src/json.ts'
-import { type ChatMessage, userMessage } from '../../../src/messages.ts'
+import type { JsonObject } from '../../../src/messages/json.ts'
+import { type ChatMessage, userMessage } from '../../../src/messages/messages.ts'
+import { messageAccumulator, nothingAccumulated } from '../../../src/model/accumulator.ts'
+import type { Delta } from '../../../src/model/delta.ts'
 
 const targetOf = (provider: string, model: string) => ({ provider, model, profile: geminiProfile(model) })
 const gemini = targetOf('google', 'gemini-3-flash')

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type GoogleProfile, geminiProfile, google } from '../../../providers/google/index.ts'
-import type { ModelRequest, ToolChoice } from '../../../src/chatModel.ts'
-import type { JsonObject } from '../../../src/json.ts'
+import type { JsonObject } from '../../../src/messages/json.ts'
 import {
   type ChatMessage,
   dataPart,
@@ -11,7 +10,8 @@ import {
   systemMessage,
   textPart,
   userMessage,
-} from '../../../src/messages.ts'
+} from '../../../src/messages/messages.ts'
+import type { ModelRequest, ToolChoice } from '../../../src/model/chatModel.ts'
 import type { GenerateContentBody } from './wireTypes.ts'
 
 const bodyFor = (model: string, request: ModelRequest, profile?: Partial<GoogleProfile>): JsonObject =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { geminiParameters, geminiSchema } from '../../../providers/google/schema.ts'
-import type { JsonObject } from '../../../src/json.ts'
+import type { JsonObject } from '../../../src/messages/json.ts'
 
 describe('a schema for Gemini', () => {
   it('keeps what Gemini documents and drops the rest', () => {

@@ -1,7 +1,7 @@
 import type { ChatCompletionStreamRequest$Outbound } from '@mistralai/mistralai/models/components'
 import { describe, expect, it } from 'vitest'
 import { mistral } from '../../../providers/mistral/index.ts'
-import type { ChatMessage } from '../../../src/messages.ts'
+import type { ChatMessage } from '../../../src/messages/messages.ts'
 import { chunk, done, event, ofType, stop } from '../openai-chat/chunks.ts'
 import { decodeAll, folded } from '../openai-chat/foldedDeltas.ts'
 import { plainProfile } from '../openai-chat/plainProfile.ts'

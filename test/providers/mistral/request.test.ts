@@ -1,8 +1,14 @@
 import type { ChatCompletionStreamRequest$Outbound } from '@mistralai/mistralai/models/components'
 import { describe, expect, it } from 'vitest'
 import { type MistralProfile, mistral } from '../../../providers/mistral/index.ts'
-import type { ModelRequest } from '../../../src/chatModel.ts'
-import { dataPart, linkPart, modelMessage, systemMessage, userMessage } from '../../../src/messages.ts'
+import {
+  dataPart,
+  linkPart,
+  modelMessage,
+  systemMessage,
+  userMessage,
+} from '../../../src/messages/messages.ts'
+import type { ModelRequest } from '../../../src/model/chatModel.ts'
 import { plainProfile } from '../openai-chat/plainProfile.ts'
 
 const bodyOf = (request: ModelRequest, quirks: Partial<MistralProfile> = {}) =>

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ollama } from '../../../providers/ollama/index.ts'
-import type { Delta } from '../../../src/delta.ts'
-import type { JsonObject } from '../../../src/json.ts'
+import type { JsonObject } from '../../../src/messages/json.ts'
+import type { Delta } from '../../../src/model/delta.ts'
 import { target } from './target.ts'
 
 const line = (message: JsonObject, rest: JsonObject = {}): string =>

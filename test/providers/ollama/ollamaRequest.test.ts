@@ -1,10 +1,16 @@
 import type { ChatRequest, Message, ToolCall } from 'ollama'
 import { describe, expect, it } from 'vitest'
 import { ollama } from '../../../providers/ollama/index.ts'
-import type { ModelRequest } from '../../../src/chatModel.ts'
-import { ConfigurationError } from '../../../src/errors.ts'
-import type { JsonObject } from '../../../src/json.ts'
-import { dataPart, linkPart, modelMessage, systemMessage, userMessage } from '../../../src/messages.ts'
+import { ConfigurationError } from '../../../src/messages/errors.ts'
+import type { JsonObject } from '../../../src/messages/json.ts'
+import {
+  dataPart,
+  linkPart,
+  modelMessage,
+  systemMessage,
+  userMessage,
+} from '../../../src/messages/messages.ts'
+import type { ModelRequest } from '../../../src/model/chatModel.ts'
 import { target } from './target.ts'
 
 /** The SDK's request, and the ids of tool calls, which the server reads but the SDK's types do not have yet. */

@@ -1,6 +1,6 @@
 import { type OpenAIChatProfile, openaiChat } from '../../../providers/openai-chat/index.ts'
 import type { WireEvent } from '../../../providers/protocol.ts'
-import type { Delta } from '../../../src/delta.ts'
+import type { Delta } from '../../../src/model/delta.ts'
 import { decodeAll } from './foldedDeltas.ts'
 import { plainProfile } from './plainProfile.ts'
 

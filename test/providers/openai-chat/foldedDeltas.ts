@@ -1,6 +1,6 @@
 import type { Decoder, WireEvent } from '../../../providers/protocol.ts'
-import type { Delta, WireToolCall } from '../../../src/delta.ts'
-import type { Usage } from '../../../src/result.ts'
+import type { Usage } from '../../../src/messages/result.ts'
+import type { Delta, WireToolCall } from '../../../src/model/delta.ts'
 
 export const decodeAll = (decoder: Decoder, events: readonly WireEvent[]): Delta[] => [
   ...events.flatMap((event) => decoder.push(event)),

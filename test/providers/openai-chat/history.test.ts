@@ -4,7 +4,7 @@ import type {
 } from 'openai/resources/chat/completions'
 import { describe, expect, it } from 'vitest'
 import { type OpenAIChatProfile, openaiChat } from '../../../providers/openai-chat/index.ts'
-import type { JsonObject } from '../../../src/json.ts'
+import type { JsonObject } from '../../../src/messages/json.ts'
 import {
   type ChatMessage,
   dataPart,
@@ -12,7 +12,7 @@ import {
   modelMessage,
   systemMessage,
   userMessage,
-} from '../../../src/messages.ts'
+} from '../../../src/messages/messages.ts'
 import { chunk, decode, done, ofType, stop } from './chunks.ts'
 import { plainProfile } from './plainProfile.ts'
 

@@ -1,4 +1,4 @@
-import type { ModelProfile } from '../../../src/chatModel.ts'
+import type { ModelProfile } from '../../../src/model/chatModel.ts'
 
 /** A model that can do everything, at a server without quirks. */
 export const plainProfile: ModelProfile = {

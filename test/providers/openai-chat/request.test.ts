@@ -1,8 +1,8 @@
 import type { ChatCompletionCreateParamsStreaming } from 'openai/resources/chat/completions'
 import { describe, expect, it } from 'vitest'
 import { type OpenAIChatProfile, openaiChat } from '../../../providers/openai-chat/index.ts'
-import type { ModelRequest } from '../../../src/chatModel.ts'
-import { modelMessage, systemMessage, userMessage } from '../../../src/messages.ts'
+import { modelMessage, systemMessage, userMessage } from '../../../src/messages/messages.ts'
+import type { ModelRequest } from '../../../src/model/chatModel.ts'
 import { plainProfile } from './plainProfile.ts'
 
 const hello = [userMessage('Hello')]

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { isStrictSchema } from '../../../providers/openai-chat/strictSchema.ts'
-import type { JsonObject } from '../../../src/json.ts'
+import type { JsonObject } from '../../../src/messages/json.ts'
 
 const closed = (properties: JsonObject, required = Object.keys(properties)): JsonObject => ({
   type: 'object',

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import type { OpenAIResponsesProfile } from '../../../providers/openai-responses/index.ts'
 import { openaiResponses } from '../../../providers/openai-responses/index.ts'
 import type { WireEvent } from '../../../providers/protocol.ts'
-import type { Delta } from '../../../src/delta.ts'
+import type { Delta } from '../../../src/model/delta.ts'
 
 const recordings = path.resolve(import.meta.dirname, '../../../../shared/recordings')
 const profile: OpenAIResponsesProfile = {

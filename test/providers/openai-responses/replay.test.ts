@@ -1,7 +1,7 @@
 import type { ResponseCreateParamsStreaming } from 'openai/resources/responses/responses'
 import { describe, expect, it } from 'vitest'
-import type { JsonObject } from '../../../src/json.ts'
-import { type ChatMessage, userMessage } from '../../../src/messages.ts'
+import type { JsonObject } from '../../../src/messages/json.ts'
+import { type ChatMessage, userMessage } from '../../../src/messages/messages.ts'
 import {
   added,
   bodyOf,

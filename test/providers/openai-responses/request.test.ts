@@ -1,8 +1,8 @@
 import type { ResponseCreateParamsStreaming } from 'openai/resources/responses/responses'
 import { describe, expect, it } from 'vitest'
 import { openaiResponses } from '../../../providers/openai-responses/index.ts'
-import { ConfigurationError } from '../../../src/errors.ts'
-import type { JsonObject } from '../../../src/json.ts'
+import { ConfigurationError } from '../../../src/messages/errors.ts'
+import type { JsonObject } from '../../../src/messages/json.ts'
 import {
   dataPart,
   linkPart,
@@ -10,7 +10,7 @@ import {
   systemMessage,
   textPart,
   userMessage,
-} from '../../../src/messages.ts'
+} from '../../../src/messages/messages.ts'
 import { bodyOf, target } from './responsesFixtures.ts'
 
 const city: JsonObject = {

@@ -1,9 +1,9 @@
 import { type OpenAIResponsesProfile, openaiResponses } from '../../../providers/openai-responses/index.ts'
 import type { Target } from '../../../providers/protocol.ts'
-import type { ModelRequest } from '../../../src/chatModel.ts'
-import type { Delta } from '../../../src/delta.ts'
-import type { JsonObject } from '../../../src/json.ts'
-import type { ChatMessage, Part } from '../../../src/messages.ts'
+import type { JsonObject } from '../../../src/messages/json.ts'
+import type { ChatMessage, Part } from '../../../src/messages/messages.ts'
+import type { ModelRequest } from '../../../src/model/chatModel.ts'
+import type { Delta } from '../../../src/model/delta.ts'
 
 export const target = (
   profile: Partial<OpenAIResponsesProfile> = {},

@@ -4,8 +4,8 @@ import {
   isUnknownPreviousResponse,
   withoutPreviousResponse,
 } from '../../../providers/openai-responses/index.ts'
-import type { JsonObject } from '../../../src/json.ts'
-import { type ChatMessage, modelMessage, systemMessage, userMessage } from '../../../src/messages.ts'
+import type { JsonObject } from '../../../src/messages/json.ts'
+import { type ChatMessage, modelMessage, systemMessage, userMessage } from '../../../src/messages/messages.ts'
 import {
   bodyOf,
   callItem,

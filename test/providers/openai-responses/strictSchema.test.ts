@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { JsonObject } from '../../../src/json.ts'
-import { userMessage } from '../../../src/messages.ts'
+import type { JsonObject } from '../../../src/messages/json.ts'
+import { userMessage } from '../../../src/messages/messages.ts'
 import { bodyOf } from './responsesFixtures.ts'
 
 const isStrict = (inputSchema: JsonObject) => {

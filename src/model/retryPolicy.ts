@@ -1,4 +1,4 @@
-import type { ErrorData } from './errors.ts'
+import type { ErrorData } from '../messages/errors.ts'
 
 /** How failed requests are tried again. */
 export type RetryPolicy = {

@@ -1,7 +1,7 @@
-import type { ErrorData } from './errors.ts'
-import type { JsonObject } from './json.ts'
-import type { DataPart, LinkPart } from './messages.ts'
-import type { FinishReason, Usage } from './result.ts'
+import type { ErrorData } from '../messages/errors.ts'
+import type { JsonObject } from '../messages/json.ts'
+import type { DataPart, LinkPart } from '../messages/messages.ts'
+import type { FinishReason, Usage } from '../messages/result.ts'
 
 /** A finished tool call as the wire gave it. The id may still be empty, repeated or reused. */
 export type WireToolCall = {

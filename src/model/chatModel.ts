@@ -1,7 +1,7 @@
+import type { ErrorData } from '../messages/errors.ts'
+import type { JsonObject } from '../messages/json.ts'
+import type { ChatMessage } from '../messages/messages.ts'
 import type { Delta } from './delta.ts'
-import type { ErrorData } from './errors.ts'
-import type { JsonObject } from './json.ts'
-import type { ChatMessage } from './messages.ts'
 
 /** What the model is told about a tool. */
 export type ToolSpec = { name: string; description: string; inputSchema: JsonObject }

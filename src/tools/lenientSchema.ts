@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from './json.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../messages/json.ts'
 
 const types = new Set(['null', 'boolean', 'integer', 'number', 'string', 'array', 'object'])
 

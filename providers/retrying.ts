@@ -1,6 +1,6 @@
-import { AbortedError, ModelError } from './errors.ts'
-import { onAbort } from './onAbort.ts'
-import { defaultRetryPolicy, type RetryPolicy, retryDelayMs } from './retryPolicy.ts'
+import { AbortedError, ModelError } from '../src/messages/errors.ts'
+import { defaultRetryPolicy, type RetryPolicy, retryDelayMs } from '../src/model/retryPolicy.ts'
+import { onAbort } from '../src/transport/onAbort.ts'
 
 /** Runs a request again as long as it fails in a way that may pass: for requests outside a run of the chart. */
 export const retrying = async <T>(

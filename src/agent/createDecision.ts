@@ -1,8 +1,8 @@
 import type { AnyActorLogic } from 'xstate'
-import { createDecisionLogic, type Decision, type DecisionEvents } from '../machines/decision.ts'
-import type { Orchestrator } from '../machines/orchestrator.ts'
+import { createDecisionLogic, type Decision, type DecisionEvents } from '../../machines/decision.ts'
+import type { Orchestrator } from '../../machines/orchestrator.ts'
+import type { ChatModel } from '../model/chatModel.ts'
 import { Agent, type AgentOptions } from './Agent.ts'
-import type { ChatModel } from './chatModel.ts'
 
 /** Options of {@link createDecision}: the model, the events, and whatever an agent takes. */
 export type DecisionOptions<Events extends DecisionEvents> = Omit<

@@ -1,6 +1,6 @@
+import type { JsonObject } from '../messages/json.ts'
+import { type ChatMessage, type ToolCallPart, toolCallsOf } from '../messages/messages.ts'
 import type { WireToolCall } from './delta.ts'
-import type { JsonObject } from './json.ts'
-import { type ChatMessage, type ToolCallPart, toolCallsOf } from './messages.ts'
 
 /**
  * Gives every call of a message an id that is unique in the conversation: the provider's own where it is non-empty

@@ -1,5 +1,5 @@
 import type { InspectionEvent, Observer } from 'xstate'
-import { describeThrown } from './errors.ts'
+import { describeThrown } from '../messages/errors.ts'
 
 /** Sees every actor, event and transition: what XState takes as `inspect`. */
 export type Inspect = Observer<InspectionEvent> | ((event: InspectionEvent) => void)

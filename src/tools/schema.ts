@@ -1,8 +1,8 @@
 import { Validator } from '@cfworker/json-schema'
 import { type $ZodType, toJSONSchema } from 'zod/v4/core'
-import { ConfigurationError, describeThrown } from './errors.ts'
+import { ConfigurationError, describeThrown } from '../messages/errors.ts'
+import { copyJson, type JsonObject } from '../messages/json.ts'
 import { isThenable } from './isThenable.ts'
-import { copyJson, type JsonObject } from './json.ts'
 import { lenientSchema } from './lenientSchema.ts'
 
 /** The part of the Standard Schema interface (standardschema.dev) that statewire uses. */

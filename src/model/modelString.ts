@@ -1,4 +1,4 @@
-import { ConfigurationError } from './errors.ts'
+import { ConfigurationError } from '../messages/errors.ts'
 
 /** Which provider, and which of its models for what; a model left out means the provider's default. */
 export type ModelName = { provider: string; chat?: string; embeddings?: string }

@@ -1,12 +1,12 @@
 import { type Actor, type AnyActorRef, createActor, type Snapshot } from 'xstate'
-import type { AgentMachine } from '../machines/agentMachine.ts'
-import { type RunResult, resultOf, textOfRun } from '../machines/agentOutput.ts'
-import type { AgentCommand, AgentEmitted, AgentInput, AgentOutput } from '../machines/events.ts'
-import { AbortedError, describeThrown, errorFrom, OrchestrationError } from './errors.ts'
+import type { AgentMachine } from '../../machines/agentMachine.ts'
+import { type RunResult, resultOf, textOfRun } from '../../machines/agentOutput.ts'
+import type { AgentCommand, AgentEmitted, AgentInput, AgentOutput } from '../../machines/events.ts'
+import { AbortedError, describeThrown, errorFrom, OrchestrationError } from '../messages/errors.ts'
+import type { ChatMessage, ToolCallPart } from '../messages/messages.ts'
+import type { ChatResult } from '../messages/result.ts'
+import { onAbort } from '../transport/onAbort.ts'
 import type { Inspect } from './harmlessInspect.ts'
-import type { ChatMessage, ToolCallPart } from './messages.ts'
-import { onAbort } from './onAbort.ts'
-import type { ChatResult } from './result.ts'
 
 /** What a person says about a call; with a reason, the model learns why it was rejected. */
 export type Approval = boolean | { approve: boolean; reason?: string }

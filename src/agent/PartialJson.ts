@@ -1,5 +1,5 @@
-import type { JsonValue } from './json.ts'
-import { deepestJson } from './jsonDepth.ts'
+import type { JsonValue } from '../messages/json.ts'
+import { deepestJson } from '../messages/jsonDepth.ts'
 
 type Container =
   | { kind: 'object'; entries: Map<string, Node>; key: string | null }

@@ -1,11 +1,11 @@
 import type { AnyActorRef } from 'xstate'
-import { type Clock, systemClock } from './clock.ts'
-import { describeThrown } from './errors.ts'
-import { copyJson, isJsonObject } from './json.ts'
+import { describeThrown } from '../messages/errors.ts'
+import { copyJson, isJsonObject } from '../messages/json.ts'
+import type { ToolCallPart, ToolResultPart } from '../messages/messages.ts'
+import type { Usage } from '../messages/result.ts'
+import { type Clock, systemClock } from '../model/clock.ts'
+import { redact } from '../transport/redact.ts'
 import { LazySignal } from './lazySignal.ts'
-import type { ToolCallPart, ToolResultPart } from './messages.ts'
-import { redact } from './redact.ts'
-import type { Usage } from './result.ts'
 import type { Tool } from './tool.ts'
 
 /** What an executor gets beside the calls. */

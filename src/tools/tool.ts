@@ -1,7 +1,7 @@
 import type { AnyActorRef } from 'xstate'
-import { ConfigurationError } from './errors.ts'
-import type { JsonObject } from './json.ts'
-import type { Usage } from './result.ts'
+import { ConfigurationError } from '../messages/errors.ts'
+import type { JsonObject } from '../messages/json.ts'
+import type { Usage } from '../messages/result.ts'
 import { type CompiledSchema, compileSchema, type Infer, type Schema } from './schema.ts'
 
 /** What a tool gets beside its arguments. */

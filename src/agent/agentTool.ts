@@ -1,8 +1,8 @@
+import { StatewireError, ToolExecutionError } from '../messages/errors.ts'
+import type { JsonObject } from '../messages/json.ts'
+import type { ChatResult } from '../messages/result.ts'
+import { type Tool, type ToolContext, tool } from '../tools/tool.ts'
 import type { Agent } from './Agent.ts'
-import { StatewireError, ToolExecutionError } from './errors.ts'
-import type { JsonObject } from './json.ts'
-import type { ChatResult } from './result.ts'
-import { type Tool, type ToolContext, tool } from './tool.ts'
 
 /** How an agent is offered as a tool; see `Agent.asTool`. */
 export type AgentToolOptions = {

@@ -1,5 +1,5 @@
-import { toBase64 } from './base64.ts'
-import type { ErrorData } from './errors.ts'
+import { toBase64 } from '../messages/base64.ts'
+import type { ErrorData } from '../messages/errors.ts'
 
 const hidden = '***'
 

@@ -1,6 +1,6 @@
-import { describeThrown } from './errors.ts'
-import { isJsonObject, type JsonObject } from './json.ts'
-import { isTooDeep, tooDeep } from './jsonDepth.ts'
+import { describeThrown } from '../messages/errors.ts'
+import { isJsonObject, type JsonObject } from '../messages/json.ts'
+import { isTooDeep, tooDeep } from '../messages/jsonDepth.ts'
 import type { CompiledSchema, Validation } from './schema.ts'
 
 /**

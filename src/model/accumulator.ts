@@ -1,8 +1,8 @@
+import type { JsonObject } from '../messages/json.ts'
+import type { ChatMessage, DataPart, LinkPart, Part } from '../messages/messages.ts'
+import { mergeMetadata, unseenMetadata } from '../messages/metadata.ts'
+import type { FinishReason, Usage } from '../messages/result.ts'
 import type { Delta, WireToolCall } from './delta.ts'
-import type { JsonObject } from './json.ts'
-import type { ChatMessage, DataPart, LinkPart, Part } from './messages.ts'
-import { mergeMetadata, unseenMetadata } from './metadata.ts'
-import type { FinishReason, Usage } from './result.ts'
 
 /** The model message that is being received. Plain JSON. */
 export type Accumulated = {

@@ -1,11 +1,11 @@
+import { describeThrown, OrchestrationError, OutputValidationError } from '../messages/errors.ts'
+import { isJsonObject } from '../messages/json.ts'
+import type { ChatResult } from '../messages/result.ts'
+import type { CompiledSchema } from '../tools/schema.ts'
+import { wireSchemaOf } from '../tools/typedAnswer.ts'
 import type { RunHandlers } from './AgentRun.ts'
 import type { ChunkStream } from './ChunkStream.ts'
-import { describeThrown, OrchestrationError, OutputValidationError } from './errors.ts'
-import { isJsonObject } from './json.ts'
 import { PartialJson } from './PartialJson.ts'
-import type { ChatResult } from './result.ts'
-import type { CompiledSchema } from './schema.ts'
-import { wireSchemaOf } from './typedAnswer.ts'
 
 /** A value that is still being written: anything may be missing yet. */
 export type DeepPartial<T> = T extends readonly (infer Item)[]

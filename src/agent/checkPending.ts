@@ -1,6 +1,6 @@
-import { ConfigurationError } from './errors.ts'
-import { isJsonObject } from './json.ts'
-import type { PendingApproval } from './result.ts'
+import { ConfigurationError } from '../messages/errors.ts'
+import { isJsonObject } from '../messages/json.ts'
+import type { PendingApproval } from '../messages/result.ts'
 
 /** Refuses what cannot be resumed: something else than a pending approval, one that was changed, an unknown call. */
 export const checkPending = (pending: PendingApproval, decisions: Record<string, unknown>): void => {

@@ -1,6 +1,6 @@
-import { describeThrown } from './errors.ts'
-import { copyJson, isJsonObject, type JsonObject, type JsonValue } from './json.ts'
-import { isTooDeep, tooDeep } from './jsonDepth.ts'
+import { describeThrown } from '../messages/errors.ts'
+import { copyJson, isJsonObject, type JsonObject, type JsonValue } from '../messages/json.ts'
+import { isTooDeep, tooDeep } from '../messages/jsonDepth.ts'
 
 export type ParsedArguments = { arguments: JsonObject; argumentsRaw?: string; argumentsError?: string }
 

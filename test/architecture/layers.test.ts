@@ -1,0 +1,60 @@
+/** The folders are the layers, and imports point down: whoever reads the listing knows who may know whom. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { expect, it } from 'vitest'
+
+const root = join(import.meta.dirname, '../..')
+
+/** What each layer may import beside itself. `index.ts` and the command line are on top of everything. */
+const mayImport: Record<string, readonly string[]> = {
+  'src/messages': [],
+  'src/model': ['src/messages'],
+  'src/transport': ['src/messages'],
+  'src/tools': ['src/messages', 'src/model', 'src/transport'],
+  providers: ['src/messages', 'src/model', 'src/transport'],
+  machines: ['src/messages', 'src/model', 'src/tools'],
+  'src/agent': ['src/messages', 'src/model', 'src/transport', 'src/tools', 'providers', 'machines'],
+  'src/testing': ['src/messages', 'src/model', 'src/visualize'],
+  'src/simulator': ['src/messages'],
+  'src/visualize': [],
+  'src/inspector': ['src/messages', 'src/transport', 'src/visualize', 'providers', 'machines', 'src/agent'],
+}
+
+const layers = Object.keys(mayImport)
+const layerOf = (file: string): string | undefined => layers.find((layer) => file.startsWith(`${layer}/`))
+
+const sources = (folder: string): string[] =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => join(folder, file))
+
+const importsOf = (file: string): string[] =>
+  [...readFileSync(join(root, file), 'utf8').matchAll(/(?:from|import\()\s*'(\.[^']+)'/g)].map(
+    ([, path = '']) => relative(root, join(root, dirname(file), path)),
+  )
+
+const upward = (layer: string, file: string): string[] =>
+  importsOf(file)
+    .filter((imported) => {
+      const target = layerOf(imported)
+      return target !== layer && !(target !== undefined && mayImport[layer]?.includes(target))
+    })
+    .map((imported) => `${file} imports ${imported}`)
+
+it.each(layers)('%s imports only what lies below it', (layer) => {
+  expect(sources(layer).flatMap((file) => upward(layer, file))).toEqual([])
+})
+
+it('has a layer for every folder, and only index.ts beside them', () => {
+  const names = readdirSync(join(root, 'src'))
+  const known = [
+    ...layers.filter((layer) => layer.startsWith('src/')).map((layer) => layer.slice(4)),
+    'cli',
+    'index.ts',
+  ]
+  expect(names.toSorted()).toEqual(known.toSorted())
+})
+
+it('sees an import that points upwards', () => {
+  expect(upward('src/messages', 'src/agent/Agent.ts')).not.toEqual([])
+})
