@@ -1,16 +1,14 @@
-import { type EventObject, fromCallback, fromPromise } from 'xstate'
+import { type EventObject, fromCallback } from 'xstate'
 import { ConfigurationError, type ErrorData, errorDataOf } from '../src/messages/errors.ts'
 import { copyJson, isJsonObject, type JsonObject } from '../src/messages/json.ts'
-import { type ChatMessage, systemMessage, type ToolResultPart } from '../src/messages/messages.ts'
+import { type ChatMessage, systemMessage } from '../src/messages/messages.ts'
 import type { ModelRequest, ModelSink, ToolSpec } from '../src/model/chatModel.ts'
+import { longestTimeoutMs } from '../src/model/clock.ts'
 import { isThenable } from '../src/tools/isThenable.ts'
-import { asToolResult } from '../src/tools/toolExecutor.ts'
+import { AnswerTimer } from './AnswerTimer.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
 import type { ChildEvent } from './events.ts'
-import { withLightSteps } from './interpreter/lightSteps.ts'
-import { stopOrphans } from './interpreter/stopOrphans.ts'
-import { Patience } from './patience.ts'
-import { createToolBatchMachine, type ToolBatchInput, type ToolBatchOutput } from './toolBatchMachine.ts'
+import { clockIn } from './systemTime.ts'
 
 export type ModelInput = {
   modelIndex: number
@@ -20,35 +18,47 @@ export type ModelInput = {
 }
 
 /**
- * One request to the model: reports its deltas, read by read, then `model.done` or `model.failed`. It keeps the time
- * itself, so that a read needs no new timer.
+ * One request to the model: reports its deltas, read by read, then `model.done` or `model.failed`, and nothing more. It
+ * keeps the time itself, so that a read needs no new timer.
  */
 export const modelActor = (config: ResolvedConfig) => {
-  const { models, tools, system, settings, clock } = config
+  const { models, tools, system: systemPrompt, settings } = config
   const specs = [...tools.values()].map(
-    ({ name, description, inputSchema }): ToolSpec => ({ name, description, inputSchema }),
+    ({ name, description, inputSchema }): ToolSpec => ({ name, description, inputSchema: inputSchema ?? {} }),
   )
-  const prelude = system === undefined ? [] : [systemMessage(system)]
-  return fromCallback<EventObject, ModelInput>(({ input, sendBack }) => {
-    const tell = (event: ChildEvent) => sendBack(event)
+  const answerTool = [...tools.values()].find(({ inputSchema }) => inputSchema === null)?.name
+  const specsFor = (outputSchema: JsonObject | null): ToolSpec[] =>
+    outputSchema && answerTool !== undefined
+      ? specs.map((spec) => (spec.name === answerTool ? { ...spec, inputSchema: outputSchema } : spec))
+      : specs
+  const prelude = systemPrompt === undefined ? [] : [systemMessage(systemPrompt)]
+  return fromCallback<EventObject, ModelInput>(({ input, sendBack, system }) => {
+    const clock = clockIn(system)
+    let seq = 0
+    let isOver = false
+    const tell = (event: ChildEvent) => {
+      if (isOver) return
+      isOver = event.type !== 'model.deltas'
+      if (isOver) timer.stop()
+      sendBack(event)
+    }
     // A model of the user's may fail with an error instead of its data.
     const fail = (error: unknown) =>
       tell({ type: 'model.failed', error: modelFailure(error), at: clock.now() })
-    let seq = 0
     const request: ModelRequest = {
       ...settings,
       messages: [...prelude, ...input.messages],
-      ...(specs.length > 0 && { tools: specs }),
-      ...(input.outputSchema && { outputSchema: input.outputSchema }),
+      ...(specs.length > 0 && { tools: specsFor(input.outputSchema) }),
+      ...(input.outputSchema && answerTool === undefined && { outputSchema: input.outputSchema }),
     }
     const model = models[input.modelIndex]
     if (!model) throw new ConfigurationError(`The agent has no model number ${input.modelIndex}.`)
-    const patience = new Patience(config, input.deadlineAt, fail)
+    const timer = new AnswerTimer(config, clock, input.deadlineAt, fail)
     const sink: ModelSink = {
       deltas: (deltas) => {
         if (!Array.isArray(deltas)) return fail(new TypeError('The model gave no list of deltas.'))
         const at = clock.now()
-        patience.heard(at)
+        timer.read(at)
         tell({ type: 'model.deltas', deltas, seq: seq++, at })
         const last = deltas.at(-1)
         if (last?.type === 'error') tell({ type: 'model.failed', error: last.error, at })
@@ -59,11 +69,11 @@ export const modelActor = (config: ResolvedConfig) => {
     try {
       const close = closing(model.stream(request, sink), fail)
       return () => {
-        patience.end()
+        timer.stop()
         close()
       }
     } catch (thrown) {
-      patience.end()
+      timer.stop()
       throw thrown
     }
   })
@@ -102,31 +112,18 @@ export type TimerInput = { at: number | null }
  * A wait. It is a child and not an `after`, because XState starts the children of a restored snapshot again but
  * forgets its `after` timers.
  */
-export const timerActor = ({ clock }: ResolvedConfig) =>
-  fromCallback<EventObject, TimerInput>(({ input: { at }, sendBack }) => {
-    if (at === null) return
-    const fire = () => {
-      const fired: ChildEvent = { type: 'timer.fired', at: clock.now() }
-      sendBack(fired)
-    }
-    const id = clock.setTimeout(fire, Math.max(0, at - clock.now()))
-    return () => clock.clearTimeout(id as never)
-  })
-
-/** The tool executor: the batch chart, or the user's own `executeBatch`. */
-export const toolExecutorActor = (config: ResolvedConfig) => {
-  const { tools, executeBatch } = config
-  if (!executeBatch)
-    return stopOrphans(withLightSteps(createToolBatchMachine(tools, config.toolExecution, config)))
-  return fromPromise<ToolBatchOutput, ToolBatchInput>(async ({ input: { calls }, signal, self }) => {
-    const tell = (event: ChildEvent) => self._parent?.send(event)
-    tell({ type: 'tool.started', calls })
-    const onResult = (given: ToolResultPart) => {
-      const call = calls.find(({ id }) => id === given?.id)
-      if (call) tell({ type: 'tool.finished', result: asToolResult(call, given) })
-    }
-    const results = await executeBatch(calls, tools, { signal, onResult })
-    const given = (id: string) => results.find((result) => result?.id === id)
-    return { results: calls.map((call) => asToolResult(call, given(call.id))) }
-  })
-}
+export const timer = fromCallback<EventObject, TimerInput>(({ input: { at }, sendBack, system }) => {
+  if (at === null) return
+  const clock = clockIn(system)
+  let id: unknown
+  const fire = () => {
+    const fired: ChildEvent = { type: 'timer.fired', at: Math.max(at, clock.now()) }
+    sendBack(fired)
+  }
+  const wait = (ms: number) => {
+    const isLast = ms <= longestTimeoutMs
+    id = clock.setTimeout(() => (isLast ? fire() : wait(ms - longestTimeoutMs)), ms)
+  }
+  wait(Math.max(0, at - clock.now()))
+  return () => clock.clearTimeout(id)
+})

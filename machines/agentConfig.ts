@@ -1,12 +1,13 @@
 import { ConfigurationError } from '../src/messages/errors.ts'
 import { type Accumulator, messageAccumulator } from '../src/model/accumulator.ts'
 import type { ChatModel, GenerationSettings } from '../src/model/chatModel.ts'
-import { type Clock, systemClock } from '../src/model/clock.ts'
 import { defaultRetryPolicy, type RetryPolicy } from '../src/model/retryPolicy.ts'
+import type { OnApproval } from '../src/tools/approval.ts'
 import { type Tool, toolsByName } from '../src/tools/tool.ts'
-import { createToolExecutor, type ToolExecutor } from '../src/tools/toolExecutor.ts'
-import { redact } from '../src/transport/redact.ts'
-import type { ToolExecution } from './toolBatchMachine.ts'
+import { createToolExecutor, isOwnBatch, type ToolExecutor } from '../src/tools/toolExecutor.ts'
+
+/** How many calls of one turn may run at the same time. */
+export type ToolExecution = 'sequential' | 'parallel' | { concurrency: number }
 
 /** How long a run waits, in milliseconds. */
 export type Timeouts = {
@@ -34,7 +35,8 @@ export type AgentMachineConfig = {
   timeouts?: Timeouts
   accumulator?: Partial<Accumulator>
   toolExecutor?: Partial<ToolExecutor>
-  clock?: Clock
+  /** Decides on calls of tools with `needsApproval`. Without it the run waits for `tool.approve` and `tool.reject`. */
+  onApproval?: OnApproval
   /** Ids for calls whose provider gave none. Default UUID v4. */
   newId?: () => string
   /** Jitter of the back-off, from 0 to 1. */
@@ -56,21 +58,21 @@ export type ResolvedConfig = {
   totalMs: number | undefined
   accumulator: Accumulator
   executeSingle: ToolExecutor['executeSingle']
+  /** Only if it is the user's own. */
   executeBatch: ToolExecutor['executeBatch'] | undefined
-  clock: Clock
+  onApproval: OnApproval | undefined
   newId: () => string
   random: () => number
 }
 
 export const resolveConfig = (config: AgentMachineConfig): ResolvedConfig => {
-  const clock = config.clock ?? systemClock
   const { maxSteps = 25, toolExecution = 'sequential' } = config
   mustBePositive('maxSteps', maxSteps)
   if (typeof toolExecution === 'object')
     mustBePositive('toolExecution.concurrency', toolExecution.concurrency)
   const models = [config.model, ...(config.fallback ?? [])]
-  const hide = (text: string) =>
-    models.reduce((safe, model) => model.redact?.(safe) ?? safe, redact(text, []))
+  const { executeSingle, executeBatch } = config.toolExecutor ?? {}
+  const hide = (text: string) => models.reduce((safe, model) => model.redact?.(safe) ?? safe, text)
   return {
     models,
     tools: toolsByName(config.tools ?? []),
@@ -83,9 +85,9 @@ export const resolveConfig = (config: AgentMachineConfig): ResolvedConfig => {
     idleMs: config.timeouts?.idleMs ?? 300_000,
     totalMs: config.timeouts?.totalMs,
     accumulator: { ...messageAccumulator, ...config.accumulator },
-    executeSingle: config.toolExecutor?.executeSingle ?? createToolExecutor(clock, hide).executeSingle,
-    executeBatch: config.toolExecutor?.executeBatch,
-    clock,
+    executeSingle: executeSingle ?? createToolExecutor(hide).executeSingle,
+    executeBatch: isOwnBatch(executeBatch) ? executeBatch : undefined,
+    onApproval: config.onApproval,
     newId: config.newId ?? (() => crypto.randomUUID()),
     random: config.random ?? Math.random,
   }

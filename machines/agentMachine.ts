@@ -1,22 +1,23 @@
-import { not } from 'xstate'
+import { type AnyActorRef, type MachineSnapshot, type MetaObject, not, type StateSchema } from 'xstate'
 import { errorDataOf } from '../src/messages/errors.ts'
 import { type AgentMachineConfig, type ResolvedConfig, resolveConfig } from './agentConfig.ts'
 import { abortedOutput, completeOutput, failedOutput } from './agentOutput.ts'
 import { agentSetup } from './agentSetup.ts'
-import type { AgentOutput } from './events.ts'
-import { withFastLane } from './fastLane.ts'
-import { withLightSteps } from './interpreter/lightSteps.ts'
-import { repeatEnds } from './interpreter/repeatEnds.ts'
-import { stopOrphans } from './interpreter/stopOrphans.ts'
+import type { AgentCommand, AgentOutput } from './events.ts'
+import { withReadLane } from './readLane.ts'
+import { readDeltas } from './receiveDeltas.ts'
+import { type RunMachine, runMachine } from './runMachine.ts'
+import { withStoredCheck } from './snapshotVersion.ts'
 import * as run from './streamingState.ts'
+import { timeIn } from './systemTime.ts'
 import * as round from './toolRound.ts'
 
 /**
  * The agent's lifecycle as a statechart: one run is one actor of this machine.
  *
  * This file is the chart. Its guards and actions, by name, are in `agentSetup.ts`; the data they work on is described in
- * `streamingState.ts`. Children: `model` streams one answer and loses patience when it stalls, `timer` is whatever other
- * wait a state has, `toolExecutor` runs the calls of one turn.
+ * `streamingState.ts`. Children: `model` streams one answer and watches its time, `timer` is whatever other wait a state
+ * has, `approver` asks `onApproval`, `toolExecutor` runs the calls of one turn.
  *
  * @example
  * const actor = createActor(createAgentMachine({ model, tools }), { input: { prompt: 'Weather in Oslo?' } })
@@ -25,30 +26,66 @@ import * as round from './toolRound.ts'
  */
 export const createAgentMachine = (options: AgentMachineConfig): AgentMachine => {
   const config = resolveConfig(options)
-  return withFastLane(stopOrphans(repeatEnds(withLightSteps(chartOf(config)))), config.accumulator)
+  // From the inside out: the chart, whose children never outlive it and are heard of after a restore;
+  const chart: AgentMachine = runMachine(chartOf(config))
+  // a snapshot of another shape is refused before the chart sees it;
+  const checked = withStoredCheck(chart, run.initialState({ prompt: '' }, 0, undefined))
+  // and the reads of a running answer, of which there are thousands, take the short way.
+  return withReadLane(checked, readDeltas(config.accumulator))
 }
 
 /** The machine of a run: what `Agent.machine` is and `createAgentMachine` makes. */
-export type AgentMachine = ReturnType<typeof chartOf>
+export interface AgentMachine extends RunMachine<AgentSnapshot> {}
+
+/** Where a run is, with its data. */
+export type AgentSnapshot = MachineSnapshot<
+  run.StreamingState,
+  AgentCommand,
+  Record<string, AnyActorRef | undefined>,
+  AgentStateValue,
+  'streaming' | 'waiting',
+  AgentOutput,
+  MetaObject,
+  StateSchema
+>
+
+/** The states of a run. */
+export type AgentStateValue =
+  | 'Initialized'
+  | 'MessageReset'
+  | { Accumulating: 'Requesting' | 'Streaming' | 'Interrupted' | 'BackingOff' }
+  | 'Consolidating'
+  | 'ToolCheck'
+  | 'AwaitingApproval'
+  | 'ToolExecution'
+  | 'ToolResults'
+  | 'Complete'
+  | 'Failed'
+  | 'Aborted'
 
 /**
- * The chart alone, without the fast lane: what diagrams and path tests are made from.
+ * The chart alone, as XState's own machine: what drawings, graphs and path tests are made from.
  *
  * @example createChart({ model }).root.states // Initialized, MessageReset, Accumulating …
  */
-export const createChart = (options: AgentMachineConfig): AgentMachine => chartOf(resolveConfig(options))
+export const createChart = (options: AgentMachineConfig) => chartOf(resolveConfig(options))
 
 const chartOf = (config: ResolvedConfig) => {
-  const { clock } = config
   const deadlineTimer = {
     id: 'timer',
     src: 'timer' as const,
     input: ({ context }: { context: run.StreamingState }) => ({ at: context.deadlineAt }),
   }
 
+  const askApprover = {
+    id: 'approver',
+    src: 'approver' as const,
+    input: ({ context }: { context: run.StreamingState }) => ({ calls: round.pendingCalls(context) }),
+  }
+
   return agentSetup(config).createMachine({
     id: 'agent',
-    context: ({ input }) => run.initialState(input, clock.now(), config.totalMs),
+    context: ({ input, self }) => run.initialState(input, timeIn(self.system), config.totalMs),
     initial: 'Initialized',
     output: ({ event }) => event.output as AgentOutput,
 
@@ -84,7 +121,7 @@ const chartOf = (config: ResolvedConfig) => {
           id: 'model',
           src: 'model',
           input: ({ context }) => ({
-            modelIndex: context.modelIndex,
+            modelIndex: context.request.modelIndex,
             messages: run.requestMessages(context),
             outputSchema: context.outputSchema,
             deadlineAt: context.deadlineAt,
@@ -115,7 +152,7 @@ const chartOf = (config: ResolvedConfig) => {
             on: { 'model.deltas': { target: 'Streaming', actions: 'receive' } },
           },
           Streaming: {
-            description: 'The answer is coming in. The fast lane takes its reads.',
+            description: 'The answer is coming in. Reads after the first take the lane.',
             tags: 'streaming',
             on: {
               'model.deltas': [
@@ -150,8 +187,8 @@ const chartOf = (config: ResolvedConfig) => {
             invoke: {
               id: 'timer',
               src: 'timer',
-              input: ({ context: { retryAt, deadlineAt } }) => ({
-                at: Math.min(retryAt, deadlineAt ?? retryAt),
+              input: ({ context: { request, deadlineAt } }) => ({
+                at: Math.min(request.retryAt, deadlineAt ?? request.retryAt),
               }),
             },
             on: {
@@ -170,7 +207,7 @@ const chartOf = (config: ResolvedConfig) => {
 
       Consolidating: {
         description: 'The answer is whole: count it, and make a message of it.',
-        entry: ['countResponse', 'announceStep', 'consolidate'],
+        entry: ['announceStep', 'consolidate'],
         always: [
           { guard: 'hasFailed', target: 'Failed' },
           { guard: 'isPausedByProvider', target: 'MessageReset', actions: 'keepPausedMessage' },
@@ -192,8 +229,10 @@ const chartOf = (config: ResolvedConfig) => {
 
       AwaitingApproval: {
         description: 'Waits for people; holds nothing alive, so it can be stored for days.',
-        entry: ['beginWaiting', 'announceApprovals'],
+        tags: 'waiting',
+        entry: 'beginWaiting',
         exit: 'endWaiting',
+        invoke: [...(config.onApproval ? [askApprover] : [])],
         on: {
           'tool.approve': {
             guard: { type: 'isPending', params: ({ event }) => event },

@@ -13,33 +13,26 @@ export const textOfRun = (messages: readonly ChatMessage[]): string =>
     .join('\n')
 
 /** What a run's output is made of. */
-export type RunResult = Pick<
-  StreamingState,
-  | 'responseId'
-  | 'messages'
-  | 'finishReason'
-  | 'rawFinishReason'
-  | 'metadata'
-  | 'usage'
-  | 'failure'
-  | 'abortReason'
->
+export type RunResult = Pick<StreamingState, 'messages' | 'totals' | 'failure' | 'abortReason'>
 
 /** The run as one result, everything merged or summed. */
-export const resultOf = (state: RunResult): ChatResult => ({
-  id: state.responseId,
-  output: textOfRun(state.messages),
-  messages: state.messages,
-  finishReason: state.finishReason,
-  ...(state.rawFinishReason !== null && { rawFinishReason: state.rawFinishReason }),
-  metadata: state.metadata,
-  ...(state.usage && { usage: state.usage }),
+export const resultOf = ({ messages, totals }: RunResult): ChatResult => ({
+  id: totals.responseId,
+  output: textOfRun(messages),
+  messages,
+  finishReason: totals.finishReason,
+  ...(totals.rawFinishReason !== null && { rawFinishReason: totals.rawFinishReason }),
+  metadata: totals.metadata,
+  ...(totals.usage && { usage: totals.usage }),
 })
 
 /** Notes that an end was asked for. Commands may come from anywhere: whatever they hold, the context stays plain texts. */
-export const abortedBy = ({ reason = '' }: { reason?: string | undefined }) => ({
+export const abortedBy = (
+  { totals }: RunResult,
+  { reason = '' }: { reason?: string | undefined },
+): Pick<RunResult, 'abortReason' | 'totals'> => ({
   abortReason: describeThrown(reason),
-  finishReason: 'aborted' as const,
+  totals: { ...totals, finishReason: 'aborted' },
 })
 
 /** The output of a run that is complete. */
@@ -69,4 +62,5 @@ export const finalChunk = (state: RunResult): Extract<AgentEmitted, { type: 'chu
   output: '',
   messages: [],
   metadata: {},
+  ...(state.totals.usage && { usage: { ...state.totals.usage } }),
 })

@@ -1,18 +1,11 @@
-import type {
-  ActorLogic,
-  AnyActorRef,
-  AnyEventObject,
-  AnyMachineSnapshot,
-  AnyStateMachine,
-  Snapshot,
-} from 'xstate'
+import type { ActorLogic, AnyActorRef, AnyEventObject, AnyMachineSnapshot, Snapshot } from 'xstate'
 import { ConfigurationError } from '../src/messages/errors.ts'
 import type { Infer, Schema } from '../src/tools/schema.ts'
 import { type Tool, tool } from '../src/tools/tool.ts'
 import { createDecisionMachine, type DecisionQuestion } from './decisionMachine.ts'
 import type { AgentCommand, AgentEmitted } from './events.ts'
-import { repeatEnds } from './interpreter/repeatEnds.ts'
 import type { OrchestratorParts } from './orchestrator.ts'
+import type { AnyRunMachine } from './runMachine.ts'
 
 /** The events a model may choose from, by type: what each means, and the schema of its payload if it has one. */
 export type DecisionEvents = Record<string, { description: string; input?: Schema }>
@@ -53,37 +46,37 @@ export const createDecisionLogic = (
   { config, lifecycle }: OrchestratorParts,
 ): DecisionLogic => {
   const tools = eventTools(events)
-  const charts = new Map<string, AnyStateMachine>()
+  const machines = new Map<string, AnyRunMachine>()
 
-  const chartFor = (allowed: readonly string[] = [...tools.keys()]): AnyStateMachine => {
+  const machineFor = (allowed: readonly string[] = [...tools.keys()]): AnyRunMachine => {
     const offered = [...tools].filter(([type]) => allowed.includes(type))
     if (offered.length === 0) throw new ConfigurationError(nothingAllowed(allowed, tools))
     const key = JSON.stringify(offered.map(([type]) => type))
-    const chart = charts.get(key) ?? chartOf(offered)
-    charts.set(key, chart)
-    return chart
+    const machine = machines.get(key) ?? machineOf(offered)
+    machines.set(key, machine)
+    return machine
   }
 
-  const chartOf = (offered: [string, Tool][]): AnyStateMachine =>
-    repeatEnds(
-      createDecisionMachine({
-        typeOf: new Map(offered.map(([type, { name }]) => [name, type])),
-        run: lifecycle({
-          tools: [...(config.tools ?? []), ...offered.map(([, each]) => each)],
-          settings: { toolChoice: 'required', parallelToolCalls: false, ...config.settings },
-          maxSteps: config.maxSteps ?? defaultMaxSteps,
-        }),
+  const machineOf = (offered: [string, Tool][]): AnyRunMachine =>
+    createDecisionMachine({
+      typeOf: new Map(offered.map(([type, { name }]) => [name, type])),
+      run: lifecycle({
+        tools: [...(config.tools ?? []), ...offered.map(([, each]) => each)],
+        settings: { toolChoice: 'required', parallelToolCalls: false, ...config.settings },
+        maxSteps: config.maxSteps ?? defaultMaxSteps,
       }),
-    )
+    })
 
   // The model and the tools are checked now, not when the first decision is due.
-  chartFor()
+  machineFor()
   return {
-    getInitialSnapshot: (scope, input) => chartFor(input.allowed).getInitialSnapshot(scope, input),
-    transition: (snapshot, event, scope) => snapshot.machine.transition(snapshot, event, scope),
-    start: (snapshot) => chartFor(allowedIn(snapshot)).start(snapshot),
-    getPersistedSnapshot: (snapshot, options) => snapshot.machine.getPersistedSnapshot(snapshot, options),
-    restoreSnapshot: (stored, scope) => chartFor(allowedIn(stored)).restoreSnapshot(stored, scope),
+    getInitialSnapshot: (scope, input) => machineFor(input.allowed).getInitialSnapshot(scope, input),
+    transition: (snapshot, event, scope) =>
+      machineFor(allowedIn(snapshot)).transition(snapshot, event, scope),
+    start: (snapshot, scope) => machineFor(allowedIn(snapshot)).start(snapshot, scope),
+    getPersistedSnapshot: (snapshot, options) =>
+      machineFor(allowedIn(snapshot)).getPersistedSnapshot(snapshot, options),
+    restoreSnapshot: (stored, scope) => machineFor(allowedIn(stored)).restoreSnapshot(stored, scope),
   }
 }
 

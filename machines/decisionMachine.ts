@@ -1,12 +1,14 @@
 import { assign, enqueueActions, forwardTo, fromPromise, setup } from 'xstate'
-import { type ErrorData, errorDataOf, errorFrom } from '../src/messages/errors.ts'
+import { describeThrown, type ErrorData, errorDataOf, errorFrom } from '../src/messages/errors.ts'
 import type { JsonObject } from '../src/messages/json.ts'
 import { type ChatMessage, type Part, toolResultsOf } from '../src/messages/messages.ts'
 import { parseArguments } from '../src/model/toolArguments.ts'
 import type { AgentMachine } from './agentMachine.ts'
-import type { AgentCommand, AgentEmitted, AgentInput, AgentOutput } from './events.ts'
-import { brokenIn, commands, isRunEnd, outputOf } from './phase.ts'
+import type { AgentCommand, AgentEmitted, AgentOutput } from './events.ts'
+import { isRunEnd } from './phasedRun.ts'
+import { withReadLane } from './readLane.ts'
 import type { RunEmitted } from './reportToParent.ts'
+import { type AnyRunMachine, runMachine } from './runMachine.ts'
 
 /** An event as the model chose it: its type, and the payload that fits its schema. */
 export type ChosenEvent = JsonObject & { type: string }
@@ -23,9 +25,10 @@ type DecisionState = {
   question: DecisionQuestion
   /** What was said before the reminder; empty until then. */
   said: ChatMessage[]
-  isReminded: boolean
   chosen: ChosenEvent | null
   failure: ErrorData | null
+  /** Why it was aborted; null if it was not. */
+  abortReason: string | null
 }
 
 export type DecisionParts = {
@@ -36,7 +39,18 @@ export type DecisionParts = {
 }
 
 /** Lets a model choose the next event of the machine that invoked it. */
-export const createDecisionMachine = ({ run, typeOf }: DecisionParts) =>
+export const createDecisionMachine = (parts: DecisionParts): AnyRunMachine =>
+  withReadLane(runMachine(createDecisionChart(parts)), {
+    read: ({ context }, event) =>
+      event.type === 'run.emitted' ? { context, emitted: relayed(event as RunEmitted) } : undefined,
+    standsFor: ['relay'],
+  })
+
+/** What the run emits, except its end: a decision does not end with a chunk. */
+const relayed = ({ emitted }: RunEmitted): AgentEmitted[] => emitted.filter((each) => !isRunEnd(each))
+
+/** The chart alone. */
+export const createDecisionChart = ({ run, typeOf }: DecisionParts) =>
   setup({
     types: {
       context: {} as DecisionState,
@@ -44,21 +58,27 @@ export const createDecisionMachine = ({ run, typeOf }: DecisionParts) =>
       output: {} as ChosenEvent,
       events: {} as AgentCommand | RunEmitted,
       emitted: {} as AgentEmitted,
+      tags: {} as 'streaming',
     },
     actors: { run, nextTask, failure },
     guards: {
-      isIncomplete: (_: unknown, { status }: AgentOutput) => status !== 'complete',
+      isIncomplete: ({ context }: { context: DecisionState }, { status }: AgentOutput) =>
+        status !== 'complete' || context.abortReason !== null,
       hasChosen: (_: unknown, output: AgentOutput) => choiceOf(output, typeOf) !== null,
-      mayRemind: ({ context }) => !context.isReminded,
     },
     actions: {
       forward: forwardTo('run'),
+      noteAbort: assign((_, { reason = '' }: { reason?: string | undefined }) => ({
+        abortReason: describeThrown(reason),
+      })),
       relay: enqueueActions(({ event, enqueue }) => {
-        if (event.type === 'run.emitted' && !isRunEnd(event.emitted)) enqueue.emit(event.emitted)
+        if (event.type === 'run.emitted') for (const each of relayed(event)) enqueue.emit(each)
       }),
-      takeFailure: assign((_, output: AgentOutput) => ({ failure: failureOf(output) })),
+      takeFailure: assign(({ context }, output: AgentOutput) => ({
+        failure: failureOf(output, context.abortReason),
+      })),
       takeChoice: assign((_, output: AgentOutput) => ({ chosen: choiceOf(output, typeOf) })),
-      remind: assign((_, { messages }: AgentOutput) => ({ said: messages, isReminded: true })),
+      keepSaid: assign((_, { messages }: AgentOutput) => ({ said: messages })),
       noteSilence: assign((_, { output }: AgentOutput) => ({
         failure: {
           name: 'OutputValidationError' as const,
@@ -75,44 +95,39 @@ export const createDecisionMachine = ({ run, typeOf }: DecisionParts) =>
     },
   }).createMachine({
     id: 'decision',
-    context: ({ input }) => ({
-      question: input,
-      said: [],
-      isReminded: false,
-      chosen: null,
-      failure: null,
-    }),
+    context: ({ input }) => ({ question: input, said: [], chosen: null, failure: null, abortReason: null }),
     initial: 'Asking',
     output: ({ event }) => event.output as ChosenEvent,
 
     states: {
       Asking: {
+        tags: 'streaming',
         invoke: {
           id: 'run',
           src: 'run',
-          input: ({ context }) => inputOf(context, typeOf),
-          onDone: [
-            {
-              guard: { type: 'isIncomplete', params: outputOf },
-              target: 'Failed',
-              actions: { type: 'takeFailure', params: outputOf },
-            },
-            {
-              guard: { type: 'hasChosen', params: outputOf },
-              target: 'Telling',
-              actions: { type: 'takeChoice', params: outputOf },
-            },
-            {
-              guard: 'mayRemind',
-              target: 'Asking',
-              reenter: true,
-              actions: { type: 'remind', params: outputOf },
-            },
-            { target: 'Failed', actions: { type: 'noteSilence', params: outputOf } },
-          ],
+          input: ({ context: { question } }) => ({
+            prompt: question.prompt,
+            history: question.history ?? [],
+          }),
+          onDone: [...ends, { target: 'Reminding', actions: { type: 'keepSaid', params: outputOf } }],
           onError: brokenIn('Asking'),
         },
-        on: { ...commands, 'run.emitted': { actions: 'relay' } },
+        on: whileAsking,
+      },
+
+      Reminding: {
+        tags: 'streaming',
+        invoke: {
+          id: 'run',
+          src: 'run',
+          input: ({ context: { question, said } }) => ({
+            history: [...(question.history ?? []), ...said],
+            prompt: reminderOf(typeOf),
+          }),
+          onDone: [...ends, { target: 'Failed', actions: { type: 'noteSilence', params: outputOf } }],
+          onError: brokenIn('Reminding'),
+        },
+        on: whileAsking,
       },
 
       // A parent that leaves its state on the event stops this actor: it must not hear of its end as well, because
@@ -131,24 +146,50 @@ export const createDecisionMachine = ({ run, typeOf }: DecisionParts) =>
     },
   })
 
+const outputOf = ({ event }: { event: { output: AgentOutput } }): AgentOutput => event.output
+
+/** The ends of a run that need no further question. */
+const ends = [
+  {
+    guard: { type: 'isIncomplete', params: outputOf },
+    target: 'Failed',
+    actions: { type: 'takeFailure', params: outputOf },
+  },
+  {
+    guard: { type: 'hasChosen', params: outputOf },
+    target: 'Telling',
+    actions: { type: 'takeChoice', params: outputOf },
+  },
+] as const
+
+const brokenIn = (state: string) =>
+  ({
+    target: 'Failed',
+    actions: {
+      type: 'noteBroken',
+      params: ({ event }: { event: { error: unknown } }) => ({ error: event.error, state }),
+    },
+  }) as const
+
+const whileAsking = {
+  // Noted here as well: the run may have ended already, and its end not be heard of yet.
+  abort: {
+    actions: [{ type: 'noteAbort', params: ({ event }: { event: { reason?: string } }) => event }, 'forward'],
+  },
+  'tool.approve': { actions: 'forward' },
+  'tool.reject': { actions: 'forward' },
+  steer: { actions: 'forward' },
+  'run.emitted': { actions: 'relay' },
+} as const
+
 const nextTask = fromPromise(async () => {})
 
 const failure = fromPromise<never, ErrorData | null>(({ input }) =>
   Promise.reject(errorFrom(input ?? errorDataOf('The decision failed without a reason.'))),
 )
 
-/** The question; the second time, a reminder of what it is about. */
-const inputOf = (
-  { question: { prompt, history = [] }, said, isReminded }: DecisionState,
-  typeOf: ReadonlyMap<string, string>,
-): AgentInput => {
-  if (!isReminded) return { prompt, history }
-  const names = [...typeOf.keys()].join(', ')
-  return {
-    history: [...history, ...said],
-    prompt: `You have not chosen yet. Call exactly one of these tools, with arguments that fit it: ${names}.`,
-  }
-}
+const reminderOf = (typeOf: ReadonlyMap<string, string>): string =>
+  `You have not chosen yet. Call exactly one of these tools, with arguments that fit it: ${[...typeOf.keys()].join(', ')}.`
 
 /** The first event that the model chose properly. */
 const choiceOf = ({ messages }: AgentOutput, typeOf: ReadonlyMap<string, string>): ChosenEvent | null => {
@@ -160,8 +201,8 @@ const choiceOf = ({ messages }: AgentOutput, typeOf: ReadonlyMap<string, string>
   return null
 }
 
-const failureOf = (output: AgentOutput): ErrorData | null => {
+const failureOf = (output: AgentOutput, abortReason: string | null): ErrorData | null => {
   if (output.status === 'failed') return output.error
-  if (output.status === 'complete') return null
-  return { name: 'AbortedError', message: `The decision was aborted: ${output.reason || 'no reason given'}` }
+  const reason = output.status === 'aborted' ? output.reason : abortReason
+  return { name: 'AbortedError', message: `The decision was aborted: ${reason || 'no reason given'}` }
 }

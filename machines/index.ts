@@ -1,13 +1,17 @@
 /**
- * The statecharts, and the parts to build orchestrators of your own from.
+ * The statecharts, and the factory to build orchestrators of your own with.
  *
  * @module statewire/machines
  */
 
-export type { AgentMachineConfig, Timeouts } from './agentConfig.ts'
-export { type AgentMachine, createAgentMachine, createChart } from './agentMachine.ts'
-export { abortedOutput, completeOutput, failedOutput, finalChunk, type RunResult } from './agentOutput.ts'
-export { absorb, brokenRun, type CompositeRun, historyOf, initialComposite } from './compositeRun.ts'
+export type { AgentMachineConfig, Timeouts, ToolExecution } from './agentConfig.ts'
+export {
+  type AgentMachine,
+  type AgentSnapshot,
+  type AgentStateValue,
+  createAgentMachine,
+  createChart,
+} from './agentMachine.ts'
 export {
   createDecisionLogic,
   type DecidedEvent,
@@ -15,7 +19,12 @@ export {
   type DecisionEvents,
   type DecisionInput,
 } from './decision.ts'
-export { type ChosenEvent, createDecisionMachine, type DecisionQuestion } from './decisionMachine.ts'
+export {
+  type ChosenEvent,
+  createDecisionChart,
+  type DecisionParts,
+  type DecisionQuestion,
+} from './decisionMachine.ts'
 export type {
   AgentCommand,
   AgentEmitted,
@@ -31,18 +40,39 @@ export {
   type OrchestratorParts,
   orchestratorParts,
 } from './orchestrator.ts'
-export { afterRun, brokenIn, commands, isRunEnd, outputOf, runGuards, takeRun } from './phase.ts'
-export { type ReasoningOptions, reasoningOrchestrator } from './reasoning.ts'
-export { createReasoningMachine, type ReasoningPhase } from './reasoningMachine.ts'
-export { type ReflectionOptions, reflectionOrchestrator } from './reflection.ts'
-export { createReflectionMachine, type ReflectionPhase } from './reflectionMachine.ts'
-export type { RunEmitted } from './reportToParent.ts'
-export type { StreamingState } from './streamingState.ts'
 export {
-  createToolBatchMachine,
-  type ToolBatchInput,
-  type ToolBatchOutput,
-  type ToolExecution,
-} from './toolBatchMachine.ts'
-export { strategyFor, type TypedOutputStrategy, typedOutputOrchestrator } from './typedOutput.ts'
-export { createTypedOutputMachine, type TypedOutputParts } from './typedOutputMachine.ts'
+  createPhasedChart,
+  createPhasedMachine,
+  type PhasedOptions,
+  type PhaseWay,
+  type RunPhase,
+  type StepPhase,
+  type Taken,
+} from './phasedMachine.ts'
+export { historyOf, type PhasedRun } from './phasedRun.ts'
+export {
+  type ReasoningOptions,
+  type ReasoningPhase,
+  reasoningOrchestrator,
+  reasoningPhases,
+} from './reasoning.ts'
+export {
+  type ReflectionOptions,
+  type ReflectionPhase,
+  reflectionOrchestrator,
+  reflectionPhases,
+} from './reflection.ts'
+export type { RunEmitted } from './reportToParent.ts'
+export type { RunMachine, RunParts } from './runMachine.ts'
+export type { Answer, StreamingState, ToolRound, Totals } from './streamingState.ts'
+export type {
+  ToolServiceInput,
+  ToolServiceOutput,
+  ToolServiceSnapshot,
+} from './toolService.ts'
+export {
+  strategyFor,
+  type TypedOutputStrategy,
+  typedOutputOrchestrator,
+  typedOutputPhases,
+} from './typedOutput.ts'

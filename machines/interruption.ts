@@ -1,7 +1,6 @@
 import { type ChatMessage, textOf, textPart, toolCallsOf } from '../src/messages/messages.ts'
-import { nothingAccumulated } from '../src/model/accumulator.ts'
 import { assignToolIds } from '../src/model/toolIds.ts'
-import { append, countResponse, type StreamingState } from './streamingState.ts'
+import { answerTaken, append, type StreamingState, totalsAfter } from './streamingState.ts'
 import { currentCalls, lastMessage, missingResult, resultMessage } from './toolRound.ts'
 
 /**
@@ -11,7 +10,7 @@ import { currentCalls, lastMessage, missingResult, resultMessage } from './toolR
  */
 const interruptedMessages = (state: StreamingState): ChatMessage[] => {
   if (isRefused(state)) return []
-  const marked = { interrupted: state.finishReason }
+  const marked = { interrupted: state.totals.finishReason }
   const nothing: ChatMessage = { role: 'model', parts: [], metadata: marked }
   if (currentCalls(state).length > 0) return [resultMessage(state), nothing]
   const partial = partialMessage(state)
@@ -30,7 +29,7 @@ const isRefused = ({ step }: StreamingState): boolean => step === 0
 
 /** What was received so far. Signed and encrypted blocks are left out: half of one is worth nothing. */
 const partialMessage = (state: StreamingState): ChatMessage => {
-  const { text, thinking, calls } = state.accumulated
+  const { text, thinking, calls } = state.answer.accumulated
   const whole = (state.paused ? textOf(state.paused) : '') + text
   const complete = calls.filter((call) => call.argumentsError === undefined)
   const { parts } = assignToolIds(complete, state.history, () => crypto.randomUUID())
@@ -44,16 +43,20 @@ const partialMessage = (state: StreamingState): ChatMessage => {
 /** Closes the books of a run that did not complete. */
 export const settle = (
   state: StreamingState,
-): { change: Partial<StreamingState>; messages: ChatMessage[] } => {
+): { change: Partial<StreamingState> & Pick<StreamingState, 'totals'>; messages: ChatMessage[] } => {
   const messages = interruptedMessages(state)
   return {
     messages,
     change: {
       ...append(state, ...messages),
-      ...countResponse(state),
-      rawFinishReason:
-        state.failure?.rawFinishReason ?? state.accumulated.finish?.raw ?? state.rawFinishReason,
-      accumulated: nothingAccumulated,
+      ...answerTaken(state),
+      totals: {
+        ...totalsAfter(state),
+        rawFinishReason:
+          state.failure?.rawFinishReason ??
+          state.answer.accumulated.finish?.raw ??
+          state.totals.rawFinishReason,
+      },
       paused: null,
     },
   }

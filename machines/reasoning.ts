@@ -1,5 +1,10 @@
-import type { Orchestrator } from './orchestrator.ts'
-import { createReasoningMachine, type ReasoningPhase } from './reasoningMachine.ts'
+import type { AgentInput } from './events.ts'
+import type { Orchestrator, OrchestratorParts } from './orchestrator.ts'
+import { createPhasedMachine, type PhasedOptions } from './phasedMachine.ts'
+import { firstQuestion, historyOf, type PhasedRun } from './phasedRun.ts'
+
+/** The phases of `reasoningOrchestrator`, in order. */
+export type ReasoningPhase = 'analysis' | 'hypothesis' | 'evidence' | 'synthesis'
 
 /** Options of {@link reasoningOrchestrator}. */
 export type ReasoningOptions = {
@@ -25,13 +30,58 @@ const defaultPrompts: Record<ReasoningPhase, string> = {
  * @example
  * const agent = new Agent('anthropic:claude-sonnet-5', { tools: [search], orchestrator: reasoningOrchestrator() })
  */
-export const reasoningOrchestrator = ({ prompts }: ReasoningOptions = {}): Orchestrator => ({
+export const reasoningOrchestrator = (options: ReasoningOptions = {}): Orchestrator => ({
   providerHint: 'reasoning',
-  create: ({ config, lifecycle }) =>
-    createReasoningMachine({
-      prompts: { ...defaultPrompts, ...prompts },
-      thinker: lifecycle({ tools: [] }),
-      researcher: lifecycle(),
-      takesSchema: config.model.profile.nativeSchema,
-    }),
+  create: (parts) => createPhasedMachine(reasoningPhases(parts, options)),
 })
+
+/** The four phases, each a run of its own in the same conversation. */
+export const reasoningPhases = (
+  { config, lifecycle }: OrchestratorParts,
+  options: ReasoningOptions = {},
+): PhasedOptions<object> => {
+  const prompts = { ...defaultPrompts, ...options.prompts }
+  const thinker = lifecycle({ tools: [] })
+  const researcher = lifecycle()
+  const asking = (prompt: string) => (state: PhasedRun) => ({ history: historyOf(state), prompt })
+  return {
+    id: 'reasoning',
+    phases: {
+      Analysis: {
+        run: thinker,
+        label: 'analysis',
+        input: (state) => firstQuestion(state, prompts.analysis),
+        next: 'Hypothesis',
+      },
+      Hypothesis: {
+        run: thinker,
+        label: 'hypothesis',
+        input: asking(prompts.hypothesis),
+        next: 'Evidence',
+      },
+      Evidence: {
+        run: researcher,
+        label: 'evidence',
+        input: asking(prompts.evidence),
+        next: 'Synthesis',
+      },
+      Synthesis: {
+        run: thinker,
+        label: 'synthesis',
+        input: (state) => ({
+          history: historyOf(state),
+          ...lastQuestion(prompts.synthesis, state.input, config.model.profile.nativeSchema),
+        }),
+        isAnswer: true,
+        next: 'Complete',
+      },
+    },
+  }
+}
+
+/** The shape of the answer concerns the last phase alone: until then the model thinks in words. */
+const lastQuestion = (prompt: string, { outputSchema }: AgentInput, takesSchema: boolean): AgentInput => {
+  if (!outputSchema) return { prompt }
+  if (takesSchema) return { prompt, outputSchema }
+  return { prompt: `${prompt}\n\nAnswer with JSON of this schema alone: ${JSON.stringify(outputSchema)}` }
+}

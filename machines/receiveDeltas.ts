@@ -3,11 +3,13 @@ import { type ChatMessage, textOf } from '../src/messages/messages.ts'
 import { mergeMetadata, unseenMetadata } from '../src/messages/metadata.ts'
 import type { ChatResult } from '../src/messages/result.ts'
 import type { Accumulator } from '../src/model/accumulator.ts'
-import type { Delta } from '../src/model/delta.ts'
-import type { AgentEmitted } from './events.ts'
-import { afterRead, isNewlineDue, type StreamingState } from './streamingState.ts'
+import { broken } from './agentFailures.ts'
+import type { AgentEmitted, ChildEvent } from './events.ts'
+import type { Lane } from './readLane.ts'
+import { copyOf, isNewlineDue, type StreamingState } from './streamingState.ts'
 
 type Chunk = { type: 'chunk' } & ChatResult
+type DeltasEvent = Extract<ChildEvent, { type: 'model.deltas' }>
 
 export const chunkOf = (
   id: string,
@@ -31,21 +33,28 @@ export const restartChunks = (state: StreamingState): Chunk[] => {
   const kept = state.paused ? textOf(state.paused) : ''
   if (kept === '') return [restartChunk()]
   const isSetOff = isNewlineDue({ ...state, paused: null })
-  return [restartChunk(), chunkOf(state.responseId, isSetOff ? `\n${kept}` : kept, [], {})]
+  return [restartChunk(), chunkOf(state.totals.responseId, isSetOff ? `\n${kept}` : kept, [], {})]
+}
+
+/** A message that joined the conversation, as listeners are told of it. */
+export const announcementOf = (responseId: string, stored: ChatMessage): AgentEmitted[] => {
+  const message = copyOf(stored)
+  return [chunkOf(responseId, '', [message], {}), { type: 'message', message }]
 }
 
 /**
  * Takes in the deltas of one network read: the next state, and what listeners are told. The chart's action and the
- * fast lane both are this function. It costs the same at the first chunk and at the millionth.
+ * lane for reads both are this function. It costs the same at the first chunk and at the millionth.
  */
 export const receiveDeltas = (
   state: StreamingState,
-  { deltas, at }: { deltas: readonly Delta[]; at: number },
+  { deltas, at }: Pick<DeltasEvent, 'deltas' | 'at'>,
   accumulator: Accumulator,
-): { state: StreamingState; emitted: AgentEmitted[] } => {
-  const accumulated = accumulator.accumulate(state.accumulated, deltas)
+): { context: StreamingState; emitted: AgentEmitted[] } => {
+  const { answer, totals } = state
+  const accumulated = accumulator.accumulate(answer.accumulated, deltas)
   const emitted: AgentEmitted[] = []
-  let { chunks, pieces, newlineDue, shown } = state
+  let { chunks, toolCallPieces, newlineDue, shown } = answer
   const show = (output: string, metadata: JsonObject) => {
     chunks += 1
     emitted.push(chunkOf(accumulated.responseId, output, [], metadata))
@@ -61,22 +70,46 @@ export const receiveDeltas = (
         if (delta.text !== '') show('', { thinking: delta.text })
         break
       case 'metadata': {
-        const unseen = unseenMetadata(mergeMetadata(state.metadata, shown), delta.metadata)
+        const unseen = unseenMetadata(mergeMetadata(totals.metadata, shown), delta.metadata)
         if (Object.keys(unseen).length === 0) break
-        show('', unseen)
+        show('', copyOf(unseen))
         shown = mergeMetadata(shown, unseen)
         break
       }
       case 'toolDelta': {
         const { type: _, ...piece } = delta
-        pieces += 1
+        toolCallPieces += 1
         emitted.push({ type: 'tool.delta', ...piece })
       }
     }
   }
-  const firstChunkAt = state.firstChunkAt ?? (chunks > 0 ? at : null)
+  const firstChunkAt = answer.firstChunkAt ?? (chunks > 0 ? at : null)
+  const { askedAt } = answer
   return {
-    state: afterRead(state, { accumulated, chunks, pieces, newlineDue, shown, firstChunkAt }),
+    context: {
+      ...state,
+      answer: { accumulated, chunks, toolCallPieces, newlineDue, shown, askedAt, firstChunkAt },
+    },
     emitted,
   }
 }
+
+/** A part of the engine that the user replaced has thrown. */
+export const unreadable = (thrown: unknown, at: number): ChildEvent => ({
+  type: 'model.failed',
+  error: broken(thrown, 'Accumulating'),
+  at,
+})
+
+/** The lane for reads after the first of an answer. */
+export const readDeltas = (accumulator: Accumulator): Lane => ({
+  read: ({ context }, event) => {
+    if (event.type !== 'model.deltas' || event.seq === 0) return undefined
+    try {
+      return receiveDeltas(context, event as DeltasEvent, accumulator)
+    } catch (thrown) {
+      return { instead: unreadable(thrown, event.at) }
+    }
+  },
+  standsFor: ['receive', 'isNewStream'],
+})

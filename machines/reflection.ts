@@ -1,6 +1,11 @@
 import { ConfigurationError } from '../src/messages/errors.ts'
-import type { Orchestrator } from './orchestrator.ts'
-import { createReflectionMachine, type ReflectionParts } from './reflectionMachine.ts'
+import type { AgentInput, AgentOutput } from './events.ts'
+import type { Orchestrator, OrchestratorParts } from './orchestrator.ts'
+import { createPhasedMachine, type PhasedOptions } from './phasedMachine.ts'
+import { historyOf } from './phasedRun.ts'
+
+/** The phases of `reflectionOrchestrator`. */
+export type ReflectionPhase = 'draft' | 'critique' | 'revision'
 
 /** Options of {@link reflectionOrchestrator}. */
 export type ReflectionOptions = {
@@ -9,10 +14,10 @@ export type ReflectionOptions = {
   /** Whether a critique finds nothing more to improve. Default: it begins with "APPROVED", as its prompt asks. */
   isContent?: (critique: string) => boolean
   /** What the model is asked after its draft, where it shall be asked differently. */
-  prompts?: Partial<ReflectionParts['prompts']>
+  prompts?: Partial<Record<Exclude<ReflectionPhase, 'draft'>, string>>
 }
 
-const defaultPrompts: ReflectionParts['prompts'] = {
+const defaultPrompts = {
   critique:
     'Judge your answer as a strict reader would: is it right, complete, clear, and what was asked for? If nothing has to be changed, begin with the word APPROVED. Otherwise list what has to be changed, and do not write the new answer yet.',
   revision:
@@ -29,19 +34,62 @@ const isApproved = (critique: string): boolean => critique.trimStart().startsWit
  * const agent = new Agent('openai:gpt-5-mini', { orchestrator: reflectionOrchestrator({ maxRounds: 1 }) })
  */
 export const reflectionOrchestrator = (options: ReflectionOptions = {}): Orchestrator => {
-  const { maxRounds = 2, isContent = isApproved, prompts } = options
+  const { maxRounds = 2 } = options
   if (!Number.isInteger(maxRounds) || maxRounds < 1) {
     throw new ConfigurationError(`maxRounds must be a whole number from 1 on, not ${maxRounds}.`)
   }
   return {
     providerHint: 'reflection',
-    create: ({ lifecycle }) =>
-      createReflectionMachine({
-        prompts: { ...defaultPrompts, ...prompts },
-        maxRounds,
-        isContent,
-        author: lifecycle(),
-        critic: lifecycle({ tools: [] }),
-      }),
+    create: (parts) => createPhasedMachine(reflectionPhases(parts, options)),
   }
 }
+
+/** A draft, then critiques and revisions in turn. */
+export const reflectionPhases = (
+  { lifecycle }: OrchestratorParts,
+  { maxRounds = 2, isContent = isApproved, prompts }: ReflectionOptions = {},
+): PhasedOptions<{ round: number }> => {
+  const { critique, revision } = { ...defaultPrompts, ...prompts }
+  const author = lifecycle()
+  const critic = lifecycle({ tools: [] })
+  return {
+    id: 'reflection',
+    // Revisions so far.
+    data: { round: 0 },
+    phases: {
+      Draft: {
+        run: author,
+        label: 'draft',
+        input: ({ input }) => input,
+        isAnswer: true,
+        next: 'Critique',
+      },
+      Critique: {
+        run: critic,
+        label: 'critique',
+        input: (state) => ({ history: historyOf(state), prompt: critique }),
+        next: [{ when: 'isContent', to: 'Complete' }, { to: 'Revise' }],
+      },
+      Revise: {
+        run: author,
+        label: 'revision',
+        input: (state) => ({ ...shapeOf(state.input), history: historyOf(state), prompt: revision }),
+        isAnswer: true,
+        next: [
+          { when: 'mayReviseAgain', to: 'Critique', take: 'countRound' },
+          { to: 'Complete', take: 'countRound' },
+        ],
+      },
+    },
+    guards: {
+      isContent: (_, { output }: AgentOutput) => isContent(output),
+      mayReviseAgain: ({ round }) => round + 1 < maxRounds,
+    },
+    takes: {
+      countRound: ({ round }) => ({ change: { round: round + 1 } }),
+    },
+  }
+}
+
+/** A revision has the shape that was asked of the draft. */
+const shapeOf = ({ outputSchema }: AgentInput): AgentInput => (outputSchema ? { outputSchema } : {})

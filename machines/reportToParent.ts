@@ -1,29 +1,41 @@
-import type { AnyActorScope, AnyStateMachine } from 'xstate'
+import type { AnyActorScope } from 'xstate'
 import type { AgentEmitted } from './events.ts'
-import { derive } from './interpreter/derive.ts'
+import { type AnyRunMachine, changed } from './runMachine.ts'
 
-/** What a reporting run tells its parent: everything it emits. XState does not pass on what a child emits. */
-export type RunEmitted = { type: 'run.emitted'; emitted: AgentEmitted }
+/** What a reporting run tells its parent: everything that one of its steps emitted, in order. */
+export type RunEmitted = { type: 'run.emitted'; emitted: readonly AgentEmitted[] }
 
-/** Makes a machine tell its parent whatever it emits: how an orchestrator hears of the runs it is made of. */
-export const reportToParent = <M extends AnyStateMachine>(machine: M): M => {
-  const made = new WeakMap<AnyActorScope, AnyActorScope>()
-  const reporting = (scope: AnyActorScope): AnyActorScope => {
-    const known = made.get(scope) ?? withReport(scope)
-    made.set(scope, known)
+/**
+ * Makes a run tell its parent what it emits: how a chart made of runs hears of them. XState does not pass on what a child
+ * emits. All that one step emits is one event.
+ */
+export const reportToParent = <M extends AnyRunMachine>(machine: M): M => {
+  const reporting = new WeakMap<AnyActorScope, AnyActorScope>()
+  const scopeFor = (scope: AnyActorScope): AnyActorScope => {
+    const known = reporting.get(scope) ?? withReport(scope)
+    reporting.set(scope, known)
     return known
   }
-  return derive(machine, (original) => ({
-    transition: (snapshot, event, scope) => original.transition(snapshot, event, reporting(scope)),
-    getInitialSnapshot: (scope, input) => original.getInitialSnapshot(reporting(scope), input),
+  return changed(machine, (inner) => ({
+    transition: (snapshot, event, scope) => inner.transition(snapshot, event, scopeFor(scope)),
+    getInitialSnapshot: (scope, input) => inner.getInitialSnapshot(scopeFor(scope), input),
   }))
 }
 
-const withReport = (scope: AnyActorScope): AnyActorScope => ({
-  ...scope,
-  emit: (emitted: AgentEmitted) => {
-    scope.emit(emitted)
-    const report: RunEmitted = { type: 'run.emitted', emitted }
-    scope.self._parent?.send(report)
-  },
-})
+const withReport = (scope: AnyActorScope): AnyActorScope => {
+  let unreported: AgentEmitted[] = []
+  const report = () => {
+    const event: RunEmitted = { type: 'run.emitted', emitted: unreported }
+    unreported = []
+    scope.self._parent?.send(event)
+  }
+  return {
+    ...scope,
+    emit: (emitted: AgentEmitted) => {
+      scope.emit(emitted)
+      // Emissions are put off to the end of a step, one by one: what is put off now comes after the last of them.
+      if (unreported.length === 0) scope.defer(report)
+      unreported.push(emitted)
+    },
+  }
+}

@@ -1,4 +1,5 @@
 import { describeThrown } from '../src/messages/errors.ts'
+import { copyJson } from '../src/messages/json.ts'
 import {
   type ChatMessage,
   type ToolCallPart,
@@ -7,8 +8,10 @@ import {
   toolCallsOf,
   toolResultsOf,
 } from '../src/messages/messages.ts'
-import { errorResult } from '../src/tools/toolExecutor.ts'
-import type { StreamingState } from './streamingState.ts'
+import { isThenable } from '../src/tools/isThenable.ts'
+import type { Tool } from '../src/tools/tool.ts'
+import { errorResult, misfit } from '../src/tools/toolExecutor.ts'
+import { noRound, type StreamingState, type ToolRound } from './streamingState.ts'
 
 export const lastMessage = (state: StreamingState): ChatMessage | undefined => state.history.at(-1)
 
@@ -18,14 +21,70 @@ export const currentCalls = (state: StreamingState): ToolCallPart[] => {
   return last?.role === 'model' ? toolCallsOf(last) : []
 }
 
-/** The calls of the round that still have to run. */
-export const callsToRun = (state: StreamingState): ToolCallPart[] =>
-  currentCalls(state).filter((call) => !state.results.some((result) => result.id === call.id))
-
-export const isAfterTools = (state: StreamingState): boolean => {
+/** The results of the round that has just ended. */
+export const lastResults = (state: StreamingState): ToolResultPart[] => {
   const last = lastMessage(state)
-  return last !== undefined && toolResultsOf(last).length > 0
+  return last ? toolResultsOf(last) : []
 }
+
+/** What is to become of each call is decided here, once: it runs, a person is asked, or it is refused. */
+export const beginRound = (calls: readonly ToolCallPart[], tools: ReadonlyMap<string, Tool>): ToolRound => {
+  const pendingApprovals: string[] = []
+  const results: ToolResultPart[] = []
+  for (const call of calls) {
+    const decision = decideOn(call, tools.get(call.name))
+    if (decision === 'ask') pendingApprovals.push(call.id)
+    else if (decision !== 'run') results.push(decision)
+  }
+  return { ...noRound, pendingApprovals, results }
+}
+
+/**
+ * Decided on the arguments the tool would get. Where that cannot be told at once, or the check throws, a person is asked:
+ * that is the safe side. Arguments that do not fit are refused for good: what nobody approved must not run, even if it
+ * would fit later.
+ */
+const decideOn = (call: ToolCallPart, tool: Tool | undefined): 'run' | 'ask' | ToolResultPart => {
+  const rule = tool?.needsApproval ?? false
+  if (!tool || rule === false || call.argumentsError !== undefined) return 'run'
+  try {
+    const validation = tool.validate(copyJson(call.arguments))
+    if (isThenable(validation)) {
+      ignoreRejection(validation)
+      return 'ask'
+    }
+    if (!validation.ok) return misfit(call, validation.problem)
+    return rule === true || isAsked(rule(validation.value)) ? 'ask' : 'run'
+  } catch {
+    return 'ask'
+  }
+}
+
+/** A person is asked for anything but a clear no, and a promise is not one. */
+const isAsked = (answer: unknown): boolean => {
+  if (isThenable(answer)) ignoreRejection(answer)
+  return Boolean(answer)
+}
+
+const ignoreRejection = (promise: PromiseLike<unknown>): void => void Promise.resolve(promise).catch(() => {})
+
+/** The calls that a person must still decide on. */
+export const pendingCalls = (state: StreamingState): ToolCallPart[] =>
+  currentCalls(state).filter(({ id }) => state.round.pendingApprovals.includes(id))
+
+/** The calls of the round that still have to run. */
+export const callsToRun = (state: StreamingState): ToolCallPart[] => {
+  const answered = new Set(state.round.results.map(({ id }) => id))
+  return currentCalls(state).filter(({ id }) => !answered.has(id))
+}
+
+export const isAfterTools = (state: StreamingState): boolean => lastResults(state).length > 0
+
+/** A person has decided on a call. */
+export const withoutPending = ({ round }: StreamingState, callId: string): ToolRound => ({
+  ...round,
+  pendingApprovals: round.pendingApprovals.filter((id) => id !== callId),
+})
 
 export const rejectedResult = (
   state: StreamingState,
@@ -40,21 +99,22 @@ export const rejectedResult = (
 }
 
 /** The one user message that answers a round: every result, in call order, then what was steered meanwhile. */
-export const resultMessage = (state: StreamingState): ChatMessage => ({
-  role: 'user',
-  parts: [
-    ...currentCalls(state).map(
-      (call) => state.results.find((result) => result.id === call.id) ?? missingResult(state, call),
-    ),
-    ...state.steering.map(textPart),
-  ],
-})
+export const resultMessage = (state: StreamingState): ChatMessage => {
+  const results = new Map(state.round.results.map((result) => [result.id, result]))
+  return {
+    role: 'user',
+    parts: [
+      ...currentCalls(state).map((call) => results.get(call.id) ?? missingResult(state, call)),
+      ...state.steering.map(textPart),
+    ],
+  }
+}
 
 /** The honest answer for a call that was cut short: it never ran, or nobody knows how far it came. */
-export const missingResult = (state: StreamingState, call: ToolCallPart): ToolResultPart =>
+export const missingResult = ({ round }: StreamingState, call: ToolCallPart): ToolResultPart =>
   errorResult(
     call,
-    state.started.includes(call.id)
+    round.started.includes(call.id)
       ? 'The run was interrupted while this tool was running; whether it took effect is unknown.'
       : 'The run was interrupted before this tool started; it was not run.',
   )

@@ -4,8 +4,13 @@
  * @module statewire
  */
 
-export type { AgentMachineConfig, Timeouts } from '../machines/agentConfig.ts'
-export { type AgentMachine, createAgentMachine } from '../machines/agentMachine.ts'
+export type { AgentMachineConfig, Timeouts, ToolExecution } from '../machines/agentConfig.ts'
+export {
+  type AgentMachine,
+  type AgentSnapshot,
+  type AgentStateValue,
+  createAgentMachine,
+} from '../machines/agentMachine.ts'
 export type { DecidedEvent, Decision, DecisionEvents, DecisionInput } from '../machines/decision.ts'
 export type {
   AgentCommand,
@@ -16,13 +21,15 @@ export type {
   StepMetrics,
 } from '../machines/events.ts'
 export { defaultOrchestrator, type Orchestrator, type OrchestratorParts } from '../machines/orchestrator.ts'
-export { type ReasoningOptions, reasoningOrchestrator } from '../machines/reasoning.ts'
-export type { ReasoningPhase } from '../machines/reasoningMachine.ts'
-export { type ReflectionOptions, reflectionOrchestrator } from '../machines/reflection.ts'
-export type { ReflectionPhase } from '../machines/reflectionMachine.ts'
+export { type ReasoningOptions, type ReasoningPhase, reasoningOrchestrator } from '../machines/reasoning.ts'
+export {
+  type ReflectionOptions,
+  type ReflectionPhase,
+  reflectionOrchestrator,
+} from '../machines/reflection.ts'
 export type { RunEmitted } from '../machines/reportToParent.ts'
+export type { RunMachine, RunParts } from '../machines/runMachine.ts'
 export type { StreamingState } from '../machines/streamingState.ts'
-export type { ToolExecution } from '../machines/toolBatchMachine.ts'
 export type {
   Capability,
   ConnectionOptions,
@@ -39,7 +46,7 @@ export {
   type FallbackModel,
   type SendOptions,
 } from './agent/Agent.ts'
-export type { AgentRun, Approval, OnApproval, RunHandlers } from './agent/AgentRun.ts'
+export type { AgentRun, RunHandlers } from './agent/AgentRun.ts'
 export type { AgentToolOptions } from './agent/agentTool.ts'
 export { Chat, type ChatOptions, type ChatSendOptions } from './agent/Chat.ts'
 export { createDecision, type DecisionOptions } from './agent/createDecision.ts'
@@ -101,6 +108,7 @@ export { cosineSimilarity } from './model/cosineSimilarity.ts'
 export type { Delta, WireToolCall } from './model/delta.ts'
 export { formatModelString, type ModelName, parseModelString } from './model/modelString.ts'
 export { defaultRetryPolicy, type RetryPolicy } from './model/retryPolicy.ts'
+export type { Approval, OnApproval } from './tools/approval.ts'
 export type { Infer, Schema, StandardSchema } from './tools/schema.ts'
 export { type Tool, type ToolContext, type ToolOptions, tool } from './tools/tool.ts'
 export { createToolExecutor, type ExecutionOptions, type ToolExecutor } from './tools/toolExecutor.ts'

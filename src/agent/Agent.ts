@@ -1,10 +1,10 @@
-import { type Actor, createActor, StateMachine } from 'xstate'
+import { type Actor, type AnyActorLogic, type AnyStateMachine, createActor } from 'xstate'
 import type { AgentMachineConfig } from '../../machines/agentConfig.ts'
 import type { AgentMachine } from '../../machines/agentMachine.ts'
 import type { AgentInput } from '../../machines/events.ts'
-import { repeatEnds } from '../../machines/interpreter/repeatEnds.ts'
-import { stopOrphans } from '../../machines/interpreter/stopOrphans.ts'
 import { defaultOrchestrator, type Orchestrator, orchestratorParts } from '../../machines/orchestrator.ts'
+import { isRunMachine, runMachine } from '../../machines/runMachine.ts'
+import { withValues } from '../../machines/runValues.ts'
 import { typedOutputOrchestrator } from '../../machines/typedOutput.ts'
 import type { ConnectionOptions, EmbeddingsModel, EmbedOptions } from '../../providers/provider.ts'
 import { findProvider } from '../../providers/registry.ts'
@@ -12,17 +12,13 @@ import { ConfigurationError } from '../messages/errors.ts'
 import type { ChatMessage, Part } from '../messages/messages.ts'
 import type { ChatResult, PendingApproval, Usage } from '../messages/result.ts'
 import type { ChatModel, GenerationSettings } from '../model/chatModel.ts'
+import type { Clock } from '../model/clock.ts'
 import { parseModelString } from '../model/modelString.ts'
+import type { Approval, OnApproval } from '../tools/approval.ts'
 import { compileSchema, type Infer, type Schema } from '../tools/schema.ts'
 import type { Tool } from '../tools/tool.ts'
-import {
-  AgentRun,
-  type Approval,
-  type OnApproval,
-  type RunHandlers,
-  type RunOptions,
-  type RunStart,
-} from './AgentRun.ts'
+import { wireSchemaOf } from '../tools/typedAnswer.ts'
+import { AgentRun, type RunHandlers, type RunOptions, type RunStart } from './AgentRun.ts'
 import { type AgentToolOptions, agentTool } from './agentTool.ts'
 import { ChunkStream } from './ChunkStream.ts'
 import { checkPending } from './checkPending.ts'
@@ -35,13 +31,15 @@ export type FallbackModel = string | (ConnectionOptions & { model: string }) | C
 /** Everything an agent can be told; nothing is required. */
 export type AgentOptions = GenerationSettings &
   ConnectionOptions &
-  Omit<AgentMachineConfig, 'model' | 'settings' | 'fallback' | 'newId' | 'random'> & {
+  Omit<AgentMachineConfig, 'model' | 'settings' | 'fallback' | 'newId' | 'random' | 'onApproval'> & {
     /** Models to go on with, one after the other, when retries do not help. */
     fallback?: readonly FallbackModel[]
     /** Another way of answering than one run of the lifecycle chart. */
     orchestrator?: Orchestrator
     /** Decides on calls of tools with `needsApproval`. Without it a run that needs a decision returns, to be resumed. */
     onApproval?: OnApproval
+    /** Where the time of its runs comes from; default real time. */
+    clock?: Clock
     /** Sees every actor, event and transition of every run: XState's own `inspect`. */
     inspect?: Inspect
   }
@@ -72,8 +70,8 @@ export class Agent {
   readonly model: ChatModel
   readonly #options: AgentOptions
   readonly #embeddings: (() => EmbeddingsModel) | undefined
-  readonly #typedMachines = new WeakMap<Schema, AgentMachine>()
   #machine: AgentMachine | undefined
+  #typedMachine: AgentMachine | undefined
 
   /** Takes a model string such as `anthropic:claude-sonnet-5`, or a chat model of your own. */
   constructor(model: string | ChatModel, options: AgentOptions = {}) {
@@ -100,8 +98,8 @@ export class Agent {
 
   /** A new run as an actor: subscribe to it, listen to its events, then start it. */
   actor(input: AgentInput): Actor<AgentMachine> {
-    const { inspect } = this.#options
-    return createActor(this.machine, { input, ...(inspect && { inspect }) })
+    const { inspect, clock } = this.#options
+    return createActor(this.machine, { input, ...(inspect && { inspect }), ...(clock && { clock }) })
   }
 
   /** Runs the prompt to its end and gives the whole result. Throws a typed error with the partial result. */
@@ -131,8 +129,12 @@ export class Agent {
     schema: S,
     options: SendOptions = {},
   ): Promise<ChatResult<Infer<S>>> {
-    const { machine, compiled, asked } = this.#typed(schema)
-    const result = await this.#settle(machine, { input: { ...inputOf(prompt, options), ...asked } }, options)
+    const { machine, compiled, outputSchema } = this.#typed(schema)
+    const result = await this.#settle(
+      machine,
+      { input: { ...inputOf(prompt, options), outputSchema } },
+      options,
+    )
     return { ...result, output: await validatedOutput(result, compiled) }
   }
 
@@ -143,8 +145,8 @@ export class Agent {
     options: SendOptions = {},
   ): AsyncIterableIterator<ChatResult<DeepPartial<Infer<S>>>> {
     return new ChunkStream((stream) => {
-      const { machine, compiled, asked } = this.#typed(schema)
-      const start = { input: { ...inputOf(prompt, options), ...asked } }
+      const { machine, compiled, outputSchema } = this.#typed(schema)
+      const start = { input: { ...inputOf(prompt, options), outputSchema } }
       const run = new AgentRun(machine, start, this.#runOptions(options), partialValues(stream, compiled))
       begin(run, options)
       return () => run.stop()
@@ -209,24 +211,25 @@ export class Agent {
   }
 
   /**
-   * What answers for a schema: the agent's own orchestrator, which is told it with the input, or else the one for typed
-   * output, whose machine is built once for each schema object.
+   * What answers for a schema, which it is told with the input: the agent's own orchestrator, or else the one for typed
+   * output, which is also given what validates.
    */
   #typed<S extends Schema>(schema: S) {
     const compiled = compileSchema(schema, 'The output schema')
     if (this.#options.orchestrator) {
-      return { compiled, machine: this.machine, asked: { outputSchema: compiled.jsonSchema } }
+      return { compiled, machine: this.machine, outputSchema: compiled.jsonSchema }
     }
-    const machine = this.#typedMachines.get(schema) ?? this.#build(typedOutputOrchestrator(compiled))
-    this.#typedMachines.set(schema, machine)
-    return { compiled, machine, asked: {} }
+    this.#typedMachine ??= this.#build(typedOutputOrchestrator)
+    const answerSchema = wireSchemaOf(compiled)
+    const machine = withValues(this.#typedMachine, { answerSchema })
+    return { compiled, machine, outputSchema: answerSchema.jsonSchema }
   }
 
   #build({ create }: Orchestrator): AgentMachine {
     // An orchestrator has no business with the connection: what it keeps or shows must not hold a key.
     const { fallback = [], apiKey: _, headers: __, baseUrl: ___, ...options } = this.#options
     // The contract of an orchestrator is that of the lifecycle machine, whatever logic it is.
-    const logic = create(
+    const logic: AnyActorLogic = create(
       orchestratorParts({
         ...options,
         model: this.model,
@@ -234,7 +237,7 @@ export class Agent {
         settings: settingsOf(options),
       }),
     )
-    return (logic instanceof StateMachine ? stopOrphans(repeatEnds(logic)) : logic) as AgentMachine
+    return isChart(logic) ? runMachine(logic) : (logic as AgentMachine)
   }
 
   #settle(machine: AgentMachine, start: RunStart, options: SendOptions): Promise<ChatResult> {
@@ -245,10 +248,20 @@ export class Agent {
   }
 
   #runOptions({ signal }: { signal?: AbortSignal | undefined }): RunOptions {
-    const { inspect, onApproval } = this.#options
-    return { signal, inspect, onApproval }
+    const { inspect, onApproval, clock, orchestrator } = this.#options
+    return {
+      signal,
+      inspect,
+      clock,
+      name: orchestrator?.providerHint,
+      isSuspending: onApproval === undefined,
+    }
   }
 }
+
+/** A chart of the user's, as XState made it; of any copy of XState. */
+const isChart = (logic: AnyActorLogic): logic is AnyStateMachine =>
+  !isRunMachine(logic) && 'root' in logic && 'provide' in logic
 
 const begin = (run: AgentRun, { onStart }: SendOptions): void => {
   onStart?.(run)

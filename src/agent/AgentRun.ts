@@ -1,18 +1,15 @@
 import { type Actor, type AnyActorRef, createActor, type Snapshot } from 'xstate'
 import type { AgentMachine } from '../../machines/agentMachine.ts'
 import { type RunResult, resultOf, textOfRun } from '../../machines/agentOutput.ts'
+import { decisionOn } from '../../machines/approver.ts'
 import type { AgentCommand, AgentEmitted, AgentInput, AgentOutput } from '../../machines/events.ts'
 import { AbortedError, describeThrown, errorFrom, OrchestrationError } from '../messages/errors.ts'
 import type { ChatMessage, ToolCallPart } from '../messages/messages.ts'
 import type { ChatResult } from '../messages/result.ts'
+import type { Clock } from '../model/clock.ts'
+import type { Approval } from '../tools/approval.ts'
 import { onAbort } from '../transport/onAbort.ts'
 import type { Inspect } from './harmlessInspect.ts'
-
-/** What a person says about a call; with a reason, the model learns why it was rejected. */
-export type Approval = boolean | { approve: boolean; reason?: string }
-
-/** Decides on a call that needs approval. */
-export type OnApproval = (call: ToolCallPart) => Approval | Promise<Approval>
 
 /** What a run begins with: an input, or the snapshot of a run that was stored. */
 export type RunStart = { input: AgentInput } | { snapshot: Snapshot<unknown> }
@@ -20,7 +17,11 @@ export type RunStart = { input: AgentInput } | { snapshot: Snapshot<unknown> }
 export type RunOptions = {
   signal?: AbortSignal | undefined
   inspect?: Inspect | undefined
-  onApproval?: OnApproval | undefined
+  clock?: Clock | undefined
+  /** The name of the orchestrator, in errors and in the inspector; default that of its machine. */
+  name?: string | undefined
+  /** Whether a run that waits for approvals is put aside, to be resumed: nobody here can decide. */
+  isSuspending: boolean
   /** The actor this run belongs to: it shows up below it in the inspector. */
   parent?: AnyActorRef | undefined
 }
@@ -46,7 +47,7 @@ export class AgentRun {
   #forgetSignal = () => {}
 
   constructor(machine: AgentMachine, start: RunStart, options: RunOptions, handlers: RunHandlers) {
-    const { inspect, parent } = options
+    const { inspect, parent, clock, name } = options
     this.#options = options
     this.#handlers = handlers
     // A restored machine takes its data from the snapshot; the input is then only asked for by the types.
@@ -55,6 +56,8 @@ export class AgentRun {
       ...('snapshot' in start && { snapshot: start.snapshot }),
       ...(inspect && { inspect }),
       ...(parent && { parent }),
+      ...(clock && { clock }),
+      ...(name !== undefined && { id: name }),
     })
   }
 
@@ -81,7 +84,7 @@ export class AgentRun {
     for (const call of calls) {
       const approval = Object.hasOwn(decisions, call.id) ? decisions[call.id] : undefined
       if (approval === undefined) this.#ask(call)
-      else this.#actor.send(answerTo(call, approval))
+      else this.#actor.send(decisionOn(call.id, approval))
     }
   }
 
@@ -116,14 +119,7 @@ export class AgentRun {
   readonly #abort = () => this.#actor.send({ type: 'abort', reason: describeReason(this.#options.signal) })
 
   #ask(call: ToolCallPart): void {
-    const { onApproval } = this.#options
-    if (onApproval) {
-      new Promise<Approval>((resolve) => resolve(onApproval(call))).then(
-        (approval) => this.#actor.send(answerTo(call, approval)),
-        (thrown) => this.#actor.send(answerTo(call, { approve: false, reason: describeThrown(thrown) })),
-      )
-      return
-    }
+    if (!this.#options.isSuspending) return
     this.#pending.push(call)
     // All calls of the turn are announced one after the other: the run is put away once they are all known.
     if (this.#pending.length === 1) queueMicrotask(this.#suspend)
@@ -157,7 +153,8 @@ export class AgentRun {
   }
 
   readonly #crashed = (cause: unknown) => {
-    const { id: orchestrator = 'unknown' }: { id?: string } = this.#actor.logic
+    const { id = 'unknown' }: { id?: string } = this.#actor.logic
+    const orchestrator = this.#options.name ?? id
     const state = JSON.stringify(this.#actor.getSnapshot().value) ?? 'its only state'
     const problem = `The machine "${orchestrator}" broke in ${state}: ${describeThrown(cause)}`
     this.#fail(new OrchestrationError(problem, { cause, orchestrator, state, partial: this.#partial() }))
@@ -179,18 +176,10 @@ export class AgentRun {
   #partial(): ChatResult {
     const { context }: { context?: RunResult } = this.#actor.getSnapshot()
     // A user's own orchestrator need not keep its data as ours do, nor be a chart at all.
-    const known = Array.isArray(context?.messages) ? { ...nothingYet, ...resultOf(context) } : nothingYet
+    const known = context?.totals && Array.isArray(context.messages) ? resultOf(context) : nothingYet
     const messages = known.messages.length < this.#messages.length ? this.#messages : known.messages
     return { ...known, messages, output: textOfRun(messages) }
   }
-}
-
-/** Only a clear yes is one: a callback that forgets to answer has not approved anything. */
-const answerTo = ({ id }: { id: string }, approval: Approval | null | undefined): AgentCommand => {
-  const { approve, reason } =
-    typeof approval === 'boolean' ? { approve: approval } : (approval ?? { approve: false })
-  if (approve === true) return { type: 'tool.approve', callId: id }
-  return { type: 'tool.reject', callId: id, ...(reason !== undefined && { reason }) }
 }
 
 const outcomeOf = (output: AgentOutput): [ChatResult, Error?] => {

@@ -1,10 +1,11 @@
 import { ConfigurationError, OrchestrationError, StatewireError } from '../messages/errors.ts'
 import type { ChatMessage, Part } from '../messages/messages.ts'
 import type { ChatResult, PendingApproval } from '../messages/result.ts'
+import type { Approval } from '../tools/approval.ts'
 import type { Infer, Schema } from '../tools/schema.ts'
 import { onAbort } from '../transport/onAbort.ts'
 import type { Agent, SendOptions } from './Agent.ts'
-import { type AgentRun, type Approval, neverStarted } from './AgentRun.ts'
+import { type AgentRun, neverStarted } from './AgentRun.ts'
 
 /** Options of a {@link Chat}. */
 export type ChatOptions = {

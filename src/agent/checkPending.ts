@@ -29,7 +29,8 @@ export const checkPending = (pending: PendingApproval, decisions: Record<string,
 const waitingIn = (snapshot: unknown): string[] => {
   if (!isJsonObject(snapshot)) return []
   const { context, children } = snapshot
-  const own = isJsonObject(context) && Array.isArray(context.pendingApprovals) ? context.pendingApprovals : []
+  const round = isJsonObject(context) && isJsonObject(context.round) ? context.round : {}
+  const own = Array.isArray(round.pendingApprovals) ? round.pendingApprovals : []
   const inner = Object.values(isJsonObject(children) ? children : {})
   return [
     ...own.map(String),

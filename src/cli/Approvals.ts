@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Approval } from '../agent/AgentRun.ts'
 import type { ToolCallPart } from '../messages/messages.ts'
+import type { Approval } from '../tools/approval.ts'
 import type { Lines } from './Lines.ts'
 import type { Screen } from './Screen.ts'
 import { callLine } from './toolLine.ts'

@@ -221,8 +221,8 @@ const machineOf = (logic: unknown): AnyStateMachine | null =>
 export const isRunData = (context: unknown): context is StreamingState =>
   typeof context === 'object' &&
   context !== null &&
-  'accumulated' in context &&
-  'attemptStartedAt' in context &&
-  'pendingApprovals' in context &&
+  'answer' in context &&
+  'request' in context &&
+  'round' in context &&
   'messages' in context &&
   Array.isArray(context.messages)

@@ -27,13 +27,13 @@ export class Attempt {
   }
 
   /** Whether the run's data is still about this request. One that failed counts the next try before it begins it. */
-  holds({ step, attempt, modelIndex, attemptStartedAt, failure }: StreamingState): boolean {
+  holds({ step, request, answer, failure }: StreamingState): boolean {
     const { state } = this
     return (
       step === state.step &&
-      attemptStartedAt === state.attemptStartedAt &&
-      modelIndex === state.modelIndex &&
-      (attempt === state.attempt || failure !== null)
+      answer.askedAt === state.answer.askedAt &&
+      request.modelIndex === state.request.modelIndex &&
+      (request.attempt === state.request.attempt || failure !== null)
     )
   }
 
@@ -41,7 +41,7 @@ export class Attempt {
   update(state: StreamingState, now: number): void {
     if (this.endedAt !== null) return
     this.state = state
-    if (state.accumulated.finish || state.failure || state.abortReason !== '') this.end(now)
+    if (state.answer.accumulated.finish || state.failure || state.abortReason !== '') this.end(now)
   }
 
   /** Reads that came one after the other: looked at together, because each look costs. */

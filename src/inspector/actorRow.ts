@@ -47,7 +47,7 @@ const failureOf = (snapshot: Snapshot<unknown> | null, secrets: readonly string[
 const statusOf = ({ snapshot }: ActorRecord): ActorStatus => {
   if (!snapshot) return 'created'
   const { context } = snapshot as { context?: unknown }
-  const isWaiting = isRunData(context) && context.pendingApprovals.length > 0
+  const isWaiting = isRunData(context) && context.round.pendingApprovals.length > 0
   switch (snapshot.status) {
     case 'active':
       return isWaiting ? 'waiting' : 'active'

@@ -13,7 +13,8 @@ export const toolRows = (
 ): ToolRow[] => {
   const { context } = (snapshot ?? {}) as { context?: unknown }
   if (!isRunData(context)) return []
-  const { messages, results, started, pendingApprovals } = context
+  const { messages } = context
+  const { results, started, pendingApprovals } = context.round
   const answers = new Map(
     [...messages.flatMap(toolResultsOf), ...results].map((result) => [result.id, result]),
   )

@@ -2,14 +2,14 @@
 export type Clock = {
   now(): number
   setTimeout(callback: () => void, ms: number): unknown
-  clearTimeout(id: never): void
+  clearTimeout(id: unknown): void
 }
 
 /** Node runs a longer timer at once. */
-const longestTimeoutMs = 2 ** 31 - 1
+export const longestTimeoutMs = 2 ** 31 - 1
 
 export const systemClock: Clock = {
   now: () => Date.now(),
   setTimeout: (callback, ms) => setTimeout(callback, Math.min(ms, longestTimeoutMs)),
-  clearTimeout: (id: NodeJS.Timeout) => clearTimeout(id),
+  clearTimeout: (id) => clearTimeout(id as NodeJS.Timeout),
 }

@@ -1,5 +1,5 @@
-import type { AnyStateMachine, InspectionEvent } from 'xstate'
-import { nameOf, transitionsOf } from '../visualize/transitions.ts'
+import type { InspectionEvent } from 'xstate'
+import { type Charted, nameOf, transitionsOf } from '../visualize/transitions.ts'
 
 /**
  * Counts which transitions of a machine were taken: every guard alternative, `always`, `after`, `onDone` and `onError`
@@ -11,10 +11,10 @@ import { nameOf, transitionsOf } from '../visualize/transitions.ts'
  * coverage.report() // 'light: 3/4 transitions; never taken: light.red on POWER_CUT'
  */
 export class TransitionCoverage {
-  readonly #machine: AnyStateMachine
+  readonly #machine: Charted
   readonly #taken = new Map<string, number>()
 
-  constructor(machine: AnyStateMachine) {
+  constructor(machine: Charted) {
     this.#machine = machine
     for (const name of transitionsOf(machine).keys()) this.#taken.set(name, 0)
   }

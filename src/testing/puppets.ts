@@ -1,5 +1,10 @@
 import type { ActorLogic, AnyActorRef, AnyEventObject, AnyStateMachine, Snapshot } from 'xstate'
 
+type Parts = Parameters<AnyStateMachine['provide']>[0]
+
+/** A machine that takes parts: XState's own, or that of an agent. */
+type Providing = Pick<AnyStateMachine, 'implementations'> & { provide(parts: Parts): unknown }
+
 type PuppetEvent =
   | { type: 'puppet.say'; event: AnyEventObject }
   | { type: 'puppet.finish'; output: unknown }
@@ -32,10 +37,10 @@ const puppet: ActorLogic<PuppetSnapshot, PuppetEvent, unknown> = {
  *
  * @example replayPath(withPuppets(machine), path)
  */
-export const withPuppets = <M extends AnyStateMachine>(machine: M): M => {
+export const withPuppets = <M extends Providing>(machine: M): M => {
   const names = Object.keys(machine.implementations.actors)
   const actors = Object.fromEntries(names.map((name) => [name, puppet]))
-  return machine.provide({ actors } as Parameters<M['provide']>[0]) as M
+  return machine.provide({ actors }) as M
 }
 
 export const sayToParent = (child: AnyActorRef, event: AnyEventObject): void =>

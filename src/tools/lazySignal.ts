@@ -1,3 +1,5 @@
+import { onAbort } from '../transport/onAbort.ts'
+
 /**
  * An abort whose signal is made only for who asks for it. An `AbortController` costs more than everything else around
  * the call of an instant tool, and most tools never look at theirs.
@@ -6,7 +8,21 @@ export class LazySignal {
   #controller: AbortController | undefined
   #isAborted = false
   #reason: unknown
+  #unfollow = () => {}
   readonly #callbacks = new Set<() => void>()
+
+  /** One that is aborted with a signal, and may be aborted before. */
+  static following(signal: AbortSignal): LazySignal {
+    const lazy = new LazySignal()
+    if (signal.aborted) lazy.abort(signal.reason)
+    else lazy.#unfollow = onAbort(signal, () => lazy.abort(signal.reason))
+    return lazy
+  }
+
+  /** Nobody needs it any more. */
+  release(): void {
+    this.#unfollow()
+  }
 
   get signal(): AbortSignal {
     if (!this.#controller) {

@@ -36,7 +36,8 @@ export type ToolOptions<S extends Schema> = {
 export type Tool = {
   readonly name: string
   readonly description: string
-  readonly inputSchema: JsonObject
+  /** Null: what the run is asked for (`outputSchema`) is what the tool takes. */
+  readonly inputSchema: JsonObject | null
   readonly validate: CompiledSchema<unknown>['validate']
   readonly execute: (args: unknown, context: ToolContext) => unknown
   readonly needsApproval: boolean | ((args: unknown) => boolean)

@@ -11,8 +11,10 @@ import type { Tool } from './tool.ts'
 /** What an executor gets beside the calls. */
 export type ExecutionOptions = {
   signal: AbortSignal
-  /** The same without the signal, which then need not be made; the function returned takes the callback back. */
-  onAbort?: (callback: () => void) => () => void
+  /** The signal of this call alone, made when it is first looked at. Without it the tool gets one that follows `signal`. */
+  own?: LazySignal
+  /** Where time comes from; default real time. */
+  clock?: Clock
   /** Told what tools used of models. */
   addUsage?: (usage: Usage) => void
   /** The actor of the call. */
@@ -69,49 +71,49 @@ export const asToolResult = (call: ToolCallPart, given: unknown): ToolResultPart
   }
 }
 
+/** The batches of {@link createToolExecutor}: an agent that is given one runs its calls as it would without. */
+const plainBatches = new WeakSet<ToolExecutor['executeBatch']>()
+
+/** Whether a batch is the user's own, and takes the calls of a turn as a whole. */
+export const isOwnBatch = (executeBatch: ToolExecutor['executeBatch'] | undefined): boolean =>
+  executeBatch !== undefined && !plainBatches.has(executeBatch)
+
 /**
- * The executor statewire uses by default; `executeBatch` runs one call after the other. `hide` takes credentials out of
- * what tools throw: errors of HTTP clients like to quote them.
+ * The executor statewire uses by default; called directly, `executeBatch` runs one call after the other. `hide` takes
+ * credentials out of what tools throw: errors of HTTP clients like to quote them.
  *
  * @example
  * const { executeSingle } = createToolExecutor()
  * new Agent(model, { toolExecutor: { executeSingle: (call, ...rest) => log(call) ?? executeSingle(call, ...rest) } })
  */
-export const createToolExecutor = (
-  clock: Clock = systemClock,
-  hide: (text: string) => string = (text) => redact(text, []),
-): ToolExecutor => {
+export const createToolExecutor = (hide: (text: string) => string = (text) => text): ToolExecutor => {
   const executor: ToolExecutor = {
-    async executeSingle(call, tools, options) {
+    executeSingle(call, tools, options) {
       const tool = tools.get(call.name)
-      if (!tool) return errorResult(call, unknownTool(call.name, tools))
-      if (call.argumentsError !== undefined) return errorResult(call, call.argumentsError)
-      if (!options.onAbort && options.signal.aborted) {
-        return errorResult(call, 'The run was aborted before this tool started.')
-      }
+      if (!tool) return Promise.resolve(errorResult(call, unknownTool(call.name, tools)))
+      if (call.argumentsError !== undefined) return Promise.resolve(errorResult(call, call.argumentsError))
+      const end = options.own ?? LazySignal.following(options.signal)
+      if (end.isAborted) return Promise.resolve(neverStarted(call))
       return new Promise((resolve) => {
-        const end = new LazySignal()
+        const clock = options.clock ?? systemClock
         /** The tool is not waited for any longer, whether or not it heeds its signal. */
-        const stop = (problem: string, reason?: unknown) => {
-          end.abort(reason)
+        const stop = (problem: string) =>
           settle(errorResult(call, `${problem}; whether it took effect is unknown.`))
-        }
+        const forget = end.onAbort(() => stop('The run was aborted while this tool was running'))
         const timeout = Number.isFinite(tool.timeoutMs)
-          ? clock.setTimeout(
-              () => stop(`The tool did not finish within ${tool.timeoutMs} ms`),
-              tool.timeoutMs,
-            )
+          ? clock.setTimeout(() => {
+              stop(`The tool did not finish within ${tool.timeoutMs} ms`)
+              end.abort()
+            }, tool.timeoutMs)
           : undefined
-        const forget = listen(options, () =>
-          stop('The run was aborted while this tool was running', options.signal.reason),
-        )
         const settle = (result: ToolResultPart) => {
           forget()
-          if (timeout !== undefined) clock.clearTimeout(timeout as never)
+          end.release()
+          if (timeout !== undefined) clock.clearTimeout(timeout)
           resolve(result)
         }
         runTool(tool, call, end, options).then(settle, (thrown) =>
-          settle(errorResult(call, hide(describeThrown(thrown)))),
+          settle(errorResult(call, redact(hide(describeThrown(thrown)), []))),
         )
       })
     },
@@ -126,6 +128,7 @@ export const createToolExecutor = (
       return results
     },
   }
+  plainBatches.add(executor.executeBatch)
   return executor
 }
 
@@ -134,12 +137,12 @@ const unknownTool = (name: string, tools: ReadonlyMap<string, Tool>): string => 
   return `There is no tool named "${name}". ${names === '' ? 'No tools are available.' : `Available tools: ${names}.`}`
 }
 
-const listen = (options: ExecutionOptions, callback: () => void): (() => void) => {
-  if (options.onAbort) return options.onAbort(callback)
-  const { signal } = options
-  signal.addEventListener('abort', callback, { once: true })
-  return () => signal.removeEventListener('abort', callback)
-}
+const neverStarted = (call: ToolCallPart): ToolResultPart =>
+  errorResult(call, 'The run was aborted before this tool started.')
+
+/** The result of a call whose arguments the tool does not take. */
+export const misfit = (call: ToolCallPart, problem: string): ToolResultPart =>
+  errorResult(call, `The arguments do not fit the schema of "${call.name}": ${problem}`)
 
 const runTool = async (
   tool: Tool,
@@ -149,10 +152,8 @@ const runTool = async (
 ): Promise<ToolResultPart> => {
   // A copy: what a tool does to its arguments must not change the conversation.
   const validation = await tool.validate(copyJson(call.arguments))
-  if (!validation.ok) {
-    return errorResult(call, `The arguments do not fit the schema of "${call.name}": ${validation.problem}`)
-  }
-  if (end.isAborted) return errorResult(call, 'The run was aborted before this tool started.')
+  if (!validation.ok) return misfit(call, validation.problem)
+  if (end.isAborted) return neverStarted(call)
   const value = await tool.execute(validation.value, {
     callId: call.id,
     get signal() {

@@ -29,18 +29,20 @@ export const wireSchemaOf = ({ jsonSchema, validate }: CompiledSchema<unknown>):
   }
 }
 
-/** The JSON of an answer, or what is wrong with it; one of the two is empty. */
-export type ReadAnswer = { json: string; problem: string }
+/** The JSON of an answer, or what is wrong with it; one of the two is empty. `asked`: the JSON in the shape of the wire. */
+export type ReadAnswer = { json: string; asked: string; problem: string }
 
 /** Reads and checks what a model answered. */
 export const readAnswer = async (answer: string, schema: WireSchema): Promise<ReadAnswer> => {
   const parsed = parseAnswer(answer, schema)
-  if (!parsed.ok) return { json: '', problem: parsed.problem }
+  if (!parsed.ok) return misread(parsed.problem)
   const validation = await schema.validate(parsed.value)
-  return validation.ok
-    ? { json: JSON.stringify(parsed.value), problem: '' }
-    : { json: '', problem: validation.problem }
+  if (!validation.ok) return misread(validation.problem)
+  const json = JSON.stringify(parsed.value)
+  return { json, asked: schema.isWrapped ? `{"value":${json}}` : json, problem: '' }
 }
+
+const misread = (problem: string): ReadAnswer => ({ json: '', asked: '', problem })
 
 const parseAnswer = (answer: string, { isWrapped }: WireSchema): Validation<unknown> => {
   const text = withoutFence(answer)

@@ -1,6 +1,6 @@
-import type { AnyStateMachine, AnyTransitionDefinition } from 'xstate'
+import type { AnyTransitionDefinition } from 'xstate'
 import { actionLabel, eventLabel, guardLabel, invokeName } from './labels.ts'
-import { type ChartNode, nodesOf, transitionsOf } from './transitions.ts'
+import { type Charted, type ChartNode, nodesOf, transitionsOf } from './transitions.ts'
 
 /** A machine as plain JSON: what a picture, a page or a tool needs to know of it. */
 export type ChartDescription = { id: string; states: ChartState[]; transitions: ChartTransition[] }
@@ -49,7 +49,7 @@ export type ChartTransition = {
  * const { states, transitions } = describeMachine(agent.machine)
  * transitions.find(({ event }) => event === 'abort')?.targets // ['agent.Aborted']
  */
-export const describeMachine = (machine: AnyStateMachine): ChartDescription => ({
+export const describeMachine = (machine: Charted): ChartDescription => ({
   id: machine.id,
   states: nodesOf(machine.root).map(describeState),
   transitions: [...transitionsOf(machine)].map(describeTransition),

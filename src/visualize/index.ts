@@ -12,3 +12,4 @@ export {
 } from './describeMachine.ts'
 export { type MermaidOptions, toMermaid } from './toMermaid.ts'
 export { type SvgOptions, toSvg } from './toSvg.ts'
+export type { Charted } from './transitions.ts'

@@ -1,4 +1,3 @@
-import type { AnyStateMachine } from 'xstate'
 import { arrowsOf, wordingOf } from './arrows.ts'
 import {
   type ChartDescription,
@@ -7,6 +6,7 @@ import {
   describeMachine,
 } from './describeMachine.ts'
 import { escapeLabel, mermaidIds } from './mermaidText.ts'
+import type { Charted } from './transitions.ts'
 
 /** Options of {@link toMermaid}. */
 export type MermaidOptions = {
@@ -20,7 +20,7 @@ export type MermaidOptions = {
  * @example
  * console.log(toMermaid(agent.machine)) // 'stateDiagram-v2\n  direction TB\n  …'
  */
-export const toMermaid = (machine: AnyStateMachine, { direction = 'down' }: MermaidOptions = {}): string => {
+export const toMermaid = (machine: Charted, { direction = 'down' }: MermaidOptions = {}): string => {
   const chart = describeMachine(machine)
   const ids = mermaidIds(chart)
   const edges = edgesOf(chart)

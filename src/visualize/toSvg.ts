@@ -1,8 +1,8 @@
-import type { AnyStateMachine } from 'xstate'
 import { describeMachine } from './describeMachine.ts'
 import { drawArrow, drawBox, drawMark } from './drawing.ts'
 import { layOutChart } from './layout.ts'
 import { styleSheet } from './styleSheet.ts'
+import type { Charted } from './transitions.ts'
 import { escapeXml } from './xml.ts'
 
 /** Options of {@link toSvg}. */
@@ -25,7 +25,7 @@ export type SvgOptions = {
  * @example
  * await writeFile('agent.svg', await toSvg(agent.machine))
  */
-export const toSvg = async (machine: AnyStateMachine, options: SvgOptions = {}): Promise<string> => {
+export const toSvg = async (machine: Charted, options: SvgOptions = {}): Promise<string> => {
   const { counts, idPrefix = '' } = options
   const chart = describeMachine(machine)
   const { width, height, boxes, marks, arrows } = await layOutChart(chart, counts)

@@ -1,5 +1,8 @@
 import type { AnyStateMachine, AnyTransitionDefinition } from 'xstate'
 
+/** What is looked at in a machine: XState's own have it, and so have those of agents. */
+export type Charted = Pick<AnyStateMachine, 'id' | 'root'>
+
 export type ChartNode = AnyStateMachine['root']
 
 /** A state and all that are inside it. */
@@ -9,7 +12,7 @@ export const nodesOf = (node: ChartNode): ChartNode[] => [
 ]
 
 /** The transitions of a machine by name: each alternative, `always`, `after`, `onDone` and `onError` is one of its own. */
-export const transitionsOf = (machine: AnyStateMachine): Map<string, AnyTransitionDefinition> =>
+export const transitionsOf = (machine: Charted): Map<string, AnyTransitionDefinition> =>
   new Map(
     nodesOf(machine.root)
       .flatMap((node) => [...[...node.transitions.values()].flat(), ...(node.always ?? [])])

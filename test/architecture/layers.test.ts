@@ -17,7 +17,15 @@ const mayImport: Record<string, readonly string[]> = {
   'src/testing': ['src/messages', 'src/model', 'src/visualize'],
   'src/simulator': ['src/messages'],
   'src/visualize': [],
-  'src/inspector': ['src/messages', 'src/transport', 'src/visualize', 'providers', 'machines', 'src/agent'],
+  'src/inspector': [
+    'src/messages',
+    'src/model',
+    'src/transport',
+    'src/visualize',
+    'providers',
+    'machines',
+    'src/agent',
+  ],
 }
 
 const layers = Object.keys(mayImport)

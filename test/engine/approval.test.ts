@@ -46,7 +46,7 @@ describe('approval', () => {
   test('is waited for before any call of the round runs', async () => {
     const { actor, risky, echo } = await start(true)
     expect(stateName(actor.getSnapshot())).toBe('AwaitingApproval')
-    expect(actor.getSnapshot().context.pendingApprovals).toEqual(['r1', 'r2'])
+    expect(actor.getSnapshot().context.round.pendingApprovals).toEqual(['r1', 'r2'])
     expect([risky.ran, echo.calls]).toEqual([[], []])
     actor.stop()
   })
@@ -102,7 +102,7 @@ describe('approval', () => {
 
   test('may depend on the arguments', async () => {
     const { actor } = await start((args) => args.n === 2)
-    expect(actor.getSnapshot().context.pendingApprovals).toEqual(['r2'])
+    expect(actor.getSnapshot().context.round.pendingApprovals).toEqual(['r2'])
     actor.stop()
   })
 
@@ -145,7 +145,7 @@ describe('approval', () => {
     const { actor } = await start(() => {
       throw new Error('unsure')
     })
-    expect(actor.getSnapshot().context.pendingApprovals).toEqual(['r1', 'r2'])
+    expect(actor.getSnapshot().context.round.pendingApprovals).toEqual(['r1', 'r2'])
     actor.stop()
   })
 

@@ -10,6 +10,7 @@ import { type AgentActor, endOf, idle, stateName, watch } from './watching.ts'
 type Scenario = {
   turns: ScriptTurn[]
   config?: Partial<AgentMachineConfig>
+  clock?: SimulatedClock
   /** What a person does, looking only at the snapshot: so it goes on after a restore. */
   person?: (actor: AgentActor) => void
 }
@@ -30,12 +31,16 @@ const runners = () => {
   return { ran, tools: [work('work', false), work('ask', true)] }
 }
 
-const start = ({ turns, config, person }: Scenario, skip: number, stored?: string) => {
+const start = ({ turns, config, clock, person }: Scenario, skip: number, stored?: string) => {
   const model = scriptedModel(turns.slice(skip))
   const { ran, tools } = runners()
   const machine = createAgentMachine({ model, tools, ...config })
   const snapshot: Snapshot<unknown> | undefined = stored && JSON.parse(stored)
-  const actor: AgentActor = createActor(machine, { input: { prompt: 'Go' }, ...(snapshot && { snapshot }) })
+  const actor: AgentActor = createActor(machine, {
+    input: { prompt: 'Go' },
+    ...(snapshot && { snapshot }),
+    ...(clock && { clock }),
+  })
   const watched = watch(actor)
   /** How many requests had been made at each snapshot. */
   const requests: number[] = []
@@ -78,7 +83,7 @@ const checkPoint = async (scenario: Scenario, text: string, skip: number, expect
     expect(await endOf(actor, 500)).toEqual(expected)
     model.assertDone()
     expect(watched.finals).toHaveLength(status === 'done' ? 0 : 1)
-    const known = [...context.results, ...context.history.flatMap(toolResultsOf)].map(({ id }) => id)
+    const known = [...context.round.results, ...context.history.flatMap(toolResultsOf)].map(({ id }) => id)
     expect(ran.filter((id) => known.includes(id))).toEqual([])
     expect(new Set(ran).size).toBe(ran.length)
   } finally {
@@ -158,7 +163,7 @@ describe('a run restored at any point ends as it would have', () => {
       'ok',
     ]
     const person = (actor: AgentActor) => {
-      const [callId] = actor.getSnapshot().context.pendingApprovals
+      const [callId] = actor.getSnapshot().context.round.pendingApprovals
       if (callId && actor.getSnapshot().status === 'active')
         actor.send({ type: callId === 'r1' ? 'tool.reject' : 'tool.approve', callId })
     }
@@ -237,7 +242,7 @@ describe('a restored run', () => {
   const backingOff = async () => {
     const clock = new SimulatedClock()
     const turns: ScriptTurn[] = [[{ error: { retryable: true, retryAfterMs: 1000 } }], 'ok']
-    const { actor, watched } = start({ turns, config: { clock } }, 0)
+    const { actor, watched } = start({ turns, clock }, 0)
     await idle()
     expect(stateName(actor.getSnapshot())).toBe('Accumulating.BackingOff')
     actor.stop()
@@ -248,7 +253,7 @@ describe('a restored run', () => {
     const { turns, text } = await backingOff()
     const clock = new SimulatedClock()
     clock.set(400)
-    const { actor, model } = start({ turns, config: { clock } }, 1, text)
+    const { actor, model } = start({ turns, clock }, 1, text)
     clock.increment(599)
     await idle()
     expect(model.requests).toHaveLength(0)
@@ -260,7 +265,7 @@ describe('a restored run', () => {
     const { turns, text } = await backingOff()
     const clock = new SimulatedClock()
     clock.set(1e9)
-    const { actor } = start({ turns, config: { clock } }, 1, text)
+    const { actor } = start({ turns, clock }, 1, text)
     clock.increment(0)
     expect(await endOf(actor)).toMatchObject({ status: 'complete', output: 'ok' })
   })
@@ -269,8 +274,8 @@ describe('a restored run', () => {
     const text = await storedAt([[{ text: 'Hel' }, { hang: true }]], 'Accumulating.Streaming')
     const clock = new SimulatedClock()
     clock.set(Date.now())
-    const config = { clock, timeouts: { firstChunkMs: 100 }, retry: { maxRetries: 0 } }
-    const { actor } = start({ turns: [[{ hang: true }]], config }, 0, text)
+    const config = { timeouts: { firstChunkMs: 100 }, retry: { maxRetries: 0 } }
+    const { actor } = start({ turns: [[{ hang: true }]], config, clock }, 0, text)
     await idle()
     clock.increment(100)
     await idle()
@@ -280,14 +285,14 @@ describe('a restored run', () => {
   test('in a tool round is still ended by the total time of the run', async () => {
     const hanging = tool({ name: 'work', description: 'Hangs', execute: () => new Promise(() => {}) })
     const turns: ScriptTurn[] = [[{ toolCall: { id: 'a', name: 'work' } }]]
-    const config = () => ({ clock: new SimulatedClock(), timeouts: { totalMs: 100 }, tools: [hanging] })
-    const first = start({ turns, config: config() }, 0)
+    const config = { timeouts: { totalMs: 100 }, tools: [hanging] }
+    const first = start({ turns, config, clock: new SimulatedClock() }, 0)
     await idle()
     first.actor.stop()
-    const again = config()
-    again.clock.set(90)
-    const { actor } = start({ turns, config: again }, 1, first.watched.stored.at(-1))
-    again.clock.increment(10)
+    const clock = new SimulatedClock()
+    clock.set(90)
+    const { actor } = start({ turns, config, clock }, 1, first.watched.stored.at(-1))
+    clock.increment(10)
     await idle()
     expect(actor.getSnapshot().output).toMatchObject({ status: 'failed', error: { name: 'TimeoutError' } })
     actor.stop()

@@ -1,26 +1,28 @@
 import { describe, expect, test } from 'vitest'
 import { createActor } from 'xstate'
 import { z } from 'zod'
-import type { AgentMachine } from '../../machines/index.ts'
 import { orchestratorParts } from '../../machines/orchestrator.ts'
-import { typedOutputOrchestrator } from '../../machines/typedOutput.ts'
+import { createPhasedMachine } from '../../machines/phasedMachine.ts'
+import { withValues } from '../../machines/runValues.ts'
+import { typedOutputPhases } from '../../machines/typedOutput.ts'
 import { describeThrown } from '../../src/messages/errors.ts'
 import type { ModelProfile } from '../../src/model/chatModel.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { compileSchema } from '../../src/tools/schema.ts'
+import { wireSchemaOf } from '../../src/tools/typedAnswer.ts'
 import { recorder } from './sampleTools.ts'
 import { endOf } from './watching.ts'
 
-const schema = compileSchema(z.object({ n: z.number() }), 'The schema')
+const answerSchema = wireSchemaOf(compileSchema(z.object({ n: z.number() }), 'The schema'))
 const call: ScriptTurn = [{ text: 'Let me look.' }, { toolCall: { id: 'a', name: 'echo' } }]
 
 const start = (turns: ScriptTurn[], profile: Partial<ModelProfile>, stored?: string) => {
   const model = scriptedModel(turns, { profile })
   const echo = recorder()
   const parts = orchestratorParts({ model, tools: [echo.tool] })
-  const machine = typedOutputOrchestrator(schema).create(parts) as AgentMachine
+  const machine = withValues(createPhasedMachine(typedOutputPhases(parts)), { answerSchema })
   const actor = createActor(machine, {
-    input: { prompt: 'Go' },
+    input: { prompt: 'Go', outputSchema: answerSchema.jsonSchema },
     ...(stored && { snapshot: JSON.parse(stored) }),
   })
   const points: { stored: string; answered: number }[] = []

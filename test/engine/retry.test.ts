@@ -12,8 +12,8 @@ const failing = (error: Partial<ErrorData> = {}): ScriptTurn => [{ error: { retr
 const start = (turns: ScriptTurn[], config: Partial<AgentMachineConfig> = {}) => {
   const clock = new SimulatedClock()
   const model = scriptedModel(turns, { clock })
-  const machine = createAgentMachine({ model, clock, tools: [recorder().tool], random: () => 1, ...config })
-  const actor = createActor(machine, { input: { prompt: 'Go' } })
+  const machine = createAgentMachine({ model, tools: [recorder().tool], random: () => 1, ...config })
+  const actor = createActor(machine, { input: { prompt: 'Go' }, clock })
   const watched = watch(actor)
   actor.start()
   const pass = async (ms: number) => {

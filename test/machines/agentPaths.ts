@@ -13,13 +13,12 @@ const tools = [
   tool({ name: 'last', description: 'Ends the run', endsRun: true, execute: () => 'ok' }),
 ]
 
-/** The agent's chart with limits so small that a path can reach them, and a clock that stands still. */
+/** The agent's chart with limits so small that a path can reach them. */
 const chartWith = (limits: Pick<AgentMachineConfig, 'maxSteps' | 'fallback' | 'retry' | 'accumulator'>) =>
   createChart({
     model: scriptedModel([]),
     tools,
     timeouts: { firstChunkMs: 100, idleMs: 100, totalMs: 1000 },
-    clock: { now: () => 0, setTimeout: () => 0, clearTimeout: () => {} },
     random: () => 0,
     newId: () => 'new-id',
     ...limits,
@@ -58,6 +57,9 @@ const finish = (reason: 'stop' | 'toolCalls' | 'error', pause = false): Delta =>
 
 const read = (seq: number, ...deltas: Delta[]) => ({ type: 'model.deltas', deltas, seq, at: 1 })
 
+/** After every deadline, whether time began at 0 or in 1970. */
+const late = Number.MAX_SAFE_INTEGER
+
 const failure = (retryable: boolean) => ({ name: 'ModelError', message: 'no', retryable })
 
 /** What may happen in a state: the children's reports that it waits for, and what anyone may send at any time. */
@@ -76,13 +78,13 @@ const steering = (snapshot: AgentSnapshot): AnyEventObject[] =>
 const isFresh = (snapshot: AgentSnapshot): boolean =>
   snapshot.matches({ Accumulating: 'Requesting' }) &&
   snapshot.context.step === 1 &&
-  snapshot.context.attempt === 0
+  snapshot.context.request.attempt === 0
 
 const modelEvents = (snapshot: AgentSnapshot): AnyEventObject[] => {
   if (snapshot.matches({ Accumulating: 'BackingOff' })) {
     return [
       { type: 'timer.fired', at: 50 },
-      { type: 'timer.fired', at: 5000 },
+      { type: 'timer.fired', at: late },
     ]
   }
   return [
@@ -101,13 +103,13 @@ const modelEvents = (snapshot: AgentSnapshot): AnyEventObject[] => {
     { type: 'model.done', at: 1 },
     { type: 'model.failed', error: failure(true), at: 1 },
     { type: 'model.failed', error: failure(false), at: 1 },
-    { type: 'model.failed', error: totalTimeout(1000), at: 5000 },
+    { type: 'model.failed', error: totalTimeout(1000), at: late },
     { type: 'xstate.error.actor.model', error: new Error('broken adapter') },
   ]
 }
 
 const approvals = ({ context }: AgentSnapshot): AnyEventObject[] =>
-  [...context.pendingApprovals, 'nobody'].flatMap((callId) => [
+  [...context.round.pendingApprovals, 'nobody'].flatMap((callId) => [
     { type: 'tool.approve', callId },
     { type: 'tool.reject', callId, reason: 'too risky' },
   ])
@@ -117,14 +119,14 @@ const executorEvents = ({ context }: AgentSnapshot): AnyEventObject[] => {
   const result = (id: string, name: string) => ({ type: 'toolResult' as const, id, name, result: 'ok' })
   const [next] = calls
   return [
-    ...(next && !context.started.includes(next.id) ? [{ type: 'tool.started', calls: [next] }] : []),
+    ...(next && !context.round.started.includes(next.id) ? [{ type: 'tool.started', calls: [next] }] : []),
     ...(next ? [{ type: 'tool.finished', result: result(next.id, next.name) }] : []),
     {
       type: 'xstate.done.actor.toolExecutor',
       output: { results: calls.map(({ id, name }) => result(id, name)) },
     },
     { type: 'xstate.error.actor.toolExecutor', error: new Error('broken executor') },
-    { type: 'timer.fired', at: 5000 },
+    { type: 'timer.fired', at: late },
   ]
 }
 
@@ -134,18 +136,18 @@ const key = ({ value, status, context }: AgentSnapshot): string =>
     value,
     status,
     context.step,
-    context.attempt,
-    context.modelIndex,
-    context.chunks > 0,
-    context.accumulated.finish,
-    context.accumulated.calls.map(({ name }) => name),
-    context.accumulated.text !== '',
+    context.request.attempt,
+    context.request.modelIndex,
+    context.answer.chunks > 0,
+    context.answer.accumulated.finish,
+    context.answer.accumulated.calls.map(({ name }) => name),
+    context.answer.accumulated.text !== '',
     context.paused !== null,
     context.emptyAnswers,
     round.isAfterTools(context),
-    context.pendingApprovals.length,
-    context.started.length > 0,
-    context.results.length,
+    context.round.pendingApprovals.length,
+    context.round.started.length > 0,
+    context.round.results.length,
     context.steering.length,
     context.failure?.retryable,
     context.failure?.code === 'total_timeout',

@@ -5,7 +5,6 @@ import { decision, decisionPaths } from './decisionPaths.ts'
 import { reasoning, reasoningPaths } from './reasoningPaths.ts'
 import { reflection, reflectionPaths } from './reflectionPaths.ts'
 import { abortedRun } from './runEvents.ts'
-import { batch, batchPaths } from './toolBatchPaths.ts'
 import { typedMachines, typedPaths } from './typedOutputPaths.ts'
 
 /** A chart, the machines that were built from it, and what is known of its graph. */
@@ -30,16 +29,8 @@ export const agentChart: TestedChart = {
   finals: threeEnds,
 }
 
-/** It has no abort of its own: whoever invoked it stops it. */
-export const batchChart: TestedChart = {
-  id: 'toolBatch',
-  machines: [batch],
-  options: batchPaths,
-  finals: ['Done'],
-}
-
 export const typedChart: TestedChart = {
-  id: 'typedOutput',
+  id: 'typed-output',
   machines: typedMachines,
   options: { ...typedPaths, exits: [runAborts] },
   finals: threeEnds,
@@ -66,14 +57,19 @@ export const decisionChart: TestedChart = {
   options: {
     ...decisionPaths,
     isEnd: ({ status }) => status !== 'active',
-    exits: [{ ...runAborts, leadsTo: 'Failed', when: (snapshot) => snapshot.matches('Asking') }],
+    exits: [
+      {
+        ...runAborts,
+        leadsTo: 'Failed',
+        when: (snapshot) => snapshot.matches('Asking') || snapshot.matches('Reminding'),
+      },
+    ],
   },
   finals: ['Decided'],
 }
 
 export const allCharts: readonly TestedChart[] = [
   agentChart,
-  batchChart,
   typedChart,
   reasoningChart,
   reflectionChart,

@@ -1,10 +1,10 @@
 import type { AnyEventObject } from 'xstate'
-import { type AgentOutput, createAgentMachine, createDecisionMachine } from '../../machines/index.ts'
+import { type AgentOutput, createAgentMachine, createDecisionChart } from '../../machines/index.ts'
 import type { PathOptions } from '../../src/testing/paths.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { completed, fromRun, runEvents } from './runEvents.ts'
 
-export const decision = createDecisionMachine({
+export const decision = createDecisionChart({
   run: createAgentMachine({ model: scriptedModel([]) }),
   typeOf: new Map([['guess', 'guess']]),
 })
@@ -23,6 +23,7 @@ const events: AnyEventObject[] = [
 
 const eventsOf: Record<string, AnyEventObject[]> = {
   Asking: events,
+  Reminding: events,
   Telling: [{ type: 'xstate.done.actor.nextTask', output: undefined }, { type: 'abort' }],
   Failed: [{ type: 'xstate.error.actor.failure', error: new Error('no decision') }, { type: 'abort' }],
 }
@@ -30,7 +31,7 @@ const eventsOf: Record<string, AnyEventObject[]> = {
 export const decisionPaths: PathOptions<typeof decision> = {
   inputs: [{ prompt: 'Which one?' }],
   events: ({ value }) => eventsOf[value] ?? [],
-  key: ({ value, status, context: { isReminded, chosen, failure } }) =>
-    JSON.stringify([value, status, isReminded, chosen?.type, failure?.name, failure?.state]),
+  key: ({ value, status, context: { chosen, failure, abortReason } }) =>
+    JSON.stringify([value, status, chosen?.type, failure?.name, failure?.state, abortReason]),
   from: fromRun,
 }

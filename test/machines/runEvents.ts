@@ -14,7 +14,7 @@ export const commandEvents: AnyEventObject[] = [
 
 export const emittedEvent = (output: string): AnyEventObject => ({
   type: 'run.emitted',
-  emitted: chunkOf('r', output, [], {}),
+  emitted: [chunkOf('r', output, [], {})],
 })
 
 const result = (text: string): ChatResult => ({

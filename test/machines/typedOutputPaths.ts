@@ -1,38 +1,34 @@
-import type { AnyEventObject, SnapshotFrom } from 'xstate'
-import {
-  createAgentMachine,
-  createTypedOutputMachine,
-  type TypedOutputStrategy,
-} from '../../machines/index.ts'
+import type { AnyEventObject, AnyMachineSnapshot, AnyStateMachine } from 'xstate'
+import { createPhasedChart, orchestratorParts, typedOutputPhases } from '../../machines/index.ts'
+import type { ModelProfile } from '../../src/model/chatModel.ts'
 import type { PathOptions } from '../../src/testing/paths.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
+import { tool } from '../../src/tools/tool.ts'
 import { commandEvents, fromRun, runEvents } from './runEvents.ts'
 
-const run = createAgentMachine({ model: scriptedModel([]) })
+const tools = [tool({ name: 'look', description: 'Looks', execute: () => 'ok' })]
 
-const typedWith = (strategy: TypedOutputStrategy) =>
-  createTypedOutputMachine({
-    strategy,
-    schema: { jsonSchema: {}, isWrapped: false, validate: (value) => ({ ok: true, value }) },
-    run,
-    formatter: run,
-  })
+const typedWith = (profile: Partial<ModelProfile>) =>
+  createPhasedChart(typedOutputPhases(orchestratorParts({ model: scriptedModel([], { profile }), tools })))
 
-type Typed = ReturnType<typeof typedWith>
-
-export const typedMachines: Typed[] = [typedWith('twoPhases'), typedWith('native'), typedWith('returnResult')]
+/** In two phases, natively, and through a tool. */
+export const typedMachines = [
+  typedWith({ schemaWithTools: false }),
+  typedWith({}),
+  typedWith({ nativeSchema: false }),
+]
 
 const checkEvents: AnyEventObject[] = [
-  { type: 'xstate.done.actor.check', output: { json: '{}', problem: '' } },
-  { type: 'xstate.done.actor.check', output: { json: '', problem: 'too short' } },
-  { type: 'xstate.error.actor.check', error: new Error('broken check') },
+  { type: 'xstate.done.actor.step', output: { json: '{}', asked: '{}', problem: '' } },
+  { type: 'xstate.done.actor.step', output: { json: '', asked: '', problem: 'too short' } },
+  { type: 'xstate.error.actor.step', error: new Error('broken check') },
   ...commandEvents,
 ]
 
-const key = ({ value, status, context }: SnapshotFrom<Typed>): string =>
+const key = ({ value, status, context }: AnyMachineSnapshot): string =>
   JSON.stringify([value, status, context.corrections, context.failure?.name, context.abortReason])
 
-export const typedPaths: PathOptions<Typed> = {
+export const typedPaths: PathOptions<AnyStateMachine> = {
   inputs: [{ prompt: 'hi' }],
   events: (snapshot) => (snapshot.matches('Checking') ? checkEvents : runEvents('{}')),
   key,

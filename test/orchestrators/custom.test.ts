@@ -1,33 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import { assign, emit, enqueueActions, forwardTo, fromPromise, setup } from 'xstate'
-import {
-  abortedOutput,
-  absorb,
-  afterRun,
-  brokenIn,
-  brokenRun,
-  type CompositeRun,
-  commands,
-  completeOutput,
-  failedOutput,
-  finalChunk,
-  historyOf,
-  initialComposite,
-  isRunEnd,
-  runGuards,
-  takeRun,
-} from '../../machines/index.ts'
+import { fromPromise, setup } from 'xstate'
+import { createPhasedMachine, historyOf } from '../../machines/index.ts'
 import {
   Agent,
   type AgentCommand,
-  type AgentEmitted,
   type AgentInput,
   type AgentOutput,
   Chat,
   type ChatResult,
   OrchestrationError,
   type Orchestrator,
-  type RunEmitted,
   textOf,
   tool,
 } from '../../src/index.ts'
@@ -40,55 +22,15 @@ import { rejection } from '../engine/watching.ts'
 const inFrench: Orchestrator = {
   providerHint: 'in-french',
   create: ({ lifecycle }) =>
-    setup({
-      types: {
-        context: {} as CompositeRun,
-        input: {} as AgentInput,
-        output: {} as AgentOutput,
-        events: {} as AgentCommand | RunEmitted,
-        emitted: {} as AgentEmitted,
-      },
-      actors: { answer: lifecycle(), translate: lifecycle({ tools: [], system: 'Translate into French.' }) },
-      guards: runGuards,
-      actions: {
-        forward: forwardTo('run'),
-        relay: enqueueActions(({ event, enqueue }) => {
-          if (event.type === 'run.emitted' && !isRunEnd(event.emitted)) enqueue.emit(event.emitted)
-        }),
-        takeRun: assign(({ context }, output: AgentOutput) => absorb(context, output)),
-        noteBroken: assign((_, { error, state }: { error: unknown; state: string }) =>
-          brokenRun({ name: 'OrchestrationError', message: String(error) }, 'in-french', state),
-        ),
-        announceEnd: emit(({ context }) => finalChunk(context)),
-      },
-    }).createMachine({
+    createPhasedMachine({
       id: 'in-french',
-      context: ({ input }) => initialComposite(input),
-      initial: 'Answering',
-      output: ({ event }) => event.output as AgentOutput,
-      on: { ...commands, 'run.emitted': { actions: 'relay' } },
-      states: {
-        Answering: {
-          invoke: {
-            id: 'run',
-            src: 'answer',
-            input: ({ context }) => context.input,
-            onDone: afterRun({ target: 'Translating', actions: takeRun }),
-            onError: brokenIn('Answering'),
-          },
-        },
+      phases: {
+        Answering: { run: lifecycle(), input: ({ input }) => input, next: 'Translating' },
         Translating: {
-          invoke: {
-            id: 'run',
-            src: 'translate',
-            input: ({ context }) => ({ history: historyOf(context), prompt: 'Again, in French.' }),
-            onDone: afterRun({ target: 'Complete', actions: takeRun }),
-            onError: brokenIn('Translating'),
-          },
+          run: lifecycle({ tools: [], system: 'Translate into French.' }),
+          input: (state) => ({ history: historyOf(state), prompt: 'Again, in French.' }),
+          next: 'Complete',
         },
-        Complete: { type: 'final', entry: 'announceEnd', output: ({ context }) => completeOutput(context) },
-        Failed: { type: 'final', entry: 'announceEnd', output: ({ context }) => failedOutput(context) },
-        Aborted: { type: 'final', entry: 'announceEnd', output: ({ context }) => abortedOutput(context) },
       },
     }),
 }

@@ -76,7 +76,7 @@ describe('restored at any point, a run ends as it would have', () => {
     const turns = [used('It is', ' about a.'), used('b'), call, used('c'), used('It is', ' d.')]
     const { output, points } = await checkEveryPoint({ turns, start })
     expect(output).toMatchObject({ status: 'complete', output: 'It is d.', usage: { outputTokens: 4 } })
-    expect(points).toBeGreaterThan(30)
+    expect(points).toBeGreaterThan(20)
   })
 
   test('reasoning that fails', async () => {
@@ -91,7 +91,7 @@ describe('restored at any point, a run ends as it would have', () => {
     const turns = [call, used('Roses'), used('No.'), used('Red', ' roses'), used('APPROVED')]
     const { output, points } = await checkEveryPoint({ turns, start })
     expect(output).toMatchObject({ status: 'complete', output: 'Red roses', usage: { outputTokens: 4 } })
-    expect(points).toBeGreaterThan(25)
+    expect(points).toBeGreaterThan(20)
   })
 
   const decision: Scenario['start'] = (turns, snapshot) => {

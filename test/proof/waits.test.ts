@@ -195,7 +195,8 @@ describe('a machine that breaks', () => {
     await server.quiet()
   })
 
-  const isText = ({ emitted }: RunEmitted) => emitted.type === 'chunk' && emitted.output !== ''
+  const isText = ({ emitted }: RunEmitted) =>
+    emitted.some((each) => each.type === 'chunk' && each.output !== '')
 
   test('above a run that goes on closes that as well', async () => {
     const server = await lifeServer(

@@ -178,7 +178,7 @@ describe('the actor', () => {
     expectTypeOf<'Streaming'>().not.toExtend<Matchable>()
     expectTypeOf<{ Accumulating: 'Nowhere' }>().not.toExtend<Matchable>()
     expectTypeOf(snapshot.context).toEqualTypeOf<StreamingState>()
-    expectTypeOf(snapshot.hasTag).parameter(0).toEqualTypeOf<'streaming'>()
+    expectTypeOf(snapshot.hasTag).parameter(0).toEqualTypeOf<'streaming' | 'waiting'>()
   })
 
   test('types its output as a union on status', () => {

@@ -4,7 +4,6 @@ import { charts } from '../machines/agentPaths.ts'
 import { decision } from '../machines/decisionPaths.ts'
 import { reasoning } from '../machines/reasoningPaths.ts'
 import { reflection } from '../machines/reflectionPaths.ts'
-import { batch } from '../machines/toolBatchPaths.ts'
 import { typedMachines } from '../machines/typedOutputPaths.ts'
 import { coveragePage } from './coveragePage.ts'
 
@@ -23,7 +22,6 @@ export const gallery: readonly Picture[] = [
     machine: agent,
     about: 'One run of an agent: ask the model, run the tools it calls, until it has answered.',
   },
-  { machine: batch, about: 'The tool calls of one turn, each as a child, a limited number at a time.' },
   { machine: typedOutput, about: 'An answer that fits a schema: checked, and asked for again once.' },
   { machine: reasoning, about: 'Four phases: analysis, hypothesis, evidence, synthesis.' },
   { machine: reflection, about: 'Draft, critique and revision, until the critique is content.' },

@@ -1,0 +1,289 @@
+import {
+  type AnyActorLogic,
+  type AnyStateMachine,
+  assign,
+  emit,
+  enqueueActions,
+  forwardTo,
+  setup,
+} from 'xstate'
+import { errorDataOf } from '../src/messages/errors.ts'
+import { abortedBy, abortedOutput, completeOutput, failedOutput, finalChunk } from './agentOutput.ts'
+import type { AgentCommand, AgentEmitted, AgentInput, AgentOutput } from './events.ts'
+import {
+  absorb,
+  answerOf,
+  brokenRun,
+  initialPhases,
+  isRunEnd,
+  labelled,
+  type PhasedRun,
+} from './phasedRun.ts'
+import { withReadLane } from './readLane.ts'
+import type { RunEmitted } from './reportToParent.ts'
+import { type RunMachine, runMachine } from './runMachine.ts'
+import { withStoredCheck } from './snapshotVersion.ts'
+
+/** Where the good end of a phase leads, if its guard says so. */
+export type PhaseWay = {
+  /** A guard of the machine; left out: always. */
+  when?: string
+  /** A phase, `Complete` or `Failed`. */
+  to: string
+  /** What is kept of the phase's output: the name of one of `takes`. */
+  take?: string
+}
+
+type AnyPhase<State> = {
+  /** What it is asked. */
+  input(state: State): unknown
+  /** Where its end leads: a state, or the first way that is open. */
+  next: string | readonly PhaseWay[]
+}
+
+/** A phase that is a run of the lifecycle chart. What the run brings is added to the whole. */
+export type RunPhase<State> = AnyPhase<State> & {
+  /** The machine of the run: what `lifecycle()` gives. */
+  run: AnyActorLogic
+  input(state: State): AgentInput
+  /** Shown in the `metadata.phase` of its chunks; text of another label begins a new line. */
+  label?: string
+  /** Its text is the answer of the whole. */
+  isAnswer?: boolean
+  /** What the listeners of the whole are told of something that the run emits; default: everything. */
+  relay?(emitted: AgentEmitted): readonly AgentEmitted[]
+}
+
+/** A phase that is anything else: a promise, mostly. An abort ends the whole at once. */
+export type StepPhase<State> = AnyPhase<State> & { step: AnyActorLogic }
+
+/** What is kept of a phase: data, and what the listeners of the whole are told. */
+export type Taken<State> = { change?: Partial<State>; emitted?: readonly AgentEmitted[] }
+
+/** What {@link createPhasedMachine} makes a chart of. */
+export type PhasedOptions<Data extends object> = {
+  /** The name of the chart, in errors and in the inspector. */
+  id: string
+  /** The phases, by the names of their states. The first one begins. */
+  phases: Readonly<Record<string, RunPhase<PhasedRun & Data> | StepPhase<PhasedRun & Data>>>
+  /** Data of your own, as it is at the start: JSON. */
+  data?: Data
+  guards?: Readonly<Record<string, (state: PhasedRun & Data, output: never) => boolean>>
+  takes?: Readonly<Record<string, (state: PhasedRun & Data, output: never) => Taken<PhasedRun & Data>>>
+}
+
+/** The same, whatever its data is. */
+type AnyPhases = {
+  id: string
+  data?: object
+  phases: Readonly<Record<string, RunPhase<never> | StepPhase<never>>>
+  guards?: Readonly<Record<string, (state: never, output: never) => boolean>>
+  takes?: Readonly<Record<string, (state: never, output: never) => Taken<PhasedRun>>>
+}
+
+/**
+ * A chart made of runs: each phase is a state that runs the lifecycle chart, in one conversation. It passes commands on,
+ * tells its listeners what its runs emit, sums up what they brought, and ends in `Complete`, `Failed` or `Aborted`; an
+ * abort counts at any moment, between two phases as well.
+ *
+ * @example
+ * const inFrench: Orchestrator = {
+ *   providerHint: 'in-french',
+ *   create: ({ lifecycle }) =>
+ *     createPhasedMachine({
+ *       id: 'in-french',
+ *       phases: {
+ *         Answering: { run: lifecycle(), input: ({ input }) => input, next: 'Translating' },
+ *         Translating: {
+ *           run: lifecycle({ tools: [] }),
+ *           input: (state) => ({ history: historyOf(state), prompt: 'Again, in French.' }),
+ *           isAnswer: true,
+ *           next: 'Complete',
+ *         },
+ *       },
+ *     }),
+ * }
+ */
+export const createPhasedMachine = <Data extends object = object>(
+  options: PhasedOptions<Data>,
+): RunMachine => {
+  const chart: RunMachine = runMachine(createPhasedChart(options))
+  const relay = relaying(options)
+  // As around the lifecycle chart: see `createAgentMachine`.
+  return withReadLane(withStoredCheck(chart, initialData(options, {})), {
+    read: ({ context, value }, event) =>
+      event.type === 'run.emitted' ? relay(context, event as RunEmitted, String(value)) : undefined,
+    standsFor: ['relay'],
+  })
+}
+
+/**
+ * The chart alone, as XState's own machine: what drawings, graphs and path tests are made from.
+ *
+ * @example createPhasedChart(options).root.states // one for each phase, Complete, Failed, Aborted
+ */
+export const createPhasedChart = <Data extends object>(options: PhasedOptions<Data>): AnyStateMachine =>
+  chartOf(options)
+
+const initialData = ({ data }: { data?: object }, input: AgentInput): PhasedRun => ({
+  ...initialPhases(input),
+  ...data,
+})
+
+/** What a phase's run emits, as the whole tells it. */
+const relaying =
+  ({ phases }: AnyPhases) =>
+  (state: PhasedRun, { emitted }: RunEmitted, name: string) => {
+    const phase = phases[name]
+    const { relay, label }: Partial<RunPhase<never>> = phase && 'run' in phase ? phase : {}
+    const ofWhole = emitted.filter((each) => !isRunEnd(each))
+    const relayed = relay ? ofWhole.flatMap(relay) : ofWhole
+    if (label === undefined) return { context: state, emitted: relayed }
+    const told = labelled(state, relayed, label)
+    return {
+      context: told.shown === state.shown ? state : { ...state, shown: told.shown },
+      emitted: told.emitted,
+    }
+  }
+
+/** The output of the phase that has just ended, as the parameter of a guard or an action. */
+export const outputOf = ({ event }: { event: { output?: unknown } }) => event.output
+
+const chartOf = (options: AnyPhases): AnyStateMachine => {
+  const { id, phases, guards = {}, takes = {} } = options
+  const relay = relaying(options)
+  const states = Object.fromEntries(
+    Object.entries(phases).map(([name, phase]) => [
+      name,
+      'run' in phase ? runState(name, phase) : stepState(name, phase),
+    ]),
+  )
+  const parts = setup({
+    types: {
+      context: {} as PhasedRun,
+      input: {} as AgentInput,
+      output: {} as AgentOutput,
+      events: {} as AgentCommand | RunEmitted,
+      emitted: {} as AgentEmitted,
+      tags: {} as 'streaming',
+    },
+    actors: Object.fromEntries(
+      Object.entries(phases).map(([name, phase]) => [name, 'run' in phase ? phase.run : phase.step]),
+    ),
+    guards: {
+      isAborted: ({ context }, { status }: AgentOutput) =>
+        status === 'aborted' || context.totals.finishReason === 'aborted',
+      isFailed: (_, { status }: AgentOutput) => status === 'failed',
+      ...mapValues(
+        guards,
+        (guard) =>
+          ({ context }: { context: PhasedRun }, output: unknown) =>
+            guard(context as never, output as never),
+      ),
+    },
+    actions: {
+      forward: forwardTo('run'),
+      relay: enqueueActions(({ context, event, enqueue }, { phase }: { phase: string }) => {
+        if (event.type !== 'run.emitted') return
+        const { context: next, emitted } = relay(context, event, phase)
+        if (next !== context) enqueue.assign(next)
+        for (const each of emitted) enqueue.emit(each)
+      }),
+      absorbRun: assign(({ context }, output: AgentOutput) => absorb(context, output)),
+      takeAnswer: assign((_, { output }: AgentOutput) => ({ answer: output })),
+      ...mapValues(takes, (take) =>
+        enqueueActions(({ context, enqueue }, output: unknown) => {
+          const { change = {}, emitted = [] } = take(context as never, output as never)
+          enqueue.assign(change)
+          for (const each of emitted) enqueue.emit(each as never)
+        }),
+      ),
+      noteBroken: assign(({ context }, { error, state }: { error: unknown; state: string }) =>
+        brokenRun(context, errorDataOf(error), id, state),
+      ),
+      noteAbort: assign(({ context }, command: { reason?: string | undefined }) =>
+        abortedBy(context, command),
+      ),
+      announceEnd: emit(({ context }) => finalChunk(context)),
+    },
+  })
+  const config = {
+    id,
+    context: ({ input }: { input: AgentInput }) => initialData(options, input),
+    initial: Object.keys(phases)[0] ?? 'Complete',
+    output: outputOf,
+    states: {
+      ...states,
+      Complete: endState((state) => ({ ...completeOutput(state), output: answerOf(state) })),
+      Failed: endState(failedOutput),
+      Aborted: endState(abortedOutput),
+    },
+  }
+  // XState's types know the names of states only where they are written down.
+  return (parts.createMachine as (config: object) => AnyStateMachine)(config)
+}
+
+const endState = (output: (state: PhasedRun) => AgentOutput) => ({
+  type: 'final',
+  entry: 'announceEnd',
+  output: ({ context }: { context: PhasedRun }) => output(context),
+})
+
+const mapValues = <T, U>(record: Readonly<Record<string, T>>, map: (value: T) => U): Record<string, U> =>
+  Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]))
+
+const noteAbort = { type: 'noteAbort', params: ({ event }: { event: { reason?: string } }) => event }
+
+const runState = (name: string, { input, next, isAnswer = false }: RunPhase<never>) => {
+  const absorbRun = { type: 'absorbRun', params: outputOf }
+  const kept = isAnswer ? [absorbRun, { type: 'takeAnswer', params: outputOf }] : [absorbRun]
+  return {
+    tags: 'streaming',
+    invoke: {
+      id: 'run',
+      src: name,
+      input: ({ context }: { context: PhasedRun }) => input(context as never),
+      onDone: [
+        { guard: { type: 'isAborted', params: outputOf }, target: 'Aborted', actions: absorbRun },
+        { guard: { type: 'isFailed', params: outputOf }, target: 'Failed', actions: absorbRun },
+        ...waysOf(name, next, kept),
+      ],
+      onError: brokenIn(name),
+    },
+    on: {
+      // Noted here as well: the run may have ended already, and its end not be heard of yet.
+      abort: { actions: [noteAbort, 'forward'] },
+      'tool.approve': { actions: 'forward' },
+      'tool.reject': { actions: 'forward' },
+      steer: { actions: 'forward' },
+      'run.emitted': { actions: { type: 'relay', params: { phase: name } } },
+    },
+  }
+}
+
+const stepState = (name: string, { input, next }: StepPhase<never>) => ({
+  invoke: {
+    id: 'step',
+    src: name,
+    input: ({ context }: { context: PhasedRun }) => input(context as never),
+    onDone: waysOf(name, next, []),
+    onError: brokenIn(name),
+  },
+  on: { abort: { target: 'Aborted', actions: noteAbort } },
+})
+
+const waysOf = (from: string, next: string | readonly PhaseWay[], kept: readonly object[]) =>
+  (typeof next === 'string' ? [{ to: next } as PhaseWay] : next).map(({ when, to, take }) => ({
+    target: to,
+    ...(to === from && { reenter: true }),
+    ...(when !== undefined && { guard: { type: when, params: outputOf } }),
+    actions: [...kept, ...(take === undefined ? [] : [{ type: take, params: outputOf }])],
+  }))
+
+const brokenIn = (state: string) => ({
+  target: 'Failed',
+  actions: {
+    type: 'noteBroken',
+    params: ({ event }: { event: { error: unknown } }) => ({ error: event.error, state }),
+  },
+})

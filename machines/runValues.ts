@@ -1,0 +1,28 @@
+import type { AnyActorRef } from 'xstate'
+import type { WireSchema } from '../src/tools/typedAnswer.ts'
+import { type AnyRunMachine, changed } from './runMachine.ts'
+
+/** What a run is given that cannot be stored: a restored run is given it again. */
+export type RunValues = {
+  /** The schema that the answer must fit. */
+  answerSchema?: WireSchema
+}
+
+const given = new WeakMap<AnyActorRef, RunValues>()
+
+/** The machine for one run with these values: one machine serves all runs, whatever they are given. */
+export const withValues = <M extends AnyRunMachine>(machine: M, values: RunValues): M =>
+  changed(machine, (inner) => ({
+    getInitialSnapshot: (scope, input) => {
+      given.set(scope.self, values)
+      return inner.getInitialSnapshot(scope, input)
+    },
+    restoreSnapshot: (stored, scope) => {
+      given.set(scope.self, values)
+      return inner.restoreSnapshot(stored, scope)
+    },
+  }))
+
+/** The values of the run that an actor belongs to: those of the nearest actor above it that was given any. */
+export const valuesOf = (actor: AnyActorRef | undefined): RunValues =>
+  actor ? (given.get(actor) ?? valuesOf(actor._parent)) : {}

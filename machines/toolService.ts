@@ -1,0 +1,239 @@
+import { type ActorLogic, type AnyActorRef, type AnyActorScope, createActor, type Snapshot } from 'xstate'
+import { describeThrown } from '../src/messages/errors.ts'
+import type { ToolCallPart, ToolResultPart } from '../src/messages/messages.ts'
+import { addUsage, type Usage } from '../src/messages/result.ts'
+import { LazySignal } from '../src/tools/lazySignal.ts'
+import { asToolResult, type ExecutionOptions, errorResult } from '../src/tools/toolExecutor.ts'
+import type { ResolvedConfig, ToolExecution } from './agentConfig.ts'
+import type { ChildEvent } from './events.ts'
+import { clockIn } from './systemTime.ts'
+
+/** The calls of one turn. */
+export type ToolServiceInput = { calls: ToolCallPart[] }
+
+/** Their results, in call order; `usage`: what is not yet reported of what the tools used of models. */
+export type ToolServiceOutput = { results: ToolResultPart[]; usage?: Usage }
+
+/** Where the calls of a turn stand. JSON, so that it can be stored with the run. */
+export type ToolServiceSnapshot = Snapshot<ToolServiceOutput> & {
+  calls: ToolCallPart[]
+  /** Ids of the calls that may have taken effect. */
+  begun: string[]
+  results: ToolResultPart[]
+}
+
+/** What came of one call; `usage`: what its tool used of models. */
+type CallOutput = { result: ToolResultPart; usage?: Usage }
+
+type ToolServiceEvent =
+  | { type: `xstate.done.actor.call:${string}`; output: CallOutput }
+  | { type: 'batch.result'; output: CallOutput }
+  | { type: 'batch.finished'; results: ToolResultPart[]; usage?: Usage }
+  | { type: 'batch.failed'; error: unknown }
+  /** XState's own word to logic that is stopped. */
+  | { type: 'xstate.stop' }
+
+type ServiceScope = AnyActorScope
+type Progress = Pick<ToolServiceSnapshot, 'calls' | 'begun' | 'results'>
+
+/**
+ * The tool executor as a service: runs the calls of one turn and reports to the agent what starts and what ends. Each
+ * call is an actor of its own that calls `executeSingle`; an `executeBatch` of the user's takes the whole turn. A call
+ * that has its result never runs again, not even when the service is restored; one that was running then starts over.
+ */
+export const toolService = (
+  config: ResolvedConfig,
+): ActorLogic<ToolServiceSnapshot, ToolServiceEvent, ToolServiceInput> => {
+  const atOnce = config.executeBatch ? Number.POSITIVE_INFINITY : concurrencyOf(config.toolExecution)
+  const call = callLogic(config)
+  /** What runs for a service, by its actor: how to stop it. */
+  const running = new WeakMap<AnyActorRef, Set<() => void>>()
+
+  const run = (calls: ToolCallPart[], scope: ServiceScope): void => {
+    if (calls.length === 0) return
+    const stops = running.get(scope.self) ?? new Set()
+    running.set(scope.self, stops)
+    tellAgent(scope, { type: 'tool.started', calls })
+    if (config.executeBatch) stops.add(runBatch(config.executeBatch, calls, scope, config))
+    else
+      for (const each of calls) {
+        const actor = createActor(call, { id: `call:${each.id}`, parent: scope.self, input: { call: each } })
+        stops.add(() => scope.stopChild(actor))
+        actor.start()
+      }
+  }
+
+  return {
+    getInitialSnapshot: (_, { calls }) => after({ calls, begun: [], results: [] }, atOnce),
+
+    // Fresh or restored: whatever has begun and has no result runs.
+    start: (snapshot, scope) => run(unfinished(snapshot), scope),
+
+    transition: (snapshot, event, scope) => {
+      switch (event.type) {
+        case 'batch.finished': {
+          const given = new Map(event.results.map((result) => [result?.id, result]))
+          const missing = unfinished(snapshot).map((each) => asToolResult(each, given.get(each.id)))
+          return after({ ...snapshot, results: [...snapshot.results, ...missing] }, atOnce, event.usage)
+        }
+        case 'batch.failed':
+          return { ...snapshot, status: 'error', error: event.error, output: undefined }
+        case 'xstate.stop':
+          for (const stop of running.get(scope.self) ?? []) stop()
+          return snapshot
+        default: {
+          const { result, usage } = event.output
+          if (snapshot.results.some(({ id }) => id === result.id)) return snapshot
+          const next = after({ ...snapshot, results: [...snapshot.results, result] }, atOnce)
+          // Once this is committed: who stores the run when it hears of the result finds it here, too.
+          scope.defer(() => {
+            tellAgent(scope, { type: 'tool.finished', result, ...(usage && { usage }) })
+            run(next.calls.slice(snapshot.begun.length, next.begun.length), scope)
+          })
+          return next
+        }
+      }
+    },
+
+    getPersistedSnapshot: (snapshot) => snapshot,
+    restoreSnapshot: (stored) => stored as ToolServiceSnapshot,
+  }
+}
+
+const concurrencyOf = (execution: ToolExecution): number => {
+  if (typeof execution === 'object') return execution.concurrency
+  return execution === 'parallel' ? Number.POSITIVE_INFINITY : 1
+}
+
+/** As many calls begin as may run at once; when all have their results, the turn is over. */
+const after = ({ calls, begun, results }: Progress, atOnce: number, usage?: Usage): ToolServiceSnapshot => {
+  const free = atOnce - (begun.length - results.length)
+  const begins = calls.slice(begun.length, begun.length + Math.max(0, free)).map(({ id }) => id)
+  const progress = { calls, begun: [...begun, ...begins], results }
+  if (results.length < calls.length)
+    return { ...progress, status: 'active', output: undefined, error: undefined }
+  const byId = new Map(results.map((result) => [result.id, result]))
+  const ordered = calls.flatMap(({ id }) => byId.get(id) ?? [])
+  return {
+    ...progress,
+    status: 'done',
+    output: { results: ordered, ...(usage && { usage }) },
+    error: undefined,
+  }
+}
+
+/** Calls begin in their order, so those that have begun are the first ones. */
+const unfinished = ({ calls, begun, results }: Progress): ToolCallPart[] => {
+  const answered = new Set(results.map(({ id }) => id))
+  return calls.slice(0, begun.length).filter(({ id }) => !answered.has(id))
+}
+
+const tellAgent = ({ self }: ServiceScope, event: ChildEvent): void => self._parent?.send(event)
+
+/** A batch of the user's own. Gives the function that stops it. */
+const runBatch = (
+  executeBatch: NonNullable<ResolvedConfig['executeBatch']>,
+  calls: ToolCallPart[],
+  { self, system }: ServiceScope,
+  { tools }: ResolvedConfig,
+): (() => void) => {
+  const end = new LazySignal()
+  const used = new UsageCount()
+  const options: ExecutionOptions = {
+    get signal() {
+      return end.signal
+    },
+    clock: clockIn(system),
+    self,
+    addUsage: used.add,
+    onResult: (given) => {
+      const call = calls.find(({ id }) => id === given?.id)
+      if (call)
+        self.send({ type: 'batch.result', output: { result: asToolResult(call, given), ...used.take() } })
+    },
+  }
+  settled(
+    () => executeBatch(calls, tools, options),
+    (results) =>
+      self.send(
+        Array.isArray(results)
+          ? { type: 'batch.finished', results, ...used.take() }
+          : { type: 'batch.failed', error: new TypeError('executeBatch gave no list of results') },
+      ),
+    (error) => self.send({ type: 'batch.failed', error }),
+  )
+  return () => end.abort()
+}
+
+type CallSnapshot = Snapshot<CallOutput> & { call: ToolCallPart }
+type CallEvent = { type: 'call.settled'; output: CallOutput } | { type: 'xstate.stop' }
+
+/** One call: what the inspector shows of it. Its output is its result. */
+const callLogic = ({ executeSingle, tools }: ResolvedConfig) => {
+  const ends = new WeakMap<AnyActorRef, LazySignal>()
+  const logic: ActorLogic<CallSnapshot, CallEvent, { call: ToolCallPart }> = {
+    getInitialSnapshot: (_, { call }) => ({ status: 'active', output: undefined, error: undefined, call }),
+
+    start: ({ call }, { self, system }) => {
+      const end = new LazySignal()
+      ends.set(self, end)
+      const used = new UsageCount()
+      const options: ExecutionOptions = {
+        get signal() {
+          return end.signal
+        },
+        own: end,
+        clock: clockIn(system),
+        self,
+        addUsage: used.add,
+      }
+      const finish = (result: ToolResultPart) =>
+        self.send({ type: 'call.settled', output: { result, ...used.take() } })
+      settled(
+        () => executeSingle(call, tools, options),
+        // A custom executor may forget whose result it is.
+        (result) => finish(asToolResult(call, result)),
+        (thrown) => finish(errorResult(call, describeThrown(thrown))),
+      )
+    },
+
+    transition: (snapshot, event, { self }) => {
+      if (event.type === 'call.settled')
+        return { ...snapshot, status: 'done', output: event.output, error: undefined }
+      if (event.type === 'xstate.stop') ends.get(self)?.abort()
+      return snapshot
+    },
+
+    getPersistedSnapshot: (snapshot) => snapshot,
+    restoreSnapshot: (stored) => stored as CallSnapshot,
+  }
+  return logic
+}
+
+/** Calls what the user replaced, which may throw at once, and may return anything. */
+const settled = <T>(
+  execute: () => Promise<T>,
+  onValue: (value: T) => void,
+  onError: (thrown: unknown) => void,
+): void => {
+  try {
+    Promise.resolve(execute()).then(onValue, onError)
+  } catch (thrown) {
+    onError(thrown)
+  }
+}
+
+/** What tools used of models since it was last asked for. */
+class UsageCount {
+  #used: Usage | undefined
+
+  readonly add = (usage: Usage): void => {
+    this.#used = addUsage(this.#used, usage)
+  }
+
+  take(): { usage?: Usage } {
+    const usage = this.#used
+    this.#used = undefined
+    return usage ? { usage } : {}
+  }
+}
