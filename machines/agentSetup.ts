@@ -1,7 +1,6 @@
 import { type AnyActorRef, assign, emit, enqueueActions, setup, stopChild } from 'xstate'
 import { describeThrown, type ErrorData } from '../src/messages/errors.ts'
-import type { ToolResultPart } from '../src/messages/messages.ts'
-import { addUsage, type Usage } from '../src/messages/result.ts'
+import type { ToolCallPart, ToolResultPart } from '../src/messages/messages.ts'
 import { retryDelayMs } from '../src/model/retryPolicy.ts'
 import { modelActor, timer } from './agentActors.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
@@ -90,7 +89,7 @@ export const agentSetup = (config: ResolvedConfig) => {
         if (event.type !== 'model.deltas') return
         try {
           const received = receiveDeltas(context, event, accumulator)
-          enqueue.assign(received.context)
+          enqueue.assign({ answer: received.context.answer })
           for (const each of received.emitted) enqueue.emit(each)
         } catch (thrown) {
           enqueue.raise(unreadable(thrown, event.at))
@@ -179,20 +178,19 @@ export const agentSetup = (config: ResolvedConfig) => {
         // An executor that was restored says it once more.
         const known = new Set(context.round.started)
         const calls = event.calls.filter(({ id }) => !known.has(id))
-        enqueue.assign({
-          round: { ...context.round, started: [...context.round.started, ...calls.map(({ id }) => id)] },
-        })
-        for (const call of calls) enqueue.emit({ type: 'tool.call', callId: call.id, call: copyOf(call) })
+        enqueue.assign(round.progress(context, [], calls))
+        for (const call of calls) enqueue.emit(callEvent(call))
       }),
       noteResult: enqueueActions(({ context, event, enqueue }) => {
         if (event.type !== 'tool.finished') return
-        enqueue.assign(withResults(context, [event.result], event.usage))
+        enqueue.assign(round.progress(context, [event.result], event.calls, event.usage))
         enqueue.emit(resultEvent(event.result))
+        for (const call of event.calls) enqueue.emit(callEvent(call))
       }),
       takeResults: enqueueActions(({ context, enqueue }, { results, usage }: ToolServiceOutput) => {
         const known = new Set(context.round.results.map(({ id }) => id))
         const fresh = results.filter(({ id }) => !known.has(id))
-        enqueue.assign(withResults(context, fresh, usage))
+        enqueue.assign(round.progress(context, fresh, [], usage))
         for (const result of fresh) enqueue.emit(resultEvent(result))
       }),
       noteExecutorFailure: assign((_, { error }: { error: unknown }) => ({
@@ -248,11 +246,8 @@ const resultEvent = (result: ToolResultPart): AgentEmitted => ({
   result: copyOf(result),
 })
 
-const withResults = (
-  { round: current, totals }: StreamingState,
-  results: readonly ToolResultPart[],
-  usage: Usage | undefined,
-): Partial<StreamingState> => ({
-  round: { ...current, results: [...current.results, ...results] },
-  ...(usage && { totals: { ...totals, usage: addUsage(totals.usage ?? undefined, usage) ?? null } }),
+const callEvent = (call: ToolCallPart): AgentEmitted => ({
+  type: 'tool.call',
+  callId: call.id,
+  call: copyOf(call),
 })

@@ -31,8 +31,8 @@ export type ChildEvent =
   | { type: 'model.failed'; error: ErrorData; at: number }
   | { type: 'timer.fired'; at: number }
   | { type: 'tool.started'; calls: readonly ToolCallPart[] }
-  /** `usage`: what the tool itself used of models. */
-  | { type: 'tool.finished'; result: ToolResultPart; usage?: Usage }
+  /** `usage`: what the tool itself used of models. `calls`: those that start in its place. The last result of a turn comes with the executor's end. */
+  | { type: 'tool.finished'; result: ToolResultPart; usage?: Usage; calls: readonly ToolCallPart[] }
 
 /** Every event that the machine of a run knows. */
 export type AgentEvent = AgentCommand | ChildEvent

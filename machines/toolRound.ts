@@ -8,6 +8,7 @@ import {
   toolCallsOf,
   toolResultsOf,
 } from '../src/messages/messages.ts'
+import { addUsage, type Usage } from '../src/messages/result.ts'
 import { isThenable } from '../src/tools/isThenable.ts'
 import type { Tool } from '../src/tools/tool.ts'
 import { errorResult, misfit } from '../src/tools/toolExecutor.ts'
@@ -79,6 +80,21 @@ export const callsToRun = (state: StreamingState): ToolCallPart[] => {
 }
 
 export const isAfterTools = (state: StreamingState): boolean => lastResults(state).length > 0
+
+/** What the executor reports: results, calls that start, and what the tools used of models. */
+export const progress = (
+  { round, totals }: StreamingState,
+  results: readonly ToolResultPart[],
+  calls: readonly ToolCallPart[],
+  usage?: Usage,
+): Partial<StreamingState> => ({
+  round: {
+    ...round,
+    started: [...round.started, ...calls.map(({ id }) => id)],
+    results: [...round.results, ...results],
+  },
+  ...(usage && { totals: { ...totals, usage: addUsage(totals.usage ?? undefined, usage) ?? null } }),
+})
 
 /** A person has decided on a call. */
 export const withoutPending = ({ round }: StreamingState, callId: string): ToolRound => ({

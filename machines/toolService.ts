@@ -53,7 +53,6 @@ export const toolService = (
     if (calls.length === 0) return
     const stops = running.get(scope.self) ?? new Set()
     running.set(scope.self, stops)
-    tellAgent(scope, { type: 'tool.started', calls })
     if (config.executeBatch) stops.add(runBatch(config.executeBatch, calls, scope, config))
     else
       for (const each of calls) {
@@ -67,7 +66,11 @@ export const toolService = (
     getInitialSnapshot: (_, { calls }) => after({ calls, begun: [], results: [] }, atOnce),
 
     // Fresh or restored: whatever has begun and has no result runs.
-    start: (snapshot, scope) => run(unfinished(snapshot), scope),
+    start: (snapshot, scope) => {
+      const calls = unfinished(snapshot)
+      if (calls.length > 0) tellAgent(scope, { type: 'tool.started', calls })
+      run(calls, scope)
+    },
 
     transition: (snapshot, event, scope) => {
       switch (event.type) {
@@ -84,12 +87,15 @@ export const toolService = (
         default: {
           const { result, usage } = event.output
           if (snapshot.results.some(({ id }) => id === result.id)) return snapshot
-          const next = after({ ...snapshot, results: [...snapshot.results, result] }, atOnce)
-          // Once this is committed: who stores the run when it hears of the result finds it here, too.
-          scope.defer(() => {
-            tellAgent(scope, { type: 'tool.finished', result, ...(usage && { usage }) })
-            run(next.calls.slice(snapshot.begun.length, next.begun.length), scope)
-          })
+          const next = after({ ...snapshot, results: [...snapshot.results, result] }, atOnce, usage)
+          // The last result is told with the end. Others once this is committed: who stores the run when it hears of a
+          // result finds it here, too.
+          if (next.status === 'active')
+            scope.defer(() => {
+              const calls = next.calls.slice(snapshot.begun.length, next.begun.length)
+              tellAgent(scope, { type: 'tool.finished', result, calls, ...(usage && { usage }) })
+              run(calls, scope)
+            })
           return next
         }
       }

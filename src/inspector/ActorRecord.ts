@@ -165,11 +165,14 @@ export class ActorRecord {
   }
 
   #noteTool(event: AnyEventObject, now: number): void {
-    if (event.type === 'tool.started' && Array.isArray(event.calls)) {
+    const isReport = event.type === 'tool.started' || event.type === 'tool.finished'
+    if (isReport && Array.isArray(event.calls)) {
       for (const call of event.calls) this.toolTimes.set(call?.id, { startedAt: now, endedAt: null })
-    } else if (event.type === 'tool.finished') {
-      const times = this.toolTimes.get(event.result?.id)
-      if (times) times.endedAt = now
+    }
+    const last = event.type === 'xstate.done.actor.toolExecutor' ? event.output?.results : []
+    for (const result of [event.result, ...(Array.isArray(last) ? last : [])]) {
+      const times = this.toolTimes.get(result?.id)
+      if (times) times.endedAt ??= now
     }
   }
 }

@@ -25,10 +25,16 @@ export const copyJson = (value: unknown, depth = 0): JsonValue => {
     throw new TypeError(`data that is circular, or nests deeper than ${deepestJson} levels`)
   if ('toJSON' in value && typeof value.toJSON === 'function') return copyJson(value.toJSON(), depth + 1)
   if (Array.isArray(value)) return value.map((item) => copyJson(item ?? null, depth + 1))
-  const copied: [string, JsonValue][] = []
-  for (const [key, item] of Object.entries(value)) {
-    if (item !== undefined) copied.push([key, copyJson(item, depth + 1)])
+  const copied: JsonObject = {}
+  for (const key of Object.keys(value)) {
+    const item = (value as JsonObject)[key]
+    if (item === undefined) continue
+    const copy = copyJson(item, depth + 1)
+    // Assigned, it would change the copy's prototype instead.
+    if (key === '__proto__') Object.defineProperty(copied, key, { ...plainData, value: copy })
+    else copied[key] = copy
   }
-  // From entries, never by assignment: a key such as __proto__ stays plain data.
-  return Object.fromEntries(copied)
+  return copied
 }
+
+const plainData = { enumerable: true, configurable: true, writable: true }

@@ -120,7 +120,9 @@ const executorEvents = ({ context }: AgentSnapshot): AnyEventObject[] => {
   const [next] = calls
   return [
     ...(next && !context.round.started.includes(next.id) ? [{ type: 'tool.started', calls: [next] }] : []),
-    ...(next ? [{ type: 'tool.finished', result: result(next.id, next.name) }] : []),
+    ...(next
+      ? [{ type: 'tool.finished', result: result(next.id, next.name), calls: calls.slice(1, 2) }]
+      : []),
     {
       type: 'xstate.done.actor.toolExecutor',
       output: { results: calls.map(({ id, name }) => result(id, name)) },
