@@ -1,0 +1,53 @@
+/** A snapshot comes from a store, and may be older than this release, or broken: it is refused with a reason, not tripped over. */
+import { describe, expect, test } from 'vitest'
+import { createActor } from 'xstate'
+import { Agent } from '../../src/agent/Agent.ts'
+import { ConfigurationError } from '../../src/messages/errors.ts'
+import { scriptedModel } from '../../src/testing/scriptedModel.ts'
+
+describe('a stored snapshot', () => {
+  const stored = async () => {
+    const actor = new Agent(scriptedModel([[{ hang: true }]])).actor({ prompt: 'Go' }).start()
+    const text = JSON.stringify(actor.getPersistedSnapshot())
+    actor.stop()
+    return JSON.parse(text)
+  }
+  const restored = (snapshot: object) =>
+    new Promise((resolve) => {
+      const agent = new Agent(scriptedModel(['ok']))
+      const actor = createActor(agent.machine, { input: {}, snapshot: snapshot as never })
+      actor.subscribe({ error: resolve, complete: () => resolve(actor.getSnapshot().output) })
+      actor.start()
+    })
+
+  test('of this version goes on', async () => {
+    expect(await restored(await stored())).toMatchObject({ status: 'complete', output: 'ok' })
+  })
+
+  test.each<[string, (context: Record<string, unknown>) => void, RegExp]>([
+    ['of another version', (context) => Object.assign(context, { version: 1 }), /its version is 1/],
+    ['without a version', (context) => delete context.version, /its version is missing/],
+    ['without a group', (context) => delete context.round, /round is missing, not of type object/],
+    [
+      'with a field of another kind',
+      (context) => Object.assign(context, { history: {} }),
+      /history is of type object/,
+    ],
+    [
+      'with a field of another kind inside a group',
+      (context) => Object.assign(context.round as object, { started: null }),
+      /round.started is null, not a list/,
+    ],
+  ])('%s is refused with a reason', async (_, change, reason) => {
+    const snapshot = await stored()
+    change(snapshot.context)
+    const error = await restored(snapshot)
+    expect(error).toBeInstanceOf(ConfigurationError)
+    expect(String(error)).toMatch(reason)
+  })
+
+  test('without a context is refused with a reason', async () => {
+    const { context: _, ...rest } = await stored()
+    expect(String(await restored(rest))).toMatch(/it has no context/)
+  })
+})
