@@ -22,3 +22,16 @@ export const installIfMissing = () => {
   run('install', 'npm', 'install', '--no-save', '--no-audit', '--no-fund')
   writeFileSync(stamp, lock)
 }
+
+const browsers = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+
+/** The tests of pages need a browser. Where one cannot be installed they are skipped, and say so. */
+export const installBrowserIfMissing = () => {
+  if (process.env.CHROMIUM_PATH || browsers.some((path) => existsSync(path))) return
+  console.log('\n— browser')
+  const apt = (...args) => spawnSync('apt-get', args, { stdio: ['ignore', 'ignore', 'inherit'] }).status === 0
+  const isInstalled =
+    process.getuid?.() === 0 && apt('update') && apt('install', '-y', '--no-install-recommends', 'chromium')
+  if (!isInstalled)
+    console.log('No Chromium: the tests of pages are skipped. Install it, or set CHROMIUM_PATH to one.')
+}

@@ -1,7 +1,8 @@
 // Everything `npm test` promises, from a clone with nothing installed: install, type-check, lint, tests, package check.
-import { bin, installIfMissing, run } from './install.mjs'
+import { bin, installBrowserIfMissing, installIfMissing, run } from './install.mjs'
 
 installIfMissing()
+installBrowserIfMissing()
 run('types', bin('tsc'), '--noEmit')
 run('types of the inspector page', bin('tsc'), '--noEmit', '-p', 'tsconfig.page.json')
 run('lint', bin('biome'), 'check', '.')

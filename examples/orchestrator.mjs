@@ -1,80 +1,50 @@
-// An orchestrator of your own: asks the same question twice, and answers with the shorter of the two answers.
+// An orchestrator of your own: asks for shorter and shorter answers, until one is short enough.
 import { Agent } from 'statewire'
-import { absorb, historyOf, initialComposite } from 'statewire/machines'
+import { createPhasedMachine, historyOf } from 'statewire/machines'
 import { scriptedModel } from 'statewire/testing'
-import { assign, emit, forwardTo, setup } from 'xstate'
 
-const shorterOfTwo = {
-  providerHint: 'shorter-of-two',
+const shortEnough = {
+  providerHint: 'short-enough',
   create: ({ lifecycle }) =>
-    setup({
-      actors: { run: lifecycle() },
-      actions: {
-        // What a run emits goes to our listeners, except its own end.
-        relay: emit(({ event }) => event.emitted),
-        take: assign(({ context, event }) => ({
-          ...absorb(context, event.output),
-          answers: [...context.answers, event.output.output],
-        })),
-        forward: forwardTo('run'),
+    createPhasedMachine({
+      id: 'short-enough',
+      data: { tries: 0 },
+      phases: {
+        Answering: {
+          run: lifecycle(),
+          label: 'first',
+          input: ({ input }) => input,
+          isAnswer: true,
+          next: [{ when: 'isShort', to: 'Complete' }, { to: 'Shortening' }],
+        },
+        Shortening: {
+          run: lifecycle({ tools: [] }),
+          label: 'shorter',
+          input: (state) => ({ history: historyOf(state), prompt: 'Again, in fewer words.' }),
+          isAnswer: true,
+          next: [
+            { when: 'isShort', to: 'Complete' },
+            { when: 'isTired', to: 'Complete' },
+            { to: 'Shortening', take: 'countTry' },
+          ],
+        },
       },
       guards: {
-        isContent: ({ event }) =>
-          event.emitted.finishReason === undefined || event.emitted.finishReason === 'unspecified',
-        isGood: ({ event }) => event.output.status === 'complete',
+        isShort: (_, { output }) => output.length < 40,
+        isTired: ({ tries }) => tries >= 2,
       },
-    }).createMachine({
-      id: 'shorterOfTwo',
-      context: ({ input }) => ({ ...initialComposite(input), answers: [] }),
-      initial: 'First',
-      on: {
-        'run.emitted': { guard: 'isContent', actions: 'relay' },
-        abort: { actions: 'forward' },
-        steer: { actions: 'forward' },
+      takes: {
+        countTry: ({ tries }) => ({ change: { tries: tries + 1 } }),
       },
-      states: {
-        First: {
-          invoke: {
-            id: 'run',
-            src: 'run',
-            input: ({ context }) => context.input,
-            onDone: [
-              { guard: 'isGood', target: 'Second', actions: 'take' },
-              { target: 'Ended', actions: 'take' },
-            ],
-          },
-        },
-        Second: {
-          invoke: {
-            id: 'run',
-            src: 'run',
-            input: ({ context }) => ({ history: historyOf(context), prompt: 'Again, in fewer words.' }),
-            onDone: { target: 'Ended', actions: 'take' },
-          },
-        },
-        Ended: { type: 'final' },
-      },
-      output: ({
-        context: { answers, messages, metadata, usage, responseId, failure, abortReason, finishReason },
-      }) => ({
-        status: failure ? 'failed' : finishReason === 'aborted' ? 'aborted' : 'complete',
-        ...(failure && { error: failure }),
-        reason: abortReason,
-        id: responseId,
-        output: answers.toSorted((a, b) => a.length - b.length)[0] ?? '',
-        messages,
-        finishReason,
-        metadata,
-        ...(usage && { usage }),
-      }),
     }),
 }
 
 const model = scriptedModel([
   'A statechart is a state machine with hierarchy and parallel states.',
+  'A statechart is a state machine with nested states.',
   'A nested state machine.',
 ])
-const agent = new Agent(model, { orchestrator: shorterOfTwo })
-const { output, messages } = await agent.send('What is a statechart?')
-console.log(output)
-console.log(`(${messages.length} messages)`)
+const agent = new Agent(model, { orchestrator: shortEnough })
+for await (const { output, metadata } of agent.sendStream('What is a statechart?')) {
+  if (output !== '') console.log(`${metadata.phase}: ${output.trim()}`)
+}

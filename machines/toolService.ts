@@ -1,12 +1,12 @@
 import { type ActorLogic, type AnyActorRef, type AnyActorScope, createActor, type Snapshot } from 'xstate'
-import { describeThrown } from '../src/messages/errors.ts'
 import type { ToolCallPart, ToolResultPart } from '../src/messages/messages.ts'
-import { addUsage, type Usage } from '../src/messages/result.ts'
+import type { Usage } from '../src/messages/result.ts'
 import { LazySignal } from '../src/tools/lazySignal.ts'
-import { asToolResult, type ExecutionOptions, errorResult } from '../src/tools/toolExecutor.ts'
+import { asToolResult, type ExecutionOptions } from '../src/tools/toolExecutor.ts'
 import type { ResolvedConfig, ToolExecution } from './agentConfig.ts'
 import type { ChildEvent } from './events.ts'
 import { clockIn } from './systemTime.ts'
+import { type CallOutput, callLogic, settled, UsageCount } from './toolCall.ts'
 
 /** The calls of one turn. */
 export type ToolServiceInput = { calls: ToolCallPart[] }
@@ -22,18 +22,16 @@ export type ToolServiceSnapshot = Snapshot<ToolServiceOutput> & {
   results: ToolResultPart[]
 }
 
-/** What came of one call; `usage`: what its tool used of models. */
-type CallOutput = { result: ToolResultPart; usage?: Usage }
-
 type ToolServiceEvent =
   | { type: `xstate.done.actor.call:${string}`; output: CallOutput }
   | { type: 'batch.result'; output: CallOutput }
+  /** Calls begin in the place of one that has finished. */
+  | { type: 'calls.begin'; calls: ToolCallPart[] }
   | { type: 'batch.finished'; results: ToolResultPart[]; usage?: Usage }
   | { type: 'batch.failed'; error: unknown }
   /** XState's own word to logic that is stopped. */
   | { type: 'xstate.stop' }
 
-type ServiceScope = AnyActorScope
 type Progress = Pick<ToolServiceSnapshot, 'calls' | 'begun' | 'results'>
 
 /**
@@ -49,7 +47,7 @@ export const toolService = (
   /** What runs for a service, by its actor: how to stop it. */
   const running = new WeakMap<AnyActorRef, Set<() => void>>()
 
-  const run = (calls: ToolCallPart[], scope: ServiceScope): void => {
+  const run = (calls: ToolCallPart[], scope: AnyActorScope): void => {
     if (calls.length === 0) return
     const stops = running.get(scope.self) ?? new Set()
     running.set(scope.self, stops)
@@ -79,6 +77,9 @@ export const toolService = (
           const missing = unfinished(snapshot).map((each) => asToolResult(each, given.get(each.id)))
           return after({ ...snapshot, results: [...snapshot.results, ...missing] }, atOnce, event.usage)
         }
+        case 'calls.begin':
+          scope.defer(() => run(event.calls, scope))
+          return snapshot
         case 'batch.failed':
           return { ...snapshot, status: 'error', error: event.error, output: undefined }
         case 'xstate.stop':
@@ -94,7 +95,8 @@ export const toolService = (
             scope.defer(() => {
               const calls = next.calls.slice(snapshot.begun.length, next.begun.length)
               tellAgent(scope, { type: 'tool.finished', result, calls, ...(usage && { usage }) })
-              run(calls, scope)
+              // Whoever hears of the result may end the run: a stop comes before this, and then nothing begins.
+              scope.self.send({ type: 'calls.begin', calls })
             })
           return next
         }
@@ -134,13 +136,13 @@ const unfinished = ({ calls, begun, results }: Progress): ToolCallPart[] => {
   return calls.slice(0, begun.length).filter(({ id }) => !answered.has(id))
 }
 
-const tellAgent = ({ self }: ServiceScope, event: ChildEvent): void => self._parent?.send(event)
+const tellAgent = ({ self }: AnyActorScope, event: ChildEvent): void => self._parent?.send(event)
 
 /** A batch of the user's own. Gives the function that stops it. */
 const runBatch = (
   executeBatch: NonNullable<ResolvedConfig['executeBatch']>,
   calls: ToolCallPart[],
-  { self, system }: ServiceScope,
+  { self, system }: AnyActorScope,
   { tools }: ResolvedConfig,
 ): (() => void) => {
   const end = new LazySignal()
@@ -169,77 +171,4 @@ const runBatch = (
     (error) => self.send({ type: 'batch.failed', error }),
   )
   return () => end.abort()
-}
-
-type CallSnapshot = Snapshot<CallOutput> & { call: ToolCallPart }
-type CallEvent = { type: 'call.settled'; output: CallOutput } | { type: 'xstate.stop' }
-
-/** One call: what the inspector shows of it. Its output is its result. */
-const callLogic = ({ executeSingle, tools }: ResolvedConfig) => {
-  const ends = new WeakMap<AnyActorRef, LazySignal>()
-  const logic: ActorLogic<CallSnapshot, CallEvent, { call: ToolCallPart }> = {
-    getInitialSnapshot: (_, { call }) => ({ status: 'active', output: undefined, error: undefined, call }),
-
-    start: ({ call }, { self, system }) => {
-      const end = new LazySignal()
-      ends.set(self, end)
-      const used = new UsageCount()
-      const options: ExecutionOptions = {
-        get signal() {
-          return end.signal
-        },
-        own: end,
-        clock: clockIn(system),
-        self,
-        addUsage: used.add,
-      }
-      const finish = (result: ToolResultPart) =>
-        self.send({ type: 'call.settled', output: { result, ...used.take() } })
-      settled(
-        () => executeSingle(call, tools, options),
-        // A custom executor may forget whose result it is.
-        (result) => finish(asToolResult(call, result)),
-        (thrown) => finish(errorResult(call, describeThrown(thrown))),
-      )
-    },
-
-    transition: (snapshot, event, { self }) => {
-      if (event.type === 'call.settled')
-        return { ...snapshot, status: 'done', output: event.output, error: undefined }
-      if (event.type === 'xstate.stop') ends.get(self)?.abort()
-      return snapshot
-    },
-
-    getPersistedSnapshot: (snapshot) => snapshot,
-    restoreSnapshot: (stored) => stored as CallSnapshot,
-  }
-  return logic
-}
-
-/** Calls what the user replaced, which may throw at once, and may return anything. */
-const settled = <T>(
-  execute: () => Promise<T>,
-  onValue: (value: T) => void,
-  onError: (thrown: unknown) => void,
-): void => {
-  try {
-    Promise.resolve(execute()).then(onValue, onError)
-  } catch (thrown) {
-    onError(thrown)
-  }
-}
-
-/** What tools used of models since it was last asked for. */
-class UsageCount {
-  #used: Usage | undefined
-
-  readonly add = (usage: Usage): void => {
-    this.#used = addUsage(this.#used, usage)
-  }
-
-  take(): { usage?: Usage } {
-    const usage = this.#used
-    this.#used = undefined
-    return usage ? { usage } : {}
-  }
 }

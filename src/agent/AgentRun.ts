@@ -3,7 +3,13 @@ import type { AgentMachine } from '../../machines/agentMachine.ts'
 import { type RunResult, resultOf, textOfRun } from '../../machines/agentOutput.ts'
 import { decisionOn } from '../../machines/approver.ts'
 import type { AgentCommand, AgentEmitted, AgentInput, AgentOutput } from '../../machines/events.ts'
-import { AbortedError, describeThrown, errorFrom, OrchestrationError } from '../messages/errors.ts'
+import {
+  AbortedError,
+  ConfigurationError,
+  describeThrown,
+  errorFrom,
+  OrchestrationError,
+} from '../messages/errors.ts'
 import type { ChatMessage, ToolCallPart } from '../messages/messages.ts'
 import type { ChatResult } from '../messages/result.ts'
 import type { Clock } from '../model/clock.ts'
@@ -79,11 +85,11 @@ export class AgentRun {
     this.#actor.send(command)
   }
 
-  /** Answers calls that wait for approval; those without a decision are asked for again. */
+  /** Answers calls that wait for approval; those without a decision stay pending. */
   decide(calls: readonly ToolCallPart[], decisions: Record<string, Approval>): void {
     for (const call of calls) {
       const approval = Object.hasOwn(decisions, call.id) ? decisions[call.id] : undefined
-      if (approval === undefined) this.#ask(call)
+      if (approval === undefined) this.#setAside(call)
       else this.#actor.send(decisionOn(call.id, approval))
     }
   }
@@ -100,7 +106,7 @@ export class AgentRun {
   readonly #hear = (event: AgentEmitted): void => {
     if (event.type === 'chunk') this.#tell(event)
     else if (event.type === 'message') this.#messages.push(event.message)
-    else if (event.type === 'tool.approval') this.#ask(event.call)
+    else if (event.type === 'tool.approval' && this.#options.isSuspending) this.#setAside(event.call)
   }
 
   /** XState would leave what a handler throws to the process. */
@@ -118,10 +124,9 @@ export class AgentRun {
 
   readonly #abort = () => this.#actor.send({ type: 'abort', reason: describeReason(this.#options.signal) })
 
-  #ask(call: ToolCallPart): void {
-    if (!this.#options.isSuspending) return
+  #setAside(call: ToolCallPart): void {
     this.#pending.push(call)
-    // All calls of the turn are announced one after the other: the run is put away once they are all known.
+    // All calls of the turn are announced one after the other: the run is stored once they are all known.
     if (this.#pending.length === 1) queueMicrotask(this.#suspend)
   }
 
@@ -153,6 +158,8 @@ export class AgentRun {
   }
 
   readonly #crashed = (cause: unknown) => {
+    // What was to be run, such as a stored snapshot, could not be used: nothing broke.
+    if (cause instanceof ConfigurationError) return this.#fail(cause)
     const { id = 'unknown' }: { id?: string } = this.#actor.logic
     const orchestrator = this.#options.name ?? id
     const state = JSON.stringify(this.#actor.getSnapshot().value) ?? 'its only state'

@@ -61,3 +61,21 @@ describe('the executor of createToolExecutor', () => {
     },
   )
 })
+
+test('a call does not begin once a listener of the result before it has ended the run', async () => {
+  const begun: string[] = []
+  const agent = new Agent(scriptedModel([callsOf('a', 'b'), 'ok']), {
+    tools: [recorder('work').tool],
+    toolExecutor: {
+      executeSingle: async ({ id, name }) => {
+        begun.push(id)
+        return { type: 'toolResult', id, name, result: 'ok' }
+      },
+    },
+  })
+  const actor = agent.actor({ prompt: 'Go' })
+  actor.on('tool.result', () => actor.send({ type: 'abort' }))
+  expect((await endOf(actor.start())).status).toBe('aborted')
+  await idle()
+  expect(begun).toEqual(['a'])
+})

@@ -118,6 +118,13 @@ describe('a send that needs an approval and has nobody to ask', () => {
     expect(ran).toEqual([])
   })
 
+  test('resumed by an agent that has onApproval, still waits for the calls without a decision', async () => {
+    const pending = pendingOf(await agentOf().agent.send('Go'))
+    const { agent } = agentOf([], { onApproval: () => true })
+    const again = pendingOf(await agent.resume(pending, { a: true }))
+    expect(again.calls.map(({ id }) => id)).toEqual(['b'])
+  })
+
   test('streams the same: the last chunk says what waits', async () => {
     const chunks = await collect(agentOf().agent.sendStream('Go'))
     expect(chunks.at(-1)?.pendingApproval?.calls.map(({ id }) => id)).toEqual(['a', 'b'])

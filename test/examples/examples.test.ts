@@ -61,7 +61,7 @@ const shows: Record<string, (string | RegExp)[]> = {
     'openai: And what is the weather in Lima?\n  POST /v1/chat/completions, 9 messages',
     '12 messages, 0 problems',
   ],
-  'orchestrator.mjs': ['A nested state machine.', '(4 messages)'],
+  'orchestrator.mjs': ['first: A statechart is a state machine', 'shorter: A nested state machine.'],
   'plain.mjs': [
     /Oslo.*21/,
     'added to the history: user, model, user, model',
