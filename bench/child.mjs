@@ -10,7 +10,14 @@ const wire = wires[job.wire ?? 'openai-chat']
 const open = async ({ as = contender, ...shape } = {}) => {
   const asked = { ...job, ...shape }
   const { open } = await contenderNamed(as)
-  return open({ wire, baseUrl: baseUrlOf(origin, wire, asked), hasTools: asked.rounds > 0 })
+  // Loaded where it is needed only: zod is no part of what others cost.
+  const typed = asked.answer === 'json' && (await import('./contenders/typed.mjs')).typedBy(asked.schema)
+  return open({
+    wire,
+    baseUrl: baseUrlOf(origin, wire, asked),
+    hasTools: asked.rounds > 0,
+    ...(typed && { typed }),
+  })
 }
 
 const result = await tasks[task]({ ...job, contender, origin, open })

@@ -1,17 +1,19 @@
 import { resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
-import { fullSizes, smallSizes } from './sizes.mjs'
+import { nodeAt } from './processes.mjs'
+import { fullSizes, smallSizes, withChunks } from './sizes.mjs'
 import { wires } from './wires/index.mjs'
 
 export const usage = `node bench/run.mjs [options]
   --only chunk,tools       some measures
   --wires openai-chat,…    some wires (${Object.keys(wires).join(', ')})
   --contenders floor,…     some contenders
-  --repetitions 7          processes per contender and case
+  --repetitions 5          processes per contender and case, peers included
   --chunks 10000           chunks of a stream
   --small                  little of everything: only to see that it runs
   --peers                  the peers, too (npm run bench:peers installs them first)
+  --node binary            the Node that is measured, if not the one that runs this
   --dist dist              another build of statewire
   --profiles folder        CPU profiles of what is measured
   --output folder          where results.json, RESULTS.md and results.svg go: bench after a whole run,
@@ -28,10 +30,11 @@ export const readOptions = (args) => {
       only: { type: 'string' },
       wires: { type: 'string' },
       contenders: { type: 'string' },
-      repetitions: { type: 'string', default: '7' },
+      repetitions: { type: 'string', default: '5' },
       chunks: { type: 'string' },
       small: { type: 'boolean', default: false },
       peers: { type: 'boolean', default: false },
+      node: { type: 'string', default: process.execPath },
       dist: { type: 'string' },
       profiles: { type: 'string' },
       output: { type: 'string' },
@@ -48,7 +51,8 @@ export const readOptions = (args) => {
     wireNames: list(values.wires) ?? Object.keys(wires),
     contenders: list(values.contenders),
     repetitions: Number(values.repetitions),
-    sizes: values.chunks ? { ...sizes, chunks: Number(values.chunks) } : sizes,
+    sizes: values.chunks ? withChunks(sizes, Number(values.chunks)) : sizes,
+    node: nodeAt(values.node),
     withPeers: values.peers,
     output: values.write ? outputOf(values) : undefined,
     isHelp: values.help,

@@ -1,12 +1,20 @@
-import { fork } from 'node:child_process'
+import { execFileSync, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
 const file = (name) => fileURLToPath(new URL(name, import.meta.url))
 
+/** The Node that all processes of a run are started with: figures of one version say little about another. */
+export const nodeAt = (path) => ({
+  path,
+  version: path === process.execPath ? process.version : versionOf(path),
+})
+
+const versionOf = (path) => execFileSync(path, ['-p', 'process.version'], { encoding: 'utf8' }).trim()
+
 /** The provider's process; it ends with this one. */
-export const startProvider = async () => {
-  const child = fork(file('provider.mjs'))
+export const startProvider = async (node) => {
+  const child = fork(file('provider.mjs'), { execPath: node.path })
   const [{ port }] = await once(child, 'message')
   return { origin: `http://127.0.0.1:${port}`, stop: () => child.disconnect() }
 }
@@ -23,9 +31,10 @@ const quiet = {
 const longestMs = 10 * 60_000
 
 /** Does one job in a fresh process. A contender that cannot run gives `{ failed: why }`. */
-export const runJob = (job) =>
+export const runJob = (job, node) =>
   new Promise((resolve) => {
     const child = fork(file('child.mjs'), [JSON.stringify(job)], {
+      execPath: node.path,
       execArgv: ['--expose-gc'],
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
       env: { ...process.env, ...quiet },

@@ -1,10 +1,10 @@
 // A model provider on loopback, in a process of its own. What it answers stands in the path of the request:
-// /<wire>/<bulk|paced>/<chunks>/rounds/<tool rounds>/calls/<calls per round>/…
+// /<wire>/<bulk|paced>/<text|json>/<chunks>/rounds/<tool rounds>/calls/<calls per round>/…
 import { createServer } from 'node:http'
 import { bulk, callsAnswer, events, textAnswer } from './answers.mjs'
 import { wires } from './wires/index.mjs'
 
-const shape = /^\/([a-z-]+)\/(bulk|paced)\/(\d+)\/rounds\/(\d+)\/calls\/(\d+)\//
+const shape = /^\/([a-z-]+)\/(bulk|paced)\/(text|json)\/(\d+)\/rounds\/(\d+)\/calls\/(\d+)\//
 
 const answers = new Map()
 const remembered = (key, make) => {
@@ -16,7 +16,7 @@ const remembered = (key, make) => {
 }
 
 const answerTo = (url, body) => {
-  const [prefix, name, pacing, ...numbers] = shape.exec(url) ?? []
+  const [prefix, name, pacing, form, ...numbers] = shape.exec(url) ?? []
   const wire = wires[name]
   if (!wire) return undefined
   const [chunks, rounds, calls] = numbers.map(Number)
@@ -25,7 +25,7 @@ const answerTo = (url, body) => {
     const asWrites = pacing === 'bulk' ? bulk : events
     return round < rounds
       ? callsAnswer(wire, { round, calls, asWrites })
-      : textAnswer(wire, { chunks, round, asWrites })
+      : textAnswer(wire, { chunks, round, asWrites, isJson: form === 'json' })
   })
   return { wire, pacing, writes }
 }

@@ -1,7 +1,7 @@
-// Measures statewire against the floor, and with --peers against its peers; see --help.
+// Measures statewire against a hand-written reader, and with --peers against its peers; see --help.
 import { measures } from './measures/index.mjs'
 import { readOptions, usage } from './options.mjs'
-import { areInstalled, peers } from './peers/index.mjs'
+import { areInstalled, peers, reasonToSkip } from './peers/index.mjs'
 import { runJob, startProvider } from './processes.mjs'
 import { progress } from './progress.mjs'
 import { table } from './report/table.mjs'
@@ -19,32 +19,38 @@ if (options.withPeers && !areInstalled()) {
 }
 
 const isWanted = (contender) => options.contenders?.includes(contender) ?? true
+const wantedPeers = options.withPeers ? Object.keys(peers).filter(isWanted) : []
+const skipped = Object.fromEntries(
+  wantedPeers
+    .map((peer) => [peer, reasonToSkip(peer, options.node.version)])
+    .filter(([, reason]) => reason !== undefined),
+)
+for (const [peer, reason] of Object.entries(skipped)) console.error(`${peer} is left out: ${reason}.`)
+
+const measuredPeers = wantedPeers.filter((peer) => !Object.hasOwn(skipped, peer))
 const cases = Object.entries(measures)
   .filter(([name]) => options.only?.includes(name) ?? true)
-  .flatMap(([, measure]) => measure({ ...options, peers: options.withPeers ? Object.keys(peers) : [] }))
+  .flatMap(([, measure]) => measure({ ...options, peers: measuredPeers }))
   .map((each) => ({ ...each, contenders: each.contenders.filter(isWanted) }))
 
-/** Peers take up to a hundred times as long, and nobody's goal hangs on them: they are measured less often. */
-const repetitionsOf = ({ look, repetitions = options.repetitions, peerRepetitions = 3 }, contender) => {
-  if (look) return 1
-  const most = Object.hasOwn(peers, contender) ? peerRepetitions : repetitions
-  return Math.min(options.repetitions, most)
-}
-const runsOf = (each) => each.contenders.reduce((sum, contender) => sum + repetitionsOf(each, contender), 0)
-const provider = await startProvider()
+/** Of one case all contenders get the same number of processes. */
+const repetitionsOf = ({ look, repetitions = options.repetitions }) =>
+  look ? 1 : Math.min(options.repetitions, repetitions)
+const runsOf = (each) => each.contenders.length * repetitionsOf(each)
+const provider = await startProvider(options.node)
 const shown = progress(cases.reduce((sum, each) => sum + runsOf(each), 0))
 
 const measureOnce = ({ look, job }, contender) =>
-  look?.() ?? runJob({ ...job, contender, origin: provider.origin })
+  look?.() ?? runJob({ ...job, contender, origin: provider.origin }, options.node)
 
+const begin = performance.now()
 const results = []
 for (const each of cases) {
   const runs = Object.fromEntries(each.contenders.map((contender) => [contender, []]))
+  const repetitions = repetitionsOf(each)
   // Contenders take turns, so that a busy moment of the machine meets them all.
-  for (let repetition = 1; repetition <= options.repetitions; repetition += 1) {
+  for (let repetition = 1; repetition <= repetitions; repetition += 1) {
     for (const contender of each.contenders) {
-      const repetitions = repetitionsOf(each, contender)
-      if (repetition > repetitions) continue
       shown.step(`${each.title}: ${contender}, ${repetition} of ${repetitions}`)
       runs[contender].push(await measureOnce(each, contender))
     }
@@ -53,5 +59,7 @@ for (const each of cases) {
 }
 shown.end()
 provider.stop()
+const minutes = (performance.now() - begin) / 60_000
 console.log(table(results))
-if (options.output) writeReport(options, results)
+console.log(`\nNode ${options.node.version}, ${minutes.toFixed(1)} minutes.`)
+if (options.output) writeReport({ ...options, measuredPeers, skipped, minutes }, results)

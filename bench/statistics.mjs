@@ -4,19 +4,24 @@ export const median = (numbers) => {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
 }
 
-/** Medians of one case: per contender and value, with the ratio to the floor and whether the goal is met. */
+/**
+ * Medians of one case: per contender and value, with its `ratio` to the reader and that to the floor (`toFloor`), and
+ * whether the goal is met.
+ */
 export const summarize = ({ id, title, values }, runs) =>
   Object.entries(values).map(([key, { unit, goal, name }]) => {
-    const floor = medianOf(runs.floor, key)
+    // A limit is a limit: only what has none is compared.
+    const isCompared = goal?.most === undefined
+    const reader = isCompared ? medianOf(runs.reader, key) : undefined
+    const floor = isCompared ? medianOf(runs.floor, key) : undefined
     const contenders = Object.entries(runs).map(([contender, results]) => {
       const failed = results.find((result) => result.failed)?.failed
       if (failed !== undefined) return { contender, failed }
       const value = medianOf(results, key)
       if (value === undefined) return { contender, failed: 'not measured' }
-      // A limit is a limit: only what has none is compared.
-      const ratio = floor && goal?.most === undefined ? value / floor : undefined
+      const compared = { ratio: quotient(value, reader), toFloor: quotient(value, floor) }
       const all = results.map((result) => result[key])
-      return { contender, value, ratio, all, ...verdict(contender, { value, ratio }, goal) }
+      return { contender, value, ...compared, all, ...verdict(contender, { value, ...compared }, goal) }
     })
     return {
       id: Object.keys(values).length > 1 ? `${id}/${key}` : id,
@@ -32,9 +37,13 @@ const medianOf = (results = [], key) => {
   return numbers.length > 0 ? median(numbers) : undefined
 }
 
+/** Without the other there is nothing to compare with. */
+const quotient = (value, other) => (other ? value / other : undefined)
+
 /** Goals are ours: nobody else is judged by them. */
-const verdict = (contender, { value, ratio }, goal) => {
-  if (!goal || !contender.startsWith('statewire')) return {}
-  if (goal.ratio !== undefined) return { isMet: ratio <= goal.ratio }
-  return { isMet: value <= goal.most }
+const verdict = (contender, { value, ratio, toFloor }, goal) => {
+  if (!goal || !(goal.of?.includes(contender) ?? contender.startsWith('statewire'))) return {}
+  if (goal.most !== undefined) return { isMet: value <= goal.most }
+  const judged = goal.to === 'floor' ? toFloor : ratio
+  return judged === undefined ? {} : { isMet: judged <= goal.ratio }
 }

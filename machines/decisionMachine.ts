@@ -31,6 +31,7 @@ type DecisionState = {
   abortReason: string | null
 }
 
+/** What the chart of a decision is made of. */
 export type DecisionParts = {
   /** The run that chooses: it has one tool for each event, which ends it. */
   run: AgentMachine

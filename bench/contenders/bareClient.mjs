@@ -5,9 +5,9 @@ import { weather } from '../tool.mjs'
 
 /**
  * The least a program can do around a way to send a request: eventsource-parser, `JSON.parse`, `+=`. No errors, no
- * limits, no state. `send(request, onBytes, signal)` settles at the end of the body.
+ * limits, no state; a typed answer is parsed at its end. `send(request, onBytes, signal)` settles at the end of the body.
  */
-export const bareClient = ({ wire, baseUrl, hasTools }, send) => {
+export const bareClient = ({ wire, baseUrl, hasTools, typed }, send) => {
   const dispatcher = new Agent()
   const { origin, pathname } = new URL(baseUrl)
   const path = pathname + wire.path
@@ -23,9 +23,12 @@ export const bareClient = ({ wire, baseUrl, hasTools }, send) => {
   return {
     async ask(prompt, { onText, signal } = {}) {
       let turn = wire.start(prompt)
+      const schema = typed?.schema()
+      const shape = schema && wire.shaped(typed.jsonSchemaOf(schema))
       while (true) {
         const answer = new Answer(onText)
-        await exchange(wire.request(turn, hasTools), answer, signal)
+        await exchange({ ...wire.request(turn, hasTools), ...shape }, answer, signal)
+        if (schema) return typed.resultOf(schema.parse(JSON.parse(answer.text)))
         if (answer.calls.length === 0) return { text: answer.text, held: answer.text }
         const results = await Promise.all(answer.calls.map(run))
         turn = wire.next(turn, answer, results)

@@ -1,6 +1,6 @@
 import { bareClient } from './bareClient.mjs'
 
-/** A bare client on undici's lowest entry: everything else is measured against it. */
+/** A bare client on undici's lowest entry: the least that anything could cost, and what hardly anybody writes. */
 export const open = (options) => bareClient(options, send)
 
 const send = ({ dispatcher, ...request }, onBytes, signal) =>

@@ -11,9 +11,12 @@ export const abort = ({ sizes }) => [
 export const firstToken = ({ sizes }) => [
   {
     id: 'firstToken',
-    title: 'the first text, later than at the floor',
+    title: 'the first text',
     contenders: ['statewire'],
     job: { task: 'firstToken', chunks: 5, times: sizes.firstTokens },
-    values: { later: { unit: 'ms', goal: { most: 0.3 } } },
+    values: {
+      later: { name: 'later than at the reader', unit: 'ms', goal: { most: 0.4 } },
+      laterThanFloor: { name: 'later than at the floor', unit: 'ms' },
+    },
   },
 ]

@@ -1,8 +1,8 @@
-const contenders = (wire, peers) => [
-  'floor',
-  'statewire',
-  ...(wire === 'openai-chat' ? ['reader', ...peers] : []),
-]
+import { main, repetitionsOn } from './mainWire.mjs'
+
+const contenders = (wire, peers) => ['floor', 'reader', 'statewire', ...(wire === main ? peers : [])]
+
+const goalOn = (wire, ratio) => (wire === main ? { ratio, to: 'reader' } : undefined)
 
 /** Rounds of four calls of an instant tool, then a short answer: processor time of a round. */
 export const tools = ({ wireNames, sizes, peers }) =>
@@ -11,7 +11,8 @@ export const tools = ({ wireNames, sizes, peers }) =>
     title: `a tool round of 4 calls, ${wire}`,
     contenders: contenders(wire, peers),
     job: { task: 'stream', wire, chunks: 20, calls: 4, per: 'round', ...sizes.rounds },
-    values: { cpu: { unit: 'µs', goal: { ratio: 2 } } },
+    repetitions: repetitionsOn(wire),
+    values: { cpu: { unit: 'µs', goal: goalOn(wire, 2.5) } },
   }))
 
 /** One short request after the other: processor time of a whole one. */
@@ -21,5 +22,26 @@ export const request = ({ wireNames, sizes, peers }) =>
     title: `a short request, ${wire}`,
     contenders: contenders(wire, peers),
     job: { task: 'stream', wire, chunks: 5, per: 'request', ...sizes.requests },
-    values: { cpu: { unit: 'µs', goal: { ratio: 2 } } },
+    repetitions: repetitionsOn(wire),
+    values: { cpu: { unit: 'µs', goal: goalOn(wire, 1.8) } },
+  }))
+
+const schemas = { one: 'one schema for all', anew: 'its schema made anew' }
+
+/** Short requests for a typed answer. An inline schema is made anew for each, by the reader as well: that is zod's part. */
+export const typed = ({ sizes }) =>
+  Object.entries(schemas).map(([schema, name]) => ({
+    id: `typed/${schema}/${main}`,
+    title: `a typed request, ${name}, ${main}`,
+    contenders: ['floor', 'reader', 'statewire-send-for'],
+    job: {
+      task: 'stream',
+      wire: main,
+      chunks: 5,
+      per: 'request',
+      answer: 'json',
+      schema,
+      ...sizes.requests,
+    },
+    values: { cpu: { unit: 'µs' } },
   }))

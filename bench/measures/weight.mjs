@@ -9,8 +9,8 @@ export const load = () => [
     contenders: ['floor', 'statewire'],
     job: { task: 'load' },
     values: {
-      cpu: { name: 'processor time', unit: 'ms', goal: { ratio: 1.5 } },
-      wall: { name: 'time', unit: 'ms', goal: { ratio: 1.5 } },
+      cpu: { name: 'processor time', unit: 'ms', goal: { ratio: 1.5, to: 'floor' } },
+      wall: { name: 'time', unit: 'ms', goal: { ratio: 1.5, to: 'floor' } },
     },
   },
 ]
@@ -35,7 +35,7 @@ export const edge = () => [
     contenders: ['statewire'],
     look: edgeBundle,
     values: {
-      size: { name: 'gzip', unit: 'KB', goal: { most: 60 } },
+      size: { name: 'gzip', unit: 'KB', goal: { most: 70 } },
       fromNode: { name: 'imports of Node’s own modules', unit: 'modules', goal: { most: 0 } },
     },
   },

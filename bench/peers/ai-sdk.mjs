@@ -1,4 +1,4 @@
-import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import { createOpenAI } from '@ai-sdk/openai'
 import { stepCountIs, streamText, tool } from 'ai'
 import { z } from 'zod'
 import { weather } from '../tool.mjs'
@@ -12,13 +12,7 @@ const tools = {
 }
 
 export const open = ({ baseUrl, hasTools }) => {
-  const provider = createOpenAICompatible({
-    name: 'bench',
-    baseURL: baseUrl,
-    apiKey: 'none',
-    includeUsage: true,
-  })
-  const model = provider('gpt-5-mini')
+  const model = createOpenAI({ baseURL: baseUrl, apiKey: 'none' }).chat('gpt-5-mini')
   return {
     async ask(prompt, { onText, signal } = {}) {
       const { textStream } = streamText({

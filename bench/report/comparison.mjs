@@ -12,23 +12,33 @@ const measures = [
   ['streams/cpu', '200 streams at once'],
 ]
 
-/** Ratios to the floor: a line for each contender, a column for each measure. */
+/** Ratios to the reader: a line for each contender, a column for each measure. */
 export const comparison = (results, versions) => {
-  const known = measures.filter(([id]) => results.some((result) => result.id === id))
-  const find = (name, id) =>
-    results.find((result) => result.id === id)?.contenders.find(({ contender }) => contender === name)
-  const text = (one) => (one?.failed ? 'failed' : ratio(one?.ratio))
-  const names = ['statewire', 'reader', ...Object.keys(versions)]
+  const known = measures
+    .map(([id, title]) => ({ title, result: results.find((result) => result.id === id) }))
+    .filter(({ result }) => result !== undefined)
+  const find = ({ contenders }, name) => contenders.find(({ contender }) => contender === name)
+  const isJudged = ({ goal }) => goal?.to === 'reader'
+  const text = (result, name) => {
+    const one = find(result, name)
+    if (one?.failed) return 'failed'
+    const compared = quotient(one?.value, find(result, 'reader')?.value)
+    // In words, so that nobody has to compare.
+    return isJudged(result) && one?.isMet === false ? `${compared} (missed)` : compared
+  }
+  const line = (name, title) => row([title, ...known.map(({ result }) => text(result, name))])
+  const goals = known.map(({ result }) => (isJudged(result) ? `≤ ${result.goal.ratio}×` : ''))
+  const isMeasured = (name) => known.some(({ result }) => find(result, name))
   return [
-    row(['', ...known.map(([, title]) => title)]),
+    row(['', ...known.map(({ title }) => title)]),
     row(['---', ...known.map(() => '---:')]),
-    ...names
-      .filter((name) => known.some(([id]) => find(name, id)))
-      .map((name) =>
-        row([
-          versions[name] ? `${name} ${versions[name]}` : name === 'statewire' ? '**statewire**' : name,
-          ...known.map(([id]) => text(find(name, id))),
-        ]),
-      ),
+    line('statewire', '**statewire**'),
+    ...(goals.some((goal) => goal !== '') ? [row(['its goal', ...goals])] : []),
+    ...['reader', 'floor'].filter(isMeasured).map((name) => line(name, name)),
+    ...Object.entries(versions)
+      .filter(([name]) => isMeasured(name))
+      .map(([name, version]) => line(name, `${name} ${version}`)),
   ]
 }
+
+const quotient = (value, other) => ratio(value !== undefined && other ? value / other : undefined)

@@ -3,23 +3,21 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { arch, cpus, platform, release, totalmem } from 'node:os'
 import { packageFolder } from '../built.mjs'
-import { areInstalled, peers, versionOf } from '../peers/index.mjs'
+import { versionOf } from '../peers/index.mjs'
 
 const dependencies = ['xstate', 'undici', 'eventsource-parser', 'zod']
 
 /** Where the figures come from: they mean little without it. */
-export const machine = ({ withPeers }) => ({
+export const machine = ({ node, measuredPeers }) => ({
   date: new Date().toISOString().slice(0, 10),
   cpu: `${cpus()[0]?.model.trim() ?? 'unknown'}, ${cpus().length} cores`,
   memory: `${Math.round(totalmem() / 2 ** 30)} GiB`,
   system: `${platform()} ${release()} ${arch()}`,
-  node: process.version,
-  statewire: `${versionAt(`${packageFolder}/package.json`)} (${commit()})`,
+  // That of the processes that were measured, not of the one that started them.
+  node: node.version,
+  statewire: `${versionAt(`${packageFolder()}/package.json`)} (${commit()})`,
   versions: Object.fromEntries(dependencies.map((name) => [name, versionAt(pathOf(name))])),
-  peers:
-    withPeers && areInstalled()
-      ? Object.fromEntries(Object.keys(peers).map((name) => [name, versionOf(name)]))
-      : {},
+  peers: Object.fromEntries(measuredPeers.map((name) => [name, versionOf(name)])),
 })
 
 /** A build need not lie beside its package.json. */
@@ -30,7 +28,7 @@ const pathOf = (name) => createRequire(import.meta.url).resolve(`${name}/package
 const commit = () => {
   try {
     return execFileSync('git', ['rev-parse', '--short', 'HEAD'], {
-      cwd: packageFolder,
+      cwd: packageFolder(),
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
     }).trim()

@@ -1,30 +1,37 @@
+import { peers } from '../peers/index.mjs'
 import { comparison, row } from './comparison.mjs'
+import { goalTable } from './goals.mjs'
 import { goalText, number, ratio } from './table.mjs'
 
 /** The results as a page. */
-export const markdown = ({ machine, repetitions, results }) =>
+export const markdown = ({ machine, repetitions, minutes, skipped, results }) =>
   [
     '# Measured',
     '',
-    'Processor time of the client process, medians, against a hand-written floor: undici’s `dispatch`, eventsource-parser,',
-    '`JSON.parse` and `+=`, with no errors, limits or state. The provider is a process of its own on loopback; every figure comes',
-    `from ${repetitions} fresh processes per contender, which take turns. \`statewire\` is \`for await\` over \`sendStream\`, \`statewire-actor\` an actor with a`,
-    'subscriber and a `chunk` listener.',
+    `Processor time of the client process on Node ${machine.node}, medians. Ratios are to the \`reader\`, which is what a good engineer would write by`,
+    'hand: undici’s `request`, `for await`, eventsource-parser, `JSON.parse` and `+=`. Beside it stands the `floor`, the same on undici’s',
+    '`dispatch`, which hardly anybody writes. Both have no errors, limits or state. The provider is a process of its own on loopback; every figure comes',
+    `from ${repetitions} fresh processes (fewer where the table says so), the contenders take turns, and all have the same number of processes and warm-ups.`,
+    '`statewire` is `for await` over `sendStream`.',
     '',
-    '![Ratios to the floor](results.svg)',
+    ...goalTable(results, machine.node),
+    '![Ratios to the reader](results.svg)',
     '',
-    ...ownTable(results),
-    ...peerTable(results, machine.peers),
+    '## Everything',
+    '',
+    ...ownTable(results, repetitions),
+    ...peerTable({ results, versions: machine.peers, skipped }),
     '## Where',
     '',
-    `${machine.cpu}, ${machine.memory}, ${machine.system}, Node ${machine.node}, ${machine.date}. statewire ${machine.statewire}, with`,
+    `${machine.cpu}, ${machine.memory}, ${machine.system}, Node ${machine.node}, ${machine.date}, in ${Math.round(minutes)} min. statewire ${machine.statewire}, with`,
     `${list(machine.versions)}.`,
     '',
     '## Again',
     '',
     '```sh',
-    'npm run bench                                                        # statewire against the floor',
+    'npm run bench                                                        # statewire against the reader',
     'npm run bench:peers                                                  # installs the peers into bench/peers, and measures them, too',
+    'npx -p node@24 node bench/run.mjs --peers                            # the same on another Node',
     'node bench/run.mjs --only chunk,tools --wires openai-chat --repetitions 3   # a quick look; --help tells the rest',
     '```',
     '',
@@ -37,43 +44,68 @@ const list = (versions) =>
     .map(([name, version]) => `${name} ${version}`)
     .join(', ')
 
-const ownTable = (results) => {
+/** What is different from `for await` over `sendStream`. */
+const ways = {
+  'statewire-actor': 'an actor with a subscriber and a listener',
+  'statewire-orchestrated': 'reasoningOrchestrator',
+  'statewire-typed': 'sendStreamFor',
+  'statewire-send-for': 'sendFor',
+  'statewire-inspected': 'the inspector records',
+  'statewire-watched': 'a page of the inspector is open',
+}
+
+const ownTable = (results, repetitions) => {
   const rows = results.flatMap(({ title, unit, goal, contenders }) => {
-    const floor = contenders.find(({ contender }) => contender === 'floor')
+    const figure = (name) => {
+      const value = contenders.find(({ contender }) => contender === name)?.value
+      return value === undefined ? '' : `${number(value)} ${unit}`
+    }
     return contenders
       .filter(({ contender }) => contender.startsWith('statewire'))
       .map((one) => [
-        one.contender === 'statewire-actor' ? `${title} (actor)` : title,
-        floor?.value === undefined ? '' : `${number(floor.value)} ${unit}`,
+        [title, ways[one.contender] && ` (${ways[one.contender]})`, fewer(one.all, repetitions)].join(''),
+        figure('floor'),
+        figure('reader'),
         one.failed ?? `${number(one.value)} ${unit}`,
-        goal?.ratio === undefined ? '' : ratio(one.ratio),
-        goalText(goal, unit),
+        ratio(one.ratio),
+        ratio(one.toFloor),
+        one.isMet === undefined ? '' : goalText(goal, unit),
         one.isMet === undefined ? '' : one.isMet ? 'met' : '**missed**',
       ])
   })
   return [
-    row(['measure', 'floor', 'statewire', 'ratio', 'goal', '']),
-    row(['---', '---:', '---:', '---:', '---', '---']),
+    row(['measure', 'floor', 'reader', 'statewire', 'to the reader', 'to the floor', 'goal', '']),
+    row(['---', '---:', '---:', '---:', '---:', '---:', '---', '---']),
     ...rows.map(row),
     '',
   ]
 }
 
-const peerTable = (results, versions) => {
+/** Of a figure that comes from fewer processes than the page says at its top. */
+const fewer = (all, repetitions) =>
+  all && all.length < repetitions ? `, ${all.length === 1 ? 'once' : `${all.length} processes`}` : ''
+
+const peerTable = ({ results, versions, skipped }) => {
   const failures = results.flatMap(({ title, contenders }) =>
     contenders
       .filter(({ failed }) => failed)
       .map(({ contender, failed }) => `- ${contender}, ${title}: ${failed}`),
   )
+  const notes = [
+    ...Object.keys(versions)
+      .filter((peer) => peers[peer]?.note)
+      .map((peer) => `- ${peer}: ${peers[peer].note}`),
+    ...Object.entries(skipped).map(([peer, reason]) => `- ${peer} is left out: ${reason}`),
+    ...failures,
+  ]
   return [
     '## Beside others',
     '',
-    'On the OpenAI chat wire: streaming, no retries, no telemetry, the same tool. `reader` is the floor with undici’s `request` and `for await`;',
-    'the others are the newest releases that the registry could install and that run on this Node, warmed up in the same way and measured less',
-    'often (results.json has every single figure). Ratios to the floor of the same run.',
+    'On the OpenAI chat wire: streaming, no retries, no telemetry, the same tool; as many processes and warm-ups as statewire (results.json',
+    'has every single figure). Ratios to the reader of the same run.',
     '',
     ...comparison(results, versions),
     '',
-    ...(failures.length > 0 ? [...failures, ''] : []),
+    ...(notes.length > 0 ? [...notes, ''] : []),
   ]
 }

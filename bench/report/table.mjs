@@ -8,7 +8,7 @@ export const ratio = (value) => (value === undefined ? '' : `${value.toFixed(2)}
 
 export const goalText = (goal, unit) => {
   if (!goal) return ''
-  return goal.ratio === undefined ? `≤ ${goal.most} ${unit}` : `≤ ${goal.ratio}×`
+  return goal.ratio === undefined ? `≤ ${goal.most} ${unit}` : `≤ ${goal.ratio}× ${goal.to}`
 }
 
 const verdict = ({ isMet }) => (isMet === undefined ? '' : isMet ? 'met' : 'MISSED')
@@ -21,11 +21,12 @@ export const table = (results) => {
       one.contender,
       one.failed ? '–' : `${number(one.value)} ${unit}`,
       ratio(one.ratio),
+      ratio(one.toFloor),
       one.isMet === undefined ? '' : goalText(goal, unit),
       one.failed ?? verdict(one),
     ]),
   )
-  const head = ['measure', 'contender', 'median', 'to floor', 'goal', '']
+  const head = ['measure', 'contender', 'median', 'to reader', 'to floor', 'goal', '']
   const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column].length)))
   const line = (row) =>
     row
@@ -35,5 +36,5 @@ export const table = (results) => {
   return [line(head), ...rows.map(line)].join('\n')
 }
 
-const pad = (cell, width, column) =>
-  column === 2 || column === 3 ? cell.padStart(width) : cell.padEnd(width)
+/** Figures stand at the right of their columns. */
+const pad = (cell, width, column) => (column >= 2 && column <= 4 ? cell.padStart(width) : cell.padEnd(width))

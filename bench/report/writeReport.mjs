@@ -6,7 +6,8 @@ import { markdown } from './markdown.mjs'
 
 /** results.json has everything; RESULTS.md and results.svg are made of it. */
 export const writeReport = (options, results) => {
-  const report = { machine: machine(options), repetitions: options.repetitions, results }
+  const { repetitions, minutes, skipped } = options
+  const report = { machine: machine(options), repetitions, minutes, skipped, results }
   mkdirSync(options.output, { recursive: true })
   const write = (name, text) => writeFileSync(join(options.output, name), text)
   write('results.json', `${JSON.stringify(report, null, 2)}\n`)

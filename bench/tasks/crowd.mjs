@@ -4,9 +4,9 @@ import { cpuOf } from './cpu.mjs'
 import { peakOf } from './heap.mjs'
 
 /** Many streams at once: processor time of a chunk, and the most memory the process needed. */
-export const crowd = async ({ open, chunks, streams }) => {
+export const crowd = async ({ open, chunks, streams, warmUps }) => {
   const contender = await open()
-  for (let warmUp = 0; warmUp < 5; warmUp += 1) checkText(await contender.ask(prompt), chunks)
+  for (let warmUp = 0; warmUp < warmUps; warmUp += 1) checkText(await contender.ask(prompt), chunks)
   let results
   let cpu
   const peak = await peakOf(async () => {

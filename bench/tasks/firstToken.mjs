@@ -1,16 +1,24 @@
 import { median } from '../statistics.mjs'
 import { prompt } from '../tool.mjs'
 
-/** How much later than at the floor the first text comes, in ms: turn by turn in one warm process. */
+const warmUps = 100
+
+/** How much later than at the reader and at the floor the first text comes, in ms: turn by turn in one warm process. */
 export const firstToken = async ({ open, times }) => {
-  const floor = await open({ as: 'floor' })
   const contender = await open()
-  const waits = []
-  for (let time = -100; time < times; time += 1) {
-    const difference = (await firstText(contender)) - (await firstText(floor))
-    if (time >= 0) waits.push(difference)
+  const reader = await open({ as: 'reader' })
+  const floor = await open({ as: 'floor' })
+  const later = []
+  const laterThanFloor = []
+  for (let time = -warmUps; time < times; time += 1) {
+    const wait = await firstText(contender)
+    const atReader = await firstText(reader)
+    const atFloor = await firstText(floor)
+    if (time < 0) continue
+    later.push(wait - atReader)
+    laterThanFloor.push(wait - atFloor)
   }
-  return { later: median(waits) }
+  return { later: median(later), laterThanFloor: median(laterThanFloor) }
 }
 
 const firstText = async (contender) => {

@@ -10,7 +10,7 @@ export const coreInstall = () => {
   try {
     const npm = (...args) =>
       execFileSync('npm', args, { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
-    const [{ filename }] = JSON.parse(npm('pack', packageFolder, '--json', '--ignore-scripts'))
+    const [{ filename }] = JSON.parse(npm('pack', packageFolder(), '--json', '--ignore-scripts'))
     writeFileSync(join(folder, 'package.json'), '{ "private": true }')
     npm('install', join(folder, filename), '--omit=dev', '--no-audit', '--no-fund')
     const lock = JSON.parse(readFileSync(join(folder, 'node_modules/.package-lock.json'), 'utf8'))

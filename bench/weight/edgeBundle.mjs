@@ -21,7 +21,7 @@ export const edgeBundle = async () => {
   const { build } = createRequire(new URL('../../package.json', import.meta.url))('esbuild')
   const { outputFiles, metafile } = await build({
     metafile: true,
-    stdin: { contents: worker(fileURLToPath(builtModule())), resolveDir: packageFolder },
+    stdin: { contents: worker(fileURLToPath(builtModule())), resolveDir: packageFolder() },
     bundle: true,
     minify: true,
     write: false,

@@ -10,5 +10,8 @@ export const wires = Object.fromEntries(
 )
 
 /** Where an agent finds an answer of this shape: the provider reads it from the path. */
-export const baseUrlOf = (origin, wire, { pacing = 'bulk', chunks, rounds = 0, calls = 0 }) =>
-  `${origin}/${wire.name}/${pacing}/${chunks}/rounds/${rounds}/calls/${calls}${wire.base}`
+export const baseUrlOf = (
+  origin,
+  wire,
+  { pacing = 'bulk', answer = 'text', chunks, rounds = 0, calls = 0 },
+) => `${origin}/${wire.name}/${pacing}/${answer}/${chunks}/rounds/${rounds}/calls/${calls}${wire.base}`

@@ -32,6 +32,8 @@ export const openaiChat = {
 
   opening: (round) => [delta(round, { role: 'assistant', content: '', refusal: null })],
   text: (index, round) => delta(round, { content: piece(index) }),
+  /** Any piece of text: typed answers are measured on this wire. */
+  said: (content, round) => delta(round, { content }),
   closing: (chunks, round) => closing(round, 'stop', chunks),
   calls: (round, count) => [
     delta(round, { role: 'assistant', content: null }),
@@ -63,6 +65,10 @@ export const openaiChat = {
         },
       ],
     }),
+  }),
+  /** What a request for a typed answer has more. */
+  shaped: (schema) => ({
+    response_format: { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } },
   }),
   read: (event, answer) => {
     if (event === '[DONE]') return

@@ -15,6 +15,13 @@ export const textOf = (chunks) => {
   return text
 }
 
+/** The same words as a value: every piece is one more item of its list, so that a typed answer has as many chunks. */
+export const json = {
+  opening: '{"city":"Oslo","days":3,"sky":"clear","words":[""',
+  piece: (index) => `,${JSON.stringify(piece(index))}`,
+  closing: ']}',
+}
+
 const cities = ['Oslo', 'Rome', 'Lima', 'Cairo', 'Quito', 'Seoul', 'Dakar', 'Turin']
 
 /** The calls of one round; ids are unique over the rounds. */

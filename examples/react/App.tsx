@@ -35,11 +35,11 @@ const Answer = ({ prompt, history, onDone }: Question & { onDone: (history: Chat
   }, [output, history, onDone])
 
   const said = context.messages.filter(({ role }) => role === 'model').map(textOf)
-  const text = snapshot.matches('Accumulating') ? [...said, context.accumulated.text] : said
+  const text = snapshot.matches('Accumulating') ? [...said, context.answer.accumulated.text] : said
   const pending = context.history
     .flatMap(({ parts }) => parts)
     .filter((part) => part.type === 'toolCall')
-    .filter(({ id }) => context.pendingApprovals.includes(id))
+    .filter(({ id }) => context.round.pendingApprovals.includes(id))
   return (
     <article>
       <strong>{prompt}</strong>

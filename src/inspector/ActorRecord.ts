@@ -1,5 +1,6 @@
-import type { AnyActor, AnyEventObject, AnyMachineSnapshot, AnyStateMachine, Snapshot } from 'xstate'
+import type { AnyActor, AnyEventObject, AnyMachineSnapshot, Snapshot } from 'xstate'
 import type { StreamingState } from '../../machines/streamingState.ts'
+import type { Charted } from '../visualize/transitions.ts'
 import { Attempt } from './Attempt.ts'
 
 /** Moments of one actor that are kept; older ones are dropped. */
@@ -35,7 +36,7 @@ export class ActorRecord {
   readonly name: string
   /** Of the actor that runs a call. */
   readonly toolName: string
-  readonly machine: AnyStateMachine | null
+  readonly machine: Charted | null
   moments: Moment[] = []
   /** Moments no longer kept, and the transitions they took. */
   dropped = 0
@@ -215,10 +216,10 @@ const readTransition = (snapshot: Snapshot<unknown>, reads: number): [string, nu
 }
 
 /** Machines of other copies of XState count, too. */
-const machineOf = (logic: unknown): AnyStateMachine | null =>
+const machineOf = (logic: unknown): Charted | null => (isCharted(logic) ? logic : null)
+
+const isCharted = (logic: unknown): logic is Charted =>
   typeof logic === 'object' && logic !== null && 'root' in logic && 'config' in logic
-    ? (logic as AnyStateMachine)
-    : null
 
 /** Whether a context is that of our lifecycle chart, whatever the machine is called. */
 export const isRunData = (context: unknown): context is StreamingState =>

@@ -31,12 +31,12 @@ export class Watch {
     const newAttempts = attempts.flatMap((attempt, index) => this.#attempt(attempt, index))
     const moments = this.#moments()
     const tools = moments.length + newAttempts.length > 0 ? this.#newTools() : []
-    const { context } = (snapshot ?? {}) as { context?: Pick<Watched, 'usage'> }
+    const { context } = (snapshot ?? {}) as { context?: { totals?: Pick<Watched, 'usage'> } }
     const watched: Watched = {
       id,
       ...(isFirst && { isFirst }),
       ...((isFirst || isDropped) && { dropped: { moments: dropped, taken: [...droppedTaken] } }),
-      ...(moments.length > 0 && { moments, usage: context?.usage ?? null }),
+      ...(moments.length > 0 && { moments, usage: context?.totals?.usage ?? null }),
       ...(newAttempts.length > 0 && { attempts: newAttempts }),
       ...(tools.length > 0 && { tools }),
     }

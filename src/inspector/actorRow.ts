@@ -22,7 +22,7 @@ export const actorRow = (record: ActorRecord, secrets: readonly string[]): Actor
 
 /** Whether the machine of an actor knows an event at all; what it knows nothing of is never sent to it. */
 export const accepts = ({ machine }: ActorRecord, type: string): boolean =>
-  machine?.events.includes(type) ?? false
+  machine?.root.events.includes(type) ?? false
 
 /** The question, for a run that has one; the name of the tool, for a call. */
 const titleOf = ({ snapshot, toolName }: ActorRecord): string => {

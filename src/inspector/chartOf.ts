@@ -1,5 +1,4 @@
-import type { AnyStateMachine } from 'xstate'
-import { describeMachine, toSvg } from '../visualize/index.ts'
+import { type Charted, describeMachine, toSvg } from '../visualize/index.ts'
 
 const mostCharts = 100
 
@@ -7,7 +6,7 @@ const mostCharts = 100
 const drawn = new Map<string, Promise<string>>()
 
 /** The picture of a machine. Machines of the same structure share one. */
-export const chartOf = (machine: AnyStateMachine): Promise<string> => {
+export const chartOf = (machine: Charted): Promise<string> => {
   const structure = JSON.stringify(describeMachine(machine))
   const picture = drawn.get(structure) ?? toSvg(machine, { idPrefix: 'chart-' })
   drawn.delete(structure)

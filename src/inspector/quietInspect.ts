@@ -48,7 +48,7 @@ export const quietInspect = (inspect: Inspect): ((event: InspectionEvent) => voi
 
 const isOtherState = (before: Snapshot<unknown> | undefined, now: Snapshot<unknown>): boolean => {
   if (!before || before.status !== now.status) return true
-  // The fast lane keeps the very value.
+  // The lane for reads keeps the very value.
   const isSameValue = (before as { value?: unknown }).value === (now as { value?: unknown }).value
   return !isSameValue && stateOf(before) !== stateOf(now)
 }

@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { readFile, rm } from 'node:fs/promises'
+import { chmod, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { build } from 'tsup'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-type Contender = { contender: string; value?: number; ratio?: number; failed?: string }
+type Contender = { contender: string; value?: number; ratio?: number; failed?: string; all?: number[] }
 type Report = { machine: { node: string }; results: { id: string; contenders: Contender[] }[] }
 
 // Below node_modules, so that the build finds its packages; apart from dist, because that one belongs to the build.
@@ -14,7 +14,7 @@ const folder = join('node_modules', '.cache', `statewire-bench-${process.pid}`)
 const dist = join(folder, 'dist')
 
 const bench = async (...args: string[]): Promise<Report> => {
-  const small = ['--small', '--repetitions', '1', '--contenders', 'floor,statewire']
+  const small = ['--small', '--repetitions', '1']
   const files = ['--dist', dist, '--output', folder]
   await promisify(execFile)(process.execPath, ['bench/run.mjs', ...small, ...files, ...args])
   return JSON.parse(await readFile(join(folder, 'results.json'), 'utf8'))
@@ -32,25 +32,54 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 
 describe('the benchmark', () => {
   // A contender whose text is not the provider's fails its job.
-  it('gets the same text from the floor and from statewire after tool rounds, on every wire', async () => {
+  it('gets the same text by hand and from statewire after tool rounds, on every wire', async () => {
     const report = await bench('--only', 'tools')
     expect(failures(report)).toEqual([])
     const wires = ['openai-chat', 'openai-responses', 'anthropic', 'google', 'ollama']
     expect(report.results.map(({ id }) => id)).toEqual(wires.map((wire) => `tools/${wire}`))
     for (const { contenders } of report.results) {
-      expect(contenders.map(({ contender }) => contender)).toEqual(['floor', 'statewire'])
+      expect(contenders.map(({ contender }) => contender)).toEqual(['floor', 'reader', 'statewire'])
       for (const { value } of contenders) expect(value).toBeGreaterThan(0)
+      expect(contenders[1]?.ratio).toBe(1)
     }
+  }, 120_000)
+
+  it('gets the whole text through an orchestrator and out of typed answers', async () => {
+    const report = await bench('--only', 'chunk,typed', '--wires', 'openai-chat')
+    expect(failures(report)).toEqual([])
+    const measured = report.results.map(({ id, contenders }) => [id, contenders.at(-1)?.contender])
+    expect(measured).toEqual([
+      ['chunk/bulk/openai-chat', 'statewire-orchestrated'],
+      ['chunk/paced/openai-chat', 'statewire-orchestrated'],
+      ['chunk/typed/bulk/openai-chat', 'statewire-typed'],
+      ['chunk/typed/paced/openai-chat', 'statewire-typed'],
+      ['typed/one/openai-chat', 'statewire-send-for'],
+      ['typed/anew/openai-chat', 'statewire-send-for'],
+    ])
   }, 120_000)
 
   it('sees a provider’s socket close, and writes what it measured as JSON, as a page and as a picture', async () => {
     const report = await bench('--only', 'abort,firstToken')
     expect(failures(report)).toEqual([])
-    expect(report.results.map(({ id }) => id)).toEqual(['abort', 'firstToken'])
+    const ids = report.results.map(({ id }) => id)
+    expect(ids).toEqual(['abort', 'firstToken/later', 'firstToken/laterThanFloor'])
     expect(report.machine.node).toBe(process.version)
-    expect(await readFile(join(folder, 'RESULTS.md'), 'utf8')).toContain('| abort to closed socket |')
+    const page = await readFile(join(folder, 'RESULTS.md'), 'utf8')
+    expect(page).toContain('| abort to closed socket |')
+    expect(page).toContain(`on Node ${process.version}`)
     expect(await readFile(join(folder, 'results.svg'), 'utf8')).toMatch(/^<svg [\s\S]*<\/svg>\n$/)
   }, 120_000)
+
+  it('measures the Node that it is told to, and says which one that is', async () => {
+    // Another version, as far as the one who asks can tell.
+    const other = join(folder, 'node')
+    const answer = `[ "$1" = -p ] && echo v99.1.0 && exit`
+    await writeFile(other, `#!/bin/sh\n${answer}\nexec ${JSON.stringify(process.execPath)} "$@"\n`)
+    await chmod(other, 0o755)
+    const report = await bench('--only', 'abort', '--node', `./${other}`)
+    expect(failures(report)).toEqual([])
+    expect(report.machine.node).toBe('v99.1.0')
+  }, 60_000)
 
   it('leaves the published results alone after a partial run', async () => {
     const before = existsSync('bench/results.json') && (await readFile('bench/results.json', 'utf8'))

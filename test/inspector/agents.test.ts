@@ -86,7 +86,7 @@ describe('A run of an agent', () => {
       status: 'done',
       state: 'Complete',
     })
-    expect(told.row('toolExecutor')).toMatchObject({ parent: root?.id, kind: 'machine', status: 'done' })
+    expect(told.row('toolExecutor')).toMatchObject({ parent: root?.id, kind: 'other', status: 'done' })
     expect(told.row('call:call_1')).toMatchObject({
       title: 'get_weather',
       parent: told.row('toolExecutor')?.id,
@@ -94,7 +94,7 @@ describe('A run of an agent', () => {
     expect(told.row('model')).toMatchObject({ parent: root?.id, kind: 'other', status: 'stopped' })
   })
 
-  it('counts every transition as TransitionCoverage does, and the reads of the fast lane with them', async () => {
+  it('counts every transition as TransitionCoverage does, and the reads of the lane with them', async () => {
     const inspector = await inspecting()
     const agent = new Agent(scriptedModel(twoSteps), { tools: [weather] })
     const coverage = new TransitionCoverage(agent.machine)
@@ -125,14 +125,13 @@ describe('A run of an agent', () => {
     const started = told.moments.find(({ event }) => event === 'tool.started')
     expect(started).toMatchObject({
       states: ['agent', 'agent.ToolExecution'],
-      from: 'toolExecutor',
       progress: [0, 'Let me see.'.length, 'Which tool?'.length],
     })
     const past = await momentOf(inspector, told.watched ?? 0, started?.seq ?? 0)
     expect(past).toMatchObject({
       value: 'ToolExecution',
       event: { type: 'tool.started' },
-      context: { step: 1, started: ['call_1'] },
+      context: { step: 1, round: { started: ['call_1'] } },
       tools: [{ callId: 'call_1', status: 'running', result: null, endedAt: null }],
     })
     expect(told.moments.map(({ path }) => path.join(' → '))).toEqual([
@@ -140,7 +139,6 @@ describe('A run of an agent', () => {
       'Accumulating.Streaming',
       'Accumulating.Streaming',
       'Consolidating → ToolCheck → ToolExecution',
-      'ToolExecution',
       'ToolExecution',
       'ToolResults → MessageReset → Accumulating.Requesting',
       'Accumulating.Streaming',
@@ -156,7 +154,7 @@ describe('A run of an agent', () => {
     const told = await listen(inspector)
     await told.until(isOver)
     const changesAt = (event: string) => told.moments.find((moment) => moment.event === event)?.changes
-    expect(changesAt('tool.started')).toEqual([{ path: 'started[0]', after: '"call_1"' }])
+    expect(changesAt('tool.started')).toEqual([{ path: 'round.started[0]', after: '"call_1"' }])
     expect(changesAt('xstate.done.actor.toolExecutor')).toContainEqual({
       path: 'step',
       before: '1',
@@ -189,8 +187,8 @@ describe('A run of an agent', () => {
     await agent.sendFor('A number', z.object({ n: z.number() }))
     const told = await listen(inspector)
     await told.until(isOver)
-    expect(told.row('typedOutput')).toMatchObject({ title: 'A number', kind: 'machine', status: 'done' })
-    expect(told.watched).toBe(told.row('typedOutput')?.id)
+    expect(told.row('typed-output')).toMatchObject({ title: 'A number', kind: 'machine', status: 'done' })
+    expect(told.watched).toBe(told.row('typed-output')?.id)
     expect(told.attempts.map(({ text }) => text)).toEqual(['{"n":', '{"n":1}'])
     expect(new Set(told.attempts.map(({ owner }) => owner)).size).toBe(2)
   })

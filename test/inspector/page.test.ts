@@ -132,7 +132,7 @@ describe.skipIf(!executablePath)('The page', { timeout: 60_000 }, () => {
     expect(await output(page).textContent()).toContain('First.')
     expect(await output(page).textContent()).not.toContain('Second.')
     await page.locator('#tab-context').click()
-    await page.locator('#panel-context dt.changed', { hasText: 'started' }).waitFor()
+    await page.locator('#panel-context dt.changed', { hasText: 'round' }).waitFor()
     await page.locator('#tab-tools').click()
     await page.locator('.card.running').waitFor()
     await page.getByRole('button', { name: 'Live' }).click()

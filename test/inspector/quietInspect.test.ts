@@ -86,7 +86,8 @@ describe('quietInspect', () => {
     ])
     const texts = received.flatMap((event) => {
       const context = 'snapshot' in event && 'context' in event.snapshot ? event.snapshot.context : {}
-      return context?.accumulated?.text ? [context.accumulated.text] : []
+      const text = context?.answer?.accumulated?.text
+      return text ? [text] : []
     })
     expect(texts.at(-1)).toBe(output)
     expect(texts.length).toBeLessThan(5)
