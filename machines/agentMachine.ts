@@ -1,4 +1,11 @@
-import { type AnyActorRef, type MachineSnapshot, type MetaObject, not, type StateSchema } from 'xstate'
+import {
+  type AnyActorRef,
+  type AnyStateMachine,
+  type MachineSnapshot,
+  type MetaObject,
+  not,
+  type StateSchema,
+} from 'xstate'
 import { errorDataOf } from '../src/messages/errors.ts'
 import { type AgentMachineConfig, type ResolvedConfig, resolveConfig } from './agentConfig.ts'
 import { abortedOutput, completeOutput, failedOutput } from './agentOutput.ts'
@@ -68,7 +75,7 @@ export type AgentStateValue =
  *
  * @example createChart({ model }).root.states // Initialized, MessageReset, Accumulating …
  */
-export const createChart = (options: AgentMachineConfig) => chartOf(resolveConfig(options))
+export const createChart = (options: AgentMachineConfig): AnyStateMachine => chartOf(resolveConfig(options))
 
 const chartOf = (config: ResolvedConfig) => {
   const deadlineTimer = {

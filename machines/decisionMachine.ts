@@ -1,4 +1,4 @@
-import { assign, enqueueActions, forwardTo, fromPromise, setup } from 'xstate'
+import { type AnyStateMachine, assign, enqueueActions, forwardTo, fromPromise, setup } from 'xstate'
 import { describeThrown, type ErrorData, errorDataOf, errorFrom } from '../src/messages/errors.ts'
 import type { JsonObject } from '../src/messages/json.ts'
 import { type ChatMessage, type Part, toolResultsOf } from '../src/messages/messages.ts'
@@ -51,7 +51,7 @@ export const createDecisionMachine = (parts: DecisionParts): AnyRunMachine =>
 const relayed = ({ emitted }: RunEmitted): AgentEmitted[] => emitted.filter((each) => !isRunEnd(each))
 
 /** The chart alone. */
-export const createDecisionChart = ({ run, typeOf }: DecisionParts) =>
+export const createDecisionChart = ({ run, typeOf }: DecisionParts): AnyStateMachine =>
   setup({
     types: {
       context: {} as DecisionState,

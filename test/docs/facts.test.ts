@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import type { AnyStateNode } from 'xstate'
 import { resolveConfig } from '../../machines/agentConfig.ts'
 import { createChart } from '../../machines/agentMachine.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
@@ -34,6 +35,9 @@ test('the table of states has every state of the chart, and no other', () => {
   const table = page.slice(page.indexOf('## States'), page.indexOf('## Events'))
   const named = [...table.matchAll(/`([A-Z]\w+)`/g)].map(([, name]) => name)
   const { states } = createChart({ model }).root
-  const all = Object.values(states).flatMap((state) => [state.key, ...Object.keys(state.states)])
+  const all = Object.values<AnyStateNode>(states).flatMap((state) => [
+    state.key,
+    ...Object.keys(state.states),
+  ])
   expect([...new Set(named)].toSorted()).toEqual(all.toSorted())
 })

@@ -1,6 +1,11 @@
-import type { AnyEventObject, SnapshotFrom } from 'xstate'
+import type { AnyEventObject, AnyStateMachine } from 'xstate'
 import { totalTimeout } from '../../machines/agentFailures.ts'
-import { type AgentInput, type AgentMachineConfig, createChart } from '../../machines/index.ts'
+import {
+  type AgentInput,
+  type AgentMachineConfig,
+  type AgentSnapshot,
+  createChart,
+} from '../../machines/index.ts'
 import * as round from '../../machines/toolRound.ts'
 import type { Delta } from '../../src/model/delta.ts'
 import type { PathOptions } from '../../src/testing/paths.ts'
@@ -34,9 +39,6 @@ export const charts = [
   chartWith({ maxSteps: 1, retry: { maxRetries: 0 }, fallback: [scriptedModel([])] }),
   chartWith({ maxSteps: 1, retry: { maxRetries: 0 }, accumulator: { consolidate } }),
 ]
-
-type Chart = ReturnType<typeof createChart>
-type AgentSnapshot = SnapshotFrom<Chart>
 
 const inputs: AgentInput[] = [
   { prompt: 'hi' },
@@ -159,7 +161,7 @@ const key = ({ value, status, context }: AgentSnapshot): string =>
 const children: Record<string, string> = { model: 'model', timer: 'timer', tool: 'toolExecutor' }
 const commands = new Set(['tool.approve', 'tool.reject'])
 
-export const agentPaths: PathOptions<Chart> = {
+export const agentPaths: PathOptions<AnyStateMachine> = {
   inputs,
   events,
   key,
