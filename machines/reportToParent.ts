@@ -29,8 +29,16 @@ const withReport = (scope: AnyActorScope): AnyActorScope => {
     unreported = []
     scope.self._parent?.send(event)
   }
+  // By name: nothing says that the members of a scope can be copied.
   return {
-    ...scope,
+    self: scope.self,
+    id: scope.id,
+    sessionId: scope.sessionId,
+    system: scope.system,
+    logger: (...args) => scope.logger(...args),
+    defer: (effect) => scope.defer(effect),
+    stopChild: (child) => scope.stopChild(child),
+    actionExecutor: (action) => scope.actionExecutor(action),
     emit: (emitted: AgentEmitted) => {
       scope.emit(emitted)
       // Emissions are put off to the end of a step, one by one: what is put off now comes after the last of them.

@@ -11,17 +11,16 @@ import { clockIn } from './systemTime.ts'
 export type CallOutput = { result: ToolResultPart; usage?: Usage }
 
 type CallSnapshot = Snapshot<CallOutput> & { call: ToolCallPart }
-type CallEvent = { type: 'call.settled'; output: CallOutput } | { type: 'xstate.stop' }
+type CallEvent = { type: 'call.settled'; output: CallOutput }
 
 /** One call: what the inspector shows of it. Its output is its result. */
 export const callLogic = ({ executeSingle, tools }: ResolvedConfig) => {
-  const ends = new WeakMap<AnyActorRef, LazySignal>()
   const logic: ActorLogic<CallSnapshot, CallEvent, { call: ToolCallPart }> = {
     getInitialSnapshot: (_, { call }) => ({ status: 'active', output: undefined, error: undefined, call }),
 
     start: ({ call }, { self, system }) => {
       const end = new LazySignal()
-      ends.set(self, end)
+      onStop(self, () => end.abort())
       const used = new UsageCount()
       const options: ExecutionOptions = {
         get signal() {
@@ -42,10 +41,9 @@ export const callLogic = ({ executeSingle, tools }: ResolvedConfig) => {
       )
     },
 
-    transition: (snapshot, event, { self }) => {
+    transition: (snapshot, event) => {
       if (event.type === 'call.settled')
         return { ...snapshot, status: 'done', output: event.output, error: undefined }
-      if (event.type === 'xstate.stop') ends.get(self)?.abort()
       return snapshot
     },
 
@@ -53,6 +51,14 @@ export const callLogic = ({ executeSingle, tools }: ResolvedConfig) => {
     restoreSnapshot: (stored) => stored as CallSnapshot,
   }
   return logic
+}
+
+/** Does something when an actor is stopped before its end: an abort is not cheap, and most calls need none. */
+export const onStop = (actor: AnyActorRef, stop: () => void): void => {
+  const complete = () => {
+    if (actor.getSnapshot().status !== 'done') stop()
+  }
+  actor.subscribe({ complete, error: () => {} })
 }
 
 /** Calls what the user replaced, which may throw at once, and may return anything. */

@@ -6,7 +6,7 @@ import { asToolResult, type ExecutionOptions } from '../src/tools/toolExecutor.t
 import type { ResolvedConfig, ToolExecution } from './agentConfig.ts'
 import type { ChildEvent } from './events.ts'
 import { clockIn } from './systemTime.ts'
-import { type CallOutput, callLogic, settled, UsageCount } from './toolCall.ts'
+import { type CallOutput, callLogic, onStop, settled, UsageCount } from './toolCall.ts'
 
 /** The calls of one turn. */
 export type ToolServiceInput = { calls: ToolCallPart[] }
@@ -29,8 +29,6 @@ type ToolServiceEvent =
   | { type: 'calls.begin'; calls: ToolCallPart[] }
   | { type: 'batch.finished'; results: ToolResultPart[]; usage?: Usage }
   | { type: 'batch.failed'; error: unknown }
-  /** XState's own word to logic that is stopped. */
-  | { type: 'xstate.stop' }
 
 type Progress = Pick<ToolServiceSnapshot, 'calls' | 'begun' | 'results'>
 
@@ -48,9 +46,8 @@ export const toolService = (
   const running = new WeakMap<AnyActorRef, Set<() => void>>()
 
   const run = (calls: ToolCallPart[], scope: AnyActorScope): void => {
-    if (calls.length === 0) return
-    const stops = running.get(scope.self) ?? new Set()
-    running.set(scope.self, stops)
+    const stops = running.get(scope.self)
+    if (!stops || calls.length === 0) return
     if (config.executeBatch) stops.add(runBatch(config.executeBatch, calls, scope, config))
     else
       for (const each of calls) {
@@ -65,6 +62,11 @@ export const toolService = (
 
     // Fresh or restored: whatever has begun and has no result runs.
     start: (snapshot, scope) => {
+      const stops = new Set<() => void>()
+      running.set(scope.self, stops)
+      onStop(scope.self, () => {
+        for (const stop of stops) stop()
+      })
       const calls = unfinished(snapshot)
       if (calls.length > 0) tellAgent(scope, { type: 'tool.started', calls })
       run(calls, scope)
@@ -82,10 +84,9 @@ export const toolService = (
           return snapshot
         case 'batch.failed':
           return { ...snapshot, status: 'error', error: event.error, output: undefined }
-        case 'xstate.stop':
-          for (const stop of running.get(scope.self) ?? []) stop()
-          return snapshot
         default: {
+          // Any other event is none of ours.
+          if (!('output' in event)) return snapshot
           const { result, usage } = event.output
           if (snapshot.results.some(({ id }) => id === result.id)) return snapshot
           const next = after({ ...snapshot, results: [...snapshot.results, result] }, atOnce, usage)

@@ -88,7 +88,8 @@ export class ActorRecord {
       this.#unread.push(event.deltas)
     }
     this.#noteTool(event, now)
-    if (snapshot.status !== 'active') {
+    // Logic of somebody's own need not say that it was stopped.
+    if (snapshot.status !== 'active' || event.type === 'xstate.stop') {
       this.endedAt = now
       this.ref = null
     }

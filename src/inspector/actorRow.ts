@@ -44,12 +44,13 @@ const failureOf = (snapshot: Snapshot<unknown> | null, secrets: readonly string[
   return message === undefined ? brief(failure, secrets, 300) : `${name}: ${message}`.slice(0, 1_000)
 }
 
-const statusOf = ({ snapshot }: ActorRecord): ActorStatus => {
+const statusOf = ({ snapshot, endedAt }: ActorRecord): ActorStatus => {
   if (!snapshot) return 'created'
   const { context } = snapshot as { context?: unknown }
   const isWaiting = isRunData(context) && context.round.pendingApprovals.length > 0
   switch (snapshot.status) {
     case 'active':
+      if (endedAt !== null) return 'stopped'
       return isWaiting ? 'waiting' : 'active'
     case 'done': {
       const { status } = (snapshot.output ?? {}) as { status?: unknown }

@@ -1,0 +1,66 @@
+/** Everything an agent does, as a program: it prints what happened, so that two copies of XState can be compared. */
+import { batteryOfActors } from './batteryOfActors.ts'
+import { batteryOfOrchestrators } from './batteryOfOrchestrators.ts'
+import { batteryOfRuns } from './batteryOfRuns.ts'
+import { insides } from './insides.ts'
+import { plainXState } from './plainXState.ts'
+
+/** One run: what it gives is compared. */
+type Play = () => Promise<unknown>
+
+/** What a child process prints. */
+export type Report = {
+  /** What XState does without us. */
+  plain: unknown
+  /** What can be seen of its inside. */
+  insides: string[]
+  /** What each run told, by the name of the run. */
+  runs: Record<string, unknown>
+  /** What nobody caught. */
+  uncaught: string[]
+}
+
+/** Far more than any run needs: without it a run that hangs would end the process without a word. */
+const patienceMs = 3_000
+let hanging = 0
+
+const told = async (name: string, play: Play): Promise<unknown> => {
+  // Where two runs hang, the others will, too: nobody needs to wait for all of them.
+  if (hanging === 2) return { hangs: 'probably' }
+  let patience: NodeJS.Timeout | undefined
+  const late = new Promise((resolve) => {
+    const giveUp = () => {
+      hanging += 1
+      resolve({ hangs: name })
+    }
+    patience = setTimeout(giveUp, patienceMs)
+  })
+  try {
+    return await Promise.race([play(), late])
+  } catch (thrown) {
+    process.stderr.write(`${name}: ${thrown instanceof Error ? thrown.stack : thrown}\n`)
+    return { threw: String(thrown) }
+  } finally {
+    clearTimeout(patience)
+  }
+}
+
+const uncaught: string[] = []
+process.on('uncaughtException', (thrown) => {
+  process.stderr.write(`Uncaught: ${thrown.stack}\n`)
+  uncaught.push(String(thrown))
+})
+
+// Jitter and made-up ids must be the same each time.
+let made = 0
+Math.random = () => 0.5
+crypto.randomUUID = () => `0-0-0-0-${made++}`
+
+const plain = await told('plain XState', plainXState)
+const report: Report = { plain, insides: insides(), runs: {}, uncaught }
+const plays: Record<string, Play> = { ...batteryOfRuns, ...batteryOfActors, ...batteryOfOrchestrators }
+for (const [name, play] of Object.entries(plays)) report.runs[name] = await told(name, play)
+// What is reported late still counts.
+await new Promise((resolve) => setTimeout(resolve, 5))
+// A run that hangs must not keep the process.
+process.stdout.write(JSON.stringify(report), () => process.exit())

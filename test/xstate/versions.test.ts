@@ -1,0 +1,30 @@
+/** The engine runs on every XState from the oldest release that it promises to the one that is installed. */
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { olderXState } from './olderXState.ts'
+import { Workshop } from './xstateCopy.ts'
+
+/**
+ * The first with `xstate/graph`, which `statewire/testing` imports. Everything else would run on 5.19.0, the first whose
+ * actors have an `actionExecutor` in their scope.
+ */
+const oldest = '5.20.0'
+
+let workshop: Workshop
+beforeAll(async () => {
+  workshop = await Workshop.open()
+})
+afterAll(() => workshop.close())
+
+it(`runs tell the same with XState ${oldest} and with the one that is installed`, async ({ skip }) => {
+  const found = await olderXState(oldest)
+  if ('problem' in found) {
+    console.warn(found.problem)
+    return skip(found.problem)
+  }
+  const newest = join(import.meta.dirname, '../../node_modules/xstate')
+  const [before, now] = [await workshop.play(found.folder, oldest), await workshop.play(newest, 'installed')]
+  expect(before.runs).toEqual(now.runs)
+  expect(before.plain).toEqual(now.plain)
+  expect([...before.uncaught, ...now.uncaught]).toEqual([])
+}, 60_000)
