@@ -1,19 +1,13 @@
-import {
-  type AnyActorRef,
-  type AnyStateMachine,
-  type MachineSnapshot,
-  type MetaObject,
-  not,
-  type StateSchema,
-} from 'xstate'
+import { type AnyStateMachine, not } from 'xstate'
 import { errorDataOf } from '../src/messages/errors.ts'
 import { type AgentMachineConfig, type ResolvedConfig, resolveConfig } from './agentConfig.ts'
 import { abortedOutput, completeOutput, failedOutput } from './agentOutput.ts'
 import { agentSetup } from './agentSetup.ts'
-import type { AgentCommand, AgentOutput } from './events.ts'
+import type { AgentMachine } from './agentSnapshot.ts'
+import type { AgentOutput } from './events.ts'
 import { withReadLane } from './readLane.ts'
 import { readDeltas } from './receiveDeltas.ts'
-import { type RunMachine, runMachine } from './runMachine.ts'
+import { runMachine } from './runMachine.ts'
 import { withStoredCheck } from './snapshotVersion.ts'
 import * as run from './streamingState.ts'
 import { timeIn } from './systemTime.ts'
@@ -40,35 +34,6 @@ export const createAgentMachine = (options: AgentMachineConfig): AgentMachine =>
   // and the reads of a running answer, of which there are thousands, take the short way.
   return withReadLane(checked, readDeltas(config.accumulator))
 }
-
-/** The machine of a run: what `Agent.machine` is and `createAgentMachine` makes. */
-export interface AgentMachine extends RunMachine<AgentSnapshot> {}
-
-/** Where a run is, with its data. */
-export type AgentSnapshot = MachineSnapshot<
-  run.StreamingState,
-  AgentCommand,
-  Record<string, AnyActorRef | undefined>,
-  AgentStateValue,
-  'streaming' | 'waiting',
-  AgentOutput,
-  MetaObject,
-  StateSchema
->
-
-/** The states of a run. */
-export type AgentStateValue =
-  | 'Initialized'
-  | 'MessageReset'
-  | { Accumulating: 'Requesting' | 'Streaming' | 'Interrupted' | 'BackingOff' }
-  | 'Consolidating'
-  | 'ToolCheck'
-  | 'AwaitingApproval'
-  | 'ToolExecution'
-  | 'ToolResults'
-  | 'Complete'
-  | 'Failed'
-  | 'Aborted'
 
 /**
  * The chart alone, as XState's own machine: what drawings, graphs and path tests are made from.

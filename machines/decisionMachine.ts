@@ -3,7 +3,7 @@ import { describeThrown, type ErrorData, errorDataOf, errorFrom } from '../src/m
 import type { JsonObject } from '../src/messages/json.ts'
 import { type ChatMessage, type Part, toolResultsOf } from '../src/messages/messages.ts'
 import { parseArguments } from '../src/model/toolArguments.ts'
-import type { AgentMachine } from './agentMachine.ts'
+import type { AgentMachine } from './agentSnapshot.ts'
 import type { AgentCommand, AgentEmitted, AgentOutput } from './events.ts'
 import { isRunEnd } from './phasedRun.ts'
 import { withReadLane } from './readLane.ts'

@@ -5,13 +5,8 @@
  */
 
 export type { AgentMachineConfig, Timeouts, ToolExecution } from './agentConfig.ts'
-export {
-  type AgentMachine,
-  type AgentSnapshot,
-  type AgentStateValue,
-  createAgentMachine,
-  createChart,
-} from './agentMachine.ts'
+export { createAgentMachine, createChart } from './agentMachine.ts'
+export type { AgentMachine, AgentSnapshot, AgentStateValue } from './agentSnapshot.ts'
 export {
   createDecisionLogic,
   type DecidedEvent,

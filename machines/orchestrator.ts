@@ -1,6 +1,7 @@
 import type { AnyActorLogic } from 'xstate'
 import type { AgentMachineConfig } from './agentConfig.ts'
-import { type AgentMachine, createAgentMachine } from './agentMachine.ts'
+import { createAgentMachine } from './agentMachine.ts'
+import type { AgentMachine } from './agentSnapshot.ts'
 import { reportToParent } from './reportToParent.ts'
 
 /** What an orchestrator is built from. */

@@ -5,12 +5,8 @@
  */
 
 export type { AgentMachineConfig, Timeouts, ToolExecution } from '../machines/agentConfig.ts'
-export {
-  type AgentMachine,
-  type AgentSnapshot,
-  type AgentStateValue,
-  createAgentMachine,
-} from '../machines/agentMachine.ts'
+export { createAgentMachine } from '../machines/agentMachine.ts'
+export type { AgentMachine, AgentSnapshot, AgentStateValue } from '../machines/agentSnapshot.ts'
 export type { DecidedEvent, Decision, DecisionEvents, DecisionInput } from '../machines/decision.ts'
 export type {
   AgentCommand,

@@ -1,6 +1,6 @@
 import { type Actor, type AnyActorLogic, type AnyStateMachine, createActor } from 'xstate'
 import type { AgentMachineConfig } from '../../machines/agentConfig.ts'
-import type { AgentMachine } from '../../machines/agentMachine.ts'
+import type { AgentMachine } from '../../machines/agentSnapshot.ts'
 import type { AgentInput } from '../../machines/events.ts'
 import { defaultOrchestrator, type Orchestrator, orchestratorParts } from '../../machines/orchestrator.ts'
 import { isRunMachine, runMachine } from '../../machines/runMachine.ts'

@@ -1,6 +1,6 @@
 import { type Actor, type AnyActorRef, createActor, type Snapshot } from 'xstate'
-import type { AgentMachine } from '../../machines/agentMachine.ts'
 import { type RunResult, resultOf, textOfRun } from '../../machines/agentOutput.ts'
+import type { AgentMachine } from '../../machines/agentSnapshot.ts'
 import { decisionOn } from '../../machines/approver.ts'
 import type { AgentCommand, AgentEmitted, AgentInput, AgentOutput } from '../../machines/events.ts'
 import {

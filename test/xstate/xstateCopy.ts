@@ -12,7 +12,7 @@ const installed = join(root, 'node_modules/xstate')
 /** A change of XState's text: what is looked for in its files, and what comes in its place. */
 export type Edit = readonly [find: RegExp, replace: string]
 
-/** A folder in which the battery finds a XState of our choice, and everything else where it always is. */
+/** A folder in which the battery finds an XState of our choice, and everything else where it always is. */
 export class Workshop {
   readonly #folder: string
 
@@ -52,7 +52,12 @@ export class Workshop {
     }
     try {
       const battery = join(bench, 'battery.mjs')
-      const { stdout } = await promisify(execFile)(process.execPath, [battery], { maxBuffer: 2 ** 26 })
+      const { stdout } = await promisify(execFile)(process.execPath, [battery], {
+        maxBuffer: 2 ** 26,
+        // One that never ends would outlive the test.
+        timeout: 60_000,
+        killSignal: 'SIGKILL',
+      })
       return JSON.parse(stdout)
     } catch (thrown) {
       // A battery that does not even start is told of like one that fails.
