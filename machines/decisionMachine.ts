@@ -5,6 +5,7 @@ import { type ChatMessage, type Part, toolResultsOf } from '../src/messages/mess
 import { parseArguments } from '../src/model/toolArguments.ts'
 import type { AgentMachine } from './agentSnapshot.ts'
 import type { AgentCommand, AgentEmitted, AgentOutput } from './events.ts'
+import { outputOf, runCommands, toFailure } from './invokedRun.ts'
 import { isRunEnd } from './phasedRun.ts'
 import { withReadLane } from './readLane.ts'
 import type { RunEmitted } from './reportToParent.ts'
@@ -111,9 +112,9 @@ export const createDecisionChart = ({ run, typeOf }: DecisionParts): AnyStateMac
             history: question.history ?? [],
           }),
           onDone: [...ends, { target: 'Reminding', actions: { type: 'keepSaid', params: outputOf } }],
-          onError: brokenIn('Asking'),
+          onError: toFailure('Asking'),
         },
-        on: whileAsking,
+        on: { ...runCommands, 'run.emitted': { actions: 'relay' } },
       },
 
       Reminding: {
@@ -126,9 +127,9 @@ export const createDecisionChart = ({ run, typeOf }: DecisionParts): AnyStateMac
             prompt: reminderOf(typeOf),
           }),
           onDone: [...ends, { target: 'Failed', actions: { type: 'noteSilence', params: outputOf } }],
-          onError: brokenIn('Reminding'),
+          onError: toFailure('Reminding'),
         },
-        on: whileAsking,
+        on: { ...runCommands, 'run.emitted': { actions: 'relay' } },
       },
 
       // A parent that leaves its state on the event stops this actor: it must not hear of its end as well, because
@@ -147,8 +148,6 @@ export const createDecisionChart = ({ run, typeOf }: DecisionParts): AnyStateMac
     },
   })
 
-const outputOf = ({ event }: { event: { output: AgentOutput } }): AgentOutput => event.output
-
 /** The ends of a run that need no further question. */
 const ends = [
   {
@@ -162,26 +161,6 @@ const ends = [
     actions: { type: 'takeChoice', params: outputOf },
   },
 ] as const
-
-const brokenIn = (state: string) =>
-  ({
-    target: 'Failed',
-    actions: {
-      type: 'noteBroken',
-      params: ({ event }: { event: { error: unknown } }) => ({ error: event.error, state }),
-    },
-  }) as const
-
-const whileAsking = {
-  // Noted here as well: the run may have ended already, and its end not be heard of yet.
-  abort: {
-    actions: [{ type: 'noteAbort', params: ({ event }: { event: { reason?: string } }) => event }, 'forward'],
-  },
-  'tool.approve': { actions: 'forward' },
-  'tool.reject': { actions: 'forward' },
-  steer: { actions: 'forward' },
-  'run.emitted': { actions: 'relay' },
-} as const
 
 const nextTask = fromPromise(async () => {})
 

@@ -10,6 +10,7 @@ import {
 import { errorDataOf } from '../src/messages/errors.ts'
 import { abortedBy, abortedOutput, completeOutput, failedOutput, finalChunk } from './agentOutput.ts'
 import type { AgentCommand, AgentEmitted, AgentInput, AgentOutput } from './events.ts'
+import { noteAbort, outputOf, runCommands, toFailure } from './invokedRun.ts'
 import {
   absorb,
   answerOf,
@@ -111,8 +112,15 @@ export const createPhasedMachine = <Data extends object = object>(
   const relay = relaying(options)
   // As around the lifecycle chart: see `createAgentMachine`.
   return withReadLane(withStoredCheck(chart, initialData(options, {})), {
-    read: ({ context, value }, event) =>
-      event.type === 'run.emitted' ? relay(context, event as RunEmitted, String(value)) : undefined,
+    read: ({ context, value }, event) => {
+      if (event.type !== 'run.emitted') return undefined
+      try {
+        return relay(context, event as RunEmitted, String(value))
+      } catch {
+        // The user's own `relay` has thrown: it does so again in the chart, which then ends properly.
+        return undefined
+      }
+    },
     standsFor: ['relay'],
   })
 }
@@ -139,15 +147,9 @@ const relaying =
     const ofWhole = emitted.filter((each) => !isRunEnd(each))
     const relayed = relay ? ofWhole.flatMap(relay) : ofWhole
     if (label === undefined) return { context: state, emitted: relayed }
-    const told = labelled(state, relayed, label)
-    return {
-      context: told.shown === state.shown ? state : { ...state, shown: told.shown },
-      emitted: told.emitted,
-    }
+    const { shown, emitted: labelledEvents } = labelled(state, relayed, label)
+    return { context: shown === state.shown ? state : { ...state, shown }, emitted: labelledEvents }
   }
-
-/** The output of the phase that has just ended, as the parameter of a guard or an action. */
-export const outputOf = ({ event }: { event: { output?: unknown } }) => event.output
 
 const chartOf = (options: AnyPhases): AnyStateMachine => {
   const { id, phases, guards = {}, takes = {} } = options
@@ -232,8 +234,6 @@ const endState = (output: (state: PhasedRun) => AgentOutput) => ({
 const mapValues = <T, U>(record: Readonly<Record<string, T>>, map: (value: T) => U): Record<string, U> =>
   Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]))
 
-const noteAbort = { type: 'noteAbort', params: ({ event }: { event: { reason?: string } }) => event }
-
 const runState = (name: string, { input, next, isAnswer = false }: RunPhase<never>) => {
   const absorbRun = { type: 'absorbRun', params: outputOf }
   const kept = isAnswer ? [absorbRun, { type: 'takeAnswer', params: outputOf }] : [absorbRun]
@@ -248,14 +248,10 @@ const runState = (name: string, { input, next, isAnswer = false }: RunPhase<neve
         { guard: { type: 'isFailed', params: outputOf }, target: 'Failed', actions: absorbRun },
         ...waysOf(name, next, kept),
       ],
-      onError: brokenIn(name),
+      onError: toFailure(name),
     },
     on: {
-      // Noted here as well: the run may have ended already, and its end not be heard of yet.
-      abort: { actions: [noteAbort, 'forward'] },
-      'tool.approve': { actions: 'forward' },
-      'tool.reject': { actions: 'forward' },
-      steer: { actions: 'forward' },
+      ...runCommands,
       'run.emitted': { actions: { type: 'relay', params: { phase: name } } },
     },
   }
@@ -267,7 +263,7 @@ const stepState = (name: string, { input, next }: StepPhase<never>) => ({
     src: name,
     input: ({ context }: { context: PhasedRun }) => input(context as never),
     onDone: waysOf(name, next, []),
-    onError: brokenIn(name),
+    onError: toFailure(name),
   },
   on: { abort: { target: 'Aborted', actions: noteAbort } },
 })
@@ -279,11 +275,3 @@ const waysOf = (from: string, next: string | readonly PhaseWay[], kept: readonly
     ...(when !== undefined && { guard: { type: when, params: outputOf } }),
     actions: [...kept, ...(take === undefined ? [] : [{ type: take, params: outputOf }])],
   }))
-
-const brokenIn = (state: string) => ({
-  target: 'Failed',
-  actions: {
-    type: 'noteBroken',
-    params: ({ event }: { event: { error: unknown } }) => ({ error: event.error, state }),
-  },
-})

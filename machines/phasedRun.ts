@@ -121,7 +121,7 @@ export const labelled = (
 ): { shown: string; emitted: AgentEmitted[] } => {
   let { shown } = state
   const isSetOff = !state.input.outputSchema
-  const told = emitted.map((each): AgentEmitted => {
+  const labelledEvents = emitted.map((each): AgentEmitted => {
     if (each.type !== 'chunk' || each.messages.length > 0) return each
     const metadata = { ...each.metadata, phase: label }
     if (each.output === '') return { ...each, metadata }
@@ -130,5 +130,5 @@ export const labelled = (
     shown = label
     return { ...each, metadata, output: separator + each.output }
   })
-  return { shown, emitted: told }
+  return { shown, emitted: labelledEvents }
 }

@@ -29,7 +29,7 @@ export const withReadLane = <M extends AnyRunMachine>(machine: M, lane: Lane): M
       const read = isStreaming ? lane.read(snapshot, event) : undefined
       if (!read) return inner.transition(snapshot, event, scope)
       if ('instead' in read) return inner.transition(snapshot, read.instead, scope)
-      tell(read, event, scope)
+      emitAll(read, event, scope)
       return withContext(snapshot, read.context)
     },
     provide: (parts) => {
@@ -40,16 +40,16 @@ export const withReadLane = <M extends AnyRunMachine>(machine: M, lane: Lane): M
   }))
 
 /** As XState's `emit` does, except that the events of one read are put off together. */
-const tell = ({ context, emitted }: Read, event: AnyEventObject, scope: AnyActorScope): void => {
+const emitAll = ({ context, emitted }: Read, event: AnyEventObject, scope: AnyActorScope): void => {
   if (emitted.length === 0) return
   const info = { context, event, self: scope.self, system: scope.system }
-  const told: AgentEmitted[] = []
+  const due: AgentEmitted[] = []
   for (const each of emitted) {
-    const exec = () => void told.push(each)
+    const exec = () => void due.push(each)
     scope.actionExecutor({ type: 'xstate.emit', info, params: { event: each }, exec })
   }
   scope.defer(() => {
-    for (const each of told) scope.emit(each)
+    for (const each of due) scope.emit(each)
   })
 }
 

@@ -133,6 +133,31 @@ describe('an orchestrator that breaks', () => {
     expect(error.cause).toBeInstanceOf(RangeError)
   })
 
+  test('in what it relays fails with an OrchestrationError, and closes the run below it', async () => {
+    const model = scriptedModel([[{ text: 'a' }, { text: 'b' }, { hang: true }]])
+    const bad: Orchestrator = {
+      providerHint: 'bad',
+      create: ({ lifecycle }) =>
+        createPhasedMachine({
+          id: 'bad',
+          phases: {
+            Only: {
+              run: lifecycle(),
+              input: ({ input }) => input,
+              relay: (emitted) => {
+                if (emitted.type === 'chunk' && emitted.output === 'b') throw new RangeError('cannot relay')
+                return [emitted]
+              },
+              next: 'Complete',
+            },
+          },
+        }),
+    }
+    const error = await rejection(new Agent(model, { orchestrator: bad }).send('Hi.'), OrchestrationError)
+    expect(error.message).toContain('cannot relay')
+    expect(model.closed).toBe(1)
+  })
+
   test('as an actor that is no machine fails with an OrchestrationError, too', async () => {
     const bad: Orchestrator = {
       providerHint: 'bad',

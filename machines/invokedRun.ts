@@ -1,0 +1,29 @@
+import type { AgentOutput } from './events.ts'
+
+/** The output of the run that has just ended, as the parameter of a guard or an action. */
+export const outputOf = ({ event }: { event: { output: AgentOutput } }): AgentOutput => event.output
+
+/** That an abort was asked for, as the parameter of an action. */
+export const noteAbort = {
+  type: 'noteAbort',
+  params: ({ event }: { event: { reason?: string } }) => event,
+} as const
+
+/** Commands to the whole are meant for the run that is under way. */
+export const runCommands = {
+  // Noted by the whole as well: the run may have ended already, and its end not be heard of yet.
+  abort: { actions: [noteAbort, 'forward'] },
+  'tool.approve': { actions: 'forward' },
+  'tool.reject': { actions: 'forward' },
+  steer: { actions: 'forward' },
+} as const
+
+/** Where a child leads that broke instead of ending. */
+export const toFailure = (state: string) =>
+  ({
+    target: 'Failed',
+    actions: {
+      type: 'noteBroken',
+      params: ({ event }: { event: { error: unknown } }) => ({ error: event.error, state }),
+    },
+  }) as const
