@@ -19,26 +19,35 @@ const partTexts: ReadonlyMap<unknown, readonly string[]> = new Map(
 export const messageFlaw = (value: unknown): string | undefined => {
   try {
     const message = copyJson(value)
-    if (!isJsonObject(message)) return 'It is no message: messages are objects with a role and parts.'
+    if (!isJsonObject(message)) return 'It is not a message: messages are objects with a role and parts.'
     const { role, parts } = message
-    if (!roles.has(role)) return `${shown(role)} is no role: use system, user or model.`
+    if (!roles.has(role)) return `${shown(role)} is not a role: use system, user or model.`
     if (!Array.isArray(parts)) return 'It has no list of parts.'
     return parts.map(partFlaw).find((flaw) => flaw !== undefined)
   } catch (thrown) {
-    return `It is no plain JSON: it holds ${describeThrown(thrown)}.`
+    return `It is not plain JSON: it holds ${describeThrown(thrown)}.`
   }
 }
 
 const partFlaw = (part: JsonValue): string | undefined => {
-  if (!isJsonObject(part)) return 'One of its parts is no object.'
+  if (!isJsonObject(part)) return 'One of its parts is not an object.'
   const texts = partTexts.get(part.type)
-  if (!texts) return `${shown(part.type)} is no type of part.`
+  if (!texts) return `${shown(part.type)} is not a type of part.`
   const missing = texts.find((name) => typeof part[name] !== 'string')
-  if (missing !== undefined) return `The ${missing} of one of its ${part.type} parts is no text.`
+  if (missing !== undefined) return `The ${missing} of one of its ${part.type} parts is not text.`
   if (part.type === 'toolCall' && !isJsonObject(part.arguments)) return noArguments(part)
+  if (part.type === 'toolResult' && part.parts !== undefined) return resultPartsFlaw(part)
   return undefined
 }
 
-const noArguments = ({ name }: JsonObject): string => `The arguments of its call of "${name}" are no object.`
+const resultPartsFlaw = ({ name, parts }: JsonObject): string | undefined => {
+  if (!Array.isArray(parts)) return `The parts of its result of "${name}" are not a list.`
+  const isMedia = (part: JsonValue) => isJsonObject(part) && (part.type === 'data' || part.type === 'link')
+  if (!parts.every(isMedia)) return `A part of its result of "${name}" is neither data nor a link.`
+  return parts.map(partFlaw).find((flaw) => flaw !== undefined)
+}
+
+const noArguments = ({ name }: JsonObject): string =>
+  `The arguments of its call of "${name}" are not an object.`
 
 const shown = (value: JsonValue | undefined): string => JSON.stringify(value) ?? 'undefined'

@@ -27,8 +27,13 @@ export type ToolResultPart = {
   type: 'toolResult'
   id: string
   name: string
+  /** Text as the tool gave it, or JSON. Empty only where there are `parts` instead. */
   result: string
+  /** Images, documents and links that belong to the result; each provider gets those that it can read. */
+  parts?: (DataPart | LinkPart)[]
   isError?: boolean
+  /** A person rejected the call: it did not run. */
+  rejected?: boolean
 }
 
 /** What messages are made of. */

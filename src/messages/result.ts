@@ -13,13 +13,21 @@ export type FinishReason =
   | 'error'
   | 'unspecified'
 
-/** Token counts as the provider reports them; a field it does not report is absent. */
+/** Token counts, with one meaning for all providers; a field that a provider does not report is absent. */
 export type Usage = {
+  /** All input, what was read from a cache or written to one included. */
   inputTokens?: number
+  /** All output, thinking included. */
   outputTokens?: number
   totalTokens?: number
+  /** The part of the input that was read from a cache. */
   cachedInputTokens?: number
+  /** The part of the input that was written to a cache. */
+  cacheWriteTokens?: number
+  /** The part of the output that was thinking. */
   reasoningTokens?: number
+  /** What it cost, in US dollars. */
+  cost?: number
 }
 
 /** What a send gives back, and what each chunk of a stream is. */
@@ -49,7 +57,9 @@ const usageFields = [
   'outputTokens',
   'totalTokens',
   'cachedInputTokens',
+  'cacheWriteTokens',
   'reasoningTokens',
+  'cost',
 ] as const satisfies (keyof Usage)[]
 
 /**

@@ -84,16 +84,16 @@ const text = { type: 'text', text: 'a' }
 
 describe('what is no message', () => {
   const malformed: [string, unknown, string][] = [
-    ['null', null, 'It is no message'],
-    ['a text', 'hello', 'It is no message'],
-    ['a role of another API', { role: 'tool', parts: [] }, '"tool" is no role'],
+    ['null', null, 'It is not a message'],
+    ['a text', 'hello', 'It is not a message'],
+    ['a role of another API', { role: 'tool', parts: [] }, '"tool" is not a role'],
     ['content instead of parts', { role: 'user', content: 'hi' }, 'It has no list of parts.'],
     ['a text as parts', { role: 'user', parts: 'hi' }, 'It has no list of parts.'],
-    ['a text as a part', { role: 'user', parts: ['hi'] }, 'One of its parts is no object.'],
+    ['a text as a part', { role: 'user', parts: ['hi'] }, 'One of its parts is not an object.'],
     [
       'a part of another API',
       { role: 'user', parts: [{ type: 'image_url' }] },
-      '"image_url" is no type of part.',
+      '"image_url" is not a type of part.',
     ],
     [
       'a text part without text',
@@ -114,6 +114,21 @@ describe('what is no message', () => {
       'a result that is no text',
       { role: 'user', parts: [{ ...result('a'), result: 7 }] },
       'The result of one',
+    ],
+    [
+      'parts of a result that are not a list',
+      { role: 'user', parts: [{ ...result('a'), parts: 'png' }] },
+      'The parts of its result of "f" are not a list.',
+    ],
+    [
+      'a text among the parts of a result',
+      { role: 'user', parts: [{ ...result('a'), parts: [text] }] },
+      'neither data nor a link',
+    ],
+    [
+      'an image without data among the parts of a result',
+      { role: 'user', parts: [{ ...result('a'), parts: [{ type: 'data', mimeType: 'image/png' }] }] },
+      'The data of one of its data parts',
     ],
     ['circular metadata', { role: 'user', parts: [text], metadata: circular }, 'circular'],
     [
