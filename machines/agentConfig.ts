@@ -3,8 +3,9 @@ import { type Accumulator, messageAccumulator } from '../src/model/accumulator.t
 import type { ChatModel, GenerationSettings } from '../src/model/chatModel.ts'
 import { defaultRetryPolicy, type RetryPolicy } from '../src/model/retryPolicy.ts'
 import type { OnApproval } from '../src/tools/approval.ts'
-import { type Tool, toolsByName } from '../src/tools/tool.ts'
+import { type AnyTool, type Tool, toolsByName } from '../src/tools/tool.ts'
 import { createToolExecutor, isOwnBatch, type ToolExecutor } from '../src/tools/toolExecutor.ts'
+import type { PrepareStep } from './prepareStep.ts'
 
 /** How many calls of one turn may run at the same time. */
 export type ToolExecution = 'sequential' | 'parallel' | { concurrency: number }
@@ -22,9 +23,11 @@ export type Timeouts = {
 /** Everything an agent's chart is built from. Only `model` is required. */
 export type AgentMachineConfig = {
   model: ChatModel
+  /** Shown in errors, in the `step` event and in the inspector. */
+  name?: string
   /** Models to go on with, one after the other, when retries do not help. */
   fallback?: readonly ChatModel[]
-  tools?: readonly Tool[]
+  tools?: readonly AnyTool[]
   /** The system prompt. */
   system?: string
   settings?: GenerationSettings
@@ -37,6 +40,8 @@ export type AgentMachineConfig = {
   toolExecutor?: Partial<ToolExecutor>
   /** Decides on calls of tools with `needsApproval`. Without it the run waits for `tool.approve` and `tool.reject`. */
   onApproval?: OnApproval
+  /** Called before each model call, for another model, fewer tools or other settings in this step. */
+  prepareStep?: PrepareStep
   /** Ids for calls whose provider gave none. Default UUID v4. */
   newId?: () => string
   /** Jitter of the back-off, from 0 to 1. */
@@ -47,7 +52,12 @@ export type AgentMachineConfig = {
 export type ResolvedConfig = {
   /** The model, and those to fall back on. */
   models: readonly ChatModel[]
+  name: string | undefined
   tools: ReadonlyMap<string, Tool>
+  /** Whether tools that come with a prompt stand in for the agent's. */
+  takesTools: boolean
+  /** The tools that the agent does not have: a chart made of runs adds them to some of its runs. */
+  ownTools: readonly AnyTool[]
   system: string | undefined
   settings: GenerationSettings
   maxSteps: number
@@ -61,12 +71,14 @@ export type ResolvedConfig = {
   /** Only if it is the user's own. */
   executeBatch: ToolExecutor['executeBatch'] | undefined
   onApproval: OnApproval | undefined
+  prepareStep: PrepareStep | undefined
   newId: () => string
   random: () => number
 }
 
-export const resolveConfig = (config: AgentMachineConfig): ResolvedConfig => {
-  const { maxSteps = 25, toolExecution = 'sequential' } = config
+/** The configuration, and the tools of the agent where a run has others. */
+export const resolveConfig = (config: AgentMachineConfig, ofAgent = config.tools ?? []): ResolvedConfig => {
+  const { maxSteps = 25, toolExecution = 'sequential', tools = [] } = config
   mustBePositive('maxSteps', maxSteps)
   if (typeof toolExecution === 'object')
     mustBePositive('toolExecution.concurrency', toolExecution.concurrency)
@@ -75,7 +87,10 @@ export const resolveConfig = (config: AgentMachineConfig): ResolvedConfig => {
   const hide = (text: string) => models.reduce((safe, model) => model.redact?.(safe) ?? safe, text)
   return {
     models,
-    tools: toolsByName(config.tools ?? []),
+    name: config.name,
+    tools: toolsByName(tools),
+    takesTools: tools === ofAgent || (tools.length > 0 && ofAgent.every((each) => tools.includes(each))),
+    ownTools: tools.filter((each) => !ofAgent.includes(each)),
     system: config.system,
     settings: config.settings ?? {},
     maxSteps,
@@ -88,6 +103,7 @@ export const resolveConfig = (config: AgentMachineConfig): ResolvedConfig => {
     executeSingle: executeSingle ?? createToolExecutor(hide).executeSingle,
     executeBatch: isOwnBatch(executeBatch) ? executeBatch : undefined,
     onApproval: config.onApproval,
+    prepareStep: config.prepareStep,
     newId: config.newId ?? (() => crypto.randomUUID()),
     random: config.random ?? Math.random,
   }

@@ -8,7 +8,14 @@ import {
   setup,
 } from 'xstate'
 import { errorDataOf } from '../src/messages/errors.ts'
-import { abortedBy, abortedOutput, completeOutput, failedOutput, finalChunk } from './agentOutput.ts'
+import {
+  abortedBy,
+  abortedOutput,
+  completeOutput,
+  failedOutput,
+  finalChunk,
+  lastText,
+} from './agentOutput.ts'
 import type { AgentCommand, AgentEmitted, AgentInput, AgentOutput } from './events.ts'
 import { noteAbort, outputOf, runCommands, toFailure } from './invokedRun.ts'
 import {
@@ -24,6 +31,7 @@ import { withReadLane } from './readLane.ts'
 import type { RunEmitted } from './reportToParent.ts'
 import { type RunMachine, runMachine } from './runMachine.ts'
 import { withStoredCheck } from './snapshotVersion.ts'
+import { storedPhasesFlaw } from './storedPhases.ts'
 
 /** Where the good end of a phase leads, if its guard says so. */
 export type PhaseWay = {
@@ -111,7 +119,7 @@ export const createPhasedMachine = <Data extends object = object>(
   const chart: RunMachine = runMachine(createPhasedChart(options))
   const relay = relaying(options)
   // As around the lifecycle chart: see `createAgentMachine`.
-  return withReadLane(withStoredCheck(chart, initialData(options, {})), {
+  return withReadLane(withStoredCheck(chart, storedPhasesFlaw(options.phases, options.data ?? {})), {
     read: ({ context, value }, event) => {
       if (event.type !== 'run.emitted') return undefined
       try {
@@ -132,11 +140,6 @@ export const createPhasedMachine = <Data extends object = object>(
  */
 export const createPhasedChart = <Data extends object>(options: PhasedOptions<Data>): AnyStateMachine =>
   chartOf(options)
-
-const initialData = ({ data }: { data?: object }, input: AgentInput): PhasedRun => ({
-  ...initialPhases(input),
-  ...data,
-})
 
 /** What a phase's run emits, as the whole tells it. */
 const relaying =
@@ -211,12 +214,16 @@ const chartOf = (options: AnyPhases): AnyStateMachine => {
   })
   const config = {
     id,
-    context: ({ input }: { input: AgentInput }) => initialData(options, input),
+    context: ({ input }: { input: AgentInput }) => ({ ...initialPhases(input), ...options.data }),
     initial: Object.keys(phases)[0] ?? 'Complete',
     output: outputOf,
     states: {
       ...states,
-      Complete: endState((state) => ({ ...completeOutput(state), output: answerOf(state) })),
+      Complete: endState((state) => ({
+        ...completeOutput(state),
+        output: answerOf(state),
+        answer: state.answer ?? lastText(state.messages),
+      })),
       Failed: endState(failedOutput),
       Aborted: endState(abortedOutput),
     },
@@ -234,6 +241,14 @@ const endState = (output: (state: PhasedRun) => AgentOutput) => ({
 const mapValues = <T, U>(record: Readonly<Record<string, T>>, map: (value: T) => U): Record<string, U> =>
   Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]))
 
+/** What was asked for with the prompt counts in every phase. */
+const askedOfAll = ({ id, system, settings, maxSteps }: AgentInput): AgentInput => ({
+  ...(id !== undefined && { id }),
+  ...(system !== undefined && { system }),
+  ...(settings !== undefined && { settings }),
+  ...(maxSteps !== undefined && { maxSteps }),
+})
+
 const runState = (name: string, { input, next, isAnswer = false }: RunPhase<never>) => {
   const absorbRun = { type: 'absorbRun', params: outputOf }
   const kept = isAnswer ? [absorbRun, { type: 'takeAnswer', params: outputOf }] : [absorbRun]
@@ -242,7 +257,10 @@ const runState = (name: string, { input, next, isAnswer = false }: RunPhase<neve
     invoke: {
       id: 'run',
       src: name,
-      input: ({ context }: { context: PhasedRun }) => input(context as never),
+      input: ({ context }: { context: PhasedRun }) => ({
+        ...askedOfAll(context.input),
+        ...(input as (state: PhasedRun) => AgentInput)(context),
+      }),
       onDone: [
         { guard: { type: 'isAborted', params: outputOf }, target: 'Aborted', actions: absorbRun },
         { guard: { type: 'isFailed', params: outputOf }, target: 'Failed', actions: absorbRun },

@@ -14,9 +14,12 @@ export type {
   AgentEvent,
   AgentInput,
   AgentOutput,
+  Asked,
+  PreparedRequest,
   StepMetrics,
 } from '../machines/events.ts'
 export { defaultOrchestrator, type Orchestrator, type OrchestratorParts } from '../machines/orchestrator.ts'
+export type { PreparedStep, PrepareStep, StepInfo } from '../machines/prepareStep.ts'
 export { type ReasoningOptions, type ReasoningPhase, reasoningOrchestrator } from '../machines/reasoning.ts'
 export {
   type ReflectionOptions,
@@ -39,15 +42,16 @@ export {
   Agent,
   type AgentOptions,
   type EmbeddingsResult,
-  type FallbackModel,
-  type SendOptions,
+  type StartFrom,
 } from './agent/Agent.ts'
-export type { AgentRun, RunHandlers } from './agent/AgentRun.ts'
 export type { AgentToolOptions } from './agent/agentTool.ts'
 export { Chat, type ChatOptions, type ChatSendOptions } from './agent/Chat.ts'
 export { createDecision, type DecisionOptions } from './agent/createDecision.ts'
-export type { Inspect } from './agent/harmlessInspect.ts'
+export type { FallbackModel } from './agent/otherModels.ts'
 export type { DeepPartial } from './agent/partialValues.ts'
+export type { Run } from './agent/Run.ts'
+export type { ActorValues, ResumeOptions, SendOptions, TypedOptions } from './agent/sendOptions.ts'
+export type { Inspect } from './agent/watching.ts'
 export {
   AbortedError,
   ConfigurationError,
@@ -84,6 +88,8 @@ export {
   type ChatResult,
   type FinishReason,
   type PendingApproval,
+  type PendingCall,
+  type SendResult,
   type Usage,
 } from './messages/result.ts'
 export { type HistoryProblem, isFatal, validateHistory } from './messages/validateHistory.ts'
@@ -104,7 +110,7 @@ export { cosineSimilarity } from './model/cosineSimilarity.ts'
 export type { Delta, WireToolCall } from './model/delta.ts'
 export { formatModelString, type ModelName, parseModelString } from './model/modelString.ts'
 export { defaultRetryPolicy, type RetryPolicy } from './model/retryPolicy.ts'
-export type { Approval, OnApproval } from './tools/approval.ts'
+export type { Approval, ApprovalOptions, CallDecision, OnApproval, Remember } from './tools/approval.ts'
 export type { Infer, Schema, StandardSchema } from './tools/schema.ts'
-export { type Tool, type ToolContext, type ToolOptions, tool } from './tools/tool.ts'
+export { type AnyTool, type Tool, type ToolContext, type ToolOptions, tool } from './tools/tool.ts'
 export { createToolExecutor, type ExecutionOptions, type ToolExecutor } from './tools/toolExecutor.ts'

@@ -1,5 +1,5 @@
 import type { InspectionEvent, Snapshot } from 'xstate'
-import type { Inspect } from '../agent/harmlessInspect.ts'
+import type { Inspect } from '../agent/watching.ts'
 import { stateOf } from './actorRow.ts'
 import { isRead } from './isRead.ts'
 

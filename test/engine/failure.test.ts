@@ -31,6 +31,7 @@ describe('14: a stream that breaks', () => {
     expect(error.partial).toEqual({
       id: 'r1',
       output: 'Hel',
+      answer: 'Hel',
       messages: [userMessage('Hi'), modelMessage('Hel', { interrupted: 'error' })],
       finishReason: 'error',
       metadata: {},

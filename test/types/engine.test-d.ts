@@ -14,7 +14,7 @@ import type { ErrorData } from '../../src/messages/errors.ts'
 import { errorFrom, type ModelError, type StatewireError } from '../../src/messages/errors.ts'
 import type { JsonObject } from '../../src/messages/json.ts'
 import type { ChatMessage, Part, ToolCallPart, ToolResultPart } from '../../src/messages/messages.ts'
-import type { ChatResult, FinishReason, Usage } from '../../src/messages/result.ts'
+import type { ChatResult, FinishReason, SendResult, Usage } from '../../src/messages/result.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
 import type { Infer, StandardSchema } from '../../src/tools/schema.ts'
 import { type Tool, type ToolContext, tool } from '../../src/tools/tool.ts'
@@ -85,7 +85,7 @@ describe('tool', () => {
 
 describe('results', () => {
   test('send gives text, sendFor gives the schema’s type', () => {
-    expectTypeOf(agent.send('x')).resolves.toEqualTypeOf<ChatResult>()
+    expectTypeOf(agent.send('x')).resolves.toEqualTypeOf<SendResult>()
     expectTypeOf(agent.send('x')).resolves.toHaveProperty('output').toEqualTypeOf<string>()
     expectTypeOf(agent.sendFor('x', city)).resolves.toHaveProperty('output').toEqualTypeOf<City>()
     expectTypeOf(agent.sendFor('x', { jsonSchema }))
