@@ -1,10 +1,14 @@
 import {
   type AnyActorLogic,
+  type AnyActorRef,
   type AnyStateMachine,
   assign,
   emit,
   enqueueActions,
   forwardTo,
+  type MachineSnapshot,
+  type MetaObject,
+  type StateSchema,
   setup,
 } from 'xstate'
 import { errorDataOf } from '../src/messages/errors.ts'
@@ -70,16 +74,30 @@ export type StepPhase<State> = AnyPhase<State> & { step: AnyActorLogic }
 export type Taken<State> = { change?: Partial<State>; emitted?: readonly AgentEmitted[] }
 
 /** What {@link createPhasedMachine} makes a chart of. */
-export type PhasedOptions<Data extends object> = {
+export type PhasedOptions<Data extends object, Name extends string = string> = {
   /** The name of the chart, in errors and in the inspector. */
   id: string
   /** The phases, by the names of their states. The first one begins. */
-  phases: Readonly<Record<string, RunPhase<PhasedRun & Data> | StepPhase<PhasedRun & Data>>>
+  phases: Readonly<Record<Name, RunPhase<PhasedRun & Data> | StepPhase<PhasedRun & Data>>>
   /** Data of your own, as it is at the start: JSON. */
   data?: Data
   guards?: Readonly<Record<string, (state: PhasedRun & Data, output: never) => boolean>>
   takes?: Readonly<Record<string, (state: PhasedRun & Data, output: never) => Taken<PhasedRun & Data>>>
 }
+
+/** The machine of a chart made of runs; its states are its phases and the three ends. */
+export type PhasedMachine<Name extends string = string, Data extends object = object> = RunMachine<
+  MachineSnapshot<
+    PhasedRun & Data,
+    AgentCommand,
+    Record<string, AnyActorRef | undefined>,
+    Name | 'Complete' | 'Failed' | 'Aborted',
+    'streaming',
+    AgentOutput,
+    MetaObject,
+    StateSchema
+  >
+>
 
 /** The same, whatever its data is. */
 type AnyPhases = {
@@ -113,10 +131,10 @@ type AnyPhases = {
  *     }),
  * }
  */
-export const createPhasedMachine = <Data extends object = object>(
-  options: PhasedOptions<Data>,
-): RunMachine => {
-  const chart: RunMachine = runMachine(createPhasedChart(options))
+export const createPhasedMachine = <Data extends object = object, Name extends string = string>(
+  options: PhasedOptions<Data, Name>,
+): PhasedMachine<Name, Data> => {
+  const chart: PhasedMachine<Name, Data> = runMachine(createPhasedChart(options))
   const relay = relaying(options)
   // As around the lifecycle chart: see `createAgentMachine`.
   return withReadLane(withStoredCheck(chart, storedPhasesFlaw(options.phases, options.data ?? {})), {
@@ -138,8 +156,9 @@ export const createPhasedMachine = <Data extends object = object>(
  *
  * @example createPhasedChart(options).root.states // one for each phase, Complete, Failed, Aborted
  */
-export const createPhasedChart = <Data extends object>(options: PhasedOptions<Data>): AnyStateMachine =>
-  chartOf(options)
+export const createPhasedChart = <Data extends object, Name extends string>(
+  options: PhasedOptions<Data, Name>,
+): AnyStateMachine => chartOf(options)
 
 /** What a phase's run emits, as the whole tells it. */
 const relaying =
