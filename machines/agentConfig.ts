@@ -1,3 +1,4 @@
+import { v7 } from 'uuid'
 import { ConfigurationError } from '../src/messages/errors.ts'
 import { type Accumulator, messageAccumulator } from '../src/model/accumulator.ts'
 import type { ChatModel, GenerationSettings } from '../src/model/chatModel.ts'
@@ -37,7 +38,7 @@ export type AgentMachineConfig = {
   toolExecutor?: Partial<ToolExecutor>
   /** Decides on calls of tools with `needsApproval`. Without it the run waits for `tool.approve` and `tool.reject`. */
   onApproval?: OnApproval
-  /** Ids for calls whose provider gave none. Default UUID v4. */
+  /** Ids for calls whose provider gave none. Default UUID v7, which sorts by time. */
   newId?: () => string
   /** Jitter of the back-off, from 0 to 1. */
   random?: () => number
@@ -88,7 +89,7 @@ export const resolveConfig = (config: AgentMachineConfig): ResolvedConfig => {
     executeSingle: executeSingle ?? createToolExecutor(hide).executeSingle,
     executeBatch: isOwnBatch(executeBatch) ? executeBatch : undefined,
     onApproval: config.onApproval,
-    newId: config.newId ?? (() => crypto.randomUUID()),
+    newId: config.newId ?? (() => v7()),
     random: config.random ?? Math.random,
   }
 }

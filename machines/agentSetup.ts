@@ -215,7 +215,7 @@ export const agentSetup = (config: ResolvedConfig) => {
       ),
       noteError: assign(({ context: { totals } }) => ({ totals: { ...totals, finishReason: 'error' } })),
       settle: enqueueActions(({ context, enqueue }) => {
-        const { change, messages } = settle(context)
+        const { change, messages } = settle(context, newId)
         enqueue.assign(change)
         for (const message of messages) {
           for (const each of announcementOf(change.totals.responseId, message)) enqueue.emit(each)

@@ -1,10 +1,17 @@
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
-const cache = join(import.meta.dirname, '../../node_modules/.cache/statewire')
+const root = join(import.meta.dirname, '../..')
+const cache = join(root, 'node_modules/.cache/statewire')
+
+/** The first release of the range that the package promises to run with. */
+export const oldestXState = (): string => {
+  const { peerDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  return peerDependencies.xstate.replace('^', '')
+}
 
 /** Where a release of XState lies; or why it cannot be had. Fetched once, then kept with the other packages. */
 export const olderXState = async (version: string): Promise<{ folder: string } | { problem: string }> => {

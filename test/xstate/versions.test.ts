@@ -1,14 +1,10 @@
 /** The engine runs on every XState from the oldest release that it promises to the one that is installed. */
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { olderXState } from './olderXState.ts'
+import { olderXState, oldestXState } from './olderXState.ts'
 import { Workshop } from './xstateCopy.ts'
 
-/**
- * The first with `xstate/graph`, which `statewire/testing` imports. Everything else would run on 5.19.0, the first whose
- * actors have an `actionExecutor` in their scope.
- */
-const oldest = '5.20.0'
+const oldest = oldestXState()
 
 let workshop: Workshop
 beforeAll(async () => {

@@ -48,7 +48,8 @@ export class Workshop {
     for (const dependency of Object.keys({ ...dependencies, ...peerDependencies })) {
       const link = join(bench, 'node_modules', dependency)
       await mkdir(dirname(link), { recursive: true })
-      await symlink(dependency === 'xstate' ? xstate : join(root, 'node_modules', dependency), link)
+      if (dependency === graph) await copyGraph(link)
+      else await symlink(dependency === 'xstate' ? xstate : join(root, 'node_modules', dependency), link)
     }
     try {
       const battery = join(bench, 'battery.mjs')
@@ -84,6 +85,16 @@ export class Workshop {
     await writeFile(join(folder, 'package.json'), JSON.stringify(manifest(files)))
     return { folder, found }
   }
+}
+
+const graph = '@xstate/graph'
+
+/** Behind a link the graph kit would find the XState that is installed: it needs a place beside the other one. */
+const copyGraph = async (folder: string): Promise<void> => {
+  const entry = './dist/xstate-graph.esm.js'
+  await cp(join(root, 'node_modules', graph, entry), join(folder, entry), { recursive: true })
+  const exports = { '.': entry }
+  await writeFile(join(folder, 'package.json'), JSON.stringify({ name: graph, type: 'module', exports }))
 }
 
 /** The same entries as XState's own, all of them from its ESM build: CommonJS is not copied. */
