@@ -20,7 +20,7 @@ export class Workshop {
     this.#folder = folder
   }
 
-  /** Builds the battery once, as one file that leaves every package to Node. */
+  /** Builds the battery once, as one file that leaves every package we depend on to Node. */
   static async open(): Promise<Workshop> {
     const folder = await mkdtemp(join(tmpdir(), 'statewire-xstate-'))
     await build({
@@ -48,8 +48,7 @@ export class Workshop {
     for (const dependency of Object.keys({ ...dependencies, ...peerDependencies })) {
       const link = join(bench, 'node_modules', dependency)
       await mkdir(dirname(link), { recursive: true })
-      if (dependency === graph) await copyGraph(link)
-      else await symlink(dependency === 'xstate' ? xstate : join(root, 'node_modules', dependency), link)
+      await symlink(dependency === 'xstate' ? xstate : join(root, 'node_modules', dependency), link)
     }
     try {
       const battery = join(bench, 'battery.mjs')
@@ -85,16 +84,6 @@ export class Workshop {
     await writeFile(join(folder, 'package.json'), JSON.stringify(manifest(files)))
     return { folder, found }
   }
-}
-
-const graph = '@xstate/graph'
-
-/** Behind a link the graph kit would find the XState that is installed: it needs a place beside the other one. */
-const copyGraph = async (folder: string): Promise<void> => {
-  const entry = './dist/xstate-graph.esm.js'
-  await cp(join(root, 'node_modules', graph, entry), join(folder, entry), { recursive: true })
-  const exports = { '.': entry }
-  await writeFile(join(folder, 'package.json'), JSON.stringify({ name: graph, type: 'module', exports }))
 }
 
 /** The same entries as XState's own, all of them from its ESM build: CommonJS is not copied. */
