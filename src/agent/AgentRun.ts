@@ -131,7 +131,8 @@ export class AgentRun {
   }
 
   readonly #suspend = () => {
-    if (this.#isSettled) return
+    const [first, ...others] = this.#pending
+    if (this.#isSettled || !first) return
     try {
       const snapshot = JSON.parse(JSON.stringify(this.#actor.getPersistedSnapshot()))
       const partial = this.#partial()
@@ -139,7 +140,7 @@ export class AgentRun {
       this.#handlers.complete({
         ...partial,
         finishReason: 'toolCalls',
-        pendingApproval: { calls: this.#pending, snapshot },
+        pendingApproval: { calls: [first, ...others], snapshot },
       })
     } catch (cause) {
       // Data that cannot be stored, such as that of an orchestrator of the user's.

@@ -50,7 +50,7 @@ export type ChatResult<T = string> = {
 }
 
 /** A run that waits for approvals, as plain JSON: it can be stored and resumed in another process. */
-export type PendingApproval = { calls: ToolCallPart[]; snapshot: Snapshot<unknown> }
+export type PendingApproval = { calls: [ToolCallPart, ...ToolCallPart[]]; snapshot: Snapshot<unknown> }
 
 const usageFields = [
   'inputTokens',

@@ -109,7 +109,7 @@ describe('a send that needs an approval and has nobody to ask', () => {
       [null, {}, /resume takes the pendingApproval of a result/],
       [{ ...pending, calls: 'all' as never }, {}, /resume takes the pendingApproval of a result/],
       [pending, null, /decisions by call id/],
-      [{ ...pending, calls: pending.calls.slice(0, 1) }, { a: true }, /also waits for b/],
+      [{ ...pending, calls: [pending.calls[0]] }, { a: true }, /also waits for b/],
     ]
     for (const [given, decisions, message] of refused) {
       const error = await rejection(agent.resume(given as never, decisions as never), ConfigurationError)
