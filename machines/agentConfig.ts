@@ -1,11 +1,12 @@
 import { v7 } from 'uuid'
-import { ConfigurationError } from '../src/messages/errors.ts'
+import { withDefaults } from '../src/messages/optionRules.ts'
 import { type Accumulator, messageAccumulator } from '../src/model/accumulator.ts'
 import type { ChatModel, GenerationSettings } from '../src/model/chatModel.ts'
 import { defaultRetryPolicy, type RetryPolicy } from '../src/model/retryPolicy.ts'
 import type { OnApproval } from '../src/tools/approval.ts'
 import { type Tool, toolsByName } from '../src/tools/tool.ts'
 import { createToolExecutor, isOwnBatch, type ToolExecutor } from '../src/tools/toolExecutor.ts'
+import { checkConfig } from './configRules.ts'
 
 /** How many calls of one turn may run at the same time. */
 export type ToolExecution = 'sequential' | 'parallel' | { concurrency: number }
@@ -67,10 +68,8 @@ export type ResolvedConfig = {
 }
 
 export const resolveConfig = (config: AgentMachineConfig): ResolvedConfig => {
+  checkConfig(config)
   const { maxSteps = 25, toolExecution = 'sequential' } = config
-  mustBePositive('maxSteps', maxSteps)
-  if (typeof toolExecution === 'object')
-    mustBePositive('toolExecution.concurrency', toolExecution.concurrency)
   const models = [config.model, ...(config.fallback ?? [])]
   const { executeSingle, executeBatch } = config.toolExecutor ?? {}
   const hide = (text: string) => models.reduce((safe, model) => model.redact?.(safe) ?? safe, text)
@@ -81,21 +80,15 @@ export const resolveConfig = (config: AgentMachineConfig): ResolvedConfig => {
     settings: config.settings ?? {},
     maxSteps,
     toolExecution,
-    retry: { ...defaultRetryPolicy, ...config.retry },
+    retry: withDefaults(defaultRetryPolicy, config.retry),
     firstChunkMs: config.timeouts?.firstChunkMs ?? 600_000,
     idleMs: config.timeouts?.idleMs ?? 300_000,
     totalMs: config.timeouts?.totalMs,
-    accumulator: { ...messageAccumulator, ...config.accumulator },
+    accumulator: withDefaults(messageAccumulator, config.accumulator),
     executeSingle: executeSingle ?? createToolExecutor(hide).executeSingle,
     executeBatch: isOwnBatch(executeBatch) ? executeBatch : undefined,
     onApproval: config.onApproval,
     newId: config.newId ?? (() => v7()),
     random: config.random ?? Math.random,
-  }
-}
-
-const mustBePositive = (name: string, value: number): void => {
-  if (!Number.isInteger(value) || value < 1) {
-    throw new ConfigurationError(`${name} must be a whole number from 1 on, not ${value}.`)
   }
 }

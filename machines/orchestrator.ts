@@ -1,4 +1,5 @@
 import type { AnyActorLogic } from 'xstate'
+import { withDefaults } from '../src/messages/optionRules.ts'
 import type { AgentMachineConfig } from './agentConfig.ts'
 import { createAgentMachine } from './agentMachine.ts'
 import type { AgentMachine } from './agentSnapshot.ts'
@@ -28,7 +29,7 @@ export type Orchestrator = {
 /** What an orchestrator is given for an agent of this configuration. */
 export const orchestratorParts = (config: AgentMachineConfig): OrchestratorParts => ({
   config,
-  lifecycle: (overrides = {}) => reportToParent(createAgentMachine({ ...config, ...overrides })),
+  lifecycle: (overrides = {}) => reportToParent(createAgentMachine(withDefaults(config, overrides))),
 })
 
 /** One run of the lifecycle machine: what an agent does unless it is told otherwise. */

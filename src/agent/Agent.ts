@@ -21,6 +21,7 @@ import { wireSchemaOf } from '../tools/typedAnswer.ts'
 import { AgentRun, type RunHandlers, type RunOptions, type RunStart } from './AgentRun.ts'
 import { type AgentToolOptions, agentTool } from './agentTool.ts'
 import { ChunkStream } from './ChunkStream.ts'
+import { checkAgent } from './checkOptions.ts'
 import { checkPending } from './checkPending.ts'
 import { harmlessInspect, type Inspect } from './harmlessInspect.ts'
 import { type DeepPartial, partialValues, validatedOutput } from './partialValues.ts'
@@ -75,6 +76,7 @@ export class Agent {
 
   /** Takes a model string such as `anthropic:claude-sonnet-5`, or a chat model of your own. */
   constructor(model: string | ChatModel, options: AgentOptions = {}) {
+    checkAgent(model, options)
     this.#options = { ...options, ...(options.inspect && { inspect: harmlessInspect(options.inspect) }) }
     if (typeof model !== 'string') {
       this.model = model

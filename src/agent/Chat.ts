@@ -6,6 +6,7 @@ import type { Infer, Schema } from '../tools/schema.ts'
 import { onAbort } from '../transport/onAbort.ts'
 import type { Agent, SendOptions } from './Agent.ts'
 import { type AgentRun, neverStarted } from './AgentRun.ts'
+import { checkChat } from './checkOptions.ts'
 
 /** Options of a {@link Chat}. */
 export type ChatOptions = {
@@ -43,7 +44,9 @@ export class Chat {
   /** Settles when the chat is free; undefined while it is. */
   #busy: Promise<void> | undefined
 
-  constructor(agent: Agent, { history = [], whenBusy = 'refuse' }: ChatOptions = {}) {
+  constructor(agent: Agent, options: ChatOptions = {}) {
+    checkChat(agent, options)
+    const { history = [], whenBusy = 'refuse' } = options
     this.agent = agent
     this.#history = [...history]
     this.#whenBusy = whenBusy
