@@ -1,10 +1,12 @@
-import { ConfigurationError } from '../src/messages/errors.ts'
+import { withDefaults } from '../src/messages/optionRules.ts'
 import { type Accumulator, messageAccumulator } from '../src/model/accumulator.ts'
 import type { ChatModel, GenerationSettings } from '../src/model/chatModel.ts'
+import { newId } from '../src/model/newId.ts'
 import { defaultRetryPolicy, type RetryPolicy } from '../src/model/retryPolicy.ts'
 import type { OnApproval } from '../src/tools/approval.ts'
 import { type AnyTool, type Tool, toolsByName } from '../src/tools/tool.ts'
 import { createToolExecutor, isOwnBatch, type ToolExecutor } from '../src/tools/toolExecutor.ts'
+import { checkConfig } from './configRules.ts'
 import type { PrepareStep } from './prepareStep.ts'
 
 /** How many calls of one turn may run at the same time. */
@@ -42,7 +44,7 @@ export type AgentMachineConfig = {
   onApproval?: OnApproval
   /** Called before each model call, for another model, fewer tools or other settings in this step. */
   prepareStep?: PrepareStep
-  /** Ids for calls whose provider gave none. Default UUID v4. */
+  /** Ids for calls whose provider gave none. Default UUID v7, which sorts by time. */
   newId?: () => string
   /** Jitter of the back-off, from 0 to 1. */
   random?: () => number
@@ -77,11 +79,13 @@ export type ResolvedConfig = {
 }
 
 /** The configuration, and the tools of the agent where a run has others. */
-export const resolveConfig = (config: AgentMachineConfig, ofAgent = config.tools ?? []): ResolvedConfig => {
+export const resolveConfig = (
+  config: AgentMachineConfig,
+  toolsOfAgent?: AgentMachineConfig['tools'],
+): ResolvedConfig => {
+  checkConfig(config)
   const { maxSteps = 25, toolExecution = 'sequential', tools = [] } = config
-  mustBePositive('maxSteps', maxSteps)
-  if (typeof toolExecution === 'object')
-    mustBePositive('toolExecution.concurrency', toolExecution.concurrency)
+  const ofAgent = toolsOfAgent ?? tools
   const models = [config.model, ...(config.fallback ?? [])]
   const { executeSingle, executeBatch } = config.toolExecutor ?? {}
   const hide = (text: string) => models.reduce((safe, model) => model.redact?.(safe) ?? safe, text)
@@ -95,22 +99,16 @@ export const resolveConfig = (config: AgentMachineConfig, ofAgent = config.tools
     settings: config.settings ?? {},
     maxSteps,
     toolExecution,
-    retry: { ...defaultRetryPolicy, ...config.retry },
+    retry: withDefaults(defaultRetryPolicy, config.retry),
     firstChunkMs: config.timeouts?.firstChunkMs ?? 600_000,
     idleMs: config.timeouts?.idleMs ?? 300_000,
     totalMs: config.timeouts?.totalMs,
-    accumulator: { ...messageAccumulator, ...config.accumulator },
+    accumulator: withDefaults(messageAccumulator, config.accumulator),
     executeSingle: executeSingle ?? createToolExecutor(hide).executeSingle,
     executeBatch: isOwnBatch(executeBatch) ? executeBatch : undefined,
     onApproval: config.onApproval,
     prepareStep: config.prepareStep,
-    newId: config.newId ?? (() => crypto.randomUUID()),
+    newId: config.newId ?? newId,
     random: config.random ?? Math.random,
-  }
-}
-
-const mustBePositive = (name: string, value: number): void => {
-  if (!Number.isInteger(value) || value < 1) {
-    throw new ConfigurationError(`${name} must be a whole number from 1 on, not ${value}.`)
   }
 }

@@ -243,7 +243,7 @@ export const agentSetup = (config: ResolvedConfig) => {
         failure: context.failure && { ...whereabouts(config, context), ...context.failure },
       })),
       settle: enqueueActions(({ context, enqueue }) => {
-        const { change, messages } = settle(context)
+        const { change, messages } = settle(context, newId)
         enqueue.assign(change)
         for (const message of messages) {
           for (const each of announcementOf(change.totals.responseId, message)) enqueue.emit(each)

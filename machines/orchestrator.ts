@@ -1,4 +1,5 @@
 import type { AnyActorLogic } from 'xstate'
+import { withDefaults } from '../src/messages/optionRules.ts'
 import type { AgentMachineConfig } from './agentConfig.ts'
 import { createAgentMachine } from './agentMachine.ts'
 import type { AgentMachine } from './agentSnapshot.ts'
@@ -29,7 +30,7 @@ export type Orchestrator<Logic extends AnyActorLogic = AnyActorLogic> = {
 export const orchestratorParts = (config: AgentMachineConfig): OrchestratorParts => ({
   config,
   lifecycle: (overrides = {}) =>
-    reportToParent(createAgentMachine({ ...config, ...overrides }, config.tools)),
+    reportToParent(createAgentMachine(withDefaults(config, overrides), config.tools)),
 })
 
 /** One run of the lifecycle machine: what an agent does unless it is told otherwise. */

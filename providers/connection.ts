@@ -2,6 +2,7 @@ import type { Dispatcher } from 'undici'
 import { textFromBase64, toBase64 } from '../src/messages/base64.ts'
 import { ConfigurationError } from '../src/messages/errors.ts'
 import type { JsonObject } from '../src/messages/json.ts'
+import { withDefaults } from '../src/messages/optionRules.ts'
 import type { Carrier, HttpRequest } from '../src/transport/exchange.ts'
 import { defaultLimits, type Limits } from '../src/transport/limits.ts'
 import { secretForms } from '../src/transport/redact.ts'
@@ -63,7 +64,7 @@ export const endpointOf = (connection: Connection): Endpoint => {
       }
     },
     carrier: { dispatcher: connection.dispatcher, fetch: connection.fetch },
-    limits: { ...defaultLimits, ...connection.limits },
+    limits: withDefaults(defaultLimits, connection.limits),
     secrets: secretsOf(base, key, users),
   }
 }

@@ -23,6 +23,7 @@ import type { AnyTool, Tool } from '../tools/tool.ts'
 import { type WireSchema, wireSchemaOf } from '../tools/typedAnswer.ts'
 import { type AgentToolOptions, agentTool } from './agentTool.ts'
 import { ChunkStream } from './ChunkStream.ts'
+import { checkAgent, checkSend } from './checkOptions.ts'
 import { type FallbackModel, fallbackModel, withModelStrings } from './otherModels.ts'
 import { type DeepPartial, partialValues, validatedOutput } from './partialValues.ts'
 import { beginRun, Run, type RunSetup, type RunStart, readRun } from './Run.ts'
@@ -118,6 +119,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
 
   /** Takes a model string such as `anthropic:claude-sonnet-5`, or a chat model of your own. */
   constructor(model: string | ChatModel, options: AgentOptions<Deps, Machine> = {}) {
+    checkAgent(model, options)
     this.#options = { ...options, ...(options.inspect && { inspect: harmlessInspect(options.inspect) }) }
     if (typeof model !== 'string') {
       this.model = model
@@ -273,6 +275,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
   }
 
   #run<T, C>(from: StartFrom, options: AnyOptions, isHeld: boolean): Run<T, C> {
+    checkSend(options)
     const { inspect, clock, orchestrator, name = orchestrator?.providerHint } = this.#options
     const { schema, signal, parent } = options
     const stored = isStored(from) ? storedRun(from.snapshot) : undefined

@@ -7,6 +7,7 @@ import { isFatal, validateHistory } from '../messages/validateHistory.ts'
 import type { CallDecision } from '../tools/approval.ts'
 import type { Infer, Schema } from '../tools/schema.ts'
 import { type Agent, type Growing, type StartFrom, sendWith, streamWith, type Value } from './Agent.ts'
+import { checkChat } from './checkOptions.ts'
 import type { DeepPartial } from './partialValues.ts'
 import type { AnyRun } from './Run.ts'
 import type { AnyOptions, Last, ResumeOptions, SendOptions, TypedOptions } from './sendOptions.ts'
@@ -52,7 +53,9 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
   /** What was said to a send that has not begun yet. */
   #early: string[] = []
 
-  constructor(agent: Agent<Deps, Machine>, { history = [], whenBusy = 'refuse' }: ChatOptions = {}) {
+  constructor(agent: Agent<Deps, Machine>, options: ChatOptions = {}) {
+    checkChat(agent, options)
+    const { history = [], whenBusy = 'refuse' } = options
     this.agent = agent
     this.#history = [...history]
     this.#turns = new Turns(whenBusy)

@@ -1,4 +1,5 @@
 import type { AnyActorRef } from 'xstate'
+import { settingRules } from '../../machines/configRules.ts'
 import type { AgentInput } from '../../machines/events.ts'
 import type { PrepareStep } from '../../machines/prepareStep.ts'
 import type { JsonObject } from '../messages/json.ts'
@@ -59,17 +60,7 @@ export type AnyOptions = Omit<SendOptions<never>, 'context'> & {
 /** The last argument: it may be left out if nothing in it is required. */
 export type Last<Options> = object extends Options ? [options?: Options] : [options: Options]
 
-const settingNames = [
-  'temperature',
-  'maxOutputTokens',
-  'topP',
-  'stopSequences',
-  'seed',
-  'toolChoice',
-  'parallelToolCalls',
-  'thinking',
-  'providerOptions',
-] as const satisfies (keyof GenerationSettings)[]
+const settingNames = Object.keys(settingRules) as (keyof GenerationSettings)[]
 
 /** The settings among some options. */
 export const settingsOf = (options: GenerationSettings): GenerationSettings | undefined => {

@@ -1,6 +1,7 @@
 import type { AnyActorRef } from 'xstate'
 import { ConfigurationError } from '../messages/errors.ts'
 import type { JsonObject } from '../messages/json.ts'
+import { amount, callable, checkOptions, flag, type Rule, type Rules, text } from '../messages/optionRules.ts'
 import type { Usage } from '../messages/result.ts'
 import { type CompiledSchema, compileSchema, type Infer, type Schema } from './schema.ts'
 
@@ -60,6 +61,22 @@ const noArguments: CompiledSchema<unknown> = {
   validate: () => ({ ok: true, value: {} }),
 }
 
+/** All but what {@link tool} looks at more closely. */
+const rules: Rules<Omit<ToolOptions<Schema>, 'name' | 'input'>> = {
+  description: text,
+  execute: callable,
+  needsApproval: (name, value) => (typeof value === 'function' ? undefined : flag(name, value)),
+  timeoutMs: amount,
+  endsRun: flag,
+}
+
+/** Something that {@link tool} made. */
+export const toolRule: Rule = (name, value) => {
+  const { name: own, validate } = Object(value)
+  const isTool = typeof own === 'string' && typeof validate === 'function'
+  return isTool ? undefined : `${name} is not a tool: make it with tool({ name, description, execute }).`
+}
+
 /**
  * Makes a tool. The arguments of `execute` are typed from `input` and are validated before it is called.
  *
@@ -82,21 +99,21 @@ const noArguments: CompiledSchema<unknown> = {
 export const tool = <S extends Schema = { jsonSchema: JsonObject }, Deps = unknown>(
   options: ToolOptions<S, Deps>,
 ): Tool<Deps> => {
+  checkOptions('What tool() takes', options, rules)
   const { name, execute, needsApproval = false } = options
   // What a name may hold differs between providers, and each says so itself; none allows blanks.
   if (typeof name !== 'string' || !/^\S{1,128}$/.test(name)) {
     throw new ConfigurationError(
-      `"${name}" cannot be a tool name: use 1 to 128 characters without blanks (letters, digits, _ and - work everywhere).`,
+      `"${String(name)}" cannot be a tool name: use 1 to 128 characters without blanks (letters, digits, _ and - work everywhere).`,
     )
   }
-  if (execute !== undefined && typeof execute !== 'function')
-    throw new ConfigurationError(`The execute of the tool "${name}" is not a function.`)
-  const compiled = options.input
-    ? compileSchema(options.input, `The input of the tool "${name}"`)
-    : noArguments
+  const compiled =
+    options.input === undefined
+      ? noArguments
+      : compileSchema(options.input, `The input of the tool "${name}"`)
   return {
     name,
-    description: options.description,
+    description: options.description ?? '',
     inputSchema: compiled.jsonSchema,
     validate: compiled.validate,
     execute: execute ? (args, context) => execute(args as Infer<S>, context) : null,

@@ -1,8 +1,11 @@
 // Loaded before the code of a page: whatever provider the code names, its requests end at the simulator of this process.
 import { createServer } from 'node:http'
+import { createRequire } from 'node:module'
 import { listProviders } from 'statewire'
 import { startSimulator } from 'statewire/simulator'
-import { Client } from 'undici'
+
+// The undici that statewire has: a project of its own need not see it.
+const { Client } = createRequire(import.meta.resolve('statewire'))('undici')
 
 for (const { keyVariable } of listProviders())
   if (keyVariable) process.env[keyVariable] = 'a-key-for-documents'

@@ -139,11 +139,6 @@ test('a base URL keeps its query, as some gateways keep a version there', async 
   expect(requests[0]?.path).toBe('/openai/chat/completions?api-version=7')
 })
 
-test.each(['localhost:8080', 'ftp://x', '', 'not a url'])(
-  'the base URL %j is refused clearly',
-  async (baseUrl) => {
-    await expect(new Agent('openai', { baseUrl }).send('hi')).rejects.toThrow(
-      /baseUrl must be an absolute http/,
-    )
-  },
-)
+test.each(['localhost:8080', 'ftp://x', '', 'not a url'])('the base URL %j is refused clearly', (baseUrl) => {
+  expect(() => new Agent('openai', { baseUrl })).toThrow(/baseUrl must be an absolute http/)
+})
