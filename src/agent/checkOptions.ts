@@ -30,7 +30,10 @@ const isHttpUrl = (value: unknown): boolean =>
 
 const connectionRules: Rules<ConnectionOptions> = {
   apiKey: text,
-  baseUrl: rule('an absolute http or https URL, such as https://api.openai.com/v1', isHttpUrl),
+  baseUrl: (name, value) =>
+    isHttpUrl(value)
+      ? undefined
+      : `${name} must be an absolute http or https URL, such as https://api.openai.com/v1.`,
   headers: rule('an object', (value) => typeof value === 'object' && value !== null),
   dispatcher: having('dispatch'),
   fetch: callable,

@@ -80,11 +80,12 @@ export const fields =
     isObject(value) ? firstProblem(value, rules, `${name}.`) : object(name, value)
 
 /** An object that has all of these methods. */
-export const having = (...methods: readonly string[]): Rule =>
-  rule(
-    `an object with ${methods.join(', ')}`,
-    (value) => isObject(value) && methods.every((method) => typeof Reflect.get(value, method) === 'function'),
-  )
+export const having =
+  (...methods: readonly string[]): Rule =>
+  (name, value) => {
+    const lacking = methods.find((method) => typeof Reflect.get(Object(value), method) !== 'function')
+    return object(name, value) ?? (lacking && `${name} has no function "${lacking}".`)
+  }
 
 /** An object that must have this, and what it must be. */
 export const member =

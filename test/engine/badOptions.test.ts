@@ -14,6 +14,7 @@ import { scriptedModel } from '../../src/testing/scriptedModel.ts'
 import type { Schema } from '../../src/tools/schema.ts'
 import { type ToolOptions, tool } from '../../src/tools/tool.ts'
 import { expectNothingUnhandled } from '../proof/interrupting.ts'
+import { LeapClock } from '../proof/leapClock.ts'
 import { badValues, names, rows, type Takes, withOption, withoutOption } from './badValues.ts'
 
 expectNothingUnhandled()
@@ -159,13 +160,16 @@ describe('an agent', () => {
 
 test('a retry delay that is undefined does not hide what the server asks for', async () => {
   const waits: number[] = []
-  const model = scriptedModel([[{ error: { retryable: true, retryAfterMs: 1 } }], 'ok'])
-  const agent = new Agent(model, { retry: { maxDelayMs: undefined } as never })
+  const model = scriptedModel([[{ error: { retryable: true, retryAfterMs: 40_000 } }], 'ok'])
+  const agent = new Agent(model, {
+    retry: { maxDelayMs: undefined } as never,
+    clock: new LeapClock(),
+  })
   const actor = agent.actor({ prompt })
   actor.on('retry', ({ delayMs }) => waits.push(delayMs))
   actor.start()
   expect((await toPromise(actor)).status).toBe('complete')
-  expect(waits).toEqual([1])
+  expect(waits).toEqual([40_000])
 })
 
 describe('an agent machine', () => {
