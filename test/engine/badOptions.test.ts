@@ -233,7 +233,7 @@ describe('a tool', () => {
     endsRun: [],
   }
   const { taken, refused } = rows(takes)
-  const isRequired = (option: string) => option === 'name' || option === 'execute'
+  const isRequired = (option: string) => option === 'name'
 
   test.each(refused)('whose $option is $name is refused', ({ option, name }) => {
     expectRefused(() => tool(withOption(weather, option, badValues[name])), option)
