@@ -91,6 +91,7 @@ export type { Accumulated, Accumulator } from './model/accumulator.ts'
 export { messageAccumulator } from './model/accumulator.ts'
 export type {
   ChatModel,
+  Effort,
   GenerationSettings,
   ModelProfile,
   ModelRequest,
