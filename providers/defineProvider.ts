@@ -38,7 +38,7 @@ const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
  * @example
  * registerProvider('deepseek', defineProvider({
  *   name: 'deepseek', protocol: openaiChat, baseUrl: 'https://api.deepseek.com',
- *   keyVariable: 'DEEPSEEK_API_KEY', defaultModel: 'deepseek-chat',
+ *   keyVariable: 'DEEPSEEK_API_KEY', defaultModel: 'deepseek-flash',
  *   profile: () => ({ ...chatProfile, reasoningReplay: 'reasoning_content' }),
  * }))
  */

@@ -26,6 +26,7 @@ export {
 export type { RunEmitted } from '../machines/reportToParent.ts'
 export type { RunMachine, RunParts } from '../machines/runMachine.ts'
 export type { StreamingState } from '../machines/streamingState.ts'
+export type { ProfileOverride } from '../providers/profileOverride.ts'
 export type {
   Capability,
   ConnectionOptions,

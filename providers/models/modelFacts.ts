@@ -76,14 +76,11 @@ const spelled = (name: string): string => name.toLowerCase().replace(/(?<=\d)[-.
 const hasWords = (name: string, words: string): boolean => {
   for (let at = name.indexOf(words); at >= 0; at = name.indexOf(words, at + 1)) {
     const end = at + words.length
-    if (!isWordCharacter(name[at - 1]) && !isWordCharacter(name[end]) && !goesOn.test(name.slice(end)))
-      return true
+    const isNumberNext = name[end] === '.' && isWordCharacter(name[end + 1])
+    if (!isWordCharacter(name[at - 1]) && !isWordCharacter(name[end]) && !isNumberNext) return true
   }
   return false
 }
-
-/** The version has another number. */
-const goesOn = /^\.\d/
 
 const isWordCharacter = (character: string | undefined): boolean =>
   character !== undefined && /[a-z0-9]/.test(character)

@@ -62,7 +62,7 @@ export type EmbeddingsResult<T> = { embeddings: T; model: string; usage?: Usage 
  * A model with tools and settings. Every send is one run of its statechart, and runs do not share anything.
  *
  * @example
- * const agent = new Agent('openai:gpt-5-mini', { tools: [weather] })
+ * const agent = new Agent('openai:gpt-6-luna', { tools: [weather] })
  * const { output } = await agent.send('Weather in Oslo?')
  */
 export class Agent {
@@ -73,7 +73,7 @@ export class Agent {
   #machine: AgentMachine | undefined
   #typedMachine: AgentMachine | undefined
 
-  /** Takes a model string such as `anthropic:claude-sonnet-5`, or a chat model of your own. */
+  /** Takes a model string such as `anthropic:claude-sonnet-5-5`, or a chat model of your own. */
   constructor(model: string | ChatModel, options: AgentOptions = {}) {
     this.#options = { ...options, ...(options.inspect && { inspect: harmlessInspect(options.inspect) }) }
     if (typeof model !== 'string') {

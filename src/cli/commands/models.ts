@@ -10,7 +10,7 @@ const patience = 15_000
 
 export const models: Command = {
   name: 'models',
-  summary: 'Lists the models of a provider, or all that statewire knows',
+  summary: 'Lists models: of a provider, or all that are known',
   operands: '[provider]',
   options: {
     'base-url': {
@@ -20,10 +20,10 @@ export const models: Command = {
     },
   },
   details: [
-    'With a provider: its models, one per line, asked from it right now. Without: what',
-    'statewire knows of models (what they read, how they are told to think, how much',
-    'they take, when they are switched off), then the providers. A model that is not in',
-    'the table is treated like the newest one of its provider.',
+    'With a provider: its models, one per line, asked from it right now. Without one:',
+    'what is known of models (what they read, how they are told to think, how much',
+    'they take, when they are switched off), then the providers. A model that is not',
+    'in the table is treated like the newest family of its provider.',
   ],
   run: async (invocation) => {
     const { words, screen, env } = invocation
