@@ -12,7 +12,7 @@ export type AnthropicFacts = ModelFacts & {
   maxOutput: number
 }
 
-const models = 'https://platform.claude.com/docs/en/models/overview'
+const models = 'https://platform.claude.com/docs/en/models/overview, @ai-sdk/anthropic 4.0.102'
 const deprecations = 'https://platform.claude.com/docs/en/about-claude/model-deprecations'
 const checked = '2026-11-17'
 

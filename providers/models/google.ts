@@ -9,7 +9,7 @@ export type GoogleFacts = ModelFacts & {
 }
 
 const deprecations = 'https://ai.google.dev/gemini-api/docs/deprecations'
-const thinkingGuide = 'https://ai.google.dev/gemini-api/docs/thinking'
+const thinkingGuide = 'https://ai.google.dev/gemini-api/docs/thinking, @earendil-works/pi-ai 1.5.0'
 const checked = '2026-11-17'
 
 const everything = ['images', 'pdf', 'audio'] as const
@@ -37,7 +37,7 @@ const gemma = {
   reads: ['images'],
   systemAsText: true,
   before3: true,
-  source: 'https://ai.google.dev/gemma/docs/core/gemma_on_gemini_api',
+  source: '@ai-sdk/google 4.0.117, google-model-catalog; @earendil-works/pi-ai 1.5.0',
   checked,
 } as const satisfies Omit<GoogleFacts, 'names'>
 

@@ -13,7 +13,7 @@ const checked = '2026-11-17'
 const catalogue = '@earendil-works/pi-ai 1.5.0, providers/data'
 const words = ['low', 'medium', 'high'] as const
 
-const groqDocs = 'https://console.groq.com/docs/reasoning'
+const groqDocs = '@ai-sdk/groq 4.0.81, groq-model-catalog; @earendil-works/pi-ai 1.5.0'
 const onGroq = { source: groqDocs, checked, window: 131_072 } as const
 
 export const groqModels: ModelTable<HostedFacts> = {

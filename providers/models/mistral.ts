@@ -6,8 +6,8 @@ export type MistralFacts = ModelFacts & {
   promptMode?: true
 }
 
-const reasoning = 'https://docs.mistral.ai/studio/conversations/reasoning'
-const models = 'https://docs.mistral.ai/models/overview'
+const reasoning = 'https://docs.mistral.ai/studio/conversations/reasoning, by @ai-sdk/mistral 4.0.84'
+const models = 'https://docs.mistral.ai/models/overview, @earendil-works/pi-ai 1.5.0'
 const checked = '2026-11-17'
 
 /** Documents are read out by the API, whatever the model sees. */

@@ -6,11 +6,11 @@ import type { ModelTable } from './modelFacts.ts'
  * them stands in a table of its own.
  */
 const checked = '2026-11-17'
-const ollama = 'https://ollama.com/library'
+const modelsDev = 'https://models.dev, as of 2026-07-02'
 const catalogue = '@earendil-works/pi-ai 1.5.0, providers/data'
 
-const text = { source: ollama, checked } as const
-const images = { reads: ['images'], source: ollama, checked } as const
+const text = { source: modelsDev, checked } as const
+const images = { reads: ['images'], source: modelsDev, checked } as const
 const words = ['low', 'medium', 'high'] as const
 const replaysThinking = { reasoningReplay: 'reasoning_content' } as const
 
@@ -19,7 +19,7 @@ export const gptOss = {
   names: ['gpt-oss', 'gpt-oss-120b', 'gpt-oss-20b', 'gpt-oss-safeguard'],
   efforts: words,
   window: 131_072,
-  source: 'https://console.groq.com/docs/reasoning',
+  source: '@ai-sdk/groq 4.0.81, groq-model-catalog',
   checked,
 } as const satisfies HostedFacts
 
@@ -76,7 +76,7 @@ export const openWeightModels: ModelTable<HostedFacts> = {
     names: [],
     reads: ['images', 'pdf', 'audio'],
     efforts: ['none', ...words],
-    source: ollama,
+    source: modelsDev,
     checked,
   },
   rows: [
@@ -96,7 +96,7 @@ export const openWeightModels: ModelTable<HostedFacts> = {
       window: 262_144,
     },
     { ...images, names: ['qwen2.5vl', 'qwen2.5-vl'], window: 128_000 },
-    { ...text, names: ['qwen2.5', 'qwen2.5-coder', 'qwen2'], window: 32_768 },
+    { ...text, names: ['qwen2.5', 'qwen2.5-coder'], window: 32_768 },
     { ...text, names: ['qwq'], thinks: true, window: 40_960 },
     { ...text, ...replaysThinking, names: ['deepseek', 'kimi'], efforts: ['none', ...words] },
     { ...text, ...replaysThinking, names: ['deepseek-r1'], thinks: true, window: 131_072 },
@@ -115,7 +115,8 @@ export const openWeightModels: ModelTable<HostedFacts> = {
       window: 262_144,
     },
     { ...text, ...replaysThinking, names: ['kimi-k2', 'kimi-k2-thinking'], thinks: true, window: 262_144 },
-    { ...text, names: ['glm-4', 'glm-5', 'glm-5-2'], efforts: ['none', ...words], window: 202_752 },
+    { ...text, names: ['glm-4', 'glm-5'], efforts: ['none', ...words], window: 200_000 },
+    { ...text, names: ['glm-5-2'], efforts: ['none', ...words], window: 1_000_000 },
     { ...text, names: ['minimax-m2', 'minimax-m3'], efforts: words, window: 512_000 },
     {
       ...text,
@@ -137,8 +138,7 @@ export const openWeightModels: ModelTable<HostedFacts> = {
       names: ['mistral-small', 'mistral-small3.2', 'ministral-3', 'devstral-small-2'],
       window: 131_072,
     },
-    { ...images, names: ['llava', 'bakllava', 'moondream', 'minicpm-v', 'granite3.2-vision'], tools: false },
-    { ...text, names: ['phi3', 'phi4', 'phi4-mini', 'granite4', 'granite3', 'smollm2'], window: 131_072 },
+    { ...images, names: ['llava'], tools: false },
     {
       ...text,
       names: ['nemotron-3', 'nemotron-3-ultra', 'nemotron-3.5'],

@@ -9,8 +9,8 @@ export type OpenAIFacts = ModelFacts & {
   chat?: 'toolsOnlyWithoutThinking' | 'missing'
 }
 
-const models = 'https://developers.openai.com/api/docs/models'
-const deprecations = 'https://developers.openai.com/api/docs/deprecations'
+const models = 'https://developers.openai.com/api/docs/models/gpt-6-luna, @ai-sdk/openai 4.0.114'
+const deprecations = 'https://developers.openai.com/api/docs/deprecations, @earendil-works/pi-ai 1.5.0'
 const checked = '2026-11-17'
 
 const images = ['images'] as const
@@ -25,7 +25,7 @@ const gpt6 = {
   efforts: [...words, 'xhigh', 'max'],
   chat: 'toolsOnlyWithoutThinking',
   maxOutput: 128_000,
-  source: `${models}/gpt-6-luna`,
+  source: models,
   checked,
 } as const satisfies Omit<OpenAIFacts, 'names'>
 
