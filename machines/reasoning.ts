@@ -31,7 +31,7 @@ const defaultPrompts: Record<ReasoningPhase, string> = {
  * synthesis; the messages of all phases are in the result, and each chunk has its phase in `metadata.phase`.
  *
  * @example
- * const agent = new Agent('anthropic:claude-sonnet-5', { tools: [search], orchestrator: reasoningOrchestrator() })
+ * const agent = new Agent('anthropic:claude-sonnet-5-5', { tools: [search], orchestrator: reasoningOrchestrator() })
  */
 export const reasoningOrchestrator = (
   options: ReasoningOptions = {},

@@ -34,7 +34,7 @@ const isApproved = (critique: string): boolean => critique.trimStart().startsWit
  * is the last version; drafts and judgements are in the messages, and each chunk has its phase in `metadata.phase`.
  *
  * @example
- * const agent = new Agent('openai:gpt-5-mini', { orchestrator: reflectionOrchestrator({ maxRounds: 1 }) })
+ * const agent = new Agent('openai:gpt-6-luna', { orchestrator: reflectionOrchestrator({ maxRounds: 1 }) })
  */
 export const reflectionOrchestrator = (
   options: ReflectionOptions = {},

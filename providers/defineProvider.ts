@@ -1,11 +1,13 @@
-import { ConfigurationError, type ErrorData } from '../src/messages/errors.ts'
+import { ConfigurationError } from '../src/messages/errors.ts'
 import { addUsage, type Usage } from '../src/messages/result.ts'
-import type { ChatModel, ModelProfile, ModelRequest } from '../src/model/chatModel.ts'
+import type { ChatModel, ModelProfile } from '../src/model/chatModel.ts'
 import type { Connection } from './connection.ts'
 import { batchesOf, type EmbeddingsProtocol } from './embeddings/index.ts'
-import { httpChatModel } from './httpChatModel.ts'
+import { httpChatModel, type Recover } from './httpChatModel.ts'
 import { httpJson } from './httpJson.ts'
 import { type ModelListing, readModels } from './modelListing.ts'
+import { isOtherServer } from './otherServer.ts'
+import { overriddenProfile } from './profileOverride.ts'
 import type { Protocol } from './protocol.ts'
 import type { Capability, ConnectionOptions, EmbeddingsModel, Provider } from './provider.ts'
 import { retrying } from './retrying.ts'
@@ -21,9 +23,9 @@ export type ProviderPreset<P extends ModelProfile> = {
   /** Default: `authorization: Bearer <key>`. */
   keyHeader?: (key: string) => Record<string, string>
   defaultModel: string
-  /** `isOwnServer`: the user pointed the preset at another server, whose quirks nobody knows. */
-  profile: (model: string, isOwnServer: boolean) => P
-  recover?: (request: ModelRequest, error: ErrorData) => ModelRequest | undefined
+  /** `isOtherServer`: the user pointed the preset at another server, whose quirks nobody knows. */
+  profile: (model: string, isOtherServer: boolean) => P
+  recover?: Recover<P>
   embeddings?: { protocol: EmbeddingsProtocol; defaultModel: string }
   models?: ModelListing
 }
@@ -36,7 +38,7 @@ const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
  * @example
  * registerProvider('deepseek', defineProvider({
  *   name: 'deepseek', protocol: openaiChat, baseUrl: 'https://api.deepseek.com',
- *   keyVariable: 'DEEPSEEK_API_KEY', defaultModel: 'deepseek-chat',
+ *   keyVariable: 'DEEPSEEK_API_KEY', defaultModel: 'deepseek-flash',
  *   profile: () => ({ ...chatProfile, reasoningReplay: 'reasoning_content' }),
  * }))
  */
@@ -44,11 +46,16 @@ export const defineProvider = <const P extends ModelProfile>(preset: ProviderPre
   const { name, protocol, recover, embeddings, models } = preset
 
   const chatModel = (model = preset.defaultModel, options: ConnectionOptions): ChatModel => {
-    const profile = preset.profile(model, options.baseUrl !== undefined)
+    const named = options.profile?.like ?? model
+    const profile = overriddenProfile(
+      preset.profile(named, isOtherServer(preset.baseUrl, options)),
+      options.profile,
+    )
     let connected: ChatModel | undefined
     return {
       provider: name,
       model,
+      protocol: protocol.name,
       profile,
       stream(request, sink) {
         connected ??= httpChatModel({

@@ -8,6 +8,7 @@ import { type Connection, type Endpoint, endpointOf } from './connection.ts'
 import { DeltaBatch } from './deltaBatch.ts'
 import { httpError, requestIdOf } from './httpError.ts'
 import type { Protocol, Target } from './protocol.ts'
+import { checkReadable } from './readable.ts'
 
 export type { Connection } from './connection.ts'
 
@@ -16,32 +17,71 @@ export type HttpChatModelOptions<P extends ModelProfile = ModelProfile> = {
   protocol: Protocol<P>
   target: Target<P>
   connection: Connection
-  /** Another request to send, once, where the first one failed before it brought anything. */
-  recover?: (request: ModelRequest, error: ErrorData) => ModelRequest | undefined
+  recover?: Recover<P>
 }
 
+/**
+ * What to send instead of a request that failed before it brought anything: another request, or the same one under a
+ * profile that has learnt from the failure and stays for all later requests of the model.
+ */
+export type Recover<P extends ModelProfile = ModelProfile> = (
+  error: ErrorData,
+  request: ModelRequest,
+  profile: P,
+) => { request?: ModelRequest; profile?: P } | undefined
+
+/** A server may refuse two things of one request, one after the other; then it is over. */
+const mostRecoveries = 2
+
 /** A model behind HTTP: the protocol knows what to send and how to read the answer, the transport does the rest. */
-export const httpChatModel = <P extends ModelProfile>(options: HttpChatModelOptions<P>): ChatModel => {
-  const { provider, model, profile } = options.target
+export const httpChatModel = <P extends ModelProfile>({
+  protocol,
+  target,
+  connection,
+  recover,
+}: HttpChatModelOptions<P>): ChatModel => {
   let endpoint: Endpoint | undefined
   const reach = (): Endpoint => {
-    endpoint ??= endpointOf(options.connection)
+    endpoint ??= endpointOf(connection)
     return endpoint
   }
-  const stream: ChatModel['stream'] = (request, sink) => startCall(options, reach, request, sink)
-  return { provider, model, profile, stream, redact: (text) => redact(text, reach().secrets) }
+  let current = target
+  const caller: Caller<P> = {
+    protocol,
+    reach,
+    target: () => current,
+    recover: (error, request) => {
+      const again = recover?.(error, request, current.profile)
+      if (again?.profile) current = { ...current, profile: again.profile }
+      return again && (again.request ?? request)
+    },
+  }
+  return {
+    ...target,
+    protocol: protocol.name,
+    stream: (request, sink) => startCall(caller, request, sink),
+    redact: (text) => redact(text, reach().secrets),
+  }
+}
+
+type Caller<P extends ModelProfile> = {
+  protocol: Protocol<P>
+  reach: () => Endpoint
+  /** With the profile as it is known by now. */
+  target: () => Target<P>
+  recover: (error: ErrorData, request: ModelRequest) => ModelRequest | undefined
 }
 
 /** One call of a model. The sink gets `end` or `fail` once and then nothing; after `close` it gets nothing at all. */
 const startCall = <P extends ModelProfile>(
-  { protocol, target, recover }: HttpChatModelOptions<P>,
-  reach: () => Endpoint,
+  { protocol, reach, recover, ...caller }: Caller<P>,
   request: ModelRequest,
   sink: ModelSink,
 ): (() => void) => {
   let stream: OpenStream | undefined
   let isOver = false
   let hasShown = false
+  let recoveries = 0
 
   const show = (deltas: readonly Delta[]): void => {
     if (deltas.length > 0) hasShown = true
@@ -56,7 +96,9 @@ const startCall = <P extends ModelProfile>(
   const fail = (error: ErrorData, failed?: ModelRequest): void => {
     if (isOver) return
     stream?.close()
-    const again = failed && !hasShown ? recover?.(failed, error) : undefined
+    const mayRecover = !hasShown && recoveries < mostRecoveries
+    const again = failed && mayRecover ? recover(error, failed) : undefined
+    recoveries += 1
     if (again) send(again)
     else {
       isOver = true
@@ -64,8 +106,10 @@ const startCall = <P extends ModelProfile>(
     }
   }
 
-  const open = (request: ModelRequest, canRecover: boolean): OpenStream => {
+  const open = (request: ModelRequest): OpenStream => {
+    const target = caller.target()
     const { provider } = target
+    checkReadable(request.messages, target)
     const { carrier, limits, secrets, ...endpoint } = reach()
     const httpRequest = endpoint.request(protocol.request(request, target))
     const batch = new DeltaBatch(protocol.decoder(target))
@@ -78,7 +122,7 @@ const startCall = <P extends ModelProfile>(
       }
       const requestId = failure.requestId ?? (head && requestIdOf(head.header))
       const known = { provider, ...(requestId !== undefined && { requestId }) }
-      fail(redactError({ ...failure, ...known }, secrets), canRecover ? request : undefined)
+      fail(redactError({ ...failure, ...known }, secrets), request)
     }
     return openStream(httpRequest, carrier, limits, secrets, {
       head(answered) {
@@ -104,16 +148,16 @@ const startCall = <P extends ModelProfile>(
       },
     })
   }
-  const send = (request: ModelRequest, canRecover = false): void => {
+  const send = (request: ModelRequest): void => {
     try {
-      stream = open(request, canRecover)
+      stream = open(request)
     } catch (thrown) {
       // The caller must hold the function that closes before it hears of an end.
       queueMicrotask(() => fail({ ...errorDataOf(thrown, 'ConfigurationError'), retryable: false }))
     }
   }
 
-  send(request, true)
+  send(request)
   return () => {
     // After the end the connection is drained and goes back to the pool: that is not to be broken off.
     if (isOver) return

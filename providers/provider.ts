@@ -3,6 +3,7 @@ import type { JsonObject } from '../src/messages/json.ts'
 import type { Usage } from '../src/messages/result.ts'
 import type { ChatModel } from '../src/model/chatModel.ts'
 import type { Limits } from '../src/transport/limits.ts'
+import type { ProfileOverride } from './profileOverride.ts'
 
 /** How to reach a provider, as the user sets it. Everything has a default. */
 export type ConnectionOptions = {
@@ -18,6 +19,8 @@ export type ConnectionOptions = {
   fetch?: typeof fetch
   /** How much a server may send. */
   limits?: Partial<Limits>
+  /** What the model can do, where its name does not say it: `{ like: 'gpt-6-luna' }`, or single fields. */
+  profile?: ProfileOverride
 }
 
 /** What a provider can do. */

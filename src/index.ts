@@ -29,6 +29,7 @@ export {
 export type { RunEmitted } from '../machines/reportToParent.ts'
 export type { RunMachine, RunParts } from '../machines/runMachine.ts'
 export type { StreamingState } from '../machines/streamingState.ts'
+export type { ProfileOverride } from '../providers/profileOverride.ts'
 export type {
   Capability,
   ConnectionOptions,
@@ -97,6 +98,7 @@ export type { Accumulated, Accumulator } from './model/accumulator.ts'
 export { messageAccumulator } from './model/accumulator.ts'
 export type {
   ChatModel,
+  Effort,
   GenerationSettings,
   ModelProfile,
   ModelRequest,

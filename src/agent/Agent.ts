@@ -100,7 +100,7 @@ export const streamWith: typeof streaming = (agent, from, options) => streaming(
  * A model with tools and settings. Every send is one run of its statechart, and runs do not share anything.
  *
  * @example
- * const agent = new Agent('openai:gpt-5-mini', { tools: [weather] })
+ * const agent = new Agent('openai:gpt-6-luna', { tools: [weather] })
  * const { output } = await agent.send('Weather in Oslo?')
  */
 export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic> {
@@ -117,7 +117,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
     streaming = (agent, from, options) => agent.#stream(from, options)
   }
 
-  /** Takes a model string such as `anthropic:claude-sonnet-5`, or a chat model of your own. */
+  /** Takes a model string such as `anthropic:claude-sonnet-5-5`, or a chat model of your own. */
   constructor(model: string | ChatModel, options: AgentOptions<Deps, Machine> = {}) {
     checkAgent(model, options)
     this.#options = { ...options, ...(options.inspect && { inspect: harmlessInspect(options.inspect) }) }

@@ -26,7 +26,7 @@ const targetOf = (url) => {
   const { hostname, pathname } = new URL(url)
   if (hostname === '127.0.0.1') return undefined
   if (pathname.endsWith('/embeddings')) return `http://127.0.0.1:${embeddings.address().port}/`
-  const [place] = /\/(chat\/completions|messages|models)$/.exec(pathname) ?? []
+  const [place] = /\/(chat\/completions|responses|messages|models)$/.exec(pathname) ?? []
   if (!place) throw new Error(`A document must not go to ${url}: the simulator has nothing like it.`)
   return simulator.baseUrl + place
 }

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { Agent, ConfigurationError, listProviders } from '../../src/index.ts'
 
-// Thirteen providers under the names, places and keys that users rely on.
+// The providers, under the names, places and keys that users rely on.
 
 const places = {
   openai: ['https://api.openai.com/v1', 'OPENAI_API_KEY'],
   'openai-responses': ['https://api.openai.com/v1', 'OPENAI_API_KEY'],
+  'openai-chat': ['https://api.openai.com/v1', 'OPENAI_API_KEY'],
   openrouter: ['https://openrouter.ai/api/v1', 'OPENROUTER_API_KEY'],
   groq: ['https://api.groq.com/openai/v1', 'GROQ_API_KEY'],
   together: ['https://api.together.xyz/v1', 'TOGETHER_API_KEY'],
@@ -19,7 +20,7 @@ const places = {
   cohere: ['https://api.cohere.com/v2', 'COHERE_API_KEY'],
 }
 
-test('all thirteen are listed, with their place and the variable of their key', () => {
+test('all are listed, with their place and the variable of their key', () => {
   const listed = listProviders().map(({ name, baseUrl, keyVariable }) => [name, [baseUrl, keyVariable]])
   expect(Object.fromEntries(listed)).toEqual(places)
 })

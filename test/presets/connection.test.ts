@@ -16,10 +16,13 @@ const keyHeader = (provider: string, key: string): Record<string, string> =>
 const paths: Record<string, string> = {
   'openai-responses': '/responses',
   anthropic: '/messages',
-  google: '/models/gemini-2.5-flash:streamGenerateContent?alt=sse',
+  google: '/models/gemini-3.8-flash:streamGenerateContent?alt=sse',
   ollama: '/chat',
   cohere: '/chat',
 }
+
+/** On its own host OpenAI is asked over the protocol that the model needs. */
+const ownProtocol = (provider: string): string => (provider === 'openai' ? 'openai-responses' : provider)
 
 beforeEach(() => {
   for (const { keyVariable } of listProviders()) if (keyVariable) vi.stubEnv(keyVariable, undefined)
@@ -53,10 +56,10 @@ describe.each(listProviders())('$name', ({ name, keyVariable, baseUrl: ownUrl, d
 
   test('uses its own base URL and the key of its variable by default', async () => {
     if (keyVariable) vi.stubEnv(keyVariable, 'from-environment')
-    const { url, requests } = await hello(name)
+    const { url, requests } = await hello(ownProtocol(name))
     const seen: string[] = []
     await new Agent(name, { fetch: detour(url, seen) }).send('hi')
-    expect(seen).toEqual([`${ownUrl}${paths[name] ?? '/chat/completions'}`])
+    expect(seen).toEqual([`${ownUrl}${paths[ownProtocol(name)] ?? '/chat/completions'}`])
     if (keyVariable) expect(requests[0]?.headers).toMatchObject(keyHeader(name, 'from-environment'))
     else expect(requests[0]?.headers).not.toHaveProperty('authorization')
   })
@@ -127,7 +130,7 @@ test('a missing key is missed by embeddings too', async () => {
 })
 
 test('own headers may carry the key', async () => {
-  const { url, requests } = await hello('openai')
+  const { url, requests } = await hello('openai-responses')
   const options: AgentOptions = { headers: { Authorization: 'Bearer mine' }, fetch: detour(url, []) }
   expect((await new Agent('openai', options).send('hi')).output).toBe('hello')
   expect(requests[0]?.headers.authorization).toBe('Bearer mine')
