@@ -25,7 +25,7 @@ import { type AgentToolOptions, agentTool } from './agentTool.ts'
 import { ChunkStream } from './ChunkStream.ts'
 import { type FallbackModel, fallbackModel, withModelStrings } from './otherModels.ts'
 import { type DeepPartial, partialValues, validatedOutput } from './partialValues.ts'
-import { beginRun, Run, type RunSetup, type RunStart, readRun } from './Run.ts'
+import { beginRun, gripOn, Run, type RunSetup, type RunStart, readRun } from './Run.ts'
 import {
   type ActorValues,
   type AnyOptions,
@@ -254,7 +254,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
 
   #result<T>(from: StartFrom, options: AnyOptions): Promise<SendResult<T>> {
     const run = this.#run<T, unknown>(from, options, options.onStart !== undefined)
-    options.onRun?.(run)
+    options.onRun?.(run, gripOn(run))
     options.onStart?.(run)
     beginRun(run)
     return run.result
@@ -265,7 +265,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
     return new ChunkStream((stream) => {
       const run = this.#run<unknown, C>(from(), options, options.onStart !== undefined)
       const leave = readRun(run, stream)
-      options.onRun?.(run)
+      options.onRun?.(run, gripOn(run))
       options.onStart?.(run)
       beginRun(run)
       return leave
