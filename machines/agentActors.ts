@@ -7,8 +7,7 @@ import {
   OrchestrationError,
 } from '../src/messages/errors.ts'
 import { copyJson, isJsonObject } from '../src/messages/json.ts'
-import { type ChatMessage, systemMessage } from '../src/messages/messages.ts'
-import type { Usage } from '../src/messages/result.ts'
+import { systemMessage } from '../src/messages/messages.ts'
 import type { ChatModel, ModelRequest, ModelSink } from '../src/model/chatModel.ts'
 import { longestTimeoutMs } from '../src/model/clock.ts'
 import { isThenable } from '../src/tools/isThenable.ts'
@@ -19,17 +18,10 @@ import type { ChildEvent, PreparedRequest } from './events.ts'
 import { offeredNames, type PreparedStep, preparedStep } from './prepareStep.ts'
 import { specsOf, toolsOf } from './runTools.ts'
 import { valuesOf } from './runValues.ts'
-import { copyOf, type RunOptions } from './streamingState.ts'
+import { copyOf, type modelInput } from './streamingState.ts'
 import { clockIn } from './systemTime.ts'
 
-export type ModelInput = {
-  modelIndex: number
-  messages: ChatMessage[]
-  options: RunOptions
-  deadlineAt: number | null
-  step: number
-  usage: Usage | null
-}
+export type ModelInput = ReturnType<typeof modelInput>
 
 /**
  * One request to the model: reports its deltas, read by read, then `model.done` or `model.failed`, and nothing more. It

@@ -101,14 +101,7 @@ const chartOf = (config: ResolvedConfig) => {
         invoke: {
           id: 'model',
           src: 'model',
-          input: ({ context }) => ({
-            modelIndex: context.request.modelIndex,
-            messages: run.requestMessages(context),
-            options: context.options,
-            deadlineAt: context.deadlineAt,
-            step: context.step,
-            usage: context.totals.usage,
-          }),
+          input: ({ context }) => run.modelInput(context),
           onError: {
             target: '.Interrupted',
             actions: {
@@ -171,9 +164,7 @@ const chartOf = (config: ResolvedConfig) => {
             invoke: {
               id: 'timer',
               src: 'timer',
-              input: ({ context: { request, deadlineAt } }) => ({
-                at: Math.min(request.retryAt, deadlineAt ?? request.retryAt),
-              }),
+              input: ({ context }) => ({ at: run.retryTime(context) }),
             },
             on: {
               'timer.fired': [

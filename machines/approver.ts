@@ -1,10 +1,11 @@
-import type { ActorLogic, AnyActorRef, Snapshot } from 'xstate'
+import type { ActorLogic, Snapshot } from 'xstate'
 import { describeThrown } from '../src/messages/errors.ts'
 import { isJsonObject } from '../src/messages/json.ts'
 import type { ToolCallPart } from '../src/messages/messages.ts'
 import type { Approval, OnApproval } from '../src/tools/approval.ts'
 import type { AgentCommand } from './events.ts'
 import { copyOf } from './streamingState.ts'
+import { onStop } from './toolCall.ts'
 
 type ApproverSnapshot = Snapshot<undefined> & {
   calls: ToolCallPart[]
@@ -29,7 +30,14 @@ export const approver = (
 
   start: ({ calls, decided }, { self }) => {
     if (!onApproval) return
-    for (const call of calls) if (!decided.includes(call.id)) void ask(onApproval, call, self)
+    let isStopped = false
+    onStop(self, () => {
+      isStopped = true
+    })
+    const tell = (callId: string, approval: Approval) => {
+      if (!isStopped) self.send({ type: 'decided', command: decisionOn(callId, approval) })
+    }
+    for (const call of calls) if (!decided.includes(call.id)) void ask(onApproval, call, tell)
   },
 
   transition: (snapshot, event, { self, defer }) => {
@@ -39,16 +47,22 @@ export const approver = (
   },
 
   getPersistedSnapshot: (snapshot) => snapshot,
-  restoreSnapshot: (stored) => stored as ApproverSnapshot,
+  // A run may be restored where nobody can be asked.
+  restoreSnapshot: (stored) => {
+    const { calls, decided } = stored as ApproverSnapshot
+    return { status: onApproval ? 'active' : 'done', output: undefined, error: undefined, calls, decided }
+  },
 })
 
-const ask = async (onApproval: OnApproval, call: ToolCallPart, self: AnyActorRef): Promise<void> => {
+const ask = async (
+  onApproval: OnApproval,
+  call: ToolCallPart,
+  tell: (callId: string, approval: Approval) => void,
+): Promise<void> => {
   try {
-    const approval = await onApproval(copyOf(call))
-    self.send({ type: 'decided', command: decisionOn(call.id, approval) })
+    tell(call.id, await onApproval(copyOf(call)))
   } catch (thrown) {
-    const refused = { approve: false, reason: describeThrown(thrown) }
-    self.send({ type: 'decided', command: decisionOn(call.id, refused) })
+    tell(call.id, { approve: false, reason: describeThrown(thrown) })
   }
 }
 

@@ -29,11 +29,16 @@ const waitsIn = (snapshot: unknown): Wait[] => {
   if (status !== 'active') return []
   if (isRun(context)) {
     if (value === 'AwaitingApproval')
-      return [{ calls: kind('approval', pendingCalls(context)), isAttended: children.approver !== undefined }]
+      return [{ calls: kind('approval', pendingCalls(context)), isAttended: isActive(children.approver) }]
     if (value === 'AwaitingTools')
       return [{ calls: kind('answer', externalCalls(context)), isAttended: false }]
   }
   return Object.values(children).flatMap((child) => waitsIn(child?.getSnapshot()))
+}
+
+const isActive = (child: { getSnapshot(): unknown } | undefined): boolean => {
+  const snapshot = child?.getSnapshot()
+  return isJsonObject(snapshot) && snapshot.status === 'active'
 }
 
 /** A chart of the user's may have any data, and states of any name. */

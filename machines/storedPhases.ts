@@ -36,8 +36,11 @@ export const storedPhasesFlaw = (phases: Readonly<Record<string, object>>, data:
     const name = typeof value === 'string' && Object.hasOwn(phases, value) ? value : undefined
     const phase = status === 'active' && name !== undefined ? phases[name] : undefined
     if (!phase) return `its status is ${String(status)}, and its state ${JSON.stringify(value) ?? 'missing'}`
-    const child = isJsonObject(children) ? children['run' in phase ? 'run' : 'step'] : undefined
+    const id = 'run' in phase ? 'run' : 'step'
+    const { [id]: child, ...others } = isJsonObject(children) ? children : {}
     const isThere = isJsonObject(child) && child.src === name && isJsonObject(child.snapshot)
-    return isThere ? undefined : `its state is "${name}", but nothing runs there`
+    if (!isThere) return `its state is "${name}", but nothing runs there`
+    const [stray] = Object.keys(others)
+    return stray === undefined ? undefined : `its state is "${name}", in which nothing is called "${stray}"`
   }
 }

@@ -1,9 +1,9 @@
-import { isJsonObject } from '../src/messages/json.ts'
+import { isJsonObject, stableJson } from '../src/messages/json.ts'
 import { isFatal, validateHistory } from '../src/messages/validateHistory.ts'
 import * as is from './shape.ts'
 import { snapshotVersion } from './snapshotVersion.ts'
-import type { StreamingState } from './streamingState.ts'
-import { clearedCalls, currentCalls, externalCalls } from './toolRound.ts'
+import { modelInput, retryTime, type StreamingState } from './streamingState.ts'
+import { callsToRun, clearedCalls, currentCalls, externalCalls, pendingCalls } from './toolRound.ts'
 
 const ids = is.listOf(is.text)
 
@@ -87,14 +87,14 @@ const stateShape = is.fields({
   abortReason: is.text,
 })
 
-/** The states in which a run stands, by what must be alive there; no run can be found in another one. */
-const standing: Readonly<Record<string, readonly string[]>> = {
-  '{"Accumulating":"Requesting"}': ['model'],
-  '{"Accumulating":"Streaming"}': ['model'],
-  '{"Accumulating":"BackingOff"}': ['timer'],
-  '"AwaitingApproval"': [],
-  '"ToolExecution"': ['toolExecutor'],
-  '"AwaitingTools"': [],
+/** The states in which a run stands, by what must be alive there, and what may be; no run can be found in another one. */
+const standing: Readonly<Record<string, { must: readonly string[]; may?: string }>> = {
+  '{"Accumulating":"Requesting"}': { must: ['model'] },
+  '{"Accumulating":"Streaming"}': { must: ['model'] },
+  '{"Accumulating":"BackingOff"}': { must: ['timer'] },
+  '"AwaitingApproval"': { must: [], may: 'approver' },
+  '"ToolExecution"': { must: ['toolExecutor'], may: 'timer' },
+  '"AwaitingTools"': { must: [] },
 }
 
 const ended = ['"Complete"', '"Failed"', '"Aborted"']
@@ -111,19 +111,60 @@ export const storedFlaw = (stored: Readonly<Record<string, unknown>>): string | 
   if (status === 'done') return ended.includes(state) ? undefined : `it is done, but its state is ${state}`
   const alive = Object.hasOwn(standing, state) ? standing[state] : undefined
   if (!alive) return `its state is ${state}, in which no run stands`
-  const absent = alive.find((id) => !isJsonObject(children) || !isChild(children[id], id))
+  const found = isJsonObject(children) ? children : {}
+  const absent = alive.must.find((id) => !Object.hasOwn(found, id))
   if (absent !== undefined) return `its state is ${state}, but there is no ${absent} in its children`
+  const stray = Object.keys(found).find((id) => !alive.must.includes(id) && id !== alive.may)
+  if (stray !== undefined) return `its state is ${state}, in which nothing is called "${stray}"`
+  const broken = Object.keys(found).find((id) => !isChild(found[id], id))
+  if (broken !== undefined) return `its ${broken} is not one`
   const run = context as StreamingState
-  return conversationFlaw(run, state) ?? roundFlaw(run, state) ?? executorFlaw(run, children)
+  return (
+    conversationFlaw(run, state) ??
+    roundFlaw(run, state) ??
+    childrenFlaw(run, state, found as Readonly<Record<string, Child>>)
+  )
 }
+
+type Child = { snapshot: Readonly<Record<string, unknown>> }
 
 const isChild = (child: unknown, src: string): boolean =>
   isJsonObject(child) && child.src === src && isJsonObject(child.snapshot)
 
+const isSame = (a: unknown, b: unknown): boolean => stableJson(a) === stableJson(b)
+
+/** What its children are at follows from the run's own data: another request, wait or question is not the run's. */
+const childrenFlaw = (
+  state: StreamingState,
+  name: string,
+  { model, timer, approver, toolExecutor }: Readonly<Record<string, Child>>,
+): string | undefined => {
+  if (model && !isSame(model.snapshot.input, modelInput(state))) return 'its model is asked something else'
+  const at = name === '"ToolExecution"' ? state.deadlineAt : retryTime(state)
+  if (timer && !isSame(timer.snapshot.input, { at })) return 'its timer waits for another moment'
+  return (approver && approverFlaw(state, approver.snapshot)) ?? executorFlaw(state, toolExecutor?.snapshot)
+}
+
+/** Whoever is asked sees what would run, and is asked about all that waits. */
+const approverFlaw = (
+  state: StreamingState,
+  { calls, decided }: Readonly<Record<string, unknown>>,
+): string | undefined => {
+  const flaw = is.listOf(is.part('toolCall'))(calls, 'approver.calls') ?? ids(decided, 'approver.decided')
+  if (flaw) return flaw
+  const known = new Set(currentCalls(state).map(stableJson))
+  const asked = (calls as { id: string }[]).filter(({ id }) => !(decided as string[]).includes(id))
+  const isAsked = new Set(asked.map(stableJson))
+  return (calls as unknown[]).every((call) => known.has(stableJson(call))) &&
+    pendingCalls(state).every((call) => isAsked.has(stableJson(call)))
+    ? undefined
+    : 'its approver is asked about other calls'
+}
+
 const conversationFlaw = (state: StreamingState, name: string): string | undefined => {
   const { history, messages } = state
   const own = history.slice(history.length - messages.length)
-  if (JSON.stringify(own) !== JSON.stringify(messages)) return 'its messages are not the end of its history'
+  if (!isSame(own, messages)) return 'its messages are not the end of its history'
   const isInRound = !name.includes('Accumulating')
   const before = isInRound ? history.slice(0, -1) : history
   const [problem] = validateHistory(before).filter(isFatal)
@@ -132,16 +173,29 @@ const conversationFlaw = (state: StreamingState, name: string): string | undefin
   return history.at(-1)?.role === 'user' ? undefined : 'its history does not end with a user message'
 }
 
-/** The executor runs nothing but what was cleared. */
-const executorFlaw = (state: StreamingState, children: unknown): string | undefined => {
-  const { toolExecutor } = children as Record<string, { snapshot: { calls?: unknown } } | undefined>
-  if (!toolExecutor) return undefined
-  const { calls } = toolExecutor.snapshot
-  const flaw = is.listOf(is.part('toolCall'))(calls, 'toolExecutor.calls')
+const executorShape = is.fields({
+  calls: is.listOf(is.part('toolCall')),
+  results: is.listOf(is.part('toolResult')),
+})
+
+/** The executor runs nothing but what was cleared, all of it, and nothing twice. */
+const executorFlaw = (
+  state: StreamingState,
+  snapshot: Readonly<Record<string, unknown>> | undefined,
+): string | undefined => {
+  if (!snapshot) return undefined
+  const flaw = executorShape(snapshot, 'toolExecutor')
   if (flaw) return flaw
-  const cleared = new Set(clearedCalls(state).map((call) => JSON.stringify(call)))
-  const isCleared = (call: unknown) => cleared.has(JSON.stringify(call))
-  return (calls as unknown[]).every(isCleared) ? undefined : 'its tool executor has a call that may not run'
+  const { calls, results } = snapshot as { calls: { id: string }[]; results: { id: string }[] }
+  const cleared = new Set(clearedCalls(state).map(stableJson))
+  if (!calls.every((call) => cleared.has(stableJson(call))))
+    return 'its tool executor has a call that may not run'
+  const taken = new Set(calls.map(({ id }) => id))
+  if (!callsToRun(state).every(({ id }) => taken.has(id))) return 'its tool executor lacks a call'
+  const answered = new Set(results.map(({ id }) => id))
+  return state.round.results.some(({ id }) => taken.has(id) && !answered.has(id))
+    ? 'its tool executor would run a call that has its result'
+    : undefined
 }
 
 /** Each call of the round is pending, cleared or answered without being run. */
@@ -161,6 +215,8 @@ const roundFlaw = (state: StreamingState, name: string): string | undefined => {
     if (isPending.has(id) === isDecided) return `it is not clear what becomes of the call "${id}"`
   }
   if (started.some((id) => !isCleared.has(id))) return 'a call was started that may not run'
+  if (Object.keys(edited).some((id) => !isCleared.has(id)))
+    return 'the arguments of a call were changed that was not approved'
   if (isPending.size > 0 !== (name === '"AwaitingApproval"'))
     return `its state is ${name}, and ${isPending.size} calls wait for an approval`
   return name === '"AwaitingTools"' && externalCalls(state).length === 0

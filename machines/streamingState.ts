@@ -169,6 +169,20 @@ export const nothingYet: Totals = {
   metadata: {},
 }
 
+/** What the model is asked with, as the input of its actor. */
+export const modelInput = (state: StreamingState) => ({
+  modelIndex: state.request.modelIndex,
+  messages: requestMessages(state),
+  options: state.options,
+  deadlineAt: state.deadlineAt,
+  step: state.step,
+  usage: state.totals.usage,
+})
+
+/** When the wait before the next try is over. */
+export const retryTime = ({ request: { retryAt }, deadlineAt }: StreamingState): number =>
+  Math.min(retryAt, deadlineAt ?? retryAt)
+
 /** What the model is asked to continue: the history, and the part of the answer it paused in. */
 export const requestMessages = (state: StreamingState): ChatMessage[] =>
   state.paused ? [...state.history, state.paused] : state.history

@@ -23,7 +23,11 @@ export const callLogic = (config: ResolvedConfig) => {
 
     start: ({ call }, { self, system }) => {
       const end = new LazySignal()
-      onStop(self, () => end.abort())
+      let isStopped = false
+      onStop(self, () => {
+        isStopped = true
+        end.abort()
+      })
       const used = new UsageCount()
       const options: ExecutionOptions = {
         get signal() {
@@ -35,8 +39,9 @@ export const callLogic = (config: ResolvedConfig) => {
         context: valuesOf(self).context,
         addUsage: used.add,
       }
-      const finish = (result: ToolResultPart) =>
-        self.send({ type: 'call.settled', output: { result, ...used.take() } })
+      const finish = (result: ToolResultPart) => {
+        if (!isStopped) self.send({ type: 'call.settled', output: { result, ...used.take() } })
+      }
       settled(
         () => config.executeSingle(call, toolsOf(config, self), options),
         // A custom executor may forget whose result it is.

@@ -1,5 +1,5 @@
 import { describeThrown } from '../src/messages/errors.ts'
-import { copyJson, isJsonObject, type JsonValue } from '../src/messages/json.ts'
+import { copyJson, isJsonObject, stableJson } from '../src/messages/json.ts'
 import {
   type ChatMessage,
   type ToolCallPart,
@@ -103,14 +103,6 @@ const isRemembered = (call: ToolCallPart, remembered: readonly Remembered[]): bo
   remembered.some(
     (each) =>
       each.tool === call.name && (each.arguments === null || each.arguments === stableJson(call.arguments)),
-  )
-
-/** JSON in which the order of keys does not count. */
-const stableJson = (value: JsonValue): string =>
-  JSON.stringify(value, (_, inner) =>
-    isJsonObject(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
   )
 
 /** The calls that a person must still decide on. */

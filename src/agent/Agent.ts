@@ -26,7 +26,7 @@ import { ChunkStream } from './ChunkStream.ts'
 import { checkAgent, checkSend } from './checkOptions.ts'
 import { type FallbackModel, fallbackModel, withModelStrings } from './otherModels.ts'
 import { type DeepPartial, partialValues, validatedOutput } from './partialValues.ts'
-import { beginRun, Run, type RunSetup, type RunStart, readRun } from './Run.ts'
+import { beginRun, gripOn, Run, type RunSetup, type RunStart, readRun } from './Run.ts'
 import {
   type ActorValues,
   type AnyOptions,
@@ -256,7 +256,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
 
   #result<T>(from: StartFrom, options: AnyOptions): Promise<SendResult<T>> {
     const run = this.#run<T, unknown>(from, options, options.onStart !== undefined)
-    options.onRun?.(run)
+    options.onRun?.(run, gripOn(run))
     options.onStart?.(run)
     beginRun(run)
     return run.result
@@ -267,7 +267,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
     return new ChunkStream((stream) => {
       const run = this.#run<unknown, C>(from(), options, options.onStart !== undefined)
       const leave = readRun(run, stream)
-      options.onRun?.(run)
+      options.onRun?.(run, gripOn(run))
       options.onStart?.(run)
       beginRun(run)
       return leave

@@ -9,7 +9,7 @@ import type { Infer, Schema } from '../tools/schema.ts'
 import { type Agent, type Growing, type StartFrom, sendWith, streamWith, type Value } from './Agent.ts'
 import { checkChat } from './checkOptions.ts'
 import type { DeepPartial } from './partialValues.ts'
-import type { AnyRun } from './Run.ts'
+import type { AnyRun, RunGrip } from './Run.ts'
 import type { AnyOptions, Last, ResumeOptions, SendOptions, TypedOptions } from './sendOptions.ts'
 import { type Turn, Turns } from './Turns.ts'
 
@@ -30,8 +30,15 @@ type Context<Deps> = Pick<ResumeOptions<Deps>, 'context' & keyof ResumeOptions<D
 /** A chat as JSON: its conversation, and the answer that waits for a decision. */
 export type StoredChat = { version: 1; history: ChatMessage[]; pending?: PendingApproval }
 
-/** Whoever reads a stream of a chat. */
-type Consumer<C> = { hasLeft: boolean; stream?: AsyncIterableIterator<ChatResult<C>> }
+/** Whoever reads a stream of a chat; `wait`: what the run waited for when they left. */
+type Consumer<C> = {
+  hasLeft: boolean
+  stream?: AsyncIterableIterator<ChatResult<C>>
+  wait?: PendingApproval | undefined
+}
+
+/** What an answer begins with, and how it gets its turn. */
+type Source = { from: () => StartFrom; isResumed: boolean }
 
 /**
  * A conversation with an agent: keeps the history, so that every send continues where the last one ended. A send that
@@ -50,6 +57,7 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
   #history: ChatMessage[]
   #pending: PendingApproval | undefined
   #run: AnyRun | undefined
+  #grip: RunGrip | undefined
   /** What was said to a send that has not begun yet. */
   #early: string[] = []
 
@@ -95,7 +103,7 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
 
   /** Like `Agent.send`, with the history of this chat. */
   async send(prompt: string | Part[], ...rest: Last<ChatSendOptions<Deps>>): Promise<SendResult> {
-    return await this.#take(() => this.#prompt(prompt), optionsOf(rest))
+    return await this.#take(this.#prompt(prompt), optionsOf(rest))
   }
 
   /** Like `Agent.sendFor`, with the history of this chat. */
@@ -104,7 +112,7 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
     schema: S,
     ...rest: Last<ChatSendOptions<Deps>>
   ): Promise<SendResult<Infer<S>>> {
-    return await this.#take(() => this.#prompt(prompt), { ...optionsOf(rest), schema })
+    return await this.#take(this.#prompt(prompt), { ...optionsOf(rest), schema })
   }
 
   /** Like `Agent.sendStream`, with the history of this chat. A stream that is left early leaves nothing in it. */
@@ -112,7 +120,7 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
     prompt: string | Part[],
     ...rest: Last<ChatSendOptions<Deps>>
   ): AsyncIterableIterator<ChatResult> {
-    return this.#stream(() => this.#prompt(prompt), optionsOf(rest))
+    return this.#stream(this.#prompt(prompt), optionsOf(rest))
   }
 
   /** Like `Agent.sendStreamFor`, with the history of this chat. */
@@ -121,7 +129,7 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
     schema: S,
     ...rest: Last<ChatSendOptions<Deps>>
   ): AsyncIterableIterator<ChatResult<DeepPartial<Infer<S>>>> {
-    return this.#stream(() => this.#prompt(prompt), { ...optionsOf(rest), schema })
+    return this.#stream(this.#prompt(prompt), { ...optionsOf(rest), schema })
   }
 
   /** Goes on with the answer that waits. Decisions are by call id; a typed answer needs its `schema` again. */
@@ -129,8 +137,7 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
     decisions: Readonly<Record<string, CallDecision>>,
     ...rest: Last<ResumeOptions<Deps> & TypedOptions<S>>
   ): Promise<SendResult<Value<S>>> {
-    this.#turns.takeOver()
-    return await this.#take(() => this.#waiting(decisions), optionsOf(rest))
+    return await this.#take(this.#waiting(decisions), optionsOf(rest))
   }
 
   /** The same, chunk by chunk. */
@@ -138,8 +145,7 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
     decisions: Readonly<Record<string, CallDecision>>,
     ...rest: Last<ResumeOptions<Deps> & TypedOptions<S>>
   ): AsyncIterableIterator<ChatResult<Growing<S>>> {
-    this.#turns.takeOver()
-    return this.#stream(() => this.#waiting(decisions), optionsOf(rest))
+    return this.#stream(this.#waiting(decisions), optionsOf(rest))
   }
 
   /** Tells the running answer something more: the model sees it at its next turn. */
@@ -149,10 +155,10 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
     else throw new OrchestrationError('Nothing is running that could be steered: use send.')
   }
 
-  async #take<T>(from: () => StartFrom, options: AnyOptions): Promise<SendResult<T>> {
-    const turn = await this.#turns.enter(options.signal)
+  async #take<T>(source: Source, options: AnyOptions): Promise<SendResult<T>> {
+    const turn = await this.#enter(source, options)
     try {
-      const result = await sendWith<T, Deps, Machine>(this.agent, from(), this.#continued(options))
+      const result = await sendWith<T, Deps, Machine>(this.agent, source.from(), this.#continued(options))
       this.#pending = result.pendingApproval
       if (!this.#pending) this.#append(result.messages)
       return result
@@ -164,12 +170,13 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
     }
   }
 
-  #stream<C>(from: () => StartFrom, options: AnyOptions): AsyncIterableIterator<ChatResult<C>> {
+  #stream<C>(source: Source, options: AnyOptions): AsyncIterableIterator<ChatResult<C>> {
     const consumer: Consumer<C> = { hasLeft: false }
-    const chunks = this.#chunks(from, options, consumer)
+    const chunks = this.#chunks(source, options, consumer)
     return {
       next: () => chunks.next(),
       return: async () => {
+        if (!consumer.hasLeft) consumer.wait = this.#grip?.wait()
         // A stream that still waits for its turn cannot be woken: it looks here when it is its turn.
         consumer.hasLeft = true
         // A generator that waits for its next chunk cannot be left: the stream that it reads can.
@@ -185,16 +192,15 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
   }
 
   async *#chunks<C>(
-    from: () => StartFrom,
+    source: Source,
     options: AnyOptions,
     consumer: Consumer<C>,
   ): AsyncIterableIterator<ChatResult<C>> {
-    const turn = await this.#turns.enter(options.signal)
-    const wasPending = this.#pending !== undefined
-    let isThrough = false
+    const turn = await this.#enter(source, options)
+    let end: 'left' | 'failed' | 'through' = 'left'
     try {
       if (consumer.hasLeft) return
-      consumer.stream = streamWith<C, Deps, Machine>(this.agent, from, this.#continued(options))
+      consumer.stream = streamWith<C, Deps, Machine>(this.agent, source.from, this.#continued(options))
       for await (const chunk of consumer.stream) {
         // Somebody else resumed what waited: this reader has seen its part.
         if (turn.isOver) return
@@ -202,42 +208,65 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
         this.#pending = chunk.pendingApproval
         yield chunk
       }
-      isThrough = !consumer.hasLeft
+      if (!consumer.hasLeft) end = 'through'
     } catch (error) {
+      end = 'failed'
       if (!turn.isOver) this.#keepPartial(error)
       throw error
     } finally {
-      // What was left early leaves nothing, except that decisions which were made have had their effect.
-      if (!turn.isOver && !turn.isWaiting && (isThrough || wasPending))
-        this.#append(this.#run?.messages ?? [])
-      if (!turn.isOver) this.#leave(turn)
+      if (!turn.isOver) {
+        const isDecidedOn = source.isResumed || turn.isWaiting
+        if (end === 'through' && !turn.isWaiting) this.#append(this.#run?.messages ?? [])
+        else if (end === 'left' && consumer.stream && isDecidedOn) this.#keepDecided(consumer.wait)
+        this.#leave(turn)
+      }
     }
   }
 
+  #enter({ isResumed }: Source, { signal }: AnyOptions): Promise<Turn> {
+    return isResumed ? this.#turns.resume(signal) : this.#turns.enter(signal)
+  }
+
+  /** What was left early leaves nothing, except that decisions which were made have had their effect. */
+  #keepDecided(wait: PendingApproval | undefined): void {
+    this.#pending = wait
+    if (!wait) this.#append(this.#run?.messages ?? [])
+  }
+
   /** A prompt, if nothing has to be decided before it. */
-  #prompt(prompt: string | Part[]): StartFrom {
-    if (!this.#pending) return prompt
-    throw new OrchestrationError(
-      'An answer of this chat waits for a decision: decide on it with resume first.',
-    )
+  #prompt(prompt: string | Part[]): Source {
+    const from = () => {
+      if (!this.#pending) return prompt
+      throw new OrchestrationError(
+        'An answer of this chat waits for a decision: decide on it with resume first.',
+      )
+    }
+    return { from, isResumed: false }
   }
 
   /** The answer that waits, with decisions. */
-  #waiting(decisions: Readonly<Record<string, CallDecision>>): StartFrom {
-    if (this.#pending) return { snapshot: this.#pending.snapshot, decisions }
-    throw new ConfigurationError('No answer of this chat waits for a decision.')
+  #waiting(decisions: Readonly<Record<string, CallDecision>>): Source {
+    const from = () => {
+      if (this.#pending) return { snapshot: this.#pending.snapshot, decisions }
+      throw new ConfigurationError('No answer of this chat waits for a decision.')
+    }
+    return { from, isResumed: true }
   }
 
   #continued(options: AnyOptions): AnyOptions {
-    const onRun = (run: AnyRun) => {
+    const onRun = (run: AnyRun, grip: RunGrip) => {
+      this.#grip?.release()
       this.#run = run
+      this.#grip = grip
       for (const text of this.#early.splice(0)) run.steer(text)
     }
     return { ...options, history: this.#history, onRun }
   }
 
   #leave(turn: Turn): void {
+    this.#grip?.release()
     this.#run = undefined
+    this.#grip = undefined
     this.#early = []
     turn.end()
   }

@@ -6,7 +6,7 @@ import { pendingIn, unattendedIn } from '../../machines/pendingCalls.ts'
 import { ConfigurationError, describeThrown, OrchestrationError } from '../messages/errors.ts'
 import { isJsonObject } from '../messages/json.ts'
 import type { ChatMessage } from '../messages/messages.ts'
-import type { ChatResult, PendingCall, SendResult } from '../messages/result.ts'
+import type { ChatResult, PendingApproval, PendingCall, SendResult } from '../messages/result.ts'
 import type { Clock } from '../model/clock.ts'
 import type { ApprovalOptions, CallDecision } from '../tools/approval.ts'
 import { onAbort } from '../transport/onAbort.ts'
@@ -73,8 +73,16 @@ const decidersOf: Readonly<Record<string, PendingCall['kind']>> = {
   'tool.external': 'answer',
 }
 
+/** What is emitted when a run begins to wait for a call. */
+const announcementOf = ({ kind, ...call }: PendingCall): AgentEmitted => ({
+  type: kind === 'approval' ? 'tool.approval' : 'tool.external',
+  callId: call.id,
+  call,
+})
+
 let beginning: <T, C>(run: Run<T, C>) => void
 let reading: <T, C>(run: Run<T, C>, stream: ChunkStream<ChatResult<C>>) => () => void
+let gripping: <T, C>(run: Run<T, C>) => RunGrip
 
 /** Starts a run that was made. */
 export const beginRun = <T, C>(run: Run<T, C>): void => beginning(run)
@@ -82,6 +90,16 @@ export const beginRun = <T, C>(run: Run<T, C>): void => beginning(run)
 /** Shows a run to a stream; the function returned leaves it. */
 export const readRun = <T, C>(run: Run<T, C>, stream: ChunkStream<ChatResult<C>>): (() => void) =>
   reading(run, stream)
+
+/** What `Chat` does with its run that a handle cannot. */
+export type RunGrip = {
+  /** What the run waits for at this moment, to be resumed. */
+  wait(): PendingApproval | undefined
+  /** Lets go of a run that waits: it goes on from its snapshot, and must not do so twice. */
+  release(): void
+}
+
+export const gripOn = <T, C>(run: Run<T, C>): RunGrip => gripping(run)
 
 /**
  * One run of an agent, to hold on to: watch it, decide on what it waits for, steer it, end it, store it. It has exactly
@@ -106,17 +124,19 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
   readonly #messages: ChatMessage[] = []
   readonly #chunks: ChatResult[] = []
   readonly #readings = new Set<Reading<C>>()
-  /** How many listen for calls to decide on. */
-  readonly #deciders = { approval: 0, answer: 0 }
+  readonly #listeners = new Set<{ type: string; hear: (event: AgentEmitted) => void }>()
   /** The way to the next wait, or to the end. */
   #leg = newLeg()
   #outcome: RunOutcome | undefined
   #hasBegun = false
+  /** Whether it can go on after a wait. */
+  #isHeld: boolean
   #forgetSignal = () => {}
 
   static {
     beginning = (run) => run.#begin()
     reading = (run, stream) => run.#read(stream)
+    gripping = (run) => ({ wait: () => run.#waitsFor(), release: () => run.#release() })
   }
 
   /** @internal Use `agent.start`. */
@@ -124,6 +144,7 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
     const { id, machine, start, inspect, parent, clock, name } = setup
     this.id = id
     this.#setup = setup
+    this.#isHeld = setup.isHeld
     // A restored machine takes its data from the snapshot; the input is then only asked for by the types.
     this.#actor = createActor(machine, {
       input: 'input' in start ? start.input : {},
@@ -158,14 +179,15 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
 
   /** Calls back for each event of a type that the run emits, or for all (`*`). A listener cannot break the run. */
   on<Type extends AgentEmitted['type'] | '*'>(type: Type, listener: Listener<Type>): { unsubscribe(): void } {
-    const kind = decidersOf[type]
-    if (kind) this.#deciders[kind] += 1
-    const subscription = this.#actor.on(type, harmlessListener(listener as (event: AgentEmitted) => void))
-    let isOn = true
+    const hear = harmlessListener(listener as (event: AgentEmitted) => void)
+    const entry = { type, hear }
+    this.#listeners.add(entry)
+    const subscription = this.#actor.on(type, hear)
     const unsubscribe = () => {
-      if (isOn && kind) this.#deciders[kind] -= 1
-      isOn = false
+      this.#listeners.delete(entry)
       subscription.unsubscribe()
+      // Perhaps it was the one that was expected to decide.
+      this.#waitIfUnattended()
     }
     return { unsubscribe }
   }
@@ -185,7 +207,9 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
   /** Tells the model something more at its next turn. */
   steer(text: string): void {
     if (this.#isOver)
-      throw new OrchestrationError('The run is over and cannot be steered: send a new prompt.')
+      throw new OrchestrationError(
+        'The run is over, or stands still for good, and cannot be steered: send a new prompt, or resume it.',
+      )
     this.#actor.send({ type: 'steer', text })
   }
 
@@ -221,9 +245,9 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
     return this.#setup.finish(outcome.result)
   }
 
-  /** It has ended for good, not only to wait. */
+  /** It has ended for good, not only to wait. Without a handle, a run that waits has, too. */
   get #isOver(): boolean {
-    return this.#outcome !== undefined && !isWaiting(this.#outcome)
+    return this.#outcome !== undefined && !(this.#isHeld && isWaiting(this.#outcome))
   }
 
   #begin(): void {
@@ -245,11 +269,17 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
   #decideOn(decisions: Readonly<Record<string, CallDecision>>): void {
     try {
       for (const command of commandsFor(decisions, this.pending)) this.#actor.send(command)
+      // It was announced before the run was stored; those who listen now have not heard of it.
+      for (const call of unattendedIn(this.#actor.getSnapshot())) this.#announce(announcementOf(call))
       this.#waitIfUnattended()
     } catch (thrown) {
       this.#crashed(thrown)
       this.#stop()
     }
+  }
+
+  #announce(event: AgentEmitted): void {
+    for (const { type, hear } of this.#listeners) if (type === event.type || type === '*') hear(event)
   }
 
   #followSignal(): void {
@@ -287,29 +317,27 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
     // A run that did not complete ends with an error, not with a last chunk as well.
     const isEnd = chunk.finishReason !== 'unspecified'
     if (this.#outcome || (isEnd && this.#actor.getSnapshot().output?.status !== 'complete')) return
-    if (this.#setup.isHeld) this.#chunks.push(chunk)
+    if (this.#isHeld) this.#chunks.push(chunk)
     for (const { reader } of this.#readings) reader.chunk(chunk)
   }
 
   /** All calls of a turn are announced one after the other, and may be decided on at once. */
   #waitIfUnattended(): void {
     queueMicrotask(() => {
-      const calls = this.#outcome ? [] : unattendedIn(this.#actor.getSnapshot())
-      if (calls.some(({ kind }) => this.#deciders[kind] === 0)) this.#wait()
+      const isOn = this.#hasBegun && !this.#outcome
+      const calls = isOn ? unattendedIn(this.#actor.getSnapshot()) : []
+      const listening = new Set([...this.#listeners].map(({ type }) => decidersOf[type]))
+      if (calls.some(({ kind }) => !listening.has(kind))) this.#wait()
     })
   }
 
   #wait(): void {
-    const [first, ...rest] = this.pending
-    if (!first) return
     try {
-      const pendingApproval = {
-        calls: [first, ...rest] as [PendingCall, ...PendingCall[]],
-        snapshot: this.snapshot(),
-      }
+      const pendingApproval = this.#waitsFor()
+      if (!pendingApproval) return
       this.#settle({ result: { ...this.#partial(), finishReason: 'toolCalls', pendingApproval } })
       // Without a handle it can only go on from its snapshot, and must not do so twice.
-      if (!this.#setup.isHeld) this.#stop()
+      if (!this.#isHeld) this.#stop()
     } catch (thrown) {
       // Data that cannot be stored, such as that of an orchestrator of the user's.
       this.#crashed(thrown)
@@ -326,6 +354,18 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
       this.#readings.delete(entry)
       if (this.#readings.size === 0 && !this.#outcome) this.#leave()
     }
+  }
+
+  #waitsFor(): PendingApproval | undefined {
+    if (this.#outcome && 'result' in this.#outcome) return this.#outcome.result.pendingApproval
+    const [first, ...rest] = this.pending
+    return first && { calls: [first, ...rest], snapshot: this.snapshot() }
+  }
+
+  #release(): void {
+    if (!this.#isHeld || !this.#outcome || !isWaiting(this.#outcome)) return
+    this.#isHeld = false
+    this.#stop()
   }
 
   /** Nobody reads any more. */

@@ -13,7 +13,7 @@ export type Turn = {
 /** One answer after the other: while one is given, the next is refused, or waits. */
 export class Turns {
   readonly #whenBusy: 'refuse' | 'queue'
-  #current: (Turn & { over: Promise<void> }) | undefined
+  #current: Place | undefined
   #last: Promise<void> | undefined
 
   constructor(whenBusy: 'refuse' | 'queue') {
@@ -24,9 +24,12 @@ export class Turns {
     return this.#last !== undefined
   }
 
-  /** Ends the turn of an answer that stands still: it is resumed in another one. */
-  takeOver(): void {
-    if (this.#current?.isWaiting) this.#current.end()
+  /** Goes on with an answer that stands still, in its place, or else waits for a turn as any other. */
+  async resume(signal: AbortSignal | undefined): Promise<Turn> {
+    const next = this.#current?.pass()
+    if (!next) return this.enter(signal)
+    this.#current = next
+    return next
   }
 
   /** Waits for its turn, or refuses. */
@@ -47,25 +50,38 @@ export class Turns {
     return turn
   }
 
-  #newTurn(): Turn & { over: Promise<void> } {
+  #newTurn(): Place {
     let resolve = () => {}
     const over = new Promise<void>((done) => {
       resolve = done
     })
-    let isOver = false
     this.#last = over
-    return {
-      isWaiting: false,
-      over,
-      get isOver() {
-        return isOver
-      },
-      end: () => {
-        isOver = true
-        if (this.#last === over) this.#last = undefined
-        resolve()
-      },
-    }
+    return placeOf(() => {
+      if (this.#last === over) this.#last = undefined
+      resolve()
+    })
+  }
+}
+
+/** A turn that may be passed on while its answer stands still. */
+type Place = Turn & { pass(): Place | undefined }
+
+const placeOf = (free: () => void): Place => {
+  let isOver = false
+  return {
+    isWaiting: false,
+    get isOver() {
+      return isOver
+    },
+    end: () => {
+      if (!isOver) free()
+      isOver = true
+    },
+    pass() {
+      if (isOver || !this.isWaiting) return undefined
+      isOver = true
+      return placeOf(free)
+    },
   }
 }
 

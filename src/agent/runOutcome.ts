@@ -14,16 +14,18 @@ export const isWaiting = (outcome: RunOutcome): boolean =>
 /** The outcome that an output stands for; undefined for an output that a machine of the user's got wrong. */
 export const outcomeOf = (output: unknown): RunOutcome | undefined => {
   if (!isOutput(output)) return undefined
+  // A prompt that was refused need not be a message.
+  const messages = output.messages.filter((each) => messageFlaw(each) === undefined)
   if (output.status === 'failed') {
     const { status: _, error, ...reached } = output
-    return { error: () => errorFrom(error, withAnswer(reached)) }
+    return { error: () => errorFrom(error, withAnswer({ ...reached, messages })) }
   }
   if (output.status === 'aborted') {
     const { status: _, reason, ...reached } = output
-    return { error: () => abortedError(reason, withAnswer(reached)) }
+    return { error: () => abortedError(reason, withAnswer({ ...reached, messages })) }
   }
   const { status: _, ...reached } = output
-  return { result: withAnswer(reached) }
+  return messages.length === reached.messages.length ? { result: withAnswer(reached) } : undefined
 }
 
 const withAnswer = (reached: ChatResult & Partial<SendResult>): SendResult => ({
@@ -35,7 +37,7 @@ const isOutput = (output: unknown): output is AgentOutput => {
   if (!isJsonObject(output)) return false
   const { status, output: text, messages, error } = output
   const isEnd = status === 'complete' || status === 'aborted' || (status === 'failed' && isJsonObject(error))
-  return isEnd && typeof text === 'string' && Array.isArray(messages) && !messages.some(messageFlaw)
+  return isEnd && typeof text === 'string' && Array.isArray(messages)
 }
 
 export const abortedError = (reason: string, partial: SendResult): AbortedError =>

@@ -7,7 +7,7 @@ import type { ChatMessage, Part } from '../messages/messages.ts'
 import type { ChatModel, GenerationSettings } from '../model/chatModel.ts'
 import type { Schema } from '../tools/schema.ts'
 import type { Tool } from '../tools/tool.ts'
-import type { AnyRun } from './Run.ts'
+import type { AnyRun, RunGrip } from './Run.ts'
 
 /** Required where the tools need one. */
 type ContextOption<Deps> = undefined extends Deps
@@ -27,7 +27,7 @@ export type ActorValues<Deps = unknown> = ContextOption<Deps> & {
 /** What goes with a run that is begun or resumed. */
 export type ResumeOptions<Deps = unknown> = ActorValues<Deps> & {
   signal?: AbortSignal
-  /** Gives the handle of the run before it begins. */
+  /** Gives the handle of the run before it begins. Of a chat, an answer that still waits when the send is over goes on by `resume` alone. */
   onStart?: (run: AnyRun) => void
   /** The actor this run belongs to: it shows up below it in the inspector. */
   parent?: AnyActorRef
@@ -53,8 +53,8 @@ export type TypedOptions<S extends Schema> = { schema?: S }
 export type AnyOptions = Omit<SendOptions<never>, 'context'> & {
   context?: unknown
   schema?: Schema
-  /** For `Chat`, which steers the run but does not decide for it. */
-  onRun?: (run: AnyRun) => void
+  /** For `Chat`, which steers the run, does not decide for it, and lets go of it when it waits. */
+  onRun?: (run: AnyRun, grip: RunGrip) => void
 }
 
 /** The last argument: it may be left out if nothing in it is required. */

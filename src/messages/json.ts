@@ -9,6 +9,14 @@ export type JsonObject = { [key: string]: JsonValue }
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** JSON in which the order of keys does not count: databases do not keep it. */
+export const stableJson = (value: unknown): string =>
+  JSON.stringify(value, (_, inner) =>
+    isJsonObject(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  ) ?? 'undefined'
+
 /** Own-key lookup: a key such as `__proto__` or `constructor` from a wire never reaches the prototype. */
 export const ownValue = (object: JsonObject, key: string): JsonValue | undefined =>
   Object.hasOwn(object, key) ? object[key] : undefined
