@@ -2,22 +2,13 @@ import { ConfigurationError } from '../src/messages/errors.ts'
 import { type Accumulator, messageAccumulator } from '../src/model/accumulator.ts'
 import type { ChatModel, GenerationSettings } from '../src/model/chatModel.ts'
 import { defaultRetryPolicy, type RetryPolicy } from '../src/model/retryPolicy.ts'
+import { defaultTimeouts, type Timeouts } from '../src/model/timeouts.ts'
 import type { OnApproval } from '../src/tools/approval.ts'
 import { type Tool, toolsByName } from '../src/tools/tool.ts'
 import { createToolExecutor, isOwnBatch, type ToolExecutor } from '../src/tools/toolExecutor.ts'
 
 /** How many calls of one turn may run at the same time. */
 export type ToolExecution = 'sequential' | 'parallel' | { concurrency: number }
-
-/** How long a run waits, in milliseconds. */
-export type Timeouts = {
-  /** From the request to the first byte of the answer. Default 10 minutes. */
-  firstChunkMs?: number
-  /** Between two reads of a running answer. Default 5 minutes. */
-  idleMs?: number
-  /** The whole run, time spent waiting for approvals excepted. Default none. */
-  totalMs?: number
-}
 
 /** Everything an agent's chart is built from. Only `model` is required. */
 export type AgentMachineConfig = {
@@ -81,8 +72,8 @@ export const resolveConfig = (config: AgentMachineConfig): ResolvedConfig => {
     maxSteps,
     toolExecution,
     retry: { ...defaultRetryPolicy, ...config.retry },
-    firstChunkMs: config.timeouts?.firstChunkMs ?? 600_000,
-    idleMs: config.timeouts?.idleMs ?? 300_000,
+    firstChunkMs: config.timeouts?.firstChunkMs ?? defaultTimeouts.firstChunkMs,
+    idleMs: config.timeouts?.idleMs ?? defaultTimeouts.idleMs,
     totalMs: config.timeouts?.totalMs,
     accumulator: { ...messageAccumulator, ...config.accumulator },
     executeSingle: executeSingle ?? createToolExecutor(hide).executeSingle,

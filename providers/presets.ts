@@ -217,6 +217,9 @@ export const presets: readonly Provider[] = [
     defaultModel: 'command-a-03-2025',
     profile: (model) => can({ thinking: /reasoning/.test(model) }),
     ...embeddings('cohere', 'embed-v4.0'),
-    models: { path: '/models?page_size=1000', baseUrl: 'https://api.cohere.com/v1' },
+    models: {
+      path: '/models?page_size=1000',
+      baseUrl: (url) => url.replace('.cohere.com/v2', '.cohere.com/v1'),
+    },
   }),
 ]

@@ -4,7 +4,7 @@
  * @module statewire
  */
 
-export type { AgentMachineConfig, Timeouts, ToolExecution } from '../machines/agentConfig.ts'
+export type { AgentMachineConfig, ToolExecution } from '../machines/agentConfig.ts'
 export { createAgentMachine } from '../machines/agentMachine.ts'
 export type { AgentMachine, AgentSnapshot, AgentStateValue } from '../machines/agentSnapshot.ts'
 export type { DecidedEvent, Decision, DecisionEvents, DecisionInput } from '../machines/decision.ts'
@@ -104,6 +104,7 @@ export { cosineSimilarity } from './model/cosineSimilarity.ts'
 export type { Delta, WireToolCall } from './model/delta.ts'
 export { formatModelString, type ModelName, parseModelString } from './model/modelString.ts'
 export { defaultRetryPolicy, type RetryPolicy } from './model/retryPolicy.ts'
+export type { Timeouts } from './model/timeouts.ts'
 export type { Approval, OnApproval } from './tools/approval.ts'
 export type { Infer, Schema, StandardSchema } from './tools/schema.ts'
 export { type Tool, type ToolContext, type ToolOptions, tool } from './tools/tool.ts'

@@ -106,8 +106,35 @@ describe.each(presets.map(({ name }) => name))('%s', (name) => {
 test('a key from the environment is hidden just so', async () => {
   vi.stubEnv('OPENAI_API_KEY', key)
   const { url, requests } = await loopback(() => echoes['an error that quotes it'] as Reply)
-  expect(isSafe(await everything('openai', { baseUrl: url }))).toBe(true)
+  // Only the provider's own host gets it: the request is led here from there.
+  const options: AgentOptions = { fetch: (_, init) => fetch(url, init) }
+  expect(isSafe(await everything('openai', options))).toBe(true)
   expect(requests[0]?.headers.authorization).toBe(`Bearer ${key}`)
+})
+
+test('every key that a function gave is hidden, not only the last one', async () => {
+  const given: string[] = []
+  const { url } = await loopback(() => ({
+    status: 401,
+    body: { error: { message: `None of these is valid: ${given.join(' ')}` } },
+  }))
+  const apiKey = () => {
+    given.push(`${key}-${given.length}`)
+    return given.at(-1) ?? ''
+  }
+  expect(isSafe(await everything('openai', { baseUrl: url, apiKey }))).toBe(true)
+  expect(given.length).toBeGreaterThan(3)
+})
+
+test('a key function that fails with an earlier key does not tell it', async () => {
+  let calls = 0
+  const apiKey = async () => {
+    calls += 1
+    if (calls % 2 === 0) throw new Error(`${key} has expired`)
+    return key
+  }
+  const { url } = await loopback(() => echoes['an error that quotes it'] as Reply)
+  expect(isSafe(await everything('openai', { baseUrl: url, apiKey }))).toBe(true)
 })
 
 test('also embeddings and lists of models hide it', async () => {
