@@ -13,7 +13,8 @@ export const headersOf = (given: HeadersLike | undefined): Record<string, string
   const pairs: Iterable<unknown> = Symbol.iterator in given ? given : Object.entries(given)
   const headers = new Map<string, string>()
   for (const pair of pairs) {
-    const [name, value]: unknown[] = Array.isArray(pair) ? pair : []
+    if (!Array.isArray(pair)) throw invalid()
+    const [name, value]: unknown[] = pair
     if (value === undefined || value === null) continue
     if (typeof name !== 'string' || typeof value !== 'string') throw invalid()
     headers.set(name.toLowerCase(), value)

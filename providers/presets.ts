@@ -1,11 +1,12 @@
 import type { ModelProfile } from '../src/model/chatModel.ts'
-import { anthropic, anthropicProfile } from './anthropic/index.ts'
+import { anthropic, anthropicHeaders, anthropicProfile } from './anthropic/index.ts'
 import { cohere } from './cohere/index.ts'
 import { defineProvider } from './defineProvider.ts'
 import { embeddingsProtocols } from './embeddings/index.ts'
 import { geminiProfile, google } from './google/index.ts'
 import { mistral } from './mistral/index.ts'
 import { ollama } from './ollama/index.ts'
+import { ollamaServer } from './ollama/ollamaHost.ts'
 import { type OpenAIChatProfile, openaiChat } from './openai-chat/index.ts'
 import {
   isUnknownPreviousResponse,
@@ -13,6 +14,7 @@ import {
   withoutPreviousResponse,
 } from './openai-responses/index.ts'
 import type { Provider } from './provider.ts'
+import { serverIn } from './server.ts'
 
 const embeddings = (name: string, defaultModel: string) => {
   const protocol = embeddingsProtocols.get(name)
@@ -73,6 +75,7 @@ export const presets: readonly Provider[] = [
   defineProvider({
     name: 'openai',
     protocol: openaiChat,
+    server: serverIn('OPENAI_BASE_URL'),
     baseUrl: 'https://api.openai.com/v1',
     keyVariable: 'OPENAI_API_KEY',
     defaultModel: 'gpt-5-mini',
@@ -83,6 +86,7 @@ export const presets: readonly Provider[] = [
   defineProvider({
     name: 'openai-responses',
     protocol: openaiResponses,
+    server: serverIn('OPENAI_BASE_URL'),
     baseUrl: 'https://api.openai.com/v1',
     keyVariable: 'OPENAI_API_KEY',
     defaultModel: 'gpt-5-mini',
@@ -101,6 +105,7 @@ export const presets: readonly Provider[] = [
   defineProvider({
     name: 'openrouter',
     protocol: openaiChat,
+    server: serverIn('OPENROUTER_BASE_URL'),
     baseUrl: 'https://openrouter.ai/api/v1',
     keyVariable: 'OPENROUTER_API_KEY',
     defaultModel: 'openai/gpt-5-mini',
@@ -114,6 +119,7 @@ export const presets: readonly Provider[] = [
   defineProvider({
     name: 'groq',
     protocol: openaiChat,
+    server: serverIn('GROQ_BASE_URL', '/openai/v1'),
     baseUrl: 'https://api.groq.com/openai/v1',
     keyVariable: 'GROQ_API_KEY',
     defaultModel: 'openai/gpt-oss-120b',
@@ -124,6 +130,7 @@ export const presets: readonly Provider[] = [
   defineProvider({
     name: 'together',
     protocol: openaiChat,
+    server: serverIn('TOGETHER_BASE_URL'),
     baseUrl: 'https://api.together.xyz/v1',
     keyVariable: 'TOGETHER_API_KEY',
     defaultModel: 'openai/gpt-oss-120b',
@@ -134,6 +141,7 @@ export const presets: readonly Provider[] = [
   defineProvider({
     name: 'fireworks',
     protocol: openaiChat,
+    server: serverIn('FIREWORKS_BASE_URL'),
     baseUrl: 'https://api.fireworks.ai/inference/v1',
     keyVariable: 'FIREWORKS_API_KEY',
     defaultModel: 'accounts/fireworks/models/gpt-oss-120b',
@@ -144,6 +152,7 @@ export const presets: readonly Provider[] = [
   defineProvider({
     name: 'nvidia',
     protocol: openaiChat,
+    server: serverIn('NVIDIA_BASE_URL'),
     baseUrl: 'https://integrate.api.nvidia.com/v1',
     keyVariable: 'NVIDIA_API_KEY',
     defaultModel: 'openai/gpt-oss-120b',
@@ -155,6 +164,7 @@ export const presets: readonly Provider[] = [
   defineProvider({
     name: 'ollama-openai',
     protocol: openaiChat,
+    server: ollamaServer('/v1'),
     baseUrl: 'http://localhost:11434/v1',
     defaultModel: 'qwen3:8b',
     profile: compatible({}, { attachments: { images: true, pdf: false, audio: false, links: false } }),
@@ -165,9 +175,11 @@ export const presets: readonly Provider[] = [
     name: 'anthropic',
     aliases: ['claude'],
     protocol: anthropic,
+    server: serverIn('ANTHROPIC_BASE_URL', '/v1'),
     baseUrl: 'https://api.anthropic.com/v1',
     keyVariable: 'ANTHROPIC_API_KEY',
     keyHeader: (key) => ({ 'x-api-key': key }),
+    headers: anthropicHeaders,
     defaultModel: 'claude-sonnet-5',
     profile: anthropicProfile,
     models: { path: '/models?limit=1000' },
@@ -176,6 +188,7 @@ export const presets: readonly Provider[] = [
     name: 'google',
     aliases: ['gemini'],
     protocol: google,
+    server: serverIn('GOOGLE_GEMINI_BASE_URL', '/v1beta'),
     baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
     keyVariable: 'GEMINI_API_KEY',
     keyHeader: (key) => ({ 'x-goog-api-key': key }),
@@ -187,6 +200,7 @@ export const presets: readonly Provider[] = [
   defineProvider({
     name: 'ollama',
     protocol: ollama,
+    server: ollamaServer('/api'),
     baseUrl: 'http://localhost:11434/api',
     defaultModel: 'qwen3:8b',
     profile: () => can({ attachments: { images: true, pdf: false, audio: false, links: false } }),
@@ -196,6 +210,7 @@ export const presets: readonly Provider[] = [
   defineProvider({
     name: 'mistral',
     protocol: mistral,
+    server: serverIn('MISTRAL_BASE_URL'),
     baseUrl: 'https://api.mistral.ai/v1',
     keyVariable: 'MISTRAL_API_KEY',
     defaultModel: 'mistral-small-latest',
@@ -212,6 +227,7 @@ export const presets: readonly Provider[] = [
   defineProvider({
     name: 'cohere',
     protocol: cohere,
+    server: serverIn('CO_API_URL', '/v2'),
     baseUrl: 'https://api.cohere.com/v2',
     keyVariable: 'COHERE_API_KEY',
     defaultModel: 'command-a-03-2025',

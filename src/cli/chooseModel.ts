@@ -2,7 +2,7 @@ import type { ConnectionOptions } from '../../providers/provider.ts'
 import { findProvider, listProviders } from '../../providers/registry.ts'
 import { formatModelString, parseModelString } from '../model/modelString.ts'
 import { type Invocation, textOption } from './command.ts'
-import { localOllama, ollamaUrls } from './localOllama.ts'
+import { localOllama } from './localOllama.ts'
 
 export type ChosenModel = {
   /** For `new Agent`. */
@@ -21,10 +21,12 @@ export const chooseModel = async (
   const { env } = invocation
   const model = textOption(invocation, 'model')
   const baseUrl = textOption(invocation, 'base-url')
-  if (model) return wished(model, baseUrl, '--model', env)
-  if (env.STATEWIRE_MODEL) return wished(env.STATEWIRE_MODEL, baseUrl, 'STATEWIRE_MODEL', env)
-  if (baseUrl !== undefined) return wished('openai', baseUrl, '--base-url', env)
-  const provider = listProviders().find(({ keyVariable }) => keyVariable && env[keyVariable]?.trim())
+  if (model) return wished(model, baseUrl, '--model')
+  if (env.STATEWIRE_MODEL) return wished(env.STATEWIRE_MODEL, baseUrl, 'STATEWIRE_MODEL')
+  if (baseUrl !== undefined) return wished('openai', baseUrl, '--base-url')
+  const provider = listProviders().find(
+    ({ keyVariable, defaultModel }) => defaultModel !== '' && keyVariable && env[keyVariable]?.trim(),
+  )
   if (provider)
     return remote(`${provider.name}:${provider.defaultModel}`, undefined, `${provider.keyVariable} is set`)
   const ollama = await localOllama(env, ollamaPatienceMs)
@@ -34,17 +36,16 @@ export const chooseModel = async (
   return simulated('no key is set, no Ollama answers')
 }
 
-const wished = async (
-  model: string,
-  baseUrl: string | undefined,
-  reason: string,
-  env: NodeJS.ProcessEnv,
-): Promise<ChosenModel> => {
+const wished = async (model: string, baseUrl: string | undefined, reason: string): Promise<ChosenModel> => {
   if (model.trim().toLowerCase() === 'simulator') return simulated(reason)
   const { provider, ...names } = parseModelString(model)
   const { name, defaultModel } = findProvider(provider)
-  const full = formatModelString({ provider: name, chat: defaultModel, ...names })
-  return remote(full, baseUrl ?? ollamaUrls(env).get(name), reason)
+  const full = formatModelString({
+    provider: name,
+    ...(defaultModel !== '' && { chat: defaultModel }),
+    ...names,
+  })
+  return remote(full, baseUrl, reason)
 }
 
 const remote = (model: string, baseUrl: string | undefined, reason: string): ChosenModel => ({

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
+import { ollamaUrl } from '../../providers/ollama/ollamaHost.ts'
 import { chooseModel } from '../../src/cli/chooseModel.ts'
-import { ollamaUrl } from '../../src/cli/localOllama.ts'
 import { loopback } from '../loopback.ts'
 
 const nowhere = { OLLAMA_HOST: '127.0.0.1:1' }
@@ -50,13 +50,12 @@ it('refuses what it does not know', async () => {
 })
 
 it.each([
-  [undefined, 'http://127.0.0.1:11434/api'],
-  ['', 'http://127.0.0.1:11434/api'],
+  ['127.0.0.1', 'http://127.0.0.1:11434/api'],
   ['0.0.0.0', 'http://127.0.0.1:11434/api'],
   ['box:8080', 'http://box:8080/api'],
   ['http://box:8080/', 'http://box:8080/api'],
   ['https://box', 'https://box/api'],
   ['not a host', 'http://127.0.0.1:11434/api'],
 ])('finds Ollama where OLLAMA_HOST says: %s', (host, url) => {
-  expect(ollamaUrl(host === undefined ? {} : { OLLAMA_HOST: host })).toBe(url)
+  expect(ollamaUrl(host, '/api')).toBe(url)
 })

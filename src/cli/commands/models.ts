@@ -1,7 +1,6 @@
 import { listModels, listProviders } from '../../../providers/registry.ts'
 import { type Command, type Invocation, textOption } from '../command.ts'
 import { exit } from '../exit.ts'
-import { ollamaUrls } from '../localOllama.ts'
 import { printable } from '../paint.ts'
 import { table } from '../table.ts'
 
@@ -20,10 +19,10 @@ export const models: Command = {
   },
   details: ['One model per line, asked from the provider right now.'],
   run: async (invocation) => {
-    const { words, screen, env } = invocation
+    const { words, screen } = invocation
     const [provider] = words
     if (provider === undefined) return showProviders(invocation)
-    const baseUrl = textOption(invocation, 'base-url') ?? ollamaUrls(env).get(provider.toLowerCase())
+    const baseUrl = textOption(invocation, 'base-url')
     const found = await listModels(provider, {
       signal: AbortSignal.timeout(patience),
       ...(baseUrl !== undefined && { baseUrl }),
