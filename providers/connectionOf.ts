@@ -42,7 +42,7 @@ const keyFor = (
   baseUrl: string,
 ): { apiKey?: ApiKey | undefined; keyAdvice?: string } => {
   if (apiKey) return { apiKey }
-  const { name, keyVariable } = preset
+  const { name, keyVariable, keyForms } = preset
   const isNamed = Object.keys(headersOf(headers)).some((header) => /auth|key/.test(header))
   if (keyVariable === undefined || isNamed) return {}
   const known = preset.environmentKey?.(environment) ?? environment(keyVariable)
@@ -51,7 +51,8 @@ const keyFor = (
     return { keyAdvice: `No key was sent: pass apiKey.${reason}` }
   }
   if (known !== undefined && apiKey === undefined) return { apiKey: known }
+  const forms = keyForms === undefined ? '' : `: ${keyForms}`
   throw new ConfigurationError(
-    `${name} needs an API key: set the environment variable ${keyVariable}, or pass apiKey.`,
+    `${name} needs an API key: set the environment variable ${keyVariable}, or pass apiKey${forms}.`,
   )
 }

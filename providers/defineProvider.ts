@@ -19,6 +19,8 @@ export type ProviderPreset<P extends ModelProfile> = Place & {
   protocol: Protocol<P>
   /** Left out where the provider needs no key. */
   keyVariable?: string
+  /** What else may be passed as `apiKey`, for the error where it is missing. */
+  keyForms?: string
   /** Where the environment has more to say about the key than one variable. */
   environmentKey?: (read: ReadVariable) => Key | undefined
   /** Default: `authorization: Bearer <key>`. */

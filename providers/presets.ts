@@ -1,76 +1,29 @@
-import type { ModelProfile } from '../src/model/chatModel.ts'
 import { anthropic, anthropicHeaders, anthropicProfile } from './anthropic/index.ts'
+import { azure } from './azure.ts'
+import { bedrock } from './bedrock/index.ts'
 import { cohere } from './cohere/index.ts'
+import { compatibleServers } from './compatibleServers.ts'
 import { defineProvider } from './defineProvider.ts'
 import { embeddingsProtocols } from './embeddings/index.ts'
 import { geminiProfile, google } from './google/index.ts'
 import { mistral } from './mistral/index.ts'
 import { ollama } from './ollama/index.ts'
 import { ollamaServer } from './ollama/ollamaHost.ts'
-import { type OpenAIChatProfile, openaiChat } from './openai-chat/index.ts'
-import {
-  isUnknownPreviousResponse,
-  openaiResponses,
-  withoutPreviousResponse,
-} from './openai-responses/index.ts'
+import { openaiChat } from './openai-chat/index.ts'
+import { openaiResponses } from './openai-responses/index.ts'
+import { can, compatible, openaiProfile, responsesProfile, withWholeHistory } from './openaiProfiles.ts'
 import type { Provider } from './provider.ts'
 import { serverIn } from './server.ts'
+import { vertex } from './vertex/index.ts'
 
 const embeddings = (name: string, defaultModel: string) => {
   const protocol = embeddingsProtocols.get(name)
   return protocol ? { embeddings: { protocol, defaultModel } } : {}
 }
 
-const can = (abilities: Partial<ModelProfile> = {}): ModelProfile => ({
-  tools: true,
-  parallelTools: true,
-  nativeSchema: true,
-  schemaWithTools: false,
-  thinking: true,
-  ...abilities,
-  attachments: { images: true, pdf: false, audio: false, links: true, ...abilities.attachments },
-})
-
-/** OpenAI's models that reason: they refuse sampling settings and know efforts. */
-const isReasoningModel = (model: string): boolean => /(^|\/)(o\d|gpt-5(?!.*chat)|gpt-[6-9])/.test(model)
-
-const lowestEffort = (model: string): 'none' | 'minimal' | 'low' =>
-  /(^|\/)o\d/.test(model) ? 'low' : /gpt-5($|-)/.test(model) ? 'minimal' : 'none'
-
-const openaiAbilities = can({
-  schemaWithTools: true,
-  attachments: { images: true, pdf: true, audio: true, links: true },
-})
-
-/** OpenAI itself, or any server that speaks its chat protocol: nobody knows the quirks of those. */
-const openaiProfile = (model: string, isOwnServer: boolean): OpenAIChatProfile => ({
-  ...openaiAbilities,
-  thinking: isReasoningModel(model) || isOwnServer,
-  ...(isReasoningModel(model) && {
-    refuses: ['temperature', 'topP', 'stopSequences'],
-    lowestEffort: lowestEffort(model),
-  }),
-  ...(isOwnServer && {
-    strictSchemas: false,
-    toolCallIds: 'any',
-    maxTokensField: isReasoningModel(model) ? 'max_completion_tokens' : 'max_tokens',
-    reasoningReplay: /deepseek|kimi/i.test(model) ? 'reasoning_content' : 'none',
-  }),
-})
-
-const compatible =
-  (quirks: Partial<OpenAIChatProfile> = {}, abilities: Partial<ModelProfile> = {}) =>
-  () => ({
-    ...can(abilities),
-    strictSchemas: false,
-    maxTokensField: 'max_tokens' as const,
-    toolCallIds: 'any' as const,
-    ...quirks,
-  })
-
 const models = { models: { path: '/models' } }
 
-/** The thirteen providers statewire knows by name. */
+/** The providers that statewire knows by name. */
 export const presets: readonly Provider[] = [
   defineProvider({
     name: 'openai',
@@ -90,15 +43,8 @@ export const presets: readonly Provider[] = [
     baseUrl: 'https://api.openai.com/v1',
     keyVariable: 'OPENAI_API_KEY',
     defaultModel: 'gpt-5-mini',
-    profile: (model) => ({
-      ...openaiAbilities,
-      thinking: isReasoningModel(model),
-      fixedSampling: isReasoningModel(model),
-      lowestEffort: lowestEffort(model),
-      anyFile: true,
-    }),
-    recover: (request, error) =>
-      isUnknownPreviousResponse(error) ? withoutPreviousResponse(request) : undefined,
+    profile: responsesProfile,
+    recover: withWholeHistory,
     ...embeddings('openai-responses', 'text-embedding-3-small'),
     ...models,
   }),
@@ -238,4 +184,9 @@ export const presets: readonly Provider[] = [
       baseUrl: (url) => url.replace('.cohere.com/v2', '.cohere.com/v1'),
     },
   }),
+  ...compatibleServers,
+  azure('azure'),
+  azure('azure-responses'),
+  vertex,
+  bedrock,
 ]

@@ -18,6 +18,7 @@ export {
   type EmbeddingsProtocol,
   type EmbeddingsTarget,
 } from './embeddingsProtocol.ts'
+export { openaiEmbeddings } from './openaiEmbeddings.ts'
 
 /** The providers that make embeddings. Anthropic and Groq make none. */
 export const embeddingsProtocols: ReadonlyMap<string, EmbeddingsProtocol> = new Map([

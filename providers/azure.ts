@@ -1,0 +1,38 @@
+import { bearer } from './connectionOf.ts'
+import { defineProvider } from './defineProvider.ts'
+import { openaiEmbeddings } from './embeddings/index.ts'
+import { openaiChat } from './openai-chat/index.ts'
+import { openaiResponses } from './openai-responses/index.ts'
+import { openaiProfile, responsesProfile, withWholeHistory } from './openaiProfiles.ts'
+import type { Provider } from './provider.ts'
+import { serverIn } from './server.ts'
+
+const place = {
+  server: serverIn('AZURE_OPENAI_ENDPOINT', '/openai/v1'),
+  baseUrl: 'https://{resource}.openai.azure.com/openai/v1',
+  hosts: /\.(openai|cognitiveservices|services\.ai)\.azure\.(com|us|cn)$/,
+  keyVariable: 'AZURE_OPENAI_API_KEY',
+  keyForms: 'a key, or a function that gives a token of Entra ID',
+  keyHeader: (key: string, isToken: boolean) => (isToken ? bearer(key) : { 'api-key': key }),
+  // A model is named by its deployment, which only its owner knows.
+  defaultModel: '',
+  embeddings: { protocol: openaiEmbeddings, defaultModel: '' },
+  models: { path: '/models' },
+}
+
+/** OpenAI's models in Microsoft's cloud, over either of OpenAI's protocols. */
+export const azure = (name: 'azure' | 'azure-responses'): Provider =>
+  name === 'azure'
+    ? defineProvider({
+        ...place,
+        name,
+        protocol: openaiChat,
+        profile: (model) => openaiProfile(model, false),
+      })
+    : defineProvider({
+        ...place,
+        name,
+        protocol: openaiResponses,
+        profile: responsesProfile,
+        recover: withWholeHistory,
+      })
