@@ -4,14 +4,31 @@
  * @module statewire/providers
  */
 
-export { type AnthropicProfile, anthropic, anthropicProfile } from './anthropic/index.ts'
+export { isJsonObject } from '../src/messages/json.ts'
+export { type AnthropicProfile, anthropic, anthropicHeaders, anthropicProfile } from './anthropic/index.ts'
+export type { ApiKey, AwsCredentials, Key } from './apiKey.ts'
 export { type CohereProfile, cohere } from './cohere/index.ts'
+export type { KeyHeader, Wire } from './connection.ts'
+export { type Conversation, conversationOf, type IdRule, opaqueOf, wireIdsOf } from './conversation.ts'
 export { defineProvider, type ProviderPreset } from './defineProvider.ts'
+export {
+  cohereEmbeddings,
+  type Embeddings,
+  type EmbeddingsHabits,
+  type EmbeddingsProtocol,
+  type EmbeddingsTarget,
+  googleEmbeddings,
+  ollamaEmbeddings,
+  openaiEmbeddings,
+  openaiLikeEmbeddings,
+} from './embeddings/index.ts'
 export { type GoogleProfile, geminiProfile, google } from './google/index.ts'
+export type { HeadersLike } from './headers.ts'
 export { type Connection, type HttpChatModelOptions, httpChatModel } from './httpChatModel.ts'
 export { type MistralProfile, mistral } from './mistral/index.ts'
+export type { ModelListing } from './modelListing.ts'
 export { type OllamaProfile, ollama } from './ollama/index.ts'
-export { type OpenAIChatProfile, openaiChat } from './openai-chat/index.ts'
+export { chatProfile, type OpenAIChatProfile, openaiChat } from './openai-chat/index.ts'
 export { type OpenAIResponsesProfile, openaiResponses } from './openai-responses/index.ts'
 export { presets } from './presets.ts'
 export type { Decoder, Protocol, Target, WireError, WireEvent, WireRequest } from './protocol.ts'
@@ -23,5 +40,19 @@ export type {
   ModelInfo,
   Provider,
   ProviderInfo,
+  RequestOptions,
 } from './provider.ts'
 export { listModels, listProviders, type ProviderFactory, registerProvider } from './registry.ts'
+export { routed } from './routed.ts'
+export { type EnvironmentServer, type Place, type ReadVariable, serverIn } from './server.ts'
+export { ToolCallAssembler, type ToolCallPiece } from './toolCallAssembler.ts'
+export { streamError } from './wireError.ts'
+export {
+  arrayAt,
+  BadWireJson,
+  numberAt,
+  objectAt,
+  parseWireObject,
+  stringAt,
+  truncated,
+} from './wireJson.ts'

@@ -26,6 +26,8 @@ export {
 export type { RunEmitted } from '../machines/reportToParent.ts'
 export type { RunMachine, RunParts } from '../machines/runMachine.ts'
 export type { StreamingState } from '../machines/streamingState.ts'
+export type { ApiKey, AwsCredentials, Key } from '../providers/apiKey.ts'
+export type { HeadersLike } from '../providers/headers.ts'
 export type {
   Capability,
   ConnectionOptions,
@@ -33,6 +35,7 @@ export type {
   ModelInfo,
   Provider,
   ProviderInfo,
+  RequestOptions,
 } from '../providers/provider.ts'
 export { listModels, listProviders, type ProviderFactory, registerProvider } from '../providers/registry.ts'
 export {

@@ -79,7 +79,7 @@ describe('a JSON request', () => {
     ['blank lines', 'HTTP/1.1 200 OK\r\n\r\n\n \r\n'],
   ])('stops where no answer begins, though %s came, and closes the connection', async (_, bytes) => {
     const server = await rawServer(({ socket }) => socket.write(bytes))
-    const asked = ask(server.url, { timeouts: { firstChunkMs: 20 } })
+    const asked = ask(server.url, { timeouts: { firstChunkMs: 250 } })
     await expect(asked).rejects.toMatchObject({
       name: 'TimeoutError',
       message: expect.stringContaining('timeouts.firstChunkMs'),
@@ -89,7 +89,7 @@ describe('a JSON request', () => {
 
   it('stops where an answer does not go on', async () => {
     const server = await rawServer(({ socket }) => socket.write('HTTP/1.1 200 OK\r\n\r\n{"data":'))
-    const asked = ask(server.url, { timeouts: { firstChunkMs: 60_000, idleMs: 20 } })
+    const asked = ask(server.url, { timeouts: { firstChunkMs: 60_000, idleMs: 100 } })
     await expect(asked).rejects.toMatchObject({
       name: 'TimeoutError',
       message: expect.stringContaining('timeouts.idleMs'),
