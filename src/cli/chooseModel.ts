@@ -21,22 +21,33 @@ export const chooseModel = async (
   const { env } = invocation
   const model = textOption(invocation, 'model')
   const baseUrl = textOption(invocation, 'base-url')
-  if (model) return wished(model, baseUrl, '--model')
-  if (env.STATEWIRE_MODEL) return wished(env.STATEWIRE_MODEL, baseUrl, 'STATEWIRE_MODEL')
-  if (baseUrl !== undefined) return wished('openai', baseUrl, '--base-url')
+  const server = otherServer(baseUrl, env)
+  if (model) return wished(model, server, '--model')
+  if (env.STATEWIRE_MODEL) return wished(env.STATEWIRE_MODEL, server, 'STATEWIRE_MODEL')
+  if (baseUrl !== undefined) return wished('openai', server, '--base-url')
   const provider = listProviders().find(
     ({ keyVariable, defaultModel }) => defaultModel !== '' && keyVariable && env[keyVariable]?.trim(),
   )
   if (provider)
-    return remote(`${provider.name}:${provider.defaultModel}`, undefined, `${provider.keyVariable} is set`)
+    return remote(`${provider.name}:${provider.defaultModel}`, {}, `${provider.keyVariable} is set`)
   const ollama = await localOllama(env, ollamaPatienceMs)
   const [first] = ollama?.models ?? []
   if (ollama && first !== undefined)
-    return remote(`ollama:${first}`, ollama.baseUrl, 'a local Ollama answers')
+    return remote(`ollama:${first}`, { baseUrl: ollama.baseUrl }, 'a local Ollama answers')
   return simulated('no key is set, no Ollama answers')
 }
 
-const wished = async (model: string, baseUrl: string | undefined, reason: string): Promise<ChosenModel> => {
+/** The key of a provider only goes to its own hosts: another server has a variable of its own. */
+export const otherServer = (baseUrl: string | undefined, env: NodeJS.ProcessEnv): ChosenModel['options'] => {
+  const apiKey = env.STATEWIRE_API_KEY?.trim()
+  return baseUrl === undefined ? {} : { baseUrl, ...(apiKey && { apiKey }) }
+}
+
+const wished = async (
+  model: string,
+  server: ChosenModel['options'],
+  reason: string,
+): Promise<ChosenModel> => {
   if (model.trim().toLowerCase() === 'simulator') return simulated(reason)
   const { provider, ...names } = parseModelString(model)
   const { name, defaultModel } = findProvider(provider)
@@ -45,12 +56,12 @@ const wished = async (model: string, baseUrl: string | undefined, reason: string
     ...(defaultModel !== '' && { chat: defaultModel }),
     ...names,
   })
-  return remote(full, baseUrl, reason)
+  return remote(full, server, reason)
 }
 
-const remote = (model: string, baseUrl: string | undefined, reason: string): ChosenModel => ({
+const remote = (model: string, options: ChosenModel['options'], reason: string): ChosenModel => ({
   model,
-  options: baseUrl === undefined ? {} : { baseUrl },
+  options,
   said: `${model} (${reason})`,
   close: async () => {},
 })

@@ -44,6 +44,19 @@ it('takes the simulator when nothing else is there', async () => {
   expect(await choice({ OLLAMA_HOST: await ollama('nomic-embed-text') })).toBe(said)
 })
 
+it('sends the key that is meant for another server there, and nowhere else', async () => {
+  const env = { ...nowhere, STATEWIRE_API_KEY: ' gateway-key ', OPENAI_API_KEY: 'x' }
+  const values = { model: 'openai:m', 'base-url': 'http://127.0.0.1:1/v1' }
+  const chosen = await chooseModel({ env, values })
+  expect(chosen.options).toEqual({ baseUrl: 'http://127.0.0.1:1/v1', apiKey: 'gateway-key' })
+  expect((await chooseModel({ env, values: { model: 'openai:m' } })).options).toEqual({})
+  expect((await chooseModel({ env, values: {} })).options).toEqual({})
+})
+
+it('does not take a provider that needs the name of a model', async () => {
+  expect(await choice({ AZURE_OPENAI_API_KEY: 'x' })).toContain('simulator')
+})
+
 it('refuses what it does not know', async () => {
   await expect(choice({}, { model: 'nobody:x' })).rejects.toThrow('There is no provider "nobody"')
   await expect(choice({}, { model: 'a?b?c' })).rejects.toThrow('is not a model string')
