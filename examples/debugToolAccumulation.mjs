@@ -43,7 +43,7 @@ const streams = {
   },
 }
 
-const { provider, model, profile } = new Agent('openai:gpt-5-mini').model
+const { provider, model, profile } = new Agent('openai:gpt-6-luna').model
 
 for (const [title, { events, expected }] of Object.entries(streams)) {
   console.log(`\n${title}`)

@@ -1,59 +1,54 @@
 import { type EventObject, fromCallback } from 'xstate'
-import { ConfigurationError, type ErrorData, errorDataOf } from '../src/messages/errors.ts'
-import { copyJson, isJsonObject, type JsonObject } from '../src/messages/json.ts'
+import {
+  ConfigurationError,
+  describeThrown,
+  type ErrorData,
+  errorDataOf,
+  OrchestrationError,
+} from '../src/messages/errors.ts'
+import { copyJson, isJsonObject } from '../src/messages/json.ts'
 import { type ChatMessage, systemMessage } from '../src/messages/messages.ts'
-import type { ModelRequest, ModelSink, ToolSpec } from '../src/model/chatModel.ts'
+import type { Usage } from '../src/messages/result.ts'
+import type { ChatModel, ModelRequest, ModelSink } from '../src/model/chatModel.ts'
 import { longestTimeoutMs } from '../src/model/clock.ts'
 import { isThenable } from '../src/tools/isThenable.ts'
+import type { Tool } from '../src/tools/tool.ts'
 import { AnswerTimer } from './AnswerTimer.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
-import type { ChildEvent } from './events.ts'
+import type { ChildEvent, PreparedRequest } from './events.ts'
+import { offeredNames, type PreparedStep, preparedStep } from './prepareStep.ts'
+import { specsOf, toolsOf } from './runTools.ts'
+import { valuesOf } from './runValues.ts'
+import { copyOf, type RunOptions } from './streamingState.ts'
 import { clockIn } from './systemTime.ts'
 
 export type ModelInput = {
   modelIndex: number
   messages: ChatMessage[]
-  outputSchema: JsonObject | null
+  options: RunOptions
   deadlineAt: number | null
+  step: number
+  usage: Usage | null
 }
 
 /**
  * One request to the model: reports its deltas, read by read, then `model.done` or `model.failed`, and nothing more. It
  * keeps the time itself, so that a read needs no new timer.
  */
-export const modelActor = (config: ResolvedConfig) => {
-  const { models, tools, system: systemPrompt, settings } = config
-  const specs = [...tools.values()].map(
-    ({ name, description, inputSchema }): ToolSpec => ({ name, description, inputSchema: inputSchema ?? {} }),
-  )
-  const answerTool = [...tools.values()].find(({ inputSchema }) => inputSchema === null)?.name
-  const specsFor = (outputSchema: JsonObject | null): ToolSpec[] =>
-    outputSchema && answerTool !== undefined
-      ? specs.map((spec) => (spec.name === answerTool ? { ...spec, inputSchema: outputSchema } : spec))
-      : specs
-  const prelude = systemPrompt === undefined ? [] : [systemMessage(systemPrompt)]
-  return fromCallback<EventObject, ModelInput>(({ input, sendBack, system }) => {
+export const modelActor = (config: ResolvedConfig) =>
+  fromCallback<EventObject, ModelInput>(({ input, sendBack, system, self }) => {
     const clock = clockIn(system)
     let seq = 0
     let isOver = false
     const tell = (event: ChildEvent) => {
       if (isOver) return
-      isOver = event.type !== 'model.deltas'
+      isOver = event.type === 'model.done' || event.type === 'model.failed'
       if (isOver) timer.stop()
       sendBack(event)
     }
     // A model of the user's may fail with an error instead of its data.
     const fail = (error: unknown) =>
       tell({ type: 'model.failed', error: modelFailure(error), at: clock.now() })
-    const request: ModelRequest = {
-      ...settings,
-      messages: [...prelude, ...input.messages],
-      ...(specs.length > 0 && { tools: specsFor(input.outputSchema) }),
-      ...(input.outputSchema && answerTool === undefined && { outputSchema: input.outputSchema }),
-    }
-    const model = models[input.modelIndex]
-    if (!model) throw new ConfigurationError(`The agent has no model number ${input.modelIndex}.`)
-    const timer = new AnswerTimer(config, clock, input.deadlineAt, fail)
     const sink: ModelSink = {
       deltas: (deltas) => {
         if (!Array.isArray(deltas)) return fail(new TypeError('The model gave no list of deltas.'))
@@ -66,17 +61,77 @@ export const modelActor = (config: ResolvedConfig) => {
       end: () => tell({ type: 'model.done', at: clock.now() }),
       fail,
     }
+    const tools = toolsOf(config, self)
+    const ask = (prepared: PreparedStep): (() => void) => {
+      const { model, request } = requestOf(config, input, tools, prepared)
+      return closing(model.stream(request, sink), fail)
+    }
+    const timer = new AnswerTimer(config, clock, input.deadlineAt, fail)
+    let close = () => {}
+    const { context, prepareStep = config.prepareStep } = valuesOf(self)
     try {
-      const close = closing(model.stream(request, sink), fail)
-      return () => {
-        timer.stop()
-        close()
+      if (!prepareStep || !self._parent) close = ask({})
+      else {
+        const { step, usage } = input
+        const info = { step, messages: copyOf(input.messages), usage: usage ?? undefined, context }
+        preparedStep(self._parent, prepareStep, info, new Set(tools.keys()))
+          .then((prepared) => {
+            if (isOver) return
+            tell({ type: 'model.prepared', prepared: preparedRequest(config, input, prepared) })
+            close = ask(prepared)
+          })
+          .catch((thrown) =>
+            fail(new OrchestrationError(`prepareStep failed: ${describeThrown(thrown)}`, { cause: thrown })),
+          )
       }
     } catch (thrown) {
       timer.stop()
       throw thrown
     }
+    return () => {
+      isOver = true
+      timer.stop()
+      close()
+    }
   })
+
+/** What is asked, and of which model. */
+const requestOf = (
+  { models, system: systemOfAgent, settings }: ResolvedConfig,
+  { messages, options, modelIndex }: ModelInput,
+  tools: ReadonlyMap<string, Tool>,
+  prepared: PreparedStep,
+): { model: ChatModel; request: ModelRequest } => {
+  const model = (modelIndex === 0 && prepared.model) || models[modelIndex]
+  if (!model) throw new ConfigurationError(`The agent has no model number ${modelIndex}.`)
+  const system = prepared.system ?? options.system ?? systemOfAgent
+  const { outputSchema } = options
+  const offered = offeredNames(prepared)
+  const specs = specsOf(tools).filter(({ name }) => offered?.includes(name) ?? true)
+  const answerTool = outputSchema && specs.find(({ name }) => tools.get(name)?.inputSchema === null)
+  const request: ModelRequest = {
+    ...settings,
+    ...options.settings,
+    ...prepared.settings,
+    ...(prepared.toolChoice !== undefined && { toolChoice: prepared.toolChoice }),
+    messages: system === undefined ? messages : [systemMessage(system), ...messages],
+    ...(specs.length > 0 && {
+      tools: answerTool
+        ? specs.map((spec) => (spec === answerTool ? { ...spec, inputSchema: outputSchema } : spec))
+        : specs,
+    }),
+    ...(outputSchema && !answerTool && { outputSchema }),
+  }
+  return { model, request }
+}
+
+const preparedRequest = (
+  { models }: ResolvedConfig,
+  { modelIndex }: ModelInput,
+  prepared: PreparedStep,
+): PreparedRequest => {
+  const { provider = '', model = '' } = (modelIndex === 0 && prepared.model) || (models[modelIndex] ?? {})
+  return { provider, model, tools: offeredNames(prepared) ?? null }
 }
 
 const modelFailure = (error: unknown): ErrorData => {

@@ -9,6 +9,7 @@ import { withReadLane } from './readLane.ts'
 import { readDeltas } from './receiveDeltas.ts'
 import { runMachine } from './runMachine.ts'
 import { withStoredCheck } from './snapshotVersion.ts'
+import { storedFlaw } from './storedState.ts'
 import * as run from './streamingState.ts'
 import { timeIn } from './systemTime.ts'
 import * as round from './toolRound.ts'
@@ -25,12 +26,16 @@ import * as round from './toolRound.ts'
  * actor.on('chunk', (chunk) => process.stdout.write(chunk.output))
  * actor.start()
  */
-export const createAgentMachine = (options: AgentMachineConfig): AgentMachine => {
-  const config = resolveConfig(options)
+export const createAgentMachine = (
+  options: AgentMachineConfig,
+  /** The tools of the agent, where this run has others: what a send gives instead of them counts here, too. */
+  toolsOfAgent?: AgentMachineConfig['tools'],
+): AgentMachine => {
+  const config = resolveConfig(options, toolsOfAgent)
   // From the inside out: the chart, whose children never outlive it and are heard of after a restore;
   const chart: AgentMachine = runMachine(chartOf(config))
   // a snapshot of another shape is refused before the chart sees it;
-  const checked = withStoredCheck(chart, run.initialState({ prompt: '' }, 0, undefined))
+  const checked = withStoredCheck(chart, storedFlaw)
   // and the reads of a running answer, of which there are thousands, take the short way.
   return withReadLane(checked, readDeltas(config.accumulator))
 }
@@ -57,7 +62,7 @@ const chartOf = (config: ResolvedConfig) => {
 
   return agentSetup(config).createMachine({
     id: 'agent',
-    context: ({ input, self }) => run.initialState(input, timeIn(self.system), config.totalMs),
+    context: ({ input, self }) => run.initialState(input, timeIn(self.system), config),
     initial: 'Initialized',
     output: ({ event }) => event.output as AgentOutput,
 
@@ -81,7 +86,11 @@ const chartOf = (config: ResolvedConfig) => {
       MessageReset: {
         description: 'Before each model call: the step limit, and a clean slate for the next message.',
         always: [
-          { guard: 'isStepLimitReached', target: 'Complete', actions: ['noteStepLimit', 'storePaused'] },
+          {
+            guard: 'isStepLimitReached',
+            target: 'Complete',
+            actions: ['noteStepLimit', 'storePaused', 'closeTurn'],
+          },
           { target: 'Accumulating', actions: 'beginStep' },
         ],
       },
@@ -95,8 +104,10 @@ const chartOf = (config: ResolvedConfig) => {
           input: ({ context }) => ({
             modelIndex: context.request.modelIndex,
             messages: run.requestMessages(context),
-            outputSchema: context.outputSchema,
+            options: context.options,
             deadlineAt: context.deadlineAt,
+            step: context.step,
+            usage: context.totals.usage,
           }),
           onError: {
             target: '.Interrupted',
@@ -107,6 +118,7 @@ const chartOf = (config: ResolvedConfig) => {
           },
         },
         on: {
+          'model.prepared': { actions: { type: 'notePrepared', params: ({ event }) => event } },
           'model.done': [
             { guard: 'isWorthAnotherTry', target: '.Interrupted', actions: 'noteUselessAnswer' },
             { guard: 'isStreamComplete', target: 'Consolidating' },
@@ -202,7 +214,7 @@ const chartOf = (config: ResolvedConfig) => {
       AwaitingApproval: {
         description: 'Waits for people; holds nothing alive, so it can be stored for days.',
         tags: 'waiting',
-        entry: 'beginWaiting',
+        entry: ['beginWaiting', 'askForApprovals'],
         exit: 'endWaiting',
         invoke: [...(config.onApproval ? [askApprover] : [])],
         on: {
@@ -225,10 +237,17 @@ const chartOf = (config: ResolvedConfig) => {
             id: 'toolExecutor',
             src: 'toolExecutor',
             input: ({ context }) => ({ calls: round.callsToRun(context) }),
-            onDone: {
-              target: 'ToolResults',
-              actions: { type: 'takeResults', params: ({ event }) => event.output },
-            },
+            onDone: [
+              {
+                guard: 'isAnswerNeeded',
+                target: 'AwaitingTools',
+                actions: { type: 'takeResults', params: ({ event }) => event.output },
+              },
+              {
+                target: 'ToolResults',
+                actions: { type: 'takeResults', params: ({ event }) => event.output },
+              },
+            ],
             onError: {
               target: 'Failed',
               actions: { type: 'noteExecutorFailure', params: ({ event }) => event },
@@ -244,11 +263,29 @@ const chartOf = (config: ResolvedConfig) => {
         },
       },
 
+      AwaitingTools: {
+        description: 'Waits for the answers of external tools; holds nothing alive, either.',
+        tags: 'waiting',
+        entry: ['beginWaiting', 'askForAnswers'],
+        exit: 'endWaiting',
+        on: {
+          'tool.answer': {
+            guard: { type: 'isAwaited', params: ({ event }) => event },
+            actions: { type: 'takeAnswer', params: ({ event }) => event },
+          },
+          'tool.reject': {
+            guard: { type: 'isAwaited', params: ({ event }) => event },
+            actions: { type: 'reject', params: ({ event }) => event },
+          },
+        },
+        always: { guard: not('isAnswerNeeded'), target: 'ToolResults' },
+      },
+
       ToolResults: {
         description: 'All results of the round become one user message.',
         entry: ['storeResults', 'announceMessage'],
         always: [
-          { guard: 'isRunEnded', target: 'Complete', actions: 'noteStop' },
+          { guard: 'isRunEnded', target: 'Complete', actions: ['noteStop', 'closeTurn'] },
           { target: 'MessageReset' },
         ],
       },

@@ -1,6 +1,6 @@
 import { describeThrown, errorDataOf } from '../src/messages/errors.ts'
 import { type ChatMessage, textOf } from '../src/messages/messages.ts'
-import type { ChatResult } from '../src/messages/result.ts'
+import type { SendResult } from '../src/messages/result.ts'
 import type { AgentEmitted, AgentOutput } from './events.ts'
 import type { StreamingState } from './streamingState.ts'
 
@@ -12,13 +12,20 @@ export const textOfRun = (messages: readonly ChatMessage[]): string =>
     .filter((text) => text !== '')
     .join('\n')
 
+/** The text of the last model message that has any. */
+export const lastText = (messages: readonly ChatMessage[]): string => {
+  const last = messages.findLast((message) => message.role === 'model' && textOf(message) !== '')
+  return last ? textOf(last) : ''
+}
+
 /** What a run's output is made of. */
 export type RunResult = Pick<StreamingState, 'messages' | 'totals' | 'failure' | 'abortReason'>
 
 /** The run as one result, everything merged or summed. */
-export const resultOf = ({ messages, totals }: RunResult): ChatResult => ({
+export const resultOf = ({ messages, totals }: RunResult): SendResult => ({
   id: totals.responseId,
   output: textOfRun(messages),
+  answer: lastText(messages),
   messages,
   finishReason: totals.finishReason,
   ...(totals.rawFinishReason !== null && { rawFinishReason: totals.rawFinishReason }),
@@ -56,11 +63,13 @@ export const abortedOutput = (state: RunResult): AgentOutput => ({
 })
 
 /** The last chunk of a run: how it ended, and what all its steps used. */
-export const finalChunk = (state: RunResult): Extract<AgentEmitted, { type: 'chunk' }> => ({
+export const finalChunk = ({ totals }: RunResult): Extract<AgentEmitted, { type: 'chunk' }> => ({
   type: 'chunk',
-  ...resultOf(state),
+  id: totals.responseId,
   output: '',
   messages: [],
+  finishReason: totals.finishReason,
+  ...(totals.rawFinishReason !== null && { rawFinishReason: totals.rawFinishReason }),
   metadata: {},
-  ...(state.totals.usage && { usage: { ...state.totals.usage } }),
+  ...(totals.usage && { usage: { ...totals.usage } }),
 })

@@ -2,14 +2,17 @@ import { type AnyActorRef, assign, emit, enqueueActions, setup, stopChild } from
 import { describeThrown, type ErrorData } from '../src/messages/errors.ts'
 import type { ToolCallPart, ToolResultPart } from '../src/messages/messages.ts'
 import { retryDelayMs } from '../src/model/retryPolicy.ts'
+import type { ApprovalOptions } from '../src/tools/approval.ts'
 import { modelActor, timer } from './agentActors.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
 import { broken, outOfTime, totalTimeout, truncation, uselessAnswer } from './agentFailures.ts'
 import { abortedBy, finalChunk } from './agentOutput.ts'
 import { approver } from './approver.ts'
-import type { AgentEmitted, AgentEvent, AgentInput, AgentOutput } from './events.ts'
+import type { AgentEmitted, AgentEvent, AgentInput, AgentOutput, Asked, PreparedRequest } from './events.ts'
 import { settle } from './interruption.ts'
 import { announcementOf, receiveDeltas, restartChunks, unreadable } from './receiveDeltas.ts'
+import { toolsOf } from './runTools.ts'
+import { valuesOf } from './runValues.ts'
 import * as run from './streamingState.ts'
 import { copyOf, type StreamingState } from './streamingState.ts'
 import { timeIn } from './systemTime.ts'
@@ -18,7 +21,7 @@ import { type ToolServiceOutput, toolService } from './toolService.ts'
 
 /** What the agent's chart speaks of: its children, guards and actions, each as small as its name. */
 export const agentSetup = (config: ResolvedConfig) => {
-  const { retry, accumulator, newId, tools } = config
+  const { retry, accumulator, newId } = config
 
   return setup({
     types: {
@@ -37,7 +40,7 @@ export const agentSetup = (config: ResolvedConfig) => {
     },
     guards: {
       hasFailed: ({ context }) => context.failure !== null,
-      isStepLimitReached: ({ context }) => context.step >= config.maxSteps,
+      isStepLimitReached: ({ context }) => context.step >= context.options.maxSteps,
       isStreamComplete: ({ context }) => context.answer.accumulated.finish !== null,
       /** The provider ended the answer with an error of its own, and nothing of it was shown: another try may help. */
       isWorthAnotherTry: ({ context: { answer, request } }) =>
@@ -64,8 +67,10 @@ export const agentSetup = (config: ResolvedConfig) => {
       isApprovalNeeded: ({ context }) => context.round.pendingApprovals.length > 0,
       isPending: ({ context }, { callId }: { callId: string }) =>
         context.round.pendingApprovals.includes(callId),
-      isRunEnded: ({ context }) =>
-        round.lastResults(context).some(({ name, isError }) => !isError && tools.get(name)?.endsRun === true),
+      isAnswerNeeded: ({ context }) => round.externalCalls(context).length > 0,
+      isAwaited: ({ context }, { callId }: { callId: string }) =>
+        round.externalCalls(context).some(({ id }) => id === callId),
+      isRunEnded: ({ context }) => round.isRunEnded(context),
       isSteered: ({ context }) => context.steering.length > 0,
     },
     actions: {
@@ -81,6 +86,12 @@ export const agentSetup = (config: ResolvedConfig) => {
         if (!paused) return
         enqueue.assign({ ...run.append(context, paused), paused: null })
         for (const each of announcementOf(totals.responseId, paused)) enqueue.emit(each)
+      }),
+      closeTurn: enqueueActions(({ context, enqueue }) => {
+        const closing = run.closingMessage(context)
+        if (!closing) return
+        enqueue.assign(run.append(context, closing))
+        for (const each of announcementOf(context.totals.responseId, closing)) enqueue.emit(each)
       }),
       noteStop: assign(({ context: { totals } }) => ({ totals: { ...totals, finishReason: 'stop' } })),
       beginStep: assign(({ context, system }) => run.beginStep(context, timeIn(system))),
@@ -100,6 +111,9 @@ export const agentSetup = (config: ResolvedConfig) => {
         enqueue.emit({ type: 'retry', attempt, delayMs: 0, restart: true, error: null })
         for (const chunk of restartChunks(context)) enqueue.emit(chunk)
       }),
+      notePrepared: assign(({ context: { request } }, { prepared }: { prepared: PreparedRequest }) => ({
+        request: { ...request, prepared },
+      })),
       noteFailure: assign((_, { error }: { error: ErrorData }) => ({ failure: error })),
       noteUselessAnswer: assign(({ context: { answer } }) => ({
         failure: uselessAnswer(answer.accumulated.finish?.raw),
@@ -124,7 +138,7 @@ export const agentSetup = (config: ResolvedConfig) => {
         request: { ...request, modelIndex: request.modelIndex + 1, attempt: 0 },
       })),
       announceFallback: enqueueActions(({ context, enqueue }) => {
-        const { provider = '', model = '' } = config.models[context.request.modelIndex] ?? {}
+        const { provider, model } = askedIn(config, context)
         const error = copyOf(context.failure)
         enqueue.emit({ type: 'fallback', provider, model, restart: hasShown(context), error })
         if (context.answer.chunks > 0) for (const chunk of restartChunks(context)) enqueue.emit(chunk)
@@ -136,24 +150,30 @@ export const agentSetup = (config: ResolvedConfig) => {
           return { failure: broken(thrown, 'Consolidating') }
         }
       }),
-      announceStep: emit(({ context, system }) => stepOf(context, system)),
+      announceStep: emit(({ context, system }) => stepOf(context, system, askedIn(config, context))),
       keepPausedMessage: assign(({ context }) => ({ ...run.answerTaken(context), paused: context.draft })),
       countEmptyAnswer: assign(({ context }) => ({
         ...run.answerTaken(context),
         emptyAnswers: context.emptyAnswers + 1,
       })),
       storeMessage: assign(({ context }) => run.storeDraft(context)),
-      beginRound: enqueueActions(({ context, enqueue }) => {
-        const calls = round.currentCalls(context)
-        if (calls.length === 0) return
-        const begun = round.beginRound(calls, tools)
+      beginRound: enqueueActions(({ context, self, enqueue }) => {
+        if (round.currentCalls(context).length === 0) return
+        const begun = round.beginRound(context, toolsOf(config, self), valuesOf(self).context)
         enqueue.assign({ round: begun })
         for (const result of begun.results) enqueue.emit(resultEvent(result))
       }),
-      beginWaiting: enqueueActions(({ context, system, enqueue }) => {
-        enqueue.assign({ round: { ...context.round, waitingSince: timeIn(system) } })
+      beginWaiting: assign(({ context, system }) => ({
+        round: { ...context.round, waitingSince: timeIn(system) },
+      })),
+      askForApprovals: enqueueActions(({ context, enqueue }) => {
         for (const call of round.pendingCalls(context)) {
           enqueue.emit({ type: 'tool.approval', callId: call.id, call: copyOf(call) })
+        }
+      }),
+      askForAnswers: enqueueActions(({ context, enqueue }) => {
+        for (const call of round.externalCalls(context)) {
+          enqueue.emit({ type: 'tool.external', callId: call.id, call: copyOf(call) })
         }
       }),
       endWaiting: assign(({ context, system }) => ({
@@ -162,14 +182,20 @@ export const agentSetup = (config: ResolvedConfig) => {
             ? null
             : context.deadlineAt + timeIn(system) - context.round.waitingSince,
       })),
-      approve: assign(({ context }, { callId }: { callId: string }) => ({
-        round: round.withoutPending(context, callId),
-      })),
+      approve: assign(({ context }, approval: ApprovalOptions & { callId: string }) =>
+        round.approve(context, approval),
+      ),
       reject: enqueueActions(
         ({ context, enqueue }, { callId, reason }: { callId: string; reason?: string | undefined }) => {
           const result = round.rejectedResult(context, callId, reason)
-          const decided = round.withoutPending(context, callId)
-          enqueue.assign({ round: { ...decided, results: [...decided.results, result] } })
+          enqueue.assign({ round: round.withResult(context, result) })
+          enqueue.emit(resultEvent(result))
+        },
+      ),
+      takeAnswer: enqueueActions(
+        ({ context, enqueue }, answer: Extract<AgentEvent, { type: 'tool.answer' }>) => {
+          const result = round.answeredResult(context, answer)
+          enqueue.assign({ round: round.withResult(context, result) })
           enqueue.emit(resultEvent(result))
         },
       ),
@@ -198,7 +224,6 @@ export const agentSetup = (config: ResolvedConfig) => {
       })),
       storeResults: assign(({ context }) => ({
         ...run.append(context, round.resultMessage(context)),
-        round: run.noRound,
         steering: [],
         emptyAnswers: 0,
       })),
@@ -213,9 +238,12 @@ export const agentSetup = (config: ResolvedConfig) => {
       noteAbort: assign(({ context }, command: { reason?: string | undefined }) =>
         abortedBy(context, command),
       ),
-      noteError: assign(({ context: { totals } }) => ({ totals: { ...totals, finishReason: 'error' } })),
+      noteError: assign(({ context }) => ({
+        totals: { ...context.totals, finishReason: 'error' },
+        failure: context.failure && { ...whereabouts(config, context), ...context.failure },
+      })),
       settle: enqueueActions(({ context, enqueue }) => {
-        const { change, messages } = settle(context)
+        const { change, messages } = settle(context, newId)
         enqueue.assign(change)
         for (const message of messages) {
           for (const each of announcementOf(change.totals.responseId, message)) enqueue.emit(each)
@@ -229,9 +257,26 @@ export const agentSetup = (config: ResolvedConfig) => {
 /** Whether an answer that begins anew makes anything void: text, or the pieces of a call nobody will run. */
 const hasShown = ({ answer }: StreamingState): boolean => answer.chunks > 0 || answer.toolCallPieces > 0
 
-const stepOf = ({ step, answer }: StreamingState, system: AnyActorRef['system']): AgentEmitted => ({
+/** Who is asked. */
+const askedIn = ({ name, models }: ResolvedConfig, { request }: StreamingState): Asked => {
+  const { provider = '', model = '' } = request.prepared ?? models[request.modelIndex] ?? {}
+  return { ...(name !== undefined && { agent: name }), provider, model }
+}
+
+/** What an error says of where it came from. */
+const whereabouts = (config: ResolvedConfig, state: StreamingState): Partial<ErrorData> => {
+  const { provider, model, ...agent } = askedIn(config, state)
+  return state.failure?.name === 'ModelError' ? { provider, model, ...agent } : agent
+}
+
+const stepOf = (
+  { step, answer }: StreamingState,
+  system: AnyActorRef['system'],
+  asked: Asked,
+): AgentEmitted => ({
   type: 'step',
   step,
+  ...asked,
   usage: copyOf(answer.accumulated.usage),
   metrics: {
     timeToFirstChunkMs: answer.firstChunkAt === null ? null : answer.firstChunkAt - answer.askedAt,

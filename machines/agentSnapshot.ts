@@ -27,6 +27,7 @@ export type AgentStateValue =
   | 'ToolCheck'
   | 'AwaitingApproval'
   | 'ToolExecution'
+  | 'AwaitingTools'
   | 'ToolResults'
   | 'Complete'
   | 'Failed'

@@ -1,5 +1,6 @@
 import type { ActorLogic, AnyActorRef, Snapshot } from 'xstate'
 import { describeThrown } from '../src/messages/errors.ts'
+import { isJsonObject } from '../src/messages/json.ts'
 import type { ToolCallPart } from '../src/messages/messages.ts'
 import type { Approval, OnApproval } from '../src/tools/approval.ts'
 import type { AgentCommand } from './events.ts'
@@ -12,7 +13,7 @@ type ApproverSnapshot = Snapshot<undefined> & {
 }
 
 type ApproverEvent = { type: 'decided'; command: Decision }
-type Decision = Extract<AgentCommand, { callId: string }>
+type Decision = Extract<AgentCommand, { type: 'tool.approve' | 'tool.reject' }>
 
 /** Asks `onApproval` about the calls that wait, and tells the agent what it says. Restored, it asks about the others. */
 export const approver = (
@@ -53,8 +54,14 @@ const ask = async (onApproval: OnApproval, call: ToolCallPart, self: AnyActorRef
 
 /** Only a clear yes is one: a callback that forgets to answer has not approved anything. */
 export const decisionOn = (callId: string, approval: Approval | null | undefined): Decision => {
-  const { approve, reason } =
-    typeof approval === 'boolean' ? { approve: approval } : (approval ?? { approve: false })
-  if (approve === true) return { type: 'tool.approve', callId }
-  return { type: 'tool.reject', callId, ...(reason !== undefined && { reason }) }
+  if (approval === true) return { type: 'tool.approve', callId }
+  if (!isJsonObject(approval)) return { type: 'tool.reject', callId }
+  const { approve, reason, arguments: edited, remember } = approval
+  if (approve !== true) return { type: 'tool.reject', callId, ...(reason !== undefined && { reason }) }
+  return {
+    type: 'tool.approve',
+    callId,
+    ...(edited !== undefined && { arguments: edited }),
+    ...(remember !== undefined && { remember }),
+  }
 }

@@ -1,8 +1,10 @@
 import type { ErrorData } from '../src/messages/errors.ts'
 import type { JsonObject } from '../src/messages/json.ts'
 import type { ChatMessage, Part, ToolCallPart, ToolResultPart } from '../src/messages/messages.ts'
-import type { ChatResult, Usage } from '../src/messages/result.ts'
+import type { ChatResult, SendResult, Usage } from '../src/messages/result.ts'
+import type { GenerationSettings } from '../src/model/chatModel.ts'
 import type { Delta } from '../src/model/delta.ts'
+import type { ApprovalOptions } from '../src/tools/approval.ts'
 
 /** What a run is started with. Plain JSON. */
 export type AgentInput = {
@@ -13,13 +15,23 @@ export type AgentInput = {
   history?: ChatMessage[]
   /** Ask for an answer of this shape; see `Agent.sendFor`. */
   outputSchema?: JsonObject
+  /** The id of the run. */
+  id?: string
+  /** In place of the agent's system prompt. */
+  system?: string
+  /** In place of the agent's settings of the same name. */
+  settings?: GenerationSettings
+  /** In place of the agent's. */
+  maxSteps?: number
 }
 
 /** What anyone may send to a running agent. */
 export type AgentCommand =
   | { type: 'abort'; reason?: string }
-  | { type: 'tool.approve'; callId: string }
+  | ({ type: 'tool.approve'; callId: string } & ApprovalOptions)
   | { type: 'tool.reject'; callId: string; reason?: string }
+  /** The result of an external tool: a text, JSON or parts, as from `execute`. */
+  | { type: 'tool.answer'; callId: string; result: unknown; isError?: boolean }
   /** Adds a user message at the next turn boundary. */
   | { type: 'steer'; text: string }
 
@@ -27,6 +39,8 @@ export type AgentCommand =
 export type ChildEvent =
   /** The deltas of one network read; `seq` counts the reads of one request from 0. */
   | { type: 'model.deltas'; deltas: readonly Delta[]; seq: number; at: number }
+  /** What `prepareStep` chose for the request. */
+  | { type: 'model.prepared'; prepared: PreparedRequest }
   | { type: 'model.done'; at: number }
   | { type: 'model.failed'; error: ErrorData; at: number }
   | { type: 'timer.fired'; at: number }
@@ -44,19 +58,34 @@ export type AgentEmitted =
   | { type: 'tool.delta'; index: number; id?: string; name?: string; arguments: string }
   /** A person must decide on this call: answer with `tool.approve` or `tool.reject`. */
   | { type: 'tool.approval'; callId: string; call: ToolCallPart }
+  /** This call is answered from outside: with `tool.answer`. */
+  | { type: 'tool.external'; callId: string; call: ToolCallPart }
   | { type: 'tool.call'; callId: string; call: ToolCallPart }
   | { type: 'tool.result'; callId: string; result: ToolResultPart }
-  | { type: 'step'; step: number; usage: Usage | null; metrics: StepMetrics }
+  | ({ type: 'step'; step: number; usage: Usage | null; metrics: StepMetrics } & Asked)
   /** `restart`: what was shown of the answer is void, text and pieces of calls: it begins anew. */
   | { type: 'retry'; attempt: number; delayMs: number; restart: boolean; error: ErrorData | null }
   /** The run goes on with another model; `restart` as above. */
   | { type: 'fallback'; provider: string; model: string; restart: boolean; error: ErrorData | null }
+
+/** Who was asked: the name of the agent, if it has one, and its model. */
+export type Asked = { agent?: string; provider: string; model: string }
+
+/** What `prepareStep` chose, as data. */
+export type PreparedRequest = {
+  provider: string
+  model: string
+  /** The names of the tools that are offered; null: all. */
+  tools: string[] | null
+}
 
 /** How long a model call took, and in how many chunks its answer came. */
 export type StepMetrics = { timeToFirstChunkMs: number | null; durationMs: number; chunks: number }
 
 /** How a run ended: exactly one of these, with everything that was reached in every case. */
 export type AgentOutput =
-  | ({ status: 'complete' } & ChatResult)
-  | ({ status: 'failed'; error: ErrorData } & ChatResult)
-  | ({ status: 'aborted'; reason: string } & ChatResult)
+  | ({ status: 'complete' } & Reached)
+  | ({ status: 'failed'; error: ErrorData } & Reached)
+  | ({ status: 'aborted'; reason: string } & Reached)
+
+type Reached = ChatResult & Partial<SendResult>

@@ -27,7 +27,9 @@ export type {
   AgentEvent,
   AgentInput,
   AgentOutput,
+  Asked,
   ChildEvent,
+  PreparedRequest,
   StepMetrics,
 } from './events.ts'
 export {
@@ -36,9 +38,11 @@ export {
   type OrchestratorParts,
   orchestratorParts,
 } from './orchestrator.ts'
+export { pendingIn } from './pendingCalls.ts'
 export {
   createPhasedChart,
   createPhasedMachine,
+  type PhasedMachine,
   type PhasedOptions,
   type PhaseWay,
   type RunPhase,
@@ -46,6 +50,7 @@ export {
   type Taken,
 } from './phasedMachine.ts'
 export { historyOf, type PhasedRun } from './phasedRun.ts'
+export type { PreparedStep, PrepareStep, StepInfo } from './prepareStep.ts'
 export {
   type ReasoningOptions,
   type ReasoningPhase,
@@ -60,7 +65,7 @@ export {
 } from './reflection.ts'
 export type { RunEmitted } from './reportToParent.ts'
 export type { RunMachine, RunParts } from './runMachine.ts'
-export type { Answer, StreamingState, ToolRound, Totals } from './streamingState.ts'
+export type { Answer, Remembered, RunOptions, StreamingState, ToolRound, Totals } from './streamingState.ts'
 export type {
   ToolServiceInput,
   ToolServiceOutput,

@@ -8,12 +8,12 @@ import { currentCalls, lastMessage, missingResult, resultMessage } from './toolR
  * (those that did not run say so), and the text received so far as a marked model message. The marked message is
  * also there, empty, after a tool round: a conversation cannot go on from two user messages in a row.
  */
-const interruptedMessages = (state: StreamingState): ChatMessage[] => {
+const interruptedMessages = (state: StreamingState, newId: () => string): ChatMessage[] => {
   if (isRefused(state)) return []
   const marked = { interrupted: state.totals.finishReason }
   const nothing: ChatMessage = { role: 'model', parts: [], metadata: marked }
   if (currentCalls(state).length > 0) return [resultMessage(state), nothing]
-  const partial = partialMessage(state)
+  const partial = partialMessage(state, newId)
   const calls = toolCallsOf(partial)
   if (calls.length > 0) {
     return [partial, { role: 'user', parts: calls.map((call) => missingResult(state, call)) }, nothing]
@@ -28,11 +28,11 @@ const interruptedMessages = (state: StreamingState): ChatMessage[] => {
 const isRefused = ({ step }: StreamingState): boolean => step === 0
 
 /** What was received so far. Signed and encrypted blocks are left out: half of one is worth nothing. */
-const partialMessage = (state: StreamingState): ChatMessage => {
+const partialMessage = (state: StreamingState, newId: () => string): ChatMessage => {
   const { text, thinking, calls } = state.answer.accumulated
   const whole = (state.paused ? textOf(state.paused) : '') + text
   const complete = calls.filter((call) => call.argumentsError === undefined)
-  const { parts } = assignToolIds(complete, state.history, () => crypto.randomUUID())
+  const { parts } = assignToolIds(complete, state.history, newId)
   return {
     role: 'model',
     parts: [...(whole === '' ? [] : [textPart(whole)]), ...parts],
@@ -43,8 +43,9 @@ const partialMessage = (state: StreamingState): ChatMessage => {
 /** Closes the books of a run that did not complete. */
 export const settle = (
   state: StreamingState,
+  newId: () => string,
 ): { change: Partial<StreamingState> & Pick<StreamingState, 'totals'>; messages: ChatMessage[] } => {
-  const messages = interruptedMessages(state)
+  const messages = interruptedMessages(state, newId)
   return {
     messages,
     change: {

@@ -15,6 +15,7 @@ export const runCommands = {
   abort: { actions: [noteAbort, 'forward'] },
   'tool.approve': { actions: 'forward' },
   'tool.reject': { actions: 'forward' },
+  'tool.answer': { actions: 'forward' },
   steer: { actions: 'forward' },
 } as const
 

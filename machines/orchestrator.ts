@@ -1,4 +1,5 @@
 import type { AnyActorLogic } from 'xstate'
+import { withDefaults } from '../src/messages/optionRules.ts'
 import type { AgentMachineConfig } from './agentConfig.ts'
 import { createAgentMachine } from './agentMachine.ts'
 import type { AgentMachine } from './agentSnapshot.ts'
@@ -18,21 +19,22 @@ export type OrchestratorParts = {
  * A way of answering: an actor logic (a chart, mostly) that takes an `AgentInput`, understands `AgentCommand`s, emits
  * `AgentEmitted`s and ends with an `AgentOutput`. It is made once per agent.
  */
-export type Orchestrator = {
+export type Orchestrator<Logic extends AnyActorLogic = AnyActorLogic> = {
   /** Its name, in errors and in the inspector. */
   providerHint: string
   /** Makes the logic that answers; called once per agent. */
-  create(parts: OrchestratorParts): AnyActorLogic
+  create(parts: OrchestratorParts): Logic
 }
 
 /** What an orchestrator is given for an agent of this configuration. */
 export const orchestratorParts = (config: AgentMachineConfig): OrchestratorParts => ({
   config,
-  lifecycle: (overrides = {}) => reportToParent(createAgentMachine({ ...config, ...overrides })),
+  lifecycle: (overrides = {}) =>
+    reportToParent(createAgentMachine(withDefaults(config, overrides), config.tools)),
 })
 
 /** One run of the lifecycle machine: what an agent does unless it is told otherwise. */
-export const defaultOrchestrator: Orchestrator = {
+export const defaultOrchestrator: Orchestrator<AgentMachine> = {
   providerHint: 'default',
   create: ({ config }) => createAgentMachine(config),
 }

@@ -1,14 +1,25 @@
 import {
   type AnyActorLogic,
+  type AnyActorRef,
   type AnyStateMachine,
   assign,
   emit,
   enqueueActions,
   forwardTo,
+  type MachineSnapshot,
+  type MetaObject,
+  type StateSchema,
   setup,
 } from 'xstate'
 import { errorDataOf } from '../src/messages/errors.ts'
-import { abortedBy, abortedOutput, completeOutput, failedOutput, finalChunk } from './agentOutput.ts'
+import {
+  abortedBy,
+  abortedOutput,
+  completeOutput,
+  failedOutput,
+  finalChunk,
+  lastText,
+} from './agentOutput.ts'
 import type { AgentCommand, AgentEmitted, AgentInput, AgentOutput } from './events.ts'
 import { noteAbort, outputOf, runCommands, toFailure } from './invokedRun.ts'
 import {
@@ -24,6 +35,7 @@ import { withReadLane } from './readLane.ts'
 import type { RunEmitted } from './reportToParent.ts'
 import { type RunMachine, runMachine } from './runMachine.ts'
 import { withStoredCheck } from './snapshotVersion.ts'
+import { storedPhasesFlaw } from './storedPhases.ts'
 
 /** Where the good end of a phase leads, if its guard says so. */
 export type PhaseWay = {
@@ -62,16 +74,30 @@ export type StepPhase<State> = AnyPhase<State> & { step: AnyActorLogic }
 export type Taken<State> = { change?: Partial<State>; emitted?: readonly AgentEmitted[] }
 
 /** What {@link createPhasedMachine} makes a chart of. */
-export type PhasedOptions<Data extends object> = {
+export type PhasedOptions<Data extends object, Name extends string = string> = {
   /** The name of the chart, in errors and in the inspector. */
   id: string
   /** The phases, by the names of their states. The first one begins. */
-  phases: Readonly<Record<string, RunPhase<PhasedRun & Data> | StepPhase<PhasedRun & Data>>>
+  phases: Readonly<Record<Name, RunPhase<PhasedRun & Data> | StepPhase<PhasedRun & Data>>>
   /** Data of your own, as it is at the start: JSON. */
   data?: Data
   guards?: Readonly<Record<string, (state: PhasedRun & Data, output: never) => boolean>>
   takes?: Readonly<Record<string, (state: PhasedRun & Data, output: never) => Taken<PhasedRun & Data>>>
 }
+
+/** The machine of a chart made of runs; its states are its phases and the three ends. */
+export type PhasedMachine<Name extends string = string, Data extends object = object> = RunMachine<
+  MachineSnapshot<
+    PhasedRun & Data,
+    AgentCommand,
+    Record<string, AnyActorRef | undefined>,
+    Name | 'Complete' | 'Failed' | 'Aborted',
+    'streaming',
+    AgentOutput,
+    MetaObject,
+    StateSchema
+  >
+>
 
 /** The same, whatever its data is. */
 type AnyPhases = {
@@ -105,13 +131,13 @@ type AnyPhases = {
  *     }),
  * }
  */
-export const createPhasedMachine = <Data extends object = object>(
-  options: PhasedOptions<Data>,
-): RunMachine => {
-  const chart: RunMachine = runMachine(createPhasedChart(options))
+export const createPhasedMachine = <Data extends object = object, Name extends string = string>(
+  options: PhasedOptions<Data, Name>,
+): PhasedMachine<Name, Data> => {
+  const chart: PhasedMachine<Name, Data> = runMachine(createPhasedChart(options))
   const relay = relaying(options)
   // As around the lifecycle chart: see `createAgentMachine`.
-  return withReadLane(withStoredCheck(chart, initialData(options, {})), {
+  return withReadLane(withStoredCheck(chart, storedPhasesFlaw(options.phases, options.data ?? {})), {
     read: ({ context, value }, event) => {
       if (event.type !== 'run.emitted') return undefined
       try {
@@ -130,13 +156,9 @@ export const createPhasedMachine = <Data extends object = object>(
  *
  * @example createPhasedChart(options).root.states // one for each phase, Complete, Failed, Aborted
  */
-export const createPhasedChart = <Data extends object>(options: PhasedOptions<Data>): AnyStateMachine =>
-  chartOf(options)
-
-const initialData = ({ data }: { data?: object }, input: AgentInput): PhasedRun => ({
-  ...initialPhases(input),
-  ...data,
-})
+export const createPhasedChart = <Data extends object, Name extends string>(
+  options: PhasedOptions<Data, Name>,
+): AnyStateMachine => chartOf(options)
 
 /** What a phase's run emits, as the whole tells it. */
 const relaying =
@@ -211,12 +233,16 @@ const chartOf = (options: AnyPhases): AnyStateMachine => {
   })
   const config = {
     id,
-    context: ({ input }: { input: AgentInput }) => initialData(options, input),
+    context: ({ input }: { input: AgentInput }) => ({ ...initialPhases(input), ...options.data }),
     initial: Object.keys(phases)[0] ?? 'Complete',
     output: outputOf,
     states: {
       ...states,
-      Complete: endState((state) => ({ ...completeOutput(state), output: answerOf(state) })),
+      Complete: endState((state) => ({
+        ...completeOutput(state),
+        output: answerOf(state),
+        answer: state.answer ?? lastText(state.messages),
+      })),
       Failed: endState(failedOutput),
       Aborted: endState(abortedOutput),
     },
@@ -234,6 +260,14 @@ const endState = (output: (state: PhasedRun) => AgentOutput) => ({
 const mapValues = <T, U>(record: Readonly<Record<string, T>>, map: (value: T) => U): Record<string, U> =>
   Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]))
 
+/** What was asked for with the prompt counts in every phase. */
+const askedOfAll = ({ id, system, settings, maxSteps }: AgentInput): AgentInput => ({
+  ...(id !== undefined && { id }),
+  ...(system !== undefined && { system }),
+  ...(settings !== undefined && { settings }),
+  ...(maxSteps !== undefined && { maxSteps }),
+})
+
 const runState = (name: string, { input, next, isAnswer = false }: RunPhase<never>) => {
   const absorbRun = { type: 'absorbRun', params: outputOf }
   const kept = isAnswer ? [absorbRun, { type: 'takeAnswer', params: outputOf }] : [absorbRun]
@@ -242,7 +276,10 @@ const runState = (name: string, { input, next, isAnswer = false }: RunPhase<neve
     invoke: {
       id: 'run',
       src: name,
-      input: ({ context }: { context: PhasedRun }) => input(context as never),
+      input: ({ context }: { context: PhasedRun }) => ({
+        ...askedOfAll(context.input),
+        ...(input as (state: PhasedRun) => AgentInput)(context),
+      }),
       onDone: [
         { guard: { type: 'isAborted', params: outputOf }, target: 'Aborted', actions: absorbRun },
         { guard: { type: 'isFailed', params: outputOf }, target: 'Failed', actions: absorbRun },

@@ -1,10 +1,13 @@
 import type { AgentInput } from './events.ts'
 import type { Orchestrator, OrchestratorParts } from './orchestrator.ts'
-import { createPhasedMachine, type PhasedOptions } from './phasedMachine.ts'
+import { createPhasedMachine, type PhasedMachine, type PhasedOptions } from './phasedMachine.ts'
 import { firstQuestion, historyOf, type PhasedRun } from './phasedRun.ts'
 
 /** The phases of `reasoningOrchestrator`, in order. */
 export type ReasoningPhase = 'analysis' | 'hypothesis' | 'evidence' | 'synthesis'
+
+/** The states of its chart. */
+type ReasoningState = 'Analysis' | 'Hypothesis' | 'Evidence' | 'Synthesis'
 
 /** Options of {@link reasoningOrchestrator}. */
 export type ReasoningOptions = {
@@ -28,9 +31,11 @@ const defaultPrompts: Record<ReasoningPhase, string> = {
  * synthesis; the messages of all phases are in the result, and each chunk has its phase in `metadata.phase`.
  *
  * @example
- * const agent = new Agent('anthropic:claude-sonnet-5', { tools: [search], orchestrator: reasoningOrchestrator() })
+ * const agent = new Agent('anthropic:claude-sonnet-5-5', { tools: [search], orchestrator: reasoningOrchestrator() })
  */
-export const reasoningOrchestrator = (options: ReasoningOptions = {}): Orchestrator => ({
+export const reasoningOrchestrator = (
+  options: ReasoningOptions = {},
+): Orchestrator<PhasedMachine<ReasoningState>> => ({
   providerHint: 'reasoning',
   create: (parts) => createPhasedMachine(reasoningPhases(parts, options)),
 })
@@ -39,7 +44,7 @@ export const reasoningOrchestrator = (options: ReasoningOptions = {}): Orchestra
 export const reasoningPhases = (
   { config, lifecycle }: OrchestratorParts,
   options: ReasoningOptions = {},
-): PhasedOptions<object> => {
+): PhasedOptions<object, ReasoningState> => {
   const prompts = { ...defaultPrompts, ...options.prompts }
   const thinker = lifecycle({ tools: [] })
   const researcher = lifecycle()

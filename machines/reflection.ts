@@ -1,11 +1,14 @@
 import { ConfigurationError } from '../src/messages/errors.ts'
 import type { AgentInput, AgentOutput } from './events.ts'
 import type { Orchestrator, OrchestratorParts } from './orchestrator.ts'
-import { createPhasedMachine, type PhasedOptions } from './phasedMachine.ts'
+import { createPhasedMachine, type PhasedMachine, type PhasedOptions } from './phasedMachine.ts'
 import { historyOf } from './phasedRun.ts'
 
 /** The phases of `reflectionOrchestrator`. */
 export type ReflectionPhase = 'draft' | 'critique' | 'revision'
+
+/** The states of its chart. */
+type ReflectionState = 'Draft' | 'Critique' | 'Revise'
 
 /** Options of {@link reflectionOrchestrator}. */
 export type ReflectionOptions = {
@@ -31,9 +34,11 @@ const isApproved = (critique: string): boolean => critique.trimStart().startsWit
  * is the last version; drafts and judgements are in the messages, and each chunk has its phase in `metadata.phase`.
  *
  * @example
- * const agent = new Agent('openai:gpt-5-mini', { orchestrator: reflectionOrchestrator({ maxRounds: 1 }) })
+ * const agent = new Agent('openai:gpt-6-luna', { orchestrator: reflectionOrchestrator({ maxRounds: 1 }) })
  */
-export const reflectionOrchestrator = (options: ReflectionOptions = {}): Orchestrator => {
+export const reflectionOrchestrator = (
+  options: ReflectionOptions = {},
+): Orchestrator<PhasedMachine<ReflectionState, { round: number }>> => {
   const { maxRounds = 2 } = options
   if (!Number.isInteger(maxRounds) || maxRounds < 1) {
     throw new ConfigurationError(`maxRounds must be a whole number from 1 on, not ${maxRounds}.`)
@@ -48,7 +53,7 @@ export const reflectionOrchestrator = (options: ReflectionOptions = {}): Orchest
 export const reflectionPhases = (
   { lifecycle }: OrchestratorParts,
   { maxRounds = 2, isContent = isApproved, prompts }: ReflectionOptions = {},
-): PhasedOptions<{ round: number }> => {
+): PhasedOptions<{ round: number }, ReflectionState> => {
   const { critique, revision } = { ...defaultPrompts, ...prompts }
   const author = lifecycle()
   const critic = lifecycle({ tools: [] })

@@ -1,29 +1,47 @@
 import { describeThrown, type ErrorData } from '../src/messages/errors.ts'
-import { copyJson } from '../src/messages/json.ts'
+import { copyJson, isJsonObject } from '../src/messages/json.ts'
 import { type ChatMessage, textPart } from '../src/messages/messages.ts'
 import { isFatal, validateHistory } from '../src/messages/validateHistory.ts'
+import type { GenerationSettings } from '../src/model/chatModel.ts'
 import type { AgentInput } from './events.ts'
+import type { RunOptions } from './streamingState.ts'
 
-export type RunInput = { history: ChatMessage[]; prompt: ChatMessage[]; failure: ErrorData | null }
+export type RunInput = {
+  history: ChatMessage[]
+  prompt: ChatMessage[]
+  options: RunOptions
+  failure: ErrorData | null
+}
 
 /**
  * What a run begins with, or why it cannot begin. It is a copy: whoever changes a history that runs were given, a tool
  * or another run, changes none of them.
  */
-export const readInput = (input: AgentInput | undefined): RunInput => {
-  if (isText(input)) {
-    const asked: ChatMessage = { role: 'user', parts: [textPart(input.prompt)] }
-    return { history: [asked], prompt: [asked], failure: null }
-  }
+export const readInput = (input: AgentInput | undefined, maxSteps: number): RunInput => {
   try {
+    const options = optionsOf(input ?? {}, maxSteps)
+    if (isText(input)) {
+      const asked: ChatMessage = { role: 'user', parts: [textPart(input.prompt)] }
+      return { history: [asked], prompt: [asked], options, failure: null }
+    }
     const history = messagesOf(input?.history ?? [])
     const prompt = messagesOf(promptMessage(input ?? {}))
     const all = [...history, ...prompt]
-    return { history: all, prompt, failure: inputProblem(all) }
+    return { history: all, prompt, options, failure: inputProblem(all) }
   } catch (thrown) {
     const failure = refusal(`The input is not usable: it holds ${describeThrown(thrown)}.`)
-    return { history: [], prompt: [], failure }
+    return { history: [], prompt: [], options: optionsOf({}, maxSteps), failure }
   }
+}
+
+const optionsOf = (input: AgentInput, ofAgent: number): RunOptions => {
+  const { id = '', outputSchema = null, system = null, settings = {}, maxSteps = ofAgent } = input
+  if (typeof id !== 'string') throw new TypeError('an id that is not text')
+  if (system !== null && typeof system !== 'string') throw new TypeError('a system prompt that is not text')
+  if (!isJsonObject(settings)) throw new TypeError('settings that are not an object')
+  if (!Number.isInteger(maxSteps) || maxSteps < 1)
+    throw new TypeError(`maxSteps of ${String(maxSteps)}, which is not a whole number from 1 on`)
+  return { id, outputSchema, system, settings: copyJson(settings) as GenerationSettings, maxSteps }
 }
 
 /** A text and nothing else needs neither a copy nor a check. */
@@ -31,15 +49,15 @@ const isText = (input: AgentInput | undefined): input is { prompt: string } =>
   typeof input?.prompt === 'string' && input.history === undefined && input.attachments === undefined
 
 const messagesOf = (messages: readonly ChatMessage[]): ChatMessage[] => {
-  if (!Array.isArray(messages)) throw new TypeError('a history that is no list of messages')
-  // What is wrong with its messages is told by validateHistory.
+  if (!Array.isArray(messages)) throw new TypeError('a history that is not a list of messages')
+  // What is wrong with its messages is for validateHistory to say.
   return copyJson(messages) as ChatMessage[]
 }
 
 const promptMessage = ({ prompt = [], attachments = [] }: AgentInput): ChatMessage[] => {
   const parts = typeof prompt === 'string' ? [textPart(prompt)] : prompt
   if (!Array.isArray(parts)) throw new TypeError('a prompt that is neither a text nor a list of parts')
-  if (!Array.isArray(attachments)) throw new TypeError('attachments that are no list of parts')
+  if (!Array.isArray(attachments)) throw new TypeError('attachments that are not a list of parts')
   const all = [...parts, ...attachments]
   return all.length > 0 ? [{ role: 'user', parts: all }] : []
 }
@@ -50,7 +68,7 @@ const inputProblem = (history: readonly ChatMessage[]): ErrorData | null => {
   const fatal = validateHistory(history).filter(isFatal)
   if (fatal.length > 0) {
     const list = fatal.map(({ index, message }) => `message ${index}: ${message}`).join(' ')
-    return refusal(`The history is not usable. ${list} validateHistory() tells all problems.`)
+    return refusal(`The history is not usable. ${list} validateHistory() lists all problems.`)
   }
   return history.at(-1)?.role === 'user'
     ? null

@@ -1,11 +1,18 @@
 import type { AnyActorRef } from 'xstate'
+import type { AnyTool } from '../src/tools/tool.ts'
 import type { WireSchema } from '../src/tools/typedAnswer.ts'
+import type { PrepareStep } from './prepareStep.ts'
 import { type AnyRunMachine, changed } from './runMachine.ts'
 
 /** What a run is given that cannot be stored: a restored run is given it again. */
 export type RunValues = {
   /** The schema that the answer must fit. */
   answerSchema?: WireSchema
+  /** For the run's tools. */
+  context?: unknown
+  /** In place of the agent's. */
+  tools?: readonly AnyTool[]
+  prepareStep?: PrepareStep
 }
 
 const given = new WeakMap<AnyActorRef, RunValues>()

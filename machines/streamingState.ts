@@ -4,8 +4,10 @@ import { type ChatMessage, type ToolResultPart, textOf, textPart } from '../src/
 import { mergeMetadata } from '../src/messages/metadata.ts'
 import { addUsage, type FinishReason, type Usage } from '../src/messages/result.ts'
 import { type Accumulated, type Accumulator, nothingAccumulated } from '../src/model/accumulator.ts'
+import type { GenerationSettings } from '../src/model/chatModel.ts'
 import { assignToolIds } from '../src/model/toolIds.ts'
-import type { AgentInput } from './events.ts'
+import type { ResolvedConfig } from './agentConfig.ts'
+import type { AgentInput, PreparedRequest } from './events.ts'
 import { readInput } from './runInput.ts'
 import { snapshotVersion } from './snapshotVersion.ts'
 
@@ -23,7 +25,7 @@ export type StreamingState = {
   history: ChatMessage[]
   /** What this run added to it. */
   messages: ChatMessage[]
-  outputSchema: JsonObject | null
+  options: RunOptions
   /** Model calls so far. */
   step: number
   answer: Answer
@@ -33,8 +35,11 @@ export type StreamingState = {
     /** Retries of the current step. */
     attempt: number
     retryAt: number
+    prepared: PreparedRequest | null
   }
   round: ToolRound
+  /** What a person approved for the whole run. */
+  remembered: Remembered[]
   totals: Totals
   /** A message that the provider paused and wants to continue. */
   paused: ChatMessage | null
@@ -49,6 +54,18 @@ export type StreamingState = {
   failure: ErrorData | null
   abortReason: string
 }
+
+/** What was asked for with the prompt. */
+export type RunOptions = {
+  id: string
+  outputSchema: JsonObject | null
+  system: string | null
+  settings: GenerationSettings
+  maxSteps: number
+}
+
+/** Calls that need no approval any more: all of a tool, or those with the same arguments, as JSON. */
+export type Remembered = { tool: string; arguments: string | null }
 
 /** The answer that is being received. */
 export type Answer = {
@@ -65,12 +82,20 @@ export type Answer = {
   firstChunkAt: number | null
 }
 
-/** The tool calls of the current turn. */
+/** The tool calls of the current turn: what becomes of each is decided once. All lists are of call ids. */
 export type ToolRound = {
-  /** Ids of the calls a person must still decide on. */
+  /** Those that a person must still decide on. */
   pendingApprovals: string[]
+  /** Those that may run, or be answered from outside. */
+  cleared: string[]
+  /** Those that are answered from outside. */
+  external: string[]
+  /** Those that end the run when they succeed. */
+  ending: string[]
+  /** Arguments that a person changed, by call id. */
+  edited: { [callId: string]: JsonObject }
   waitingSince: number
-  /** Ids of the calls that were started. */
+  /** Those that were started. */
   started: string[]
   /** Results, as they come in. */
   results: ToolResultPart[]
@@ -91,18 +116,19 @@ type Change = Partial<StreamingState>
 export const initialState = (
   input: AgentInput | undefined,
   now: number,
-  totalMs: number | undefined,
+  { totalMs, maxSteps }: Pick<ResolvedConfig, 'totalMs' | 'maxSteps'>,
 ): StreamingState => {
-  const { history, prompt, failure } = readInput(input)
+  const { history, prompt, options, failure } = readInput(input, maxSteps)
   return {
     version: snapshotVersion,
     history,
     messages: prompt,
-    outputSchema: input?.outputSchema ?? null,
+    options,
     step: 0,
     answer: emptyAnswer(now, false),
-    request: { modelIndex: 0, attempt: 0, retryAt: 0 },
+    request: { modelIndex: 0, attempt: 0, retryAt: 0, prepared: null },
     round: noRound,
+    remembered: [],
     totals: nothingYet,
     paused: null,
     draft: null,
@@ -124,7 +150,16 @@ const emptyAnswer = (askedAt: number, newlineDue: boolean): Answer => ({
   firstChunkAt: null,
 })
 
-export const noRound: ToolRound = { pendingApprovals: [], waitingSince: 0, started: [], results: [] }
+export const noRound: ToolRound = {
+  pendingApprovals: [],
+  cleared: [],
+  external: [],
+  ending: [],
+  edited: {},
+  waitingSince: 0,
+  started: [],
+  results: [],
+}
 
 export const nothingYet: Totals = {
   responseId: '',
@@ -141,7 +176,8 @@ export const requestMessages = (state: StreamingState): ChatMessage[] =>
 export const beginStep = (state: StreamingState, now: number): Change => ({
   ...beginAttempt(state, now),
   step: state.step + 1,
-  request: { ...state.request, attempt: 0 },
+  request: { ...state.request, attempt: 0, prepared: null },
+  round: noRound,
 })
 
 export const beginAttempt = (state: StreamingState, now: number): Change => ({
@@ -155,8 +191,10 @@ export const forgetAttempt = ({ answer }: StreamingState): Change => ({
 })
 
 /** A message that is not the first of its run is set off from what was shown before; typed output never is. */
-export const isNewlineDue = ({ outputSchema, messages, paused }: StreamingState): boolean =>
-  outputSchema === null && messages.some(({ role }) => role === 'model') && (!paused || textOf(paused) === '')
+export const isNewlineDue = ({ options, messages, paused }: StreamingState): boolean =>
+  options.outputSchema === null &&
+  messages.some(({ role }) => role === 'model') &&
+  (!paused || textOf(paused) === '')
 
 /** What a finished request adds to the run, and the message that it brought. */
 export const consolidate = (
@@ -237,6 +275,20 @@ export const storeDraft = (state: StreamingState): Change => ({
 export const answerTaken = ({ answer }: StreamingState): Change => ({
   answer: { ...answer, accumulated: nothingAccumulated, shown: {} },
 })
+
+/**
+ * The message that ends a run whose last word is the user's, such as the results of tools: a conversation cannot go on
+ * from two user messages in a row.
+ */
+export const closingMessage = ({ history, totals }: StreamingState): ChatMessage | undefined => {
+  if (history.at(-1)?.role !== 'user') return undefined
+  const { finishReason } = totals
+  return {
+    role: 'model',
+    parts: [],
+    ...(finishReason !== 'stop' && { metadata: { interrupted: finishReason } }),
+  }
+}
 
 export const append = (state: StreamingState, ...messages: ChatMessage[]): Change => ({
   history: [...state.history, ...messages],

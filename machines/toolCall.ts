@@ -3,8 +3,11 @@ import { describeThrown } from '../src/messages/errors.ts'
 import type { ToolCallPart, ToolResultPart } from '../src/messages/messages.ts'
 import { addUsage, type Usage } from '../src/messages/result.ts'
 import { LazySignal } from '../src/tools/lazySignal.ts'
-import { asToolResult, type ExecutionOptions, errorResult } from '../src/tools/toolExecutor.ts'
+import type { ExecutionOptions } from '../src/tools/toolExecutor.ts'
+import { asToolResult, errorResult } from '../src/tools/toolResult.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
+import { toolsOf } from './runTools.ts'
+import { valuesOf } from './runValues.ts'
 import { clockIn } from './systemTime.ts'
 
 /** What came of one call; `usage`: what its tool used of models. */
@@ -14,7 +17,7 @@ type CallSnapshot = Snapshot<CallOutput> & { call: ToolCallPart }
 type CallEvent = { type: 'call.settled'; output: CallOutput }
 
 /** One call: what the inspector shows of it. Its output is its result. */
-export const callLogic = ({ executeSingle, tools }: ResolvedConfig) => {
+export const callLogic = (config: ResolvedConfig) => {
   const logic: ActorLogic<CallSnapshot, CallEvent, { call: ToolCallPart }> = {
     getInitialSnapshot: (_, { call }) => ({ status: 'active', output: undefined, error: undefined, call }),
 
@@ -29,12 +32,13 @@ export const callLogic = ({ executeSingle, tools }: ResolvedConfig) => {
         own: end,
         clock: clockIn(system),
         self,
+        context: valuesOf(self).context,
         addUsage: used.add,
       }
       const finish = (result: ToolResultPart) =>
         self.send({ type: 'call.settled', output: { result, ...used.take() } })
       settled(
-        () => executeSingle(call, tools, options),
+        () => config.executeSingle(call, toolsOf(config, self), options),
         // A custom executor may forget whose result it is.
         (result) => finish(asToolResult(call, result)),
         (thrown) => finish(errorResult(call, describeThrown(thrown))),

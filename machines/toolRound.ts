@@ -1,5 +1,5 @@
 import { describeThrown } from '../src/messages/errors.ts'
-import { copyJson } from '../src/messages/json.ts'
+import { copyJson, isJsonObject, type JsonValue } from '../src/messages/json.ts'
 import {
   type ChatMessage,
   type ToolCallPart,
@@ -9,10 +9,14 @@ import {
   toolResultsOf,
 } from '../src/messages/messages.ts'
 import { addUsage, type Usage } from '../src/messages/result.ts'
+import type { ApprovalOptions } from '../src/tools/approval.ts'
 import { isThenable } from '../src/tools/isThenable.ts'
 import type { Tool } from '../src/tools/tool.ts'
-import { errorResult, misfit } from '../src/tools/toolExecutor.ts'
-import { noRound, type StreamingState, type ToolRound } from './streamingState.ts'
+import { errorResult, misfit, toolResultOf, unknownTool } from '../src/tools/toolResult.ts'
+import type { AgentCommand } from './events.ts'
+import { noRound, type Remembered, type StreamingState, type ToolRound } from './streamingState.ts'
+
+type Change = Partial<StreamingState>
 
 export const lastMessage = (state: StreamingState): ChatMessage | undefined => state.history.at(-1)
 
@@ -29,15 +33,32 @@ export const lastResults = (state: StreamingState): ToolResultPart[] => {
 }
 
 /** What is to become of each call is decided here, once: it runs, a person is asked, or it is refused. */
-export const beginRound = (calls: readonly ToolCallPart[], tools: ReadonlyMap<string, Tool>): ToolRound => {
-  const pendingApprovals: string[] = []
-  const results: ToolResultPart[] = []
-  for (const call of calls) {
-    const decision = decideOn(call, tools.get(call.name))
-    if (decision === 'ask') pendingApprovals.push(call.id)
-    else if (decision !== 'run') results.push(decision)
+export const beginRound = (
+  state: StreamingState,
+  tools: ReadonlyMap<string, Tool>,
+  context: unknown,
+): ToolRound => {
+  const offered = state.request.prepared?.tools ?? [...tools.keys()]
+  const isOffered = new Set(offered)
+  const round: ToolRound = {
+    ...noRound,
+    pendingApprovals: [],
+    cleared: [],
+    external: [],
+    ending: [],
+    results: [],
   }
-  return { ...noRound, pendingApprovals, results }
+  for (const call of currentCalls(state)) {
+    const tool = tools.get(call.name)
+    const isHidden = tool !== undefined && !isOffered.has(call.name)
+    const decision = isHidden ? unknownTool(call, offered) : decideOn(call, tool, state.remembered, context)
+    if (decision === 'ask') round.pendingApprovals.push(call.id)
+    else if (decision === 'run') round.cleared.push(call.id)
+    else round.results.push(decision)
+    if (tool?.execute === null) round.external.push(call.id)
+    if (tool?.endsRun) round.ending.push(call.id)
+  }
+  return round
 }
 
 /**
@@ -45,17 +66,26 @@ export const beginRound = (calls: readonly ToolCallPart[], tools: ReadonlyMap<st
  * that is the safe side. Arguments that do not fit are refused for good: what nobody approved must not run, even if it
  * would fit later.
  */
-const decideOn = (call: ToolCallPart, tool: Tool | undefined): 'run' | 'ask' | ToolResultPart => {
-  const rule = tool?.needsApproval ?? false
-  if (!tool || rule === false || call.argumentsError !== undefined) return 'run'
+const decideOn = (
+  call: ToolCallPart,
+  tool: Tool | undefined,
+  remembered: readonly Remembered[],
+  context: unknown,
+): 'run' | 'ask' | ToolResultPart => {
+  if (!tool) return 'run'
+  const isExternal = tool.execute === null
+  const rule = tool.needsApproval
+  if (rule === false && !isExternal) return 'run'
+  if (call.argumentsError !== undefined) return errorResult(call, call.argumentsError)
   try {
     const validation = tool.validate(copyJson(call.arguments))
     if (isThenable(validation)) {
       ignoreRejection(validation)
-      return 'ask'
+      return rule === false || isRemembered(call, remembered) ? 'run' : 'ask'
     }
     if (!validation.ok) return misfit(call, validation.problem)
-    return rule === true || isAsked(rule(validation.value)) ? 'ask' : 'run'
+    if (rule === false || isRemembered(call, remembered)) return 'run'
+    return rule === true || isAsked(rule(validation.value, { context })) ? 'ask' : 'run'
   } catch {
     return 'ask'
   }
@@ -69,14 +99,54 @@ const isAsked = (answer: unknown): boolean => {
 
 const ignoreRejection = (promise: PromiseLike<unknown>): void => void Promise.resolve(promise).catch(() => {})
 
-/** The calls that a person must still decide on. */
-export const pendingCalls = (state: StreamingState): ToolCallPart[] =>
-  currentCalls(state).filter(({ id }) => state.round.pendingApprovals.includes(id))
+const isRemembered = (call: ToolCallPart, remembered: readonly Remembered[]): boolean =>
+  remembered.some(
+    (each) =>
+      each.tool === call.name && (each.arguments === null || each.arguments === stableJson(call.arguments)),
+  )
 
-/** The calls of the round that still have to run. */
+/** JSON in which the order of keys does not count. */
+const stableJson = (value: JsonValue): string =>
+  JSON.stringify(value, (_, inner) =>
+    isJsonObject(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  )
+
+/** The calls that a person must still decide on. */
+export const pendingCalls = (state: StreamingState): ToolCallPart[] => {
+  const pending = new Set(state.round.pendingApprovals)
+  return currentCalls(state).filter(({ id }) => pending.has(id))
+}
+
+/** The calls of the round that still have to run, with the arguments they run with. */
 export const callsToRun = (state: StreamingState): ToolCallPart[] => {
+  const isExternal = new Set(state.round.external)
+  return openCalls(state).filter(({ id }) => !isExternal.has(id))
+}
+
+/** The calls of the round that still wait for their answer from outside. */
+export const externalCalls = (state: StreamingState): ToolCallPart[] => {
+  const isExternal = new Set(state.round.external)
+  return openCalls(state).filter(({ id }) => isExternal.has(id))
+}
+
+/** The calls that may run and have no result yet. */
+const openCalls = (state: StreamingState): ToolCallPart[] => {
   const answered = new Set(state.round.results.map(({ id }) => id))
-  return currentCalls(state).filter(({ id }) => !answered.has(id))
+  return clearedCalls(state).filter(({ id }) => !answered.has(id))
+}
+
+/** The calls that may run, with the arguments they run with. */
+export const clearedCalls = (state: StreamingState): ToolCallPart[] => {
+  const { cleared, edited } = state.round
+  const isCleared = new Set(cleared)
+  return currentCalls(state)
+    .filter(({ id }) => isCleared.has(id))
+    .map((call) => {
+      const own = Object.hasOwn(edited, call.id) ? edited[call.id] : undefined
+      return own ? { type: 'toolCall', id: call.id, name: call.name, arguments: own } : call
+    })
 }
 
 export const isAfterTools = (state: StreamingState): boolean => lastResults(state).length > 0
@@ -87,7 +157,7 @@ export const progress = (
   results: readonly ToolResultPart[],
   calls: readonly ToolCallPart[],
   usage?: Usage,
-): Partial<StreamingState> => ({
+): Change => ({
   round: {
     ...round,
     started: [...round.started, ...calls.map(({ id }) => id)],
@@ -96,35 +166,90 @@ export const progress = (
   ...(usage && { totals: { ...totals, usage: addUsage(totals.usage ?? undefined, usage) ?? null } }),
 })
 
-/** A person has decided on a call. */
-export const withoutPending = ({ round }: StreamingState, callId: string): ToolRound => ({
+/** A person has approved a call, and with it perhaps others of the run. */
+export const approve = (
+  state: StreamingState,
+  { callId, arguments: edited, remember }: ApprovalOptions & { callId: string },
+): Change => {
+  const call = currentCalls(state).find(({ id }) => id === callId)
+  if (!call) return {}
+  const own = isJsonObject(edited) ? (copyJson(edited) as typeof edited) : undefined
+  const args = own ?? call.arguments
+  const remembered: Remembered[] =
+    remember === 'tool' || remember === 'arguments'
+      ? [...state.remembered, { tool: call.name, arguments: remember === 'tool' ? null : stableJson(args) }]
+      : state.remembered
+  const isApproved = (each: ToolCallPart) => each.id === callId || isRemembered(each, remembered)
+  const approved = new Set(
+    pendingCalls(state)
+      .filter(isApproved)
+      .map(({ id }) => id),
+  )
+  const { round } = state
+  return {
+    remembered,
+    round: {
+      ...round,
+      pendingApprovals: round.pendingApprovals.filter((id) => !approved.has(id)),
+      cleared: [...round.cleared, ...approved],
+      ...(own && { edited: { ...round.edited, [callId]: own } }),
+    },
+  }
+}
+
+/** A call that was decided on without being run has its result. */
+export const withResult = ({ round }: StreamingState, result: ToolResultPart): ToolRound => ({
   ...round,
-  pendingApprovals: round.pendingApprovals.filter((id) => id !== callId),
+  pendingApprovals: round.pendingApprovals.filter((id) => id !== result.id),
+  results: [...round.results, result],
 })
 
 export const rejectedResult = (
   state: StreamingState,
   callId: string,
   reason = 'no reason given',
+): ToolResultPart => ({
+  ...errorResult(namedCall(state, callId), `A person rejected this call: ${describeThrown(reason)}`),
+  rejected: true,
+})
+
+/** The result that came from outside, whatever it is made of. */
+export const answeredResult = (
+  state: StreamingState,
+  { callId, result, isError }: Extract<AgentCommand, { type: 'tool.answer' }>,
 ): ToolResultPart => {
-  const call = currentCalls(state).find(({ id }) => id === callId)
-  return errorResult(
-    { id: callId, name: call?.name ?? '' },
-    `A person rejected this call: ${describeThrown(reason)}`,
-  )
+  const call = namedCall(state, callId)
+  try {
+    return { ...toolResultOf(call, result), ...(isError === true && { isError }) }
+  } catch (thrown) {
+    return errorResult(call, `The answer cannot be used: ${describeThrown(thrown)}`)
+  }
 }
 
-/** The one user message that answers a round: every result, in call order, then what was steered meanwhile. */
+const namedCall = (state: StreamingState, callId: string): { id: string; name: string } => {
+  const call = currentCalls(state).find(({ id }) => id === callId)
+  return { id: callId, name: call?.name ?? '' }
+}
+
+/** The one user message that answers a round: every result, in call order, then what people said meanwhile. */
 export const resultMessage = (state: StreamingState): ChatMessage => {
   const results = new Map(state.round.results.map((result) => [result.id, result]))
+  const calls = currentCalls(state)
   return {
     role: 'user',
     parts: [
-      ...currentCalls(state).map((call) => results.get(call.id) ?? missingResult(state, call)),
+      ...calls.map((call) => results.get(call.id) ?? missingResult(state, call)),
+      ...calls.flatMap(({ id, name }) =>
+        Object.hasOwn(state.round.edited, id) ? [textPart(editNote(name, state.round.edited[id]))] : [],
+      ),
       ...state.steering.map(textPart),
     ],
   }
 }
+
+/** The history keeps what the model said: that something else ran must be said as well. */
+const editNote = (name: string, args: unknown): string =>
+  `A person changed the arguments of the call of "${name}" before it ran: ${JSON.stringify(args)}`
 
 /** The honest answer for a call that was cut short: it never ran, or nobody knows how far it came. */
 export const missingResult = ({ round }: StreamingState, call: ToolCallPart): ToolResultPart =>
@@ -134,6 +259,12 @@ export const missingResult = ({ round }: StreamingState, call: ToolCallPart): To
       ? 'The run was interrupted while this tool was running; whether it took effect is unknown.'
       : 'The run was interrupted before this tool started; it was not run.',
   )
+
+/** Whether a tool that ends the run has succeeded. */
+export const isRunEnded = (state: StreamingState): boolean => {
+  const { ending } = state.round
+  return ending.length > 0 && lastResults(state).some(({ id, isError }) => !isError && ending.includes(id))
+}
 
 export const steeringMessage = (state: StreamingState): ChatMessage => ({
   role: 'user',

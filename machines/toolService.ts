@@ -1,10 +1,15 @@
 import { type ActorLogic, type AnyActorRef, type AnyActorScope, createActor, type Snapshot } from 'xstate'
+import { ConfigurationError } from '../src/messages/errors.ts'
 import type { ToolCallPart, ToolResultPart } from '../src/messages/messages.ts'
 import type { Usage } from '../src/messages/result.ts'
 import { LazySignal } from '../src/tools/lazySignal.ts'
-import { asToolResult, type ExecutionOptions } from '../src/tools/toolExecutor.ts'
+import type { ExecutionOptions } from '../src/tools/toolExecutor.ts'
+import { asToolResult } from '../src/tools/toolResult.ts'
 import type { ResolvedConfig, ToolExecution } from './agentConfig.ts'
 import type { ChildEvent } from './events.ts'
+import { toolsOf } from './runTools.ts'
+import { valuesOf } from './runValues.ts'
+import * as is from './shape.ts'
 import { clockIn } from './systemTime.ts'
 import { type CallOutput, callLogic, onStop, settled, UsageCount } from './toolCall.ts'
 
@@ -105,8 +110,30 @@ export const toolService = (
     },
 
     getPersistedSnapshot: (snapshot) => snapshot,
-    restoreSnapshot: (stored) => stored as ToolServiceSnapshot,
+    restoreSnapshot: (stored) => checkedProgress(stored as ToolServiceSnapshot),
   }
+}
+
+const progressShape = is.fields({
+  status: is.oneOf('active', 'done'),
+  calls: is.listOf(is.part('toolCall')),
+  begun: is.listOf(is.text),
+  results: is.listOf(is.part('toolResult')),
+})
+
+/** Calls begin in their order, each once, and only those that have begun have a result. */
+const checkedProgress = (stored: ToolServiceSnapshot): ToolServiceSnapshot => {
+  const flaw = progressShape(stored, '')
+  if (flaw) throw new ConfigurationError(`The stored tool executor cannot go on: ${flaw}.`)
+  const { calls, begun, results } = stored
+  const isInOrder = begun.every((id, index) => calls[index]?.id === id)
+  const hasBegun = new Set(begun)
+  const answered = new Set(results.map(({ id }) => id))
+  const isAnswered = results.every(({ id }) => hasBegun.has(id)) && answered.size === results.length
+  const isDone = results.length === calls.length
+  if (!isInOrder || !isAnswered || isDone !== (stored.status === 'done'))
+    throw new ConfigurationError('The stored tool executor cannot go on: its calls and results do not fit.')
+  return stored
 }
 
 const concurrencyOf = (execution: ToolExecution): number => {
@@ -144,7 +171,7 @@ const runBatch = (
   executeBatch: NonNullable<ResolvedConfig['executeBatch']>,
   calls: ToolCallPart[],
   { self, system }: AnyActorScope,
-  { tools }: ResolvedConfig,
+  config: ResolvedConfig,
 ): (() => void) => {
   const end = new LazySignal()
   const used = new UsageCount()
@@ -154,6 +181,7 @@ const runBatch = (
     },
     clock: clockIn(system),
     self,
+    context: valuesOf(self).context,
     addUsage: used.add,
     onResult: (given) => {
       const call = calls.find(({ id }) => id === given?.id)
@@ -162,7 +190,7 @@ const runBatch = (
     },
   }
   settled(
-    () => executeBatch(calls, tools, options),
+    () => executeBatch(calls, toolsOf(config, self), options),
     (results) =>
       self.send(
         Array.isArray(results)

@@ -1,9 +1,6 @@
 import { bearer } from './connectionOf.ts'
-import { defineProvider } from './defineProvider.ts'
 import { openaiEmbeddings } from './embeddings/index.ts'
-import { openaiChat } from './openai-chat/index.ts'
-import { openaiResponses } from './openai-responses/index.ts'
-import { openaiProfile, responsesProfile, withWholeHistory } from './openaiProfiles.ts'
+import { openaiProtocols } from './openaiProtocols.ts'
 import type { Provider } from './provider.ts'
 import { serverIn } from './server.ts'
 
@@ -21,18 +18,9 @@ const place = {
 }
 
 /** OpenAI's models in Microsoft's cloud, over either of OpenAI's protocols. */
-export const azure = (name: 'azure' | 'azure-responses'): Provider =>
-  name === 'azure'
-    ? defineProvider({
-        ...place,
-        name,
-        protocol: openaiChat,
-        profile: (model) => openaiProfile(model, false),
-      })
-    : defineProvider({
-        ...place,
-        name,
-        protocol: openaiResponses,
-        profile: responsesProfile,
-        recover: withWholeHistory,
-      })
+export const azure = (name: 'azure' | 'azure-responses' | 'azure-chat'): Provider => {
+  if (name === 'azure') return openaiProtocols.byModel({ ...place, name })
+  return name === 'azure-chat'
+    ? openaiProtocols.chat({ ...place, name })
+    : openaiProtocols.responses({ ...place, name })
+}

@@ -1,7 +1,8 @@
 import { defineProvider } from './defineProvider.ts'
 import { openaiEmbeddings } from './embeddings/index.ts'
-import { chatProfile, openaiChat } from './openai-chat/index.ts'
-import { openaiProfile } from './openaiProfiles.ts'
+import { openWeightModels } from './models/openWeights.ts'
+import { deepseekModels, xaiModels } from './models/vendors.ts'
+import { hostedProfile, type OpenAIChatProfile, openaiChat, openaiChatProfile } from './openai-chat/index.ts'
 import type { Provider } from './provider.ts'
 import { serverIn } from './server.ts'
 
@@ -9,6 +10,11 @@ const models = { path: '/models' }
 
 /** Only who runs a server of one's own knows its models. */
 const ownModels = { defaultModel: '', embeddings: { protocol: openaiEmbeddings, defaultModel: '' }, models }
+
+const withoutLinks = (profile: OpenAIChatProfile): OpenAIChatProfile => ({
+  ...profile,
+  attachments: { ...profile.attachments, links: false },
+})
 
 /** Servers that speak OpenAI's chat protocol, each with what is known of it. */
 export const compatibleServers: readonly Provider[] = [
@@ -20,14 +26,7 @@ export const compatibleServers: readonly Provider[] = [
     baseUrl: 'https://api.x.ai/v1',
     keyVariable: 'XAI_API_KEY',
     defaultModel: 'grok-4.7',
-    // Those of its models that reason refuse stop sequences, the others an effort.
-    profile: (model) => ({
-      ...chatProfile,
-      schemaWithTools: true,
-      maxTokensField: 'max_completion_tokens',
-      thinking: !/non-reasoning/.test(model),
-      ...(!/non-reasoning/.test(model) && { refuses: ['stopSequences'] }),
-    }),
+    profile: hostedProfile(xaiModels, { schemaWithTools: true, maxTokensField: 'max_completion_tokens' }),
     models,
   }),
   defineProvider({
@@ -37,14 +36,8 @@ export const compatibleServers: readonly Provider[] = [
     baseUrl: 'https://api.deepseek.com',
     keyVariable: 'DEEPSEEK_API_KEY',
     defaultModel: 'deepseek-flash',
-    profile: (model) => ({
-      ...chatProfile,
-      // It promises JSON, but not JSON of a schema.
-      nativeSchema: false,
-      thinkingControl: 'thinking',
-      reasoningReplay: 'reasoning_content',
-      attachments: { images: /vision/.test(model), pdf: false, audio: false, links: /vision/.test(model) },
-    }),
+    // It promises JSON, but not JSON of a schema.
+    profile: hostedProfile(deepseekModels, { nativeSchema: false }),
     models,
   }),
   defineProvider({
@@ -53,7 +46,7 @@ export const compatibleServers: readonly Provider[] = [
     protocol: openaiChat,
     server: serverIn('LMSTUDIO_BASE_URL'),
     baseUrl: 'http://localhost:1234/v1',
-    profile: () => ({ ...chatProfile, attachments: { ...chatProfile.attachments, links: false } }),
+    profile: (model) => withoutLinks(hostedProfile(openWeightModels)(model)),
   }),
   defineProvider({
     ...ownModels,
@@ -61,13 +54,13 @@ export const compatibleServers: readonly Provider[] = [
     protocol: openaiChat,
     server: serverIn('VLLM_BASE_URL'),
     baseUrl: 'http://localhost:8000/v1',
-    profile: () => ({ ...chatProfile, thinkingControl: 'chat_template_kwargs' }),
+    profile: hostedProfile(openWeightModels, { thinkingControl: 'chat_template_kwargs' }),
   }),
   defineProvider({
     ...ownModels,
     name: 'openai-compatible',
     protocol: openaiChat,
     baseUrl: '{baseUrl}',
-    profile: (model) => openaiProfile(model, true),
+    profile: (model) => openaiChatProfile(model, true),
   }),
 ]

@@ -3,6 +3,7 @@ import { version } from '../package.json'
 import { toBase64 } from '../src/messages/base64.ts'
 import { ConfigurationError } from '../src/messages/errors.ts'
 import type { JsonObject } from '../src/messages/json.ts'
+import { withDefaults } from '../src/messages/optionRules.ts'
 import type { Carrier, HttpRequest } from '../src/transport/exchange.ts'
 import type { BodyFraming } from '../src/transport/framing.ts'
 import { defaultLimits, type Limits } from '../src/transport/limits.ts'
@@ -120,7 +121,7 @@ export const endpointOf = (connection: Connection): Endpoint => {
       typeof apiKey === 'function' && (status === 401 || (status === 403 && loadWire !== undefined)),
     framing: () => wire?.framing,
     carrier: { dispatcher: connection.dispatcher, fetch: connection.fetch },
-    limits: { ...defaultLimits, ...connection.limits },
+    limits: withDefaults(defaultLimits, connection.limits),
     keyAdvice: connection.keyAdvice,
     secrets: secrets.forms,
   }

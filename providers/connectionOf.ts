@@ -7,7 +7,7 @@ import { headersOf } from './headers.ts'
 import type { ConnectionOptions } from './provider.ts'
 import { checkServer, environment, isOwnHost, serverUrl } from './server.ts'
 
-type KeyPreset = Omit<ProviderPreset<ModelProfile>, 'protocol' | 'profile'>
+type KeyPreset = Omit<ProviderPreset<ModelProfile>, 'protocol' | 'profile' | 'recover'>
 
 /** How a user's options, the environment and a preset reach a provider together. */
 export const connectionOf = (preset: KeyPreset, options: ConnectionOptions): Connection => {

@@ -1,17 +1,18 @@
-import { ConfigurationError, type ErrorData } from '../src/messages/errors.ts'
-import type { ChatModel, ModelProfile, ModelRequest } from '../src/model/chatModel.ts'
+import { ConfigurationError } from '../src/messages/errors.ts'
+import type { ChatModel, ModelProfile } from '../src/model/chatModel.ts'
 import type { Key } from './apiKey.ts'
 import type { KeyHeader, Wire } from './connection.ts'
 import { connectionOf } from './connectionOf.ts'
 import type { EmbeddingsProtocol } from './embeddings/index.ts'
-import { httpChatModel } from './httpChatModel.ts'
+import { httpChatModel, type Recover } from './httpChatModel.ts'
 import { httpEmbeddingsModel } from './httpEmbeddingsModel.ts'
 import { httpJson } from './httpJson.ts'
 import { type ModelListing, readModels } from './modelListing.ts'
+import { overriddenProfile } from './profileOverride.ts'
 import type { Protocol } from './protocol.ts'
 import type { Capability, ConnectionOptions, Provider } from './provider.ts'
 import { inTime, retrying } from './retrying.ts'
-import { isOwnHost, type Place, type ReadVariable, serverUrl } from './server.ts'
+import { isOtherServer, type Place, type ReadVariable } from './server.ts'
 
 /** A provider as a preset describes it: a protocol, a place, a key, and the quirks of its models. */
 export type ProviderPreset<P extends ModelProfile> = Place & {
@@ -29,9 +30,9 @@ export type ProviderPreset<P extends ModelProfile> = Place & {
   headers?: Readonly<Record<string, string>>
   /** Empty where a model must be named. */
   defaultModel: string
-  /** `isOwnServer`: the user pointed the preset at another server, whose quirks nobody knows. */
-  profile: (model: string, isOwnServer: boolean) => P
-  recover?: (request: ModelRequest, error: ErrorData) => ModelRequest | undefined
+  /** `isOtherServer`: the user pointed the preset at another server, whose quirks nobody knows. */
+  profile: (model: string, isOtherServer: boolean) => P
+  recover?: Recover<P>
   embeddings?: { protocol: EmbeddingsProtocol; defaultModel: string }
   models?: ModelListing
   /** For a provider that is more than JSON over HTTP. */
@@ -53,11 +54,15 @@ export const defineProvider = <const P extends ModelProfile>(preset: ProviderPre
 
   const chatModel = (given: string | undefined, options: ConnectionOptions): ChatModel => {
     const model = named(preset, given ?? preset.defaultModel)
-    const profile = preset.profile(model, !isOwnHost(preset, serverUrl(preset, options.baseUrl)))
+    const profile = overriddenProfile(
+      preset.profile(options.profile?.like ?? model, isOtherServer(preset, options)),
+      options.profile,
+    )
     let connected: ChatModel | undefined
     return {
       provider: name,
       model,
+      protocol: protocol.name,
       profile,
       stream(request, sink) {
         connected ??= httpChatModel({

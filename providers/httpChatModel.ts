@@ -8,6 +8,7 @@ import { type Connection, type Endpoint, endpointOf } from './connection.ts'
 import { DeltaBatch } from './deltaBatch.ts'
 import { httpError, requestIdOf, unsentError } from './httpError.ts'
 import type { Protocol, Target } from './protocol.ts'
+import { checkReadable } from './readable.ts'
 
 export type { Connection } from './connection.ts'
 
@@ -16,32 +17,71 @@ export type HttpChatModelOptions<P extends ModelProfile = ModelProfile> = {
   protocol: Protocol<P>
   target: Target<P>
   connection: Connection
-  /** Another request to send, once, where the first one failed before it brought anything. */
-  recover?: (request: ModelRequest, error: ErrorData) => ModelRequest | undefined
+  recover?: Recover<P>
 }
 
+/**
+ * What to send instead of a request that failed before it brought anything: another request, or the same one under a
+ * profile that has learnt from the failure and stays for all later requests of the model.
+ */
+export type Recover<P extends ModelProfile = ModelProfile> = (
+  error: ErrorData,
+  request: ModelRequest,
+  profile: P,
+) => { request?: ModelRequest; profile?: P } | undefined
+
+/** A server may refuse two things of one request, one after the other; then it is over. */
+const mostRecoveries = 2
+
 /** A model behind HTTP: the protocol knows what to send and how to read the answer, the transport does the rest. */
-export const httpChatModel = <P extends ModelProfile>(options: HttpChatModelOptions<P>): ChatModel => {
-  const { provider, model, profile } = options.target
+export const httpChatModel = <P extends ModelProfile>({
+  protocol,
+  target,
+  connection,
+  recover,
+}: HttpChatModelOptions<P>): ChatModel => {
   let endpoint: Endpoint | undefined
   const reach = (): Endpoint => {
-    endpoint ??= endpointOf(options.connection)
+    endpoint ??= endpointOf(connection)
     return endpoint
   }
-  const stream: ChatModel['stream'] = (request, sink) => startCall(options, reach, request, sink)
-  return { provider, model, profile, stream, redact: (text) => redact(text, reach().secrets) }
+  let current = target
+  const caller: Caller<P> = {
+    protocol,
+    reach,
+    target: () => current,
+    recover: (error, request) => {
+      const again = recover?.(error, request, current.profile)
+      if (again?.profile) current = { ...current, profile: again.profile }
+      return again && (again.request ?? request)
+    },
+  }
+  return {
+    ...target,
+    protocol: protocol.name,
+    stream: (request, sink) => startCall(caller, request, sink),
+    redact: (text) => redact(text, reach().secrets),
+  }
+}
+
+type Caller<P extends ModelProfile> = {
+  protocol: Protocol<P>
+  reach: () => Endpoint
+  /** With the profile as it is known by now. */
+  target: () => Target<P>
+  recover: (error: ErrorData, request: ModelRequest) => ModelRequest | undefined
 }
 
 /** One call of a model. The sink gets `end` or `fail` once and then nothing; after `close` it gets nothing at all. */
 const startCall = <P extends ModelProfile>(
-  { protocol, target, recover }: HttpChatModelOptions<P>,
-  reach: () => Endpoint,
+  { protocol, reach, recover, ...caller }: Caller<P>,
   request: ModelRequest,
   sink: ModelSink,
 ): (() => void) => {
   let stream: OpenStream | undefined
   let isOver = false
   let hasShown = false
+  let recoveries = 0
   let hasRenewedKey = false
 
   const show = (deltas: readonly Delta[]): void => {
@@ -57,7 +97,9 @@ const startCall = <P extends ModelProfile>(
   const fail = (error: ErrorData, failed?: ModelRequest): void => {
     if (isOver) return
     stream?.close()
-    const again = failed && !hasShown ? recover?.(failed, error) : undefined
+    const mayRecover = !hasShown && recoveries < mostRecoveries
+    const again = failed && mayRecover ? recover(error, failed) : undefined
+    recoveries += 1
     if (again) send(again)
     else {
       isOver = true
@@ -65,7 +107,7 @@ const startCall = <P extends ModelProfile>(
     }
   }
 
-  const open = (httpRequest: HttpRequest, request: ModelRequest, canRecover: boolean): OpenStream => {
+  const open = (httpRequest: HttpRequest, request: ModelRequest, target: Target<P>): OpenStream => {
     const { provider } = target
     const { carrier, limits, secrets, keyAdvice, ...endpoint } = reach()
     const batch = new DeltaBatch(protocol.decoder(target))
@@ -78,7 +120,7 @@ const startCall = <P extends ModelProfile>(
       }
       const requestId = failure.requestId ?? (head && requestIdOf(head.header))
       const known = { provider, ...(requestId !== undefined && { requestId }) }
-      fail(redactError({ ...failure, ...known }, secrets), canRecover ? request : undefined)
+      fail(redactError({ ...failure, ...known }, secrets), request)
     }
     const handler: StreamHandler = {
       head(answered) {
@@ -102,7 +144,7 @@ const startCall = <P extends ModelProfile>(
       refused(answer) {
         if (endpoint.renewsKeyAfter(answer.status) && !hasRenewedKey) {
           hasRenewedKey = true
-          send(request, canRecover)
+          send(request)
           return
         }
         finish(httpError(answer, { provider, error: protocol.error, secrets, keyAdvice }))
@@ -110,13 +152,15 @@ const startCall = <P extends ModelProfile>(
     }
     return openStream(httpRequest, carrier, limits, secrets, handler, endpoint.framing())
   }
-  const send = (request: ModelRequest, canRecover = false): void => {
+  const send = (request: ModelRequest): void => {
+    const target = caller.target()
     let secrets: readonly string[] = []
     const start = (httpRequest: HttpRequest): void => {
-      if (!isOver) stream = open(httpRequest, request, canRecover)
+      if (!isOver) stream = open(httpRequest, request, target)
     }
     const failUnsent = (thrown: unknown): void => fail(unsentError(thrown, target.provider, secrets))
     try {
+      checkReadable(request.messages, target)
       const endpoint = reach()
       secrets = endpoint.secrets
       const built = endpoint.request(protocol.request(request, target))
@@ -128,7 +172,7 @@ const startCall = <P extends ModelProfile>(
     }
   }
 
-  send(request, true)
+  send(request)
   return () => {
     // After the end the connection is drained and goes back to the pool: that is not to be broken off.
     if (isOver) return

@@ -7,7 +7,7 @@
 export { isJsonObject } from '../src/messages/json.ts'
 export { type AnthropicProfile, anthropic, anthropicHeaders, anthropicProfile } from './anthropic/index.ts'
 export type { ApiKey, AwsCredentials, Key } from './apiKey.ts'
-export { type CohereProfile, cohere } from './cohere/index.ts'
+export { type CohereProfile, cohere, cohereProfile } from './cohere/index.ts'
 export type { KeyHeader, Wire } from './connection.ts'
 export { type Conversation, conversationOf, type IdRule, opaqueOf, wireIdsOf } from './conversation.ts'
 export { defineProvider, type ProviderPreset } from './defineProvider.ts'
@@ -24,13 +24,27 @@ export {
 } from './embeddings/index.ts'
 export { type GoogleProfile, geminiProfile, google } from './google/index.ts'
 export type { HeadersLike } from './headers.ts'
-export { type Connection, type HttpChatModelOptions, httpChatModel } from './httpChatModel.ts'
-export { type MistralProfile, mistral } from './mistral/index.ts'
+export { type Connection, type HttpChatModelOptions, httpChatModel, type Recover } from './httpChatModel.ts'
+export { type MistralProfile, mistral, mistralProfile } from './mistral/index.ts'
 export type { ModelListing } from './modelListing.ts'
-export { type OllamaProfile, ollama } from './ollama/index.ts'
-export { chatProfile, type OpenAIChatProfile, openaiChat } from './openai-chat/index.ts'
-export { type OpenAIResponsesProfile, openaiResponses } from './openai-responses/index.ts'
+export { modelTables } from './models/index.ts'
+export {
+  type EffortWord,
+  knownModel,
+  type Medium,
+  type ModelFacts,
+  type ModelTable,
+  type RefusedSetting,
+} from './models/modelFacts.ts'
+export { type OllamaProfile, ollama, ollamaProfile } from './ollama/index.ts'
+export { chatProfile, type OpenAIChatProfile, openaiChat, openaiChatProfile } from './openai-chat/index.ts'
+export {
+  type OpenAIResponsesProfile,
+  openaiResponses,
+  openaiResponsesProfile,
+} from './openai-responses/index.ts'
 export { presets } from './presets.ts'
+export type { ProfileOverride } from './profileOverride.ts'
 export type { Decoder, Protocol, Target, WireError, WireEvent, WireRequest } from './protocol.ts'
 export type {
   Capability,

@@ -1,17 +1,18 @@
 import { anthropic, anthropicHeaders, anthropicProfile } from './anthropic/index.ts'
 import { azure } from './azure.ts'
 import { bedrock } from './bedrock/index.ts'
-import { cohere } from './cohere/index.ts'
+import { cohere, cohereProfile } from './cohere/index.ts'
 import { compatibleServers } from './compatibleServers.ts'
 import { defineProvider } from './defineProvider.ts'
 import { embeddingsProtocols } from './embeddings/index.ts'
 import { geminiProfile, google } from './google/index.ts'
-import { mistral } from './mistral/index.ts'
-import { ollama } from './ollama/index.ts'
+import { mistral, mistralProfile } from './mistral/index.ts'
+import { fireworksModels, groqModels, nvidiaModels, togetherModels } from './models/hosts.ts'
+import { openWeightModels } from './models/openWeights.ts'
+import { ollama, ollamaProfile } from './ollama/index.ts'
 import { ollamaServer } from './ollama/ollamaHost.ts'
-import { openaiChat } from './openai-chat/index.ts'
-import { openaiResponses } from './openai-responses/index.ts'
-import { can, compatible, openaiProfile, responsesProfile, withWholeHistory } from './openaiProfiles.ts'
+import { openai } from './openai.ts'
+import { gatewayProfile, hostedProfile, openaiChat } from './openai-chat/index.ts'
 import type { Provider } from './provider.ts'
 import { serverIn } from './server.ts'
 import { vertex } from './vertex/index.ts'
@@ -23,42 +24,28 @@ const embeddings = (name: string, defaultModel: string) => {
 
 const models = { models: { path: '/models' } }
 
-/** The providers that statewire knows by name. */
+/** The providers statewire knows by name. */
 export const presets: readonly Provider[] = [
-  defineProvider({
-    name: 'openai',
-    protocol: openaiChat,
-    server: serverIn('OPENAI_BASE_URL'),
-    baseUrl: 'https://api.openai.com/v1',
-    keyVariable: 'OPENAI_API_KEY',
-    defaultModel: 'gpt-5-mini',
-    profile: openaiProfile,
-    ...embeddings('openai', 'text-embedding-3-small'),
-    ...models,
-  }),
-  defineProvider({
-    name: 'openai-responses',
-    protocol: openaiResponses,
-    server: serverIn('OPENAI_BASE_URL'),
-    baseUrl: 'https://api.openai.com/v1',
-    keyVariable: 'OPENAI_API_KEY',
-    defaultModel: 'gpt-5-mini',
-    profile: responsesProfile,
-    recover: withWholeHistory,
-    ...embeddings('openai-responses', 'text-embedding-3-small'),
-    ...models,
-  }),
+  openai('openai'),
+  openai('openai-responses'),
+  openai('openai-chat'),
   defineProvider({
     name: 'openrouter',
     protocol: openaiChat,
     server: serverIn('OPENROUTER_BASE_URL'),
     baseUrl: 'https://openrouter.ai/api/v1',
     keyVariable: 'OPENROUTER_API_KEY',
-    defaultModel: 'openai/gpt-5-mini',
-    profile: compatible(
-      { thinkingControl: 'reasoning', reasoningReplay: 'reasoning_details', pdfLinks: true },
-      { attachments: { images: true, pdf: true, audio: true, links: true } },
-    ),
+    defaultModel: 'openai/gpt-6-luna',
+    profile: (model) => ({
+      ...gatewayProfile(model),
+      strictSchemas: false,
+      maxTokensField: 'max_tokens',
+      toolCallIds: 'any',
+      thinkingControl: 'reasoning',
+      efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'],
+      reasoningReplay: 'reasoning_details',
+      pdfLinks: true,
+    }),
     ...embeddings('openrouter', 'openai/text-embedding-3-small'),
     ...models,
   }),
@@ -70,7 +57,7 @@ export const presets: readonly Provider[] = [
     keyVariable: 'GROQ_API_KEY',
     defaultModel: 'openai/gpt-oss-120b',
     // Groq streams no schema-bound answers.
-    profile: compatible({ maxTokensField: 'max_completion_tokens' }, { nativeSchema: false }),
+    profile: hostedProfile(groqModels, { maxTokensField: 'max_completion_tokens', nativeSchema: false }),
     ...models,
   }),
   defineProvider({
@@ -80,7 +67,7 @@ export const presets: readonly Provider[] = [
     baseUrl: 'https://api.together.xyz/v1',
     keyVariable: 'TOGETHER_API_KEY',
     defaultModel: 'openai/gpt-oss-120b',
-    profile: compatible(),
+    profile: hostedProfile(togetherModels),
     ...embeddings('together', 'intfloat/multilingual-e5-large-instruct'),
     ...models,
   }),
@@ -91,7 +78,7 @@ export const presets: readonly Provider[] = [
     baseUrl: 'https://api.fireworks.ai/inference/v1',
     keyVariable: 'FIREWORKS_API_KEY',
     defaultModel: 'accounts/fireworks/models/gpt-oss-120b',
-    profile: compatible(),
+    profile: hostedProfile(fireworksModels),
     ...embeddings('fireworks', 'nomic-ai/nomic-embed-text-v1.5'),
     ...models,
   }),
@@ -101,9 +88,9 @@ export const presets: readonly Provider[] = [
     server: serverIn('NVIDIA_BASE_URL'),
     baseUrl: 'https://integrate.api.nvidia.com/v1',
     keyVariable: 'NVIDIA_API_KEY',
-    defaultModel: 'openai/gpt-oss-120b',
+    defaultModel: 'nvidia/nemotron-3-ultra-550b-a55b',
     // Whether a NIM container knows JSON Schema depends on its engine.
-    profile: compatible({ thinkingControl: 'chat_template_kwargs' }, { nativeSchema: false }),
+    profile: hostedProfile(nvidiaModels, { nativeSchema: false }),
     ...embeddings('nvidia', 'nvidia/nv-embedqa-e5-v5'),
     ...models,
   }),
@@ -113,7 +100,7 @@ export const presets: readonly Provider[] = [
     server: ollamaServer('/v1'),
     baseUrl: 'http://localhost:11434/v1',
     defaultModel: 'qwen3:8b',
-    profile: compatible({}, { attachments: { images: true, pdf: false, audio: false, links: false } }),
+    profile: (model) => ({ ...hostedProfile(openWeightModels)(model), ...ollamaProfile(model) }),
     ...embeddings('ollama-openai', 'nomic-embed-text'),
     ...models,
   }),
@@ -126,7 +113,7 @@ export const presets: readonly Provider[] = [
     keyVariable: 'ANTHROPIC_API_KEY',
     keyHeader: (key) => ({ 'x-api-key': key }),
     headers: anthropicHeaders,
-    defaultModel: 'claude-sonnet-5',
+    defaultModel: 'claude-sonnet-5-5',
     profile: anthropicProfile,
     models: { path: '/models?limit=1000' },
   }),
@@ -138,7 +125,7 @@ export const presets: readonly Provider[] = [
     baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
     keyVariable: 'GEMINI_API_KEY',
     keyHeader: (key) => ({ 'x-goog-api-key': key }),
-    defaultModel: 'gemini-2.5-flash',
+    defaultModel: 'gemini-3.8-flash',
     profile: geminiProfile,
     ...embeddings('google', 'gemini-embedding-001'),
     models: { path: '/models?pageSize=1000' },
@@ -149,7 +136,7 @@ export const presets: readonly Provider[] = [
     server: ollamaServer('/api'),
     baseUrl: 'http://localhost:11434/api',
     defaultModel: 'qwen3:8b',
-    profile: () => can({ attachments: { images: true, pdf: false, audio: false, links: false } }),
+    profile: ollamaProfile,
     ...embeddings('ollama', 'nomic-embed-text'),
     models: { path: '/tags' },
   }),
@@ -160,13 +147,7 @@ export const presets: readonly Provider[] = [
     baseUrl: 'https://api.mistral.ai/v1',
     keyVariable: 'MISTRAL_API_KEY',
     defaultModel: 'mistral-small-latest',
-    profile: (model) => ({
-      ...can({
-        thinking: /magistral|small|medium/.test(model),
-        attachments: { images: true, pdf: true, audio: /voxtral/.test(model), links: true },
-      }),
-      ...(/magistral/.test(model) && { thinkingControl: 'prompt_mode' as const }),
-    }),
+    profile: mistralProfile,
     ...embeddings('mistral', 'mistral-embed'),
     ...models,
   }),
@@ -176,8 +157,8 @@ export const presets: readonly Provider[] = [
     server: serverIn('CO_API_URL', '/v2'),
     baseUrl: 'https://api.cohere.com/v2',
     keyVariable: 'COHERE_API_KEY',
-    defaultModel: 'command-a-03-2025',
-    profile: (model) => can({ thinking: /reasoning/.test(model) }),
+    defaultModel: 'command-a-plus-05-2026',
+    profile: cohereProfile,
     ...embeddings('cohere', 'embed-v4.0'),
     models: {
       path: '/models?page_size=1000',
@@ -187,6 +168,7 @@ export const presets: readonly Provider[] = [
   ...compatibleServers,
   azure('azure'),
   azure('azure-responses'),
+  azure('azure-chat'),
   vertex,
   bedrock,
 ]

@@ -7,6 +7,7 @@ import type { Timeouts } from '../src/model/timeouts.ts'
 import type { Limits } from '../src/transport/limits.ts'
 import type { ApiKey } from './apiKey.ts'
 import type { HeadersLike } from './headers.ts'
+import type { ProfileOverride } from './profileOverride.ts'
 
 /** How to reach a provider, as the user sets it. Everything has a default. */
 export type ConnectionOptions = {
@@ -22,6 +23,8 @@ export type ConnectionOptions = {
   fetch?: typeof fetch
   /** How much a server may send. */
   limits?: Partial<Limits>
+  /** What the model can do, where its name does not say it: `{ like: 'gpt-6-luna' }`, or single fields. */
+  profile?: ProfileOverride
 }
 
 /** How a request outside a run is made: for embeddings and lists of models. An agent gives its own. */

@@ -52,3 +52,7 @@ export const isOwnHost = ({ baseUrl, hosts }: Place, url: string): boolean => {
   if (protocol !== own.protocol || port !== own.port) return false
   return hosts ? hosts.test(hostname) : hostname === own.hostname || hostname.endsWith(`.${own.hostname}`)
 }
+
+/** Whether the user, or the environment, points a preset at another server: then nobody knows what answers there. */
+export const isOtherServer = (place: Place, { baseUrl }: { baseUrl?: string | undefined }): boolean =>
+  !isOwnHost(place, serverUrl(place, baseUrl))

@@ -14,9 +14,12 @@ export type {
   AgentEvent,
   AgentInput,
   AgentOutput,
+  Asked,
+  PreparedRequest,
   StepMetrics,
 } from '../machines/events.ts'
 export { defaultOrchestrator, type Orchestrator, type OrchestratorParts } from '../machines/orchestrator.ts'
+export type { PreparedStep, PrepareStep, StepInfo } from '../machines/prepareStep.ts'
 export { type ReasoningOptions, type ReasoningPhase, reasoningOrchestrator } from '../machines/reasoning.ts'
 export {
   type ReflectionOptions,
@@ -28,6 +31,7 @@ export type { RunMachine, RunParts } from '../machines/runMachine.ts'
 export type { StreamingState } from '../machines/streamingState.ts'
 export type { ApiKey, AwsCredentials, Key } from '../providers/apiKey.ts'
 export type { HeadersLike } from '../providers/headers.ts'
+export type { ProfileOverride } from '../providers/profileOverride.ts'
 export type {
   Capability,
   ConnectionOptions,
@@ -42,15 +46,16 @@ export {
   Agent,
   type AgentOptions,
   type EmbeddingsResult,
-  type FallbackModel,
-  type SendOptions,
+  type StartFrom,
 } from './agent/Agent.ts'
-export type { AgentRun, RunHandlers } from './agent/AgentRun.ts'
 export type { AgentToolOptions } from './agent/agentTool.ts'
 export { Chat, type ChatOptions, type ChatSendOptions } from './agent/Chat.ts'
 export { createDecision, type DecisionOptions } from './agent/createDecision.ts'
-export type { Inspect } from './agent/harmlessInspect.ts'
+export type { FallbackModel } from './agent/otherModels.ts'
 export type { DeepPartial } from './agent/partialValues.ts'
+export type { Run } from './agent/Run.ts'
+export type { ActorValues, ResumeOptions, SendOptions, TypedOptions } from './agent/sendOptions.ts'
+export type { Inspect } from './agent/watching.ts'
 export {
   AbortedError,
   ConfigurationError,
@@ -87,6 +92,8 @@ export {
   type ChatResult,
   type FinishReason,
   type PendingApproval,
+  type PendingCall,
+  type SendResult,
   type Usage,
 } from './messages/result.ts'
 export { type HistoryProblem, isFatal, validateHistory } from './messages/validateHistory.ts'
@@ -94,6 +101,7 @@ export type { Accumulated, Accumulator } from './model/accumulator.ts'
 export { messageAccumulator } from './model/accumulator.ts'
 export type {
   ChatModel,
+  Effort,
   GenerationSettings,
   ModelProfile,
   ModelRequest,
@@ -108,7 +116,7 @@ export type { Delta, WireToolCall } from './model/delta.ts'
 export { formatModelString, type ModelName, parseModelString } from './model/modelString.ts'
 export { defaultRetryPolicy, type RetryPolicy } from './model/retryPolicy.ts'
 export type { Timeouts } from './model/timeouts.ts'
-export type { Approval, OnApproval } from './tools/approval.ts'
+export type { Approval, ApprovalOptions, CallDecision, OnApproval, Remember } from './tools/approval.ts'
 export type { Infer, Schema, StandardSchema } from './tools/schema.ts'
-export { type Tool, type ToolContext, type ToolOptions, tool } from './tools/tool.ts'
+export { type AnyTool, type Tool, type ToolContext, type ToolOptions, tool } from './tools/tool.ts'
 export { createToolExecutor, type ExecutionOptions, type ToolExecutor } from './tools/toolExecutor.ts'

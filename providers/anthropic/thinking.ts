@@ -1,13 +1,12 @@
 import type { JsonObject } from '../../src/messages/json.ts'
 import type { ModelRequest, Thinking } from '../../src/model/chatModel.ts'
+import type { EffortWord } from '../models/modelFacts.ts'
+import { budgetFor, effortFor, someThinking } from '../models/thinking.ts'
 import type { AnthropicProfile } from './profile.ts'
 
 export type ThinkingSettings = { maxTokens: number; thinking?: JsonObject; effort?: string }
 
-type Effort = NonNullable<Exclude<Thinking, boolean>['effort']>
-
-const minimumBudget = 1024
-const budgets: Record<Effort, number> = { minimal: 1024, low: 4096, medium: 8192, high: 24_576 }
+type Budget = NonNullable<AnthropicProfile['budget']>
 
 /** How much the model thinks and writes. The two belong together: thinking is paid out of `max_tokens`. */
 export const thinkingSettings = (
@@ -15,40 +14,61 @@ export const thinkingSettings = (
   profile: AnthropicProfile,
   situation: { forcedTool: boolean; resumesWithoutThinking: boolean },
 ): ThinkingSettings => {
-  const maxTokens = request.maxOutputTokens ?? profile.defaultMaxTokens
+  const maxTokens = request.maxOutputTokens ?? profile.maxOutput
   const wanted = profile.thinking ? request.thinking : undefined
-  const wish = typeof wanted === 'object' ? wanted : {}
-  const effort =
-    profile.effort && wish.effort ? { effort: wish.effort === 'minimal' ? 'low' : wish.effort } : {}
   // A forced tool and thinking exclude each other, and the tool is the harder wish.
   if (wanted === false || (profile.thinking && situation.forcedTool)) {
-    const type = profile.thinkingOff
-    return { maxTokens, ...effort, ...(type !== 'omit' && type !== 'never' && { thinking: { type } }) }
+    return { maxTokens, ...withoutThinking(wanted, profile) }
   }
   if (wanted === undefined) return { maxTokens }
+  const { budget, efforts = [] } = profile
+  const effort = effortOf(wanted, efforts)
   // New models leave the text of their thinking out unless asked for it.
-  if (profile.thinkingStyle === 'adaptive') {
-    return { maxTokens, ...effort, thinking: { type: 'adaptive', display: 'summarized' } }
-  }
+  if (!budget) return { maxTokens, ...effort, thinking: { type: 'adaptive', display: 'summarized' } }
   if (situation.resumesWithoutThinking) return { maxTokens, ...effort }
-  const budget = wish.budgetTokens ?? budgets[wish.effort ?? 'medium']
-  if (request.maxOutputTokens === undefined) return { ...withinLimit(maxTokens, budget), ...effort }
-  return { ...besideAnswer(maxTokens, budget, wish.budgetTokens !== undefined), ...effort }
+  const tokens = budgetFor(someThinking(wanted)) ?? budget.min
+  if (request.maxOutputTokens === undefined) return { ...withinLimit(maxTokens, tokens, budget), ...effort }
+  const isExplicit = typeof wanted === 'object' && wanted.budgetTokens !== undefined
+  return { ...besideAnswer(maxTokens, tokens, isExplicit, budget), ...effort }
+}
+
+const withoutThinking = (
+  wanted: Thinking | undefined,
+  { thinkingOff, efforts = [] }: AnthropicProfile,
+): Partial<ThinkingSettings> => {
+  const isOff = thinkingOff !== 'omit' && thinkingOff !== 'never'
+  // Without thinking, efforts above `high` are refused.
+  const effort = wanted && effortOf(wanted, isOff ? efforts.filter((word) => !above.has(word)) : efforts)
+  // Who cannot stop can only do little.
+  if (wanted === false && thinkingOff === 'never') return effortOf(false, efforts)
+  return { ...effort, ...(isOff && { thinking: { type: thinkingOff } }) }
+}
+
+const above = new Set<EffortWord>(['xhigh', 'max'])
+
+const effortOf = (wanted: Thinking, efforts: readonly EffortWord[]): { effort?: string } => {
+  const effort = effortFor(wanted, efforts)
+  return effort === undefined ? {} : { effort }
 }
 
 /** `max_tokens` is the model's limit: the budget leaves some of it to the answer. */
-const withinLimit = (limit: number, budget: number): ThinkingSettings =>
-  enabled(limit, Math.min(budget, limit - minimumBudget))
+const withinLimit = (limit: number, tokens: number, budget: Budget): ThinkingSettings =>
+  enabled(limit, Math.min(tokens, limit - budget.min), budget)
 
 /** The caller set the length of the answer: a budget of its own comes on top where it does not fit in. */
-const besideAnswer = (length: number, wish: number, isExplicit: boolean): ThinkingSettings => {
-  const budget = Math.max(minimumBudget, isExplicit ? wish : Math.min(wish, Math.floor(length / 2)))
-  return enabled(budget < length ? length : budget + length, budget)
+const besideAnswer = (
+  length: number,
+  wish: number,
+  isExplicit: boolean,
+  budget: Budget,
+): ThinkingSettings => {
+  const tokens = Math.max(budget.min, isExplicit ? wish : Math.min(wish, Math.floor(length / 2)))
+  return enabled(tokens < length ? length : tokens + length, tokens, budget)
 }
 
-const enabled = (maxTokens: number, budget: number): ThinkingSettings => ({
+const enabled = (maxTokens: number, tokens: number, { min }: Budget): ThinkingSettings => ({
   maxTokens,
-  thinking: { type: 'enabled', budget_tokens: Math.max(minimumBudget, budget) },
+  thinking: { type: 'enabled', budget_tokens: Math.max(min, tokens) },
 })
 
 /** True for a configuration under which the model thinks before it answers. */

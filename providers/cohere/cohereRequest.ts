@@ -1,6 +1,7 @@
 import { ConfigurationError } from '../../src/messages/errors.ts'
 import type { JsonObject } from '../../src/messages/json.ts'
 import type { ModelRequest, Thinking, ToolSpec } from '../../src/model/chatModel.ts'
+import { budgetFor } from '../models/thinking.ts'
 import type { Target, WireRequest } from '../protocol.ts'
 import { cohereMessages } from './cohereMessages.ts'
 import type { CohereProfile } from './profile.ts'
@@ -22,7 +23,7 @@ export const cohereRequest = (request: ModelRequest, target: Target<CohereProfil
     ...(request.stopSequences?.length && { stop_sequences: request.stopSequences }),
     ...(request.seed !== undefined && { seed: request.seed }),
     ...(request.thinking !== undefined &&
-      target.profile.thinking && { thinking: thinkingOf(request.thinking) }),
+      target.profile.thinking && { thinking: thinkingOf(request.thinking, target.profile) }),
     ...request.providerOptions,
   },
 })
@@ -43,9 +44,15 @@ const toolOf = (tool: ToolSpec): JsonObject => ({
   function: { name: tool.name, description: tool.description, parameters: tool.inputSchema },
 })
 
-/** Cohere knows a budget but no effort. */
-const thinkingOf = (thinking: Thinking): JsonObject => {
+/** Cohere knows a budget but no effort, and wants some room beside it for the answer. */
+const thinkingOf = (thinking: Thinking, { maxOutput }: CohereProfile): JsonObject => {
   if (thinking === false) return { type: 'disabled' }
-  const budget = thinking === true ? undefined : thinking.budgetTokens
-  return { type: 'enabled', ...(budget !== undefined && { token_budget: budget }) }
+  const tokens = budgetFor(thinking)
+  const most = maxOutput === undefined ? tokens : maxOutput - answerRoom
+  return {
+    type: 'enabled',
+    ...(tokens !== undefined && most !== undefined && { token_budget: Math.max(1, Math.min(tokens, most)) }),
+  }
 }
+
+const answerRoom = 1000

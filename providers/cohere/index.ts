@@ -4,7 +4,7 @@ import { cohereRequest } from './cohereRequest.ts'
 import { decodeCohere } from './decodeCohere.ts'
 import type { CohereProfile } from './profile.ts'
 
-export type { CohereProfile } from './profile.ts'
+export { type CohereProfile, cohereProfile } from './profile.ts'
 
 /** Cohere's chat API: `POST /chat` below a base URL that ends in `/v2`, answered as SSE. */
 export const cohere: Protocol<CohereProfile> = {

@@ -1,7 +1,13 @@
 import type { ModelProfile } from '../../src/model/chatModel.ts'
+import { abilitiesOf } from '../models/abilities.ts'
+import { cohereModels } from '../models/cohere.ts'
+import { factsOf } from '../models/modelFacts.ts'
 
 /** What a model of Cohere can do, and its quirks. */
 export type CohereProfile = ModelProfile & {
   /** Keeps a tool-calling turn's thinking out of the next request; Cohere's own loop sends it along. */
   forgetThinking?: boolean
 }
+
+/** The profile of a model of Cohere by its name. */
+export const cohereProfile = (model: string): CohereProfile => abilitiesOf(factsOf(cohereModels, model))

@@ -1,55 +1,30 @@
-import type { ModelProfile, Thinking } from '../../src/model/chatModel.ts'
-
-export type ThinkingLevel = NonNullable<Exclude<Thinking, boolean>['effort']>
+import type { ModelProfile } from '../../src/model/chatModel.ts'
+import { abilitiesOf } from '../models/abilities.ts'
+import { type GoogleFacts, googleModels } from '../models/google.ts'
+import { factsOf } from '../models/modelFacts.ts'
 
 /** What differs between the models behind the same Gemini wire. */
-export type GoogleProfile = ModelProfile & {
-  /** Gemini 3 wants the id of a function call back on the call and its response; Gemini 2 rejects the field. */
-  echoesCallIds: boolean
-  /** Gemini 3 answers 400 to a function call of the current turn whose step carries no thought signature. */
-  demandsSignatures: boolean
-  /** Gemini 2.5 is told thinking tokens, Gemini 3 a level; each rejects the other's field. */
-  thinkingStyle: 'budget' | 'level'
-  /** The levels the model takes, lowest first: Pro models have no `minimal`, 3 Pro no `medium` either. */
-  thinkingLevels?: readonly ThinkingLevel[]
-  /** Gemini 2.5 Pro cannot stop thinking: it rejects budgets below 128. */
-  minThinkingBudget?: number
-}
+export type GoogleProfile = ModelProfile &
+  Pick<GoogleFacts, 'efforts' | 'budget'> & {
+    /** Gemini 3 wants the id of a function call back on the call and its response; Gemini 2 rejects the field. */
+    echoesCallIds: boolean
+    /** Gemini 3 answers 400 to a function call of the current turn whose step carries no thought signature. */
+    demandsSignatures: boolean
+    /** Gemma refuses `systemInstruction`: the text goes before the first message. */
+    systemAsText?: boolean
+  }
 
-const abilities: ModelProfile = {
-  tools: true,
-  parallelTools: true,
-  nativeSchema: true,
-  schemaWithTools: true,
-  thinking: true,
-  attachments: { images: true, pdf: true, audio: true, links: true },
-}
-
-/** The profile of a Gemini model by its name. Names without a version (`gemini-flash-latest`) are today's models. */
-export const geminiProfile = (model: string): GoogleProfile =>
-  /(^|\/)(gemini|learnlm)-[12](\.|-|$)|^tunedModels\//.test(model) ? gemini2(model) : gemini3(model)
-
-const gemini2 = (model: string): GoogleProfile => ({
-  ...abilities,
-  // Gemini 2 refuses a JSON answer and function declarations in the same request.
-  schemaWithTools: false,
-  thinking: /gemini-2\.5/.test(model),
-  echoesCallIds: false,
-  demandsSignatures: false,
-  thinkingStyle: 'budget',
-  ...(/gemini-2\.5-pro/.test(model) && { minThinkingBudget: 128 }),
-})
-
-const gemini3 = (model: string): GoogleProfile => ({
-  ...abilities,
-  echoesCallIds: true,
-  demandsSignatures: true,
-  thinkingStyle: 'level',
-  thinkingLevels: levelsOf(model),
-})
-
-const levelsOf = (model: string): readonly ThinkingLevel[] => {
-  if (/gemini-3-pro/.test(model)) return ['low', 'high']
-  if (/gemini-3(\.[1-6])?-flash/.test(model)) return ['minimal', 'low', 'medium', 'high']
-  return ['low', 'medium', 'high']
+/** The profile of a Gemini or Gemma model by its name. */
+export const geminiProfile = (model: string): GoogleProfile => {
+  const facts = factsOf(googleModels, model)
+  const { efforts, budget, systemAsText, before3 = false } = facts
+  return {
+    // Gemini 2 refuses a JSON answer and function declarations in the same request.
+    ...abilitiesOf(facts, { schemaWithTools: !before3 }),
+    ...(efforts && { efforts }),
+    ...(budget && { budget }),
+    ...(systemAsText && { systemAsText }),
+    echoesCallIds: !before3,
+    demandsSignatures: !before3,
+  }
 }

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../src/messages/json.ts'
+import { userMessage } from '../../src/messages/messages.ts'
 import type { ModelRequest, ToolChoice, ToolSpec } from '../../src/model/chatModel.ts'
 import { conversationOf } from '../conversation.ts'
 import type { Target, WireRequest } from '../protocol.ts'
@@ -11,9 +12,10 @@ import { geminiParameters } from './schema.ts'
 export const googleRequest = (request: ModelRequest, target: Target<GoogleProfile>): WireRequest => {
   const { system, turns } = conversationOf(request.messages)
   const generationConfig = generationConfigOf(request, target.profile)
+  const isText = target.profile.systemAsText === true
   const body: JsonObject = {
-    ...(system !== '' && { systemInstruction: { parts: [{ text: system }] } }),
-    contents: contentsOf(turns, target),
+    ...(system !== '' && !isText && { systemInstruction: { parts: [{ text: system }] } }),
+    contents: contentsOf(isText && system !== '' ? [userMessage(system), ...turns] : turns, target),
     // A tool choice without tools is an error.
     ...(request.tools?.length && {
       tools: [{ functionDeclarations: request.tools.map(declarationOf) }],

@@ -5,7 +5,7 @@ import { mistralReplay } from './mistralReplay.ts'
 import { mistralRequest } from './mistralRequest.ts'
 import type { MistralProfile } from './profile.ts'
 
-export type { MistralProfile } from './profile.ts'
+export { type MistralProfile, mistralProfile } from './profile.ts'
 
 /** Mistral's chat completions: OpenAI's chunks, with thinking as a part of the content and a stricter request. */
 export const mistral: Protocol<MistralProfile> = {

@@ -1,9 +1,9 @@
-import type { JsonObject } from '../../src/messages/json.ts'
 import type { ModelRequest } from '../../src/model/chatModel.ts'
 import { responseFormat, toolSettings } from '../openai-chat/chatTools.ts'
 import type { Target, WireRequest } from '../protocol.ts'
 import { mistralMessages } from './mistralMessages.ts'
 import type { MistralProfile } from './profile.ts'
+import { thinkingSettings } from './thinkingSettings.ts'
 
 /** Mistral answers 422 to every field it does not know, so nothing of OpenAI's goes along by habit. */
 export const mistralRequest = (request: ModelRequest, target: Target<MistralProfile>): WireRequest => {
@@ -19,19 +19,10 @@ export const mistralRequest = (request: ModelRequest, target: Target<MistralProf
       ...(maxOutputTokens !== undefined && { max_tokens: maxOutputTokens }),
       ...(stopSequences.length > 0 && { stop: stopSequences }),
       ...(seed !== undefined && { random_seed: seed }),
-      ...thinkingSettings(request, target.profile),
+      ...thinkingSettings(request.thinking, target.profile),
       ...toolSettings(request, { strictSchemas: true, required: 'any', refusesParallel: false }),
       ...responseFormat(request.outputSchema, true),
       ...request.providerOptions,
     },
   }
-}
-
-const thinkingSettings = ({ thinking }: ModelRequest, profile: MistralProfile): JsonObject => {
-  if (thinking === undefined || !profile.thinking) return {}
-  const { thinkingControl = 'reasoning_effort', gradedEffort = false } = profile
-  if (thinkingControl === 'prompt_mode') return { prompt_mode: thinking === false ? null : 'reasoning' }
-  if (thinking === false) return { reasoning_effort: 'none' }
-  const effort = typeof thinking === 'object' ? thinking.effort : undefined
-  return { reasoning_effort: (gradedEffort ? effort : undefined) ?? 'high' }
 }

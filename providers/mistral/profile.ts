@@ -1,12 +1,26 @@
 import type { ModelProfile } from '../../src/model/chatModel.ts'
 import type { IdRule } from '../conversation.ts'
+import { abilitiesOf } from '../models/abilities.ts'
+import { mistralModels } from '../models/mistral.ts'
+import { type EffortWord, factsOf } from '../models/modelFacts.ts'
 
 /** What a model of Mistral can do, and its quirks. */
 export type MistralProfile = ModelProfile & {
-  /** Magistral thinks by a system prompt of its own (`prompt_mode`), all others by `reasoning_effort`. */
+  /** The first Magistral models think by a system prompt of their own (`prompt_mode`), all others by `reasoning_effort`. */
   thinkingControl?: 'reasoning_effort' | 'prompt_mode'
-  /** The model knows more efforts than `high` and `none`. */
-  gradedEffort?: boolean
+  /** The words for effort that the model takes, lowest first; `none` where thinking can be switched off. */
+  efforts?: readonly EffortWord[]
+}
+
+/** The profile of a model of Mistral by its name. */
+export const mistralProfile = (model: string): MistralProfile => {
+  const facts = factsOf(mistralModels, model)
+  const { efforts, promptMode } = facts
+  return {
+    ...abilitiesOf(facts),
+    ...(efforts && { efforts }),
+    ...(promptMode && { thinkingControl: 'prompt_mode' }),
+  }
 }
 
 /** Mistral refuses every other id, unless a model it hosts for somebody else made it. */

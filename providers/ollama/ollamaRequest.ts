@@ -1,5 +1,7 @@
 import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
 import type { ModelRequest, Thinking, ToolSpec } from '../../src/model/chatModel.ts'
+import type { EffortWord } from '../models/modelFacts.ts'
+import { effortFor } from '../models/thinking.ts'
 import type { Target, WireRequest } from '../protocol.ts'
 import { ollamaMessages } from './ollamaMessages.ts'
 import type { OllamaProfile } from './profile.ts'
@@ -16,7 +18,8 @@ export const ollamaRequest = (request: ModelRequest, target: Target<OllamaProfil
       stream: true,
       ...(tools.length > 0 && { tools: tools.map(toolOf) }),
       ...(request.outputSchema && { format: request.outputSchema }),
-      ...(request.thinking !== undefined && target.profile.thinking && { think: thinkOf(request.thinking) }),
+      ...(request.thinking !== undefined &&
+        target.profile.thinking && { think: thinkOf(request.thinking, target.profile) }),
       ...request.providerOptions,
       ...(Object.keys(options).length > 0 && { options }),
     },
@@ -35,10 +38,12 @@ const toolOf = (tool: ToolSpec): JsonObject => ({
 })
 
 /** A level is what gpt-oss needs; every other thinking model reads it as yes. */
-const thinkOf = (thinking: Thinking): boolean | 'low' | 'medium' | 'high' => {
-  if (typeof thinking === 'boolean') return thinking
-  return thinking.effort === 'minimal' ? 'low' : (thinking.effort ?? true)
+const thinkOf = (thinking: Thinking, { efforts = levels }: OllamaProfile): boolean | string => {
+  const level = effortFor(thinking, efforts)
+  return level === 'none' ? false : (level ?? true)
 }
+
+const levels: readonly EffortWord[] = ['none', 'low', 'medium', 'high']
 
 /** The sampling settings live in `options`; the user's own options (`num_ctx` …) join them instead of replacing them. */
 const optionsOf = (request: ModelRequest): JsonObject => {

@@ -1,7 +1,25 @@
 import type { ModelProfile } from '../../src/model/chatModel.ts'
+import { abilitiesOf } from '../models/abilities.ts'
+import { type EffortWord, factsOf } from '../models/modelFacts.ts'
+import { openWeightModels } from '../models/openWeights.ts'
 
 /** What a model of Ollama can do, and its quirks. */
 export type OllamaProfile = ModelProfile & {
   /** Keeps a tool-calling turn's thinking out of the next request; Ollama's own loop sends it along. */
   forgetThinking?: boolean
+  /** The words for effort that the model takes, lowest first; `none` where thinking can be switched off. */
+  efforts?: readonly EffortWord[]
+}
+
+/** The profile of a model by its name. Ollama reads images only, and fetches nothing. */
+export const ollamaProfile = (model: string): OllamaProfile => {
+  const facts = factsOf(openWeightModels, model)
+  const { efforts } = facts
+  const abilities = abilitiesOf(facts)
+  const { images } = abilities.attachments
+  return {
+    ...abilities,
+    ...(efforts && { efforts }),
+    attachments: { images, pdf: false, audio: false, links: false },
+  }
 }

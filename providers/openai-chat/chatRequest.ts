@@ -17,7 +17,7 @@ export const chatRequest = (request: ModelRequest, target: Target<OpenAIChatProf
       stream: true,
       ...(!rejectsStreamOptions && { stream_options: { include_usage: true } }),
       ...samplingSettings(request, profile),
-      ...thinkingSettings(request.thinking, profile),
+      ...thinkingSettings(request, target),
       ...toolSettings(request, {
         strictSchemas,
         required: 'required',

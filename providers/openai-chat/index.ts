@@ -5,6 +5,7 @@ import { chatReplay } from './chatReplay.ts'
 import { chatRequest } from './chatRequest.ts'
 import type { OpenAIChatProfile } from './profile.ts'
 
+export { gatewayProfile, hostedProfile, openaiChatProfile } from './modelProfile.ts'
 export { chatProfile, type OpenAIChatProfile, type RefusedSetting, type ThinkingControl } from './profile.ts'
 
 /** Chat completions, as OpenAI defined them and as everyone else speaks them. */

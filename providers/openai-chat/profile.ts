@@ -1,8 +1,8 @@
 import type { ModelProfile } from '../../src/model/chatModel.ts'
 import type { IdRule } from '../conversation.ts'
+import type { EffortWord, RefusedSetting } from '../models/modelFacts.ts'
 
-/** A setting a model answers 400 to: it is left out of the request. */
-export type RefusedSetting = 'temperature' | 'topP' | 'stopSequences' | 'seed' | 'parallelToolCalls'
+export type { RefusedSetting } from '../models/modelFacts.ts'
 
 /** How a vendor is told whether and how much to think. */
 export type ThinkingControl =
@@ -16,7 +16,6 @@ export type ThinkingControl =
   | 'enable_thinking'
   /** `chat_template_kwargs: { enable_thinking: true }`: vLLM, SGLang, llama.cpp, NVIDIA NIM. */
   | 'chat_template_kwargs'
-
 /** The quirks of an OpenAI-compatible server. Without any of them it is taken to be OpenAI. */
 export type OpenAIChatProfile = ModelProfile & {
   /** Older gateways answer 400 to `stream_options`; usage is then only what the server volunteers. */
@@ -30,8 +29,10 @@ export type OpenAIChatProfile = ModelProfile & {
   /** `false` for servers that know no `strict`; otherwise it is set where a schema already fits OpenAI's subset. */
   strictSchemas?: boolean
   thinkingControl?: ThinkingControl
-  /** What switches thinking off where effort is a word: gpt-5 knows only `minimal`, the o-series only `low`. */
-  lowestEffort?: 'none' | 'minimal' | 'low'
+  /** The words for effort that the model takes, lowest first; `none` where thinking can be switched off. */
+  efforts?: readonly EffortWord[]
+  /** Function tools are refused while the model thinks: OpenAI's models since gpt-5.4. */
+  toolsOnlyWithoutThinking?: boolean
   /** What goes back of the model's reasoning, and under which name. DeepSeek and Kimi refuse tool calls without. */
   reasoningReplay?: 'none' | 'reasoning_content' | 'reasoning' | 'reasoning_details'
   /** Splits `<think>` out of the text; `opened` where the chat template has written the opening tag already. */

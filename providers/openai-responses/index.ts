@@ -5,8 +5,10 @@ import { protocolName } from './replay.ts'
 import { responsesError } from './responsesError.ts'
 import { responsesRequest } from './responsesRequest.ts'
 
+export { needsResponses, openaiResponsesProfile } from './modelProfile.ts'
 export { isUnknownPreviousResponse, withoutPreviousResponse } from './previousResponse.ts'
 export type { OpenAIResponsesProfile } from './profile.ts'
+export { isSummaryRefused } from './reasoning.ts'
 
 /** OpenAI's Responses API: `POST /responses`, answered as typed events, continued by the id of an earlier response. */
 export const openaiResponses: Protocol<OpenAIResponsesProfile> = {

@@ -26,11 +26,13 @@ export const previousResponseOf = (
   return undefined
 }
 
-/** The same request with no response to continue: mapped again, it carries the whole history. */
-export const withoutPreviousResponse = (request: ModelRequest): ModelRequest => ({
-  ...request,
-  messages: request.messages.map(withoutResponseId),
-})
+/** The same request with no response to continue: mapped again, it carries the whole history. Undefined if it did already. */
+export const withoutPreviousResponse = (request: ModelRequest): ModelRequest | undefined => {
+  const messages = request.messages.map(withoutResponseId)
+  return messages.some((message, at) => message !== request.messages[at])
+    ? { ...request, messages }
+    : undefined
+}
 
 const withoutResponseId = (message: ChatMessage): ChatMessage => {
   const data = message.metadata && ownValue(message.metadata, protocolName)

@@ -1,4 +1,5 @@
 import type { ModelProfile } from '../../src/model/chatModel.ts'
+import type { EffortWord, RefusedSetting } from '../models/modelFacts.ts'
 
 /** What a model behind the Responses API can do, and its quirks. */
 export type OpenAIResponsesProfile = ModelProfile & {
@@ -6,10 +7,12 @@ export type OpenAIResponsesProfile = ModelProfile & {
   stateless?: boolean
   /** The system prompt goes in as the first message, because the server refuses `instructions` (xAI). */
   systemAsMessage?: boolean
-  /** The model refuses `temperature` and `top_p` (OpenAI's o-series and gpt-5). */
-  fixedSampling?: boolean
-  /** What `thinking: false` is called: `none` since gpt-5.1, `minimal` for gpt-5, `low` for the o-series. */
-  lowestEffort?: 'none' | 'minimal' | 'low'
+  /** What the model answers 400 to. */
+  refuses?: readonly RefusedSetting[]
+  /** The words for effort that the model takes, lowest first; `none` where thinking can be switched off. */
+  efforts?: readonly EffortWord[]
+  /** `false` asks for no summary of the thinking, which OpenAI gives to verified organisations only. */
+  reasoningSummary?: boolean
   /** `input_file` reads more than PDF: office documents, spreadsheets, source code (OpenAI). */
   anyFile?: boolean
 }

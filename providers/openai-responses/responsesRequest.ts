@@ -1,10 +1,11 @@
 import type { JsonObject, JsonValue } from '../../src/messages/json.ts'
-import type { ModelRequest, Thinking, ToolChoice, ToolSpec } from '../../src/model/chatModel.ts'
+import type { ModelRequest, ToolChoice, ToolSpec } from '../../src/model/chatModel.ts'
 import { conversationOf } from '../conversation.ts'
 import type { Target, WireRequest } from '../protocol.ts'
 import { inputItems } from './inputItems.ts'
 import { previousResponseOf } from './previousResponse.ts'
 import type { OpenAIResponsesProfile } from './profile.ts'
+import { reasoningOf } from './reasoning.ts'
 import { satisfiesStrict } from './strictSchema.ts'
 
 export const responsesRequest = (
@@ -15,7 +16,7 @@ export const responsesRequest = (
   body: {
     model: target.model,
     ...conversation(request, target),
-    ...toolSettings(request),
+    ...toolSettings(request, target.profile),
     ...generationSettings(request, target.profile),
     stream: true,
     ...request.providerOptions,
@@ -41,17 +42,16 @@ const conversation = (request: ModelRequest, target: Target<OpenAIResponsesProfi
   }
 }
 
-const toolSettings = ({
-  tools,
-  toolChoice,
-  parallelToolCalls,
-  providerOptions,
-}: ModelRequest): JsonObject => {
+const toolSettings = (
+  { tools, toolChoice, parallelToolCalls, providerOptions }: ModelRequest,
+  { refuses = [] }: OpenAIResponsesProfile,
+): JsonObject => {
   if (!tools?.length && !providerOptions?.tools) return {}
   return {
     ...(tools?.length && { tools: tools.map(functionTool) }),
     ...(toolChoice !== undefined && { tool_choice: choiceOf(toolChoice) }),
-    ...(parallelToolCalls !== undefined && { parallel_tool_calls: parallelToolCalls }),
+    ...(parallelToolCalls !== undefined &&
+      !refuses.includes('parallelToolCalls') && { parallel_tool_calls: parallelToolCalls }),
   }
 }
 
@@ -67,20 +67,14 @@ const choiceOf = (choice: ToolChoice): JsonValue =>
 
 const generationSettings = (request: ModelRequest, profile: OpenAIResponsesProfile): JsonObject => {
   const { temperature, topP, maxOutputTokens, thinking, outputSchema } = request
-  const reasoning = profile.thinking && thinking !== undefined ? reasoningOf(thinking, profile) : undefined
+  const { refuses = [] } = profile
   return {
-    ...(temperature !== undefined && !profile.fixedSampling && { temperature }),
-    ...(topP !== undefined && !profile.fixedSampling && { top_p: topP }),
+    ...(temperature !== undefined && !refuses.includes('temperature') && { temperature }),
+    ...(topP !== undefined && !refuses.includes('topP') && { top_p: topP }),
     ...(maxOutputTokens !== undefined && { max_output_tokens: maxOutputTokens }),
-    ...(reasoning && { reasoning }),
+    ...reasoningOf(thinking, profile),
     ...(outputSchema && { text: { format: schemaFormat(outputSchema) } }),
   }
-}
-
-const reasoningOf = (thinking: Thinking, profile: OpenAIResponsesProfile): JsonObject | undefined => {
-  if (thinking === false) return profile.lowestEffort && { effort: profile.lowestEffort }
-  const effort = thinking === true ? undefined : thinking.effort
-  return { ...(effort && { effort }), summary: 'auto' }
 }
 
 const schemaFormat = (schema: JsonObject): JsonObject => ({

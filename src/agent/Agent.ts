@@ -1,41 +1,59 @@
-import { type Actor, type AnyActorLogic, type AnyStateMachine, createActor } from 'xstate'
+import { type Actor, type AnyActorLogic, type AnyStateMachine, createActor, type Snapshot } from 'xstate'
 import type { AgentMachineConfig } from '../../machines/agentConfig.ts'
 import type { AgentMachine } from '../../machines/agentSnapshot.ts'
 import type { AgentInput } from '../../machines/events.ts'
 import { defaultOrchestrator, type Orchestrator, orchestratorParts } from '../../machines/orchestrator.ts'
+import type { PrepareStep } from '../../machines/prepareStep.ts'
 import { isRunMachine, runMachine } from '../../machines/runMachine.ts'
 import { withValues } from '../../machines/runValues.ts'
 import { typedOutputOrchestrator } from '../../machines/typedOutput.ts'
 import type { ConnectionOptions, EmbeddingsModel, EmbedOptions } from '../../providers/provider.ts'
 import { findProvider } from '../../providers/registry.ts'
-import { ConfigurationError } from '../messages/errors.ts'
-import type { ChatMessage, Part } from '../messages/messages.ts'
-import type { ChatResult, PendingApproval, Usage } from '../messages/result.ts'
+import { ConfigurationError, OrchestrationError } from '../messages/errors.ts'
+import { isJsonObject } from '../messages/json.ts'
+import type { Part } from '../messages/messages.ts'
+import type { ChatResult, PendingApproval, SendResult, Usage } from '../messages/result.ts'
 import type { ChatModel, GenerationSettings } from '../model/chatModel.ts'
 import type { Clock } from '../model/clock.ts'
 import { parseModelString } from '../model/modelString.ts'
-import type { Approval, OnApproval } from '../tools/approval.ts'
-import { compileSchema, type Infer, type Schema } from '../tools/schema.ts'
-import type { Tool } from '../tools/tool.ts'
-import { wireSchemaOf } from '../tools/typedAnswer.ts'
-import { AgentRun, type RunHandlers, type RunOptions, type RunStart } from './AgentRun.ts'
+import { newId } from '../model/newId.ts'
+import type { CallDecision, OnApproval } from '../tools/approval.ts'
+import { type CompiledSchema, compileSchema, type Infer, type Schema } from '../tools/schema.ts'
+import type { AnyTool, Tool } from '../tools/tool.ts'
+import { type WireSchema, wireSchemaOf } from '../tools/typedAnswer.ts'
 import { type AgentToolOptions, agentTool } from './agentTool.ts'
 import { ChunkStream } from './ChunkStream.ts'
-import { checkPending } from './checkPending.ts'
-import { harmlessInspect, type Inspect } from './harmlessInspect.ts'
+import { checkAgent, checkSend } from './checkOptions.ts'
+import { type FallbackModel, fallbackModel, withModelStrings } from './otherModels.ts'
 import { type DeepPartial, partialValues, validatedOutput } from './partialValues.ts'
-
-/** A model to fall back on: its string, with a connection of its own where it needs one, or a chat model. */
-export type FallbackModel = string | (ConnectionOptions & { model: string }) | ChatModel
+import { beginRun, Run, type RunSetup, type RunStart, readRun } from './Run.ts'
+import {
+  type ActorValues,
+  type AnyOptions,
+  inputOf,
+  type Last,
+  type ResumeOptions,
+  type SendOptions,
+  settingsOf,
+  type TypedOptions,
+} from './sendOptions.ts'
+import { snapshotOf, storedRun } from './storedRun.ts'
+import { harmlessInspect, type Inspect } from './watching.ts'
 
 /** Everything an agent can be told; nothing is required. */
-export type AgentOptions = GenerationSettings &
+export type AgentOptions<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic> = GenerationSettings &
   ConnectionOptions &
-  Omit<AgentMachineConfig, 'model' | 'settings' | 'fallback' | 'newId' | 'random' | 'onApproval'> & {
+  Omit<
+    AgentMachineConfig,
+    'model' | 'settings' | 'fallback' | 'newId' | 'random' | 'onApproval' | 'tools' | 'prepareStep'
+  > & {
+    tools?: readonly Tool<Deps>[]
+    /** Called before each model call, for another model, fewer tools or other settings in this step. */
+    prepareStep?: PrepareStep<Deps, string | ChatModel>
     /** Models to go on with, one after the other, when retries do not help. */
     fallback?: readonly FallbackModel[]
     /** Another way of answering than one run of the lifecycle chart. */
-    orchestrator?: Orchestrator
+    orchestrator?: Orchestrator<Machine>
     /** Decides on calls of tools with `needsApproval`. Without it a run that needs a decision returns, to be resumed. */
     onApproval?: OnApproval
     /** Where the time of its runs comes from; default real time. */
@@ -44,37 +62,64 @@ export type AgentOptions = GenerationSettings &
     inspect?: Inspect
   }
 
-/** What goes with one prompt. */
-export type SendOptions = {
-  /** The conversation so far: the `messages` of earlier results. */
-  history?: ChatMessage[]
-  /** Images, documents and other parts that go with the prompt. */
-  attachments?: Part[]
-  signal?: AbortSignal
-  /** Gives the run a handle: to steer it, or to decide on approvals. */
-  onStart?: (run: AgentRun) => void
-}
+/** What a run begins with: a prompt, or a stored run with decisions on the calls that it waits for, by id. */
+export type StartFrom =
+  | string
+  | Part[]
+  | { snapshot: Snapshot<unknown>; decisions?: Readonly<Record<string, CallDecision>> }
 
 /** Vectors of one text or of several, and what they cost. */
 export type EmbeddingsResult<T> = { embeddings: T; model: string; usage?: Usage }
+
+/** What a run with a schema gives; without one, text. */
+export type Value<S extends Schema> = [S] extends [never] ? string : Infer<S>
+/** What its chunks are. */
+export type Growing<S extends Schema> = [S] extends [never] ? string : DeepPartial<Infer<S>>
+
+/** The machine of an agent: its orchestrator's, as far as the types know it, or else the lifecycle chart's. */
+export type MachineOf<Machine extends AnyActorLogic> = AnyActorLogic extends Machine ? AgentMachine : Machine
+
+let sending: <T, Deps, Machine extends AnyActorLogic>(
+  agent: Agent<Deps, Machine>,
+  from: StartFrom,
+  options: AnyOptions,
+) => Promise<SendResult<T>>
+let streaming: <C, Deps, Machine extends AnyActorLogic>(
+  agent: Agent<Deps, Machine>,
+  from: () => StartFrom,
+  options: AnyOptions,
+) => AsyncIterableIterator<ChatResult<C>>
+
+/** The result of a run, for `Chat`: what T is follows from the options. */
+export const sendWith: typeof sending = (agent, from, options) => sending(agent, from, options)
+
+/** Its chunks, likewise. */
+export const streamWith: typeof streaming = (agent, from, options) => streaming(agent, from, options)
 
 /**
  * A model with tools and settings. Every send is one run of its statechart, and runs do not share anything.
  *
  * @example
- * const agent = new Agent('openai:gpt-5-mini', { tools: [weather] })
+ * const agent = new Agent('openai:gpt-6-luna', { tools: [weather] })
  * const { output } = await agent.send('Weather in Oslo?')
  */
-export class Agent {
+export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic> {
   /** The model that is asked first. */
   readonly model: ChatModel
-  readonly #options: AgentOptions
+  readonly #options: AgentOptions<Deps, Machine>
   readonly #embeddings: (() => EmbeddingsModel) | undefined
   #machine: AgentMachine | undefined
-  #typedMachine: AgentMachine | undefined
+  /** For typed answers, without tools and with them. */
+  readonly #typedMachines = new Map<boolean, AgentMachine>()
 
-  /** Takes a model string such as `anthropic:claude-sonnet-5`, or a chat model of your own. */
-  constructor(model: string | ChatModel, options: AgentOptions = {}) {
+  static {
+    sending = (agent, from, options) => agent.#result(from, options)
+    streaming = (agent, from, options) => agent.#stream(from, options)
+  }
+
+  /** Takes a model string such as `anthropic:claude-sonnet-5-5`, or a chat model of your own. */
+  constructor(model: string | ChatModel, options: AgentOptions<Deps, Machine> = {}) {
+    checkAgent(model, options)
     this.#options = { ...options, ...(options.inspect && { inspect: harmlessInspect(options.inspect) }) }
     if (typeof model !== 'string') {
       this.model = model
@@ -87,102 +132,101 @@ export class Agent {
     if (embeddingsModel) this.#embeddings = () => embeddingsModel(name.embeddings, options)
   }
 
+  /** The name it was given: it stands in errors, in the `step` event and in the inspector. */
+  get name(): string | undefined {
+    return this.#options.name
+  }
+
   /**
    * The statechart that every send runs, for `createActor`, `invoke` and `provide`. Built once, on first use. With an
    * `orchestrator` it is the orchestrator's, which has the same input, events and output, but states of its own.
    */
-  get machine(): AgentMachine {
+  get machine(): MachineOf<Machine> {
     this.#machine ??= this.#build(this.#options.orchestrator ?? defaultOrchestrator)
-    return this.#machine
+    // Without an orchestrator, the lifecycle machine is what the types speak of.
+    const machine: AnyActorLogic = this.#machine
+    return machine as MachineOf<Machine>
   }
 
   /** A new run as an actor: subscribe to it, listen to its events, then start it. */
-  actor(input: AgentInput): Actor<AgentMachine> {
+  actor(input: AgentInput, ...rest: Last<ActorValues<Deps>>): Actor<MachineOf<Machine>> {
     const { inspect, clock } = this.#options
-    return createActor(this.machine, { input, ...(inspect && { inspect }), ...(clock && { clock }) })
+    const options = { input, ...(inspect && { inspect }), ...(clock && { clock }) }
+    const actor: Actor<AnyActorLogic> = createActor(this.#machineFor(lastOf(rest)), options)
+    return actor as Actor<MachineOf<Machine>>
+  }
+
+  /**
+   * Begins a run and gives its handle: of a prompt, or of a run that was stored, with decisions on what it waits for. It
+   * begins once the caller has finished its turn, so that a listener attached at once hears everything.
+   */
+  start<S extends Schema = never>(
+    from: StartFrom,
+    ...rest: Last<SendOptions<Deps> & TypedOptions<S>>
+  ): Run<Value<S>, Growing<S>> {
+    const options = lastOf(rest)
+    const run = this.#run<Value<S>, Growing<S>>(from, options, true)
+    options.onStart?.(run)
+    queueMicrotask(() => beginRun(run))
+    return run
   }
 
   /** Runs the prompt to its end and gives the whole result. Throws a typed error with the partial result. */
-  async send(prompt: string | Part[], options: SendOptions = {}): Promise<ChatResult> {
-    return this.#settle(this.machine, { input: inputOf(prompt, options) }, options)
+  async send(prompt: string | Part[], ...rest: Last<SendOptions<Deps>>): Promise<SendResult> {
+    return await this.#result(prompt, lastOf(rest))
   }
 
   /** The same, chunk by chunk. Leaving the loop early ends the run and closes its connection. */
-  sendStream(prompt: string | Part[], options: SendOptions = {}): AsyncIterableIterator<ChatResult> {
-    return new ChunkStream((stream) => {
-      const run = this.run(inputOf(prompt, options), options, {
-        chunk: (chunk) => stream.push(chunk),
-        complete: (result) => {
-          if (result.pendingApproval) stream.push({ ...result, output: '', messages: [] })
-          stream.finish()
-        },
-        fail: (error) => stream.fail(error),
-      })
-      begin(run, options)
-      return () => run.stop()
-    })
+  sendStream(prompt: string | Part[], ...rest: Last<SendOptions<Deps>>): AsyncIterableIterator<ChatResult> {
+    return this.#stream(() => prompt, lastOf(rest))
   }
 
   /** Asks for a value of the schema's type; `output` is validated. */
   async sendFor<S extends Schema>(
     prompt: string | Part[],
     schema: S,
-    options: SendOptions = {},
-  ): Promise<ChatResult<Infer<S>>> {
-    const { machine, compiled, outputSchema } = this.#typed(schema)
-    const result = await this.#settle(
-      machine,
-      { input: { ...inputOf(prompt, options), outputSchema } },
-      options,
-    )
-    return { ...result, output: await validatedOutput(result, compiled) }
+    ...rest: Last<SendOptions<Deps>>
+  ): Promise<SendResult<Infer<S>>> {
+    return await this.#result(prompt, { ...lastOf(rest), schema })
   }
 
   /** The same while it grows: each `output` is what is known of the value so far, the last one is validated. */
   sendStreamFor<S extends Schema>(
     prompt: string | Part[],
     schema: S,
-    options: SendOptions = {},
+    ...rest: Last<SendOptions<Deps>>
   ): AsyncIterableIterator<ChatResult<DeepPartial<Infer<S>>>> {
-    return new ChunkStream((stream) => {
-      const { machine, compiled, outputSchema } = this.#typed(schema)
-      const start = { input: { ...inputOf(prompt, options), outputSchema } }
-      const run = new AgentRun(machine, start, this.#runOptions(options), partialValues(stream, compiled))
-      begin(run, options)
-      return () => run.stop()
-    })
+    return this.#stream(() => prompt, { ...lastOf(rest), schema })
   }
 
   /**
-   * Goes on with a run that waits for approvals, here or in another process. Decisions are by call id; calls without
-   * one stay pending, and the result says so again.
+   * Goes on with a run that waits, here or in another process. Decisions are by call id; calls without one stay pending,
+   * and the result says so again. A typed answer needs its `schema` again.
    */
-  async resume(
+  async resume<S extends Schema = never>(
     pending: PendingApproval,
-    decisions: Record<string, Approval>,
-    options: Pick<SendOptions, 'signal' | 'onStart'> = {},
-  ): Promise<ChatResult> {
-    checkPending(pending, decisions)
-    const { calls, snapshot } = pending
-    return new Promise((resolve, reject) => {
-      const start: RunStart = { snapshot }
-      const run = new AgentRun(this.machine, start, this.#runOptions(options), {
-        complete: resolve,
-        fail: reject,
-      })
-      begin(run, options)
-      run.decide(calls, decisions)
-    })
+    decisions: Readonly<Record<string, CallDecision>>,
+    ...rest: Last<ResumeOptions<Deps> & TypedOptions<S>>
+  ): Promise<SendResult<Value<S>>> {
+    return await this.#result({ snapshot: snapshotOf(pending), decisions }, lastOf(rest))
+  }
+
+  /** The same, chunk by chunk. */
+  resumeStream<S extends Schema = never>(
+    pending: PendingApproval,
+    decisions: Readonly<Record<string, CallDecision>>,
+    ...rest: Last<ResumeOptions<Deps> & TypedOptions<S>>
+  ): AsyncIterableIterator<ChatResult<Growing<S>>> {
+    return this.#stream(() => ({ snapshot: snapshotOf(pending), decisions }), lastOf(rest))
   }
 
   /** This agent as a tool of another one: its run is a child of the call, aborts with it and adds to its usage. */
-  asTool(options: AgentToolOptions): Tool {
-    return agentTool(this, options)
-  }
-
-  /** A run whose outcome goes to handlers, for those who build on an agent: `Chat` and sub-agents do. */
-  run(input: AgentInput, options: Pick<RunOptions, 'signal' | 'parent'>, handlers: RunHandlers): AgentRun {
-    return new AgentRun(this.machine, { input }, { ...this.#runOptions(options), ...options }, handlers)
+  asTool(options: AgentToolOptions): Tool<Deps> {
+    return agentTool<Deps>((prompt, { signal, self, context }) => {
+      const run = this.#run<string, string>(prompt, { signal, context, ...(self && { parent: self }) }, false)
+      beginRun(run)
+      return run
+    }, options)
   }
 
   /** The vector of a text that searches; see {@link embedDocuments} for the texts that are searched. */
@@ -210,52 +254,96 @@ export class Agent {
     return { embeddings: vectors, model: model.model, ...(usage && { usage }) }
   }
 
-  /**
-   * What answers for a schema, which it is told with the input: the agent's own orchestrator, or else the one for typed
-   * output, which is also given what validates.
-   */
-  #typed<S extends Schema>(schema: S) {
-    const compiled = compileSchema(schema, 'The output schema')
-    if (this.#options.orchestrator) {
-      return { compiled, machine: this.machine, outputSchema: compiled.jsonSchema }
-    }
-    this.#typedMachine ??= this.#build(typedOutputOrchestrator)
-    const answerSchema = wireSchemaOf(compiled)
-    const machine = withValues(this.#typedMachine, { answerSchema })
-    return { compiled, machine, outputSchema: answerSchema.jsonSchema }
+  #result<T>(from: StartFrom, options: AnyOptions): Promise<SendResult<T>> {
+    const run = this.#run<T, unknown>(from, options, options.onStart !== undefined)
+    options.onRun?.(run)
+    options.onStart?.(run)
+    beginRun(run)
+    return run.result
   }
 
-  #build({ create }: Orchestrator): AgentMachine {
-    // An orchestrator has no business with the connection: what it keeps or shows must not hold a key.
-    const { fallback = [], apiKey: _, headers: __, baseUrl: ___, ...options } = this.#options
-    // The contract of an orchestrator is that of the lifecycle machine, whatever logic it is.
-    const logic: AnyActorLogic = create(
-      orchestratorParts({
-        ...options,
-        model: this.model,
-        fallback: fallback.map((each) => fallbackModel(each, options)),
-        settings: settingsOf(options),
-      }),
-    )
-    return isChart(logic) ? runMachine(logic) : (logic as AgentMachine)
-  }
-
-  #settle(machine: AgentMachine, start: RunStart, options: SendOptions): Promise<ChatResult> {
-    return new Promise((resolve, reject) => {
-      const handlers = { complete: resolve, fail: reject }
-      begin(new AgentRun(machine, start, this.#runOptions(options), handlers), options)
+  /** The run begins with the first pull. */
+  #stream<C>(from: () => StartFrom, options: AnyOptions): AsyncIterableIterator<ChatResult<C>> {
+    return new ChunkStream((stream) => {
+      const run = this.#run<unknown, C>(from(), options, options.onStart !== undefined)
+      const leave = readRun(run, stream)
+      options.onRun?.(run)
+      options.onStart?.(run)
+      beginRun(run)
+      return leave
     })
   }
 
-  #runOptions({ signal }: { signal?: AbortSignal | undefined }): RunOptions {
-    const { inspect, onApproval, clock, orchestrator } = this.#options
-    return {
-      signal,
-      inspect,
-      clock,
-      name: orchestrator?.providerHint,
-      isSuspending: onApproval === undefined,
-    }
+  #run<T, C>(from: StartFrom, options: AnyOptions, isHeld: boolean): Run<T, C> {
+    checkSend(options)
+    const { inspect, clock, orchestrator, name = orchestrator?.providerHint } = this.#options
+    const { schema, signal, parent } = options
+    const stored = isStored(from) ? storedRun(from.snapshot) : undefined
+    if (stored?.isTyped && !schema)
+      throw new ConfigurationError('The run was asked for a typed answer: resume it with its { schema }.')
+    const compiled = schema && compileSchema(schema, 'The output schema')
+    const wire = compiled && (orchestrator ? compiled : wireSchemaOf(compiled))
+    const id = stored?.id ?? options.id ?? newId()
+    const start: RunStart = isStored(from)
+      ? { snapshot: from.snapshot, decisions: from.decisions === undefined ? {} : from.decisions }
+      : { input: inputOf(from, options, id, wire?.jsonSchema) }
+    const shown: object = compiled ? typedRun(compiled) : plainRun
+    const machine = this.#machineFor(options, compiled && wireSchemaOf(compiled))
+    const setup = { id, machine, start, signal, inspect, clock, name, parent, isHeld, ...shown }
+    // Text, or values of the schema: T and C are what the caller has worked out from it.
+    return new Run(setup as RunSetup<T, C>)
+  }
+
+  /** The machine for one run: what answers, and the values it is given. */
+  #machineFor(options: AnyOptions, answerSchema?: WireSchema): AgentMachine {
+    const { context, tools, prepareStep, parent } = options
+    const isTyped = answerSchema !== undefined && !this.#options.orchestrator
+    // Every machine of an agent keeps the contract of the lifecycle machine.
+    const machine = isTyped ? this.#typedMachine(tools) : (this.machine as AnyActorLogic as AgentMachine)
+    const isPlain = !answerSchema && context === undefined && !tools && !prepareStep && !parent
+    if (isPlain) return machine
+    return withValues(machine, {
+      context,
+      ...(answerSchema && { answerSchema }),
+      ...(tools && { tools }),
+      ...(prepareStep && { prepareStep: this.#withModels(prepareStep) }),
+    })
+  }
+
+  /** What answers for a schema, which comes with the input. How depends on whether there are tools. */
+  #typedMachine(tools: readonly AnyTool[] = this.#options.tools ?? []): AgentMachine {
+    const hasTools = tools.length > 0
+    const machine = this.#typedMachines.get(hasTools) ?? this.#build(typedOutputOrchestrator, tools)
+    this.#typedMachines.set(hasTools, machine)
+    return machine
+  }
+
+  #build(
+    { create, providerHint }: Orchestrator,
+    tools: readonly AnyTool[] = this.#options.tools ?? [],
+  ): AgentMachine {
+    // An orchestrator has no business with the connection: what it keeps or shows must not hold a key.
+    const { fallback = [], apiKey: _, headers: __, baseUrl: ___, prepareStep, ...options } = this.#options
+    // The contract of an orchestrator is that of the lifecycle machine, whatever logic it is.
+    const logic: AnyActorLogic | undefined = create(
+      orchestratorParts({
+        ...options,
+        tools,
+        ...(prepareStep && { prepareStep: this.#withModels(prepareStep) }),
+        model: this.model,
+        fallback: fallback.map((each) => fallbackModel(each, options)),
+        settings: settingsOf(options) ?? {},
+      }),
+    )
+    if (typeof logic?.transition !== 'function')
+      throw new OrchestrationError(`The orchestrator "${providerHint}" gave no actor logic.`, {
+        orchestrator: providerHint,
+      })
+    return isChart(logic) ? runMachine(logic) : (logic as AgentMachine)
+  }
+
+  #withModels(prepare: PrepareStep<never, string | ChatModel>): PrepareStep {
+    return withModelStrings(prepare, this.model, this.#options)
   }
 }
 
@@ -263,39 +351,27 @@ export class Agent {
 const isChart = (logic: AnyActorLogic): logic is AnyStateMachine =>
   !isRunMachine(logic) && 'root' in logic && 'provide' in logic
 
-const begin = (run: AgentRun, { onStart }: SendOptions): void => {
-  onStart?.(run)
-  run.start()
+const isStored = (from: StartFrom): from is Exclude<StartFrom, string | Part[]> => isJsonObject(from)
+
+/** The options of a call: which of them are required is a matter of types. */
+const lastOf = (rest: readonly unknown[]): AnyOptions => (rest[0] ?? {}) as AnyOptions
+
+const plainRun: Pick<RunSetup<string, string>, 'readerOf' | 'finish'> = {
+  readerOf: (stream) => ({
+    chunk: (chunk) => stream.push(chunk),
+    wait: (chunk) => {
+      stream.push(chunk)
+      stream.finish()
+    },
+    complete: () => stream.finish(),
+    fail: (error) => stream.fail(error),
+  }),
+  finish: (result) => result,
 }
 
-const inputOf = (prompt: string | Part[], { history, attachments }: SendOptions): AgentInput => ({
-  prompt,
-  ...(history && { history }),
-  ...(attachments && { attachments }),
+const typedRun = <T>(
+  schema: CompiledSchema<T>,
+): Pick<RunSetup<T, DeepPartial<T>>, 'readerOf' | 'finish'> => ({
+  readerOf: (stream) => partialValues(stream, schema),
+  finish: async (result) => ({ ...result, output: await validatedOutput(result, schema) }),
 })
-
-/** A fallback uses the agent's way to the network, but never its key: that belongs to another provider. */
-const fallbackModel = (fallback: FallbackModel, { dispatcher, fetch }: ConnectionOptions): ChatModel => {
-  if (typeof fallback === 'object' && 'stream' in fallback) return fallback
-  const { model, ...own } = typeof fallback === 'string' ? { model: fallback } : fallback
-  const { provider, chat } = parseModelString(model)
-  const network = { ...(dispatcher && { dispatcher }), ...(fetch && { fetch }) }
-  return findProvider(provider).chatModel(chat, { ...network, ...own })
-}
-
-const settingNames = [
-  'temperature',
-  'maxOutputTokens',
-  'topP',
-  'stopSequences',
-  'seed',
-  'toolChoice',
-  'parallelToolCalls',
-  'thinking',
-  'providerOptions',
-] as const satisfies (keyof GenerationSettings)[]
-
-const settingsOf = (options: AgentOptions): GenerationSettings =>
-  Object.fromEntries(
-    settingNames.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])),
-  )

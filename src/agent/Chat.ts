@@ -1,11 +1,17 @@
+import type { AnyActorLogic } from 'xstate'
 import { ConfigurationError, OrchestrationError, StatewireError } from '../messages/errors.ts'
+import { isJsonObject } from '../messages/json.ts'
 import type { ChatMessage, Part } from '../messages/messages.ts'
-import type { ChatResult, PendingApproval } from '../messages/result.ts'
-import type { Approval } from '../tools/approval.ts'
+import type { ChatResult, PendingApproval, SendResult } from '../messages/result.ts'
+import { isFatal, validateHistory } from '../messages/validateHistory.ts'
+import type { CallDecision } from '../tools/approval.ts'
 import type { Infer, Schema } from '../tools/schema.ts'
-import { onAbort } from '../transport/onAbort.ts'
-import type { Agent, SendOptions } from './Agent.ts'
-import { type AgentRun, neverStarted } from './AgentRun.ts'
+import { type Agent, type Growing, type StartFrom, sendWith, streamWith, type Value } from './Agent.ts'
+import { checkChat } from './checkOptions.ts'
+import type { DeepPartial } from './partialValues.ts'
+import type { AnyRun } from './Run.ts'
+import type { AnyOptions, Last, ResumeOptions, SendOptions, TypedOptions } from './sendOptions.ts'
+import { type Turn, Turns } from './Turns.ts'
 
 /** Options of a {@link Chat}. */
 export type ChatOptions = {
@@ -16,10 +22,16 @@ export type ChatOptions = {
 }
 
 /** What goes with one prompt of a chat, which has a history of its own. */
-export type ChatSendOptions = Omit<SendOptions, 'history'>
+export type ChatSendOptions<Deps = unknown> = Omit<SendOptions<Deps>, 'history'> & Context<Deps>
+
+/** `Omit` forgets which fields are required for some `Deps`. */
+type Context<Deps> = Pick<ResumeOptions<Deps>, 'context' & keyof ResumeOptions<Deps>>
+
+/** A chat as JSON: its conversation, and the answer that waits for a decision. */
+export type StoredChat = { version: 1; history: ChatMessage[]; pending?: PendingApproval }
 
 /** Whoever reads a stream of a chat. */
-type Consumer = { hasTurn: boolean; hasLeft: boolean; stream?: AsyncIterableIterator<ChatResult> }
+type Consumer<C> = { hasLeft: boolean; stream?: AsyncIterableIterator<ChatResult<C>> }
 
 /**
  * A conversation with an agent: keeps the history, so that every send continues where the last one ended. A send that
@@ -31,22 +43,44 @@ type Consumer = { hasTurn: boolean; hasLeft: boolean; stream?: AsyncIterableIter
  * await chat.send('My name is Ada.')
  * await chat.send('What is my name?')
  */
-export class Chat {
+export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic> {
   /** The agent that answers. */
-  readonly agent: Agent
-  readonly #whenBusy: 'refuse' | 'queue'
+  readonly agent: Agent<Deps, Machine>
+  readonly #turns: Turns
   #history: ChatMessage[]
-  #run: AgentRun | undefined
+  #pending: PendingApproval | undefined
+  #run: AnyRun | undefined
   /** What was said to a send that has not begun yet. */
   #early: string[] = []
-  #pending: PendingApproval | undefined
-  /** Settles when the chat is free; undefined while it is. */
-  #busy: Promise<void> | undefined
 
-  constructor(agent: Agent, { history = [], whenBusy = 'refuse' }: ChatOptions = {}) {
+  constructor(agent: Agent<Deps, Machine>, options: ChatOptions = {}) {
+    checkChat(agent, options)
+    const { history = [], whenBusy = 'refuse' } = options
     this.agent = agent
     this.#history = [...history]
-    this.#whenBusy = whenBusy
+    this.#turns = new Turns(whenBusy)
+  }
+
+  /**
+   * A chat that was stored with `toJSON`.
+   *
+   * @example const chat = Chat.from(agent, JSON.parse(await readFile('chat.json', 'utf8')))
+   */
+  static from<Deps, Machine extends AnyActorLogic>(
+    agent: Agent<Deps, Machine>,
+    stored: StoredChat,
+    options: Omit<ChatOptions, 'history'> = {},
+  ): Chat<Deps, Machine> {
+    const { history, pending } = checkedChat(stored)
+    const chat = new Chat(agent, { ...options, history })
+    chat.#pending = pending
+    return chat
+  }
+
+  /** The chat as JSON. An answer that is being given is not part of it. */
+  toJSON(): StoredChat {
+    const pending = this.#pending
+    return copyOf({ version: 1, history: this.#history, ...(pending && { pending }) })
   }
 
   /** The conversation so far. */
@@ -54,24 +88,85 @@ export class Chat {
     return this.#history
   }
 
+  /** The answer that waits for a decision; see {@link resume}. */
+  get pending(): PendingApproval | undefined {
+    return this.#pending
+  }
+
   /** Like `Agent.send`, with the history of this chat. */
-  send(prompt: string | Part[], options: ChatSendOptions = {}): Promise<ChatResult> {
-    return this.#take(() => this.agent.send(prompt, this.#continued(options)), options)
+  async send(prompt: string | Part[], ...rest: Last<ChatSendOptions<Deps>>): Promise<SendResult> {
+    return await this.#take(() => this.#prompt(prompt), optionsOf(rest))
   }
 
   /** Like `Agent.sendFor`, with the history of this chat. */
-  sendFor<S extends Schema>(
+  async sendFor<S extends Schema>(
     prompt: string | Part[],
     schema: S,
-    options: ChatSendOptions = {},
-  ): Promise<ChatResult<Infer<S>>> {
-    return this.#take(() => this.agent.sendFor(prompt, schema, this.#continued(options)), options)
+    ...rest: Last<ChatSendOptions<Deps>>
+  ): Promise<SendResult<Infer<S>>> {
+    return await this.#take(() => this.#prompt(prompt), { ...optionsOf(rest), schema })
   }
 
   /** Like `Agent.sendStream`, with the history of this chat. A stream that is left early leaves nothing in it. */
-  sendStream(prompt: string | Part[], options: ChatSendOptions = {}): AsyncIterableIterator<ChatResult> {
-    const consumer: Consumer = { hasTurn: false, hasLeft: false }
-    const chunks = this.#chunks(prompt, options, consumer)
+  sendStream(
+    prompt: string | Part[],
+    ...rest: Last<ChatSendOptions<Deps>>
+  ): AsyncIterableIterator<ChatResult> {
+    return this.#stream(() => this.#prompt(prompt), optionsOf(rest))
+  }
+
+  /** Like `Agent.sendStreamFor`, with the history of this chat. */
+  sendStreamFor<S extends Schema>(
+    prompt: string | Part[],
+    schema: S,
+    ...rest: Last<ChatSendOptions<Deps>>
+  ): AsyncIterableIterator<ChatResult<DeepPartial<Infer<S>>>> {
+    return this.#stream(() => this.#prompt(prompt), { ...optionsOf(rest), schema })
+  }
+
+  /** Goes on with the answer that waits. Decisions are by call id; a typed answer needs its `schema` again. */
+  async resume<S extends Schema = never>(
+    decisions: Readonly<Record<string, CallDecision>>,
+    ...rest: Last<ResumeOptions<Deps> & TypedOptions<S>>
+  ): Promise<SendResult<Value<S>>> {
+    this.#turns.takeOver()
+    return await this.#take(() => this.#waiting(decisions), optionsOf(rest))
+  }
+
+  /** The same, chunk by chunk. */
+  resumeStream<S extends Schema = never>(
+    decisions: Readonly<Record<string, CallDecision>>,
+    ...rest: Last<ResumeOptions<Deps> & TypedOptions<S>>
+  ): AsyncIterableIterator<ChatResult<Growing<S>>> {
+    this.#turns.takeOver()
+    return this.#stream(() => this.#waiting(decisions), optionsOf(rest))
+  }
+
+  /** Tells the running answer something more: the model sees it at its next turn. */
+  steer(text: string): void {
+    if (this.#run) this.#run.steer(text)
+    else if (this.#turns.isBusy) this.#early.push(text)
+    else throw new OrchestrationError('Nothing is running that could be steered: use send.')
+  }
+
+  async #take<T>(from: () => StartFrom, options: AnyOptions): Promise<SendResult<T>> {
+    const turn = await this.#turns.enter(options.signal)
+    try {
+      const result = await sendWith<T, Deps, Machine>(this.agent, from(), this.#continued(options))
+      this.#pending = result.pendingApproval
+      if (!this.#pending) this.#append(result.messages)
+      return result
+    } catch (error) {
+      this.#keepPartial(error)
+      throw error
+    } finally {
+      this.#leave(turn)
+    }
+  }
+
+  #stream<C>(from: () => StartFrom, options: AnyOptions): AsyncIterableIterator<ChatResult<C>> {
+    const consumer: Consumer<C> = { hasLeft: false }
+    const chunks = this.#chunks(from, options, consumer)
     return {
       next: () => chunks.next(),
       return: async () => {
@@ -80,7 +175,7 @@ export class Chat {
         // A generator that waits for its next chunk cannot be left: the stream that it reads can.
         void consumer.stream?.return?.()
         const left = chunks.return?.()
-        if (consumer.hasTurn) await left
+        if (consumer.stream) await left
         return { value: undefined, done: true }
       },
       [Symbol.asyncIterator]() {
@@ -89,137 +184,92 @@ export class Chat {
     }
   }
 
-  async *#chunks(
-    prompt: string | Part[],
-    options: ChatSendOptions,
-    consumer: Consumer,
-  ): AsyncIterableIterator<ChatResult> {
-    const leave = await this.#enter(options)
-    consumer.hasTurn = true
-    if (consumer.hasLeft) {
-      leave()
-      return
-    }
-    const messages: ChatMessage[] = []
+  async *#chunks<C>(
+    from: () => StartFrom,
+    options: AnyOptions,
+    consumer: Consumer<C>,
+  ): AsyncIterableIterator<ChatResult<C>> {
+    const turn = await this.#turns.enter(options.signal)
+    const wasPending = this.#pending !== undefined
+    let isThrough = false
     try {
-      consumer.stream = this.agent.sendStream(prompt, this.#continued(options))
+      if (consumer.hasLeft) return
+      consumer.stream = streamWith<C, Deps, Machine>(this.agent, from, this.#continued(options))
       for await (const chunk of consumer.stream) {
-        messages.push(...chunk.messages)
+        // Somebody else resumed what waited: this reader has seen its part.
+        if (turn.isOver) return
+        turn.isWaiting = chunk.pendingApproval !== undefined
         this.#pending = chunk.pendingApproval
         yield chunk
       }
-      if (!this.#pending && !consumer.hasLeft) this.#history = [...this.#history, ...messages]
+      isThrough = !consumer.hasLeft
     } catch (error) {
-      this.#keepPartial(error)
+      if (!turn.isOver) this.#keepPartial(error)
       throw error
     } finally {
-      this.#run = undefined
-      leave()
+      // What was left early leaves nothing, except that decisions which were made have had their effect.
+      if (!turn.isOver && !turn.isWaiting && (isThrough || wasPending))
+        this.#append(this.#run?.messages ?? [])
+      if (!turn.isOver) this.#leave(turn)
     }
   }
 
-  /** Tells the running answer something more: the model sees it at its next turn. */
-  steer(text: string): void {
-    if (this.#run) this.#run.send({ type: 'steer', text })
-    else if (this.#busy) this.#early.push(text)
-    else throw new OrchestrationError('Nothing is running that could be steered: use send.')
+  /** A prompt, if nothing has to be decided before it. */
+  #prompt(prompt: string | Part[]): StartFrom {
+    if (!this.#pending) return prompt
+    throw new OrchestrationError(
+      'An answer of this chat waits for a decision: decide on it with resume first.',
+    )
   }
 
-  /** Goes on with an answer that waits for approvals. Decisions are by call id. */
-  resume(
-    decisions: Record<string, Approval>,
-    options: Pick<SendOptions, 'signal'> = {},
-  ): Promise<ChatResult> {
-    const pending = this.#pending
-    if (!pending) throw new ConfigurationError('No answer of this chat waits for an approval.')
-    this.#pending = undefined
-    return this.#take(async () => {
-      try {
-        return await this.agent.resume(pending, decisions, { ...options, onStart: this.#begun })
-      } catch (error) {
-        // Nothing was decided: the answer still waits.
-        if (error instanceof ConfigurationError) this.#pending = pending
-        throw error
-      }
-    }, options)
+  /** The answer that waits, with decisions. */
+  #waiting(decisions: Readonly<Record<string, CallDecision>>): StartFrom {
+    if (this.#pending) return { snapshot: this.#pending.snapshot, decisions }
+    throw new ConfigurationError('No answer of this chat waits for a decision.')
   }
 
-  #continued(options: ChatSendOptions): SendOptions {
-    const onStart = (run: AgentRun) => {
-      this.#begun(run)
-      options.onStart?.(run)
+  #continued(options: AnyOptions): AnyOptions {
+    const onRun = (run: AnyRun) => {
+      this.#run = run
+      for (const text of this.#early.splice(0)) run.steer(text)
     }
-    return { ...options, history: this.#history, onStart }
+    return { ...options, history: this.#history, onRun }
   }
 
-  readonly #begun = (run: AgentRun) => {
-    this.#run = run
-    for (const text of this.#early.splice(0)) run.send({ type: 'steer', text })
+  #leave(turn: Turn): void {
+    this.#run = undefined
+    this.#early = []
+    turn.end()
   }
 
-  async #take<T>(
-    send: () => Promise<ChatResult<T>>,
-    options: Pick<SendOptions, 'signal'>,
-  ): Promise<ChatResult<T>> {
-    const leave = await this.#enter(options)
-    try {
-      const result = await send()
-      this.#pending = result.pendingApproval
-      if (!result.pendingApproval) this.#history = [...this.#history, ...result.messages]
-      return result
-    } catch (error) {
-      this.#keepPartial(error)
-      throw error
-    } finally {
-      this.#run = undefined
-      leave()
-    }
-  }
-
-  /** Waits until the chat is free, or refuses; gives the function that frees it again. */
-  async #enter({ signal }: Pick<SendOptions, 'signal'>): Promise<() => void> {
-    if (this.#busy && this.#whenBusy === 'refuse') {
-      throw new OrchestrationError(
-        'This chat is still answering: wait for the running send, abort it, or make the chat with whenBusy: "queue".',
-      )
-    }
-    const before = this.#busy
-    let free = () => {}
-    const mine = new Promise<void>((resolve) => {
-      free = () => {
-        this.#early = []
-        if (this.#busy === mine) this.#busy = undefined
-        resolve()
-      }
-    })
-    this.#busy = mine
-    if (before && (await isAbortedBefore(before, signal))) {
-      // It ends at once, but its place in the queue is free only when its turn would have come.
-      void before.then(free)
-      throw neverStarted(signal)
-    }
-    if (this.#pending) {
-      free()
-      throw new OrchestrationError(
-        'An answer of this chat waits for an approval: decide on it with resume first.',
-      )
-    }
-    return free
-  }
-
+  /** What a send that failed has reached. If it reached nothing, an answer that waited still waits. */
   #keepPartial(error: unknown): void {
-    const messages = error instanceof StatewireError ? (error.partial?.messages ?? []) : []
-    if (messages.at(-1)?.role === 'model') this.#history = [...this.#history, ...messages]
+    const { messages = [], pendingApproval } = (error instanceof StatewireError && error.partial) || {}
+    if (pendingApproval) this.#pending = pendingApproval
+    else if (messages.length > 0) {
+      this.#pending = undefined
+      if (messages.at(-1)?.role === 'model') this.#append(messages)
+    }
+  }
+
+  #append(messages: readonly ChatMessage[]): void {
+    const history = [...this.#history, ...messages]
+    // An orchestrator of the user's may end with anything: a history that cannot be sent is worth less than none.
+    if (!validateHistory(history).some(isFatal)) this.#history = history
   }
 }
 
-/** Whether the signal aborts first. */
-const isAbortedBefore = (turn: Promise<void>, signal: AbortSignal | undefined): Promise<boolean> =>
-  new Promise((resolve) => {
-    if (signal?.aborted) return resolve(true)
-    const forgetSignal = signal && onAbort(signal, () => resolve(true))
-    void turn.then(() => {
-      forgetSignal?.()
-      resolve(false)
-    })
-  })
+const copyOf = (stored: StoredChat): StoredChat => JSON.parse(JSON.stringify(stored))
+
+const optionsOf = (rest: readonly unknown[]): AnyOptions => (rest[0] ?? {}) as AnyOptions
+
+const checkedChat = (stored: StoredChat): StoredChat => {
+  if (!isJsonObject(stored) || stored.version !== 1 || !Array.isArray(stored.history))
+    throw new ConfigurationError('Chat.from takes what toJSON gave, as it was stored (version 1).')
+  const [problem] = validateHistory(stored.history).filter(isFatal)
+  if (problem) throw new ConfigurationError(`The stored chat is not usable: ${problem.message}`)
+  const { pending } = stored
+  if (pending !== undefined && !(isJsonObject(pending) && isJsonObject(pending.snapshot)))
+    throw new ConfigurationError('The stored chat is not usable: what it waits for is not a pendingApproval.')
+  return copyOf(stored)
+}

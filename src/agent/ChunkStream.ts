@@ -15,6 +15,7 @@ export class ChunkStream<T> implements AsyncIterableIterator<T> {
   /** Anything can be thrown, also undefined: only the property tells an error from a good end. */
   #end: { error?: unknown } | undefined
   #isLeft = false
+  #isEndShown = false
 
   constructor(start: (stream: ChunkStream<T>) => () => void) {
     this.#start = start
@@ -37,6 +38,11 @@ export class ChunkStream<T> implements AsyncIterableIterator<T> {
 
   fail(error: unknown): void {
     this.#finish({ error })
+  }
+
+  /** More comes after all; not for a reader that was told of the end, or has left. */
+  reopen(): void {
+    if (!this.#isLeft && !this.#isEndShown) this.#end = undefined
   }
 
   next(): Promise<IteratorResult<T>> {
@@ -88,6 +94,7 @@ export class ChunkStream<T> implements AsyncIterableIterator<T> {
 
   #settle({ resolve, reject }: Pull<T>): void {
     const end = this.#end ?? {}
+    this.#isEndShown = true
     // An error is thrown once; after it the stream is simply over.
     this.#end = {}
     if ('error' in end) reject(end.error)

@@ -1,8 +1,8 @@
 import { StatewireError, ToolExecutionError } from '../messages/errors.ts'
 import type { JsonObject } from '../messages/json.ts'
-import type { ChatResult } from '../messages/result.ts'
+import type { SendResult } from '../messages/result.ts'
 import { type Tool, type ToolContext, tool } from '../tools/tool.ts'
-import type { Agent } from './Agent.ts'
+import type { Run } from './Run.ts'
 
 /** How an agent is offered as a tool; see `Agent.asTool`. */
 export type AgentToolOptions = {
@@ -20,41 +20,35 @@ const promptSchema: JsonObject = {
   additionalProperties: false,
 }
 
-/** An agent as a tool: it gets a prompt and answers with its text. */
-export const agentTool = (agent: Agent, { name, description, timeoutMs }: AgentToolOptions): Tool =>
+/** An agent as a tool: it gets a prompt and answers with its text. `start` begins its run for a call. */
+export const agentTool = <Deps>(
+  start: (prompt: string, call: ToolContext<Deps>) => Run,
+  { name, description, timeoutMs }: AgentToolOptions,
+): Tool<Deps> =>
   tool({
     name,
     description,
     input: { jsonSchema: promptSchema },
     ...(timeoutMs !== undefined && { timeoutMs }),
-    execute: async ({ prompt }, context) => {
-      const result = await answer(agent, String(prompt), context)
-      const pending = result.pendingApproval?.calls.map((call) => call.name).join(', ')
-      if (pending) {
-        throw new ToolExecutionError(`The agent needs an approval for ${pending}, and has no onApproval.`, {
-          toolName: name,
-        })
-      }
-      return result.output
+    execute: async ({ prompt }, call: ToolContext<Deps>) => {
+      const { pendingApproval, output } = await counted(start(String(prompt), call), call)
+      if (!pendingApproval) return output
+      const names = pendingApproval.calls.map((each) => each.name).join(', ')
+      throw new ToolExecutionError(`The agent needs a decision on ${names}, and has no onApproval.`, {
+        toolName: name,
+      })
     },
   })
 
-const answer = (agent: Agent, prompt: string, { signal, self, addUsage }: ToolContext): Promise<ChatResult> =>
-  new Promise((resolve, reject) => {
-    const count = ({ usage }: Partial<ChatResult>) => usage && addUsage(usage)
-    const run = agent.run(
-      { prompt },
-      { signal, parent: self },
-      {
-        complete: (result) => {
-          count(result)
-          resolve(result)
-        },
-        fail: (error) => {
-          if (error instanceof StatewireError) count(error.partial ?? {})
-          reject(error)
-        },
-      },
-    )
-    run.start()
-  })
+/** What the run uses counts for the run that called it, whether it succeeds or not. */
+const counted = async (run: Run, { addUsage }: Pick<ToolContext, 'addUsage'>): Promise<SendResult> => {
+  try {
+    const result = await run.result
+    if (result.usage) addUsage(result.usage)
+    return result
+  } catch (error) {
+    const usage = error instanceof StatewireError ? error.partial?.usage : undefined
+    if (usage) addUsage(usage)
+    throw error
+  }
+}

@@ -21,7 +21,7 @@ export type DecisionOptions<Events extends DecisionEvents> = Omit<
  *
  * @example
  * const decide = createDecision({
- *   model: 'openai:gpt-5-mini',
+ *   model: 'openai:gpt-6-luna',
  *   events: {
  *     guess: { description: 'Guess the number', input: z.object({ number: z.int() }) },
  *     give_up: { description: 'Stop playing' },

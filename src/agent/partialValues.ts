@@ -3,9 +3,9 @@ import { isJsonObject } from '../messages/json.ts'
 import type { ChatResult } from '../messages/result.ts'
 import type { CompiledSchema } from '../tools/schema.ts'
 import { wireSchemaOf } from '../tools/typedAnswer.ts'
-import type { RunHandlers } from './AgentRun.ts'
 import type { ChunkStream } from './ChunkStream.ts'
 import { PartialJson } from './PartialJson.ts'
+import type { ChunkReader } from './Run.ts'
 
 /** A value that is still being written: anything may be missing yet. */
 export type DeepPartial<T> = T extends readonly (infer Item)[]
@@ -18,7 +18,7 @@ export type DeepPartial<T> = T extends readonly (infer Item)[]
 export const partialValues = <T>(
   stream: ChunkStream<ChatResult<DeepPartial<T>>>,
   schema: CompiledSchema<T>,
-): RunHandlers => {
+): ChunkReader => {
   const { isWrapped } = wireSchemaOf(schema)
   let json = new PartialJson()
   const known = (): DeepPartial<T> => {
@@ -47,6 +47,10 @@ export const partialValues = <T>(
         (error) => stream.fail(error),
       )
     },
+    wait(chunk) {
+      stream.push({ ...chunk, output: known() })
+      stream.finish()
+    },
     fail: (error) => stream.fail(error),
   }
 }
@@ -55,9 +59,11 @@ export const partialValues = <T>(
 export const validatedOutput = async <T>(partial: ChatResult, schema: CompiledSchema<T>): Promise<T> => {
   const rawOutput = partial.output
   if (partial.pendingApproval) {
-    throw new OrchestrationError('A typed answer needs an approval: give the agent an onApproval callback.', {
-      partial,
-    })
+    const names = partial.pendingApproval.calls.map(({ name }) => name).join(', ')
+    throw new OrchestrationError(
+      `The typed answer waits for ${names}: resume it with error.partial.pendingApproval and the schema, or give the agent an onApproval callback.`,
+      { partial },
+    )
   }
   const validation = await schema.validate(parse(rawOutput, partial))
   if (validation.ok) return validation.value

@@ -1,6 +1,6 @@
 import type { AgentEmitted, AgentOutput } from '../../machines/events.ts'
 import { Agent } from '../agent/Agent.ts'
-import type { Inspect } from '../agent/harmlessInspect.ts'
+import type { Inspect } from '../agent/watching.ts'
 import { describeThrown, OrchestrationError } from '../messages/errors.ts'
 import type { Approval } from '../tools/approval.ts'
 import { Approvals } from './Approvals.ts'

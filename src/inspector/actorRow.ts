@@ -46,8 +46,8 @@ const failureOf = (snapshot: Snapshot<unknown> | null, secrets: readonly string[
 
 const statusOf = ({ snapshot, endedAt }: ActorRecord): ActorStatus => {
   if (!snapshot) return 'created'
-  const { context } = snapshot as { context?: unknown }
-  const isWaiting = isRunData(context) && context.round.pendingApprovals.length > 0
+  const { context, value } = snapshot as { context?: unknown; value?: unknown }
+  const isWaiting = isRunData(context) && (value === 'AwaitingApproval' || value === 'AwaitingTools')
   switch (snapshot.status) {
     case 'active':
       if (endedAt !== null) return 'stopped'

@@ -1,5 +1,5 @@
 import type { InspectionEvent, Snapshot } from 'xstate'
-import type { Inspect } from '../agent/harmlessInspect.ts'
+import type { Inspect } from '../agent/watching.ts'
 import { stateOf } from './actorRow.ts'
 import { isRead } from './isRead.ts'
 
@@ -14,7 +14,7 @@ type SnapshotEvent = Extract<InspectionEvent, { type: '@xstate.snapshot' }>
  * import { createWebSocketInspector } from '@statelyai/inspect'
  *
  * const stately = createWebSocketInspector({ url: 'ws://localhost:8080' })
- * const agent = new Agent('openai:gpt-5-mini', { inspect: quietInspect(stately.inspect) })
+ * const agent = new Agent('openai:gpt-6-luna', { inspect: quietInspect(stately.inspect) })
  */
 export const quietInspect = (inspect: Inspect): ((event: InspectionEvent) => void) => {
   const tell = typeof inspect === 'function' ? inspect : (event: InspectionEvent) => inspect.next?.(event)

@@ -35,7 +35,7 @@ export type Inspector = {
  * @example
  * const inspector = await startInspector()
  * console.log(inspector.url)
- * const agent = new Agent('openai:gpt-5-mini', { inspect: inspector.inspect })
+ * const agent = new Agent('openai:gpt-6-luna', { inspect: inspector.inspect })
  */
 export const startInspector = async (options: InspectorOptions = {}): Promise<Inspector> => {
   const secrets = [...(options.secrets ?? []), ...keysOfEnvironment()]

@@ -15,8 +15,11 @@ export type ErrorName =
 export type ErrorData = {
   name: ErrorName
   message: string
+  /** The agent whose run it was, if it has a name. */
+  agent?: string
   /** Of model errors. */
   provider?: string
+  model?: string
   status?: number
   code?: string
   requestId?: string
@@ -34,7 +37,11 @@ export type ErrorData = {
   cause?: { name: string; message: string; code?: string }
 }
 
-export type ErrorOptions = { cause?: unknown; partial?: ChatResult | undefined }
+export type ErrorOptions = {
+  cause?: unknown
+  partial?: ChatResult | undefined
+  agent?: string | undefined
+}
 
 /**
  * The root of everything statewire throws. `name` is the class name; `partial` is what the run had so far.
@@ -48,10 +55,13 @@ export type ErrorOptions = { cause?: unknown; partial?: ChatResult | undefined }
  */
 export class StatewireError extends Error {
   override readonly name: ErrorName = 'StatewireError'
+  /** The agent whose run it was, if it has a name. */
+  readonly agent: string | undefined
   readonly partial: ChatResult | undefined
 
   constructor(message: string, options: ErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.agent = options.agent
     this.partial = options.partial
   }
 }
@@ -63,13 +73,14 @@ export class ConfigurationError extends StatewireError {
 
 type ModelErrorFields = Pick<
   ErrorData,
-  'provider' | 'status' | 'code' | 'requestId' | 'retryable' | 'retryAfterMs' | 'rawFinishReason'
+  'provider' | 'model' | 'status' | 'code' | 'requestId' | 'retryable' | 'retryAfterMs' | 'rawFinishReason'
 >
 
 /** The provider failed: an HTTP error, an error event, a cut or garbled stream, a dead connection. */
 export class ModelError extends StatewireError {
   override readonly name = 'ModelError'
   readonly provider: string | undefined
+  readonly model: string | undefined
   readonly status: number | undefined
   readonly code: string | undefined
   readonly requestId: string | undefined
@@ -82,6 +93,7 @@ export class ModelError extends StatewireError {
   constructor(message: string, options: ErrorOptions & ModelErrorFields = {}) {
     super(message, options)
     this.provider = options.provider
+    this.model = options.model
     this.status = options.status
     this.code = options.code
     this.requestId = options.requestId
@@ -158,7 +170,9 @@ export const errorFrom = (data: ErrorData, partial?: ChatResult): StatewireError
 
 /** What an error may say of itself; anything else that hangs on one is not for a snapshot. */
 const dataFields = [
+  'agent',
   'provider',
+  'model',
   'status',
   'code',
   'requestId',

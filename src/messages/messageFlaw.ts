@@ -29,7 +29,8 @@ export const messageFlaw = (value: unknown): string | undefined => {
   }
 }
 
-const partFlaw = (part: JsonValue): string | undefined => {
+/** What keeps a value from being a part of a message; undefined if it is one. */
+export const partFlaw = (part: JsonValue): string | undefined => {
   if (!isJsonObject(part)) return 'One of its parts is not an object.'
   const texts = partTexts.get(part.type)
   if (!texts) return `${shown(part.type)} is not a type of part.`

@@ -45,12 +45,21 @@ export type ChatResult<T = string> = {
   metadata: JsonObject
   /** Stream: on the final chunk only. `send`: the sum over all steps. */
   usage?: Usage
-  /** The run stands still until a person has decided on these calls; see `Agent.resume`. */
+  /** The run stands still until these calls are decided on or answered; see `Agent.resume`. */
   pendingApproval?: PendingApproval
 }
 
-/** A run that waits for approvals, as plain JSON: it can be stored and resumed in another process. */
-export type PendingApproval = { calls: ToolCallPart[]; snapshot: Snapshot<unknown> }
+/** The result of a whole run. */
+export type SendResult<T = string> = ChatResult<T> & {
+  /** The text of the last message alone; `output` is the text of all of them. */
+  answer: string
+}
+
+/** A call that a run waits for: an `approval` by a person, or the `answer` of an external tool. */
+export type PendingCall = ToolCallPart & { kind: 'approval' | 'answer' }
+
+/** A run that waits, as plain JSON: it can be stored and resumed in another process. */
+export type PendingApproval = { calls: [PendingCall, ...PendingCall[]]; snapshot: Snapshot<unknown> }
 
 const usageFields = [
   'inputTokens',

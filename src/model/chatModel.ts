@@ -9,8 +9,14 @@ export type ToolSpec = { name: string; description: string; inputSchema: JsonObj
 /** Whether the model may, must or must not call a tool, or which one it must. */
 export type ToolChoice = 'auto' | 'none' | 'required' | { tool: string }
 
-/** `true` and `false` switch thinking; an object sets how much of it. */
-export type Thinking = boolean | { budgetTokens?: number; effort?: 'minimal' | 'low' | 'medium' | 'high' }
+/** How hard a model thinks. A model that does not know the word gets the nearest one that it knows. */
+export type Effort = 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
+
+/**
+ * `true` and `false` switch thinking; an object sets how much of it. A model that cannot stop thinking is told to think as
+ * little as it can.
+ */
+export type Thinking = boolean | { budgetTokens?: number; effort?: Effort }
 
 /** The sampling and behaviour settings every provider gets, each in its own words. */
 export type GenerationSettings = {
@@ -46,6 +52,10 @@ export type ModelProfile = {
   schemaWithTools: boolean
   thinking: boolean
   attachments: { images: boolean; pdf: boolean; audio: boolean; links: boolean }
+  /** The context window in tokens, where it is known. */
+  window?: number
+  /** The longest answer in tokens, where it is known. */
+  maxOutput?: number
 }
 
 /** Where a model reports to. Calls after `end` or `fail` are ignored. */
@@ -62,6 +72,8 @@ export type ModelSink = {
 export type ChatModel = {
   readonly provider: string
   readonly model: string
+  /** The wire protocol it is reached through, such as `openai-responses`; a model without a wire has none. */
+  readonly protocol?: string
   readonly profile: ModelProfile
   /** Starts a request. The function returned closes it at once. */
   stream(request: ModelRequest, sink: ModelSink): () => void

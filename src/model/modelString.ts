@@ -7,7 +7,7 @@ export type ModelName = { provider: string; chat?: string; embeddings?: string }
  * Reads a model string: `provider`, `provider:model`, `provider/model`, `provider?chat=a&embeddings=b`. After a colon
  * the model keeps its own slashes and colons.
  *
- * @example parseModelString('openrouter:google/gemini-3-flash') // { provider: 'openrouter', chat: 'google/gemini-3-flash' }
+ * @example parseModelString('openrouter:google/gemini-3.8-flash') // { provider: 'openrouter', chat: 'google/gemini-3.8-flash' }
  */
 export const parseModelString = (text: string): ModelName => {
   const [path = '', query, ...more] = text.trim().split('?')
@@ -44,7 +44,7 @@ const parseQuery = (text: string, query: string): { chat?: string; embeddings?: 
 /**
  * The model string of a name; parsing it gives the name back.
  *
- * @example formatModelString({ provider: 'openai', chat: 'gpt-5-mini' }) // 'openai:gpt-5-mini'
+ * @example formatModelString({ provider: 'openai', chat: 'gpt-6-luna' }) // 'openai:gpt-6-luna'
  */
 export const formatModelString = ({ provider, chat, embeddings }: ModelName): string => {
   if (embeddings === undefined) return chat === undefined ? provider : `${provider}:${encoded(chat)}`

@@ -6,6 +6,7 @@ import { describeThrown } from '../messages/errors.ts'
 import { isJsonObject, type JsonObject } from '../messages/json.ts'
 import { anthropicWire } from './anthropicWire.ts'
 import { openaiChatWire } from './openaiChatWire.ts'
+import { openaiResponsesWire } from './openaiResponsesWire.ts'
 import { replyTo } from './reply.ts'
 import { RefusedRequest, refuseUnpaired } from './request.ts'
 import type { Ids, Wire } from './wire.ts'
@@ -25,12 +26,12 @@ export type Simulator = {
   close: () => Promise<void>
 }
 
-const wires: readonly Wire[] = [openaiChatWire, anthropicWire]
+const wires: readonly Wire[] = [openaiChatWire, openaiResponsesWire, anthropicWire]
 const mostBytes = 8 * 1024 * 1024
 
 /**
  * Starts a provider that needs no key and no network: an HTTP server on 127.0.0.1 that speaks the wire formats of OpenAI
- * (chat completions) and Anthropic (messages). Its answers and tool calls are made by rules, the same for the same
+ * (chat completions and responses) and Anthropic (messages). Its answers and tool calls are made by rules, the same for the same
  * conversation, and say so.
  *
  * @example

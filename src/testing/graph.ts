@@ -1,3 +1,4 @@
+import { getAdjacencyMap } from '@xstate/graph'
 import {
   type AnyEventObject,
   type AnyStateMachine,
@@ -6,7 +7,6 @@ import {
   type Snapshot,
   type SnapshotFrom,
 } from 'xstate'
-import { getAdjacencyMap } from 'xstate/graph'
 
 /** How `planPaths` and `checkModel` explore a machine. */
 export type PathOptions<M extends AnyStateMachine> = {

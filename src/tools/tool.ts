@@ -1,15 +1,18 @@
 import type { AnyActorRef } from 'xstate'
 import { ConfigurationError } from '../messages/errors.ts'
 import type { JsonObject } from '../messages/json.ts'
+import { amount, callable, checkOptions, flag, type Rule, type Rules, text } from '../messages/optionRules.ts'
 import type { Usage } from '../messages/result.ts'
 import { type CompiledSchema, compileSchema, type Infer, type Schema } from './schema.ts'
 
 /** What a tool gets beside its arguments. */
-export type ToolContext = {
+export type ToolContext<Deps = unknown> = {
   /** The id of the call being answered. */
   callId: string
   /** Aborted when the run is aborted or the tool's time is up. */
   signal: AbortSignal
+  /** What the sender gave for this run (`SendOptions.context`): the user, a database, a logger. Never stored. */
+  context: Deps
   /** Counts tokens that the tool itself used towards the run's usage. */
   addUsage: (usage: Usage) => void
   /** The actor of this call: the parent for actors the tool starts, so that the inspector shows them in their place. */
@@ -17,30 +20,35 @@ export type ToolContext = {
 }
 
 /** What {@link tool} makes a tool of. */
-export type ToolOptions<S extends Schema> = {
+export type ToolOptions<S extends Schema, Deps = unknown> = {
   name: string
   description: string
   /** Left out: the tool takes no arguments. */
   input?: S
-  /** A string is given to the model as it is, everything else as JSON. A throw becomes an error result. */
-  execute: (args: Infer<S>, context: ToolContext) => unknown
+  /**
+   * Gives the model a string as it is, parts (`dataPart`, `linkPart`, `textPart`, or a list of them) as parts, everything
+   * else as JSON. A throw becomes an error result. Left out: the tool is external, and its calls are answered from
+   * outside: by a browser, a person or another service (`run.answer`).
+   */
+  execute?: (args: Infer<S>, context: ToolContext<Deps>) => unknown
   /** Whether a person must approve a call before it runs. */
-  needsApproval?: boolean | ((args: Infer<S>) => boolean)
-  /** Default 5 minutes; `Infinity` for none. */
+  needsApproval?: boolean | ((args: Infer<S>, run: { context: Deps }) => boolean)
+  /** Default 5 minutes; `Infinity` for none. External tools have no time limit. */
   timeoutMs?: number
   /** The run is complete once this tool succeeded: its result is not shown to the model any more. */
   endsRun?: boolean
 }
 
-/** A tool ready to run; made by {@link tool}. */
-export type Tool = {
+/** A tool ready to run; made by {@link tool}. `Deps` is the `context` that it needs. */
+export type Tool<Deps = unknown> = {
   readonly name: string
   readonly description: string
   /** Null: what the run is asked for (`outputSchema`) is what the tool takes. */
   readonly inputSchema: JsonObject | null
   readonly validate: CompiledSchema<unknown>['validate']
-  readonly execute: (args: unknown, context: ToolContext) => unknown
-  readonly needsApproval: boolean | ((args: unknown) => boolean)
+  /** Null: an external tool. */
+  readonly execute: ((args: unknown, context: ToolContext<Deps>) => unknown) | null
+  readonly needsApproval: boolean | ((args: unknown, run: { context: Deps }) => boolean)
   readonly timeoutMs: number
   readonly endsRun: boolean
 }
@@ -53,6 +61,22 @@ const noArguments: CompiledSchema<unknown> = {
   validate: () => ({ ok: true, value: {} }),
 }
 
+/** All but what {@link tool} looks at more closely. */
+const rules: Rules<Omit<ToolOptions<Schema>, 'name' | 'input'>> = {
+  description: text,
+  execute: callable,
+  needsApproval: (name, value) => (typeof value === 'function' ? undefined : flag(name, value)),
+  timeoutMs: amount,
+  endsRun: flag,
+}
+
+/** Something that {@link tool} made. */
+export const toolRule: Rule = (name, value) => {
+  const { name: own, validate } = Object(value)
+  const isTool = typeof own === 'string' && typeof validate === 'function'
+  return isTool ? undefined : `${name} is not a tool: make it with tool({ name, description, execute }).`
+}
+
 /**
  * Makes a tool. The arguments of `execute` are typed from `input` and are validated before it is called.
  *
@@ -63,39 +87,55 @@ const noArguments: CompiledSchema<unknown> = {
  *   input: z.object({ city: z.string() }),
  *   execute: async ({ city }) => ({ city, celsius: 21 }),
  * })
+ *
+ * @example
+ * // Typed values of one request: name the type where the context comes in.
+ * const orders = tool({
+ *   name: 'list_orders',
+ *   description: "The user's orders",
+ *   execute: (_, { context }: ToolContext<{ userId: string }>) => database.ordersOf(context.userId),
+ * })
  */
-export const tool = <S extends Schema = { jsonSchema: JsonObject }>(options: ToolOptions<S>): Tool => {
+export const tool = <S extends Schema = { jsonSchema: JsonObject }, Deps = unknown>(
+  options: ToolOptions<S, Deps>,
+): Tool<Deps> => {
+  checkOptions('What tool() takes', options, rules)
   const { name, execute, needsApproval = false } = options
   // What a name may hold differs between providers, and each says so itself; none allows blanks.
   if (typeof name !== 'string' || !/^\S{1,128}$/.test(name)) {
     throw new ConfigurationError(
-      `"${name}" cannot be a tool name: use 1 to 128 characters without blanks (letters, digits, _ and - work everywhere).`,
+      `"${String(name)}" cannot be a tool name: use 1 to 128 characters without blanks (letters, digits, _ and - work everywhere).`,
     )
   }
-  if (typeof execute !== 'function')
-    throw new ConfigurationError(`The tool "${name}" has no execute function.`)
-  const compiled = options.input
-    ? compileSchema(options.input, `The input of the tool "${name}"`)
-    : noArguments
+  const compiled =
+    options.input === undefined
+      ? noArguments
+      : compileSchema(options.input, `The input of the tool "${name}"`)
   return {
     name,
-    description: options.description,
+    description: options.description ?? '',
     inputSchema: compiled.jsonSchema,
     validate: compiled.validate,
-    execute: (args, context) => execute(args as Infer<S>, context),
+    execute: execute ? (args, context) => execute(args as Infer<S>, context) : null,
     needsApproval:
-      typeof needsApproval === 'function' ? (args) => needsApproval(args as Infer<S>) : needsApproval,
+      typeof needsApproval === 'function'
+        ? (args, run) => needsApproval(args as Infer<S>, run)
+        : needsApproval,
     timeoutMs: options.timeoutMs ?? defaultToolTimeoutMs,
     endsRun: options.endsRun ?? false,
   }
 }
 
+/** Any tool, whatever `context` it needs. */
+export type AnyTool = Tool<never>
+
 /** The tools by name; two of the same name are a mistake. */
-export const toolsByName = (tools: readonly Tool[]): ReadonlyMap<string, Tool> => {
+export const toolsByName = (tools: readonly AnyTool[]): ReadonlyMap<string, Tool> => {
   const map = new Map<string, Tool>()
   for (const each of tools) {
     if (map.has(each.name)) throw new ConfigurationError(`Two tools are named "${each.name}".`)
-    map.set(each.name, each)
+    // Whoever sends gives the context that the tools need: the types of `Agent` see to it.
+    map.set(each.name, each as Tool)
   }
   return map
 }

@@ -1,12 +1,13 @@
 import type { AnyActorRef } from 'xstate'
 import { describeThrown } from '../messages/errors.ts'
-import { copyJson, isJsonObject } from '../messages/json.ts'
+import { copyJson } from '../messages/json.ts'
 import type { ToolCallPart, ToolResultPart } from '../messages/messages.ts'
 import type { Usage } from '../messages/result.ts'
 import { type Clock, systemClock } from '../model/clock.ts'
 import { redact } from '../transport/redact.ts'
 import { LazySignal } from './lazySignal.ts'
 import type { Tool } from './tool.ts'
+import { errorResult, misfit, toolResultOf, unknownTool } from './toolResult.ts'
 
 /** What an executor gets beside the calls. */
 export type ExecutionOptions = {
@@ -19,6 +20,8 @@ export type ExecutionOptions = {
   addUsage?: (usage: Usage) => void
   /** The actor of the call. */
   self?: AnyActorRef
+  /** What the sender gave for the tools of this run: `SendOptions.context`. */
+  context?: unknown
   /** Told of each result as it comes; a batch that was stopped half-way loses none of them. */
   onResult?: (result: ToolResultPart) => void
 }
@@ -42,35 +45,6 @@ export type ToolExecutor = {
   ): Promise<ToolResultPart[]>
 }
 
-/** A result longer than this is refused: it would only fill the model's context. */
-const longestResult = 4 * 1024 * 1024
-/** What is wrong can be said in less; a longer text is cut. */
-const longestProblem = 10_000
-
-export const errorResult = (call: Pick<ToolCallPart, 'id' | 'name'>, problem: string): ToolResultPart => ({
-  type: 'toolResult',
-  id: call.id,
-  name: call.name,
-  result: JSON.stringify({
-    error: problem.length > longestProblem ? `${problem.slice(0, longestProblem)}…` : problem,
-  }),
-  isError: true,
-})
-
-/** The result, if it is one: an executor of the user's may give anything. */
-export const asToolResult = (call: ToolCallPart, given: unknown): ToolResultPart => {
-  if (!isJsonObject(given) || typeof given.result !== 'string') {
-    return errorResult(call, 'The tool executor gave no result for this call.')
-  }
-  return {
-    type: 'toolResult',
-    id: call.id,
-    name: call.name,
-    result: given.result,
-    ...(given.isError === true && { isError: true }),
-  }
-}
-
 /** The batches of {@link createToolExecutor}: an agent that is given one runs its calls as it would without. */
 const plainBatches = new WeakSet<ToolExecutor['executeBatch']>()
 
@@ -90,7 +64,7 @@ export const createToolExecutor = (hide: (text: string) => string = (text) => te
   const executor: ToolExecutor = {
     executeSingle(call, tools, options) {
       const tool = tools.get(call.name)
-      if (!tool) return Promise.resolve(errorResult(call, unknownTool(call.name, tools)))
+      if (!tool) return Promise.resolve(unknownTool(call, [...tools.keys()]))
       if (call.argumentsError !== undefined) return Promise.resolve(errorResult(call, call.argumentsError))
       const end = options.own ?? LazySignal.following(options.signal)
       if (end.isAborted) return Promise.resolve(neverStarted(call))
@@ -113,7 +87,7 @@ export const createToolExecutor = (hide: (text: string) => string = (text) => te
           resolve(result)
         }
         runTool(tool, call, end, options).then(settle, (thrown) =>
-          settle(errorResult(call, redact(hide(describeThrown(thrown)), []))),
+          settle(errorResult(call, hidden(describeThrown(thrown), hide))),
         )
       })
     },
@@ -132,24 +106,25 @@ export const createToolExecutor = (hide: (text: string) => string = (text) => te
   return executor
 }
 
-const unknownTool = (name: string, tools: ReadonlyMap<string, Tool>): string => {
-  const names = [...tools.keys()].join(', ')
-  return `There is no tool named "${name}". ${names === '' ? 'No tools are available.' : `Available tools: ${names}.`}`
+/** What cannot be searched for credentials is not shown. */
+const hidden = (problem: string, hide: (text: string) => string): string => {
+  try {
+    return redact(hide(problem), [])
+  } catch {
+    return 'The tool failed.'
+  }
 }
 
 const neverStarted = (call: ToolCallPart): ToolResultPart =>
   errorResult(call, 'The run was aborted before this tool started.')
 
-/** The result of a call whose arguments the tool does not take. */
-export const misfit = (call: ToolCallPart, problem: string): ToolResultPart =>
-  errorResult(call, `The arguments do not fit the schema of "${call.name}": ${problem}`)
-
 const runTool = async (
   tool: Tool,
   call: ToolCallPart,
   end: LazySignal,
-  { addUsage = () => {}, self }: ExecutionOptions,
+  { addUsage = () => {}, self, context }: ExecutionOptions,
 ): Promise<ToolResultPart> => {
+  if (!tool.execute) return errorResult(call, `The tool "${call.name}" is answered from outside.`)
   // A copy: what a tool does to its arguments must not change the conversation.
   const validation = await tool.validate(copyJson(call.arguments))
   if (!validation.ok) return misfit(call, validation.problem)
@@ -159,16 +134,9 @@ const runTool = async (
     get signal() {
       return end.signal
     },
+    context,
     addUsage,
     self,
   })
-  // JSON has no word for undefined: a tool that returns nothing answers null.
-  const result = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'null')
-  if (result.length > longestResult) {
-    return errorResult(
-      call,
-      `The result has ${result.length} characters; at most ${longestResult} are allowed.`,
-    )
-  }
-  return { type: 'toolResult', id: call.id, name: call.name, result }
+  return toolResultOf(call, value)
 }

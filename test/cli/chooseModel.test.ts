@@ -16,13 +16,13 @@ const ollama = async (...names: string[]): Promise<string> =>
 
 it('takes what was asked for before everything else', async () => {
   const env = { STATEWIRE_MODEL: 'groq:llama', OPENAI_API_KEY: 'x' }
-  expect(await choice(env, { model: 'Claude' })).toBe('anthropic:claude-sonnet-5 (--model)')
+  expect(await choice(env, { model: 'Claude' })).toBe('anthropic:claude-sonnet-5-5 (--model)')
   expect(await choice(env, { model: 'ollama:qwen3:8b' })).toBe('ollama:qwen3:8b (--model)')
   expect(await choice(env)).toBe('groq:llama (STATEWIRE_MODEL)')
   expect(await choice({}, { model: 'simulator' })).toBe(
     'the built-in simulator, which answers by rules (--model)',
   )
-  expect(await choice({}, { 'base-url': 'http://127.0.0.1:1/v1' })).toBe('openai:gpt-5-mini (--base-url)')
+  expect(await choice({}, { 'base-url': 'http://127.0.0.1:1/v1' })).toBe('openai:gpt-6-luna (--base-url)')
 })
 
 it('takes the first provider whose key is set, and not only blank', async () => {

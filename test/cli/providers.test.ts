@@ -98,7 +98,7 @@ it('doctor ends with 0 when one provider can be used, with 1 when none can', asy
   expect(unknown.code).toBe(2)
 })
 
-it('models lists what a provider has, one per line, or the providers with their keys', async () => {
+it('models lists what a provider has, one per line, or all that is known and the providers with their keys', async () => {
   const { url } = await loopback(() => ({ body: { data: [{ id: 'b' }, { id: 'a' }] } }))
   const [listed, all, keyless] = await Promise.all([
     statewire(['models', 'openai', '--base-url', url]),
@@ -106,8 +106,11 @@ it('models lists what a provider has, one per line, or the providers with their 
     statewire(['models', 'openai']),
   ])
   expect(listed).toEqual({ code: 0, stdout: 'a\nb\n', stderr: '' })
-  expect(all.stdout.trimEnd().split('\n')).toHaveLength(presets.length + 1)
-  expect(all.stdout).toMatch(/^azure +– +AZURE_OPENAI_API_KEY$/m)
+  const [known = '', providers = ''] = all.stdout.split('\n\n')
+  expect(known).toMatch(/^openai +gpt-6-luna +images pdf +none–max +1,050,000 +128,000 /m)
+  expect(known).not.toContain('gpt-3.5-turbo')
+  expect(providers.trimEnd().split('\n')).toHaveLength(1 + presets.length)
+  expect(providers).toMatch(/^azure +– +AZURE_OPENAI_API_KEY$/m)
   expect(all.stdout).toMatch(/^groq +openai\/gpt-oss-120b +GROQ_API_KEY ✓$/m)
   expect(all.stdout).toMatch(/^cohere .* COHERE_API_KEY$/m)
   expect(all.stdout).not.toContain(key)

@@ -23,6 +23,7 @@ const server = (provider: string) =>
 describe.each([
   ['azure', '/openai/v1/chat/completions'],
   ['azure-responses', '/openai/v1/responses'],
+  ['azure-chat', '/openai/v1/chat/completions'],
 ])('%s', (provider, path) => {
   test('sends a key as api-key, and names the deployment in the body', async () => {
     const { url, requests } = await server(provider)
@@ -80,6 +81,27 @@ describe.each([
 })
 
 test.each([
+  ['gpt-4.1', {}, '/chat/completions'],
+  ['gpt-6-luna', {}, '/responses'],
+  ['team-7-prod', {}, '/responses'],
+  ['team-7-prod', { profile: { like: 'gpt-4.1' } }, '/chat/completions'],
+])('on a host of Azure the model %s %j is asked at %s', async (deployment, options, path) => {
+  const { url } = await server(path === '/responses' ? 'azure-responses' : 'azure')
+  const seen: string[] = []
+  const agent = new Agent(`azure:${deployment}`, {
+    baseUrl: 'https://acme.openai.azure.com/openai/v1',
+    apiKey: 'k',
+    fetch: (input, init) => {
+      seen.push(String(input))
+      return fetch(url, init)
+    },
+    ...options,
+  })
+  expect((await agent.send('hi')).output).toBe('hello')
+  expect(seen).toEqual([`https://acme.openai.azure.com/openai/v1${path}`])
+})
+
+test.each([
   ['https://acme.openai.azure.com/openai/v1', true],
   ['https://acme.cognitiveservices.azure.com/openai/v1', true],
   ['https://acme.services.ai.azure.com/openai/v1', true],
@@ -90,6 +112,6 @@ test.each([
 ])('the key of the environment goes to %s: %s', async (baseUrl, isSent) => {
   vi.stubEnv('AZURE_OPENAI_API_KEY', 'from-environment')
   const { url, requests } = await server('azure')
-  await new Agent('azure:x', { baseUrl, fetch: (_, init) => fetch(url, init) }).send('hi')
+  await new Agent('azure-chat:x', { baseUrl, fetch: (_, init) => fetch(url, init) }).send('hi')
   expect(requests[0]?.headers['api-key']).toBe(isSent ? 'from-environment' : undefined)
 })

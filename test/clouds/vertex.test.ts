@@ -91,7 +91,6 @@ describe('Claude', () => {
   test('has the profile of the model, but for links and schemas', async () => {
     const { profile } = new Agent('vertex:claude-opus-4-5@20251101').model
     expect(profile).toMatchObject({
-      effort: true,
       nativeSchema: false,
       attachments: { links: false, pdf: true },
     })

@@ -18,10 +18,15 @@ const anchorOf = (heading: string): string =>
 const anchorsOf = (page: string): string[] =>
   [...readFileSync(page, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading))
 
+/** Pictures of the README show on the package page, too: they are named as GitHub serves them. */
+const served = 'https://raw.githubusercontent.com/statewire/statewire/main/'
+
 const linksOf = (page: string): string[] => {
   const text = readFileSync(page, 'utf8').replace(/```[\s\S]*?```/g, '')
   const found = [...text.matchAll(/\]\(([^)\s]+)\)|(?:src|srcset)="([^"]+)"/g)]
-  return found.map(([, inText, inTag]) => inText ?? inTag ?? '').filter((link) => !/^https?:/.test(link))
+  return found
+    .map(([, inText, inTag]) => (inText ?? inTag ?? '').replace(served, ''))
+    .filter((link) => !/^https?:/.test(link))
 }
 
 test.each(pages)('every link of %s leads somewhere', (page) => {
@@ -31,4 +36,12 @@ test.each(pages)('every link of %s leads somewhere', (page) => {
     return !existsSync(target) || (anchor !== undefined && !anchorsOf(target).includes(anchor))
   })
   expect(lost).toEqual([])
+})
+
+test('every picture of the README shows on the package page', () => {
+  const pictures = [
+    ...readFileSync('README.md', 'utf8').matchAll(/(?:src|srcset)="([^"]+)"|!\[[^\]]*\]\(([^)]+)\)/g),
+  ]
+  expect(pictures.length).toBeGreaterThan(0)
+  for (const [, inTag, inText] of pictures) expect(inTag ?? inText).toMatch(/^https:/)
 })

@@ -1,8 +1,11 @@
 // Loaded before the code of a page: whatever provider the code names, its requests end at the simulator of this process.
 import { createServer } from 'node:http'
+import { createRequire } from 'node:module'
 import { listProviders } from 'statewire'
 import { startSimulator } from 'statewire/simulator'
-import { Client } from 'undici'
+
+// The undici that statewire has: a project of its own need not see it.
+const { Client } = createRequire(import.meta.resolve('statewire'))('undici')
 
 for (const { keyVariable } of listProviders())
   if (keyVariable) process.env[keyVariable] = 'a-key-for-documents'
@@ -23,7 +26,7 @@ const targetOf = (url) => {
   const { hostname, pathname } = new URL(url)
   if (hostname === '127.0.0.1') return undefined
   if (pathname.endsWith('/embeddings')) return `http://127.0.0.1:${embeddings.address().port}/`
-  const [place] = /\/(chat\/completions|messages|models)$/.exec(pathname) ?? []
+  const [place] = /\/(chat\/completions|responses|messages|models)$/.exec(pathname) ?? []
   if (!place) throw new Error(`A document must not go to ${url}: the simulator has nothing like it.`)
   return simulator.baseUrl + place
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { SimulatedClock } from 'xstate'
+import { type AnyActorRef, SimulatedClock } from 'xstate'
 import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
 import { AbortedError } from '../../src/messages/errors.ts'
 import { textOf, toolResultsOf } from '../../src/messages/messages.ts'
@@ -31,7 +31,7 @@ const toolLoop = (options: AgentOptions = {}) => {
 }
 
 const runningChildren = (actor: AgentActor): string[] =>
-  Object.values(actor.getSnapshot().children).flatMap((child) =>
+  Object.values<AnyActorRef>(actor.getSnapshot().children).flatMap((child) =>
     child?.getSnapshot().status === 'active' ? [child.id] : [],
   )
 

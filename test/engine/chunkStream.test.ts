@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { Agent } from '../../src/agent/Agent.ts'
 import { ConfigurationError, ModelError } from '../../src/messages/errors.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
+import { recorder } from './sampleTools.ts'
 import { brief, collect, idle } from './watching.ts'
 
 describe('the iterator of sendStream', () => {
@@ -91,11 +92,12 @@ describe('the iterator of sendStream', () => {
   })
 
   test('a mistake in the configuration rejects the first pull', async () => {
-    const stream = new Agent(scriptedModel([]), { maxSteps: 0 }).sendStream('Hi')
+    const twice = { tools: [recorder().tool, recorder().tool] }
+    const stream = new Agent(scriptedModel([]), twice).sendStream('Hi')
     await expect((async () => stream.next())()).rejects.toBeInstanceOf(ConfigurationError)
     let pull: Promise<unknown> | undefined
     expect(() => {
-      pull = new Agent(scriptedModel([]), { maxSteps: 0 }).sendStream('Hi').next()
+      pull = new Agent(scriptedModel([]), twice).sendStream('Hi').next()
     }).not.toThrow()
     await expect(pull).rejects.toBeInstanceOf(ConfigurationError)
   })

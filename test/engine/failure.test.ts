@@ -31,6 +31,7 @@ describe('14: a stream that breaks', () => {
     expect(error.partial).toEqual({
       id: 'r1',
       output: 'Hel',
+      answer: 'Hel',
       messages: [userMessage('Hi'), modelMessage('Hel', { interrupted: 'error' })],
       finishReason: 'error',
       metadata: {},
@@ -269,7 +270,7 @@ describe('input that cannot be answered', () => {
   })
 
   test('a mistake in the configuration rejects the send: it does not throw past the promise', async () => {
-    const agent = new Agent(scriptedModel([]), { maxSteps: 0 })
+    const agent = new Agent(scriptedModel([]), { tools: [recorder().tool, recorder().tool] })
     let sent: Promise<unknown> | undefined
     expect(() => {
       sent = agent.send('Hi')

@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Agent } from '../../src/agent/Agent.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { LazySignal } from '../../src/tools/lazySignal.ts'
-import { tool } from '../../src/tools/tool.ts'
+import { type ToolContext, tool } from '../../src/tools/tool.ts'
 
 describe('a lazy signal', () => {
   test('is aborted whether it was looked at before or after', () => {
@@ -40,7 +40,7 @@ describe('a lazy signal', () => {
     }
     vi.stubGlobal('AbortController', Counted)
     onTestFinished(() => void vi.unstubAllGlobals())
-    const run = (execute: Parameters<typeof tool>[0]['execute']) => {
+    const run = (execute: (args: unknown, context: ToolContext) => unknown) => {
       const model = scriptedModel([[{ toolCall: { id: 'a', name: 'look' } }], 'ok'])
       return new Agent(model, { tools: [tool({ name: 'look', description: '', execute })] }).send('Go')
     }

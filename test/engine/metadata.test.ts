@@ -143,7 +143,7 @@ describe('a step', () => {
     await endOf(actor)
     const metrics = { timeToFirstChunkMs: 30, durationMs: 42, chunks: 2 }
     expect(emitted.filter(({ type }) => type === 'step')).toEqual([
-      { type: 'step', step: 1, usage: null, metrics },
+      { type: 'step', step: 1, provider: 'scripted', model: 'script', usage: null, metrics },
     ])
   })
 

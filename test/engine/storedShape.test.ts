@@ -27,7 +27,7 @@ describe('a stored snapshot', () => {
   test.each<[string, (context: Record<string, unknown>) => void, RegExp]>([
     ['of another version', (context) => Object.assign(context, { version: 1 }), /its version is 1/],
     ['without a version', (context) => delete context.version, /its version is missing/],
-    ['without a group', (context) => delete context.round, /round is missing, not of type object/],
+    ['without a group', (context) => delete context.round, /round is missing, not an object/],
     [
       'with a field of another kind',
       (context) => Object.assign(context, { history: {} }),

@@ -52,6 +52,7 @@ describe('1: a plain answer', () => {
     expect(result).toEqual({
       id: 'r1',
       output: 'Hello Ada',
+      answer: 'Hello Ada',
       messages: [userMessage('Hi'), modelMessage('Hello Ada')],
       finishReason: 'stop',
       rawFinishReason: 'stop',

@@ -107,9 +107,8 @@ describe('a send that needs an approval and has nobody to ask', () => {
     const pending = pendingOf(await agent.send('Go'))
     const refused: [PendingApproval | null, Record<string, boolean> | null, RegExp][] = [
       [null, {}, /resume takes the pendingApproval of a result/],
-      [{ ...pending, calls: 'all' as never }, {}, /resume takes the pendingApproval of a result/],
-      [pending, null, /decisions by call id/],
-      [{ ...pending, calls: pending.calls.slice(0, 1) }, { a: true }, /also waits for b/],
+      [pending, null, /given by call id/],
+      [{ ...pending, snapshot: 'none' as never }, {}, /resume takes the pendingApproval of a result/],
     ]
     for (const [given, decisions, message] of refused) {
       const error = await rejection(agent.resume(given as never, decisions as never), ConfigurationError)

@@ -105,8 +105,8 @@ describe('30: how many tools run at once', () => {
   })
 
   test.each([0, 1.5, -3])('a concurrency of %d is refused', (concurrency) => {
-    const agent = new Agent(scriptedModel([]), { toolExecution: { concurrency } })
-    expect(() => agent.machine).toThrow(/concurrency must be a whole number/)
+    const options = { toolExecution: { concurrency } }
+    expect(() => new Agent(scriptedModel([]), options)).toThrow(/concurrency must be a whole number/)
   })
 
   test('holds for any number of calls, any limit and any order of finishing', async () => {

@@ -109,15 +109,16 @@ describe('3: several calls in one turn', () => {
     expect(echo.calls).toEqual(['a', 'c'])
   })
 
-  test('of the same tool without ids get two different UUIDs', async () => {
+  test('of the same tool without ids get two different UUIDs that sort by time', async () => {
     const twice: ScriptTurn = [{ toolCall: { name: 'echo' } }, { toolCall: { name: 'echo' } }]
     const { messages } = await new Agent(scriptedModel([twice, 'ok']), { tools: [recorder().tool] }).send(
       'Go',
     )
     const ids = messages.flatMap(toolCallsOf).map(({ id }) => id)
     expect(new Set(ids).size).toBe(2)
+    expect(ids.toSorted()).toEqual(ids)
     for (const id of ids)
-      expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+      expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
     expect(messages.flatMap(toolResultsOf).map(({ id }) => id)).toEqual(ids)
   })
 

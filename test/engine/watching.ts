@@ -1,8 +1,8 @@
 import type { Actor, SnapshotFrom } from 'xstate'
-import type { AgentEmitted, AgentMachine, AgentOutput } from '../../machines/index.ts'
+import type { AgentEmitted, AgentMachine, AgentOutput, RunMachine } from '../../machines/index.ts'
 import type { ChatResult } from '../../src/messages/result.ts'
 
-export type AgentActor = Actor<AgentMachine>
+export type AgentActor = Actor<RunMachine>
 export type AgentSnapshot = SnapshotFrom<AgentMachine>
 export type Chunk = Extract<AgentEmitted, { type: 'chunk' }>
 

@@ -81,6 +81,7 @@ const shows: Record<string, (string | RegExp)[]> = {
     'OutputValidationError: The answer does not fit the schema: nothing is good enough',
     'the model had said: {"city":',
   ],
+  'webServer.mjs': ['asks for delete_file {"path":"notes.txt"}', 'Ada ', 'deleted ', 'notes.txt'],
 }
 
 const args: Record<string, string[]> = { 'inspector.mjs': ['--once'] }

@@ -228,7 +228,7 @@ export const callHabits: readonly CallHabit[] = [
   },
 ]
 
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 const idOf = (outcome: Outcome): string[] => outcome.result.messages.flatMap(toolCallsOf).map(({ id }) => id)
 
 /** The calls of these events are put together as the habit says, run, and go back. */

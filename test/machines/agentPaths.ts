@@ -16,6 +16,7 @@ const tools = [
   tool({ name: 'plain', description: 'Runs at once', execute: () => 'ok' }),
   tool({ name: 'guarded', description: 'Asks first', needsApproval: true, execute: () => 'ok' }),
   tool({ name: 'last', description: 'Ends the run', endsRun: true, execute: () => 'ok' }),
+  tool({ name: 'outside', description: 'Is answered from outside' }),
 ]
 
 /** The agent's chart with limits so small that a path can reach them. */
@@ -70,6 +71,7 @@ const events = (snapshot: AgentSnapshot): AnyEventObject[] => {
   if (snapshot.matches('Accumulating')) return [...modelEvents(snapshot), ...always]
   if (snapshot.matches('AwaitingApproval')) return [...approvals(snapshot), ...always]
   if (snapshot.matches('ToolExecution')) return [...executorEvents(snapshot), ...always]
+  if (snapshot.matches('AwaitingTools')) return [...answers(snapshot), ...always]
   return always
 }
 
@@ -99,8 +101,12 @@ const modelEvents = (snapshot: AgentSnapshot): AnyEventObject[] => {
           read(1, finish('stop', true)),
           read(1, finish('error')),
           read(1, call('last', snapshot), finish('toolCalls')),
+          read(1, call('plain', snapshot), call('outside', snapshot), finish('toolCalls')),
           read(1, call('plain', snapshot), call('guarded', snapshot), finish('toolCalls')),
         ]
+      : []),
+    ...(isFresh(snapshot)
+      ? [{ type: 'model.prepared', prepared: { provider: 'p', model: 'm', tools: null } }]
       : []),
     { type: 'model.done', at: 1 },
     { type: 'model.failed', error: failure(true), at: 1 },
@@ -114,6 +120,12 @@ const approvals = ({ context }: AgentSnapshot): AnyEventObject[] =>
   [...context.round.pendingApprovals, 'nobody'].flatMap((callId) => [
     { type: 'tool.approve', callId },
     { type: 'tool.reject', callId, reason: 'too risky' },
+  ])
+
+const answers = ({ context }: AgentSnapshot): AnyEventObject[] =>
+  [...round.externalCalls(context).map(({ id }) => id), 'nobody'].flatMap((callId) => [
+    { type: 'tool.answer', callId, result: { fine: true } },
+    { type: 'tool.reject', callId, reason: 'nobody at home' },
   ])
 
 const executorEvents = ({ context }: AgentSnapshot): AnyEventObject[] => {
@@ -142,6 +154,7 @@ const key = ({ value, status, context }: AgentSnapshot): string =>
     context.step,
     context.request.attempt,
     context.request.modelIndex,
+    context.request.prepared !== null,
     context.answer.chunks > 0,
     context.answer.accumulated.finish,
     context.answer.accumulated.calls.map(({ name }) => name),
@@ -152,6 +165,7 @@ const key = ({ value, status, context }: AgentSnapshot): string =>
     context.round.pendingApprovals.length,
     context.round.started.length > 0,
     context.round.results.length,
+    round.externalCalls(context).length,
     context.steering.length,
     context.failure?.retryable,
     context.failure?.code === 'total_timeout',
@@ -159,7 +173,7 @@ const key = ({ value, status, context }: AgentSnapshot): string =>
   ])
 
 const children: Record<string, string> = { model: 'model', timer: 'timer', tool: 'toolExecutor' }
-const commands = new Set(['tool.approve', 'tool.reject'])
+const commands = new Set(['tool.approve', 'tool.reject', 'tool.answer'])
 
 export const agentPaths: PathOptions<AnyStateMachine> = {
   inputs,

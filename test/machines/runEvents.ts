@@ -9,6 +9,7 @@ export const commandEvents: AnyEventObject[] = [
   { type: 'abort', reason: 'enough' },
   { type: 'tool.approve', callId: 'a' },
   { type: 'tool.reject', callId: 'a' },
+  { type: 'tool.answer', callId: 'a', result: 'ok' },
   { type: 'steer', text: 'and be brief' },
 ]
 

@@ -1,4 +1,5 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
+import type { AnyActorLogic } from 'xstate'
 import { createActor } from 'xstate'
 import { Agent, reasoningOrchestrator, tool } from '../../src/index.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/index.ts'
@@ -23,7 +24,7 @@ const calls: ScriptTurn = ['a', 'b', 'c'].map((id) => ({ toolCall: { id, name: '
 const before: ScriptTurn[] = kind === 'reasoning' ? ['The analysis.', 'The hypothesis.'] : []
 const after: ScriptTurn[] = kind === 'reasoning' ? ['The evidence.', 'Done.'] : ['Done.']
 const model = scriptedModel(mode === 'ask' ? [...before, calls] : after)
-const agent = new Agent(model, {
+const agent: Agent = new Agent<unknown, AnyActorLogic>(model, {
   tools: [wipe],
   ...(kind === 'reasoning' && { orchestrator: reasoningOrchestrator() }),
 })

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { InspectionEvent } from 'xstate'
+import type { Orchestrator } from '../../machines/orchestrator.ts'
 import { reasoningOrchestrator } from '../../machines/reasoning.ts'
 import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
 import { AbortedError, ConfigurationError, ModelError } from '../../src/messages/errors.ts'
@@ -25,7 +26,7 @@ const phases: ScriptTurn[] = [
 
 const reasoning = (turns: ScriptTurn[], options: AgentOptions = {}, script: ScriptOptions = {}) => {
   const model = scriptedModel(turns, script)
-  const orchestrator = options.orchestrator ?? reasoningOrchestrator()
+  const orchestrator: Orchestrator = options.orchestrator ?? reasoningOrchestrator()
   return { model, agent: new Agent(model, { tools: [weather], ...options, orchestrator }) }
 }
 

@@ -73,7 +73,7 @@ test('ollama to openai-chat', async () => {
     { role: 'assistant', content: 'Warm in both.' },
     { role: 'user', content: 'And tomorrow?' },
   ] satisfies ChatCompletionMessageParam[]
-  expect((await bodyFor('ollama', 'openai')).messages).toEqual(golden)
+  expect((await bodyFor('ollama', 'openai-chat')).messages).toEqual(golden)
 })
 
 test('anthropic to openai-responses, where no two calls may share an id', async () => {

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { Agent, ConfigurationError, listProviders } from '../../src/index.ts'
 
-// Every provider under the name, place and key that users rely on.
+// The providers, under the names, places and keys that users rely on.
 
 const places = {
   openai: ['https://api.openai.com/v1', 'OPENAI_API_KEY'],
   'openai-responses': ['https://api.openai.com/v1', 'OPENAI_API_KEY'],
+  'openai-chat': ['https://api.openai.com/v1', 'OPENAI_API_KEY'],
   openrouter: ['https://openrouter.ai/api/v1', 'OPENROUTER_API_KEY'],
   groq: ['https://api.groq.com/openai/v1', 'GROQ_API_KEY'],
   together: ['https://api.together.xyz/v1', 'TOGETHER_API_KEY'],
@@ -24,6 +25,7 @@ const places = {
   'openai-compatible': ['{baseUrl}', undefined],
   azure: ['https://{resource}.openai.azure.com/openai/v1', 'AZURE_OPENAI_API_KEY'],
   'azure-responses': ['https://{resource}.openai.azure.com/openai/v1', 'AZURE_OPENAI_API_KEY'],
+  'azure-chat': ['https://{resource}.openai.azure.com/openai/v1', 'AZURE_OPENAI_API_KEY'],
   vertex: [
     'https://{location}-aiplatform.googleapis.com/v1/projects/{project}/locations/{location}',
     'GOOGLE_API_KEY',
@@ -32,7 +34,7 @@ const places = {
 }
 
 /** Only their users know which models they have. */
-const withoutDefault = ['lmstudio', 'vllm', 'openai-compatible', 'azure', 'azure-responses']
+const withoutDefault = ['lmstudio', 'vllm', 'openai-compatible', 'azure', 'azure-responses', 'azure-chat']
 
 test('all are listed, with their place and the variable of their key', () => {
   const listed = listProviders().map(({ name, baseUrl, keyVariable }) => [name, [baseUrl, keyVariable]])

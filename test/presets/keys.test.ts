@@ -41,7 +41,7 @@ describe('a key of the environment', () => {
     async (baseUrl) => {
       vi.stubEnv('OPENAI_API_KEY', 'from-environment')
       const { url, requests } = await hello()
-      await new Agent('openai', { baseUrl, fetch: detour(url) }).send('hi')
+      await new Agent('openai-chat', { baseUrl, fetch: detour(url) }).send('hi')
       expect(requests[0]?.headers.authorization).toBe('Bearer from-environment')
     },
   )

@@ -12,7 +12,7 @@ import {
 import { loopback } from '../loopback.ts'
 import { helloFrom } from './helloAnswers.ts'
 
-// Providers of one's own stand beside the presets, or in place of one of them.
+// Providers of one's own stand beside the thirteen, or in place of one of them.
 
 const profile: ModelProfile = {
   tools: true,
@@ -96,7 +96,7 @@ test('a provider registered under another name is known by that name', () => {
   expect(new Agent('my-deepseek').model.model).toBe('deepseek-chat')
 })
 
-test('a preset can be replaced', async () => {
+test('one of the presets can be replaced', async () => {
   registerProvider('groq', (model) => parrot(model, 'groq'))
   expect((await new Agent('groq').send('Who are you?')).output).toBe('I am small.')
   expect(listProviders().filter(({ name }) => name === 'groq')).toHaveLength(1)

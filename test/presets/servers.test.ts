@@ -69,7 +69,7 @@ describe('the environment names the server', () => {
 test('OpenAI’s own regional hosts are OpenAI', async () => {
   const { url, requests } = await hello()
   const options = { baseUrl: 'https://eu.api.openai.com/v1', apiKey: 'k', maxOutputTokens: 7 }
-  await new Agent('openai', { ...options, fetch: (_, init) => fetch(url, init) }).send('hi')
+  await new Agent('openai-chat', { ...options, fetch: (_, init) => fetch(url, init) }).send('hi')
   expect(requests[0]?.body).toMatchObject({ max_completion_tokens: 7 })
 })
 
@@ -121,7 +121,7 @@ describe('headers', () => {
 
   test.each(forms)('that are %s may carry the key', async (_, headers) => {
     const { url, requests } = await hello()
-    await new Agent('openai', { headers, fetch: (_, init) => fetch(url, init) }).send('hi')
+    await new Agent('openai-chat', { headers, fetch: (_, init) => fetch(url, init) }).send('hi')
     expect(requests[0]?.headers.authorization).toBe('Bearer mine')
   })
 
@@ -129,7 +129,8 @@ describe('headers', () => {
     'that are %j are refused',
     async (headers) => {
       const options = JSON.parse(JSON.stringify({ baseUrl: 'http://127.0.0.1:1', headers }))
-      await expect(new Agent('openai', options).send('hi')).rejects.toThrow(/headers must be/)
+      const ask = async () => new Agent('openai', options).send('hi')
+      await expect(ask()).rejects.toThrow(/headers must be/)
     },
   )
 })

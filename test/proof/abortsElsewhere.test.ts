@@ -10,7 +10,7 @@ import { expectNothingLeft, prompt, slowWeather, timers } from './toolLoop.ts'
 expectNothingUnhandled()
 
 describe('a run that is interrupted has one end and leaves nothing', () => {
-  test.each(scenarios)('$where', { timeout: 60_000 }, async ({ script = loop, make }) => {
+  test.each(scenarios)('$where', { timeout: 60_000 }, async ({ script = loop, make, idleSockets }) => {
     const server = await lifeServer(wire, script)
     const moments = new Moments()
     const weather = slowWeather(true)
@@ -38,7 +38,7 @@ describe('a run that is interrupted has one end and leaves nothing', () => {
       const way = ways[nth % ways.length]
       await way?.(runner, prompt, (act) => moments.at(moment, act), controller)
       await weather.expectSignalled()
-      await expectNothingLeft(server, controller.signal, before)
+      await expectNothingLeft(server, controller.signal, before, idleSockets)
     }
     const asked = server.requests.length
     moments.at(-1)

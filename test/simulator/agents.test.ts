@@ -10,7 +10,12 @@ import { Chat } from '../../src/agent/Chat.ts'
 import { createDecision } from '../../src/agent/createDecision.ts'
 import { agentOn, calculator, callsIn, simulated, time, weather } from './cities.ts'
 
-const wires = ['openai:simulator', 'anthropic:simulator', 'anthropic:claude-sonnet-5']
+const wires = [
+  'openai:simulator',
+  'openai-responses:gpt-6-luna',
+  'anthropic:simulator',
+  'anthropic:claude-sonnet-5',
+]
 
 describe.each(wires)('%s', (model) => {
   it('calls the tools that fit, once for each place, in one round', async () => {

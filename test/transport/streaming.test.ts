@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Recover } from '../../providers/httpChatModel.ts'
 import { ConfigurationError } from '../../src/messages/errors.ts'
 import { echo, echoModel, hear, hello, listen } from './echoModel.ts'
 import { chunk, chunkedHead, lastChunk, pause, rawServer, untilClose } from './rawServer.ts'
@@ -215,8 +216,8 @@ describe('a stream', () => {
           : `${untilClose()}data: fine\n\ndata: [DONE]\n\n`,
       ),
     )
-    const recover = (request: typeof hello, error: { message: string }) =>
-      error.message === 'unknown id' ? { messages: [...request.messages, ...request.messages] } : undefined
+    const recover: Recover = ({ message }, { messages }) =>
+      message === 'unknown id' ? { request: { messages: [...messages, ...messages] } } : undefined
     const { text, outcomes } = await hear(echoModel({ baseUrl: server.url }, { recover }))
     expect({ text, outcomes, requests: server.requests.length }).toEqual({
       text: 'fine',
@@ -225,13 +226,13 @@ describe('a stream', () => {
     })
   })
 
-  it('does not recover a second time', async () => {
+  it('gives up after it has recovered twice', async () => {
     const server = await rawServer(({ socket }) =>
       socket.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n{"error":"unknown id"}'),
     )
-    const { error } = await hear(echoModel({ baseUrl: server.url }, { recover: () => hello }))
+    const { error } = await hear(echoModel({ baseUrl: server.url }, { recover: () => ({ request: hello }) }))
     expect(error?.message).toBe('unknown id')
-    expect(server.requests).toHaveLength(2)
+    expect(server.requests).toHaveLength(3)
   })
 })
 

@@ -1,12 +1,14 @@
 import { describe, expectTypeOf, test } from 'vitest'
-import type { SnapshotFrom } from 'xstate'
+import { createActor, type SnapshotFrom } from 'xstate'
 import { z } from 'zod'
-import type {
-  AgentEmitted,
-  AgentInput,
-  AgentMachine,
-  AgentOutput,
-  StreamingState,
+import {
+  type AgentEmitted,
+  type AgentInput,
+  type AgentMachine,
+  type AgentOutput,
+  createPhasedMachine,
+  reasoningOrchestrator,
+  type StreamingState,
 } from '../../machines/index.ts'
 import { Agent } from '../../src/agent/Agent.ts'
 import { Chat } from '../../src/agent/Chat.ts'
@@ -14,12 +16,20 @@ import type { ErrorData } from '../../src/messages/errors.ts'
 import { errorFrom, type ModelError, type StatewireError } from '../../src/messages/errors.ts'
 import type { JsonObject } from '../../src/messages/json.ts'
 import type { ChatMessage, Part, ToolCallPart, ToolResultPart } from '../../src/messages/messages.ts'
-import type { ChatResult, FinishReason, Usage } from '../../src/messages/result.ts'
+import type {
+  ChatResult,
+  FinishReason,
+  PendingApproval,
+  PendingCall,
+  SendResult,
+  Usage,
+} from '../../src/messages/result.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
 import type { Infer, StandardSchema } from '../../src/tools/schema.ts'
 import { type Tool, type ToolContext, tool } from '../../src/tools/tool.ts'
 
-const agent = new Agent(scriptedModel([]))
+const model = scriptedModel([])
+const agent = new Agent(model)
 const city = z.object({ name: z.string(), celsius: z.number().optional() })
 type City = { name: string; celsius?: number | undefined }
 declare const standard: StandardSchema<{ n: number }>
@@ -85,7 +95,7 @@ describe('tool', () => {
 
 describe('results', () => {
   test('send gives text, sendFor gives the schema’s type', () => {
-    expectTypeOf(agent.send('x')).resolves.toEqualTypeOf<ChatResult>()
+    expectTypeOf(agent.send('x')).resolves.toEqualTypeOf<SendResult>()
     expectTypeOf(agent.send('x')).resolves.toHaveProperty('output').toEqualTypeOf<string>()
     expectTypeOf(agent.sendFor('x', city)).resolves.toHaveProperty('output').toEqualTypeOf<City>()
     expectTypeOf(agent.sendFor('x', { jsonSchema }))
@@ -199,5 +209,75 @@ describe('errors', () => {
     expectTypeOf<ModelError['retryable']>().toEqualTypeOf<boolean>()
     expectTypeOf<StatewireError['partial']>().toEqualTypeOf<ChatResult | undefined>()
     expectTypeOf<ModelError['name']>().toEqualTypeOf<'ModelError'>()
+  })
+})
+
+describe('the machine of an agent', () => {
+  test('knows the states of its orchestrator', () => {
+    const actor = createActor(new Agent(model, { orchestrator: reasoningOrchestrator() }).machine, {
+      input: {},
+    })
+    expectTypeOf(actor.getSnapshot().matches('Analysis')).toEqualTypeOf<boolean>()
+    // @ts-expect-error not a phase of it
+    actor.getSnapshot().matches('Draft')
+    const own = createPhasedMachine({
+      id: 'own',
+      phases: { Only: { run: new Agent(model).machine, input: ({ input }) => input, next: 'Complete' } },
+    })
+    expectTypeOf(createActor(own, { input: {} }).getSnapshot().matches('Only')).toEqualTypeOf<boolean>()
+  })
+
+  test('takes commands, not the events of its children', () => {
+    const actor = createActor(new Agent(model).machine, { input: {} })
+    actor.send({ type: 'tool.answer', callId: 'a', result: 1 })
+    // @ts-expect-error only the model says that
+    actor.send({ type: 'model.done', at: 1 })
+  })
+})
+
+describe('the context of a request', () => {
+  type Deps = { userId: string }
+  const orders = tool({
+    name: 'orders',
+    description: '',
+    input: city,
+    execute: ({ name }, { context }: ToolContext<Deps>) => `${name} of ${context.userId}`,
+  })
+  const plain = tool({ name: 'plain', description: '', execute: () => 1 })
+
+  test('is required where a tool needs it, and typed', () => {
+    const needy = new Agent(model, { tools: [orders, plain] })
+    needy.send('x', { context: { userId: 'ada' } })
+    needy.start('x', { context: { userId: 'ada' } })
+    new Chat(needy).send('x', { context: { userId: 'ada' } })
+    // @ts-expect-error the context is missing
+    needy.send('x')
+    // @ts-expect-error the context is missing
+    new Chat(needy).send('x')
+    // @ts-expect-error the context is of another type
+    needy.send('x', { context: { userId: 1 } })
+    // @ts-expect-error an agent without that context cannot have the tool
+    new Agent<unknown>(model, { tools: [orders] })
+  })
+
+  test('may be left out where no tool needs it', () => {
+    new Agent(model, { tools: [plain] }).send('x')
+    new Agent<Deps>(model, {
+      tools: [plain, orders],
+      prepareStep: ({ context }) => ({ system: context.userId }),
+    })
+  })
+})
+
+describe('the handle of a run', () => {
+  test('gives what its schema says, and calls that wait', () => {
+    expectTypeOf(agent.start('x').result).resolves.toHaveProperty('output').toEqualTypeOf<string>()
+    const run = agent.start('x', { schema: city })
+    expectTypeOf(run.result).resolves.toHaveProperty('output').toEqualTypeOf<City>()
+    expectTypeOf(run.pending).toEqualTypeOf<PendingCall[]>()
+    run.on('tool.call', ({ call }) => expectTypeOf(call.name).toEqualTypeOf<string>())
+    const waiting = {} as PendingApproval
+    const [first] = waiting.calls
+    expectTypeOf(first).toEqualTypeOf<PendingCall>()
   })
 })

@@ -1,3 +1,4 @@
+import { getAdjacencyMap } from '@xstate/graph'
 import {
   type AnyActorRef,
   type AnyStateMachine,
@@ -14,7 +15,6 @@ import {
   stateIn,
   transition,
 } from 'xstate'
-import { getAdjacencyMap } from 'xstate/graph'
 import { inspection } from './inspected.ts'
 
 /** A machine with one of each: what must work on a changed copy of XState before it can prove anything about us. */

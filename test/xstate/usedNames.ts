@@ -106,7 +106,7 @@ const trickOf = (node: ts.Node): string => {
   }
   if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) {
     const from = node.moduleSpecifier?.getText().slice(1, -1) ?? ''
-    if (from.startsWith('xstate/') && from !== 'xstate/graph') return `imports from ${from}`
+    if (from.startsWith('xstate/')) return `imports from ${from}`
   }
   if (ts.isAsExpression(node) && ts.isAsExpression(node.expression)) {
     if (node.expression.type.kind === ts.SyntaxKind.UnknownKeyword) return 'is cast through unknown'

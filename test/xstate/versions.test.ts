@@ -1,14 +1,9 @@
 /** The engine runs on every XState from the oldest release that it promises to the one that is installed. */
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { olderXState } from './olderXState.ts'
+import { fromRegistry } from '../fromRegistry.ts'
 import { Workshop } from './xstateCopy.ts'
-
-/**
- * The first with `xstate/graph`, which `statewire/testing` imports. Everything else would run on 5.19.0, the first whose
- * actors have an `actionExecutor` in their scope.
- */
-const oldest = '5.20.0'
+import { oldest } from './xstateRange.ts'
 
 let workshop: Workshop
 beforeAll(async () => {
@@ -17,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => workshop.close())
 
 it(`runs tell the same with XState ${oldest} and with the one that is installed`, async ({ skip }) => {
-  const found = await olderXState(oldest)
+  const found = await fromRegistry('xstate', oldest)
   if ('problem' in found) {
     console.warn(found.problem)
     return skip(found.problem)

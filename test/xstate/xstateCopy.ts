@@ -20,7 +20,7 @@ export class Workshop {
     this.#folder = folder
   }
 
-  /** Builds the battery once, as one file that leaves every package to Node. */
+  /** Builds the battery once, as one file that leaves every package we depend on to Node. */
   static async open(): Promise<Workshop> {
     const folder = await mkdtemp(join(tmpdir(), 'statewire-xstate-'))
     await build({

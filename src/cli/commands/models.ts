@@ -2,6 +2,7 @@ import { listModels, listProviders } from '../../../providers/registry.ts'
 import { otherServer } from '../chooseModel.ts'
 import { type Command, type Invocation, textOption } from '../command.ts'
 import { exit } from '../exit.ts'
+import { knownModelRows } from '../knownModels.ts'
 import { printable } from '../paint.ts'
 import { table } from '../table.ts'
 
@@ -9,7 +10,7 @@ const patience = 15_000
 
 export const models: Command = {
   name: 'models',
-  summary: 'Lists the models of a provider, or the providers',
+  summary: 'Lists models: of a provider, or all that are known',
   operands: '[provider]',
   options: {
     'base-url': {
@@ -18,11 +19,16 @@ export const models: Command = {
       about: 'another server that speaks the protocol of the provider',
     },
   },
-  details: ['One model per line, asked from the provider right now.'],
+  details: [
+    'With a provider: its models, one per line, asked from it right now. Without one:',
+    'what is known of models (what they read, how they are told to think, how much',
+    'they take, when they are switched off), then the providers. A model that is not',
+    'in the table is treated like the newest family of its provider.',
+  ],
   run: async (invocation) => {
     const { words, screen, env } = invocation
     const [provider] = words
-    if (provider === undefined) return showProviders(invocation)
+    if (provider === undefined) return showKnown(invocation)
     const server = otherServer(textOption(invocation, 'base-url'), env)
     const found = await listModels(provider, { signal: AbortSignal.timeout(patience), ...server })
     for (const { id } of found.toSorted((a, b) => a.id.localeCompare(b.id))) screen.line(printable(id))
@@ -30,8 +36,11 @@ export const models: Command = {
   },
 }
 
-const showProviders = ({ screen, env }: Invocation): number => {
+const showKnown = ({ screen, env }: Invocation): number => {
   const { paint } = screen
+  const today = new Date().toISOString().slice(0, 10)
+  for (const line of table(knownModelRows(paint, today))) screen.line(line)
+  screen.line()
   const rows = listProviders().map(({ name, keyVariable, defaultModel }) => {
     const isSet = keyVariable !== undefined && Boolean(env[keyVariable]?.trim())
     const key = keyVariable ?? '–'

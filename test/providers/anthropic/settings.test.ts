@@ -53,7 +53,7 @@ describe('thinking', () => {
       'turns effort into a budget where the model knows only budgets',
       'claude-sonnet-4-5',
       { thinking: { effort: 'low' } },
-      { max_tokens: 64_000, thinking: { type: 'enabled', budget_tokens: 4096 } },
+      { max_tokens: 64_000, thinking: { type: 'enabled', budget_tokens: 1024 } },
     ],
     [
       'sends effort beside the budget on Opus 4.5',
@@ -89,7 +89,22 @@ describe('thinking', () => {
       { thinking: false },
       { max_tokens: 128_000, thinking: { type: 'between_tools' } },
     ],
-    ['cannot be switched off on Opus 5.5', 'claude-opus-5-5', { thinking: false }, { max_tokens: 128_000 }],
+    [
+      'cannot be switched off on Opus 5.5, which is told to do little of it',
+      'claude-opus-5-5',
+      { thinking: false },
+      { max_tokens: 128_000, output_config: { effort: 'low' } },
+    ],
+    [
+      'takes a budget for the nearest effort on models that take no budget',
+      'claude-sonnet-5-5',
+      { thinking: { budgetTokens: 30_000 } },
+      {
+        max_tokens: 128_000,
+        thinking: { type: 'adaptive', display: 'summarized' },
+        output_config: { effort: 'xhigh' },
+      },
+    ],
     [
       'is not held back by a choice among no tools',
       'claude-haiku-4-5',

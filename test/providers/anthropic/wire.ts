@@ -6,7 +6,7 @@ import type { ModelRequest } from '../../../src/model/chatModel.ts'
 import type { Delta } from '../../../src/model/delta.ts'
 
 export const targetFor = (model: string, provider = 'anthropic') =>
-  ({ provider, model, profile: anthropicProfile(model) }) satisfies Target
+  ({ provider, model, profile: anthropicProfile(model, true) }) satisfies Target
 
 export const target = targetFor('claude-sonnet-4-5')
 

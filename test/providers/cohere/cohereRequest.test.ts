@@ -149,7 +149,7 @@ describe('settings', () => {
   it.each([
     [true, { type: 'enabled' }],
     [false, { type: 'disabled' }],
-    [{ effort: 'high' as const }, { type: 'enabled' }],
+    [{ effort: 'high' as const }, { type: 'enabled', token_budget: 24_576 }],
   ])('asks for thinking %j as %j', (thinking, wire) => {
     expect(bodyOf({ thinking }).thinking).toEqual(wire)
   })

@@ -3,12 +3,11 @@ import { geminiProfile } from '../../../providers/google/index.ts'
 
 describe('the profile of a Gemini model', () => {
   it.each(['gemini-3-pro-preview', 'gemini-3.5-flash', 'models/gemini-4-argon', 'gemini-flash-latest'])(
-    'of today, as %s, echoes ids, demands signatures and thinks in levels',
+    'of today, as %s, echoes ids and demands signatures',
     (model) => {
       expect(geminiProfile(model)).toMatchObject({
         echoesCallIds: true,
         demandsSignatures: true,
-        thinkingStyle: 'level',
         schemaWithTools: true,
       })
     },
@@ -20,7 +19,6 @@ describe('the profile of a Gemini model', () => {
       expect(geminiProfile(model)).toMatchObject({
         echoesCallIds: false,
         demandsSignatures: false,
-        thinkingStyle: 'budget',
         schemaWithTools: false,
       })
     },
@@ -28,8 +26,8 @@ describe('the profile of a Gemini model', () => {
 
   it('knows who thinks, and who cannot stop', () => {
     expect(geminiProfile('gemini-2.0-flash').thinking).toBe(false)
-    expect(geminiProfile('gemini-2.5-flash')).not.toHaveProperty('minThinkingBudget')
-    expect(geminiProfile('gemini-2.5-pro').minThinkingBudget).toBe(128)
-    expect(geminiProfile('gemini-3.8-flash').thinkingLevels).toEqual(['low', 'medium', 'high'])
+    expect(geminiProfile('gemini-2.5-flash').budget).toMatchObject({ canStop: true })
+    expect(geminiProfile('gemini-2.5-pro').budget).toEqual({ min: 128, max: 32_768, canStop: false })
+    expect(geminiProfile('gemini-3.8-flash').efforts).toEqual(['low', 'medium', 'high'])
   })
 })

@@ -121,7 +121,7 @@ describe('a request to Mistral', () => {
   const efforts: [Partial<MistralProfile>, ModelRequest['thinking'], object][] = [
     [{}, true, { reasoning_effort: 'high' }],
     [{}, false, { reasoning_effort: 'none' }],
-    [{ gradedEffort: true }, { effort: 'low' }, { reasoning_effort: 'low' }],
+    [{ efforts: ['low', 'medium', 'high'] }, { effort: 'low' }, { reasoning_effort: 'low' }],
     [{ thinkingControl: 'prompt_mode' }, true, { prompt_mode: 'reasoning' }],
     [{ thinkingControl: 'prompt_mode' }, false, { prompt_mode: null }],
     [{ thinking: false }, true, {}],

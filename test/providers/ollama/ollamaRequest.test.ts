@@ -142,7 +142,8 @@ describe('settings', () => {
     [true, true],
     [false, false],
     [{}, true],
-    [{ budgetTokens: 1000 }, true],
+    [{ budgetTokens: 1000 }, 'low'],
+    [{ effort: 'max' as const }, 'high'],
     [{ effort: 'minimal' as const }, 'low'],
     [{ effort: 'high' as const }, 'high'],
   ])('asks for thinking %j as %j', (thinking, think) => {

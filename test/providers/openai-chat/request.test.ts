@@ -221,10 +221,14 @@ describe('quirks of servers', () => {
   const efforts: [Partial<OpenAIChatProfile>, ModelRequest['thinking'], object][] = [
     [{}, true, { reasoning_effort: 'medium' }],
     [{}, false, { reasoning_effort: 'none' }],
-    [{ lowestEffort: 'minimal' }, false, { reasoning_effort: 'minimal' }],
-    [{}, { budgetTokens: 100 }, { reasoning_effort: 'medium' }],
+    [{ efforts: ['minimal', 'low'] }, false, { reasoning_effort: 'minimal' }],
+    [{ efforts: ['low', 'medium', 'high'] }, { effort: 'max' }, { reasoning_effort: 'high' }],
+    [{ efforts: ['none', 'low'] }, { effort: 'minimal' }, { reasoning_effort: 'low' }],
+    [{ efforts: ['none'] }, true, {}],
+    [{}, { budgetTokens: 100 }, { reasoning_effort: 'minimal' }],
     [{ thinking: false }, true, {}],
     [{ thinkingControl: 'reasoning' }, true, { reasoning: { enabled: true } }],
+    [{ thinkingControl: 'reasoning', efforts: [] }, { effort: 'high' }, { reasoning: { enabled: true } }],
     [{ thinkingControl: 'reasoning' }, false, { reasoning: { enabled: false } }],
     [{ thinkingControl: 'reasoning' }, { budgetTokens: 100 }, { reasoning: { max_tokens: 100 } }],
     [

@@ -98,17 +98,24 @@ describe('a request', () => {
 
   it('asks a model for thinking only if it can think', () => {
     const messages = [userMessage('Hi')]
-    expect(bodyOf({ messages, thinking: true })).toMatchObject({ reasoning: { summary: 'auto' } })
+    expect(bodyOf({ messages, thinking: true })).toMatchObject({
+      reasoning: { effort: 'medium', summary: 'auto' },
+    })
     expect(bodyOf({ messages, thinking: true }, { thinking: false })).not.toHaveProperty('reasoning')
-    expect(bodyOf({ messages, thinking: false }, { lowestEffort: 'minimal' })).toMatchObject({
+    expect(bodyOf({ messages, thinking: false }, { efforts: ['minimal', 'low'] })).toMatchObject({
       reasoning: { effort: 'minimal' },
     })
-    expect(bodyOf({ messages, thinking: false })).not.toHaveProperty('reasoning')
+    expect(bodyOf({ messages, thinking: false })).toMatchObject({ reasoning: { effort: 'none' } })
     expect(bodyOf({ messages })).not.toHaveProperty('reasoning')
   })
 
   it('leaves sampling out for models that refuse it', () => {
-    const body = bodyOf({ messages: [userMessage('Hi')], temperature: 1, topP: 1 }, { fixedSampling: true })
+    const body = bodyOf(
+      { messages: [userMessage('Hi')], temperature: 1, topP: 1 },
+      {
+        refuses: ['temperature', 'topP'],
+      },
+    )
     expect(body).not.toHaveProperty('temperature')
     expect(body).not.toHaveProperty('top_p')
   })

@@ -163,10 +163,12 @@ describe('a session', () => {
   it('falls back to the whole history without changing the request it was given', () => {
     const request = { messages: [userMessage('Weather?'), toolTurn('resp_1'), results] }
     const before = JSON.stringify(request)
-    const body = bodyOf(withoutPreviousResponse(request))
+    const whole = withoutPreviousResponse(request)
+    const body = bodyOf(whole ?? request)
     expect(body).not.toHaveProperty('previous_response_id')
     expect(body.input).toHaveLength(5)
     expect(JSON.stringify(request)).toBe(before)
+    expect(whole && withoutPreviousResponse(whole)).toBe(undefined)
   })
 
   it('recognises a forgotten response in the words of several servers', () => {

@@ -1,0 +1,169 @@
+import { isJsonObject } from '../src/messages/json.ts'
+import { isFatal, validateHistory } from '../src/messages/validateHistory.ts'
+import * as is from './shape.ts'
+import { snapshotVersion } from './snapshotVersion.ts'
+import type { StreamingState } from './streamingState.ts'
+import { clearedCalls, currentCalls, externalCalls } from './toolRound.ts'
+
+const ids = is.listOf(is.text)
+
+/** What all requests add up to. */
+export const totalsShape = is.fields({
+  responseId: is.text,
+  finishReason: is.oneOf(
+    'stop',
+    'length',
+    'toolCalls',
+    'contentFilter',
+    'maxSteps',
+    'aborted',
+    'error',
+    'unspecified',
+  ),
+  rawFinishReason: is.orNull(is.text),
+  usage: is.orNull(is.recordOf(is.number)),
+  metadata: is.object,
+})
+
+export const failureShape = is.orNull(is.fields({ name: is.text, message: is.text }))
+
+const wireCall = is.fields({ id: is.text, name: is.text, arguments: is.object })
+
+const stateShape = is.fields({
+  version: is.oneOf(snapshotVersion),
+  history: is.listOf(is.message),
+  messages: is.listOf(is.message),
+  options: is.fields({
+    id: is.text,
+    outputSchema: is.orNull(is.object),
+    system: is.orNull(is.text),
+    settings: is.object,
+    maxSteps: is.count,
+  }),
+  step: is.count,
+  answer: is.fields({
+    accumulated: is.fields({
+      text: is.text,
+      thinking: is.text,
+      media: is.listOf(is.object),
+      calls: is.listOf(wireCall),
+      metadata: is.object,
+      opaque: is.object,
+      responseId: is.text,
+      usage: is.orNull(is.recordOf(is.number)),
+      finish: is.orNull(is.fields({ reason: is.text })),
+    }),
+    chunks: is.count,
+    toolCallPieces: is.count,
+    newlineDue: is.flag,
+    shown: is.object,
+    askedAt: is.number,
+    firstChunkAt: is.orNull(is.number),
+  }),
+  request: is.fields({
+    modelIndex: is.count,
+    attempt: is.count,
+    retryAt: is.number,
+    prepared: is.orNull(is.fields({ provider: is.text, model: is.text, tools: is.orNull(ids) })),
+  }),
+  round: is.fields({
+    pendingApprovals: ids,
+    cleared: ids,
+    external: ids,
+    ending: ids,
+    edited: is.recordOf(is.object),
+    waitingSince: is.number,
+    started: ids,
+    results: is.listOf(is.part('toolResult')),
+  }),
+  remembered: is.listOf(is.fields({ tool: is.text, arguments: is.orNull(is.text) })),
+  totals: totalsShape,
+  paused: is.orNull(is.message),
+  draft: is.orNull(is.message),
+  emptyAnswers: is.count,
+  steering: is.listOf(is.text),
+  deadlineAt: is.orNull(is.number),
+  failure: failureShape,
+  abortReason: is.text,
+})
+
+/** The states in which a run stands, by what must be alive there; no run can be found in another one. */
+const standing: Readonly<Record<string, readonly string[]>> = {
+  '{"Accumulating":"Requesting"}': ['model'],
+  '{"Accumulating":"Streaming"}': ['model'],
+  '{"Accumulating":"BackingOff"}': ['timer'],
+  '"AwaitingApproval"': [],
+  '"ToolExecution"': ['toolExecutor'],
+  '"AwaitingTools"': [],
+}
+
+const ended = ['"Complete"', '"Failed"', '"Aborted"']
+
+/**
+ * What is wrong with a stored run of the lifecycle chart. It comes from outside, and a call that nobody approved must not
+ * run because a list in a file lost an entry: what the fields say must fit together.
+ */
+export const storedFlaw = (stored: Readonly<Record<string, unknown>>): string | undefined => {
+  const { status, value, context, children } = stored
+  const flaw = stateShape(context, '')
+  if (flaw) return flaw
+  const state = JSON.stringify(value) ?? 'missing'
+  if (status === 'done') return ended.includes(state) ? undefined : `it is done, but its state is ${state}`
+  const alive = Object.hasOwn(standing, state) ? standing[state] : undefined
+  if (!alive) return `its state is ${state}, in which no run stands`
+  const absent = alive.find((id) => !isJsonObject(children) || !isChild(children[id], id))
+  if (absent !== undefined) return `its state is ${state}, but there is no ${absent} in its children`
+  const run = context as StreamingState
+  return conversationFlaw(run, state) ?? roundFlaw(run, state) ?? executorFlaw(run, children)
+}
+
+const isChild = (child: unknown, src: string): boolean =>
+  isJsonObject(child) && child.src === src && isJsonObject(child.snapshot)
+
+const conversationFlaw = (state: StreamingState, name: string): string | undefined => {
+  const { history, messages } = state
+  const own = history.slice(history.length - messages.length)
+  if (JSON.stringify(own) !== JSON.stringify(messages)) return 'its messages are not the end of its history'
+  const isInRound = !name.includes('Accumulating')
+  const before = isInRound ? history.slice(0, -1) : history
+  const [problem] = validateHistory(before).filter(isFatal)
+  if (problem) return `its history is not valid: ${problem.message}`
+  if (isInRound) return currentCalls(state).length > 0 ? undefined : 'its last message has no calls'
+  return history.at(-1)?.role === 'user' ? undefined : 'its history does not end with a user message'
+}
+
+/** The executor runs nothing but what was cleared. */
+const executorFlaw = (state: StreamingState, children: unknown): string | undefined => {
+  const { toolExecutor } = children as Record<string, { snapshot: { calls?: unknown } } | undefined>
+  if (!toolExecutor) return undefined
+  const { calls } = toolExecutor.snapshot
+  const flaw = is.listOf(is.part('toolCall'))(calls, 'toolExecutor.calls')
+  if (flaw) return flaw
+  const cleared = new Set(clearedCalls(state).map((call) => JSON.stringify(call)))
+  const isCleared = (call: unknown) => cleared.has(JSON.stringify(call))
+  return (calls as unknown[]).every(isCleared) ? undefined : 'its tool executor has a call that may not run'
+}
+
+/** Each call of the round is pending, cleared or answered without being run. */
+const roundFlaw = (state: StreamingState, name: string): string | undefined => {
+  if (name.includes('Accumulating')) return undefined
+  const { pendingApprovals, cleared, external, ending, edited, started, results } = state.round
+  const calls = new Set(currentCalls(state).map(({ id }) => id))
+  const answered = results.map(({ id }) => id)
+  const named = [pendingApprovals, cleared, external, ending, Object.keys(edited), started, answered].flat()
+  const unknown = named.find((id) => !calls.has(id))
+  if (unknown !== undefined) return `"${unknown}" is not a call of its last message`
+  const isCleared = new Set(cleared)
+  const isPending = new Set(pendingApprovals)
+  const isAnswered = new Set(answered)
+  for (const id of calls) {
+    const isDecided = isCleared.has(id) || isAnswered.has(id)
+    if (isPending.has(id) === isDecided) return `it is not clear what becomes of the call "${id}"`
+  }
+  if (started.some((id) => !isCleared.has(id))) return 'a call was started that may not run'
+  if (isPending.size > 0 !== (name === '"AwaitingApproval"'))
+    return `its state is ${name}, and ${isPending.size} calls wait for an approval`
+  return name === '"AwaitingTools"' && externalCalls(state).length === 0
+    ? 'it waits for external tools, but no call of one is open'
+    : undefined
+}

@@ -1,0 +1,57 @@
+import type { HostedFacts } from './hosts.ts'
+import type { ModelFacts, ModelTable } from './modelFacts.ts'
+import { deepseekFlash, deepseekPro } from './openWeights.ts'
+
+const checked = '2026-11-17'
+const catalogue = '@earendil-works/pi-ai 1.5.0, providers/data'
+
+/** DeepSeek's own API. */
+export const deepseekModels: ModelTable<HostedFacts> = {
+  provider: 'deepseek',
+  newest: { ...deepseekFlash, names: [] },
+  rows: [
+    deepseekFlash,
+    deepseekPro,
+    {
+      names: ['deepseek-chat', 'deepseek-reasoner'],
+      efforts: ['none', 'high', 'max'],
+      window: 1_000_000,
+      retires: '2026-07-24',
+      source: 'https://api-docs.deepseek.com/news, deepseek-v4',
+      checked,
+    },
+  ],
+}
+
+const grok = {
+  reads: ['images'],
+  efforts: ['low', 'medium', 'high', 'xhigh'],
+  refuses: ['stopSequences'],
+  source: catalogue,
+  checked,
+} as const satisfies Omit<ModelFacts, 'names'>
+
+/** xAI's own API. */
+export const xaiModels: ModelTable = {
+  provider: 'xai',
+  newest: { ...grok, names: [] },
+  rows: [
+    { ...grok, names: ['grok-4.7', 'grok-4.6', 'grok-4.5'], window: 500_000 },
+    {
+      ...grok,
+      names: ['grok-4.3'],
+      efforts: ['none', 'low', 'medium', 'high', 'xhigh'],
+      window: 1_000_000,
+      maxOutput: 30_000,
+    },
+    {
+      ...grok,
+      names: ['grok-4', 'grok-4-fast', 'grok-4-1-fast', 'grok-code-fast-1', 'grok-3'],
+      efforts: [],
+      thinks: true,
+      window: 256_000,
+      retires: '2026-05-15',
+      source: 'https://docs.x.ai/docs/migration/may-15-retirement',
+    },
+  ],
+}

@@ -1,0 +1,400 @@
+import { type Actor, type AnyActorRef, createActor, type Snapshot } from 'xstate'
+import { lastText, type RunResult, resultOf, textOfRun } from '../../machines/agentOutput.ts'
+import type { AgentMachine } from '../../machines/agentSnapshot.ts'
+import type { AgentCommand, AgentEmitted, AgentInput } from '../../machines/events.ts'
+import { pendingIn, unattendedIn } from '../../machines/pendingCalls.ts'
+import { ConfigurationError, describeThrown, OrchestrationError } from '../messages/errors.ts'
+import { isJsonObject } from '../messages/json.ts'
+import type { ChatMessage } from '../messages/messages.ts'
+import type { ChatResult, PendingCall, SendResult } from '../messages/result.ts'
+import type { Clock } from '../model/clock.ts'
+import type { ApprovalOptions, CallDecision } from '../tools/approval.ts'
+import { onAbort } from '../transport/onAbort.ts'
+import { ChunkStream } from './ChunkStream.ts'
+import { answer, approval, commandsFor, waitingCall } from './runDecisions.ts'
+import {
+  abortedError,
+  isWaiting,
+  neverStarted,
+  nothingReached,
+  outcomeOf,
+  type RunOutcome,
+  reasonOf,
+} from './runOutcome.ts'
+import { harmlessListener, type Inspect } from './watching.ts'
+
+/** What a run begins with: an input, or a stored snapshot with decisions on what it waits for. */
+export type RunStart =
+  | { input: AgentInput }
+  | { snapshot: Snapshot<unknown>; decisions: Readonly<Record<string, CallDecision>> }
+
+/** Shows a run to one reader, chunk by chunk. */
+export type ChunkReader = {
+  chunk(chunk: ChatResult): void
+  /** The run stands still; the chunk shows what it waits for. */
+  wait(chunk: ChatResult): void
+  complete(result: SendResult): void
+  fail(error: Error): void
+}
+
+/** What a run is made of. */
+export type RunSetup<T, C> = {
+  id: string
+  machine: AgentMachine
+  start: RunStart
+  signal?: AbortSignal | undefined
+  inspect?: Inspect | undefined
+  clock?: Clock | undefined
+  /** The name of the agent, or else of its orchestrator: in errors and in the inspector. */
+  name?: string | undefined
+  /** The actor this run belongs to: it shows up below it in the inspector. */
+  parent?: AnyActorRef | undefined
+  /** Whether somebody holds the run: they may read from the first chunk at any time, and go on after a wait. */
+  isHeld: boolean
+  readerOf(stream: ChunkStream<ChatResult<C>>): ChunkReader
+  /** The result as it is given: of a typed run, with its value. */
+  finish(result: SendResult): SendResult<T> | Promise<SendResult<T>>
+}
+
+type Listener<Type> = (event: Type extends '*' ? AgentEmitted : Extract<AgentEmitted, { type: Type }>) => void
+type Reading<C> = { reader: ChunkReader; stream: ChunkStream<ChatResult<C>> }
+type Leg = { promise: Promise<RunOutcome>; settle: (outcome: RunOutcome) => void }
+
+const newLeg = (): Leg => {
+  let settle: Leg['settle'] = () => {}
+  const promise = new Promise<RunOutcome>((resolve) => {
+    settle = resolve
+  })
+  return { promise, settle }
+}
+
+const decidersOf: Readonly<Record<string, PendingCall['kind']>> = {
+  'tool.approval': 'approval',
+  'tool.external': 'answer',
+}
+
+let beginning: <T, C>(run: Run<T, C>) => void
+let reading: <T, C>(run: Run<T, C>, stream: ChunkStream<ChatResult<C>>) => () => void
+
+/** Starts a run that was made. */
+export const beginRun = <T, C>(run: Run<T, C>): void => beginning(run)
+
+/** Shows a run to a stream; the function returned leaves it. */
+export const readRun = <T, C>(run: Run<T, C>, stream: ChunkStream<ChatResult<C>>): (() => void) =>
+  reading(run, stream)
+
+/**
+ * One run of an agent, to hold on to: watch it, decide on what it waits for, steer it, end it, store it. It has exactly
+ * one outcome, and nothing of it is left open.
+ *
+ * A run that waits for an approval, or for the answer of an external tool, says so and stands still: `result` resolves
+ * with `pendingApproval`, and a loop over the chunks ends, unless the calls are decided on inside it. With `approve`,
+ * `reject` and `answer` it goes on, and `result` is that of what follows. Whoever listens for `tool.approval` or
+ * `tool.external` is expected to decide: then `result` and the loop wait for that.
+ *
+ * @example
+ * const run = agent.start('Delete notes.txt')
+ * run.on('tool.approval', ({ callId }) => run.approve(callId))
+ * for await (const chunk of run) process.stdout.write(chunk.output)
+ * const { usage } = await run.result
+ */
+export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
+  /** Sorts by time; a run that was stored keeps it. */
+  readonly id: string
+  readonly #setup: RunSetup<T, C>
+  readonly #actor: Actor<AgentMachine>
+  readonly #messages: ChatMessage[] = []
+  readonly #chunks: ChatResult[] = []
+  readonly #readings = new Set<Reading<C>>()
+  /** How many listen for calls to decide on. */
+  readonly #deciders = { approval: 0, answer: 0 }
+  /** The way to the next wait, or to the end. */
+  #leg = newLeg()
+  #outcome: RunOutcome | undefined
+  #hasBegun = false
+  #forgetSignal = () => {}
+
+  static {
+    beginning = (run) => run.#begin()
+    reading = (run, stream) => run.#read(stream)
+  }
+
+  /** @internal Use `agent.start`. */
+  constructor(setup: RunSetup<T, C>) {
+    const { id, machine, start, inspect, parent, clock, name } = setup
+    this.id = id
+    this.#setup = setup
+    // A restored machine takes its data from the snapshot; the input is then only asked for by the types.
+    this.#actor = createActor(machine, {
+      input: 'input' in start ? start.input : {},
+      ...('snapshot' in start && { snapshot: start.snapshot }),
+      ...(inspect && { inspect }),
+      ...(parent && { parent }),
+      ...(clock && { clock }),
+      ...(name !== undefined && { id: name }),
+    })
+  }
+
+  /** The state of the chart that the run is in: `Accumulating`, `ToolExecution`, or one of its orchestrator's. */
+  get state(): string {
+    const { value }: { value?: unknown } = this.#actor.getSnapshot()
+    return typeof value === 'string' ? value : (Object.keys(isJsonObject(value) ? value : {})[0] ?? '')
+  }
+
+  /** The calls that the run waits for, whole, each with its kind. */
+  get pending(): PendingCall[] {
+    return pendingIn(this.#actor.getSnapshot())
+  }
+
+  /** What the run has added to the conversation so far. */
+  get messages(): readonly ChatMessage[] {
+    return this.#partial().messages
+  }
+
+  /** What `send` gives, or its typed error. After a wait it is that of what follows. */
+  get result(): Promise<SendResult<T>> {
+    return this.#result()
+  }
+
+  /** Calls back for each event of a type that the run emits, or for all (`*`). A listener cannot break the run. */
+  on<Type extends AgentEmitted['type'] | '*'>(type: Type, listener: Listener<Type>): { unsubscribe(): void } {
+    const kind = decidersOf[type]
+    if (kind) this.#deciders[kind] += 1
+    const subscription = this.#actor.on(type, harmlessListener(listener as (event: AgentEmitted) => void))
+    let isOn = true
+    const unsubscribe = () => {
+      if (isOn && kind) this.#deciders[kind] -= 1
+      isOn = false
+      subscription.unsubscribe()
+    }
+    return { unsubscribe }
+  }
+
+  /** The chunks from the first one on, whenever the loop begins. Leaving the last loop early aborts the run. */
+  [Symbol.asyncIterator](): AsyncIterableIterator<ChatResult<C>> {
+    return new ChunkStream((stream) => this.#read(stream))
+  }
+
+  /** Ends the run: its result is an `AbortedError` with everything reached. A run that is over stays as it is. */
+  abort(reason = ''): void {
+    if (this.#isOver) return
+    if (this.#hasBegun) this.#goOn({ type: 'abort', reason })
+    else this.#settle({ error: () => abortedError(reason, nothingReached) })
+  }
+
+  /** Tells the model something more at its next turn. */
+  steer(text: string): void {
+    if (this.#isOver)
+      throw new OrchestrationError('The run is over and cannot be steered: send a new prompt.')
+    this.#actor.send({ type: 'steer', text })
+  }
+
+  /** Lets a call run that waits for it; with other arguments, or those that follow as well, if told so. */
+  approve(callId: string, options: ApprovalOptions = {}): void {
+    waitingCall(this.pending, callId, 'approval')
+    this.#goOn(approval(callId, options))
+  }
+
+  /** Refuses a call that waits; the model learns why. */
+  reject(callId: string, reason?: string): void {
+    waitingCall(this.pending, callId)
+    this.#goOn({ type: 'tool.reject', callId, ...(reason !== undefined && { reason }) })
+  }
+
+  /** Gives the result of an external tool: a text, JSON or parts, as from `execute`. */
+  answer(callId: string, result: unknown, { isError = false }: { isError?: boolean } = {}): void {
+    this.#goOn(answer(waitingCall(this.pending, callId, 'answer'), result, isError))
+  }
+
+  /** The run as JSON, at any moment: `agent.start({ snapshot })` goes on from it, in another process as well. */
+  snapshot(): Snapshot<unknown> {
+    try {
+      return JSON.parse(JSON.stringify(this.#actor.getPersistedSnapshot()))
+    } catch (cause) {
+      throw new OrchestrationError(`The run cannot be stored: ${describeThrown(cause)}`, { cause })
+    }
+  }
+
+  async #result(): Promise<SendResult<T>> {
+    const outcome = await this.#leg.promise
+    if ('error' in outcome) throw outcome.error()
+    return this.#setup.finish(outcome.result)
+  }
+
+  /** It has ended for good, not only to wait. */
+  get #isOver(): boolean {
+    return this.#outcome !== undefined && !isWaiting(this.#outcome)
+  }
+
+  #begin(): void {
+    if (this.#outcome || this.#hasBegun) return
+    const { start, signal } = this.#setup
+    if (signal?.aborted) {
+      this.#settle({ error: () => neverStarted(signal) })
+      return
+    }
+    this.#hasBegun = true
+    this.#followSignal()
+    this.#actor.on('*', this.#hear)
+    this.#actor.subscribe({ error: this.#crashed, complete: this.#done })
+    this.#actor.start()
+    if ('snapshot' in start && !this.#outcome) this.#decideOn(start.decisions)
+  }
+
+  /** What was decided while the run was stored. */
+  #decideOn(decisions: Readonly<Record<string, CallDecision>>): void {
+    try {
+      for (const command of commandsFor(decisions, this.pending)) this.#actor.send(command)
+      this.#waitIfUnattended()
+    } catch (thrown) {
+      this.#crashed(thrown)
+      this.#stop()
+    }
+  }
+
+  #followSignal(): void {
+    const { signal } = this.#setup
+    this.#forgetSignal()
+    if (!signal) return
+    this.#forgetSignal = onAbort(signal, () => this.abort(reasonOf(signal)))
+    if (signal.aborted) queueMicrotask(() => this.abort(reasonOf(signal)))
+  }
+
+  #goOn(command: AgentCommand): void {
+    this.#endWait()
+    this.#actor.send(command)
+    this.#waitIfUnattended()
+  }
+
+  /** What follows is another leg, with a result of its own. */
+  #endWait(): void {
+    if (!this.#outcome || !isWaiting(this.#outcome)) return
+    this.#outcome = undefined
+    this.#leg = newLeg()
+    this.#followSignal()
+    for (const { stream } of this.#readings) stream.reopen()
+  }
+
+  readonly #hear = (event: AgentEmitted): void => {
+    // Whoever watches the actor, such as the inspector, may have decided.
+    this.#endWait()
+    if (event.type === 'chunk') this.#show(event)
+    else if (event.type === 'message') this.#messages.push(event.message)
+    else if (event.type in decidersOf) this.#waitIfUnattended()
+  }
+
+  #show(chunk: ChatResult): void {
+    // A run that did not complete ends with an error, not with a last chunk as well.
+    const isEnd = chunk.finishReason !== 'unspecified'
+    if (this.#outcome || (isEnd && this.#actor.getSnapshot().output?.status !== 'complete')) return
+    if (this.#setup.isHeld) this.#chunks.push(chunk)
+    for (const { reader } of this.#readings) reader.chunk(chunk)
+  }
+
+  /** All calls of a turn are announced one after the other, and may be decided on at once. */
+  #waitIfUnattended(): void {
+    queueMicrotask(() => {
+      const calls = this.#outcome ? [] : unattendedIn(this.#actor.getSnapshot())
+      if (calls.some(({ kind }) => this.#deciders[kind] === 0)) this.#wait()
+    })
+  }
+
+  #wait(): void {
+    const [first, ...rest] = this.pending
+    if (!first) return
+    try {
+      const pendingApproval = {
+        calls: [first, ...rest] as [PendingCall, ...PendingCall[]],
+        snapshot: this.snapshot(),
+      }
+      this.#settle({ result: { ...this.#partial(), finishReason: 'toolCalls', pendingApproval } })
+      // Without a handle it can only go on from its snapshot, and must not do so twice.
+      if (!this.#setup.isHeld) this.#stop()
+    } catch (thrown) {
+      // Data that cannot be stored, such as that of an orchestrator of the user's.
+      this.#crashed(thrown)
+      this.#stop()
+    }
+  }
+
+  #read(stream: ChunkStream<ChatResult<C>>): () => void {
+    const entry = { reader: this.#setup.readerOf(stream), stream }
+    for (const chunk of this.#chunks) entry.reader.chunk(chunk)
+    this.#readings.add(entry)
+    if (this.#outcome) showOutcome(entry.reader, this.#outcome)
+    return () => {
+      this.#readings.delete(entry)
+      if (this.#readings.size === 0 && !this.#outcome) this.#leave()
+    }
+  }
+
+  /** Nobody reads any more. */
+  #leave(): void {
+    const reason = 'nobody reads it any more'
+    const partial = this.#partial()
+    this.#settle({ error: () => abortedError(reason, partial) })
+    this.#actor.send({ type: 'abort', reason })
+    this.#stop()
+  }
+
+  /** XState lets only roots be stopped; a child ends by itself once it is aborted. */
+  #stop(): void {
+    if (this.#setup.parent) this.#actor.send({ type: 'abort' })
+    else this.#actor.stop()
+  }
+
+  readonly #done = () => {
+    if (this.#isOver) return
+    const snapshot = this.#actor.getSnapshot()
+    const outcome = outcomeOf(snapshot.output)
+    if (outcome) this.#settle(outcome)
+    else if (snapshot.status === 'stopped') {
+      const partial = this.#partial()
+      this.#settle({ error: () => abortedError('its actor was stopped', partial) })
+    } else this.#crashed(new TypeError('it ended without an AgentOutput'))
+  }
+
+  readonly #crashed = (cause: unknown) => {
+    // What was to be run, such as a stored snapshot, could not be used: nothing broke.
+    if (cause instanceof ConfigurationError) {
+      this.#settle({ error: () => cause })
+      return
+    }
+    const { id = 'unknown' }: { id?: string } = this.#actor.logic
+    const orchestrator = this.#setup.name ?? id
+    const state = JSON.stringify(this.#actor.getSnapshot().value) ?? 'its only state'
+    const problem = `The machine "${orchestrator}" broke in ${state}: ${describeThrown(cause)}`
+    const partial = this.#partial()
+    this.#settle({ error: () => new OrchestrationError(problem, { cause, orchestrator, state, partial }) })
+  }
+
+  /** There is one outcome, until a run that waits goes on. */
+  #settle(outcome: RunOutcome): void {
+    this.#forgetSignal()
+    if (this.#outcome) return
+    this.#outcome = outcome
+    this.#leg.settle(outcome)
+    for (const { reader } of this.#readings) showOutcome(reader, outcome)
+  }
+
+  /** What the run has so far. An orchestrator's own data may not know yet what its runs have already told. */
+  #partial(): SendResult {
+    const { context }: { context?: RunResult } = this.#actor.getSnapshot()
+    // A user's own orchestrator need not keep its data as ours do, nor be a chart at all.
+    const known = context?.totals && Array.isArray(context.messages) ? resultOf(context) : nothingReached
+    const messages = known.messages.length < this.#messages.length ? [...this.#messages] : known.messages
+    return { ...known, messages, output: textOfRun(messages), answer: lastText(messages) }
+  }
+}
+
+/** A run, whatever it gives. */
+export type AnyRun = Pick<Run<unknown, unknown>, keyof Run<unknown, unknown>>
+
+const showOutcome = (reader: ChunkReader, outcome: RunOutcome): void => {
+  if ('error' in outcome) reader.fail(outcome.error())
+  else if (!isWaiting(outcome)) reader.complete(outcome.result)
+  else {
+    const { answer: _, ...chunk } = outcome.result
+    reader.wait({ ...chunk, output: '', messages: [] })
+  }
+}

@@ -1,0 +1,110 @@
+import { chatModelRule, settingRules, sharedRules } from '../../machines/configRules.ts'
+import { isApiKey } from '../../providers/apiKey.ts'
+import type { ConnectionOptions } from '../../providers/provider.ts'
+import { messageFlaw } from '../messages/messageFlaw.ts'
+import {
+  amount,
+  callable,
+  checkOptions,
+  checkValue,
+  fields,
+  having,
+  listOf,
+  member,
+  object,
+  objectOr,
+  oneOf,
+  type Rule,
+  type Rules,
+  rule,
+  text,
+} from '../messages/optionRules.ts'
+import type { Limits } from '../transport/limits.ts'
+import type { AgentOptions } from './Agent.ts'
+import type { ChatOptions } from './Chat.ts'
+import type { AnyOptions } from './sendOptions.ts'
+
+const limitRules: Rules<Limits> = { maxEventSize: amount, maxResponseSize: amount, maxErrorBodySize: amount }
+
+const isHttpUrl = (value: unknown): boolean =>
+  typeof value === 'string' && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)
+
+const connectionRules: Rules<ConnectionOptions> = {
+  apiKey: rule('a text, or a function that gives one', isApiKey),
+  baseUrl: (name, value) =>
+    isHttpUrl(value)
+      ? undefined
+      : `${name} must be an absolute http or https URL, such as https://api.openai.com/v1.`,
+  headers: rule('an object', (value) => typeof value === 'object' && value !== null),
+  dispatcher: having('dispatch'),
+  fetch: callable,
+  limits: fields(limitRules),
+  profile: object,
+}
+
+/** A chat model, or its string with a connection of its own. */
+const fallbackRule: Rule = (name, value) =>
+  typeof value === 'object' && value !== null && 'stream' in value
+    ? chatModelRule(name, value)
+    : objectOr(
+        (each, given) => member('model', text)(each, given) ?? fields(connectionRules)(each, given),
+        text,
+      )(name, value)
+
+const agentRules: Rules<AgentOptions> = {
+  ...settingRules,
+  ...connectionRules,
+  ...sharedRules,
+  fallback: listOf(fallbackRule),
+  orchestrator: having('create'),
+  clock: having('now', 'setTimeout', 'clearTimeout'),
+  inspect: objectOr(fields({ next: callable }), callable),
+}
+
+const messageRule: Rule = (name, value) => {
+  const flaw = messageFlaw(value)
+  return flaw && `${name} is not a message. ${flaw}`
+}
+
+const chatRules: Rules<ChatOptions> = {
+  history: listOf(messageRule),
+  whenBusy: oneOf('refuse', 'queue'),
+}
+
+/** What goes with one run, and with its prompt. */
+const sendRules: Rules<AnyOptions> = {
+  ...settingRules,
+  id: text,
+  history: listOf(messageRule),
+  attachments: listOf(object),
+  system: text,
+  maxSteps: sharedRules.maxSteps,
+  tools: sharedRules.tools,
+  prepareStep: callable,
+  signal: having('addEventListener'),
+  onStart: callable,
+  onRun: callable,
+  parent: having('send'),
+  schema: (name, value) => (Object(value) === value ? undefined : `${name} must be a schema.`),
+  context: () => undefined,
+}
+
+const modelString = rule('a model string or a chat model', (value) => typeof value === 'string')
+const modelRule = objectOr(chatModelRule, modelString)
+
+/** Refuses what an agent cannot be made of. */
+export const checkAgent = (model: unknown, options: unknown): void => {
+  checkValue('The model of an agent', model, modelRule)
+  checkOptions('The options of an agent', options, agentRules)
+}
+
+/** Refuses what a run cannot be given. */
+export const checkSend = (options: AnyOptions): void => {
+  checkOptions('The options of a send', options, sendRules)
+}
+
+/** Refuses what a chat cannot be made of. */
+export const checkChat = (agent: unknown, options: unknown): void => {
+  checkValue('The agent of a chat', agent, having('send', 'sendStream'))
+  checkOptions('The options of a chat', options, chatRules)
+}

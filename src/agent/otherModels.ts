@@ -1,0 +1,48 @@
+import type { PrepareStep } from '../../machines/prepareStep.ts'
+import type { ConnectionOptions } from '../../providers/provider.ts'
+import { findProvider } from '../../providers/registry.ts'
+import type { ChatModel } from '../model/chatModel.ts'
+import { parseModelString } from '../model/modelString.ts'
+
+/** A model to fall back on: its string, with a connection of its own where it needs one, or a chat model. */
+export type FallbackModel = string | (ConnectionOptions & { model: string }) | ChatModel
+
+/** A fallback uses the agent's way to the network, but never its key: that belongs to another provider. */
+export const fallbackModel = (fallback: FallbackModel, connection: ConnectionOptions): ChatModel => {
+  if (typeof fallback === 'object' && 'stream' in fallback) return fallback
+  const { model, ...own } = typeof fallback === 'string' ? { model: fallback } : fallback
+  const { provider, chat } = parseModelString(model)
+  return findProvider(provider).chatModel(chat, { ...networkOf(connection), ...own })
+}
+
+const networkOf = ({ dispatcher, fetch }: ConnectionOptions): ConnectionOptions => ({
+  ...(dispatcher && { dispatcher }),
+  ...(fetch && { fetch }),
+})
+
+/**
+ * Lets `prepareStep` name models by their strings. One of the agent's own provider has the agent's whole connection; any
+ * other one only its way to the network.
+ */
+export const withModelStrings = (
+  prepare: PrepareStep<never, string | ChatModel>,
+  ofAgent: ChatModel,
+  connection: ConnectionOptions,
+): PrepareStep => {
+  const made = new Map<string, ChatModel>()
+  const modelOf = (text: string): ChatModel => {
+    const { provider, chat } = parseModelString(text)
+    const found = findProvider(provider)
+    const own = found.name === ofAgent.provider ? connection : networkOf(connection)
+    const model = made.get(text) ?? found.chatModel(chat, own)
+    made.set(text, model)
+    return model
+  }
+  return async (info) => {
+    const prepared = await prepare(info)
+    if (!prepared) return undefined
+    const { model, ...rest } = prepared
+    if (model === undefined) return rest
+    return { ...rest, model: typeof model === 'string' ? modelOf(model) : model }
+  }
+}

@@ -1,0 +1,90 @@
+import type { AnyActorRef } from 'xstate'
+import { settingRules } from '../../machines/configRules.ts'
+import type { AgentInput } from '../../machines/events.ts'
+import type { PrepareStep } from '../../machines/prepareStep.ts'
+import type { JsonObject } from '../messages/json.ts'
+import type { ChatMessage, Part } from '../messages/messages.ts'
+import type { ChatModel, GenerationSettings } from '../model/chatModel.ts'
+import type { Schema } from '../tools/schema.ts'
+import type { Tool } from '../tools/tool.ts'
+import type { AnyRun } from './Run.ts'
+
+/** Required where the tools need one. */
+type ContextOption<Deps> = undefined extends Deps
+  ? { context?: Deps }
+  : {
+      /** What the tools of this run get as `context`. Never stored: a resumed run is given it again. */ context: Deps
+    }
+
+/** What a run is given that cannot be stored: a resumed run is given it again. */
+export type ActorValues<Deps = unknown> = ContextOption<Deps> & {
+  /** In place of the agent's tools. */
+  tools?: readonly Tool<Deps>[]
+  /** Called before each model call, in place of the agent's own. */
+  prepareStep?: PrepareStep<Deps, string | ChatModel>
+}
+
+/** What goes with a run that is begun or resumed. */
+export type ResumeOptions<Deps = unknown> = ActorValues<Deps> & {
+  signal?: AbortSignal
+  /** Gives the handle of the run before it begins. */
+  onStart?: (run: AnyRun) => void
+  /** The actor this run belongs to: it shows up below it in the inspector. */
+  parent?: AnyActorRef
+}
+
+/** What goes with one prompt; settings and `system` are in place of the agent's. */
+export type SendOptions<Deps = unknown> = ResumeOptions<Deps> &
+  GenerationSettings & {
+    /** The id of the run; default a new UUID v7. */
+    id?: string
+    /** The conversation so far: the `messages` of earlier results. */
+    history?: ChatMessage[]
+    /** Images, documents and other parts that go with the prompt. */
+    attachments?: Part[]
+    system?: string
+    maxSteps?: number
+  }
+
+/** Asks for a value of this schema: `output` is validated. */
+export type TypedOptions<S extends Schema> = { schema?: S }
+
+/** The same, whatever the tools need. */
+export type AnyOptions = Omit<SendOptions<never>, 'context'> & {
+  context?: unknown
+  schema?: Schema
+  /** For `Chat`, which steers the run but does not decide for it. */
+  onRun?: (run: AnyRun) => void
+}
+
+/** The last argument: it may be left out if nothing in it is required. */
+export type Last<Options> = object extends Options ? [options?: Options] : [options: Options]
+
+const settingNames = Object.keys(settingRules) as (keyof GenerationSettings)[]
+
+/** The settings among some options. */
+export const settingsOf = (options: GenerationSettings): GenerationSettings | undefined => {
+  const given = settingNames.filter((name) => options[name] !== undefined)
+  return given.length > 0 ? Object.fromEntries(given.map((name) => [name, options[name]])) : undefined
+}
+
+/** The part of the options that a run stores. */
+export const inputOf = (
+  prompt: string | Part[],
+  options: AnyOptions,
+  id: string,
+  outputSchema: JsonObject | undefined,
+): AgentInput => {
+  const { history, attachments, system, maxSteps } = options
+  const settings = settingsOf(options)
+  return {
+    prompt,
+    id,
+    ...(history && { history }),
+    ...(attachments && { attachments }),
+    ...(system !== undefined && { system }),
+    ...(maxSteps !== undefined && { maxSteps }),
+    ...(settings && { settings }),
+    ...(outputSchema && { outputSchema }),
+  }
+}

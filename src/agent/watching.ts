@@ -1,0 +1,36 @@
+import type { InspectionEvent, Observer } from 'xstate'
+import { describeThrown } from '../messages/errors.ts'
+import { isThenable } from '../tools/isThenable.ts'
+
+/** Sees every actor, event and transition: what XState takes as `inspect`. */
+export type Inspect = Observer<InspectionEvent> | ((event: InspectionEvent) => void)
+
+/** An inspector only watches: XState would let what it throws break the run. */
+export const harmlessInspect = (inspect: Inspect): Inspect =>
+  harmless('The inspector of an agent', (event: InspectionEvent) =>
+    typeof inspect === 'function' ? inspect(event) : inspect.next?.(event),
+  )
+
+/** So does a listener: XState would let what it throws, and Node what it rejects with, end the process. */
+export const harmlessListener = <Event>(listener: (event: Event) => unknown): ((event: Event) => void) =>
+  harmless('A listener of a run', listener)
+
+/** What is thrown is shown once, as a warning. */
+const harmless = <Event>(who: string, watch: (event: Event) => unknown): ((event: Event) => void) => {
+  let hasWarned = false
+  const warn = (thrown: unknown) => {
+    if (!hasWarned) emitWarning(`${who} threw: ${describeThrown(thrown)}`)
+    hasWarned = true
+  }
+  return (event) => {
+    try {
+      const returned = watch(event)
+      if (isThenable(returned)) Promise.resolve(returned).catch(warn)
+    } catch (thrown) {
+      warn(thrown)
+    }
+  }
+}
+
+const emitWarning = (text: string): void =>
+  typeof process === 'undefined' ? console.warn(text) : process.emitWarning(text)

@@ -1,0 +1,120 @@
+import { ConfigurationError } from './errors.ts'
+
+/** Says what is wrong with the value of an option, in a whole sentence; undefined if nothing is. */
+export type Rule = (name: string, value: unknown) => string | undefined
+
+/** A rule for each option. One that is undefined counts as absent, and is not looked at. */
+export type Rules<Options extends object> = Readonly<Record<keyof Options & string, Rule>>
+
+/** Refuses options that cannot work, before they make a run hang or throw somewhere inside. */
+export const checkOptions = <Options extends object>(
+  what: string,
+  options: unknown,
+  rules: Rules<Options>,
+): void => {
+  checkValue(what, options, (name, value) => object(name, value) ?? firstProblem(Object(value), rules, ''))
+}
+
+/** The same for one value that must be there. */
+export const checkValue = (name: string, value: unknown, must: Rule): void => {
+  const problem = must(name, value)
+  if (problem) throw new ConfigurationError(problem)
+}
+
+const firstProblem = (options: object, rules: Readonly<Record<string, Rule>>, prefix: string) => {
+  for (const [name, rule] of Object.entries(rules)) {
+    const value: unknown = Reflect.get(options, name)
+    const problem = value === undefined ? undefined : rule(prefix + name, value)
+    if (problem) return problem
+  }
+  return undefined
+}
+
+/** What a value is, in words. Texts are not quoted: one of them may be a key. */
+const kindOf = (value: unknown): string => {
+  if (value === null || value === undefined || typeof value === 'number') return String(value)
+  if (Array.isArray(value)) return 'a list'
+  return typeof value === 'string' ? 'a text' : `${typeof value === 'object' ? 'an' : 'a'} ${typeof value}`
+}
+
+export const rule =
+  (wanted: string, fits: (value: unknown) => boolean): Rule =>
+  (name, value) =>
+    fits(value) ? undefined : `${name} must be ${wanted}, not ${kindOf(value)}.`
+
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+export const text = rule('a text', (value) => typeof value === 'string')
+export const flag = rule('true or false', (value) => typeof value === 'boolean')
+export const callable = rule('a function', (value) => typeof value === 'function')
+export const object = rule('an object', isObject)
+
+export const wholeFrom = (least: number): Rule =>
+  rule(`a whole number from ${least} on`, (value) => Number.isInteger(value) && Number(value) >= least)
+
+export const wholeNumber = rule('a whole number', Number.isInteger)
+
+/** How long or how much: `Infinity` is no limit. */
+export const amount = rule('a number from 0 on', (value) => typeof value === 'number' && value >= 0)
+
+export const finiteAmount = rule(
+  'a finite number from 0 on',
+  (value) => Number.isFinite(value) && Number(value) >= 0,
+)
+
+/** One of several words. What was written instead is shown: such a word is no secret. */
+export const oneOf =
+  (...words: readonly string[]): Rule =>
+  (name, value) => {
+    if (words.some((word) => word === value)) return undefined
+    const given = typeof value === 'string' ? JSON.stringify(value.slice(0, 40)) : kindOf(value)
+    const list = words.map((word) => `'${word}'`)
+    return `${name} must be ${list.slice(0, -1).join(', ')} or ${list.at(-1)}, not ${given}.`
+  }
+
+/** An object of options. */
+export const fields =
+  (rules: Readonly<Record<string, Rule>>): Rule =>
+  (name, value) =>
+    isObject(value) ? firstProblem(value, rules, `${name}.`) : object(name, value)
+
+/** An object that has all of these methods. */
+export const having =
+  (...methods: readonly string[]): Rule =>
+  (name, value) => {
+    const lacking = methods.find((method) => typeof Reflect.get(Object(value), method) !== 'function')
+    return object(name, value) ?? (lacking && `${name} has no function "${lacking}".`)
+  }
+
+/** An object that must have this, and what it must be. */
+export const member =
+  (key: string, each: Rule): Rule =>
+  (name, value) =>
+    object(name, value) ?? each(`${name}.${key}`, Reflect.get(Object(value), key))
+
+export const listOf =
+  (each: Rule): Rule =>
+  (name, value) => {
+    if (!Array.isArray(value)) return `${name} must be a list, not ${kindOf(value)}.`
+    for (const [index, item] of value.entries()) {
+      const problem = each(`${name}[${index}]`, item)
+      if (problem) return problem
+    }
+    return undefined
+  }
+
+/** The first rule for objects, the second for everything else. */
+export const objectOr =
+  (forObjects: Rule, otherwise: Rule): Rule =>
+  (name, value) =>
+    (isObject(value) ? forObjects : otherwise)(name, value)
+
+/** Options over their defaults, where undefined counts as absent. */
+export const withDefaults = <T extends object>(
+  defaults: T,
+  given: { [K in keyof T]?: T[K] | undefined } = {},
+): T => ({
+  ...defaults,
+  ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
+})

@@ -1,0 +1,115 @@
+/** What is published works in a project that has nothing but the published package. */
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { codeBlocks, isScript } from '../docs/codeBlocks.ts'
+import { pageProgram } from '../docs/pageProgram.ts'
+import { fromRegistry } from '../fromRegistry.ts'
+import { oldest, range } from '../xstate/xstateRange.ts'
+import { installInto, type Manager } from './consumer.ts'
+import { kinds, problemsIn, resolutions, runIn } from './consumerPage.ts'
+import { type Packed, packFreshClone } from './freshClone.ts'
+
+const blocks = codeBlocks('README.md').filter(isScript)
+const page = pageProgram('README.md', blocks)
+
+/** The same with a last block that must be found out: a check that finds nothing proves nothing. */
+const flawed = pageProgram('README.md', [...blocks, ...codeBlocks('flaw', '```ts\nawait agent.send(1)\n```')])
+let packed: Packed
+
+beforeAll(async () => {
+  packed = await packFreshClone()
+}, 300_000)
+afterAll(() => rm(dirname(packed.tarball), { recursive: true, force: true }))
+
+/** Every file that package.json leads to. */
+const filesIn = (entry: unknown): string[] =>
+  typeof entry === 'string'
+    ? [entry.replace('./', '')]
+    : Object.values((entry ?? {}) as Record<string, unknown>).flatMap(filesIn)
+
+describe('a clone that is packed', () => {
+  test('brings everything that package.json leads to, and what is loaded from beside the code', () => {
+    const { exports, bin, main, module, types } = JSON.parse(readFileSync('package.json', 'utf8'))
+    const pages = ['dist/page/index.html', 'dist/elk.bundled.cjs']
+    expect(packed.files).toEqual(
+      expect.arrayContaining([...filesIn({ exports, bin, main, module, types }), ...pages]),
+    )
+  })
+
+  test('brings nothing else: no sources, no tests, nothing of an earlier build', () => {
+    const known = /^(dist\/.+|package\.json|LICENSE|[A-Z-]+\.md)$/
+    expect(packed.files.filter((file) => !known.test(file))).toEqual([])
+    expect(packed.files).not.toContain('dist/leftover.js')
+  })
+})
+
+test('the lock file names no registry', () => {
+  expect(readFileSync('package-lock.json', 'utf8')).not.toContain('"resolved"')
+})
+
+const isNoRegistry = async (): Promise<string | undefined> => {
+  const asked = ['view', `xstate@${oldest}`, 'version', '--fetch-retries=0', '--fetch-timeout=10000']
+  return promisify(execFile)('npm', asked, { timeout: 20_000 }).then(
+    () => undefined,
+    () => 'The registry does not answer: the package is not installed into other projects.',
+  )
+}
+const noRegistry = await isNoRegistry()
+if (noRegistry) console.warn(noRegistry)
+
+const projects: [title: string, manager: 'npm' | 'pnpm', xstate: string][] = [
+  ['npm and the oldest XState', 'npm', oldest],
+  ['npm and the newest XState', 'npm', range],
+  ['pnpm and the newest XState', 'pnpm', range],
+]
+
+const managerOf = async (name: 'npm' | 'pnpm'): Promise<Manager> => {
+  if (name === 'npm') return 'npm'
+  // The last major that is JavaScript, and runs on any Node.
+  const found = await fromRegistry('pnpm', '10')
+  if ('problem' in found) throw new Error(found.problem)
+  return { pnpm: found.folder }
+}
+
+describe.skipIf(noRegistry)('an empty project', () => {
+  describe.each(projects)('with %s', (_, manager, xstate) => {
+    let folder: string
+
+    beforeAll(async () => {
+      folder = await installInto(await managerOf(manager), packed.tarball, xstate)
+    }, 180_000)
+    afterAll(() => rm(folder, { recursive: true, force: true }))
+
+    test('has one XState', () => {
+      const here = createRequire(join(folder, 'page.cjs'))
+      const there = createRequire(here.resolve('statewire'))
+      expect(there.resolve('xstate')).toBe(here.resolve('xstate'))
+      if (xstate === oldest) expect(here('xstate/package.json').version).toBe(oldest)
+    })
+
+    test.each(Object.entries(resolutions))(
+      'compiles README, actors of its own XState included, with %s resolution and without leniency',
+      async (_, resolution) => {
+        expect(page.code).toContain('createActor(agent.machine')
+        const found = await problemsIn(folder, flawed, resolution)
+        expect(found).toEqual(
+          resolution.kinds.map(() => expect.stringContaining("Argument of type 'number'")),
+        )
+      },
+      60_000,
+    )
+
+    test.each(Object.keys(kinds))(
+      'runs README as .%s',
+      async (kind) => {
+        expect(await runIn(folder, page, kind as keyof typeof kinds)).toBeUndefined()
+      },
+      60_000,
+    )
+  })
+})
