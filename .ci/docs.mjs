@@ -76,7 +76,7 @@ const providerTable = () => [
     row([
       [name, ...aliases].map((each) => `\`${each}\``).join(', '),
       keyVariable ? `\`${keyVariable}\`` : '–',
-      `\`${defaultModel}\``,
+      defaultModel ? `\`${defaultModel}\`` : '–',
       ...columns.map(([capability]) => (capabilities.includes(capability) ? '✓' : '')),
     ]),
   ),

@@ -3,6 +3,7 @@ import { type Accumulator, messageAccumulator } from '../src/model/accumulator.t
 import type { ChatModel, GenerationSettings } from '../src/model/chatModel.ts'
 import { newId } from '../src/model/newId.ts'
 import { defaultRetryPolicy, type RetryPolicy } from '../src/model/retryPolicy.ts'
+import { defaultTimeouts, type Timeouts } from '../src/model/timeouts.ts'
 import type { OnApproval } from '../src/tools/approval.ts'
 import { type AnyTool, type Tool, toolsByName } from '../src/tools/tool.ts'
 import { createToolExecutor, isOwnBatch, type ToolExecutor } from '../src/tools/toolExecutor.ts'
@@ -11,16 +12,6 @@ import type { PrepareStep } from './prepareStep.ts'
 
 /** How many calls of one turn may run at the same time. */
 export type ToolExecution = 'sequential' | 'parallel' | { concurrency: number }
-
-/** How long a run waits, in milliseconds. */
-export type Timeouts = {
-  /** From the request to the first byte of the answer. Default 10 minutes. */
-  firstChunkMs?: number
-  /** Between two reads of a running answer. Default 5 minutes. */
-  idleMs?: number
-  /** The whole run, time spent waiting for approvals excepted. Default none. */
-  totalMs?: number
-}
 
 /** Everything an agent's chart is built from. Only `model` is required. */
 export type AgentMachineConfig = {
@@ -100,8 +91,8 @@ export const resolveConfig = (
     maxSteps,
     toolExecution,
     retry: withDefaults(defaultRetryPolicy, config.retry),
-    firstChunkMs: config.timeouts?.firstChunkMs ?? 600_000,
-    idleMs: config.timeouts?.idleMs ?? 300_000,
+    firstChunkMs: config.timeouts?.firstChunkMs ?? defaultTimeouts.firstChunkMs,
+    idleMs: config.timeouts?.idleMs ?? defaultTimeouts.idleMs,
     totalMs: config.timeouts?.totalMs,
     accumulator: withDefaults(messageAccumulator, config.accumulator),
     executeSingle: executeSingle ?? createToolExecutor(hide).executeSingle,

@@ -21,9 +21,10 @@ import {
 import type { Accumulator } from '../src/model/accumulator.ts'
 import type { GenerationSettings } from '../src/model/chatModel.ts'
 import type { RetryPolicy } from '../src/model/retryPolicy.ts'
+import type { Timeouts } from '../src/model/timeouts.ts'
 import { toolRule } from '../src/tools/tool.ts'
 import type { ToolExecutor } from '../src/tools/toolExecutor.ts'
-import type { AgentMachineConfig, Timeouts } from './agentConfig.ts'
+import type { AgentMachineConfig } from './agentConfig.ts'
 
 export const settingRules: Rules<GenerationSettings> = {
   temperature: finiteAmount,

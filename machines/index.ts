@@ -4,7 +4,8 @@
  * @module statewire/machines
  */
 
-export type { AgentMachineConfig, Timeouts, ToolExecution } from './agentConfig.ts'
+export type { Timeouts } from '../src/model/timeouts.ts'
+export type { AgentMachineConfig, ToolExecution } from './agentConfig.ts'
 export { createAgentMachine, createChart } from './agentMachine.ts'
 export type { AgentMachine, AgentSnapshot, AgentStateValue } from './agentSnapshot.ts'
 export {

@@ -1,12 +1,12 @@
-import { type ErrorData, errorDataOf } from '../src/messages/errors.ts'
+import type { ErrorData } from '../src/messages/errors.ts'
 import type { ChatModel, ModelProfile, ModelRequest, ModelSink } from '../src/model/chatModel.ts'
 import type { Delta } from '../src/model/delta.ts'
-import type { ResponseHead } from '../src/transport/exchange.ts'
-import { type OpenStream, openStream } from '../src/transport/openStream.ts'
+import type { HttpRequest, ResponseHead } from '../src/transport/exchange.ts'
+import { type OpenStream, openStream, type StreamHandler } from '../src/transport/openStream.ts'
 import { redact, redactError } from '../src/transport/redact.ts'
 import { type Connection, type Endpoint, endpointOf } from './connection.ts'
 import { DeltaBatch } from './deltaBatch.ts'
-import { httpError, requestIdOf } from './httpError.ts'
+import { httpError, requestIdOf, unsentError } from './httpError.ts'
 import type { Protocol, Target } from './protocol.ts'
 import { checkReadable } from './readable.ts'
 
@@ -82,6 +82,7 @@ const startCall = <P extends ModelProfile>(
   let isOver = false
   let hasShown = false
   let recoveries = 0
+  let hasRenewedKey = false
 
   const show = (deltas: readonly Delta[]): void => {
     if (deltas.length > 0) hasShown = true
@@ -106,12 +107,9 @@ const startCall = <P extends ModelProfile>(
     }
   }
 
-  const open = (request: ModelRequest): OpenStream => {
-    const target = caller.target()
+  const open = (httpRequest: HttpRequest, request: ModelRequest, target: Target<P>): OpenStream => {
     const { provider } = target
-    checkReadable(request.messages, target)
-    const { carrier, limits, secrets, ...endpoint } = reach()
-    const httpRequest = endpoint.request(protocol.request(request, target))
+    const { carrier, limits, secrets, keyAdvice, ...endpoint } = reach()
     const batch = new DeltaBatch(protocol.decoder(target))
     let head: ResponseHead | undefined
 
@@ -124,7 +122,7 @@ const startCall = <P extends ModelProfile>(
       const known = { provider, ...(requestId !== undefined && { requestId }) }
       fail(redactError({ ...failure, ...known }, secrets), request)
     }
-    return openStream(httpRequest, carrier, limits, secrets, {
+    const handler: StreamHandler = {
       head(answered) {
         head = answered
       },
@@ -144,16 +142,33 @@ const startCall = <P extends ModelProfile>(
         finish(batch.failure?.code === 'truncated' ? (failure ?? batch.failure) : (batch.failure ?? failure))
       },
       refused(answer) {
-        finish(httpError(answer, { provider, error: protocol.error, secrets }))
+        if (endpoint.renewsKeyAfter(answer.status) && !hasRenewedKey) {
+          hasRenewedKey = true
+          send(request)
+          return
+        }
+        finish(httpError(answer, { provider, error: protocol.error, secrets, keyAdvice }))
       },
-    })
+    }
+    return openStream(httpRequest, carrier, limits, secrets, handler, endpoint.framing())
   }
   const send = (request: ModelRequest): void => {
+    const target = caller.target()
+    let secrets: readonly string[] = []
+    const start = (httpRequest: HttpRequest): void => {
+      if (!isOver) stream = open(httpRequest, request, target)
+    }
+    const failUnsent = (thrown: unknown): void => fail(unsentError(thrown, target.provider, secrets))
     try {
-      stream = open(request)
+      checkReadable(request.messages, target)
+      const endpoint = reach()
+      secrets = endpoint.secrets
+      const built = endpoint.request(protocol.request(request, target))
+      if (built instanceof Promise) built.then(start).catch(failUnsent)
+      else start(built)
     } catch (thrown) {
       // The caller must hold the function that closes before it hears of an end.
-      queueMicrotask(() => fail({ ...errorDataOf(thrown, 'ConfigurationError'), retryable: false }))
+      queueMicrotask(() => failUnsent(thrown))
     }
   }
 

@@ -1,4 +1,4 @@
-import type { ErrorData } from '../src/messages/errors.ts'
+import { type ErrorData, errorDataOf } from '../src/messages/errors.ts'
 import type { WholeAnswer } from '../src/transport/exchange.ts'
 import { redact, redactError } from '../src/transport/redact.ts'
 import { type HeaderReader, retryAfterMs } from '../src/transport/retryAfter.ts'
@@ -10,17 +10,20 @@ export type ErrorReader = {
   /** The protocol's reader of error bodies. */
   error(body: unknown): WireError | undefined
   secrets: readonly string[]
+  /** What to do where the key is refused, if it is not to check it. */
+  keyAdvice?: string | undefined
 }
 
 /** The error of an answer whose status says no, in the provider's own words where it has any. */
-export const httpError = (answer: WholeAnswer, { provider, error, secrets }: ErrorReader): ErrorData => {
+export const httpError = (answer: WholeAnswer, reader: ErrorReader): ErrorData => {
+  const { provider, error, secrets } = reader
   const { status, header } = answer
   const wire = readError(error, answer.body)
   const requestId = wire?.requestId ?? requestIdOf(header)
   const waitMs = retryAfterMs(header) ?? wire?.retryAfterMs
   const data: ErrorData = {
     name: 'ModelError',
-    message: messageOf(answer, wire, { provider, secrets }),
+    message: messageOf(answer, wire, reader),
     provider,
     status,
     ...(wire?.code !== undefined && { code: wire.code }),
@@ -31,6 +34,10 @@ export const httpError = (answer: WholeAnswer, { provider, error, secrets }: Err
   // A server may echo a key anywhere, even in the id of a request.
   return redactError(data, secrets)
 }
+
+/** The error of a request that was never sent: it could not be built, or its key could not be had. */
+export const unsentError = (thrown: unknown, provider: string, secrets: readonly string[]): ErrorData =>
+  redactError({ retryable: false, ...errorDataOf(thrown, 'ConfigurationError'), provider }, secrets)
 
 const requestIdHeaders = [
   'x-request-id',
@@ -52,18 +59,15 @@ const shouldRetry = (header: HeaderReader): boolean | undefined => {
   return word === 'true' ? true : word === 'false' ? false : undefined
 }
 
-type Teller = Pick<ErrorReader, 'provider' | 'secrets'>
-
-const messageOf = (answer: WholeAnswer, wire: WireError | undefined, teller: Teller): string => {
+const messageOf = (answer: WholeAnswer, wire: WireError | undefined, reader: ErrorReader): string => {
   const { status } = answer
+  const { provider, secrets, keyAdvice } = reader
   // A browser's `fetch` hides a redirect behind status 0.
-  if (status === 0 || (status >= 300 && status < 400)) return redact(redirectMessage(answer), teller.secrets)
+  if (status === 0 || (status >= 300 && status < 400)) return redact(redirectMessage(answer), secrets)
   // Redacted before anything is cut off: half a key would not be recognised.
-  const message = wire?.message
-    ? redact(wire.message, teller.secrets)
-    : fallbackMessage(answer, teller.secrets)
-  if (status === 401) return `${message} (Check the API key of ${teller.provider}.)`
-  if (status === 403) return `${message} (Check what the API key of ${teller.provider} may do.)`
+  const message = wire?.message ? redact(wire.message, secrets) : fallbackMessage(answer, secrets)
+  if (status === 401) return `${message} (${keyAdvice ?? `Check the API key of ${provider}.`})`
+  if (status === 403) return `${message} (${keyAdvice ?? `Check what the API key of ${provider} may do.`})`
   return message
 }
 

@@ -1,9 +1,11 @@
-import type { ErrorData } from '../src/messages/errors.ts'
+import { errorDataOf, errorFrom, TimeoutError } from '../src/messages/errors.ts'
 import type { JsonValue } from '../src/messages/json.ts'
-import type { WholeAnswer } from '../src/transport/exchange.ts'
+import { defaultTimeouts, type Timeouts } from '../src/model/timeouts.ts'
+import type { HttpRequest } from '../src/transport/exchange.ts'
 import { requestJson } from '../src/transport/requestJson.ts'
+import { within } from '../src/transport/within.ts'
 import { type Connection, endpointOf, type ProviderRequest } from './connection.ts'
-import { httpError } from './httpError.ts'
+import { httpError, unsentError } from './httpError.ts'
 import type { WireError } from './protocol.ts'
 
 export type HttpJsonOptions = {
@@ -12,17 +14,42 @@ export type HttpJsonOptions = {
   /** The protocol's reader of error bodies. */
   error(body: unknown): WireError | undefined
   signal?: AbortSignal | undefined
-  timeoutMs?: number | undefined
+  timeouts?: Timeouts | undefined
 }
-
-/** As long as a chat waits for its first byte: a server that never answers must not hold a caller for ever. */
-const longestWaitMs = 600_000
 
 /** One request to a provider with one JSON answer; rejects with a typed error that names the provider. */
 export const httpJson = async (options: HttpJsonOptions, wanted: ProviderRequest): Promise<JsonValue> => {
-  const { provider, connection, error, signal, timeoutMs = longestWaitMs } = options
-  const { request, carrier, limits, secrets } = endpointOf(connection)
-  const refusal = (answer: WholeAnswer): ErrorData => httpError(answer, { provider, error, secrets })
-  const exchange = { request: request(wanted), carrier, limits, secrets, provider, refusal }
-  return requestJson({ ...exchange, signal, timeoutMs })
+  const { provider, connection, error, signal } = options
+  const firstChunkMs = options.timeouts?.firstChunkMs ?? defaultTimeouts.firstChunkMs
+  const idleMs = options.timeouts?.idleMs ?? defaultTimeouts.idleMs
+  const { carrier, limits, secrets, keyAdvice, ...endpoint } = endpointOf(connection)
+
+  const built = async (): Promise<HttpRequest> => {
+    const timeout = () =>
+      new TimeoutError(`The apiKey function gave no key within ${firstChunkMs} ms (timeouts.firstChunkMs).`)
+    try {
+      return await within(Promise.resolve(endpoint.request(wanted)), { signal, ms: firstChunkMs, timeout })
+    } catch (thrown) {
+      throw errorFrom(unsentError(thrown, provider, secrets))
+    }
+  }
+  const ask = async (): Promise<JsonValue> =>
+    requestJson({
+      request: await built(),
+      carrier,
+      limits,
+      secrets,
+      provider,
+      refusal: (answer) => httpError(answer, { provider, error, secrets, keyAdvice }),
+      signal,
+      firstChunkMs,
+      idleMs,
+    })
+
+  try {
+    return await ask()
+  } catch (refused) {
+    if (!endpoint.renewsKeyAfter(errorDataOf(refused).status ?? 0)) throw refused
+    return ask()
+  }
 }

@@ -4,12 +4,29 @@
  * @module statewire/providers
  */
 
-export { type AnthropicProfile, anthropic, anthropicProfile } from './anthropic/index.ts'
+export { isJsonObject } from '../src/messages/json.ts'
+export { type AnthropicProfile, anthropic, anthropicHeaders, anthropicProfile } from './anthropic/index.ts'
+export type { ApiKey, AwsCredentials, Key } from './apiKey.ts'
 export { type CohereProfile, cohere, cohereProfile } from './cohere/index.ts'
+export type { KeyHeader, Wire } from './connection.ts'
+export { type Conversation, conversationOf, type IdRule, opaqueOf, wireIdsOf } from './conversation.ts'
 export { defineProvider, type ProviderPreset } from './defineProvider.ts'
+export {
+  cohereEmbeddings,
+  type Embeddings,
+  type EmbeddingsHabits,
+  type EmbeddingsProtocol,
+  type EmbeddingsTarget,
+  googleEmbeddings,
+  ollamaEmbeddings,
+  openaiEmbeddings,
+  openaiLikeEmbeddings,
+} from './embeddings/index.ts'
 export { type GoogleProfile, geminiProfile, google } from './google/index.ts'
+export type { HeadersLike } from './headers.ts'
 export { type Connection, type HttpChatModelOptions, httpChatModel, type Recover } from './httpChatModel.ts'
 export { type MistralProfile, mistral, mistralProfile } from './mistral/index.ts'
+export type { ModelListing } from './modelListing.ts'
 export { modelTables } from './models/index.ts'
 export {
   type EffortWord,
@@ -20,7 +37,7 @@ export {
   type RefusedSetting,
 } from './models/modelFacts.ts'
 export { type OllamaProfile, ollama, ollamaProfile } from './ollama/index.ts'
-export { type OpenAIChatProfile, openaiChat, openaiChatProfile } from './openai-chat/index.ts'
+export { chatProfile, type OpenAIChatProfile, openaiChat, openaiChatProfile } from './openai-chat/index.ts'
 export {
   type OpenAIResponsesProfile,
   openaiResponses,
@@ -37,5 +54,19 @@ export type {
   ModelInfo,
   Provider,
   ProviderInfo,
+  RequestOptions,
 } from './provider.ts'
 export { listModels, listProviders, type ProviderFactory, registerProvider } from './registry.ts'
+export { routed } from './routed.ts'
+export { type EnvironmentServer, type Place, type ReadVariable, serverIn } from './server.ts'
+export { ToolCallAssembler, type ToolCallPiece } from './toolCallAssembler.ts'
+export { streamError } from './wireError.ts'
+export {
+  arrayAt,
+  BadWireJson,
+  numberAt,
+  objectAt,
+  parseWireObject,
+  stringAt,
+  truncated,
+} from './wireJson.ts'

@@ -5,16 +5,16 @@ import { arrayAt, stringAt } from './wireJson.ts'
 /** Where a provider lists its models. */
 export type ModelListing = {
   path: string
-  /** Where the list is not below the provider's base URL. */
-  baseUrl?: string
+  /** Where the list is not below the provider's base URL, which is told here. */
+  baseUrl?: (ownUrl: string) => string
 }
 
-/** Reads a list of models: `{ data: [{ id }] }`, `{ models: [{ name }] }`, or a bare array of either. */
+/** Reads a list of models: `{ data: [{ id }] }`, `{ models: [{ name }] }`, `{ modelSummaries: [{ modelId }] }` or a bare array. */
 export const readModels = (body: JsonValue): ModelInfo[] => {
   const list = Array.isArray(body)
     ? body
     : isJsonObject(body)
-      ? (arrayAt(body, 'data') ?? arrayAt(body, 'models') ?? [])
+      ? (arrayAt(body, 'data') ?? arrayAt(body, 'models') ?? arrayAt(body, 'modelSummaries') ?? [])
       : []
   return list.filter(isJsonObject).flatMap((details) => {
     const id = idOf(details)
@@ -24,4 +24,4 @@ export const readModels = (body: JsonValue): ModelInfo[] => {
 
 /** Google writes `models/gemini-…` where everywhere else the name alone is used. */
 const idOf = (model: JsonObject): string | undefined =>
-  stringAt(model, 'id') ?? stringAt(model, 'name')?.replace(/^models\//, '')
+  stringAt(model, 'id') ?? stringAt(model, 'modelId') ?? stringAt(model, 'name')?.replace(/^models\//, '')

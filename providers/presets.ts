@@ -1,5 +1,8 @@
-import { anthropic, anthropicProfile } from './anthropic/index.ts'
+import { anthropic, anthropicHeaders, anthropicProfile } from './anthropic/index.ts'
+import { azure } from './azure.ts'
+import { bedrock } from './bedrock/index.ts'
 import { cohere, cohereProfile } from './cohere/index.ts'
+import { compatibleServers } from './compatibleServers.ts'
 import { defineProvider } from './defineProvider.ts'
 import { embeddingsProtocols } from './embeddings/index.ts'
 import { geminiProfile, google } from './google/index.ts'
@@ -7,9 +10,12 @@ import { mistral, mistralProfile } from './mistral/index.ts'
 import { fireworksModels, groqModels, nvidiaModels, togetherModels } from './models/hosts.ts'
 import { openWeightModels } from './models/openWeights.ts'
 import { ollama, ollamaProfile } from './ollama/index.ts'
+import { ollamaServer } from './ollama/ollamaHost.ts'
 import { openai } from './openai.ts'
 import { gatewayProfile, hostedProfile, openaiChat } from './openai-chat/index.ts'
 import type { Provider } from './provider.ts'
+import { serverIn } from './server.ts'
+import { vertex } from './vertex/index.ts'
 
 const embeddings = (name: string, defaultModel: string) => {
   const protocol = embeddingsProtocols.get(name)
@@ -26,6 +32,7 @@ export const presets: readonly Provider[] = [
   defineProvider({
     name: 'openrouter',
     protocol: openaiChat,
+    server: serverIn('OPENROUTER_BASE_URL'),
     baseUrl: 'https://openrouter.ai/api/v1',
     keyVariable: 'OPENROUTER_API_KEY',
     defaultModel: 'openai/gpt-6-luna',
@@ -45,6 +52,7 @@ export const presets: readonly Provider[] = [
   defineProvider({
     name: 'groq',
     protocol: openaiChat,
+    server: serverIn('GROQ_BASE_URL', '/openai/v1'),
     baseUrl: 'https://api.groq.com/openai/v1',
     keyVariable: 'GROQ_API_KEY',
     defaultModel: 'openai/gpt-oss-120b',
@@ -55,6 +63,7 @@ export const presets: readonly Provider[] = [
   defineProvider({
     name: 'together',
     protocol: openaiChat,
+    server: serverIn('TOGETHER_BASE_URL'),
     baseUrl: 'https://api.together.xyz/v1',
     keyVariable: 'TOGETHER_API_KEY',
     defaultModel: 'openai/gpt-oss-120b',
@@ -65,6 +74,7 @@ export const presets: readonly Provider[] = [
   defineProvider({
     name: 'fireworks',
     protocol: openaiChat,
+    server: serverIn('FIREWORKS_BASE_URL'),
     baseUrl: 'https://api.fireworks.ai/inference/v1',
     keyVariable: 'FIREWORKS_API_KEY',
     defaultModel: 'accounts/fireworks/models/gpt-oss-120b',
@@ -75,6 +85,7 @@ export const presets: readonly Provider[] = [
   defineProvider({
     name: 'nvidia',
     protocol: openaiChat,
+    server: serverIn('NVIDIA_BASE_URL'),
     baseUrl: 'https://integrate.api.nvidia.com/v1',
     keyVariable: 'NVIDIA_API_KEY',
     defaultModel: 'nvidia/nemotron-3-ultra-550b-a55b',
@@ -86,6 +97,7 @@ export const presets: readonly Provider[] = [
   defineProvider({
     name: 'ollama-openai',
     protocol: openaiChat,
+    server: ollamaServer('/v1'),
     baseUrl: 'http://localhost:11434/v1',
     defaultModel: 'qwen3:8b',
     profile: (model) => ({ ...hostedProfile(openWeightModels)(model), ...ollamaProfile(model) }),
@@ -96,9 +108,11 @@ export const presets: readonly Provider[] = [
     name: 'anthropic',
     aliases: ['claude'],
     protocol: anthropic,
+    server: serverIn('ANTHROPIC_BASE_URL', '/v1'),
     baseUrl: 'https://api.anthropic.com/v1',
     keyVariable: 'ANTHROPIC_API_KEY',
     keyHeader: (key) => ({ 'x-api-key': key }),
+    headers: anthropicHeaders,
     defaultModel: 'claude-sonnet-5-5',
     profile: anthropicProfile,
     models: { path: '/models?limit=1000' },
@@ -107,6 +121,7 @@ export const presets: readonly Provider[] = [
     name: 'google',
     aliases: ['gemini'],
     protocol: google,
+    server: serverIn('GOOGLE_GEMINI_BASE_URL', '/v1beta'),
     baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
     keyVariable: 'GEMINI_API_KEY',
     keyHeader: (key) => ({ 'x-goog-api-key': key }),
@@ -118,6 +133,7 @@ export const presets: readonly Provider[] = [
   defineProvider({
     name: 'ollama',
     protocol: ollama,
+    server: ollamaServer('/api'),
     baseUrl: 'http://localhost:11434/api',
     defaultModel: 'qwen3:8b',
     profile: ollamaProfile,
@@ -127,6 +143,7 @@ export const presets: readonly Provider[] = [
   defineProvider({
     name: 'mistral',
     protocol: mistral,
+    server: serverIn('MISTRAL_BASE_URL'),
     baseUrl: 'https://api.mistral.ai/v1',
     keyVariable: 'MISTRAL_API_KEY',
     defaultModel: 'mistral-small-latest',
@@ -137,11 +154,21 @@ export const presets: readonly Provider[] = [
   defineProvider({
     name: 'cohere',
     protocol: cohere,
+    server: serverIn('CO_API_URL', '/v2'),
     baseUrl: 'https://api.cohere.com/v2',
     keyVariable: 'COHERE_API_KEY',
     defaultModel: 'command-a-plus-05-2026',
     profile: cohereProfile,
     ...embeddings('cohere', 'embed-v4.0'),
-    models: { path: '/models?page_size=1000', baseUrl: 'https://api.cohere.com/v1' },
+    models: {
+      path: '/models?page_size=1000',
+      baseUrl: (url) => url.replace('.cohere.com/v2', '.cohere.com/v1'),
+    },
   }),
+  ...compatibleServers,
+  azure('azure'),
+  azure('azure-responses'),
+  azure('azure-chat'),
+  vertex,
+  bedrock,
 ]

@@ -2,17 +2,21 @@ import type { Dispatcher } from 'undici'
 import type { JsonObject } from '../src/messages/json.ts'
 import type { Usage } from '../src/messages/result.ts'
 import type { ChatModel } from '../src/model/chatModel.ts'
+import type { RetryPolicy } from '../src/model/retryPolicy.ts'
+import type { Timeouts } from '../src/model/timeouts.ts'
 import type { Limits } from '../src/transport/limits.ts'
+import type { ApiKey } from './apiKey.ts'
+import type { HeadersLike } from './headers.ts'
 import type { ProfileOverride } from './profileOverride.ts'
 
 /** How to reach a provider, as the user sets it. Everything has a default. */
 export type ConnectionOptions = {
-  /** Default: the provider's environment variable. */
-  apiKey?: string
+  /** A key, or a function that gives one. Default: the provider's environment variable, for its own hosts only. */
+  apiKey?: ApiKey
   /** Another server that speaks the same protocol. */
   baseUrl?: string
   /** Sent with every request; they win over the provider's own. */
-  headers?: Record<string, string>
+  headers?: HeadersLike
   /** A dispatcher of undici, e.g. a `ProxyAgent`. */
   dispatcher?: Dispatcher
   /** Used instead of undici. */
@@ -21,6 +25,13 @@ export type ConnectionOptions = {
   limits?: Partial<Limits>
   /** What the model can do, where its name does not say it: `{ like: 'gpt-6-luna' }`, or single fields. */
   profile?: ProfileOverride
+}
+
+/** How a request outside a run is made: for embeddings and lists of models. An agent gives its own. */
+export type RequestOptions = {
+  signal?: AbortSignal | undefined
+  retry?: Partial<RetryPolicy>
+  timeouts?: Timeouts
 }
 
 /** What a provider can do. */
@@ -42,8 +53,13 @@ export type ProviderInfo = {
   aliases: readonly string[]
   /** The environment variable of the key; undefined where none is needed. */
   keyVariable: string | undefined
+  /** Where its server is, if nobody says otherwise. What stands in braces must be said: `https://{resource}.…`. */
   baseUrl: string
+  /** The environment variables that say where its server is. */
+  serverVariables: readonly string[]
+  /** Empty where a model must be named. */
   defaultModel: string
+  /** Empty where a model must be named; undefined where it makes no embeddings. */
   defaultEmbeddingsModel: string | undefined
   capabilities: readonly Capability[]
 }
@@ -77,7 +93,7 @@ export type Provider = ProviderInfo & {
   /** Makes a chat model; without a name, the default one. */
   chatModel(model: string | undefined, options: ConnectionOptions): ChatModel
   /** Makes a model for embeddings; missing where the provider has none. */
-  embeddingsModel?(model: string | undefined, options: ConnectionOptions): EmbeddingsModel
+  embeddingsModel?(model: string | undefined, options: ConnectionOptions & RequestOptions): EmbeddingsModel
   /** Asks the provider for its models. */
-  listModels?(options: ConnectionOptions & { signal?: AbortSignal }): Promise<ModelInfo[]>
+  listModels?(options: ConnectionOptions & RequestOptions): Promise<ModelInfo[]>
 }

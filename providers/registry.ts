@@ -1,7 +1,7 @@
 import { ConfigurationError } from '../src/messages/errors.ts'
 import type { ChatModel } from '../src/model/chatModel.ts'
 import { presets } from './presets.ts'
-import type { ConnectionOptions, ModelInfo, Provider, ProviderInfo } from './provider.ts'
+import type { ConnectionOptions, ModelInfo, Provider, ProviderInfo, RequestOptions } from './provider.ts'
 
 /** Makes a chat model of a custom provider; without a model name, of its default model. */
 export type ProviderFactory = (model: string | undefined, options: ConnectionOptions) => ChatModel
@@ -29,6 +29,7 @@ const fromFactory = (name: string, chatModel: ProviderFactory): Provider => ({
   aliases: [],
   keyVariable: undefined,
   baseUrl: '',
+  serverVariables: [],
   defaultModel: '',
   defaultEmbeddingsModel: undefined,
   capabilities: ['chat'],
@@ -50,7 +51,7 @@ export const listProviders = (): ProviderInfo[] =>
  */
 export const listModels = async (
   provider: string,
-  options: ConnectionOptions & { signal?: AbortSignal } = {},
+  options: ConnectionOptions & RequestOptions = {},
 ): Promise<ModelInfo[]> => {
   const { name, listModels } = findProvider(provider)
   if (!listModels) throw new ConfigurationError(`${name} has no list of models.`)

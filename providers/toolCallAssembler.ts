@@ -27,10 +27,12 @@ export class ToolCallAssembler {
   readonly #atIndex = new Map<number, OpenCall>()
   readonly #withId = new Map<string, OpenCall>()
 
+  /** Whether no call has begun. */
   get isEmpty(): boolean {
     return this.#calls.length === 0
   }
 
+  /** Takes the next piece, and gives the delta that shows it. */
   add(piece: ToolCallPiece): Delta {
     const index = typeof piece.index === 'number' && piece.index >= 0 ? piece.index : undefined
     const id = typeof piece.id === 'string' ? piece.id : ''

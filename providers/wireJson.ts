@@ -33,21 +33,25 @@ export class BadWireJson {
 // The readers take field names of the protocols, never names from the wire: no object inherits one of those, so there
 // is no need to ask each time whether the field is the object's own.
 
+/** The text in a field; undefined if it is anything else. */
 export const stringAt = (object: JsonObject | undefined, key: string): string | undefined => {
   const value = object?.[key]
   return typeof value === 'string' ? value : undefined
 }
 
+/** The number in a field; undefined if it is anything else. */
 export const numberAt = (object: JsonObject | undefined, key: string): number | undefined => {
   const value = object?.[key]
   return typeof value === 'number' ? value : undefined
 }
 
+/** The object in a field; undefined if it is anything else. */
 export const objectAt = (object: JsonObject | undefined, key: string): JsonObject | undefined => {
   const value = object?.[key]
   return isJsonObject(value) ? value : undefined
 }
 
+/** The list in a field; undefined if it is anything else. */
 export const arrayAt = (object: JsonObject | undefined, key: string): JsonValue[] | undefined => {
   const value = object?.[key]
   return Array.isArray(value) ? value : undefined

@@ -4,7 +4,7 @@
  * @module statewire
  */
 
-export type { AgentMachineConfig, Timeouts, ToolExecution } from '../machines/agentConfig.ts'
+export type { AgentMachineConfig, ToolExecution } from '../machines/agentConfig.ts'
 export { createAgentMachine } from '../machines/agentMachine.ts'
 export type { AgentMachine, AgentSnapshot, AgentStateValue } from '../machines/agentSnapshot.ts'
 export type { DecidedEvent, Decision, DecisionEvents, DecisionInput } from '../machines/decision.ts'
@@ -29,6 +29,8 @@ export {
 export type { RunEmitted } from '../machines/reportToParent.ts'
 export type { RunMachine, RunParts } from '../machines/runMachine.ts'
 export type { StreamingState } from '../machines/streamingState.ts'
+export type { ApiKey, AwsCredentials, Key } from '../providers/apiKey.ts'
+export type { HeadersLike } from '../providers/headers.ts'
 export type { ProfileOverride } from '../providers/profileOverride.ts'
 export type {
   Capability,
@@ -37,6 +39,7 @@ export type {
   ModelInfo,
   Provider,
   ProviderInfo,
+  RequestOptions,
 } from '../providers/provider.ts'
 export { listModels, listProviders, type ProviderFactory, registerProvider } from '../providers/registry.ts'
 export {
@@ -112,6 +115,7 @@ export { cosineSimilarity } from './model/cosineSimilarity.ts'
 export type { Delta, WireToolCall } from './model/delta.ts'
 export { formatModelString, type ModelName, parseModelString } from './model/modelString.ts'
 export { defaultRetryPolicy, type RetryPolicy } from './model/retryPolicy.ts'
+export type { Timeouts } from './model/timeouts.ts'
 export type { Approval, ApprovalOptions, CallDecision, OnApproval, Remember } from './tools/approval.ts'
 export type { Infer, Schema, StandardSchema } from './tools/schema.ts'
 export { type AnyTool, type Tool, type ToolContext, type ToolOptions, tool } from './tools/tool.ts'

@@ -10,10 +10,12 @@ export type Received = {
   headers: IncomingHttpHeaders
   /** Empty for a request without a body. */
   body: JsonObject
+  /** The body as it came. */
+  text: string
 }
 
-/** An object goes as JSON, a text as it is. */
-export type Reply = { status?: number; headers?: Record<string, string>; body: string | object }
+/** An object goes as JSON, a text and bytes as they are. */
+export type Reply = { status?: number; headers?: Record<string, string>; body: string | Uint8Array | object }
 
 export type Loopback = { url: string; requests: Received[] }
 
@@ -28,11 +30,11 @@ export const loopback = async (answer: (request: Received, nth: number) => Reply
     })
     request.on('end', () => {
       const { method = '', url = '', headers } = request
-      const received = { method, path: url, headers, body: text === '' ? {} : JSON.parse(text) }
+      const received = { method, path: url, headers, body: text === '' ? {} : JSON.parse(text), text }
       const { status = 200, headers: own, body } = answer(received, requests.push(received) - 1)
-      const type = typeof body === 'string' ? 'text/event-stream' : 'application/json'
-      response.writeHead(status, { 'content-type': type, ...own })
-      response.end(typeof body === 'string' ? body : JSON.stringify(body))
+      const isRaw = typeof body === 'string' || body instanceof Uint8Array
+      response.writeHead(status, { 'content-type': isRaw ? 'text/event-stream' : 'application/json', ...own })
+      response.end(isRaw ? body : JSON.stringify(body))
     })
   })
   server.listen(0, '127.0.0.1')

@@ -5,6 +5,7 @@ import type { AnthropicProfile } from './profile.ts'
 import { anthropicRequest } from './request.ts'
 
 export { type AnthropicProfile, anthropicProfile } from './profile.ts'
+export { anthropicHeaders } from './request.ts'
 
 /** Anthropic's Messages API, also as Bedrock, Vertex, Azure and other vendors offer it. */
 export const anthropic: Protocol<AnthropicProfile> = {

@@ -8,6 +8,9 @@ import type { AnthropicProfile } from './profile.ts'
 import { type ThinkingSettings, thinkingSettings, thinks } from './thinking.ts'
 import { forcesTool, toolSettings } from './tools.ts'
 
+/** Every request of the API carries it, also those for lists. */
+export const anthropicHeaders = { 'anthropic-version': '2023-06-01' }
+
 export const anthropicRequest = (request: ModelRequest, target: Target<AnthropicProfile>): WireRequest => {
   const { model, profile } = target
   const { system, turns } = conversationOf(request.messages)
@@ -24,7 +27,7 @@ export const anthropicRequest = (request: ModelRequest, target: Target<Anthropic
   const stops = request.stopSequences?.filter((stop) => stop.trim() !== '') ?? []
   return {
     path: '/messages',
-    headers: { 'anthropic-version': '2023-06-01' },
+    headers: anthropicHeaders,
     body: {
       model,
       max_tokens: thinking.maxTokens,

@@ -3,6 +3,7 @@ import { arrayAt, numberAt, objectAt } from '../wireJson.ts'
 import type { EmbeddingsProtocol } from './embeddingsProtocol.ts'
 import { answerOf, usageOf, vectorsOf } from './vectors.ts'
 
+/** `POST /embed` of Cohere. */
 export const cohereEmbeddings: EmbeddingsProtocol = {
   name: 'cohere',
   batchSize: 96,

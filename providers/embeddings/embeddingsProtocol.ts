@@ -22,7 +22,7 @@ export type EmbeddingsProtocol = {
   readonly batchSize: number
   request(texts: string[], target: EmbeddingsTarget): WireRequest
   /** Reads the parsed answer to a request of `count` texts; throws a `ModelError` if it is not one vector for each. */
-  read(body: unknown, count: number): Embeddings
+  read(body: unknown, count: number, target?: EmbeddingsTarget): Embeddings
 }
 
 /** The texts in portions a provider takes. */

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../../src/messages/json.ts'
+import { modelPath } from '../modelPath.ts'
 import { arrayAt, numberAt, objectAt } from '../wireJson.ts'
 import type { EmbeddingsProtocol, EmbeddingsTarget } from './embeddingsProtocol.ts'
 import { answerOf, usageOf, vectorsOf } from './vectors.ts'
@@ -18,7 +19,7 @@ export const googleEmbeddings: EmbeddingsProtocol = {
         ...target.providerOptions,
       }),
     )
-    return { path: `/models/${model}:batchEmbedContents`, body: { requests } }
+    return { path: `/models/${modelPath(model)}:batchEmbedContents`, body: { requests } }
   },
   read(body, count) {
     const answer = answerOf(body, 'google')

@@ -12,12 +12,17 @@ import {
   togetherEmbeddings,
 } from './openaiEmbeddings.ts'
 
+export { cohereEmbeddings } from './cohereEmbeddings.ts'
 export {
   batchesOf,
   type Embeddings,
   type EmbeddingsProtocol,
   type EmbeddingsTarget,
 } from './embeddingsProtocol.ts'
+
+export { googleEmbeddings } from './googleEmbeddings.ts'
+export { ollamaEmbeddings } from './ollamaEmbeddings.ts'
+export { type EmbeddingsHabits, openaiEmbeddings, openaiLikeEmbeddings } from './openaiEmbeddings.ts'
 
 /** The providers that make embeddings. Anthropic and Groq make none. */
 export const embeddingsProtocols: ReadonlyMap<string, EmbeddingsProtocol> = new Map([

@@ -3,8 +3,10 @@ import { arrayAt, numberAt, objectAt } from '../wireJson.ts'
 import type { EmbeddingsProtocol } from './embeddingsProtocol.ts'
 import { answerOf, inOrder, usageOf, vectorsOf } from './vectors.ts'
 
-type Habits = {
+/** What differs between the servers that took over OpenAI's endpoint. */
+export type EmbeddingsHabits = {
   name: string
+  /** The most texts in one request. */
   batchSize: number
   /** What the size of the vectors is called; Mistral has its own word. */
   dimensionsKey?: 'dimensions' | 'output_dimension'
@@ -13,12 +15,12 @@ type Habits = {
 }
 
 /** `POST /embeddings` as OpenAI made it and others took it over. */
-const openaiLike = ({
+export const openaiLikeEmbeddings = ({
   name,
   batchSize,
   dimensionsKey = 'dimensions',
   inputTypes,
-}: Habits): EmbeddingsProtocol => ({
+}: EmbeddingsHabits): EmbeddingsProtocol => ({
   name,
   batchSize,
   request: (texts, { model, dimensions, purpose, providerOptions }) => ({
@@ -31,33 +33,35 @@ const openaiLike = ({
       ...providerOptions,
     },
   }),
-  read(body, count) {
+  read(body, count, target) {
     const answer = answerOf(body, name)
     const data = arrayAt(answer, 'data')
     const usage = objectAt(answer, 'usage')
+    const values = data && inOrder(data, name).map((item) => ownValue(item, 'embedding'))
     return {
-      vectors: vectorsOf(data && inOrder(data, name).map((item) => ownValue(item, 'embedding')), count, name),
+      vectors: vectorsOf(values, count, name, target),
       ...usageOf(numberAt(usage, 'prompt_tokens'), numberAt(usage, 'total_tokens')),
     }
   },
 })
 
-export const openaiEmbeddings = openaiLike({ name: 'openai', batchSize: 2048 })
-export const ollamaOpenaiEmbeddings = openaiLike({ name: 'ollama-openai', batchSize: 512 })
-export const togetherEmbeddings = openaiLike({ name: 'together', batchSize: 128 })
-export const fireworksEmbeddings = openaiLike({ name: 'fireworks', batchSize: 8 })
-export const mistralEmbeddings = openaiLike({
+/** OpenAI's own. */
+export const openaiEmbeddings = openaiLikeEmbeddings({ name: 'openai', batchSize: 2048 })
+export const ollamaOpenaiEmbeddings = openaiLikeEmbeddings({ name: 'ollama-openai', batchSize: 512 })
+export const togetherEmbeddings = openaiLikeEmbeddings({ name: 'together', batchSize: 128 })
+export const fireworksEmbeddings = openaiLikeEmbeddings({ name: 'fireworks', batchSize: 8 })
+export const mistralEmbeddings = openaiLikeEmbeddings({
   name: 'mistral',
   batchSize: 256,
   dimensionsKey: 'output_dimension',
 })
-export const nvidiaEmbeddings = openaiLike({
+export const nvidiaEmbeddings = openaiLikeEmbeddings({
   name: 'nvidia',
   batchSize: 50,
   inputTypes: { query: 'query', document: 'passage' },
 })
 /** OpenRouter hands the batch on as it is, so the strictest provider behind it sets the size. */
-export const openrouterEmbeddings = openaiLike({
+export const openrouterEmbeddings = openaiLikeEmbeddings({
   name: 'openrouter',
   batchSize: 96,
   inputTypes: { query: 'search_query', document: 'search_document' },

@@ -1,8 +1,9 @@
-import { fromBase64 } from '../../src/messages/base64.ts'
 import { ModelError } from '../../src/messages/errors.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
 import type { Usage } from '../../src/messages/result.ts'
 import { numberAt } from '../wireJson.ts'
+import { base64Vector } from './base64Vector.ts'
+import type { EmbeddingsTarget } from './embeddingsProtocol.ts'
 
 /** The answer's object; anything else is no answer. */
 export const answerOf = (body: unknown, provider: string): JsonObject => {
@@ -10,17 +11,18 @@ export const answerOf = (body: unknown, provider: string): JsonObject => {
   throw badAnswer(provider, 'is not a JSON object')
 }
 
-/** One vector per text: lists of numbers, or their 32-bit floats in base64. */
+/** One vector per text: lists of numbers, or their base64. */
 export const vectorsOf = (
   values: readonly (JsonValue | undefined)[] | undefined,
   count: number,
   provider: string,
+  target?: EmbeddingsTarget,
 ): number[][] => {
   if (!values) throw badAnswer(provider, 'holds no embeddings')
   if (values.length !== count)
     throw badAnswer(provider, `holds ${values.length} embeddings for ${count} texts`)
   return values.map((value, place) => {
-    const vector = typeof value === 'string' ? floatsOf(value) : value
+    const vector = typeof value === 'string' ? base64Vector(value, target) : value
     if (isVector(vector)) return vector
     throw badAnswer(provider, `holds no vector for text ${place}`)
   })
@@ -54,12 +56,6 @@ export const usageOf = (
 
 const isVector = (value: JsonValue | undefined): value is number[] =>
   Array.isArray(value) && value.length > 0 && value.every((item) => Number.isFinite(item))
-
-const floatsOf = (base64: string): number[] => {
-  const bytes = new DataView(fromBase64(base64).buffer)
-  if (bytes.byteLength % 4 !== 0) return []
-  return Array.from({ length: bytes.byteLength / 4 }, (_, nth) => bytes.getFloat32(nth * 4, true))
-}
 
 const badAnswer = (provider: string, problem: string): ModelError =>
   new ModelError(`The embeddings answer of ${provider} ${problem}.`, {

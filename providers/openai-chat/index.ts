@@ -6,7 +6,7 @@ import { chatRequest } from './chatRequest.ts'
 import type { OpenAIChatProfile } from './profile.ts'
 
 export { gatewayProfile, hostedProfile, openaiChatProfile } from './modelProfile.ts'
-export type { OpenAIChatProfile, RefusedSetting, ThinkingControl } from './profile.ts'
+export { chatProfile, type OpenAIChatProfile, type RefusedSetting, type ThinkingControl } from './profile.ts'
 
 /** Chat completions, as OpenAI defined them and as everyone else speaks them. */
 export const openaiChat: Protocol<OpenAIChatProfile> = {

@@ -51,3 +51,16 @@ const openaiCallIds: IdRule = { pattern: /^[\s\S]{1,40}$/, length: 40 }
 
 export const callIdRule = ({ toolCallIds = openaiCallIds }: OpenAIChatProfile): IdRule | undefined =>
   toolCallIds === 'any' ? undefined : toolCallIds
+
+/** A server that speaks OpenAI's chat protocol, and of which no more is known: the base for a profile of your own. */
+export const chatProfile: OpenAIChatProfile = {
+  tools: true,
+  parallelTools: true,
+  nativeSchema: true,
+  schemaWithTools: false,
+  thinking: true,
+  attachments: { images: true, pdf: false, audio: false, links: true },
+  strictSchemas: false,
+  maxTokensField: 'max_tokens',
+  toolCallIds: 'any',
+}

@@ -1,4 +1,5 @@
 import { chatModelRule, settingRules, sharedRules } from '../../machines/configRules.ts'
+import { isApiKey } from '../../providers/apiKey.ts'
 import type { ConnectionOptions } from '../../providers/provider.ts'
 import { messageFlaw } from '../messages/messageFlaw.ts'
 import {
@@ -29,7 +30,7 @@ const isHttpUrl = (value: unknown): boolean =>
   typeof value === 'string' && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)
 
 const connectionRules: Rules<ConnectionOptions> = {
-  apiKey: text,
+  apiKey: rule('a text, or a function that gives one', isApiKey),
   baseUrl: (name, value) =>
     isHttpUrl(value)
       ? undefined
@@ -38,6 +39,7 @@ const connectionRules: Rules<ConnectionOptions> = {
   dispatcher: having('dispatch'),
   fetch: callable,
   limits: fields(limitRules),
+  profile: object,
 }
 
 /** A chat model, or its string with a connection of its own. */

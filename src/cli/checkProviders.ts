@@ -1,12 +1,14 @@
 import type { ProviderInfo } from '../../providers/provider.ts'
 import { findProvider, listModels, listProviders } from '../../providers/registry.ts'
 import { errorDataOf } from '../messages/errors.ts'
-import { ollamaUrls } from './localOllama.ts'
+import { exchange } from '../transport/exchange.ts'
 
 const patience = 6000
 
 /** What is known of a provider from here. Never holds a key. */
 export type Health = { name: string; isUsable: boolean; key: string; server: string; hint: string }
+
+type Answer = Pick<Health, 'isUsable' | 'server' | 'hint'>
 
 export const checkNode = (version: string): { isGood: boolean; hint: string } => {
   const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number)
@@ -20,59 +22,81 @@ export const checkProviders = (names: readonly string[], env: NodeJS.ProcessEnv)
   return Promise.all(wanted.map((provider) => check(provider, env)))
 }
 
-const check = async (
-  { name, keyVariable, baseUrl }: ProviderInfo,
-  env: NodeJS.ProcessEnv,
-): Promise<Health> => {
+const check = async (provider: ProviderInfo, env: NodeJS.ProcessEnv): Promise<Health> => {
+  const { name, keyVariable } = provider
   const isKeySet = keyVariable !== undefined && Boolean(env[keyVariable]?.trim())
   const key = keyVariable === undefined ? 'no key needed' : `${keyVariable} is ${isKeySet ? '' : 'not '}set`
-  const place = ollamaUrls(env).get(name) ?? baseUrl
-  if (!(await reaches(place))) {
-    const hint = name.startsWith('ollama') ? 'start it: ollama serve' : ''
-    return { name, key, isUsable: false, server: 'not reachable', hint }
+  const answer = keyVariable === undefined || isKeySet ? tryOut(provider) : knock(provider)
+  return { name, key, ...(await answer) }
+}
+
+/** Without a key nothing can be asked, but somebody should be there. */
+const knock = async ({ keyVariable, baseUrl, serverVariables }: ProviderInfo): Promise<Answer> => {
+  if (baseUrl.includes('{')) {
+    const missing = [...serverVariables, keyVariable].join(' and ')
+    return { isUsable: false, server: 'not known', hint: `set ${missing} to use it` }
   }
-  if (keyVariable !== undefined && !isKeySet) {
-    return { name, key, isUsable: false, server: 'reachable', hint: `set ${keyVariable} to use it` }
-  }
-  return { name, key, ...(await tryOut(name, keyVariable, place === baseUrl ? undefined : place)) }
+  return (await reaches(baseUrl))
+    ? { isUsable: false, server: 'reachable', hint: `set ${keyVariable} to use it` }
+    : { isUsable: false, server: 'not reachable', hint: '' }
+}
+
+/** How the servers on one's own machine are started, and given a model. */
+const local: Record<string, { start: string; fill: string }> = {
+  ollama: { start: 'start it: ollama serve', fill: 'pull one: ollama pull qwen3:8b' },
+  'ollama-openai': { start: 'start it: ollama serve', fill: 'pull one: ollama pull qwen3:8b' },
+  lmstudio: { start: 'start it: lms server start', fill: 'load one: lms get' },
+  vllm: { start: 'start it: vllm serve <model>', fill: '' },
 }
 
 /** Lists the models: the cheapest question that a key is needed for. */
-const tryOut = async (
-  name: string,
-  keyVariable: string | undefined,
-  baseUrl: string | undefined,
-): Promise<Pick<Health, 'isUsable' | 'server' | 'hint'>> => {
+const tryOut = async ({ name, keyVariable, capabilities }: ProviderInfo): Promise<Answer> => {
+  if (!capabilities.includes('listModels')) return { isUsable: true, server: 'cannot be asked', hint: '' }
   try {
-    const models = await listModels(name, {
-      signal: AbortSignal.timeout(patience),
-      ...(baseUrl !== undefined && { baseUrl }),
-    })
+    const models = await listModels(name, { signal: AbortSignal.timeout(patience) })
     if (models.length > 0 || keyVariable !== undefined) {
       return { isUsable: true, server: `answers, ${models.length} models`, hint: '' }
     }
-    return { isUsable: false, server: 'answers, no model', hint: 'pull one: ollama pull qwen3:8b' }
+    return { isUsable: false, server: 'answers, no model', hint: local[name]?.fill ?? '' }
   } catch (error) {
-    const { status } = errorDataOf(error)
-    if (status === 401 || status === 403) {
-      return { isUsable: false, server: `refuses the key (${status})`, hint: `check ${keyVariable}` }
-    }
-    const server = status === undefined ? 'breaks off' : `answers with ${status}`
-    return { isUsable: false, server, hint: '' }
+    return { isUsable: false, ...troubleOf(errorDataOf(error), name, keyVariable) }
   }
 }
 
-/** Any answer at all will do. */
-const reaches = async (url: string): Promise<boolean> => {
-  try {
-    const response = await fetch(url, {
-      method: 'HEAD',
-      redirect: 'manual',
-      signal: AbortSignal.timeout(patience),
-    })
-    await response.body?.cancel()
-    return true
-  } catch {
-    return false
+const troubleOf = (
+  { name: kind, status, message, code }: ReturnType<typeof errorDataOf>,
+  name: string,
+  keyVariable: string | undefined,
+): Pick<Answer, 'server' | 'hint'> => {
+  if (kind === 'ConfigurationError') return { server: 'not known', hint: message }
+  if (status === 401 || status === 403) {
+    return { server: `refuses the key (${status})`, hint: `check ${keyVariable}` }
   }
+  if (status !== undefined) return { server: `answers with ${status}`, hint: '' }
+  const isBroken = code === 'UND_ERR_SOCKET' || code === 'ECONNRESET'
+  return isBroken
+    ? { server: 'breaks off', hint: '' }
+    : { server: 'not reachable', hint: local[name]?.start ?? '' }
 }
+
+/** Any answer at all will do. */
+const reaches = (url: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const settle = (isThere: boolean): void => {
+      clearTimeout(timer)
+      close()
+      resolve(isThere)
+    }
+    const timer = setTimeout(() => settle(false), patience)
+    const close = exchange(
+      { method: 'GET', url: new URL(url), headers: {} },
+      {},
+      {
+        head: () => settle(true),
+        data: () => {},
+        readDone: () => {},
+        end: () => settle(true),
+        fail: () => settle(false),
+      },
+    )
+  })

@@ -2,7 +2,7 @@ import type { ConnectionOptions } from '../../providers/provider.ts'
 import { findProvider, listProviders } from '../../providers/registry.ts'
 import { formatModelString, parseModelString } from '../model/modelString.ts'
 import { type Invocation, textOption } from './command.ts'
-import { localOllama, ollamaUrls } from './localOllama.ts'
+import { localOllama } from './localOllama.ts'
 
 export type ChosenModel = {
   /** For `new Agent`. */
@@ -21,35 +21,47 @@ export const chooseModel = async (
   const { env } = invocation
   const model = textOption(invocation, 'model')
   const baseUrl = textOption(invocation, 'base-url')
-  if (model) return wished(model, baseUrl, '--model', env)
-  if (env.STATEWIRE_MODEL) return wished(env.STATEWIRE_MODEL, baseUrl, 'STATEWIRE_MODEL', env)
-  if (baseUrl !== undefined) return wished('openai', baseUrl, '--base-url', env)
-  const provider = listProviders().find(({ keyVariable }) => keyVariable && env[keyVariable]?.trim())
+  const server = otherServer(baseUrl, env)
+  if (model) return wished(model, server, '--model')
+  if (env.STATEWIRE_MODEL) return wished(env.STATEWIRE_MODEL, server, 'STATEWIRE_MODEL')
+  if (baseUrl !== undefined) return wished('openai', server, '--base-url')
+  const provider = listProviders().find(
+    ({ keyVariable, defaultModel }) => defaultModel !== '' && keyVariable && env[keyVariable]?.trim(),
+  )
   if (provider)
-    return remote(`${provider.name}:${provider.defaultModel}`, undefined, `${provider.keyVariable} is set`)
+    return remote(`${provider.name}:${provider.defaultModel}`, {}, `${provider.keyVariable} is set`)
   const ollama = await localOllama(env, ollamaPatienceMs)
   const [first] = ollama?.models ?? []
   if (ollama && first !== undefined)
-    return remote(`ollama:${first}`, ollama.baseUrl, 'a local Ollama answers')
+    return remote(`ollama:${first}`, { baseUrl: ollama.baseUrl }, 'a local Ollama answers')
   return simulated('no key is set, no Ollama answers')
+}
+
+/** The key of a provider only goes to its own hosts: another server has a variable of its own. */
+export const otherServer = (baseUrl: string | undefined, env: NodeJS.ProcessEnv): ChosenModel['options'] => {
+  const apiKey = env.STATEWIRE_API_KEY?.trim()
+  return baseUrl === undefined ? {} : { baseUrl, ...(apiKey && { apiKey }) }
 }
 
 const wished = async (
   model: string,
-  baseUrl: string | undefined,
+  server: ChosenModel['options'],
   reason: string,
-  env: NodeJS.ProcessEnv,
 ): Promise<ChosenModel> => {
   if (model.trim().toLowerCase() === 'simulator') return simulated(reason)
   const { provider, ...names } = parseModelString(model)
   const { name, defaultModel } = findProvider(provider)
-  const full = formatModelString({ provider: name, chat: defaultModel, ...names })
-  return remote(full, baseUrl ?? ollamaUrls(env).get(name), reason)
+  const full = formatModelString({
+    provider: name,
+    ...(defaultModel !== '' && { chat: defaultModel }),
+    ...names,
+  })
+  return remote(full, server, reason)
 }
 
-const remote = (model: string, baseUrl: string | undefined, reason: string): ChosenModel => ({
+const remote = (model: string, options: ChosenModel['options'], reason: string): ChosenModel => ({
   model,
-  options: baseUrl === undefined ? {} : { baseUrl },
+  options,
   said: `${model} (${reason})`,
   close: async () => {},
 })

@@ -1,4 +1,5 @@
 import { readModels } from '../../providers/modelListing.ts'
+import { ollamaUrl } from '../../providers/ollama/ollamaHost.ts'
 import type { JsonValue } from '../messages/json.ts'
 
 export type LocalOllama = { baseUrl: string; models: string[] }
@@ -8,7 +9,7 @@ export const localOllama = async (
   env: NodeJS.ProcessEnv,
   patienceMs: number,
 ): Promise<LocalOllama | undefined> => {
-  const baseUrl = ollamaUrl(env)
+  const baseUrl = ollamaUrl(env.OLLAMA_HOST?.trim() || '127.0.0.1', '/api')
   try {
     const response = await fetch(`${baseUrl}/tags`, { signal: AbortSignal.timeout(patienceMs) })
     if (!response.ok) return undefined
@@ -19,24 +20,4 @@ export const localOllama = async (
   } catch {
     return undefined
   }
-}
-
-/** Where the two presets of Ollama find it. */
-export const ollamaUrls = (env: NodeJS.ProcessEnv): ReadonlyMap<string, string> => {
-  const url = ollamaUrl(env)
-  return new Map([
-    ['ollama', url],
-    ['ollama-openai', url.replace(/\/api$/, '/v1')],
-  ])
-}
-
-/** `OLLAMA_HOST` may be a URL, or a host with or without a port; 0.0.0.0 is where a server listens, not where it is. */
-export const ollamaUrl = ({ OLLAMA_HOST = '' }: NodeJS.ProcessEnv): string => {
-  const host = OLLAMA_HOST.trim() || '127.0.0.1'
-  const text = /^https?:\/\//.test(host) ? host : `http://${host}`
-  if (!URL.canParse(text)) return ollamaUrl({})
-  const url = new URL(text)
-  if (url.port === '' && !/^https?:\/\//.test(host)) url.port = '11434'
-  if (url.hostname === '0.0.0.0') url.hostname = '127.0.0.1'
-  return `${url.origin}/api`
 }

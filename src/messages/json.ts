@@ -6,6 +6,7 @@ export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObj
 /** An object that JSON can hold. */
 export type JsonObject = { [key: string]: JsonValue }
 
+/** Whether a value is an object, and no list. */
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 

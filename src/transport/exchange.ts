@@ -1,12 +1,13 @@
 import type { Dispatcher } from 'undici'
-import { Connections } from './connections.ts'
+import { Connections, type Lease } from './connections.ts'
 import { dispatchExchange } from './dispatchExchange.ts'
 import { fetchExchange } from './fetchExchange.ts'
+import { EnvironmentProxy } from './proxies.ts'
 import type { HeaderReader } from './retryAfter.ts'
 
 export type HttpRequest = { method: 'GET' | 'POST'; url: URL; headers: Record<string, string>; body?: string }
 
-/** Who carries the request: a dispatcher of undici (for proxies), another `fetch`, or else the connections kept here. */
+/** Who carries the request: a dispatcher of undici, another `fetch`, or else the environment's proxy or the connections kept here. */
 export type Carrier = { dispatcher?: Dispatcher | undefined; fetch?: typeof fetch | undefined }
 
 export type ResponseHead = { status: number; statusText: string; header: HeaderReader }
@@ -31,13 +32,20 @@ export const exchange = (request: HttpRequest, carrier: Carrier, handler: Exchan
   const { dispatcher, fetch } = carrier
   if (fetch) return fetchExchange(fetch, request, handler)
   if (dispatcher) return dispatchExchange(() => ({ dispatcher }), request, handler)
-  return connections ? pooledExchange(connections, request, handler) : firstExchange(request, handler)
+  return network ? ownExchange(network, request, handler) : firstExchange(request, handler)
 }
 
-let connections: Connections | undefined
+type Network = { connections: Connections; proxy: EnvironmentProxy }
 
-const pooledExchange = (pool: Connections, request: HttpRequest, handler: ExchangeHandler): (() => void) =>
-  dispatchExchange(() => pool.lease(request.url.origin), request, handler)
+let network: Network | undefined
+
+const ownExchange = (own: Network, request: HttpRequest, handler: ExchangeHandler): (() => void) =>
+  dispatchExchange(() => leaseOf(own, request.url.origin), request, handler)
+
+const leaseOf = ({ connections, proxy }: Network, origin: string): Lease => {
+  const dispatcher = proxy.dispatcher()
+  return dispatcher ? { dispatcher } : connections.lease(origin)
+}
 
 /**
  * undici is loaded with the first request that needs it: importing the library stays cheap. Where there is no undici, as
@@ -54,8 +62,8 @@ const firstExchange = (request: HttpRequest, handler: ExchangeHandler): (() => v
   import('undici').then((undici) => {
     // Bundles for browsers have an empty module in its place.
     if (!('Client' in undici)) return withFetch()
-    connections ??= new Connections(undici)
-    if (!isClosed) close = pooledExchange(connections, request, handler)
+    network ??= { connections: new Connections(undici), proxy: new EnvironmentProxy(undici) }
+    if (!isClosed) close = ownExchange(network, request, handler)
   }, withFetch)
   return () => close()
 }

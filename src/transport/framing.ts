@@ -21,8 +21,17 @@ export type FramingOptions = {
   onEvent(event: FramedEvent): void
 }
 
+/** Cuts the bytes of one body into events. */
+export type BodyReader = {
+  push(bytes: Uint8Array): ErrorData | undefined
+  end(isClean: boolean): ErrorData | undefined
+}
+
+/** A framing of a provider's own; undefined for a body that is text like everywhere else. */
+export type BodyFraming = (options: FramingOptions) => BodyReader | undefined
+
 /** Cuts response bytes into events. What the body starts with decides how; the content type helps where it does not. */
-export class Framing {
+export class Framing implements BodyReader {
   readonly #options: FramingOptions
   readonly #utf8 = new Utf8Stream()
   #framing: TextFraming | undefined

@@ -53,6 +53,17 @@ const hints: readonly Hint[] = [
     retryable: false,
   },
   {
+    codes: /^proxy_closed$/,
+    problem: 'the proxy closed the connection. Check HTTP_PROXY, HTTPS_PROXY and NO_PROXY.',
+    retryable: true,
+  },
+  {
+    codes: /^invalid_proxy$/,
+    problem:
+      'the proxy cannot be used. Check the URLs in the environment variables HTTP_PROXY and HTTPS_PROXY.',
+    retryable: false,
+  },
+  {
     codes: /^(UND_ERR_DESTROYED|UND_ERR_CLOSED)$/,
     problem: 'the dispatcher is closed.',
     retryable: false,

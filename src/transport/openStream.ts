@@ -7,7 +7,7 @@ import {
   type ResponseHead,
   type WholeAnswer,
 } from './exchange.ts'
-import { type FramedEvent, Framing } from './framing.ts'
+import { type BodyFraming, type BodyReader, type FramedEvent, Framing } from './framing.ts'
 import { type Limits, responseTooLarge } from './limits.ts'
 import { networkError } from './networkError.ts'
 import { Utf8Stream } from './utf8.ts'
@@ -41,10 +41,11 @@ export const openStream = (
   limits: Limits,
   secrets: readonly string[],
   handler: StreamHandler,
+  ownFraming?: BodyFraming,
 ): OpenStream => {
   let state: 'reading' | 'draining' | 'over' = 'reading'
   let received = 0
-  let framing: Framing | undefined
+  let framing: BodyReader | undefined
   let refused: WholeAnswer | undefined
   let timer: ReturnType<typeof setTimeout> | undefined
   const errorText = new Utf8Stream()
@@ -81,13 +82,13 @@ export const openStream = (
   const closeExchange = exchange(request, carrier, {
     head(head) {
       if (isSuccess(head)) {
-        const contentType = head.header('content-type')
-        framing = new Framing({
-          contentType,
+        const options = {
+          contentType: head.header('content-type'),
           maxEventSize: limits.maxEventSize,
           secrets,
           onEvent: handler.event,
-        })
+        }
+        framing = ownFraming?.(options) ?? new Framing(options)
         handler.head(head)
       } else {
         const answer = { ...head, body: '' }

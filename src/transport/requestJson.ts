@@ -5,6 +5,7 @@ import { type Limits, responseTooLarge } from './limits.ts'
 import { networkError } from './networkError.ts'
 import { onAbort } from './onAbort.ts'
 import { Utf8Stream } from './utf8.ts'
+import { longestTimerMs } from './within.ts'
 
 export type JsonExchange = {
   request: HttpRequest
@@ -16,7 +17,9 @@ export type JsonExchange = {
   /** Reads an answer whose status says no. */
   refusal(answer: WholeAnswer): ErrorData
   signal?: AbortSignal | undefined
-  timeoutMs?: number | undefined
+  /** How long to wait for the answer to begin, and for it to go on. */
+  firstChunkMs: number
+  idleMs: number
 }
 
 /** One request with one JSON answer, for embeddings and listings. Rejects with the same typed errors as a stream. */
@@ -31,8 +34,9 @@ export const requestJson = async (options: JsonExchange): Promise<JsonValue> => 
   }
 }
 
-const wholeAnswer = ({ request, carrier, limits, secrets, provider, signal, timeoutMs }: JsonExchange) =>
+const wholeAnswer = (options: JsonExchange) =>
   new Promise<WholeAnswer>((resolve, reject) => {
+    const { request, carrier, limits, secrets, provider, signal, firstChunkMs, idleMs } = options
     const text = new Utf8Stream()
     let answer: WholeAnswer | undefined
     let received = 0
@@ -45,6 +49,11 @@ const wholeAnswer = ({ request, carrier, limits, secrets, provider, signal, time
       if (error) reject(errorFrom({ ...error, provider }))
       else if (answer) resolve({ ...answer, body: answer.body + text.end() })
     }
+    const wait = (ms: number, message: string): void => {
+      clearTimeout(timer)
+      const timeout = (): void => settle({ name: 'TimeoutError', message, retryable: true })
+      timer = setTimeout(timeout, Math.min(ms, longestTimerMs))
+    }
     const abort = (): void => settle({ name: 'AbortedError', message: 'The request was aborted.' })
     // The status of a refusal says more than the way its body broke off.
     const isRefused = (): boolean => answer !== undefined && !isSuccess(answer)
@@ -56,6 +65,9 @@ const wholeAnswer = ({ request, carrier, limits, secrets, provider, signal, time
       data(bytes) {
         received += bytes.length
         if (answer) answer.body += text.push(bytes)
+        // Blank lines say no more than that somebody is still thinking.
+        if (bytes.some((byte) => byte > 0x20))
+          wait(idleMs, `The answer stalled for ${idleMs} ms (timeouts.idleMs).`)
         if (isRefused() && received > limits.maxErrorBodySize) settle()
         else if (received > limits.maxResponseSize) settle(responseTooLarge(limits.maxResponseSize))
       },
@@ -66,9 +78,7 @@ const wholeAnswer = ({ request, carrier, limits, secrets, provider, signal, time
 
     const forgetSignal = signal && onAbort(signal, abort)
     if (signal?.aborted) return abort()
-    if (timeoutMs === undefined) return
-    const message = `No complete answer came within ${timeoutMs} ms.`
-    timer = setTimeout(() => settle({ name: 'TimeoutError', message, retryable: true }), timeoutMs)
+    wait(firstChunkMs, `No answer began within ${firstChunkMs} ms (timeouts.firstChunkMs).`)
   })
 
 const notJson = (body: string): ErrorData => {

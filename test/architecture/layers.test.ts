@@ -37,7 +37,7 @@ const sources = (folder: string): string[] =>
     .map((file) => join(folder, file))
 
 const importsOf = (file: string): string[] =>
-  [...readFileSync(join(root, file), 'utf8').matchAll(/(?:from|import\()\s*'(\.[^']+)'/g)].map(
+  [...readFileSync(join(root, file), 'utf8').matchAll(/(?:from|import\()\s*'(\.[^']+\.ts)'/g)].map(
     ([, path = '']) => relative(root, join(root, dirname(file), path)),
   )
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
+import { ollamaUrl } from '../../providers/ollama/ollamaHost.ts'
 import { chooseModel } from '../../src/cli/chooseModel.ts'
-import { ollamaUrl } from '../../src/cli/localOllama.ts'
 import { loopback } from '../loopback.ts'
 
 const nowhere = { OLLAMA_HOST: '127.0.0.1:1' }
@@ -44,19 +44,31 @@ it('takes the simulator when nothing else is there', async () => {
   expect(await choice({ OLLAMA_HOST: await ollama('nomic-embed-text') })).toBe(said)
 })
 
+it('sends the key that is meant for another server there, and nowhere else', async () => {
+  const env = { ...nowhere, STATEWIRE_API_KEY: ' gateway-key ', OPENAI_API_KEY: 'x' }
+  const values = { model: 'openai:m', 'base-url': 'http://127.0.0.1:1/v1' }
+  const chosen = await chooseModel({ env, values })
+  expect(chosen.options).toEqual({ baseUrl: 'http://127.0.0.1:1/v1', apiKey: 'gateway-key' })
+  expect((await chooseModel({ env, values: { model: 'openai:m' } })).options).toEqual({})
+  expect((await chooseModel({ env, values: {} })).options).toEqual({})
+})
+
+it('does not take a provider that needs the name of a model', async () => {
+  expect(await choice({ AZURE_OPENAI_API_KEY: 'x' })).toContain('simulator')
+})
+
 it('refuses what it does not know', async () => {
   await expect(choice({}, { model: 'nobody:x' })).rejects.toThrow('There is no provider "nobody"')
   await expect(choice({}, { model: 'a?b?c' })).rejects.toThrow('is not a model string')
 })
 
 it.each([
-  [undefined, 'http://127.0.0.1:11434/api'],
-  ['', 'http://127.0.0.1:11434/api'],
+  ['127.0.0.1', 'http://127.0.0.1:11434/api'],
   ['0.0.0.0', 'http://127.0.0.1:11434/api'],
   ['box:8080', 'http://box:8080/api'],
   ['http://box:8080/', 'http://box:8080/api'],
   ['https://box', 'https://box/api'],
   ['not a host', 'http://127.0.0.1:11434/api'],
 ])('finds Ollama where OLLAMA_HOST says: %s', (host, url) => {
-  expect(ollamaUrl(host === undefined ? {} : { OLLAMA_HOST: host })).toBe(url)
+  expect(ollamaUrl(host, '/api')).toBe(url)
 })

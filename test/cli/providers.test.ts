@@ -69,6 +69,20 @@ it('tells of each provider whether its key is set, its server answers, and the k
   ])
 })
 
+it('tells what a cloud needs before it can be asked', async () => {
+  const found = await checkProviders(['azure', 'vertex', 'bedrock', 'openai-compatible'], {})
+  expect(found.map(({ name, server, hint }) => [name, server, hint])).toEqual([
+    ['azure', 'not known', 'set AZURE_OPENAI_ENDPOINT and AZURE_OPENAI_API_KEY to use it'],
+    [
+      'vertex',
+      'not known',
+      'set GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION and GOOGLE_API_KEY to use it',
+    ],
+    ['bedrock', 'not known', 'set AWS_REGION and AWS_BEARER_TOKEN_BEDROCK to use it'],
+    ['openai-compatible', 'not known', 'openai-compatible needs to know its server: pass baseUrl.'],
+  ])
+})
+
 it('doctor ends with 0 when one provider can be used, with 1 when none can', async () => {
   const { url } = await loopback(() => ({ body: { models: [{ name: 'qwen3:8b' }] } }))
   const [here, gone, unknown] = await Promise.all([
@@ -93,11 +107,10 @@ it('models lists what a provider has, one per line, or all that is known and the
   ])
   expect(listed).toEqual({ code: 0, stdout: 'a\nb\n', stderr: '' })
   const [known = '', providers = ''] = all.stdout.split('\n\n')
-  expect(known).toMatch(
-    /^openai +gpt-6-luna +images pdf +none–max +1,050,000 +128,000 /m,
-  )
+  expect(known).toMatch(/^openai +gpt-6-luna +images pdf +none–max +1,050,000 +128,000 /m)
   expect(known).not.toContain('gpt-3.5-turbo')
   expect(providers.trimEnd().split('\n')).toHaveLength(1 + presets.length)
+  expect(providers).toMatch(/^azure +– +AZURE_OPENAI_API_KEY$/m)
   expect(all.stdout).toMatch(/^groq +openai\/gpt-oss-120b +GROQ_API_KEY ✓$/m)
   expect(all.stdout).toMatch(/^cohere .* COHERE_API_KEY$/m)
   expect(all.stdout).not.toContain(key)

@@ -18,7 +18,23 @@ const places = {
   ollama: ['http://localhost:11434/api', undefined],
   mistral: ['https://api.mistral.ai/v1', 'MISTRAL_API_KEY'],
   cohere: ['https://api.cohere.com/v2', 'COHERE_API_KEY'],
+  xai: ['https://api.x.ai/v1', 'XAI_API_KEY'],
+  deepseek: ['https://api.deepseek.com', 'DEEPSEEK_API_KEY'],
+  lmstudio: ['http://localhost:1234/v1', undefined],
+  vllm: ['http://localhost:8000/v1', undefined],
+  'openai-compatible': ['{baseUrl}', undefined],
+  azure: ['https://{resource}.openai.azure.com/openai/v1', 'AZURE_OPENAI_API_KEY'],
+  'azure-responses': ['https://{resource}.openai.azure.com/openai/v1', 'AZURE_OPENAI_API_KEY'],
+  'azure-chat': ['https://{resource}.openai.azure.com/openai/v1', 'AZURE_OPENAI_API_KEY'],
+  vertex: [
+    'https://{location}-aiplatform.googleapis.com/v1/projects/{project}/locations/{location}',
+    'GOOGLE_API_KEY',
+  ],
+  bedrock: ['https://bedrock-runtime.{region}.amazonaws.com', 'AWS_BEARER_TOKEN_BEDROCK'],
 }
+
+/** Only their users know which models they have. */
+const withoutDefault = ['lmstudio', 'vllm', 'openai-compatible', 'azure', 'azure-responses', 'azure-chat']
 
 test('all are listed, with their place and the variable of their key', () => {
   const listed = listProviders().map(({ name, baseUrl, keyVariable }) => [name, [baseUrl, keyVariable]])
@@ -36,7 +52,13 @@ test('the list is information only: it survives JSON and holds nothing that can 
 })
 
 describe.each(listProviders())('$name', ({ name, defaultModel, defaultEmbeddingsModel, capabilities }) => {
-  test('has a default model, used where none is named', () => {
+  test.runIf(withoutDefault.includes(name))('asks for the name of a model', () => {
+    expect(defaultModel).toBe('')
+    for (const model of [name, `${name}:`, `${name}?chat=`])
+      expect(() => new Agent(model)).toThrow(`${name} has no default model: name one`)
+  })
+
+  test.skipIf(withoutDefault.includes(name))('has a default model, used where none is named', () => {
     expect(defaultModel).not.toBe('')
     for (const model of [name, `${name}:`, `${name}?chat=`])
       expect(new Agent(model).model).toMatchObject({ provider: name, model: defaultModel })
@@ -49,21 +71,28 @@ describe.each(listProviders())('$name', ({ name, defaultModel, defaultEmbeddings
   })
 
   test('is found in any case', () => {
-    expect(new Agent(name.toUpperCase()).model.provider).toBe(name)
+    expect(new Agent(`${name.toUpperCase()}:m`).model.provider).toBe(name)
   })
 
   test('lists what it can do', () => {
     expect(capabilities).toContain('chat')
     expect(capabilities).toContain('tools')
-    expect(capabilities).toContain('listModels')
+    expect(capabilities.includes('listModels')).toBe(name !== 'vertex')
     expect(capabilities.includes('embeddings')).toBe(defaultEmbeddingsModel !== undefined)
     expect(new Set(capabilities).size).toBe(capabilities.length)
   })
 })
 
-test('only anthropic and groq make no embeddings', () => {
+test('a few make no embeddings', () => {
   const without = listProviders().filter(({ capabilities }) => !capabilities.includes('embeddings'))
-  expect(without.map(({ name }) => name)).toEqual(['groq', 'anthropic'])
+  expect(without.map(({ name }) => name)).toEqual([
+    'groq',
+    'anthropic',
+    'xai',
+    'deepseek',
+    'vertex',
+    'bedrock',
+  ])
 })
 
 test.each([
@@ -71,6 +100,7 @@ test.each([
   ['Claude', 'anthropic'],
   ['gemini', 'google'],
   ['GEMINI', 'google'],
+  ['grok', 'xai'],
 ])('%s is another name for %s', (alias, name) => {
   expect(new Agent(`${alias}:some-model`).model).toMatchObject({ provider: name, model: 'some-model' })
 })

@@ -9,6 +9,10 @@ import { helloFrom } from './helloAnswers.ts'
 const keyHeaders: Record<string, (key: string) => Record<string, string>> = {
   anthropic: (key) => ({ 'x-api-key': key }),
   google: (key) => ({ 'x-goog-api-key': key }),
+  vertex: (key) => ({ 'x-goog-api-key': key }),
+  azure: (key) => ({ 'api-key': key }),
+  'azure-responses': (key) => ({ 'api-key': key }),
+  'azure-chat': (key) => ({ 'api-key': key }),
 }
 const keyHeader = (provider: string, key: string): Record<string, string> =>
   keyHeaders[provider]?.(key) ?? { authorization: `Bearer ${key}` }
@@ -19,13 +23,43 @@ const paths: Record<string, string> = {
   google: '/models/gemini-3.8-flash:streamGenerateContent?alt=sse',
   ollama: '/chat',
   cohere: '/chat',
+  'azure-responses': '/responses',
+  vertex: '/publishers/google/models/gemini-3.8-flash:streamGenerateContent?alt=sse',
+  bedrock: '/model/global.anthropic.claude-sonnet-5-5/invoke-with-response-stream',
+}
+
+/** What the environment has to say where a provider has no server of its own. */
+const servers: Record<string, { variables: Record<string, string>; url: string }> = {
+  azure: {
+    variables: { AZURE_OPENAI_ENDPOINT: 'https://acme.openai.azure.com/' },
+    url: 'https://acme.openai.azure.com/openai/v1',
+  },
+  'azure-responses': {
+    variables: { AZURE_OPENAI_ENDPOINT: 'https://acme.services.ai.azure.com' },
+    url: 'https://acme.services.ai.azure.com/openai/v1',
+  },
+  'azure-chat': {
+    variables: { AZURE_OPENAI_ENDPOINT: 'https://acme.openai.azure.com/openai/v1/' },
+    url: 'https://acme.openai.azure.com/openai/v1',
+  },
+  vertex: {
+    variables: { GOOGLE_CLOUD_PROJECT: 'acme-1', GOOGLE_CLOUD_LOCATION: 'europe-west4' },
+    url: 'https://europe-west4-aiplatform.googleapis.com/v1/projects/acme-1/locations/europe-west4',
+  },
+  bedrock: {
+    variables: { AWS_REGION: 'eu-central-1' },
+    url: 'https://bedrock-runtime.eu-central-1.amazonaws.com',
+  },
 }
 
 /** On its own host OpenAI is asked over the protocol that the model needs. */
-const ownProtocol = (provider: string): string => (provider === 'openai' ? 'openai-responses' : provider)
+const ownProtocol = (provider: string): string =>
+  provider === 'openai' || provider === 'azure' ? 'openai-responses' : provider
 
 beforeEach(() => {
-  for (const { keyVariable } of listProviders()) if (keyVariable) vi.stubEnv(keyVariable, undefined)
+  for (const { keyVariable, serverVariables } of listProviders())
+    for (const name of [keyVariable, ...serverVariables, 'AWS_ACCESS_KEY_ID'])
+      if (name) vi.stubEnv(name, undefined)
 })
 afterEach(() => {
   vi.unstubAllEnvs()
@@ -41,40 +75,51 @@ const detour =
     return fetch(url, init)
   }
 
-describe.each(listProviders())('$name', ({ name, keyVariable, baseUrl: ownUrl, defaultModel }) => {
+describe.each(listProviders())('$name', ({ name, keyVariable, baseUrl, defaultModel }) => {
+  const { variables, url: ownUrl } = servers[name] ?? { variables: {}, url: baseUrl }
+  const model = defaultModel === '' ? `${name}:some-model` : name
+  const path = paths[name] ?? '/chat/completions'
+
+  beforeEach(() => {
+    for (const [variable, value] of Object.entries(variables)) vi.stubEnv(variable, value)
+  })
   test('sends its request to the base URL, with the key in its header and never in the URL', async () => {
     const { url, requests } = await hello(name)
     const options = { baseUrl: `${url}/deep/path/`, apiKey: ' the-key\n' }
-    expect((await new Agent(name, options).send('hi')).output).toBe('hello')
+    expect((await new Agent(model, options).send('hi')).output).toBe('hello')
     const [request] = requests
-    expect(request?.path).toBe(`/deep/path${paths[name] ?? '/chat/completions'}`)
+    expect(request?.path).toBe(`/deep/path${path}`)
     expect(request?.headers).toMatchObject(keyHeader(name, 'the-key'))
     expect(request?.headers['content-type']).toBe('application/json')
     expect(JSON.stringify([request?.path, request?.body])).not.toContain('the-key')
-    if (name !== 'google') expect(request?.body.model).toBe(defaultModel)
+    if (!['google', 'vertex', 'bedrock'].includes(name))
+      expect(request?.body.model).toBe(defaultModel || 'some-model')
   })
 
-  test('uses its own base URL and the key of its variable by default', async () => {
-    if (keyVariable) vi.stubEnv(keyVariable, 'from-environment')
-    const { url, requests } = await hello(ownProtocol(name))
-    const seen: string[] = []
-    await new Agent(name, { fetch: detour(url, seen) }).send('hi')
-    expect(seen).toEqual([`${ownUrl}${paths[ownProtocol(name)] ?? '/chat/completions'}`])
-    if (keyVariable) expect(requests[0]?.headers).toMatchObject(keyHeader(name, 'from-environment'))
-    else expect(requests[0]?.headers).not.toHaveProperty('authorization')
-  })
+  test.skipIf(name === 'openai-compatible')(
+    'uses its own base URL and the key of its variable by default',
+    async () => {
+      if (keyVariable) vi.stubEnv(keyVariable, 'from-environment')
+      const { url, requests } = await hello(ownProtocol(name))
+      const seen: string[] = []
+      await new Agent(model, { fetch: detour(url, seen) }).send('hi')
+      expect(seen).toEqual([`${ownUrl}${paths[ownProtocol(name)] ?? path}`])
+      if (keyVariable) expect(requests[0]?.headers).toMatchObject(keyHeader(name, 'from-environment'))
+      else expect(requests[0]?.headers).not.toHaveProperty('authorization')
+    },
+  )
 
   test('prefers the key it is given to the one of the environment', async () => {
     if (keyVariable) vi.stubEnv(keyVariable, 'from-environment')
     const { url, requests } = await hello(name)
-    await new Agent(name, { baseUrl: url, apiKey: 'given' }).send('hi')
+    await new Agent(model, { baseUrl: url, apiKey: 'given' }).send('hi')
     expect(requests[0]?.headers).toMatchObject(keyHeader(name, 'given'))
   })
 
   test('works without a key on another server, and then sends none', async () => {
     const { url, requests } = await hello(name)
-    expect((await new Agent(name, { baseUrl: url }).send('hi')).output).toBe('hello')
-    for (const header of ['authorization', 'x-api-key', 'x-goog-api-key'])
+    expect((await new Agent(model, { baseUrl: url }).send('hi')).output).toBe('hello')
+    for (const header of ['authorization', 'x-api-key', 'x-goog-api-key', 'api-key'])
       expect(requests[0]?.headers).not.toHaveProperty(header)
   })
 
@@ -87,7 +132,7 @@ describe.each(listProviders())('$name', ({ name, keyVariable, baseUrl: ownUrl, d
       'X-Tenant': 'seven',
       'Content-Type': 'application/json; charset=utf-8',
     }
-    await new Agent(name, { baseUrl: url, apiKey: 'theirs', headers }).send('hi')
+    await new Agent(model, { baseUrl: url, apiKey: 'theirs', headers }).send('hi')
     expect(requests[0]?.headers).toMatchObject({
       [header]: 'mine',
       'user-agent': 'my app',
@@ -104,20 +149,20 @@ describe.each(listProviders())('$name', ({ name, keyVariable, baseUrl: ownUrl, d
       dispatched.push(options.path)
       return dispatch(options, handler)
     })
-    expect((await new Agent(name, { baseUrl: url, dispatcher: watched }).send('hi')).output).toBe('hello')
-    expect(dispatched).toEqual([paths[name] ?? '/chat/completions'])
+    expect((await new Agent(model, { baseUrl: url, dispatcher: watched }).send('hi')).output).toBe('hello')
+    expect(dispatched).toEqual([path])
     await dispatcher.close()
   })
 
   test.skipIf(!keyVariable)('misses its key only when it needs it, and then names the variable', async () => {
-    const agent = new Agent(name)
+    const agent = new Agent(model)
     for (const asking of [agent.send('hi'), drained(agent)]) {
       await expect(asking).rejects.toBeInstanceOf(ConfigurationError)
       await expect(asking).rejects.toThrow(`${name} needs an API key`)
       await expect(asking).rejects.toThrow(keyVariable)
     }
     vi.stubEnv(keyVariable ?? '', '')
-    await expect(new Agent(name).send('hi')).rejects.toThrow(keyVariable)
+    await expect(new Agent(model).send('hi')).rejects.toThrow(keyVariable)
   })
 })
 

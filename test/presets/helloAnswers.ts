@@ -19,4 +19,11 @@ const answers: Record<string, string> = {
     'data: {"type":"message-end","delta":{"finish_reason":"COMPLETE"}}\n\n',
 }
 
-export const helloFrom = (provider: string): string => answers[provider] ?? chat
+/** Clouds speak the protocols of others; Bedrock's frames are not text, but its wire reads text, too. */
+const protocols: Record<string, string> = {
+  'azure-responses': 'openai-responses',
+  vertex: 'google',
+  bedrock: 'anthropic',
+}
+
+export const helloFrom = (provider: string): string => answers[protocols[provider] ?? provider] ?? chat

@@ -31,6 +31,11 @@ const lists: Record<string, { path: string; body: object; ids: string[] }> = {
     body: { models: [{ name: 'qwen3:8b', model: 'qwen3:8b', size: 1 }] },
     ids: ['qwen3:8b'],
   },
+  bedrock: {
+    path: '/foundation-models?byProvider=anthropic',
+    body: { modelSummaries: [{ modelId: 'anthropic.claude-sonnet-5', modelName: 'Claude Sonnet 5' }] },
+    ids: ['anthropic.claude-sonnet-5'],
+  },
   cohere: {
     path: '/models?page_size=1000',
     body: { models: [{ name: 'command-a-03-2025', endpoints: ['chat'] }] },
@@ -38,7 +43,9 @@ const lists: Record<string, { path: string; body: object; ids: string[] }> = {
   },
 }
 
-describe.each(listProviders())('$name', ({ name }) => {
+const withList = listProviders().filter(({ capabilities }) => capabilities.includes('listModels'))
+
+describe.each(withList)('$name', ({ name }) => {
   const { path, body, ids } = lists[name] ?? {
     path: '/models',
     body: openaiList,

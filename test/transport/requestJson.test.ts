@@ -2,12 +2,15 @@ import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { httpJson } from '../../providers/httpJson.ts'
 import { ModelError } from '../../src/messages/errors.ts'
+import type { Timeouts } from '../../src/model/timeouts.ts'
 import { echo } from './echoModel.ts'
 import { deadPort, pause, rawServer } from './rawServer.ts'
 
 const apiKey = 'very-secret-key'
 
-const ask = (baseUrl: string, options: { signal?: AbortSignal; timeoutMs?: number; body?: boolean } = {}) =>
+type Asking = { signal?: AbortSignal; timeouts?: Timeouts; body?: boolean }
+
+const ask = (baseUrl: string, options: Asking = {}) =>
   httpJson(
     {
       provider: 'acme',
@@ -19,7 +22,7 @@ const ask = (baseUrl: string, options: { signal?: AbortSignal; timeoutMs?: numbe
         limits: { maxResponseSize: 1000 },
       },
       signal: options.signal,
-      timeoutMs: options.timeoutMs,
+      timeouts: options.timeouts,
     },
     options.body ? { path: '/embeddings', body: { input: ['a'] } } : { path: '/models' },
   )
@@ -70,9 +73,27 @@ describe('a JSON request', () => {
     await expect(ask('nonsense')).rejects.toMatchObject({ name: 'ConfigurationError' })
   })
 
-  it('stops at its timeout and closes the connection', async () => {
-    const server = await rawServer(() => {})
-    await expect(ask(server.url, { timeoutMs: 20 })).rejects.toMatchObject({ name: 'TimeoutError' })
+  it.each([
+    ['nothing', ''],
+    ['a head', 'HTTP/1.1 200 OK\r\n\r\n'],
+    ['blank lines', 'HTTP/1.1 200 OK\r\n\r\n\n \r\n'],
+  ])('stops where no answer begins, though %s came, and closes the connection', async (_, bytes) => {
+    const server = await rawServer(({ socket }) => socket.write(bytes))
+    const asked = ask(server.url, { timeouts: { firstChunkMs: 250 } })
+    await expect(asked).rejects.toMatchObject({
+      name: 'TimeoutError',
+      message: expect.stringContaining('timeouts.firstChunkMs'),
+    })
+    await server.closed()
+  })
+
+  it('stops where an answer does not go on', async () => {
+    const server = await rawServer(({ socket }) => socket.write('HTTP/1.1 200 OK\r\n\r\n{"data":'))
+    const asked = ask(server.url, { timeouts: { firstChunkMs: 60_000, idleMs: 100 } })
+    await expect(asked).rejects.toMatchObject({
+      name: 'TimeoutError',
+      message: expect.stringContaining('timeouts.idleMs'),
+    })
     await server.closed()
   })
 

@@ -1,8 +1,8 @@
 import { listModels, listProviders } from '../../../providers/registry.ts'
+import { otherServer } from '../chooseModel.ts'
 import { type Command, type Invocation, textOption } from '../command.ts'
 import { exit } from '../exit.ts'
 import { knownModelRows } from '../knownModels.ts'
-import { ollamaUrls } from '../localOllama.ts'
 import { printable } from '../paint.ts'
 import { table } from '../table.ts'
 
@@ -29,11 +29,8 @@ export const models: Command = {
     const { words, screen, env } = invocation
     const [provider] = words
     if (provider === undefined) return showKnown(invocation)
-    const baseUrl = textOption(invocation, 'base-url') ?? ollamaUrls(env).get(provider.toLowerCase())
-    const found = await listModels(provider, {
-      signal: AbortSignal.timeout(patience),
-      ...(baseUrl !== undefined && { baseUrl }),
-    })
+    const server = otherServer(textOption(invocation, 'base-url'), env)
+    const found = await listModels(provider, { signal: AbortSignal.timeout(patience), ...server })
     for (const { id } of found.toSorted((a, b) => a.id.localeCompare(b.id))) screen.line(printable(id))
     return exit.complete
   },
@@ -47,7 +44,7 @@ const showKnown = ({ screen, env }: Invocation): number => {
   const rows = listProviders().map(({ name, keyVariable, defaultModel }) => {
     const isSet = keyVariable !== undefined && Boolean(env[keyVariable]?.trim())
     const key = keyVariable ?? '–'
-    return [paint.bold(name), defaultModel, isSet ? paint.green(`${key} ✓`) : paint.dim(key)]
+    return [paint.bold(name), defaultModel || '–', isSet ? paint.green(`${key} ✓`) : paint.dim(key)]
   })
   for (const line of table([['PROVIDER', 'DEFAULT MODEL', 'KEY'].map(paint.dim), ...rows])) screen.line(line)
   return exit.complete

@@ -1,11 +1,16 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { embeddingsProtocols } from '../../../providers/embeddings/index.ts'
+import { type EmbeddingsTarget, embeddingsProtocols } from '../../../providers/embeddings/index.ts'
 import { ModelError } from '../../../src/messages/errors.ts'
 
 const read = (provider: string, body: unknown, count: number) =>
   embeddingsProtocols.get(provider)?.read(body, count)
+const readAsked = (body: unknown, asked: Partial<EmbeddingsTarget>) =>
+  embeddingsProtocols
+    .get('openai')
+    ?.read(body, 1, { provider: 'openai', model: 'm', purpose: 'query', ...asked }).vectors[0]
 const item = (embedding: unknown, index?: number) => ({
   object: 'embedding',
   embedding,
@@ -37,6 +42,52 @@ describe('answers in the shape of OpenAI', () => {
   it('may be 32-bit floats in base64', () => {
     const base64 = Buffer.from(new Float32Array([0.5, -1.25]).buffer).toString('base64')
     expect(read('openai', { data: [item(base64, 0)] }, 1)?.vectors).toEqual([[0.5, -1.25]])
+  })
+})
+
+describe('bytes in base64', () => {
+  const bytes = [12, -7, 127, -128, 0, 3, -1, 55]
+  const body = { data: [item(Buffer.from(Int8Array.from(bytes)).toString('base64'), 0)] }
+  const unsigned = bytes.map((byte) => (byte + 256) % 256)
+
+  it.each([{ encoding_format: 'base64_int8' }, { output_dtype: 'int8', encoding_format: 'base64' }])(
+    'are read as what was asked for: %j',
+    (providerOptions) => {
+      expect(readAsked(body, { providerOptions })).toEqual(bytes)
+    },
+  )
+
+  it.each([{ output_dtype: 'uint8' }, { output_dtype: 'ubinary', encoding_format: 'base64' }])(
+    'may be unsigned: %j',
+    (providerOptions) => {
+      expect(readAsked(body, { providerOptions })).toEqual(unsigned)
+    },
+  )
+
+  it('that nobody asked for are known by their number, or by what floats they would be', () => {
+    expect(readAsked(body, { dimensions: 8 })).toEqual(bytes)
+    expect(readAsked(body, {})).toEqual(bytes)
+  })
+
+  it('of any real vector are never taken for floats, nor floats for bytes', () => {
+    const values = fc.array(fc.integer({ min: -128, max: 127 }), { minLength: 64, maxLength: 64 })
+    fc.assert(
+      fc.property(values, (vector) => {
+        const numbers = [...vector.slice(0, 60), -3, 5, -20, -1]
+        const data = [item(Buffer.from(Int8Array.from(numbers)).toString('base64'), 0)]
+        expect(readAsked({ data }, {})).toEqual(numbers)
+      }),
+    )
+    const floats = fc.array(
+      fc.integer({ min: -1e9, max: 1e9 }).map((whole) => whole / 1e9),
+      { minLength: 1, maxLength: 64 },
+    )
+    fc.assert(
+      fc.property(floats, (vector) => {
+        const data = [item(Buffer.from(new Float32Array(vector).buffer).toString('base64'), 0)]
+        expect(readAsked({ data }, {})).toEqual([...new Float32Array(vector)])
+      }),
+    )
   })
 })
 

@@ -1,0 +1,26 @@
+import type { Protocol, WireRequest } from '../protocol.ts'
+import { type AnthropicProfile, anthropic, anthropicProfile } from './index.ts'
+
+/**
+ * Claude as a cloud offers it: the model is a part of the path, the version of the API a field of the body, and `adapt`
+ * does the rest.
+ */
+export const claudeElsewhere = (
+  version: string,
+  adapt: (wire: WireRequest, model: string) => WireRequest,
+): Protocol<AnthropicProfile> => ({
+  ...anthropic,
+  request(request, target) {
+    const { body, headers = {} } = anthropic.request(request, target)
+    const { model: _, ...rest } = body
+    const { 'anthropic-version': __, ...others } = headers
+    const wire = { path: '', body: { anthropic_version: version, ...rest }, headers: others }
+    return adapt(wire, target.model)
+  },
+})
+
+/** The clouds read no links, and where they take a schema for the answer nobody can rely on it. */
+export const claudeProfileElsewhere = (model: string): AnthropicProfile => {
+  const profile = anthropicProfile(model)
+  return { ...profile, nativeSchema: false, attachments: { ...profile.attachments, links: false } }
+}

@@ -1,0 +1,26 @@
+import { bearer } from './connectionOf.ts'
+import { openaiEmbeddings } from './embeddings/index.ts'
+import { openaiProtocols } from './openaiProtocols.ts'
+import type { Provider } from './provider.ts'
+import { serverIn } from './server.ts'
+
+const place = {
+  server: serverIn('AZURE_OPENAI_ENDPOINT', '/openai/v1'),
+  baseUrl: 'https://{resource}.openai.azure.com/openai/v1',
+  hosts: /\.(openai|cognitiveservices|services\.ai)\.azure\.(com|us|cn)$/,
+  keyVariable: 'AZURE_OPENAI_API_KEY',
+  keyForms: 'a key, or a function that gives a token of Entra ID',
+  keyHeader: (key: string, isToken: boolean) => (isToken ? bearer(key) : { 'api-key': key }),
+  // A model is named by its deployment, which only its owner knows.
+  defaultModel: '',
+  embeddings: { protocol: openaiEmbeddings, defaultModel: '' },
+  models: { path: '/models' },
+}
+
+/** OpenAI's models in Microsoft's cloud, over either of OpenAI's protocols. */
+export const azure = (name: 'azure' | 'azure-responses' | 'azure-chat'): Provider => {
+  if (name === 'azure') return openaiProtocols.byModel({ ...place, name })
+  return name === 'azure-chat'
+    ? openaiProtocols.chat({ ...place, name })
+    : openaiProtocols.responses({ ...place, name })
+}

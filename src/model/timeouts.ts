@@ -1,0 +1,11 @@
+/** How long a run, or a request outside of one, waits, in milliseconds. */
+export type Timeouts = {
+  /** From the request to the first byte of the answer. Default 10 minutes. */
+  firstChunkMs?: number
+  /** Between two reads of a running answer. Default 5 minutes. */
+  idleMs?: number
+  /** The whole run, time spent waiting for approvals excepted. Default none. */
+  totalMs?: number
+}
+
+export const defaultTimeouts = { firstChunkMs: 600_000, idleMs: 300_000 } satisfies Timeouts
