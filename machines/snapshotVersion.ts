@@ -16,7 +16,7 @@ export const withStoredCheck = <M extends AnyRunMachine>(machine: M, flawIn: Sto
       const flaw = flawOf(stored, flawIn)
       if (flaw)
         throw new ConfigurationError(
-          `This is not a snapshot that the machine "${id}" can go on from: ${flaw}.`,
+          `This is not a snapshot that the machine "${id}" can go on from: ${flaw.replace(/\.?$/, '.')}`,
         )
       return restoreSnapshot(stored, scope)
     },

@@ -1,10 +1,8 @@
 import { isJsonObject } from '../src/messages/json.ts'
 import * as is from './shape.ts'
-import { snapshotVersion } from './snapshotVersion.ts'
 import { failureShape, totalsShape } from './storedState.ts'
 
 const phasesShape = is.fields({
-  version: is.oneOf(snapshotVersion),
   input: is.object,
   messages: is.listOf(is.message),
   totals: totalsShape,
@@ -15,21 +13,21 @@ const phasesShape = is.fields({
 })
 
 /** The same kind of value that the data has at the start; what is null there may be anything. */
-const likeAtStart = (value: unknown): is.Shape => {
-  if (value === null) return (found, path) => (found === undefined ? `${path} is missing` : undefined)
+const likeAtStart = (value: unknown): is.Rule => {
+  if (value === null) return (name, found) => (found === undefined ? `${name} is missing` : undefined)
   if (Array.isArray(value)) return is.listOf(() => undefined)
   if (isJsonObject(value)) return is.fields(shapesOf(value))
   return typeof value === 'number' ? is.number : typeof value === 'boolean' ? is.flag : is.text
 }
 
-const shapesOf = (data: object): Record<string, is.Shape> =>
+const shapesOf = (data: object): Record<string, is.Rule> =>
   Object.fromEntries(Object.entries(data).map(([key, value]) => [key, likeAtStart(value)]))
 
 /** What is wrong with a stored chart of phases; the runs in it are checked by their own machines. */
 export const storedPhasesFlaw = (phases: Readonly<Record<string, object>>, data: object) => {
   const own = is.fields(shapesOf(data))
   return ({ status, value, context, children }: Readonly<Record<string, unknown>>): string | undefined => {
-    const flaw = phasesShape(context, '') ?? own(context, '')
+    const flaw = phasesShape('', context) ?? own('', context)
     if (flaw) return flaw
     const isEnd = value === 'Complete' || value === 'Failed' || value === 'Aborted'
     if (status === 'done' && isEnd) return undefined

@@ -1,7 +1,6 @@
 import { isJsonObject, stableJson } from '../src/messages/json.ts'
 import { isFatal, validateHistory } from '../src/messages/validateHistory.ts'
 import * as is from './shape.ts'
-import { snapshotVersion } from './snapshotVersion.ts'
 import { modelInput, retryTime, type StreamingState } from './streamingState.ts'
 import { callsToRun, clearedCalls, currentCalls, externalCalls, pendingCalls } from './toolRound.ts'
 
@@ -30,7 +29,6 @@ export const failureShape = is.orNull(is.fields({ name: is.text, message: is.tex
 const wireCall = is.fields({ id: is.text, name: is.text, arguments: is.object })
 
 const stateShape = is.fields({
-  version: is.oneOf(snapshotVersion),
   history: is.listOf(is.message),
   messages: is.listOf(is.message),
   options: is.fields({
@@ -105,7 +103,7 @@ const ended = ['"Complete"', '"Failed"', '"Aborted"']
  */
 export const storedFlaw = (stored: Readonly<Record<string, unknown>>): string | undefined => {
   const { status, value, context, children } = stored
-  const flaw = stateShape(context, '')
+  const flaw = stateShape('', context)
   if (flaw) return flaw
   const state = JSON.stringify(value) ?? 'missing'
   if (status === 'done') return ended.includes(state) ? undefined : `it is done, but its state is ${state}`
@@ -150,7 +148,7 @@ const approverFlaw = (
   state: StreamingState,
   { calls, decided }: Readonly<Record<string, unknown>>,
 ): string | undefined => {
-  const flaw = is.listOf(is.part('toolCall'))(calls, 'approver.calls') ?? ids(decided, 'approver.decided')
+  const flaw = is.listOf(is.part('toolCall'))('approver.calls', calls) ?? ids('approver.decided', decided)
   if (flaw) return flaw
   const known = new Set(currentCalls(state).map(stableJson))
   const asked = (calls as { id: string }[]).filter(({ id }) => !(decided as string[]).includes(id))
@@ -184,7 +182,7 @@ const executorFlaw = (
   snapshot: Readonly<Record<string, unknown>> | undefined,
 ): string | undefined => {
   if (!snapshot) return undefined
-  const flaw = executorShape(snapshot, 'toolExecutor')
+  const flaw = executorShape('toolExecutor', snapshot)
   if (flaw) return flaw
   const { calls, results } = snapshot as { calls: { id: string }[]; results: { id: string }[] }
   const cleared = new Set(clearedCalls(state).map(stableJson))

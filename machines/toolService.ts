@@ -123,8 +123,8 @@ const progressShape = is.fields({
 
 /** Calls begin in their order, each once, and only those that have begun have a result. */
 const checkedProgress = (stored: ToolServiceSnapshot): ToolServiceSnapshot => {
-  const flaw = progressShape(stored, '')
-  if (flaw) throw new ConfigurationError(`The stored tool executor cannot go on: ${flaw}.`)
+  const flaw = progressShape('', stored)
+  if (flaw) throw new ConfigurationError(`The stored tool executor cannot go on: ${flaw}`)
   const { calls, begun, results } = stored
   const isInOrder = begun.every((id, index) => calls[index]?.id === id)
   const hasBegun = new Set(begun)

@@ -1,7 +1,7 @@
 import { chatModelRule, settingRules, sharedRules } from '../../machines/configRules.ts'
+import { message } from '../../machines/shape.ts'
 import { isApiKey } from '../../providers/apiKey.ts'
 import type { ConnectionOptions } from '../../providers/provider.ts'
-import { messageFlaw } from '../messages/messageFlaw.ts'
 import {
   amount,
   callable,
@@ -61,13 +61,8 @@ const agentRules: Rules<AgentOptions> = {
   inspect: objectOr(fields({ next: callable }), callable),
 }
 
-const messageRule: Rule = (name, value) => {
-  const flaw = messageFlaw(value)
-  return flaw && `${name} is not a message. ${flaw}`
-}
-
 const chatRules: Rules<ChatOptions> = {
-  history: listOf(messageRule),
+  history: listOf(message),
   whenBusy: oneOf('refuse', 'queue'),
 }
 
@@ -75,7 +70,7 @@ const chatRules: Rules<ChatOptions> = {
 const sendRules: Rules<AnyOptions> = {
   ...settingRules,
   id: text,
-  history: listOf(messageRule),
+  history: listOf(message),
   attachments: listOf(object),
   system: text,
   maxSteps: sharedRules.maxSteps,

@@ -27,16 +27,16 @@ describe('a stored snapshot', () => {
   test.each<[string, (context: Record<string, unknown>) => void, RegExp]>([
     ['of another version', (context) => Object.assign(context, { version: 1 }), /its version is 1/],
     ['without a version', (context) => delete context.version, /its version is missing/],
-    ['without a group', (context) => delete context.round, /round is missing, not an object/],
+    ['without a group', (context) => delete context.round, /round must be an object, not undefined/],
     [
       'with a field of another kind',
       (context) => Object.assign(context, { history: {} }),
-      /history is of type object/,
+      /history must be a list, not an object/,
     ],
     [
       'with a field of another kind inside a group',
       (context) => Object.assign(context.round as object, { started: null }),
-      /round.started is null, not a list/,
+      /round.started must be a list, not null/,
     ],
   ])('%s is refused with a reason', async (_, change, reason) => {
     const snapshot = await stored()
