@@ -94,7 +94,7 @@ export const standing = async (chart: ChartName, state: StateName): Promise<Json
   }: { turn: ScriptTurn; isDecided?: boolean; isSlow?: boolean } = states[state]
   const model = scriptedModel([...charts[chart].before, turn], { profile: profileOf(chart) ?? {} })
   // Its waits never end: a clock that does not leap.
-  const agent = new Agent(model, {
+  const agent = new Agent<unknown, AnyActorLogic>(model, {
     ...charts[chart].options,
     tools: toolsOf([], isSlow),
     retry: { maxRetries: 3, initialDelayMs: 90_000, maxDelayMs: 90_000 },
