@@ -8,7 +8,6 @@ import { type Connection, type Endpoint, endpointOf } from './connection.ts'
 import { DeltaBatch } from './deltaBatch.ts'
 import { httpError, requestIdOf } from './httpError.ts'
 import type { Protocol, Target } from './protocol.ts'
-import { checkReadable } from './readable.ts'
 
 export type { Connection } from './connection.ts'
 
@@ -109,7 +108,6 @@ const startCall = <P extends ModelProfile>(
   const open = (request: ModelRequest): OpenStream => {
     const target = caller.target()
     const { provider } = target
-    checkReadable(request.messages, target)
     const { carrier, limits, secrets, ...endpoint } = reach()
     const httpRequest = endpoint.request(protocol.request(request, target))
     const batch = new DeltaBatch(protocol.decoder(target))
