@@ -93,9 +93,7 @@ it('models lists what a provider has, one per line, or all that is known and the
   ])
   expect(listed).toEqual({ code: 0, stdout: 'a\nb\n', stderr: '' })
   const [known = '', providers = ''] = all.stdout.split('\n\n')
-  expect(known).toMatch(
-    /^openai +gpt-6-luna +images pdf +none–max +1,050,000 +128,000 /m,
-  )
+  expect(known).toMatch(/^openai +gpt-6-luna +images pdf +none–max +1,050,000 +128,000 /m)
   expect(known).not.toContain('gpt-3.5-turbo')
   expect(providers.trimEnd().split('\n')).toHaveLength(1 + presets.length)
   expect(all.stdout).toMatch(/^groq +openai\/gpt-oss-120b +GROQ_API_KEY ✓$/m)
