@@ -8,7 +8,6 @@ import { type Connection, type Endpoint, endpointOf } from './connection.ts'
 import { DeltaBatch } from './deltaBatch.ts'
 import { httpError, requestIdOf, unsentError } from './httpError.ts'
 import type { Protocol, Target } from './protocol.ts'
-import { checkReadable } from './readable.ts'
 
 export type { Connection } from './connection.ts'
 
@@ -160,7 +159,6 @@ const startCall = <P extends ModelProfile>(
     }
     const failUnsent = (thrown: unknown): void => fail(unsentError(thrown, target.provider, secrets))
     try {
-      checkReadable(request.messages, target)
       const endpoint = reach()
       secrets = endpoint.secrets
       const built = endpoint.request(protocol.request(request, target))
