@@ -2,6 +2,7 @@ import type { JsonObject } from '../../src/messages/json.ts'
 import type { ModelRequest } from '../../src/model/chatModel.ts'
 import { conversationOf } from '../conversation.ts'
 import type { Target, WireRequest } from '../protocol.ts'
+import { withProviderOptions } from '../providerOptions.ts'
 import { openContainer, resumesWithoutThinking, wireMessages } from './history.ts'
 import { outputSchema, schemaInstruction } from './outputFormat.ts'
 import type { AnthropicProfile } from './profile.ts'
@@ -22,23 +23,23 @@ export const anthropicRequest = (request: ModelRequest, target: Target<Anthropic
   const container = openContainer(turns, target)
   // A stop sequence of white space only is rejected.
   const stops = request.stopSequences?.filter((stop) => stop.trim() !== '') ?? []
+  const body: JsonObject = {
+    model,
+    max_tokens: thinking.maxTokens,
+    ...(instructions !== '' && { system: instructions }),
+    messages,
+    ...toolSettings(request, profile),
+    ...(thinking.thinking && { thinking: thinking.thinking }),
+    ...outputConfig(thinking.effort, schema),
+    ...sampling(request, profile, thinking),
+    ...(stops.length > 0 && { stop_sequences: stops }),
+    ...(container !== undefined && { container }),
+    stream: true,
+  }
   return {
     path: '/messages',
     headers: { 'anthropic-version': '2023-06-01' },
-    body: {
-      model,
-      max_tokens: thinking.maxTokens,
-      ...(instructions !== '' && { system: instructions }),
-      messages,
-      ...toolSettings(request, profile),
-      ...(thinking.thinking && { thinking: thinking.thinking }),
-      ...outputConfig(thinking.effort, schema),
-      ...sampling(request, profile, thinking),
-      ...(stops.length > 0 && { stop_sequences: stops }),
-      ...(container !== undefined && { container }),
-      stream: true,
-      ...request.providerOptions,
-    },
+    body: withProviderOptions(body, request.providerOptions),
   }
 }
 

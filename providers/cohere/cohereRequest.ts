@@ -2,13 +2,13 @@ import { ConfigurationError } from '../../src/messages/errors.ts'
 import type { JsonObject } from '../../src/messages/json.ts'
 import type { ModelRequest, Thinking, ToolSpec } from '../../src/model/chatModel.ts'
 import type { Target, WireRequest } from '../protocol.ts'
+import { withProviderOptions } from '../providerOptions.ts'
 import { cohereMessages } from './cohereMessages.ts'
 import type { CohereProfile } from './profile.ts'
 import { responseSchema } from './responseSchema.ts'
 
-export const cohereRequest = (request: ModelRequest, target: Target<CohereProfile>): WireRequest => ({
-  path: '/chat',
-  body: {
+export const cohereRequest = (request: ModelRequest, target: Target<CohereProfile>): WireRequest => {
+  const body: JsonObject = {
     model: target.model,
     messages: cohereMessages(request.messages, target),
     stream: true,
@@ -23,9 +23,9 @@ export const cohereRequest = (request: ModelRequest, target: Target<CohereProfil
     ...(request.seed !== undefined && { seed: request.seed }),
     ...(request.thinking !== undefined &&
       target.profile.thinking && { thinking: thinkingOf(request.thinking) }),
-    ...request.providerOptions,
-  },
-})
+  }
+  return { path: '/chat', body: withProviderOptions(body, request.providerOptions) }
+}
 
 /** Cohere can be told to call some tool or none: a certain one is asked for by offering nothing else. */
 const toolSettings = ({ tools = [], toolChoice }: ModelRequest): JsonObject => {

@@ -2,6 +2,7 @@ import type { JsonObject } from '../../src/messages/json.ts'
 import type { ModelRequest, ToolChoice, ToolSpec } from '../../src/model/chatModel.ts'
 import { conversationOf } from '../conversation.ts'
 import type { Target, WireRequest } from '../protocol.ts'
+import { withProviderOptions } from '../providerOptions.ts'
 import { contentsOf } from './contents.ts'
 import { generationConfigOf } from './generationConfig.ts'
 import type { GoogleProfile } from './profile.ts'
@@ -22,9 +23,11 @@ export const googleRequest = (request: ModelRequest, target: Target<GoogleProfil
       }),
     }),
     ...(Object.keys(generationConfig).length > 0 && { generationConfig }),
-    ...request.providerOptions,
   }
-  return { path: `/${resourceOf(target.model)}:streamGenerateContent?alt=sse`, body }
+  return {
+    path: `/${resourceOf(target.model)}:streamGenerateContent?alt=sse`,
+    body: withProviderOptions(body, request.providerOptions),
+  }
 }
 
 /** `gemini-3-flash` → `models/gemini-3-flash`; names that say their collection keep it. */

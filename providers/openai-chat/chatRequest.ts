@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../src/messages/json.ts'
 import type { ModelRequest } from '../../src/model/chatModel.ts'
 import type { Target, WireRequest } from '../protocol.ts'
+import { withProviderOptions } from '../providerOptions.ts'
 import { chatMessages } from './chatMessages.ts'
 import { responseFormat, toolSettings } from './chatTools.ts'
 import type { OpenAIChatProfile, RefusedSetting } from './profile.ts'
@@ -9,24 +10,21 @@ import { thinkingSettings } from './thinkingSettings.ts'
 export const chatRequest = (request: ModelRequest, target: Target<OpenAIChatProfile>): WireRequest => {
   const { profile } = target
   const { rejectsStreamOptions = false, strictSchemas = true, refuses = [] } = profile
-  return {
-    path: '/chat/completions',
-    body: {
-      model: target.model,
-      messages: chatMessages(request.messages, target),
-      stream: true,
-      ...(!rejectsStreamOptions && { stream_options: { include_usage: true } }),
-      ...samplingSettings(request, profile),
-      ...thinkingSettings(request.thinking, profile),
-      ...toolSettings(request, {
-        strictSchemas,
-        required: 'required',
-        refusesParallel: refuses.includes('parallelToolCalls'),
-      }),
-      ...responseFormat(request.outputSchema, strictSchemas),
-      ...request.providerOptions,
-    },
+  const body: JsonObject = {
+    model: target.model,
+    messages: chatMessages(request.messages, target),
+    stream: true,
+    ...(!rejectsStreamOptions && { stream_options: { include_usage: true } }),
+    ...samplingSettings(request, profile),
+    ...thinkingSettings(request.thinking, profile),
+    ...toolSettings(request, {
+      strictSchemas,
+      required: 'required',
+      refusesParallel: refuses.includes('parallelToolCalls'),
+    }),
+    ...responseFormat(request.outputSchema, strictSchemas),
   }
+  return { path: '/chat/completions', body: withProviderOptions(body, request.providerOptions) }
 }
 
 const samplingSettings = (request: ModelRequest, profile: OpenAIChatProfile): JsonObject => {

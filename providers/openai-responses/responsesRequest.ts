@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from '../../src/messages/json.ts'
 import type { ModelRequest, Thinking, ToolChoice, ToolSpec } from '../../src/model/chatModel.ts'
 import { conversationOf } from '../conversation.ts'
 import type { Target, WireRequest } from '../protocol.ts'
+import { withProviderOptions } from '../providerOptions.ts'
 import { inputItems } from './inputItems.ts'
 import { previousResponseOf } from './previousResponse.ts'
 import type { OpenAIResponsesProfile } from './profile.ts'
@@ -10,17 +11,16 @@ import { satisfiesStrict } from './strictSchema.ts'
 export const responsesRequest = (
   request: ModelRequest,
   target: Target<OpenAIResponsesProfile>,
-): WireRequest => ({
-  path: '/responses',
-  body: {
+): WireRequest => {
+  const body: JsonObject = {
     model: target.model,
     ...conversation(request, target),
     ...toolSettings(request),
     ...generationSettings(request, target.profile),
     stream: true,
-    ...request.providerOptions,
-  },
-})
+  }
+  return { path: '/responses', body: withProviderOptions(body, request.providerOptions) }
+}
 
 /** Either a response to continue and what came after it, or the whole history. */
 const conversation = (request: ModelRequest, target: Target<OpenAIResponsesProfile>): JsonObject => {

@@ -23,7 +23,10 @@ export type GenerationSettings = {
   /** `false` asks for at most one tool call per turn, where the provider can do that. */
   parallelToolCalls?: boolean
   thinking?: Thinking
-  /** Merged into the request body untouched, last: the way to anything this list does not name. */
+  /**
+   * Merged into the request body last: the way to anything this list does not name. Objects are merged at every depth,
+   * tools are added to the agent's own, everything else is replaced.
+   */
   providerOptions?: JsonObject
 }
 

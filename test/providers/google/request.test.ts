@@ -164,11 +164,12 @@ describe('a whole request', () => {
     })
   })
 
-  it('puts provider options over everything else, untouched', () => {
+  it('joins provider options with what is there', () => {
     const providerOptions = { safetySettings: [{ category: 'X' }], generationConfig: { topK: 3 } }
     expect(bodyFor('gemini-3-flash', { messages: hi, temperature: 1, providerOptions })).toEqual({
       contents: [{ role: 'user', parts: [{ text: 'hi' }] }],
-      ...providerOptions,
+      safetySettings: [{ category: 'X' }],
+      generationConfig: { temperature: 1, topK: 3 },
     })
   })
 })
