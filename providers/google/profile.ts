@@ -8,6 +8,8 @@ export type GoogleProfile = ModelProfile & {
   echoesCallIds: boolean
   /** Gemini 3 answers 400 to a function call of the current turn whose step carries no thought signature. */
   demandsSignatures: boolean
+  /** Gemini 3 takes images and PDFs inside a function response; Gemini 2 rejects the field, so they follow it. */
+  mediaInResults?: boolean
   /** Gemini 2.5 is told thinking tokens, Gemini 3 a level; each rejects the other's field. */
   thinkingStyle: 'budget' | 'level'
   /** The levels the model takes, lowest first: Pro models have no `minimal`, 3 Pro no `medium` either. */
@@ -22,7 +24,7 @@ const abilities: ModelProfile = {
   nativeSchema: true,
   schemaWithTools: true,
   thinking: true,
-  attachments: { images: true, pdf: true, audio: true, links: true },
+  attachments: { images: true, pdf: true, audio: true, video: true, links: true },
 }
 
 /** The profile of a Gemini model by its name. Names without a version (`gemini-flash-latest`) are today's models. */
@@ -44,6 +46,7 @@ const gemini3 = (model: string): GoogleProfile => ({
   ...abilities,
   echoesCallIds: true,
   demandsSignatures: true,
+  mediaInResults: true,
   thinkingStyle: 'level',
   thinkingLevels: levelsOf(model),
 })

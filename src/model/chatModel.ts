@@ -48,7 +48,8 @@ export type ModelProfile = {
   /** Native schema and tools may be used in the same request. */
   schemaWithTools: boolean
   thinking: boolean
-  attachments: { images: boolean; pdf: boolean; audio: boolean; links: boolean }
+  /** What it reads beside text. `links`: the provider fetches them itself. */
+  attachments: { images: boolean; pdf: boolean; audio: boolean; video?: boolean; links: boolean }
 }
 
 /** Where a model reports to. Calls after `end` or `fail` are ignored. */

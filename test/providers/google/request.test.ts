@@ -366,7 +366,7 @@ describe('attachments', () => {
 
   it('the model cannot read are refused with provider, model and type', () => {
     const deaf = { attachments: { images: true, pdf: true, audio: false, links: false } }
-    expect(() => partsFor(dataPart('audio/mp3', 'AAAA'), deaf)).toThrow(/google:gemini-3-flash.*audio\/mp3/)
+    expect(() => partsFor(dataPart('audio/mp3', 'AAAA'), deaf)).toThrow(/google:gemini-3-flash.*audio\/mpeg/)
     expect(() => partsFor(linkPart('https://x.test'), deaf)).toThrow(/google:gemini-3-flash.*link/)
     expect(() => partsFor(dataPart('application/zip', 'AAAA'))).toThrow(/application\/zip/)
   })

@@ -188,10 +188,10 @@ describe('a history for Mistral', () => {
     const attachments = { images: false, pdf: false, audio: false, links: false }
     const messages = [userMessage([dataPart('image/png', 'AA')])]
     expect(() => bodyOf({ messages }, { attachments })).toThrow(
-      'mistral:mistral-small-latest cannot read attachments of image/png',
+      'mistral:mistral-small-latest cannot read an attachment of type image/png',
     )
     expect(() => bodyOf({ messages: [userMessage([linkPart('https://x.test')])] }, { attachments })).toThrow(
-      'links',
+      'the link https://x.test',
     )
   })
 })

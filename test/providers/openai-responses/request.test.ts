@@ -182,7 +182,9 @@ describe('attachments', () => {
     )
     expect(() => send(dataPart('image/png', 'AAAA'), false)).toThrow(/image\/png/)
     expect(() => send(dataPart('application/pdf', 'AAAA'), true)).toThrow(/application\/pdf/)
-    expect(() => send(linkPart('https://example.org/cat.png'), false)).toThrow(/links/)
+    expect(() => send(linkPart('https://example.org/cat.png'), false)).toThrow(
+      /the link https:\/\/example.org\/cat.png/,
+    )
   })
 
   it('of any other file type are sent to servers that read them', () => {
