@@ -22,7 +22,9 @@ export type AttachmentForm = {
 
 /** A protocol's table: how each kind of file is written. Text that came inline is read by every model. */
 export type AttachmentForms = {
-  text: (text: string, name: string | undefined) => JsonObject
+  text: (text: string) => JsonObject
+  /** A text with a name; where this is left out, a text with its name above it. */
+  textFile?: (text: string, name: string | undefined) => JsonObject
   textLink?: Omit<AttachmentForm, 'inline'>
 } & Partial<Record<Exclude<Medium, 'text'>, AttachmentForm>>
 
@@ -42,7 +44,7 @@ export const attachmentBlocks = (
   if (isInlineText(file)) {
     const text = textIn(file)
     // A text without a word in it is refused by some, and says nothing to the others.
-    return text.trim() === '' ? [] : [forms.text(text, file.name)]
+    return text.trim() === '' ? [] : [textBlock(text, file.name, forms)]
   }
   const { block, advice } = placed(file, target, forms)
   if (block) return [block]
@@ -56,7 +58,8 @@ export const readableBlock = (
   forms: AttachmentForms,
 ): JsonObject | undefined => {
   const file = attachedFile(part)
-  return isInlineText(file) ? forms.text(textIn(file), file.name) : placed(file, target, forms).block
+  if (!isInlineText(file)) return placed(file, target, forms).block
+  return textBlock(textIn(file), file.name, forms)
 }
 
 /** A file that a model made, for the models that can only be told of it. */
@@ -101,12 +104,18 @@ export const resultAndFollowUp = (
   const pointer = `[${files} of this result: see the next message]`
   return {
     text: text === '' ? pointer : `${text}\n\n${pointer}`,
-    followUp: [forms.text(`[${files} of the result of ${part.name}]`, undefined), ...media],
+    followUp: [forms.text(`[${files} of the result of ${part.name}]`), ...media],
   }
 }
 
+const textBlock = (
+  text: string,
+  name: string | undefined,
+  { textFile, text: plain }: AttachmentForms,
+): JsonObject => (textFile ? textFile(text, name) : plain(named(text, name)))
+
 /** A text file with its name above it, so that two of them can be told apart. */
-export const named = (text: string, name: string | undefined): string =>
+const named = (text: string, name: string | undefined): string =>
   name === undefined ? text : `${name}:\n${text}`
 
 const isInlineText = (file: AttachedFile): file is InlineFile => file.medium === 'text' && 'data' in file

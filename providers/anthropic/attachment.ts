@@ -1,16 +1,16 @@
 import type { JsonObject } from '../../src/messages/json.ts'
 import type { InlineFile, LinkedFile } from '../attachedFile.ts'
-import { type AttachmentForms, named, webImages } from '../attachments.ts'
+import { type AttachmentForms, webImages } from '../attachments.ts'
 import type { AnthropicProfile } from './profile.ts'
 import { textBlock } from './skeleton.ts'
 
 /** How the Messages API takes files. */
 export const anthropicForms = ({ attachments }: AnthropicProfile): AttachmentForms => ({
-  // Documents came with PDFs; models that know none get the words alone.
-  text: (text, name) =>
-    attachments.pdf
-      ? document({ type: 'text', media_type: 'text/plain', data: text }, name)
-      : textBlock(named(text, name)),
+  text: (text) => textBlock(text),
+  // Documents came with PDFs: models that read none get the words alone.
+  ...(attachments.pdf && {
+    textFile: (text, name) => document({ type: 'text', media_type: 'text/plain', data: text }, name),
+  }),
   image: {
     formats: webImages,
     inline: (file) => ({ type: 'image', source: bytes(file) }),

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../src/messages/json.ts'
 import type { InlineFile, LinkedFile } from '../attachedFile.ts'
-import { type AttachmentForms, isExact, linkedTexts, named } from '../attachments.ts'
+import { type AttachmentForms, isExact, linkedTexts } from '../attachments.ts'
 
 /** Google's own word for MP3. */
 const spelled = (mimeType: string): string => (mimeType === 'audio/mpeg' ? 'audio/mp3' : mimeType)
@@ -17,7 +17,7 @@ const anyFormat = { inline: bytes, link: address }
 
 /** How Gemini takes files: whatever they are, by their bytes or by their address. */
 export const googleForms: AttachmentForms = {
-  text: (text, name) => ({ text: named(text, name) }),
+  text: (text) => ({ text }),
   textLink: { formats: linkedTexts, link: address },
   image: { formats: ['png', 'jpeg', 'webp', 'heic', 'heif'], ...anyFormat },
   pdf: anyFormat,

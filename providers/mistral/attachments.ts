@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../src/messages/json.ts'
 import { type AttachedFile, urlOf } from '../attachedFile.ts'
-import { type AttachmentForms, named, webImages } from '../attachments.ts'
+import { type AttachmentForms, webImages } from '../attachments.ts'
 
 const image = (file: AttachedFile): JsonObject => ({ type: 'image_url', image_url: urlOf(file) })
 
@@ -12,7 +12,7 @@ const pdf = (file: AttachedFile): JsonObject => ({
 
 /** How Mistral takes files. */
 export const mistralForms: AttachmentForms = {
-  text: (text, name) => ({ type: 'text', text: named(text, name) }),
+  text: (text) => ({ type: 'text', text }),
   image: { formats: webImages, inline: image, link: image },
   pdf: { inline: pdf, link: pdf },
   audio: {

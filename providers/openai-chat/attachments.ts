@@ -1,5 +1,5 @@
 import { urlOf } from '../attachedFile.ts'
-import { type AttachmentForms, formatOf, named, webImages } from '../attachments.ts'
+import { type AttachmentForms, formatOf, webImages } from '../attachments.ts'
 import type { OpenAIChatProfile } from './profile.ts'
 
 /** How chat completions take files; `video_url` is OpenRouter's and vLLM's. */
@@ -7,7 +7,7 @@ export const chatForms = ({
   pdfLinks = false,
   audioFormats = ['wav', 'mp3'],
 }: OpenAIChatProfile): AttachmentForms => ({
-  text: (text, name) => ({ type: 'text', text: named(text, name) }),
+  text: (text) => ({ type: 'text', text }),
   image: {
     formats: webImages,
     inline: (file) => ({ type: 'image_url', image_url: { url: urlOf(file) } }),

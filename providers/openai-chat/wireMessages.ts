@@ -23,7 +23,7 @@ export const userMessages = (
   const said = turn.parts.filter((part) => part.type !== 'toolCall' && part.type !== 'toolResult')
   for (const part of said) {
     if (part.type !== 'text') shown.push(...attachmentBlocks(part, target, forms))
-    else if (part.text !== '') shown.push(forms.text(part.text, undefined))
+    else if (part.text !== '') shown.push(forms.text(part.text))
   }
   return shown.length === 0 && said.length === 0
     ? results

@@ -1,11 +1,11 @@
 import type { JsonObject } from '../../src/messages/json.ts'
 import { type AttachedFile, endingOf, type InlineFile, type LinkedFile, urlOf } from '../attachedFile.ts'
-import { type AttachmentForms, linkedTexts, named, webImages } from '../attachments.ts'
+import { type AttachmentForms, linkedTexts, webImages } from '../attachments.ts'
 import type { OpenAIResponsesProfile } from './profile.ts'
 
 /** How the Responses API takes files. */
 export const responsesForms = ({ anyFile = false }: OpenAIResponsesProfile): AttachmentForms => ({
-  text: (text, name) => ({ type: 'input_text', text: named(text, name) }),
+  text: (text) => ({ type: 'input_text', text }),
   textLink: { formats: linkedTexts, link: linkedFile },
   image: { formats: webImages, inline: image, link: image },
   pdf: { inline: inlineFile, link: linkedFile },
