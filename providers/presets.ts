@@ -50,6 +50,7 @@ const openaiProfile = (model: string, isOwnServer: boolean): OpenAIChatProfile =
   }),
   ...(isOwnServer && {
     strictSchemas: false,
+    promptCache: 'none',
     toolCallIds: 'any',
     maxTokensField: isReasoningModel(model) ? 'max_completion_tokens' : 'max_tokens',
     reasoningReplay: /deepseek|kimi/i.test(model) ? 'reasoning_content' : 'none',
@@ -61,6 +62,7 @@ const compatible =
   () => ({
     ...can(abilities),
     strictSchemas: false,
+    promptCache: 'none' as const,
     maxTokensField: 'max_tokens' as const,
     toolCallIds: 'any' as const,
     ...quirks,
@@ -86,8 +88,9 @@ export const presets: readonly Provider[] = [
     baseUrl: 'https://api.openai.com/v1',
     keyVariable: 'OPENAI_API_KEY',
     defaultModel: 'gpt-5-mini',
-    profile: (model) => ({
+    profile: (model, isOwnServer) => ({
       ...openaiAbilities,
+      refusesCacheKey: isOwnServer,
       thinking: isReasoningModel(model),
       fixedSampling: isReasoningModel(model),
       lowestEffort: lowestEffort(model),
@@ -104,10 +107,14 @@ export const presets: readonly Provider[] = [
     baseUrl: 'https://openrouter.ai/api/v1',
     keyVariable: 'OPENROUTER_API_KEY',
     defaultModel: 'openai/gpt-5-mini',
-    profile: compatible(
-      { thinkingControl: 'reasoning', reasoningReplay: 'reasoning_details', pdfLinks: true },
-      { attachments: { images: true, pdf: true, audio: true, links: true } },
-    ),
+    profile: (model) => ({
+      ...compatible(
+        { thinkingControl: 'reasoning', reasoningReplay: 'reasoning_details', pdfLinks: true },
+        { attachments: { images: true, pdf: true, audio: true, video: true, links: true } },
+      )(),
+      // Claude caches nothing that is not marked.
+      promptCache: model.includes('claude') ? 'markers' : 'none',
+    }),
     ...embeddings('openrouter', 'openai/text-embedding-3-small'),
     ...models,
   }),

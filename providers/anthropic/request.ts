@@ -3,6 +3,7 @@ import type { ModelRequest } from '../../src/model/chatModel.ts'
 import { conversationOf } from '../conversation.ts'
 import type { Target, WireRequest } from '../protocol.ts'
 import { withProviderOptions } from '../providerOptions.ts'
+import { withCacheMarkers } from './cacheMarkers.ts'
 import { openContainer, resumesWithoutThinking, wireMessages } from './history.ts'
 import { outputSchema, schemaInstruction } from './outputFormat.ts'
 import type { AnthropicProfile } from './profile.ts'
@@ -39,7 +40,7 @@ export const anthropicRequest = (request: ModelRequest, target: Target<Anthropic
   return {
     path: '/messages',
     headers: { 'anthropic-version': '2023-06-01' },
-    body: withProviderOptions(body, request.providerOptions),
+    body: withCacheMarkers(withProviderOptions(body, request.providerOptions), request.cache),
   }
 }
 

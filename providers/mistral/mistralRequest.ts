@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../src/messages/json.ts'
 import type { ModelRequest } from '../../src/model/chatModel.ts'
 import { responseFormat, toolSettings } from '../openai-chat/chatTools.ts'
+import { cacheKey } from '../promptCache.ts'
 import type { Target, WireRequest } from '../protocol.ts'
 import { withProviderOptions } from '../providerOptions.ts'
 import { mistralMessages } from './mistralMessages.ts'
@@ -21,6 +22,7 @@ export const mistralRequest = (request: ModelRequest, target: Target<MistralProf
     ...thinkingSettings(request, target.profile),
     ...toolSettings(request, { strictSchemas: true, required: 'any', refusesParallel: false }),
     ...responseFormat(request.outputSchema, true),
+    ...cacheKey(request),
   }
   return { path: '/chat/completions', body: withProviderOptions(body, request.providerOptions) }
 }

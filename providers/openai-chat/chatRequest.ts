@@ -1,7 +1,9 @@
 import type { JsonObject } from '../../src/messages/json.ts'
 import type { ModelRequest } from '../../src/model/chatModel.ts'
+import { cacheKey } from '../promptCache.ts'
 import type { Target, WireRequest } from '../protocol.ts'
 import { withProviderOptions } from '../providerOptions.ts'
+import { markedMessages } from './cacheMarkers.ts'
 import { chatMessages } from './chatMessages.ts'
 import { responseFormat, toolSettings } from './chatTools.ts'
 import type { OpenAIChatProfile, RefusedSetting } from './profile.ts'
@@ -9,10 +11,11 @@ import { thinkingSettings } from './thinkingSettings.ts'
 
 export const chatRequest = (request: ModelRequest, target: Target<OpenAIChatProfile>): WireRequest => {
   const { profile } = target
-  const { rejectsStreamOptions = false, strictSchemas = true, refuses = [] } = profile
+  const { rejectsStreamOptions = false, strictSchemas = true, refuses = [], promptCache = 'key' } = profile
+  const messages = chatMessages(request.messages, target)
   const body: JsonObject = {
     model: target.model,
-    messages: chatMessages(request.messages, target),
+    messages: promptCache === 'markers' ? markedMessages(messages, request.cache) : messages,
     stream: true,
     ...(!rejectsStreamOptions && { stream_options: { include_usage: true } }),
     ...samplingSettings(request, profile),
@@ -23,6 +26,7 @@ export const chatRequest = (request: ModelRequest, target: Target<OpenAIChatProf
       refusesParallel: refuses.includes('parallelToolCalls'),
     }),
     ...responseFormat(request.outputSchema, strictSchemas),
+    ...(promptCache === 'key' && cacheKey(request)),
   }
   return { path: '/chat/completions', body: withProviderOptions(body, request.providerOptions) }
 }

@@ -42,6 +42,11 @@ export type OpenAIChatProfile = ModelProfile & {
   bridgesToolResults?: boolean
   /** OpenRouter fetches PDF links itself; OpenAI takes files only inline. */
   pdfLinks?: boolean
+  /**
+   * How the server is helped to find a prompt in its cache. `key`: `prompt_cache_key` (OpenAI). `markers`: `cache_control`
+   * on blocks, which OpenRouter hands on to Anthropic. `none` where unknown fields may be refused, or caching needs no help.
+   */
+  promptCache?: 'key' | 'markers' | 'none'
   /** The values of `input_audio.format` a server takes; OpenAI takes wav and mp3. */
   audioFormats?: readonly string[]
 }

@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '../../src/messages/json.ts'
 import type { ModelRequest, Thinking, ToolChoice, ToolSpec } from '../../src/model/chatModel.ts'
 import { conversationOf } from '../conversation.ts'
+import { cacheKey } from '../promptCache.ts'
 import type { Target, WireRequest } from '../protocol.ts'
 import { withProviderOptions } from '../providerOptions.ts'
 import { inputItems } from './inputItems.ts'
@@ -17,6 +18,7 @@ export const responsesRequest = (
     ...conversation(request, target),
     ...toolSettings(request),
     ...generationSettings(request, target.profile),
+    ...(!target.profile.refusesCacheKey && cacheKey(request)),
     stream: true,
   }
   return { path: '/responses', body: withProviderOptions(body, request.providerOptions) }

@@ -12,6 +12,14 @@ export type ToolChoice = 'auto' | 'none' | 'required' | { tool: string }
 /** `true` and `false` switch thinking; an object sets how much of it. */
 export type Thinking = boolean | { budgetTokens?: number; effort?: 'minimal' | 'low' | 'medium' | 'high' }
 
+/**
+ * How the provider's prompt cache is used. `'auto'`: each request is marked or keyed so that the next one finds it again,
+ * where the provider needs that. `'off'`: nothing is marked. `ttl` is how long Anthropic keeps what it cached, `'5m'` unless
+ * said; `key` names a conversation to the providers that keep requests of one key together (OpenAI, Mistral), and is made
+ * of the system prompt and the tools unless said.
+ */
+export type Cache = 'auto' | 'off' | { ttl?: '5m' | '1h'; key?: string }
+
 /** The sampling and behaviour settings every provider gets, each in its own words. */
 export type GenerationSettings = {
   temperature?: number
@@ -23,6 +31,8 @@ export type GenerationSettings = {
   /** `false` asks for at most one tool call per turn, where the provider can do that. */
   parallelToolCalls?: boolean
   thinking?: Thinking
+  /** Default: `'auto'`. */
+  cache?: Cache
   /**
    * Merged into the request body last: the way to anything this list does not name. Objects are merged at every depth,
    * tools are added to the agent's own, everything else is replaced.

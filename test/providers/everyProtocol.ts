@@ -15,7 +15,10 @@ export type Ask = (request: ModelRequest, abilities?: Partial<ModelProfile>) => 
 const asking =
   <P extends ModelProfile>(protocol: Protocol<P>, model: string, profile: P): Ask =>
   (request, abilities) =>
-    protocol.request(request, { provider: protocol.name, model, profile: { ...profile, ...abilities } }).body
+    protocol.request(
+      { cache: 'off', ...request },
+      { provider: protocol.name, model, profile: { ...profile, ...abilities } },
+    ).body
 
 /** One model per wire protocol, each able to do what its protocol can carry: gives the body of a request. */
 export const everyProtocol = {

@@ -30,7 +30,7 @@ describe('a request', () => {
       messages: [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }],
       stream: true,
     } satisfies Golden
-    expect(anthropic.request({ messages: hi }, target)).toEqual({
+    expect(anthropic.request({ messages: hi, cache: 'off' }, target)).toEqual({
       path: '/messages',
       headers: { 'anthropic-version': '2023-06-01' },
       body: golden,

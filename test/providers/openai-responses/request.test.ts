@@ -23,7 +23,7 @@ const city: JsonObject = {
 describe('a request', () => {
   it('goes to /responses as a stream, with the system text as instructions', () => {
     const messages = [systemMessage('Be brief.'), userMessage('Hi'), systemMessage('Be kind.')]
-    const { path, body } = openaiResponses.request({ messages }, target())
+    const { path, body } = openaiResponses.request({ messages, cache: 'off' }, target())
     const golden = {
       model: 'gpt-5-mini',
       instructions: 'Be brief.\n\nBe kind.',
