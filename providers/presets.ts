@@ -109,7 +109,12 @@ export const presets: readonly Provider[] = [
     defaultModel: 'openai/gpt-5-mini',
     profile: (model) => ({
       ...compatible(
-        { thinkingControl: 'reasoning', reasoningReplay: 'reasoning_details', pdfLinks: true },
+        {
+          thinkingControl: 'reasoning',
+          reasoningReplay: 'reasoning_details',
+          pdfLinks: true,
+          serverTools: 'openrouter',
+        },
         { attachments: { images: true, pdf: true, audio: true, video: true, links: true } },
       )(),
       // Claude caches nothing that is not marked.
@@ -125,7 +130,10 @@ export const presets: readonly Provider[] = [
     keyVariable: 'GROQ_API_KEY',
     defaultModel: 'openai/gpt-oss-120b',
     // Groq streams no schema-bound answers.
-    profile: compatible({ maxTokensField: 'max_completion_tokens' }, { nativeSchema: false }),
+    profile: compatible(
+      { maxTokensField: 'max_completion_tokens', serverTools: 'groq' },
+      { nativeSchema: false },
+    ),
     ...models,
   }),
   defineProvider({

@@ -28,11 +28,17 @@ const longestKey = 64
  * The key under which a provider keeps requests with a common start together. Left to itself it names the system prompt
  * and the tools: what all conversations of one agent share, and what no step of a conversation changes.
  */
-export const cacheKey = ({ cache = 'auto', messages, tools = [] }: ModelRequest): JsonObject => {
+export const cacheKey = ({
+  cache = 'auto',
+  messages,
+  tools = [],
+  serverTools = [],
+}: ModelRequest): JsonObject => {
   if (cache === 'off') return {}
   const given = cache === 'auto' ? undefined : cache.key
   if (given !== undefined && given.length <= longestKey) return { prompt_cache_key: given }
-  return { prompt_cache_key: hashOf(given ?? JSON.stringify([conversationOf(messages).system, tools])) }
+  const { system } = conversationOf(messages)
+  return { prompt_cache_key: hashOf(given ?? JSON.stringify([system, tools, serverTools])) }
 }
 
 /** Sixteen hexadecimal digits, the same for the same text: two runs of FNV-1a with different starts. */

@@ -90,6 +90,7 @@ export { type HistoryProblem, isFatal, validateHistory } from './messages/valida
 export type { Accumulated, Accumulator } from './model/accumulator.ts'
 export { messageAccumulator } from './model/accumulator.ts'
 export type {
+  Cache,
   ChatModel,
   GenerationSettings,
   ModelProfile,
@@ -104,6 +105,24 @@ export { cosineSimilarity } from './model/cosineSimilarity.ts'
 export type { Delta, WireToolCall } from './model/delta.ts'
 export { formatModelString, type ModelName, parseModelString } from './model/modelString.ts'
 export { defaultRetryPolicy, type RetryPolicy } from './model/retryPolicy.ts'
+export {
+  type CodeExecution,
+  codeExecution,
+  type FileSearch,
+  type FileSearchOptions,
+  fileSearch,
+  type ImageGeneration,
+  imageGeneration,
+  type KnownServerTool,
+  type SearchLocation,
+  type ServerTool,
+  type WebFetch,
+  type WebFetchOptions,
+  type WebSearch,
+  type WebSearchOptions,
+  webFetch,
+  webSearch,
+} from './model/serverTools.ts'
 export type { Approval, OnApproval } from './tools/approval.ts'
 export type { Infer, Schema, StandardSchema } from './tools/schema.ts'
 export { type Tool, type ToolContext, type ToolOptions, tool } from './tools/tool.ts'

@@ -3,10 +3,12 @@ import type { ModelRequest } from '../../src/model/chatModel.ts'
 import { conversationOf } from '../conversation.ts'
 import type { Target, WireRequest } from '../protocol.ts'
 import { withProviderOptions } from '../providerOptions.ts'
+import { serverToolsOf } from '../serverTools.ts'
 import { withCacheMarkers } from './cacheMarkers.ts'
 import { openContainer, resumesWithoutThinking, wireMessages } from './history.ts'
 import { outputSchema, schemaInstruction } from './outputFormat.ts'
 import type { AnthropicProfile } from './profile.ts'
+import { anthropicServerTools } from './serverTools.ts'
 import { type ThinkingSettings, thinkingSettings, thinks } from './thinking.ts'
 import { forcesTool, toolSettings } from './tools.ts'
 
@@ -29,7 +31,7 @@ export const anthropicRequest = (request: ModelRequest, target: Target<Anthropic
     max_tokens: thinking.maxTokens,
     ...(instructions !== '' && { system: instructions }),
     messages,
-    ...toolSettings(request, profile),
+    ...toolSettings(request, profile, serverToolsOf(request, target, anthropicServerTools)),
     ...(thinking.thinking && { thinking: thinking.thinking }),
     ...outputConfig(thinking.effort, schema),
     ...sampling(request, profile, thinking),

@@ -10,6 +10,11 @@ export type GoogleProfile = ModelProfile & {
   demandsSignatures: boolean
   /** Gemini 3 takes images and PDFs inside a function response; Gemini 2 rejects the field, so they follow it. */
   mediaInResults?: boolean
+  /**
+   * Server tools beside function declarations: Gemini 2 refuses them, Gemini 3 wants them `announced` with
+   * `includeServerSideToolInvocations`, a field that Vertex does not know (`silent`).
+   */
+  mixedTools?: 'announced' | 'silent'
   /** Gemini 2.5 is told thinking tokens, Gemini 3 a level; each rejects the other's field. */
   thinkingStyle: 'budget' | 'level'
   /** The levels the model takes, lowest first: Pro models have no `minimal`, 3 Pro no `medium` either. */
@@ -47,6 +52,7 @@ const gemini3 = (model: string): GoogleProfile => ({
   echoesCallIds: true,
   demandsSignatures: true,
   mediaInResults: true,
+  mixedTools: 'announced',
   thinkingStyle: 'level',
   thinkingLevels: levelsOf(model),
 })

@@ -4,8 +4,10 @@ import { responseFormat, toolSettings } from '../openai-chat/chatTools.ts'
 import { cacheKey } from '../promptCache.ts'
 import type { Target, WireRequest } from '../protocol.ts'
 import { withProviderOptions } from '../providerOptions.ts'
+import { serverToolsOf } from '../serverTools.ts'
 import { mistralMessages } from './mistralMessages.ts'
 import type { MistralProfile } from './profile.ts'
+import { mistralServerTools } from './serverTools.ts'
 
 /** Mistral answers 422 to every field it does not know, so nothing of OpenAI's goes along by habit. */
 export const mistralRequest = (request: ModelRequest, target: Target<MistralProfile>): WireRequest => {
@@ -20,7 +22,12 @@ export const mistralRequest = (request: ModelRequest, target: Target<MistralProf
     ...(stopSequences.length > 0 && { stop: stopSequences }),
     ...(seed !== undefined && { random_seed: seed }),
     ...thinkingSettings(request, target.profile),
-    ...toolSettings(request, { strictSchemas: true, required: 'any', refusesParallel: false }),
+    ...toolSettings(request, {
+      strictSchemas: true,
+      required: 'any',
+      refusesParallel: false,
+      serverTools: serverToolsOf(request, target, mistralServerTools),
+    }),
     ...responseFormat(request.outputSchema, true),
     ...cacheKey(request),
   }

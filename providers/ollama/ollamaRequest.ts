@@ -2,18 +2,19 @@ import type { JsonObject } from '../../src/messages/json.ts'
 import type { ModelRequest, Thinking, ToolSpec } from '../../src/model/chatModel.ts'
 import type { Target, WireRequest } from '../protocol.ts'
 import { withProviderOptions } from '../providerOptions.ts'
+import { serverToolsOf } from '../serverTools.ts'
 import { ollamaMessages } from './ollamaMessages.ts'
 import type { OllamaProfile } from './profile.ts'
 import { toolSchema } from './toolSchema.ts'
 
 export const ollamaRequest = (request: ModelRequest, target: Target<OllamaProfile>): WireRequest => {
-  const tools = offeredTools(request)
+  const tools = [...offeredTools(request).map(toolOf), ...serverToolsOf(request, target, {})]
   const options = optionsOf(request)
   const body: JsonObject = {
     model: target.model,
     messages: ollamaMessages(request.messages, target),
     stream: true,
-    ...(tools.length > 0 && { tools: tools.map(toolOf) }),
+    ...(tools.length > 0 && { tools }),
     ...(request.outputSchema && { format: request.outputSchema }),
     ...(request.thinking !== undefined && target.profile.thinking && { think: thinkOf(request.thinking) }),
     ...(Object.keys(options).length > 0 && { options }),

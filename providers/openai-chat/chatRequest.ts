@@ -3,15 +3,23 @@ import type { ModelRequest } from '../../src/model/chatModel.ts'
 import { cacheKey } from '../promptCache.ts'
 import type { Target, WireRequest } from '../protocol.ts'
 import { withProviderOptions } from '../providerOptions.ts'
+import { serverToolsOf } from '../serverTools.ts'
 import { markedMessages } from './cacheMarkers.ts'
 import { chatMessages } from './chatMessages.ts'
 import { responseFormat, toolSettings } from './chatTools.ts'
 import type { OpenAIChatProfile, RefusedSetting } from './profile.ts'
+import { chatServerTools } from './serverTools.ts'
 import { thinkingSettings } from './thinkingSettings.ts'
 
 export const chatRequest = (request: ModelRequest, target: Target<OpenAIChatProfile>): WireRequest => {
   const { profile } = target
-  const { rejectsStreamOptions = false, strictSchemas = true, refuses = [], promptCache = 'key' } = profile
+  const {
+    rejectsStreamOptions = false,
+    strictSchemas = true,
+    refuses = [],
+    promptCache = 'key',
+    serverTools,
+  } = profile
   const messages = chatMessages(request.messages, target)
   const body: JsonObject = {
     model: target.model,
@@ -24,6 +32,7 @@ export const chatRequest = (request: ModelRequest, target: Target<OpenAIChatProf
       strictSchemas,
       required: 'required',
       refusesParallel: refuses.includes('parallelToolCalls'),
+      serverTools: serverToolsOf(request, target, serverTools ? chatServerTools[serverTools] : {}),
     }),
     ...responseFormat(request.outputSchema, strictSchemas),
     ...(promptCache === 'key' && cacheKey(request)),

@@ -47,6 +47,8 @@ export type OpenAIChatProfile = ModelProfile & {
    * on blocks, which OpenRouter hands on to Anthropic. `none` where unknown fields may be refused, or caching needs no help.
    */
   promptCache?: 'key' | 'markers' | 'none'
+  /** Whose server tools there are; chat completions themselves have none. */
+  serverTools?: 'openrouter' | 'groq'
   /** The values of `input_audio.format` a server takes; OpenAI takes wav and mp3. */
   audioFormats?: readonly string[]
 }

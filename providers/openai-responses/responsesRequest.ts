@@ -4,9 +4,11 @@ import { conversationOf } from '../conversation.ts'
 import { cacheKey } from '../promptCache.ts'
 import type { Target, WireRequest } from '../protocol.ts'
 import { withProviderOptions } from '../providerOptions.ts'
+import { serverToolsOf } from '../serverTools.ts'
 import { inputItems } from './inputItems.ts'
 import { previousResponseOf } from './previousResponse.ts'
 import type { OpenAIResponsesProfile } from './profile.ts'
+import { responsesServerTools } from './serverTools.ts'
 import { satisfiesStrict } from './strictSchema.ts'
 
 export const responsesRequest = (
@@ -16,7 +18,7 @@ export const responsesRequest = (
   const body: JsonObject = {
     model: target.model,
     ...conversation(request, target),
-    ...toolSettings(request),
+    ...toolSettings(request, serverToolsOf(request, target, responsesServerTools)),
     ...generationSettings(request, target.profile),
     ...(!target.profile.refusesCacheKey && cacheKey(request)),
     stream: true,
@@ -43,15 +45,14 @@ const conversation = (request: ModelRequest, target: Target<OpenAIResponsesProfi
   }
 }
 
-const toolSettings = ({
-  tools,
-  toolChoice,
-  parallelToolCalls,
-  providerOptions,
-}: ModelRequest): JsonObject => {
-  if (!tools?.length && !providerOptions?.tools) return {}
+const toolSettings = (
+  { tools = [], toolChoice, parallelToolCalls, providerOptions }: ModelRequest,
+  serverTools: JsonObject[],
+): JsonObject => {
+  const offered = [...tools.map(functionTool), ...serverTools]
+  if (offered.length === 0 && !providerOptions?.tools) return {}
   return {
-    ...(tools?.length && { tools: tools.map(functionTool) }),
+    ...(offered.length > 0 && { tools: offered }),
     ...(toolChoice !== undefined && { tool_choice: choiceOf(toolChoice) }),
     ...(parallelToolCalls !== undefined && { parallel_tool_calls: parallelToolCalls }),
   }

@@ -2,6 +2,7 @@ import type { ErrorData } from '../messages/errors.ts'
 import type { JsonObject } from '../messages/json.ts'
 import type { ChatMessage } from '../messages/messages.ts'
 import type { Delta } from './delta.ts'
+import type { ServerTool } from './serverTools.ts'
 
 /** What the model is told about a tool. */
 export type ToolSpec = { name: string; description: string; inputSchema: JsonObject }
@@ -31,6 +32,8 @@ export type GenerationSettings = {
   /** `false` asks for at most one tool call per turn, where the provider can do that. */
   parallelToolCalls?: boolean
   thinking?: Thinking
+  /** Tools that the provider runs itself, such as `webSearch()`, beside the agent's own. */
+  serverTools?: ServerTool[]
   /** Default: `'auto'`. */
   cache?: Cache
   /**
