@@ -5,6 +5,15 @@
  */
 
 export { type AnthropicProfile, anthropic, anthropicProfile } from './anthropic/index.ts'
+export type { AttachedFile, InlineFile, LinkedFile, Medium } from './attachedFile.ts'
+export {
+  type AttachmentForm,
+  type AttachmentForms,
+  attachmentBlocks,
+  type ResultContent,
+  resultAndFollowUp,
+  resultContent,
+} from './attachments.ts'
 export { type CohereProfile, cohere } from './cohere/index.ts'
 export { defineProvider, type ProviderPreset } from './defineProvider.ts'
 export { type GoogleProfile, geminiProfile, google } from './google/index.ts'
@@ -24,4 +33,6 @@ export type {
   Provider,
   ProviderInfo,
 } from './provider.ts'
+export { withProviderOptions } from './providerOptions.ts'
 export { listModels, listProviders, type ProviderFactory, registerProvider } from './registry.ts'
+export { type ServerToolForm, type ServerToolForms, serverToolsOf } from './serverTools.ts'

@@ -1,9 +1,9 @@
 import type { JsonObject } from '../src/messages/json.ts'
-import type { Cache, ModelRequest } from '../src/model/chatModel.ts'
+import type { ModelRequest, PromptCache } from '../src/model/chatModel.ts'
 import { conversationOf } from './conversation.ts'
 
 /** What marks the end of a prefix that is to be cached, in Anthropic's words; undefined where nothing is to be. */
-export const cacheMarker = (cache: Cache = 'auto'): JsonObject | undefined => {
+export const cacheMarker = (cache: PromptCache = 'auto'): JsonObject | undefined => {
   if (cache === 'off') return undefined
   // Five minutes are what it is without a word.
   const isLong = cache !== 'auto' && cache.ttl === '1h'

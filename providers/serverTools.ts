@@ -5,14 +5,14 @@ import type { KnownServerTool, SearchLocation, ServerTool } from '../src/model/s
 import type { Target } from './protocol.ts'
 
 /** How a protocol writes one server tool, and which of its options it has a word for. */
-type Form<T extends KnownServerTool> = {
+export type ServerToolForm<T extends KnownServerTool> = {
   takes?: readonly Exclude<keyof T, 'serverTool'>[]
   write: (tool: T) => JsonObject
 }
 
 /** A protocol's table: the server tools that its API has. */
 export type ServerToolForms = {
-  [Name in KnownServerTool['serverTool']]?: Form<Extract<KnownServerTool, { serverTool: Name }>>
+  [Name in KnownServerTool['serverTool']]?: ServerToolForm<Extract<KnownServerTool, { serverTool: Name }>>
 }
 
 /** The server tools of a request, as entries of its `tools`. Raw ones are the user's and go out as they are. */
@@ -44,7 +44,7 @@ const entryOf = (tool: KnownServerTool, target: Target, forms: ServerToolForms):
 /** An option that is not kept would be worse than none: a search that may go anywhere after all. */
 const written = <T extends KnownServerTool>(
   tool: T,
-  form: Form<T> | undefined,
+  form: ServerToolForm<T> | undefined,
   { provider, model }: Target,
 ): JsonObject => {
   if (!form) {

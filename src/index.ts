@@ -90,12 +90,12 @@ export { type HistoryProblem, isFatal, validateHistory } from './messages/valida
 export type { Accumulated, Accumulator } from './model/accumulator.ts'
 export { messageAccumulator } from './model/accumulator.ts'
 export type {
-  Cache,
   ChatModel,
   GenerationSettings,
   ModelProfile,
   ModelRequest,
   ModelSink,
+  PromptCache,
   Thinking,
   ToolChoice,
   ToolSpec,

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
-import type { Cache } from '../../src/model/chatModel.ts'
+import type { PromptCache } from '../../src/model/chatModel.ts'
 import { cacheMarker, requestEnds } from '../promptCache.ts'
 import { arrayAt, stringAt } from '../wireJson.ts'
 import { isThinking } from './wireMessage.ts'
@@ -9,7 +9,7 @@ import { isThinking } from './wireMessage.ts'
  * the one that the request before ended with. Four markers are all that the API takes: a body with markers of the user's
  * own gets none of ours.
  */
-export const withCacheMarkers = (body: JsonObject, cache: Cache | undefined): JsonObject => {
+export const withCacheMarkers = (body: JsonObject, cache: PromptCache | undefined): JsonObject => {
   const marker = cacheMarker(cache)
   if (!marker || isMarked(body)) return body
   const messages = (arrayAt(body, 'messages') ?? []).filter(isJsonObject)

@@ -1,12 +1,15 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
-import type { Cache } from '../../src/model/chatModel.ts'
+import type { PromptCache } from '../../src/model/chatModel.ts'
 import { cacheMarker, requestEnds } from '../promptCache.ts'
 
 /**
  * Marks the system prompt, the last message and the one that the request before ended with, for gateways that hand
  * markers on to Anthropic.
  */
-export const markedMessages = (messages: readonly JsonObject[], cache: Cache | undefined): JsonObject[] => {
+export const markedMessages = (
+  messages: readonly JsonObject[],
+  cache: PromptCache | undefined,
+): JsonObject[] => {
   const marker = cacheMarker(cache)
   if (!marker) return [...messages]
   const ends = requestEnds(messages)

@@ -19,7 +19,7 @@ export type Thinking = boolean | { budgetTokens?: number; effort?: 'minimal' | '
  * said; `key` names a conversation to the providers that keep requests of one key together (OpenAI, Mistral), and is made
  * of the system prompt and the tools unless said.
  */
-export type Cache = 'auto' | 'off' | { ttl?: '5m' | '1h'; key?: string }
+export type PromptCache = 'auto' | 'off' | { ttl?: '5m' | '1h'; key?: string }
 
 /** The sampling and behaviour settings every provider gets, each in its own words. */
 export type GenerationSettings = {
@@ -35,7 +35,7 @@ export type GenerationSettings = {
   /** Tools that the provider runs itself, such as `webSearch()`, beside the agent's own. */
   serverTools?: ServerTool[]
   /** Default: `'auto'`. */
-  cache?: Cache
+  cache?: PromptCache
   /**
    * Merged into the request body last: the way to anything this list does not name. Objects are merged at every depth,
    * tools are added to the agent's own, everything else is replaced.

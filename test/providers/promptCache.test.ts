@@ -15,7 +15,7 @@ import {
   systemMessage,
   userMessage,
 } from '../../src/messages/messages.ts'
-import type { Cache, ModelRequest, ToolSpec } from '../../src/model/chatModel.ts'
+import type { ModelRequest, PromptCache, ToolSpec } from '../../src/model/chatModel.ts'
 import { loopback } from '../loopback.ts'
 import { last, start, stop, text, thinking, toolUse } from './anthropic/wire.ts'
 import { everyProtocol, protocolNames } from './everyProtocol.ts'
@@ -205,7 +205,8 @@ describe('markers for Anthropic', () => {
   })
 
   it('say how long, where that is more than the usual five minutes', () => {
-    const markerOf = (cache: Cache) => listOf(listOf(ask({ cache }).messages)[0]?.content)[0]?.cache_control
+    const markerOf = (cache: PromptCache) =>
+      listOf(listOf(ask({ cache }).messages)[0]?.content)[0]?.cache_control
     expect(markerOf({ ttl: '1h' })).toEqual({ type: 'ephemeral', ttl: '1h' })
     expect(markerOf({ ttl: '5m' })).toEqual({ type: 'ephemeral' })
     expect(markerOf({ key: 'mine' })).toEqual({ type: 'ephemeral' })
@@ -263,7 +264,7 @@ describe('markers for Anthropic', () => {
 })
 
 describe('markers for Claude behind OpenRouter', () => {
-  const ask = (messages: ChatMessage[], cache: Cache = 'auto'): JsonObject =>
+  const ask = (messages: ChatMessage[], cache: PromptCache = 'auto'): JsonObject =>
     openaiChat.request(
       { messages, cache },
       {
