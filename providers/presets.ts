@@ -48,9 +48,9 @@ const openaiProfile = (model: string, isOwnServer: boolean): OpenAIChatProfile =
     refuses: ['temperature', 'topP', 'stopSequences'],
     lowestEffort: lowestEffort(model),
   }),
+  ...(!isOwnServer && { promptCache: 'key' as const }),
   ...(isOwnServer && {
     strictSchemas: false,
-    promptCache: 'none',
     toolCallIds: 'any',
     maxTokensField: isReasoningModel(model) ? 'max_completion_tokens' : 'max_tokens',
     reasoningReplay: /deepseek|kimi/i.test(model) ? 'reasoning_content' : 'none',
@@ -62,7 +62,6 @@ const compatible =
   () => ({
     ...can(abilities),
     strictSchemas: false,
-    promptCache: 'none' as const,
     maxTokensField: 'max_tokens' as const,
     toolCallIds: 'any' as const,
     ...quirks,
@@ -90,7 +89,7 @@ export const presets: readonly Provider[] = [
     defaultModel: 'gpt-5-mini',
     profile: (model, isOwnServer) => ({
       ...openaiAbilities,
-      refusesCacheKey: isOwnServer,
+      ...(!isOwnServer && { promptCache: 'key' as const }),
       thinking: isReasoningModel(model),
       fixedSampling: isReasoningModel(model),
       lowestEffort: lowestEffort(model),
@@ -118,7 +117,7 @@ export const presets: readonly Provider[] = [
         { attachments: { images: true, pdf: true, audio: true, video: true, links: true } },
       )(),
       // Claude caches nothing that is not marked.
-      promptCache: model.includes('claude') ? 'markers' : 'none',
+      ...(model.includes('claude') && { promptCache: 'markers' as const }),
     }),
     ...embeddings('openrouter', 'openai/text-embedding-3-small'),
     ...models,

@@ -17,7 +17,7 @@ export const chatRequest = (request: ModelRequest, target: Target<OpenAIChatProf
     rejectsStreamOptions = false,
     strictSchemas = true,
     refuses = [],
-    promptCache = 'key',
+    promptCache,
     serverTools,
   } = profile
   const messages = chatMessages(request.messages, target)

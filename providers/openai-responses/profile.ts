@@ -10,8 +10,8 @@ export type OpenAIResponsesProfile = ModelProfile & {
   fixedSampling?: boolean
   /** What `thinking: false` is called: `none` since gpt-5.1, `minimal` for gpt-5, `low` for the o-series. */
   lowestEffort?: 'none' | 'minimal' | 'low'
-  /** `prompt_cache_key` is not sent: a server that is not OpenAI's may refuse it. */
-  refusesCacheKey?: boolean
+  /** `prompt_cache_key` is sent (OpenAI); a server of somebody else may refuse it. */
+  promptCache?: 'key'
   /** `input_file` reads more than PDF: office documents, spreadsheets, source code (OpenAI). */
   anyFile?: boolean
 }

@@ -20,7 +20,7 @@ export const responsesRequest = (
     ...conversation(request, target),
     ...toolSettings(request, serverToolsOf(request, target, responsesServerTools)),
     ...generationSettings(request, target.profile),
-    ...(!target.profile.refusesCacheKey && cacheKey(request)),
+    ...(target.profile.promptCache === 'key' && cacheKey(request)),
     stream: true,
   }
   return { path: '/responses', body: withProviderOptions(body, request.providerOptions) }

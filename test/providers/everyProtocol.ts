@@ -23,8 +23,12 @@ const asking =
 /** One model per wire protocol, each able to do what its protocol can carry: gives the body of a request. */
 export const everyProtocol = {
   anthropic: asking(anthropic, 'claude-sonnet-5', anthropicProfile('claude-sonnet-5')),
-  'openai-chat': asking(openaiChat, 'gpt-4.1', plainProfile),
-  'openai-responses': asking(openaiResponses, 'gpt-5.1', { ...plainProfile, anyFile: true }),
+  'openai-chat': asking(openaiChat, 'gpt-4.1', { ...plainProfile, promptCache: 'key' }),
+  'openai-responses': asking(openaiResponses, 'gpt-5.1', {
+    ...plainProfile,
+    anyFile: true,
+    promptCache: 'key',
+  }),
   google: asking(google, 'gemini-3-flash', geminiProfile('gemini-3-flash')),
   mistral: asking(mistral, 'mistral-small-latest', plainProfile),
   cohere: asking(cohere, 'command-a-vision', plainProfile),

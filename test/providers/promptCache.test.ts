@@ -347,6 +347,22 @@ describe.each(['openai-chat', 'openai-responses', 'mistral'] as const)('the cach
   })
 })
 
+describe('OpenAI itself', () => {
+  it.each(['openai:gpt-4.1', 'openai-responses:gpt-5.1'])('gets a cache key from %s', async (model) => {
+    let body: JsonObject = {}
+    const agent = new Agent(model, {
+      apiKey: 'key',
+      retry: { maxRetries: 0 },
+      fetch: async (_, init) => {
+        body = JSON.parse(String(init?.body))
+        return new Response('{"error":{"message":"no"}}', { status: 400 })
+      },
+    })
+    await expect(agent.send('hi')).rejects.toThrow('no')
+    expect(body.prompt_cache_key).toMatch(/^[0-9a-f]{16}$/)
+  })
+})
+
 describe('servers whose fields nobody knows', () => {
   it.each([
     ['openai:qwen3', '/chat/completions'],
