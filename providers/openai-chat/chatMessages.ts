@@ -3,7 +3,7 @@ import { type ChatMessage, textOf, toolCallsOf } from '../../src/messages/messag
 import { conversationOf, opaqueOf } from '../conversation.ts'
 import type { Target } from '../protocol.ts'
 import { arrayAt, stringAt } from '../wireJson.ts'
-import { attachment } from './attachments.ts'
+import { chatForms } from './attachments.ts'
 import { callIds } from './callIds.ts'
 import { callIdRule, type OpenAIChatProfile } from './profile.ts'
 import { bridged, functionCall, userMessages } from './wireMessages.ts'
@@ -16,12 +16,13 @@ export const chatMessages = (
   const { systemRole = 'system', bridgesToolResults = false } = target.profile
   const { system, turns } = conversationOf(messages)
   const wireId = callIds(messages, 'openai-chat', target, callIdRule(target.profile))
+  const forms = chatForms(target.profile)
   const wire: JsonObject[] = [
     ...(system === '' ? [] : [{ role: systemRole, content: system }]),
     ...turns.flatMap((turn) =>
       turn.role === 'model'
         ? assistantMessage(turn, target, wireId)
-        : userMessages(turn, wireId, (part) => attachment(part, target)),
+        : userMessages(turn, wireId, target, forms),
     ),
   ]
   return bridgesToolResults ? bridged(wire, { role: 'assistant', content: 'OK.' }) : wire

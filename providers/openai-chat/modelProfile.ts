@@ -24,7 +24,9 @@ export const openaiChatProfile = (model: string, isOtherServer = false): OpenAIC
     ...(refuses && { refuses }),
     ...(efforts && { efforts }),
     ...(chat === 'toolsOnlyWithoutThinking' && { toolsOnlyWithoutThinking: true }),
-    ...(isOtherServer && { ...compatible, ...(efforts && { maxTokensField: 'max_completion_tokens' }) }),
+    ...(isOtherServer
+      ? { ...compatible, ...(efforts && { maxTokensField: 'max_completion_tokens' }) }
+      : { promptCache: 'key' }),
   }
 }
 

@@ -43,6 +43,13 @@ export type OpenAIChatProfile = ModelProfile & {
   bridgesToolResults?: boolean
   /** OpenRouter fetches PDF links itself; OpenAI takes files only inline. */
   pdfLinks?: boolean
+  /**
+   * How the server is helped to find a prompt in its cache. `key`: `prompt_cache_key` (OpenAI). `markers`: `cache_control`
+   * on blocks, which OpenRouter hands on to Anthropic. Left out, nothing is sent: strangers may refuse either.
+   */
+  promptCache?: 'key' | 'markers'
+  /** Whose server tools there are; chat completions themselves have none. */
+  serverTools?: 'openrouter' | 'groq'
   /** The values of `input_audio.format` a server takes; OpenAI takes wav and mp3. */
   audioFormats?: readonly string[]
 }

@@ -59,7 +59,10 @@ const gemini = defineProvider({
   ...place,
   protocol: vertexGemini,
   defaultModel: 'gemini-3.8-flash',
-  profile: geminiProfile,
+  profile: (model) => {
+    const profile = geminiProfile(model)
+    return profile.mixedTools ? { ...profile, mixedTools: 'silent' } : profile
+  },
 })
 
 const claude = defineProvider({
