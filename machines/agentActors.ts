@@ -122,8 +122,14 @@ const preparedRequest = (
   { modelIndex }: ModelInput,
   prepared: PreparedStep,
 ): PreparedRequest => {
-  const { provider = '', model = '' } = (modelIndex === 0 && prepared.model) || (models[modelIndex] ?? {})
-  return { provider, model, tools: offeredNames(prepared) ?? null }
+  const asked: Partial<ChatModel> = (modelIndex === 0 && prepared.model) || (models[modelIndex] ?? {})
+  const { provider = '', model = '', protocol } = asked
+  return {
+    provider,
+    model,
+    ...(protocol !== undefined && { protocol }),
+    tools: offeredNames(prepared) ?? null,
+  }
 }
 
 const modelFailure = (error: unknown): ErrorData => {

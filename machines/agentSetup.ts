@@ -259,14 +259,21 @@ const hasShown = ({ answer }: StreamingState): boolean => answer.chunks > 0 || a
 
 /** Who is asked. */
 const askedIn = ({ name, models }: ResolvedConfig, { request }: StreamingState): Asked => {
-  const { provider = '', model = '' } = request.prepared ?? models[request.modelIndex] ?? {}
-  return { ...(name !== undefined && { agent: name }), provider, model }
+  const asked: Partial<Asked> = request.prepared ?? models[request.modelIndex] ?? {}
+  const { provider = '', model = '', protocol } = asked
+  return {
+    ...(name !== undefined && { agent: name }),
+    provider,
+    model,
+    ...(protocol !== undefined && { protocol }),
+  }
 }
 
 /** What an error says of where it came from. */
 const whereabouts = (config: ResolvedConfig, state: StreamingState): Partial<ErrorData> => {
-  const { provider, model, ...agent } = askedIn(config, state)
-  return state.failure?.name === 'ModelError' ? { provider, model, ...agent } : agent
+  const { provider, model, agent } = askedIn(config, state)
+  const named = agent === undefined ? {} : { agent }
+  return state.failure?.name === 'ModelError' ? { provider, model, ...named } : named
 }
 
 const stepOf = (

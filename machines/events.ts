@@ -68,13 +68,14 @@ export type AgentEmitted =
   /** The run goes on with another model; `restart` as above. */
   | { type: 'fallback'; provider: string; model: string; restart: boolean; error: ErrorData | null }
 
-/** Who was asked: the name of the agent, if it has one, and its model. */
-export type Asked = { agent?: string; provider: string; model: string }
+/** Who was asked: the name of the agent, if it has one, its model, and the wire protocol where it is known. */
+export type Asked = { agent?: string; provider: string; model: string; protocol?: string }
 
 /** What `prepareStep` chose, as data. */
 export type PreparedRequest = {
   provider: string
   model: string
+  protocol?: string
   /** The names of the tools that are offered; null: all. */
   tools: string[] | null
 }
