@@ -63,7 +63,6 @@ export const presets: readonly Provider[] = [
     profile: hostedProfile(groqModels, {
       maxTokensField: 'max_completion_tokens',
       nativeSchema: false,
-      serverTools: 'groq',
     }),
     ...models,
   }),

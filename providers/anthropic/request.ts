@@ -34,7 +34,7 @@ export const anthropicRequest = (request: ModelRequest, target: Target<Anthropic
     max_tokens: thinking.maxTokens,
     ...(instructions !== '' && { system: instructions }),
     messages,
-    ...toolSettings(request, profile, serverToolsOf(request, target, anthropicServerTools)),
+    ...toolSettings(request, profile, serverToolsOf(request, target, anthropicServerTools(profile))),
     ...(thinking.thinking && { thinking: thinking.thinking }),
     ...outputConfig(thinking.effort, schema),
     ...sampling(request, profile, thinking),

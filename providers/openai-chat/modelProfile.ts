@@ -35,7 +35,7 @@ export const hostedProfile =
   (table: ModelTable<HostedFacts>, quirks: Partial<OpenAIChatProfile> = {}) =>
   (model: string): OpenAIChatProfile => {
     const facts = factsOf(table, model)
-    const { efforts, thinkingControl, reasoningReplay, refuses } = facts
+    const { efforts, thinkingControl, reasoningReplay, refuses, serverTools } = facts
     return {
       ...abilitiesOf(facts),
       ...compatible,
@@ -43,6 +43,7 @@ export const hostedProfile =
       ...(thinkingControl && { thinkingControl }),
       ...(reasoningReplay && { reasoningReplay }),
       ...(refuses && { refuses }),
+      ...(serverTools && { serverTools }),
       ...quirks,
     }
   }

@@ -69,7 +69,7 @@ const claude = defineProvider({
   ...place,
   protocol: vertexClaude,
   defaultModel: 'claude-sonnet-5-5',
-  profile: claudeProfileElsewhere,
+  profile: claudeProfileElsewhere('webSearch'),
 })
 
 /** Google's cloud: Gemini, and Claude. */
