@@ -207,10 +207,12 @@ export const totalsAfter = ({ totals, answer: { accumulated, shown } }: Streamin
   ),
 })
 
-/** A provider that says "tool calls" but made none has simply stopped. */
+/** A provider that says "tool calls" but made none has simply stopped, and so has one that ended without saying why. */
 const finishReasonOf = ({ answer }: StreamingState): FinishReason => {
   const { finish, calls } = answer.accumulated
-  return finish?.reason === 'toolCalls' && calls.length === 0 ? 'stop' : (finish?.reason ?? 'unspecified')
+  const reason = finish?.reason ?? 'unspecified'
+  if (reason !== 'toolCalls' && reason !== 'unspecified') return reason
+  return calls.length > 0 ? 'toolCalls' : 'stop'
 }
 
 export const isEmptyAnswer = ({ answer, paused }: StreamingState): boolean => {

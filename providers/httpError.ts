@@ -3,7 +3,7 @@ import type { WholeAnswer } from '../src/transport/exchange.ts'
 import { redact, redactError } from '../src/transport/redact.ts'
 import { type HeaderReader, retryAfterMs } from '../src/transport/retryAfter.ts'
 import type { WireError } from './protocol.ts'
-import { isRetryableStatus } from './wireError.ts'
+import { isRetryableStatus, modelError } from './wireError.ts'
 
 export type ErrorReader = {
   provider: string
@@ -18,18 +18,16 @@ export const httpError = (answer: WholeAnswer, { provider, error, secrets }: Err
   const wire = readError(error, answer.body)
   const requestId = wire?.requestId ?? requestIdOf(header)
   const waitMs = retryAfterMs(header) ?? wire?.retryAfterMs
-  const data: ErrorData = {
-    name: 'ModelError',
+  const problem: WireError = {
+    ...wire,
     message: messageOf(answer, wire, { provider, secrets }),
-    provider,
-    status,
-    ...(wire?.code !== undefined && { code: wire.code }),
     ...(requestId !== undefined && { requestId }),
-    retryable: shouldRetry(header) ?? isRetryableStatus(status),
     ...(waitMs !== undefined && { retryAfterMs: waitMs }),
   }
+  const mayPass = shouldRetry(header) ?? isRetryableStatus(status)
+  const data = modelError(problem, { status, mayPass, isEmpty: answer.body.trim() === '' })
   // A server may echo a key anywhere, even in the id of a request.
-  return redactError(data, secrets)
+  return redactError({ ...data, provider }, secrets)
 }
 
 const requestIdHeaders = [

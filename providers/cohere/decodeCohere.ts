@@ -6,6 +6,7 @@ import type { Decoder, Target, WireEvent } from '../protocol.ts'
 import { ToolCallAssembler, type ToolCallPiece } from '../toolCallAssembler.ts'
 import { streamError } from '../wireError.ts'
 import { BadWireJson, numberAt, objectAt, parseWireObject, stringAt, truncated } from '../wireJson.ts'
+import { callDeltas } from '../withheldCall.ts'
 import { cohereError } from './cohereError.ts'
 import type { CohereProfile } from './profile.ts'
 
@@ -32,16 +33,13 @@ export const decodeCohere = (target: Target<CohereProfile>): Decoder => {
     const failure = endingError(raw, stringAt(ending, 'error'))
     if (failure) return [...usage, ...fail(failure, raw)]
     isOver = true
+    const reason = finishReason(raw, !calls.isEmpty)
     return [
       ...usage,
       ...planDeltas(),
-      ...calls.finish(raw === 'MAX_TOKENS').map(toolCallDelta),
+      ...callDeltas(calls.finish({ isCut: reason === 'length', mustBeClosed: true }), reason),
       ...opaqueDeltas(),
-      {
-        type: 'finish',
-        reason: finishReason(raw, !calls.isEmpty),
-        ...(raw !== undefined && { raw }),
-      },
+      { type: 'finish', reason, ...(raw !== undefined && { raw }) },
     ]
   }
 
@@ -82,7 +80,11 @@ export const decodeCohere = (target: Target<CohereProfile>): Decoder => {
       ...responseDeltas(answer),
       ...objectsAt(message, 'content').flatMap(contentDeltas),
       ...citationDeltas(message),
-      ...objectsAt(message, 'tool_calls').map((call, index) => calls.add(pieceOf(call, index))),
+      ...objectsAt(message, 'tool_calls').map((call, index) => {
+        const delta = calls.add(pieceOf(call, index))
+        calls.close(index)
+        return delta
+      }),
       ...finish(answer),
     ]
   }
@@ -107,6 +109,9 @@ export const decodeCohere = (target: Target<CohereProfile>): Decoder => {
       case 'tool-call-start':
       case 'tool-call-delta':
         return objectsAt(message, 'tool_calls').map((piece) => calls.add(pieceOf(piece, index)))
+      case 'tool-call-end':
+        calls.close(index)
+        return []
       case 'citation-start':
         return citationDeltas(message)
       case 'message-end':
@@ -169,17 +174,15 @@ const usageDeltas = (counts: JsonObject | undefined): Delta[] => {
 
 const finishReason = (raw: string | undefined, hasCalls: boolean): FinishReason => {
   switch (raw) {
-    case 'COMPLETE':
-    case 'STOP_SEQUENCE':
-      return hasCalls ? 'toolCalls' : 'stop'
     case 'MAX_TOKENS':
       return 'length'
     case 'TOOL_CALL':
       return 'toolCalls'
     case 'ERROR_TOXIC':
       return 'contentFilter'
+    // A word nobody knows, or none: the answer came to its end all the same.
     default:
-      return 'unspecified'
+      return hasCalls ? 'toolCalls' : 'stop'
   }
 }
 

@@ -4,6 +4,7 @@ import type { Usage } from '../../src/messages/result.ts'
 import type { Delta, WireToolCall } from '../../src/model/delta.ts'
 import type { Decoder, WireEvent } from '../protocol.ts'
 import { arrayAt, BadWireJson, hasOnly, objectAt, stringAt, truncated } from '../wireJson.ts'
+import { callDeltas } from '../withheldCall.ts'
 import { blockOf, chunksIn, firstCandidate, mediaOf, readCounts, serverToolOf } from './chunk.ts'
 import { googleStreamError } from './error.ts'
 import { finishReasonOf } from './finishReason.ts'
@@ -74,7 +75,7 @@ export class GoogleDecoder implements Decoder {
     const sources = this.#sources.rest(reason === 'contentFilter')
     return [
       ...this.readDone(),
-      ...calls.map(toolCall),
+      ...callDeltas(calls, reason),
       ...(sources ? [metadata(sources)] : []),
       ...(this.#block ? [metadata(this.#block)] : []),
       ...(reason === 'error' && this.#finishMessage !== ''

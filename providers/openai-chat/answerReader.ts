@@ -1,7 +1,9 @@
 import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
-import type { Delta, WireToolCall } from '../../src/model/delta.ts'
-import { ToolCallAssembler } from '../toolCallAssembler.ts'
+import type { FinishReason } from '../../src/messages/result.ts'
+import type { Delta } from '../../src/model/delta.ts'
+import { type AssemblyEnd, ToolCallAssembler } from '../toolCallAssembler.ts'
 import { arrayAt, numberAt, objectAt, stringAt } from '../wireJson.ts'
+import { callDeltas } from '../withheldCall.ts'
 import { type ContentSink, readContent } from './chatContent.ts'
 import type { Answer } from './chatReplay.ts'
 import { imagePart, SpokenAnswer } from './generatedMedia.ts'
@@ -53,10 +55,14 @@ export class AnswerReader {
     if (this.refusal !== '') this.#tell({ refusal: this.refusal })
   }
 
-  /** The answer of a stream that ended properly; `isCut` if it ran out of tokens. */
-  finish(isCut: boolean): Answer {
-    const calls = this.#calls.finish(isCut)
-    this.#pushCalls(calls)
+  get hasCalls(): boolean {
+    return !this.#calls.isEmpty
+  }
+
+  /** The answer of a stream that ended properly, for this reason. */
+  finish(reason: FinishReason, end: AssemblyEnd): Answer {
+    const calls = this.#calls.finish(end)
+    for (const delta of callDeltas(calls, reason)) this.deltas.push(delta)
     return { calls, extras: this.#calls.extras(), hasThinking: this.#hasThinking }
   }
 
@@ -66,7 +72,7 @@ export class AnswerReader {
    */
   abandon(): void {
     this.#emit(this.#splitter?.flush() ?? [])
-    this.#pushCalls(this.#calls.finishWhole())
+    for (const call of this.#calls.finishWhole()) this.deltas.push({ type: 'toolCall', call })
   }
 
   readonly #sink: ContentSink = {
@@ -93,10 +99,6 @@ export class AnswerReader {
 
   #tell(metadata: JsonObject): void {
     this.deltas.push({ type: 'metadata', metadata })
-  }
-
-  #pushCalls(calls: WireToolCall[]): void {
-    for (const call of calls) this.deltas.push({ type: 'toolCall', call })
   }
 
   /** Groq tells of each tool it ran twice: when it starts, and with the output. The latest word counts. */

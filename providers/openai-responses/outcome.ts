@@ -53,9 +53,9 @@ export const finishReasonOf = (
 ): FinishReason => {
   if (isRefused) return 'contentFilter'
   const cause = stringAt(objectAt(response, 'incomplete_details'), 'reason')
-  if (cause === 'max_output_tokens') return 'length'
   if (cause === 'content_filter') return 'contentFilter'
-  if (end === 'incomplete') return 'unspecified'
+  // Whatever it ran out of, the answer was cut.
+  if (end === 'incomplete' || cause === 'max_output_tokens') return 'length'
   return hasCalls ? 'toolCalls' : 'stop'
 }
 

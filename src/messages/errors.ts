@@ -22,6 +22,9 @@ export type ErrorData = {
   requestId?: string
   retryable?: boolean
   retryAfterMs?: number
+  /** Of the code `context_overflow`: the tokens that fit and those that were asked for, where the provider told them. */
+  window?: number
+  requested?: number
   /** The finish word the provider had given before it failed. */
   rawFinishReason?: string
   /** Of orchestration errors: which chart, and where it was. */
@@ -63,7 +66,15 @@ export class ConfigurationError extends StatewireError {
 
 type ModelErrorFields = Pick<
   ErrorData,
-  'provider' | 'status' | 'code' | 'requestId' | 'retryable' | 'retryAfterMs' | 'rawFinishReason'
+  | 'provider'
+  | 'status'
+  | 'code'
+  | 'requestId'
+  | 'retryable'
+  | 'retryAfterMs'
+  | 'window'
+  | 'requested'
+  | 'rawFinishReason'
 >
 
 /** The provider failed: an HTTP error, an error event, a cut or garbled stream, a dead connection. */
@@ -71,11 +82,16 @@ export class ModelError extends StatewireError {
   override readonly name = 'ModelError'
   readonly provider: string | undefined
   readonly status: number | undefined
+  /** The provider's own word, or `context_overflow` for every way to say that the request is too long. */
   readonly code: string | undefined
   readonly requestId: string | undefined
   /** Whether the same request may work later. */
   readonly retryable: boolean
   readonly retryAfterMs: number | undefined
+  /** Of a `context_overflow`: how many tokens fit, where the provider told it. */
+  readonly window: number | undefined
+  /** Of a `context_overflow`: how many tokens were asked for, output included, where the provider told it. */
+  readonly requested: number | undefined
   /** The finish word the provider had given before it failed. */
   readonly rawFinishReason: string | undefined
 
@@ -87,6 +103,8 @@ export class ModelError extends StatewireError {
     this.requestId = options.requestId
     this.retryable = options.retryable ?? false
     this.retryAfterMs = options.retryAfterMs
+    this.window = options.window
+    this.requested = options.requested
     this.rawFinishReason = options.rawFinishReason
   }
 }
@@ -164,6 +182,8 @@ const dataFields = [
   'requestId',
   'retryable',
   'retryAfterMs',
+  'window',
+  'requested',
   'rawFinishReason',
   'orchestrator',
   'state',

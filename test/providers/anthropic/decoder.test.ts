@@ -194,12 +194,11 @@ describe('the end', () => {
     ['end_turn', { reason: 'stop' }],
     ['stop_sequence', { reason: 'stop' }],
     ['max_tokens', { reason: 'length' }],
-    ['model_context_window_exceeded', { reason: 'length' }],
     ['tool_use', { reason: 'toolCalls' }],
     ['refusal', { reason: 'contentFilter' }],
     ['pause_turn', { reason: 'unspecified', pause: true }],
     ['compaction', { reason: 'unspecified', pause: true }],
-    ['tomorrow', { reason: 'unspecified' }],
+    ['tomorrow', { reason: 'stop' }],
   ])('translates the stop reason %s', (raw, finish) => {
     expect(decode([start, stop(raw), last]).at(-1)).toEqual({ type: 'finish', raw, ...finish })
   })
@@ -404,6 +403,6 @@ describe('the rest of the wire', () => {
       { type: 'message_delta', delta: { stop_reason: 7, container: 'c' }, usage: 'many' },
       last,
     ])
-    expect(deltas).toEqual([{ type: 'finish', reason: 'unspecified' }])
+    expect(deltas).toEqual([{ type: 'finish', reason: 'stop' }])
   })
 })

@@ -79,13 +79,13 @@ describe('a complete answer', () => {
     ['MAX_TOKENS', 'length'],
     ['TOOL_CALL', 'toolCalls'],
     ['ERROR_TOXIC', 'contentFilter'],
-    ['SOMETHING_NEW', 'unspecified'],
+    ['SOMETHING_NEW', 'stop'],
   ])('keeps the word %s and calls it %s', (raw, reason) => {
     expect(decode(end({ finish_reason: raw }))).toEqual([{ type: 'finish', reason, raw }])
   })
 
   it('makes up no word when there is none', () => {
-    expect(decode(end({}))).toEqual([{ type: 'finish', reason: 'unspecified' }])
+    expect(decode(end({}))).toEqual([{ type: 'finish', reason: 'stop' }])
   })
 
   it('goes by the data where the event has no name, and by the name where the data has no type', () => {

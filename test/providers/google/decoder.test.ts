@@ -297,8 +297,8 @@ describe('the end of a stream', () => {
     ['PROHIBITED_CONTENT', 'contentFilter'],
     ['IMAGE_SAFETY', 'contentFilter'],
     ['LANGUAGE', 'contentFilter'],
-    ['OTHER', 'unspecified'],
-    ['A_NEW_WORD', 'unspecified'],
+    ['OTHER', 'stop'],
+    ['A_NEW_WORD', 'stop'],
   ])('by %s means %s', (raw, reason) => {
     expect(run(parts({ text: 'x' }), finish(raw)).at(-1)).toEqual({ type: 'finish', reason, raw })
   })
@@ -320,7 +320,7 @@ describe('the end of a stream', () => {
   })
 
   it('after an answer that says nothing at all is empty, not cut', () => {
-    expect(run({ candidates: [{ content: {} }] })).toEqual([{ type: 'finish', reason: 'unspecified' }])
+    expect(run({ candidates: [{ content: {} }] })).toEqual([{ type: 'finish', reason: 'stop' }])
   })
 
   it('of a body without any event is a cut', () => {

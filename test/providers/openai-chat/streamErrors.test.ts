@@ -174,7 +174,13 @@ describe('an error body', () => {
     ],
     [{ error: { reason: 'odd' } }, '{"reason":"odd"}', undefined],
   ])('%j is understood', (body, message, code) => {
-    expect(openaiChat.error(body)).toEqual({ message, ...(code !== undefined && { code }) })
+    const { type: _, ...error } = openaiChat.error(body) ?? {}
+    expect(error).toEqual({ message, ...(code !== undefined && { code }) })
+  })
+
+  it('brings the word beside a code that is only a number', () => {
+    const error = { message: 'No money', code: 429, type: 'insufficient_quota' }
+    expect(openaiChat.error({ error })).toEqual({ ...error, code: '429' })
   })
 
   it('brings the id of the request where the server tells it', () => {
