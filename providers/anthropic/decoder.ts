@@ -27,7 +27,7 @@ import {
   wireCall,
 } from './contentBlock.ts'
 import { anthropicError } from './error.ts'
-import { usageOf } from './usage.ts'
+import { AnthropicUsage } from './usage.ts'
 
 const reasons = new Map<string, FinishReason>([
   ['end_turn', 'stop'],
@@ -50,6 +50,7 @@ export class AnthropicDecoder implements Decoder {
   /** Text of one block came after text of a later one: the order of the blocks can no longer be told by lengths. */
   #isInterleaved = false
   #hasStarted = false
+  readonly #usage = new AnthropicUsage()
   #stopReason: string | undefined
   #refusal = ''
   #container: string | undefined
@@ -115,7 +116,7 @@ export class AnthropicDecoder implements Decoder {
     this.#stopReason = stringAt(message, 'stop_reason') ?? this.#stopReason
     this.#refusal = stringAt(objectAt(message, 'stop_details'), 'explanation') ?? this.#refusal
     this.#container = stringAt(objectAt(message, 'container'), 'id') ?? this.#container
-    const counts = usageOf(usage)
+    const counts = this.#usage.read(usage)
     return counts ? [{ type: 'usage', usage: counts }] : []
   }
 

@@ -1,9 +1,10 @@
 import type { ErrorData } from '../../src/messages/errors.ts'
 import { isJsonObject, type JsonObject, ownValue } from '../../src/messages/json.ts'
-import type { FinishReason, Usage } from '../../src/messages/result.ts'
+import type { FinishReason } from '../../src/messages/result.ts'
 import type { Delta, WireToolCall } from '../../src/model/delta.ts'
 import type { Decoder, Target, WireEvent } from '../protocol.ts'
 import { ToolCallAssembler, type ToolCallPiece } from '../toolCallAssembler.ts'
+import { usageFrom } from '../usageCounts.ts'
 import { streamError } from '../wireError.ts'
 import { BadWireJson, numberAt, objectAt, parseWireObject, stringAt, truncated } from '../wireJson.ts'
 import { callDeltas } from '../withheldCall.ts'
@@ -159,17 +160,13 @@ const pieceOf = (piece: JsonObject, index: number | undefined): ToolCallPiece =>
 /** `tokens` is what the model saw and wrote; `billed_units`, which leave out Cohere's own prompt, stand in for it. */
 const usageDeltas = (counts: JsonObject | undefined): Delta[] => {
   const tokens = objectAt(counts, 'tokens') ?? objectAt(counts, 'billed_units')
-  const inputTokens = numberAt(tokens, 'input_tokens')
-  const outputTokens = numberAt(tokens, 'output_tokens')
-  const cachedInputTokens = numberAt(counts, 'cached_tokens')
-  const reasoningTokens = numberAt(tokens, 'reasoning_tokens')
-  const usage: Usage = {
-    ...(inputTokens !== undefined && { inputTokens }),
-    ...(outputTokens !== undefined && { outputTokens }),
-    ...(cachedInputTokens !== undefined && { cachedInputTokens }),
-    ...(reasoningTokens !== undefined && { reasoningTokens }),
-  }
-  return Object.keys(usage).length === 0 ? [] : [{ type: 'usage', usage }]
+  const usage = usageFrom({
+    input: numberAt(tokens, 'input_tokens'),
+    output: numberAt(tokens, 'output_tokens'),
+    cached: numberAt(counts, 'cached_tokens'),
+    reasoning: numberAt(tokens, 'reasoning_tokens'),
+  })
+  return usage ? [{ type: 'usage', usage }] : []
 }
 
 const finishReason = (raw: string | undefined, hasCalls: boolean): FinishReason => {

@@ -1,16 +1,16 @@
 import type { ErrorData } from '../../src/messages/errors.ts'
 import { isJsonObject, type JsonObject, ownValue } from '../../src/messages/json.ts'
-import type { Usage } from '../../src/messages/result.ts'
 import type { Delta, WireToolCall } from '../../src/model/delta.ts'
 import type { Decoder, WireEvent } from '../protocol.ts'
 import { arrayAt, BadWireJson, hasOnly, objectAt, stringAt, truncated } from '../wireJson.ts'
 import { callDeltas } from '../withheldCall.ts'
-import { blockOf, chunksIn, firstCandidate, mediaOf, readCounts, serverToolOf } from './chunk.ts'
+import { blockOf, chunksIn, firstCandidate, mediaOf, serverToolOf } from './chunk.ts'
 import { googleStreamError } from './error.ts'
 import { finishReasonOf } from './finishReason.ts'
 import { FunctionCalls } from './functionCalls.ts'
 import { PartRecorder } from './skeleton.ts'
 import { Sources } from './sources.ts'
+import { GoogleUsage } from './usage.ts'
 
 /**
  * Reads a stream of GenerateContentResponse chunks.
@@ -33,9 +33,7 @@ export class GoogleDecoder implements Decoder {
   #isWriting = false
   #finishMessage = ''
   #block: JsonObject | undefined
-  /** The latest counts. Every chunk has them: they are told once for a whole read. */
-  readonly #usage: Usage = {}
-  #hasNewCounts = false
+  readonly #usage = new GoogleUsage()
   #closed = false
 
   constructor(provider: string) {
@@ -56,9 +54,8 @@ export class GoogleDecoder implements Decoder {
   }
 
   readDone(): readonly Delta[] {
-    if (!this.#hasNewCounts) return []
-    this.#hasNewCounts = false
-    return [{ type: 'usage', usage: { ...this.#usage } }]
+    const usage = this.#usage.take()
+    return usage ? [{ type: 'usage', usage }] : []
   }
 
   end(isBroken = false): readonly Delta[] {
@@ -99,7 +96,7 @@ export class GoogleDecoder implements Decoder {
     this.#isWriting = deltas.length > known
     this.#block = blockOf(objectAt(chunk, 'promptFeedback')) ?? this.#block
     const usage = objectAt(chunk, 'usageMetadata')
-    if (usage && readCounts(usage, this.#usage)) this.#hasNewCounts = true
+    if (usage) this.#usage.read(usage)
   }
 
   #candidate(candidate: JsonObject, deltas: Delta[]): void {

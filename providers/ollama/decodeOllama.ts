@@ -4,6 +4,7 @@ import type { Delta, WireToolCall } from '../../src/model/delta.ts'
 import { parseArguments } from '../../src/model/toolArguments.ts'
 import { finishReason } from '../openai-chat/finishReason.ts'
 import type { Decoder, Target, WireError, WireEvent } from '../protocol.ts'
+import { usageFrom } from '../usageCounts.ts'
 import { streamError } from '../wireError.ts'
 import {
   arrayAt,
@@ -101,14 +102,11 @@ const progressOf = (call: WireToolCall, index: number): Delta => ({
 })
 
 const usageDeltas = (chunk: JsonObject): Delta[] => {
-  const inputTokens = numberAt(chunk, 'prompt_eval_count')
-  const outputTokens = numberAt(chunk, 'eval_count')
-  if (inputTokens === undefined && outputTokens === undefined) return []
-  const usage = {
-    ...(inputTokens !== undefined && { inputTokens }),
-    ...(outputTokens !== undefined && { outputTokens }),
-  }
-  return [{ type: 'usage', usage }]
+  const usage = usageFrom({
+    input: numberAt(chunk, 'prompt_eval_count'),
+    output: numberAt(chunk, 'eval_count'),
+  })
+  return usage ? [{ type: 'usage', usage }] : []
 }
 
 /** What is wrong with the request is said before the first line; a crash or a garbled call after it may pass. */

@@ -294,7 +294,7 @@ describe('the end', () => {
     expect(deltas).toEqual([
       { type: 'response', id: 'msg_9' },
       { type: 'text', text: 'Hi' },
-      { type: 'usage', usage: { inputTokens: 3, outputTokens: 1 } },
+      { type: 'usage', usage: { inputTokens: 3, outputTokens: 1, totalTokens: 4 } },
       { type: 'finish', reason: 'stop', raw: 'end_turn' },
     ])
   })
@@ -327,8 +327,8 @@ describe('the rest of the wire', () => {
       last,
     ])
     expect(ofType(deltas, 'usage').map(({ usage }) => usage)).toEqual([
-      { inputTokens: 9, outputTokens: 1, cachedInputTokens: 4 },
-      { outputTokens: 20, reasoningTokens: 7 },
+      { inputTokens: 13, outputTokens: 1, totalTokens: 14, cachedInputTokens: 4 },
+      { inputTokens: 13, outputTokens: 20, totalTokens: 33, cachedInputTokens: 4, reasoningTokens: 7 },
     ])
   })
 

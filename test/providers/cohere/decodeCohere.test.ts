@@ -60,7 +60,13 @@ describe('a complete answer', () => {
       { type: 'text', text: 'h!' },
       {
         type: 'usage',
-        usage: { inputTokens: 1394, outputTokens: 54, cachedInputTokens: 1360, reasoningTokens: 20 },
+        usage: {
+          inputTokens: 1394,
+          outputTokens: 54,
+          totalTokens: 1448,
+          cachedInputTokens: 1360,
+          reasoningTokens: 20,
+        },
       },
       { type: 'finish', reason: 'stop', raw: 'COMPLETE' },
     ])
@@ -70,7 +76,7 @@ describe('a complete answer', () => {
     const usage = { billed_units: { input_tokens: 8, output_tokens: 2 } }
     expect(decode(end({ finish_reason: 'COMPLETE', usage }))[0]).toEqual({
       type: 'usage',
-      usage: { inputTokens: 8, outputTokens: 2 },
+      usage: { inputTokens: 8, outputTokens: 2, totalTokens: 10 },
     })
   })
 

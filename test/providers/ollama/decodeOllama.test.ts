@@ -33,7 +33,7 @@ describe('a complete answer', () => {
       { type: 'thinking', text: 'Hm' },
       { type: 'text', text: 'Hel' },
       { type: 'text', text: 'lo' },
-      { type: 'usage', usage: { inputTokens: 12, outputTokens: 3 } },
+      { type: 'usage', usage: { inputTokens: 12, outputTokens: 3, totalTokens: 15 } },
       { type: 'finish', reason: 'stop', raw: 'stop' },
     ])
   })

@@ -75,7 +75,7 @@ describe('an error inside a stream', () => {
     const decoder = openaiChat.decoder({ provider: 'openrouter', model: 'm1', profile: plainProfile })
     expect(ofType(decoder.push(event(failed)), 'error')).toEqual([])
     expect(decoder.push(event(usage))).toEqual([
-      { type: 'usage', usage: { inputTokens: 3, outputTokens: 1 } },
+      { type: 'usage', usage: { inputTokens: 3, outputTokens: 1, totalTokens: 4 } },
       {
         type: 'error',
         raw: 'error',
