@@ -4,6 +4,7 @@ import { copyJson, isJsonObject, type JsonObject } from '../src/messages/json.ts
 import { type ChatMessage, systemMessage } from '../src/messages/messages.ts'
 import type { ModelRequest, ModelSink, ToolSpec } from '../src/model/chatModel.ts'
 import { longestTimeoutMs } from '../src/model/clock.ts'
+import type { Delta } from '../src/model/delta.ts'
 import { isThenable } from '../src/tools/isThenable.ts'
 import { AnswerTimer } from './AnswerTimer.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
@@ -58,7 +59,7 @@ export const modelActor = (config: ResolvedConfig) => {
       deltas: (deltas) => {
         if (!Array.isArray(deltas)) return fail(new TypeError('The model gave no list of deltas.'))
         const at = clock.now()
-        timer.read(at)
+        if (deltas.some(isContent)) timer.read(at)
         tell({ type: 'model.deltas', deltas, seq: seq++, at })
         const last = deltas.at(-1)
         if (last?.type === 'error') tell({ type: 'model.failed', error: last.error, at })
@@ -78,6 +79,9 @@ export const modelActor = (config: ResolvedConfig) => {
     }
   })
 }
+
+/** Keep-alives, counts and names may come for ever from a server that has nothing to say. */
+const isContent = (delta: Delta | undefined): boolean => delta?.type !== 'usage' && delta?.type !== 'response'
 
 const modelFailure = (error: unknown): ErrorData => {
   try {

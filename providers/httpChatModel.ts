@@ -44,7 +44,7 @@ const startCall = <P extends ModelProfile>(
   let hasShown = false
 
   const show = (deltas: readonly Delta[]): void => {
-    if (deltas.length > 0) hasShown = true
+    hasShown ||= deltas.some(({ type }) => type !== 'progress')
     sink.deltas(deltas)
   }
   const end = (): void => {

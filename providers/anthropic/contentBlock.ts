@@ -38,16 +38,20 @@ export const openContent = (block: JsonObject, order: number): Content => {
 
 const growing = ['thinking', 'signature', 'content', 'encrypted_content'] as const
 
-/** Adds a delta to an opaque block: each of its texts continues the block's field of that name. */
-export const growOpaque = (content: OpaqueContent, delta: JsonObject): void => {
-  content.input += stringAt(delta, 'partial_json') ?? ''
+/** Adds a delta to an opaque block: each of its texts continues the block's field of that name. Whether it brought any. */
+export const growOpaque = (content: OpaqueContent, delta: JsonObject): boolean => {
+  const input = stringAt(delta, 'partial_json') ?? ''
+  let hasGrown = input !== ''
+  content.input += input
   for (const field of growing) {
     const piece = stringAt(delta, field)
     const known = stringAt(content.block, field)
     // A signature that was announced with the block may be repeated in its delta.
     if (piece === undefined || (field === 'signature' && piece === known)) continue
     content.block[field] = (known ?? '') + piece
+    hasGrown ||= piece !== ''
   }
+  return hasGrown
 }
 
 /** The whole block, with its input put together. */

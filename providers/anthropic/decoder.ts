@@ -152,8 +152,8 @@ export class AnthropicDecoder implements Decoder {
         return piece === '' ? [] : [progress(content, piece)]
       }
       case 'opaque':
-        growOpaque(content, delta)
-        return thinkingDelta(delta)
+        if (!growOpaque(content, delta)) return []
+        return stringAt(delta, 'thinking') ? thinkingDelta(delta) : [{ type: 'progress' }]
     }
   }
 

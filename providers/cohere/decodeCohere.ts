@@ -106,7 +106,7 @@ export const decodeCohere = (target: Target<CohereProfile>): Decoder => {
         return contentDeltas(objectAt(message, 'content'))
       case 'tool-plan-delta':
         toolPlan += stringAt(message, 'tool_plan') ?? ''
-        return []
+        return [{ type: 'progress' }]
       case 'tool-call-start':
       case 'tool-call-delta':
         return objectsAt(message, 'tool_calls').map((piece) => calls.add(pieceOf(piece, index)))

@@ -84,7 +84,7 @@ export class GoogleDecoder implements Decoder {
   }
 
   #chunk(chunk: JsonObject, deltas: Delta[]): void {
-    this.#hasAnswer = true
+    this.#hasAnswer ||= isAnswer(chunk)
     const id = stringAt(chunk, 'responseId')
     if (id && !this.#hasResponseId) {
       this.#hasResponseId = true
@@ -175,6 +175,10 @@ export class GoogleDecoder implements Decoder {
 const answerFields = new Set(['candidates', 'usageMetadata', 'modelVersion', 'responseId'])
 const contentFields = new Set(['content', 'index'])
 const textFields = new Set(['text'])
+
+/** An answer may be empty, but it says something of itself; any other JSON is none. */
+const isAnswer = (chunk: JsonObject): boolean =>
+  Object.hasOwn(chunk, 'promptFeedback') || Object.keys(chunk).some((field) => answerFields.has(field))
 
 const toolCall = (call: WireToolCall): Delta => ({ type: 'toolCall', call })
 const metadata = (items: JsonObject): Delta => ({ type: 'metadata', metadata: items })

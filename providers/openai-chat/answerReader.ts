@@ -31,7 +31,10 @@ export class AnswerReader {
     // OpenRouter's image models send what they made beside the text.
     for (const image of arrayAt(delta, 'images') ?? []) if (isJsonObject(image)) this.#sink.image(image)
     const audio = objectAt(delta, 'audio')
-    if (audio) this.#spoken.add(audio)
+    if (audio) {
+      this.#spoken.add(audio)
+      this.deltas.push({ type: 'progress' })
+    }
     const citations = arrayAt(delta, 'annotations')
     if (citations && citations.length > 0) this.#tell({ citations })
     this.#readServerTools(delta)
@@ -81,7 +84,9 @@ export class AnswerReader {
       if (text !== '') this.#emit([{ type: 'thinking', text }])
     },
     refusal: (text) => {
+      if (text === '') return
       this.refusal += text
+      this.deltas.push({ type: 'progress' })
     },
     image: (image) => {
       const part = imagePart(image)
@@ -104,7 +109,9 @@ export class AnswerReader {
   /** Groq tells of each tool it ran twice: when it starts, and with the output. The latest word counts. */
   #readServerTools(delta: JsonObject): void {
     for (const tool of arrayAt(delta, 'executed_tools') ?? []) {
-      if (isJsonObject(tool)) this.#serverTools.set(numberAt(tool, 'index') ?? this.#serverTools.size, tool)
+      if (!isJsonObject(tool)) continue
+      this.#serverTools.set(numberAt(tool, 'index') ?? this.#serverTools.size, tool)
+      this.deltas.push({ type: 'progress' })
     }
   }
 

@@ -93,6 +93,8 @@ class ResponsesDecoder implements Decoder {
       const error = errorIn(type, body)
       // The event `response.failed` that follows an error only repeats it.
       if (error) deltas.push(...this.#fail(error, 'failed'))
+      // A server tool at work: it searches, it writes code, it paints.
+      else if (typeof body.output_index === 'number') deltas.push({ type: 'progress' })
     }
     return deltas
   }
@@ -111,7 +113,7 @@ class ResponsesDecoder implements Decoder {
     if (kind === 'thinking') return [{ type: 'thinking', text }]
     if (kind === 'refusal') {
       this.#refusal += text
-      return []
+      return [{ type: 'progress' }]
     }
     if (this.#writing && this.#writing !== item) {
       this.#isScrambled ||= item.textLength > 0 || item.index < this.#writing.index
@@ -131,7 +133,7 @@ class ResponsesDecoder implements Decoder {
     if (!announced) return []
     const item = this.#items.announce(announced, event)
     item.announced = announced
-    return item.isCall ? [progressOf(item, '')] : []
+    return [item.isCall ? progressOf(item, '') : { type: 'progress' }]
   }
 
   #writeArguments(type: string, event: JsonObject): readonly Delta[] {
