@@ -9,8 +9,8 @@ export type Overflow = { window?: number; requested?: number }
 /** What else is known of an error beside its words. */
 export type Circumstances = {
   status?: number | undefined
-  /** The answer had no body at all. */
-  isEmpty?: boolean
+  /** The server said nothing but the status, as Cerebras does. */
+  isWordless?: boolean
 }
 
 /**
@@ -19,7 +19,7 @@ export type Circumstances = {
  */
 export const overflowOf = (
   error: WireError,
-  { status, isEmpty }: Circumstances = {},
+  { status, isWordless }: Circumstances = {},
 ): Overflow | undefined => {
   const { message, code = '', type = '', window, requested } = error
   const text = message.slice(0, longestText)
@@ -29,7 +29,7 @@ export const overflowOf = (
   if (otherCodes.has(code) || otherTexts.test(text)) return undefined
   const inText = countsIn(text)
   if (inText) return { ...inText, ...told }
-  const isOverflow = codes.has(code) || codes.has(type) || status === 413 || (status === 400 && isEmpty)
+  const isOverflow = codes.has(code) || codes.has(type) || status === 413 || (status === 400 && isWordless)
   return isOverflow ? told : undefined
 }
 

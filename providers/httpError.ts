@@ -24,8 +24,9 @@ export const httpError = (answer: WholeAnswer, { provider, error, secrets }: Err
     ...(requestId !== undefined && { requestId }),
     ...(waitMs !== undefined && { retryAfterMs: waitMs }),
   }
-  const mayPass = shouldRetry(header) ?? isRetryableStatus(status)
-  const data = modelError(problem, { status, mayPass, isEmpty: answer.body.trim() === '' })
+  const told = shouldRetry(header)
+  const isWordless = told === undefined && answer.body.trim() === ''
+  const data = modelError(problem, { status, mayPass: told ?? isRetryableStatus(status), isWordless })
   // A server may echo a key anywhere, even in the id of a request.
   return redactError({ ...data, provider }, secrets)
 }
