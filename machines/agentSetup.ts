@@ -1,5 +1,6 @@
 import { type AnyActorRef, assign, emit, enqueueActions, setup, stopChild } from 'xstate'
 import { describeThrown, type ErrorData } from '../src/messages/errors.ts'
+import { appended } from '../src/messages/growing.ts'
 import type { ToolCallPart, ToolResultPart } from '../src/messages/messages.ts'
 import { retryDelayMs } from '../src/model/retryPolicy.ts'
 import { modelActor, timer } from './agentActors.ts'
@@ -148,7 +149,7 @@ export const agentSetup = (config: ResolvedConfig) => {
         if (calls.length === 0) return
         const begun = round.beginRound(calls, tools)
         enqueue.assign({ round: begun })
-        for (const result of begun.results) enqueue.emit(resultEvent(result))
+        for (const result of begun.results.flat()) enqueue.emit(resultEvent(result))
       }),
       beginWaiting: enqueueActions(({ context, system, enqueue }) => {
         enqueue.assign({ round: { ...context.round, waitingSince: timeIn(system) } })
@@ -169,14 +170,14 @@ export const agentSetup = (config: ResolvedConfig) => {
         ({ context, enqueue }, { callId, reason }: { callId: string; reason?: string | undefined }) => {
           const result = round.rejectedResult(context, callId, reason)
           const decided = round.withoutPending(context, callId)
-          enqueue.assign({ round: { ...decided, results: [...decided.results, result] } })
+          enqueue.assign({ round: { ...decided, results: appended(decided.results, [result]) } })
           enqueue.emit(resultEvent(result))
         },
       ),
       noteStarted: enqueueActions(({ context, event, enqueue }) => {
         if (event.type !== 'tool.started') return
         // An executor that was restored says it once more.
-        const known = new Set(context.round.started)
+        const known = new Set(context.round.started.flat())
         const calls = event.calls.filter(({ id }) => !known.has(id))
         enqueue.assign(round.progress(context, [], calls))
         for (const call of calls) enqueue.emit(callEvent(call))
@@ -188,7 +189,7 @@ export const agentSetup = (config: ResolvedConfig) => {
         for (const call of event.calls) enqueue.emit(callEvent(call))
       }),
       takeResults: enqueueActions(({ context, enqueue }, { results, usage }: ToolServiceOutput) => {
-        const known = new Set(context.round.results.map(({ id }) => id))
+        const known = new Set(context.round.results.flat().map(({ id }) => id))
         const fresh = results.filter(({ id }) => !known.has(id))
         enqueue.assign(round.progress(context, fresh, [], usage))
         for (const result of fresh) enqueue.emit(resultEvent(result))

@@ -6,7 +6,7 @@ import { type AnyRunMachine, changed } from './runMachine.ts'
 type Data = Readonly<Record<string, unknown>>
 
 /** The shape of the data that our charts keep. It grows with every change that an older snapshot does not fit. */
-export const snapshotVersion = 2
+export const snapshotVersion = 3
 
 /**
  * Makes a machine refuse a stored snapshot whose data is of another shape, before the chart trips over it: every field

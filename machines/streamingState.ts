@@ -1,7 +1,8 @@
 import type { ErrorData } from '../src/messages/errors.ts'
+import type { Growing, Runs } from '../src/messages/growing.ts'
 import { copyJson, type JsonObject } from '../src/messages/json.ts'
 import { type ChatMessage, type ToolResultPart, textOf, textPart } from '../src/messages/messages.ts'
-import { mergeMetadata } from '../src/messages/metadata.ts'
+import { mergeMetadata, wholeMetadata } from '../src/messages/metadata.ts'
 import { addUsage, type FinishReason, type Usage } from '../src/messages/result.ts'
 import { type Accumulated, type Accumulator, nothingAccumulated } from '../src/model/accumulator.ts'
 import { assignToolIds } from '../src/model/toolIds.ts'
@@ -60,7 +61,7 @@ export type Answer = {
   /** The next text chunk begins a message after a tool round: its stream form gets a newline first. */
   newlineDue: boolean
   /** The metadata shown of it. */
-  shown: JsonObject
+  shown: Growing<JsonObject>
   askedAt: number
   firstChunkAt: number | null
 }
@@ -71,9 +72,9 @@ export type ToolRound = {
   pendingApprovals: string[]
   waitingSince: number
   /** Ids of the calls that were started. */
-  started: string[]
+  started: Runs<string>
   /** Results, as they come in. */
-  results: ToolResultPart[]
+  results: Runs<ToolResultPart>
 }
 
 /** What all requests of a run add up to; charts made of runs have the same. */
@@ -119,7 +120,7 @@ const emptyAnswer = (askedAt: number, newlineDue: boolean): Answer => ({
   chunks: 0,
   toolCallPieces: 0,
   newlineDue,
-  shown: {},
+  shown: [],
   askedAt,
   firstChunkAt: null,
 })
@@ -202,7 +203,7 @@ export const totalsAfter = ({ totals, answer: { accumulated, shown } }: Streamin
   rawFinishReason: accumulated.finish?.raw ?? null,
   usage: addUsage(totals.usage ?? undefined, accumulated.usage ?? undefined) ?? null,
   metadata: mergeMetadata(
-    mergeMetadata(totals.metadata, shown),
+    mergeMetadata(totals.metadata, wholeMetadata(shown)),
     accumulated.thinking === '' ? {} : { thinking: accumulated.thinking },
   ),
 })
@@ -237,7 +238,7 @@ export const storeDraft = (state: StreamingState): Change => ({
 
 /** What the answer brought is counted: nothing of it may count again. */
 export const answerTaken = ({ answer }: StreamingState): Change => ({
-  answer: { ...answer, accumulated: nothingAccumulated, shown: {} },
+  answer: { ...answer, accumulated: nothingAccumulated, shown: [] },
 })
 
 export const append = (state: StreamingState, ...messages: ChatMessage[]): Change => ({

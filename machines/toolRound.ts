@@ -1,4 +1,5 @@
 import { describeThrown } from '../src/messages/errors.ts'
+import { appended } from '../src/messages/growing.ts'
 import { copyJson } from '../src/messages/json.ts'
 import {
   type ChatMessage,
@@ -37,7 +38,7 @@ export const beginRound = (calls: readonly ToolCallPart[], tools: ReadonlyMap<st
     if (decision === 'ask') pendingApprovals.push(call.id)
     else if (decision !== 'run') results.push(decision)
   }
-  return { ...noRound, pendingApprovals, results }
+  return { ...noRound, pendingApprovals, results: appended([], results) }
 }
 
 /**
@@ -75,7 +76,7 @@ export const pendingCalls = (state: StreamingState): ToolCallPart[] =>
 
 /** The calls of the round that still have to run. */
 export const callsToRun = (state: StreamingState): ToolCallPart[] => {
-  const answered = new Set(state.round.results.map(({ id }) => id))
+  const answered = new Set(state.round.results.flat().map(({ id }) => id))
   return currentCalls(state).filter(({ id }) => !answered.has(id))
 }
 
@@ -90,8 +91,11 @@ export const progress = (
 ): Partial<StreamingState> => ({
   round: {
     ...round,
-    started: [...round.started, ...calls.map(({ id }) => id)],
-    results: [...round.results, ...results],
+    started: appended(
+      round.started,
+      calls.map(({ id }) => id),
+    ),
+    results: appended(round.results, results),
   },
   ...(usage && { totals: { ...totals, usage: addUsage(totals.usage ?? undefined, usage) ?? null } }),
 })
@@ -116,24 +120,28 @@ export const rejectedResult = (
 
 /** The one user message that answers a round: every result, in call order, then what was steered meanwhile. */
 export const resultMessage = (state: StreamingState): ChatMessage => {
-  const results = new Map(state.round.results.map((result) => [result.id, result]))
+  const results = new Map(state.round.results.flat().map((result) => [result.id, result]))
+  const missing = missingResult(state)
   return {
     role: 'user',
     parts: [
-      ...currentCalls(state).map((call) => results.get(call.id) ?? missingResult(state, call)),
+      ...currentCalls(state).map((call) => results.get(call.id) ?? missing(call)),
       ...state.steering.map(textPart),
     ],
   }
 }
 
 /** The honest answer for a call that was cut short: it never ran, or nobody knows how far it came. */
-export const missingResult = ({ round }: StreamingState, call: ToolCallPart): ToolResultPart =>
-  errorResult(
-    call,
-    round.started.includes(call.id)
-      ? 'The run was interrupted while this tool was running; whether it took effect is unknown.'
-      : 'The run was interrupted before this tool started; it was not run.',
-  )
+export const missingResult = ({ round }: StreamingState): ((call: ToolCallPart) => ToolResultPart) => {
+  const started = new Set(round.started.flat())
+  return (call) =>
+    errorResult(
+      call,
+      started.has(call.id)
+        ? 'The run was interrupted while this tool was running; whether it took effect is unknown.'
+        : 'The run was interrupted before this tool started; it was not run.',
+    )
+}
 
 export const steeringMessage = (state: StreamingState): ChatMessage => ({
   role: 'user',
