@@ -4,7 +4,6 @@ import { ConfigurationError } from '../src/messages/errors.ts'
 import type { JsonObject } from '../src/messages/json.ts'
 import type { Carrier, HttpRequest } from '../src/transport/exchange.ts'
 import { defaultLimits, type Limits } from '../src/transport/limits.ts'
-import { secretForms } from '../src/transport/redact.ts'
 
 /** How to reach a provider. */
 export type Connection = {
@@ -119,7 +118,7 @@ const secretsOf = (base: URL, key: string | undefined, headers: Record<string, s
     secrets.push(value, bare)
     if (/^basic /i.test(value)) secrets.push(...passwordIn(bare))
   }
-  return secretForms(secrets)
+  return secrets
 }
 
 /** A name is a secret where no password stands beside it: some gateways take the key there. */

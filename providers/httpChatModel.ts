@@ -3,7 +3,7 @@ import type { ChatModel, ModelProfile, ModelRequest, ModelSink } from '../src/mo
 import type { Delta } from '../src/model/delta.ts'
 import type { ResponseHead } from '../src/transport/exchange.ts'
 import { type OpenStream, openStream } from '../src/transport/openStream.ts'
-import { redact, redactError } from '../src/transport/redact.ts'
+import { redact, redactError, withoutSecrets } from '../src/transport/redact.ts'
 import { type Connection, type Endpoint, endpointOf } from './connection.ts'
 import { DeltaBatch } from './deltaBatch.ts'
 import { httpError, requestIdOf } from './httpError.ts'
@@ -68,7 +68,7 @@ const startCall = <P extends ModelProfile>(
     const { provider } = target
     const { carrier, limits, secrets, ...endpoint } = reach()
     const httpRequest = endpoint.request(protocol.request(request, target))
-    const batch = new DeltaBatch(protocol.decoder(target))
+    const batch = new DeltaBatch(protocol.decoder(target), (text) => withoutSecrets(text, secrets))
     let head: ResponseHead | undefined
 
     const finish = (failure: ErrorData | undefined): void => {

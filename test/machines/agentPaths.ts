@@ -121,7 +121,9 @@ const executorEvents = ({ context }: AgentSnapshot): AnyEventObject[] => {
   const result = (id: string, name: string) => ({ type: 'toolResult' as const, id, name, result: 'ok' })
   const [next] = calls
   return [
-    ...(next && !context.round.started.flat().includes(next.id) ? [{ type: 'tool.started', calls: [next] }] : []),
+    ...(next && !context.round.started.flat().includes(next.id)
+      ? [{ type: 'tool.started', calls: [next] }]
+      : []),
     ...(next
       ? [{ type: 'tool.finished', result: result(next.id, next.name), calls: calls.slice(1, 2) }]
       : []),
