@@ -52,7 +52,7 @@ const openaiProfile = (model: string, isOwnServer: boolean): OpenAIChatProfile =
     strictSchemas: false,
     toolCallIds: 'any',
     maxTokensField: isReasoningModel(model) ? 'max_completion_tokens' : 'max_tokens',
-    reasoningReplay: /deepseek|kimi/i.test(model) ? 'reasoning_content' : 'none',
+    ...(/deepseek|kimi/i.test(model) && { reasoningReplay: 'reasoning_content' }),
   }),
 })
 
