@@ -68,6 +68,7 @@ export {
   TimeoutError,
   ToolExecutionError,
 } from './messages/errors.ts'
+export type { Growing, Runs } from './messages/growing.ts'
 export type { JsonObject, JsonValue } from './messages/json.ts'
 export {
   type ChatMessage,

@@ -33,7 +33,10 @@ export type OpenAIChatProfile = ModelProfile & {
   efforts?: readonly EffortWord[]
   /** Function tools are refused while the model thinks: OpenAI's models since gpt-5.4. */
   toolsOnlyWithoutThinking?: boolean
-  /** What goes back of the model's reasoning, and under which name. DeepSeek and Kimi refuse tool calls without. */
+  /**
+   * What goes back of the model's reasoning, and under which name: DeepSeek and Kimi refuse tool calls without. Where nothing
+   * is said, whatever the server sent goes back to the model that made it, under the name it came with.
+   */
   reasoningReplay?: 'none' | 'reasoning_content' | 'reasoning' | 'reasoning_details'
   /** Splits `<think>` out of the text; `opened` where the chat template has written the opening tag already. */
   splitThinkTags?: boolean | 'opened'

@@ -27,7 +27,12 @@ import type { AgentOptions } from './Agent.ts'
 import type { ChatOptions } from './Chat.ts'
 import type { AnyOptions } from './sendOptions.ts'
 
-const limitRules: Rules<Limits> = { maxEventSize: amount, maxResponseSize: amount, maxErrorBodySize: amount }
+const limitRules: Rules<Limits> = {
+  maxEventSize: amount,
+  maxResponseSize: amount,
+  maxDocumentSize: amount,
+  maxErrorBodySize: amount,
+}
 
 const isHttpUrl = (value: unknown): boolean =>
   typeof value === 'string' && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)

@@ -77,7 +77,7 @@ export type ModelProfile = {
 
 /** Where a model reports to. Calls after `end` or `fail` are ignored. */
 export type ModelSink = {
-  /** The deltas decoded from one network read; empty when the read held only keep-alives. */
+  /** The deltas decoded from one network read; empty when the read held only keep-alives, which no timeout waits for. */
   deltas(batch: readonly Delta[]): void
   /** The stream is over. Without a `finish` delta before it, it counts as truncated. */
   end(): void

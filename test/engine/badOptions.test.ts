@@ -104,6 +104,7 @@ describe('an agent', () => {
     'profile.attachments': ['an empty object'],
     'limits.maxEventSize': ['Infinity'],
     'limits.maxResponseSize': ['Infinity'],
+    'limits.maxDocumentSize': ['Infinity'],
     'limits.maxErrorBodySize': ['Infinity'],
     'retry.maxRetries': ['Infinity'],
     'retry.initialDelayMs': [],

@@ -131,6 +131,15 @@ describe('ids of tool calls', () => {
 })
 
 describe('reasoning that has to go back', () => {
+  it('goes into no field that a history from elsewhere names', () => {
+    const turnWith = (reasoningField: string): ChatMessage => ({
+      ...call('a'),
+      metadata: { thinking: 'hm', 'openai-chat': { provider: 'acme', model: 'm1', reasoningField } },
+    })
+    expect(JSON.stringify(send([turnWith('reasoning')]))).toContain('"reasoning":"hm"')
+    expect(JSON.stringify(send([turnWith('role')]))).not.toContain('hm')
+  })
+
   const tool_calls = [{ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } }]
   const wireCall = { id: 'a', type: 'function' as const, function: { name: 'f', arguments: '{}' } }
 
