@@ -24,7 +24,7 @@ export class AnswerTimer {
     this.#wait(this.#askedAt)
   }
 
-  /** Something was read. It costs no new timer: the one that runs looks at this when it is over. */
+  /** Content was read. It costs no new timer: the one that runs looks at this when it is over. */
   read(at: number): void {
     this.#readAt = at
   }

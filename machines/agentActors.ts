@@ -10,6 +10,7 @@ import { copyJson, isJsonObject } from '../src/messages/json.ts'
 import { systemMessage } from '../src/messages/messages.ts'
 import type { ChatModel, ModelRequest, ModelSink } from '../src/model/chatModel.ts'
 import { longestTimeoutMs } from '../src/model/clock.ts'
+import type { Delta } from '../src/model/delta.ts'
 import { isThenable } from '../src/tools/isThenable.ts'
 import type { Tool } from '../src/tools/tool.ts'
 import { AnswerTimer } from './AnswerTimer.ts'
@@ -45,7 +46,7 @@ export const modelActor = (config: ResolvedConfig) =>
       deltas: (deltas) => {
         if (!Array.isArray(deltas)) return fail(new TypeError('The model gave no list of deltas.'))
         const at = clock.now()
-        timer.read(at)
+        if (deltas.some(isContent)) timer.read(at)
         tell({ type: 'model.deltas', deltas, seq: seq++, at })
         const last = deltas.at(-1)
         if (last?.type === 'error') tell({ type: 'model.failed', error: last.error, at })
@@ -131,6 +132,9 @@ const preparedRequest = (
     tools: offeredNames(prepared) ?? null,
   }
 }
+
+/** Keep-alives, counts and names may come for ever from a server that has nothing to say. */
+const isContent = (delta: Delta | undefined): boolean => delta?.type !== 'usage' && delta?.type !== 'response'
 
 const modelFailure = (error: unknown): ErrorData => {
   try {

@@ -160,7 +160,7 @@ export const agentSetup = (config: ResolvedConfig) => {
         if (round.currentCalls(context).length === 0) return
         const begun = round.beginRound(context, toolsOf(config, self), valuesOf(self).context)
         enqueue.assign({ round: begun })
-        for (const result of begun.results) enqueue.emit(resultEvent(result))
+        for (const result of begun.results.flat()) enqueue.emit(resultEvent(result))
       }),
       beginWaiting: assign(({ context, system }) => ({
         round: { ...context.round, waitingSince: timeIn(system) },
@@ -201,7 +201,7 @@ export const agentSetup = (config: ResolvedConfig) => {
       noteStarted: enqueueActions(({ context, event, enqueue }) => {
         if (event.type !== 'tool.started') return
         // An executor that was restored says it once more.
-        const known = new Set(context.round.started)
+        const known = new Set(context.round.started.flat())
         const calls = event.calls.filter(({ id }) => !known.has(id))
         enqueue.assign(round.progress(context, [], calls))
         for (const call of calls) enqueue.emit(callEvent(call))
@@ -213,7 +213,7 @@ export const agentSetup = (config: ResolvedConfig) => {
         for (const call of event.calls) enqueue.emit(callEvent(call))
       }),
       takeResults: enqueueActions(({ context, enqueue }, { results, usage }: ToolServiceOutput) => {
-        const known = new Set(context.round.results.map(({ id }) => id))
+        const known = new Set(context.round.results.flat().map(({ id }) => id))
         const fresh = results.filter(({ id }) => !known.has(id))
         enqueue.assign(round.progress(context, fresh, [], usage))
         for (const result of fresh) enqueue.emit(resultEvent(result))

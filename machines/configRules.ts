@@ -41,6 +41,8 @@ export const settingRules: Rules<GenerationSettings> = {
     }),
     flag,
   ),
+  cache: objectOr(fields({ ttl: oneOf('5m', '1h'), key: text }), oneOf('auto', 'off')),
+  serverTools: listOf(object),
   providerOptions: object,
 }
 

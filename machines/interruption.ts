@@ -16,7 +16,7 @@ const interruptedMessages = (state: StreamingState, newId: () => string): ChatMe
   const partial = partialMessage(state, newId)
   const calls = toolCallsOf(partial)
   if (calls.length > 0) {
-    return [partial, { role: 'user', parts: calls.map((call) => missingResult(state, call)) }, nothing]
+    return [partial, { role: 'user', parts: calls.map(missingResult(state)) }, nothing]
   }
   if (partial.parts.length > 0) return [{ ...partial, metadata: { ...partial.metadata, ...marked } }]
   return state.messages.some((message) => message.role === 'model') && lastMessage(state)?.role === 'user'

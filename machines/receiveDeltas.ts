@@ -1,6 +1,6 @@
 import type { JsonObject } from '../src/messages/json.ts'
 import { type ChatMessage, textOf } from '../src/messages/messages.ts'
-import { mergeMetadata, unseenMetadata } from '../src/messages/metadata.ts'
+import { addMetadata, unseenMetadata } from '../src/messages/metadata.ts'
 import type { ChatResult } from '../src/messages/result.ts'
 import type { Accumulator } from '../src/model/accumulator.ts'
 import { broken } from './agentFailures.ts'
@@ -70,10 +70,11 @@ export const receiveDeltas = (
         if (delta.text !== '') show('', { thinking: delta.text })
         break
       case 'metadata': {
-        const unseen = unseenMetadata(mergeMetadata(totals.metadata, shown), delta.metadata)
+        const seen = [totals.metadata, ...shown.map(({ value }) => value)]
+        const unseen = unseenMetadata(seen, delta.metadata)
         if (Object.keys(unseen).length === 0) break
         show('', copyOf(unseen))
-        shown = mergeMetadata(shown, unseen)
+        shown = addMetadata(shown, unseen)
         break
       }
       case 'toolDelta': {

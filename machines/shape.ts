@@ -1,6 +1,6 @@
 import { isJsonObject } from '../src/messages/json.ts'
 import { messageFlaw, partFlaw } from '../src/messages/messageFlaw.ts'
-import { object, type Rule, rule, wholeFrom } from '../src/messages/optionRules.ts'
+import { listOf, object, type Rule, rule, wholeFrom } from '../src/messages/optionRules.ts'
 
 // The rules for stored data: those for options, and what only stored data needs.
 export { flag, listOf, object, oneOf, type Rule, text } from '../src/messages/optionRules.ts'
@@ -40,6 +40,9 @@ export const message: Rule = (name, value) => {
   const flaw = messageFlaw(value)
   return flaw && `${name} is not a message. ${flaw}`
 }
+
+/** A list that grows in runs. */
+export const runsOf = (each: Rule): Rule => listOf(listOf(each))
 
 /** A part of a message of this type. */
 export const part =

@@ -4,7 +4,7 @@ import { copyJson, isJsonObject } from '../src/messages/json.ts'
 import { type AnyRunMachine, changed } from './runMachine.ts'
 
 /** The shape of the data that our charts keep. It grows with every change that an older snapshot does not fit. */
-export const snapshotVersion = 3
+export const snapshotVersion = 4
 
 /** What is wrong with a stored snapshot; undefined if a machine can go on from it. */
 export type StoredFlaw = (stored: Readonly<Record<string, unknown>>) => string | undefined

@@ -28,6 +28,9 @@ export const totalsShape = is.fields({
 
 export const failureShape = is.orNull(is.fields({ name: is.text, message: is.text }))
 
+/** Metadata that grows piece by piece. */
+const growing = is.listOf(is.fields({ pieces: is.count, value: is.object }))
+
 const wireCall = is.fields({ id: is.text, name: is.text, arguments: is.object })
 
 const stateShape = is.fields({
@@ -45,9 +48,9 @@ const stateShape = is.fields({
     accumulated: is.fields({
       text: is.text,
       thinking: is.text,
-      media: is.listOf(is.object),
+      media: is.runsOf(is.object),
       calls: is.listOf(wireCall),
-      metadata: is.object,
+      metadata: growing,
       opaque: is.object,
       responseId: is.text,
       usage: is.orNull(is.recordOf(is.number)),
@@ -56,7 +59,7 @@ const stateShape = is.fields({
     chunks: is.count,
     toolCallPieces: is.count,
     newlineDue: is.flag,
-    shown: is.object,
+    shown: growing,
     askedAt: is.number,
     firstChunkAt: is.orNull(is.number),
   }),
@@ -73,8 +76,8 @@ const stateShape = is.fields({
     ending: ids,
     edited: is.recordOf(is.object),
     waitingSince: is.number,
-    started: ids,
-    results: is.listOf(is.part('toolResult')),
+    started: is.runsOf(is.text),
+    results: is.runsOf(is.part('toolResult')),
   }),
   remembered: is.listOf(is.fields({ tool: is.text, arguments: is.orNull(is.text) })),
   totals: totalsShape,
@@ -178,7 +181,7 @@ const conversationFlaw = (state: StreamingState, name: string): string | undefin
 
 const executorShape = is.fields({
   calls: is.listOf(is.part('toolCall')),
-  results: is.listOf(is.part('toolResult')),
+  results: is.runsOf(is.part('toolResult')),
 })
 
 /** The executor runs nothing but what was cleared, all of it, and nothing twice. */
@@ -189,15 +192,15 @@ const executorFlaw = (
   if (!snapshot) return undefined
   const flaw = executorShape('toolExecutor', snapshot)
   if (flaw) return flaw
-  const { calls, results } = snapshot as { calls: { id: string }[]; results: { id: string }[] }
+  const { calls, results } = snapshot as { calls: { id: string }[]; results: { id: string }[][] }
   const cleared = new Set(clearedCalls(state).map(stableJson))
   if (!calls.every((call) => cleared.has(stableJson(call))))
     return 'its tool executor has a call that may not run'
   const taken = new Set(calls.map(({ id }) => id))
   if (taken.size < calls.length) return 'its tool executor has a call twice'
   if (!callsToRun(state).every(({ id }) => taken.has(id))) return 'its tool executor lacks a call'
-  const answered = new Set(results.map(({ id }) => id))
-  return state.round.results.some(({ id }) => taken.has(id) && !answered.has(id))
+  const answered = new Set(results.flat().map(({ id }) => id))
+  return state.round.results.flat().some(({ id }) => taken.has(id) && !answered.has(id))
     ? 'its tool executor would run a call that has its result'
     : undefined
 }
@@ -206,9 +209,10 @@ const executorFlaw = (
 const roundFlaw = (state: StreamingState, name: string): string | undefined => {
   if (name.includes('Accumulating'))
     return isSame(state.round, noRound) ? undefined : 'it has a tool round while the model answers'
-  const { pendingApprovals, cleared, external, ending, edited, started, results } = state.round
+  const { pendingApprovals, cleared, external, ending, edited } = state.round
+  const started = state.round.started.flat()
   const calls = new Set(currentCalls(state).map(({ id }) => id))
-  const answered = results.map(({ id }) => id)
+  const answered = state.round.results.flat().map(({ id }) => id)
   const named = [pendingApprovals, cleared, external, ending, Object.keys(edited), started, answered].flat()
   const unknown = named.find((id) => !calls.has(id))
   if (unknown !== undefined) return `"${unknown}" is not a call of its last message`

@@ -1,7 +1,8 @@
 import type { ErrorData } from '../src/messages/errors.ts'
+import type { Growing, Runs } from '../src/messages/growing.ts'
 import { copyJson, type JsonObject } from '../src/messages/json.ts'
 import { type ChatMessage, type ToolResultPart, textOf, textPart } from '../src/messages/messages.ts'
-import { mergeMetadata } from '../src/messages/metadata.ts'
+import { mergeMetadata, wholeMetadata } from '../src/messages/metadata.ts'
 import { addUsage, type FinishReason, type Usage } from '../src/messages/result.ts'
 import { type Accumulated, type Accumulator, nothingAccumulated } from '../src/model/accumulator.ts'
 import type { GenerationSettings } from '../src/model/chatModel.ts'
@@ -77,7 +78,7 @@ export type Answer = {
   /** The next text chunk begins a message after a tool round: its stream form gets a newline first. */
   newlineDue: boolean
   /** The metadata shown of it. */
-  shown: JsonObject
+  shown: Growing<JsonObject>
   askedAt: number
   firstChunkAt: number | null
 }
@@ -96,9 +97,9 @@ export type ToolRound = {
   edited: { [callId: string]: JsonObject }
   waitingSince: number
   /** Those that were started. */
-  started: string[]
+  started: Runs<string>
   /** Results, as they come in. */
-  results: ToolResultPart[]
+  results: Runs<ToolResultPart>
 }
 
 /** What all requests of a run add up to; charts made of runs have the same. */
@@ -145,7 +146,7 @@ const emptyAnswer = (askedAt: number, newlineDue: boolean): Answer => ({
   chunks: 0,
   toolCallPieces: 0,
   newlineDue,
-  shown: {},
+  shown: [],
   askedAt,
   firstChunkAt: null,
 })
@@ -254,15 +255,17 @@ export const totalsAfter = ({ totals, answer: { accumulated, shown } }: Streamin
   rawFinishReason: accumulated.finish?.raw ?? null,
   usage: addUsage(totals.usage ?? undefined, accumulated.usage ?? undefined) ?? null,
   metadata: mergeMetadata(
-    mergeMetadata(totals.metadata, shown),
+    mergeMetadata(totals.metadata, wholeMetadata(shown)),
     accumulated.thinking === '' ? {} : { thinking: accumulated.thinking },
   ),
 })
 
-/** A provider that says "tool calls" but made none has simply stopped. */
+/** A provider that says "tool calls" but made none has simply stopped, and so has one that ended without saying why. */
 const finishReasonOf = ({ answer }: StreamingState): FinishReason => {
   const { finish, calls } = answer.accumulated
-  return finish?.reason === 'toolCalls' && calls.length === 0 ? 'stop' : (finish?.reason ?? 'unspecified')
+  const reason = finish?.reason ?? 'unspecified'
+  if (reason !== 'toolCalls' && reason !== 'unspecified') return reason
+  return calls.length > 0 ? 'toolCalls' : 'stop'
 }
 
 export const isEmptyAnswer = ({ answer, paused }: StreamingState): boolean => {
@@ -287,7 +290,7 @@ export const storeDraft = (state: StreamingState): Change => ({
 
 /** What the answer brought is counted: nothing of it may count again. */
 export const answerTaken = ({ answer }: StreamingState): Change => ({
-  answer: { ...answer, accumulated: nothingAccumulated, shown: {} },
+  answer: { ...answer, accumulated: nothingAccumulated, shown: [] },
 })
 
 /**

@@ -1,4 +1,5 @@
 import { describeThrown } from '../src/messages/errors.ts'
+import { appended } from '../src/messages/growing.ts'
 import { copyJson, isJsonObject, stableJson } from '../src/messages/json.ts'
 import {
   type ChatMessage,
@@ -46,19 +47,19 @@ export const beginRound = (
     cleared: [],
     external: [],
     ending: [],
-    results: [],
   }
+  const results: ToolResultPart[] = []
   for (const call of currentCalls(state)) {
     const tool = tools.get(call.name)
     const isHidden = tool !== undefined && !isOffered.has(call.name)
     const decision = isHidden ? unknownTool(call, offered) : decideOn(call, tool, state.remembered, context)
     if (decision === 'ask') round.pendingApprovals.push(call.id)
     else if (decision === 'run') round.cleared.push(call.id)
-    else round.results.push(decision)
+    else results.push(decision)
     if (tool?.execute === null) round.external.push(call.id)
     if (tool?.endsRun) round.ending.push(call.id)
   }
-  return round
+  return { ...round, results: appended([], results) }
 }
 
 /**
@@ -125,7 +126,7 @@ export const externalCalls = (state: StreamingState): ToolCallPart[] => {
 
 /** The calls that may run and have no result yet. */
 const openCalls = (state: StreamingState): ToolCallPart[] => {
-  const answered = new Set(state.round.results.map(({ id }) => id))
+  const answered = new Set(state.round.results.flat().map(({ id }) => id))
   return clearedCalls(state).filter(({ id }) => !answered.has(id))
 }
 
@@ -152,8 +153,11 @@ export const progress = (
 ): Change => ({
   round: {
     ...round,
-    started: [...round.started, ...calls.map(({ id }) => id)],
-    results: [...round.results, ...results],
+    started: appended(
+      round.started,
+      calls.map(({ id }) => id),
+    ),
+    results: appended(round.results, results),
   },
   ...(usage && { totals: { ...totals, usage: addUsage(totals.usage ?? undefined, usage) ?? null } }),
 })
@@ -195,7 +199,7 @@ export const approve = (
 export const withResult = ({ round }: StreamingState, result: ToolResultPart): ToolRound => ({
   ...round,
   pendingApprovals: round.pendingApprovals.filter((id) => id !== result.id),
-  results: [...round.results, result],
+  results: appended(round.results, [result]),
 })
 
 export const rejectedResult = (
@@ -227,12 +231,13 @@ const namedCall = (state: StreamingState, callId: string): { id: string; name: s
 
 /** The one user message that answers a round: every result, in call order, then what people said meanwhile. */
 export const resultMessage = (state: StreamingState): ChatMessage => {
-  const results = new Map(state.round.results.map((result) => [result.id, result]))
+  const results = new Map(state.round.results.flat().map((result) => [result.id, result]))
   const calls = currentCalls(state)
+  const missing = missingResult(state)
   return {
     role: 'user',
     parts: [
-      ...calls.map((call) => results.get(call.id) ?? missingResult(state, call)),
+      ...calls.map((call) => results.get(call.id) ?? missing(call)),
       ...calls.flatMap(({ id, name }) =>
         Object.hasOwn(state.round.edited, id) ? [textPart(editNote(name, state.round.edited[id]))] : [],
       ),
@@ -246,13 +251,16 @@ const editNote = (name: string, args: unknown): string =>
   `A person changed the arguments of the call of "${name}" before it ran: ${JSON.stringify(args)}`
 
 /** The honest answer for a call that was cut short: it never ran, or nobody knows how far it came. */
-export const missingResult = ({ round }: StreamingState, call: ToolCallPart): ToolResultPart =>
-  errorResult(
-    call,
-    round.started.includes(call.id)
-      ? 'The run was interrupted while this tool was running; whether it took effect is unknown.'
-      : 'The run was interrupted before this tool started; it was not run.',
-  )
+export const missingResult = ({ round }: StreamingState): ((call: ToolCallPart) => ToolResultPart) => {
+  const started = new Set(round.started.flat())
+  return (call) =>
+    errorResult(
+      call,
+      started.has(call.id)
+        ? 'The run was interrupted while this tool was running; whether it took effect is unknown.'
+        : 'The run was interrupted before this tool started; it was not run.',
+    )
+}
 
 /** Whether a tool that ends the run has succeeded. */
 export const isRunEnded = (state: StreamingState): boolean => {

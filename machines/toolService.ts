@@ -1,5 +1,6 @@
 import { type ActorLogic, type AnyActorRef, type AnyActorScope, createActor, type Snapshot } from 'xstate'
 import { ConfigurationError } from '../src/messages/errors.ts'
+import { appended, countOf, type Runs } from '../src/messages/growing.ts'
 import type { ToolCallPart, ToolResultPart } from '../src/messages/messages.ts'
 import type { Usage } from '../src/messages/result.ts'
 import { LazySignal } from '../src/tools/lazySignal.ts'
@@ -23,8 +24,8 @@ export type ToolServiceOutput = { results: ToolResultPart[]; usage?: Usage }
 export type ToolServiceSnapshot = Snapshot<ToolServiceOutput> & {
   calls: ToolCallPart[]
   /** Ids of the calls that may have taken effect. */
-  begun: string[]
-  results: ToolResultPart[]
+  begun: Runs<string>
+  results: Runs<ToolResultPart>
 }
 
 type ToolServiceEvent =
@@ -82,7 +83,7 @@ export const toolService = (
         case 'batch.finished': {
           const given = new Map(event.results.map((result) => [result?.id, result]))
           const missing = unfinished(snapshot).map((each) => asToolResult(each, given.get(each.id)))
-          return after({ ...snapshot, results: [...snapshot.results, ...missing] }, atOnce, event.usage)
+          return after({ ...snapshot, results: appended(snapshot.results, missing) }, atOnce, event.usage)
         }
         case 'calls.begin':
           scope.defer(() => run(event.calls, scope))
@@ -93,13 +94,15 @@ export const toolService = (
           // Any other event is none of ours.
           if (!('output' in event)) return snapshot
           const { result, usage } = event.output
-          if (snapshot.results.some(({ id }) => id === result.id)) return snapshot
-          const next = after({ ...snapshot, results: [...snapshot.results, result] }, atOnce, usage)
+          // A call ends once, but a batch of the user's may say so again.
+          const isTold = () => snapshot.results.flat().some(({ id }) => id === result.id)
+          if (event.type === 'batch.result' && isTold()) return snapshot
+          const next = after({ ...snapshot, results: appended(snapshot.results, [result]) }, atOnce, usage)
           // The last result is told with the end. Others once this is committed: who stores the run when it hears of a
           // result finds it here, too.
           if (next.status === 'active')
             scope.defer(() => {
-              const calls = next.calls.slice(snapshot.begun.length, next.begun.length)
+              const calls = next.calls.slice(countOf(snapshot.begun), countOf(next.begun))
               tellAgent(scope, { type: 'tool.finished', result, calls, ...(usage && { usage }) })
               // Whoever hears of the result may end the run: a stop comes before this, and then nothing begins.
               scope.self.send({ type: 'calls.begin', calls })
@@ -120,15 +123,16 @@ export const toolService = (
 const progressShape = is.fields({
   status: is.oneOf('active', 'done'),
   calls: is.listOf(is.part('toolCall')),
-  begun: is.listOf(is.text),
-  results: is.listOf(is.part('toolResult')),
+  begun: is.runsOf(is.text),
+  results: is.runsOf(is.part('toolResult')),
 })
 
 /** Calls begin in their order, each once, and only those that have begun have a result. */
 const checkedProgress = (stored: ToolServiceSnapshot): ToolServiceSnapshot => {
   const flaw = progressShape('', stored)
   if (flaw) throw new ConfigurationError(`The stored tool executor cannot go on: ${flaw}`)
-  const { calls, begun, results } = stored
+  const { calls } = stored
+  const [begun, results] = [stored.begun.flat(), stored.results.flat()]
   const isInOrder = begun.every((id, index) => calls[index]?.id === id)
   const hasBegun = new Set(begun)
   const answered = new Set(results.map(({ id }) => id))
@@ -146,12 +150,13 @@ const concurrencyOf = (execution: ToolExecution): number => {
 
 /** As many calls begin as may run at once; when all have their results, the turn is over. */
 const after = ({ calls, begun, results }: Progress, atOnce: number, usage?: Usage): ToolServiceSnapshot => {
-  const free = atOnce - (begun.length - results.length)
-  const begins = calls.slice(begun.length, begun.length + Math.max(0, free)).map(({ id }) => id)
-  const progress = { calls, begun: [...begun, ...begins], results }
-  if (results.length < calls.length)
-    return { ...progress, status: 'active', output: undefined, error: undefined }
-  const byId = new Map(results.map((result) => [result.id, result]))
+  const first = countOf(begun)
+  const done = countOf(results)
+  const free = atOnce - (first - done)
+  const begins = calls.slice(first, first + Math.max(0, free)).map(({ id }) => id)
+  const progress = { calls, begun: appended(begun, begins), results }
+  if (done < calls.length) return { ...progress, status: 'active', output: undefined, error: undefined }
+  const byId = new Map(results.flat().map((result) => [result.id, result]))
   const ordered = calls.flatMap(({ id }) => byId.get(id) ?? [])
   return {
     ...progress,
@@ -163,8 +168,8 @@ const after = ({ calls, begun, results }: Progress, atOnce: number, usage?: Usag
 
 /** Calls begin in their order, so those that have begun are the first ones. */
 const unfinished = ({ calls, begun, results }: Progress): ToolCallPart[] => {
-  const answered = new Set(results.map(({ id }) => id))
-  return calls.slice(0, begun.length).filter(({ id }) => !answered.has(id))
+  const answered = new Set(results.flat().map(({ id }) => id))
+  return calls.slice(0, countOf(begun)).filter(({ id }) => !answered.has(id))
 }
 
 const tellAgent = ({ self }: AnyActorScope, event: ChildEvent): void => self._parent?.send(event)

@@ -38,10 +38,6 @@ export const keyOf = (given: unknown): Key | undefined => {
   throw new ConfigurationError('apiKey must be a text, or a function that gives one.')
 }
 
-/** Whether a value may be a key, or give one. */
-export const isApiKey = (value: unknown): value is ApiKey =>
-  typeof value === 'string' || typeof value === 'function' || isAwsCredentials(value)
-
 const isAwsCredentials = (value: unknown): value is AwsCredentials =>
   typeof value === 'object' &&
   value !== null &&

@@ -123,7 +123,7 @@ export const endpointOf = (connection: Connection): Endpoint => {
     carrier: { dispatcher: connection.dispatcher, fetch: connection.fetch },
     limits: withDefaults(defaultLimits, connection.limits),
     keyAdvice: connection.keyAdvice,
-    secrets: secrets.forms,
+    secrets: secrets.list,
   }
 }
 

@@ -5,14 +5,17 @@ import type { Decoder, WireEvent } from './protocol.ts'
 /** Runs a decoder and keeps the deltas of one network read together, until the stream finished or failed. */
 export class DeltaBatch {
   readonly #decoder: Decoder
+  readonly #hide: (text: string) => string
   #deltas: Delta[] = []
   /** The `finish` delta is in the batch, or was. */
   isFinished = false
   /** What the `error` delta said; it is no part of the batch. */
   failure: ErrorData | undefined
 
-  constructor(decoder: Decoder) {
+  /** `hide` takes the secrets out of what a server names itself: it may give back what it was sent anywhere. */
+  constructor(decoder: Decoder, hide: (text: string) => string = (text) => text) {
     this.#decoder = decoder
+    this.#hide = hide
   }
 
   push(event: WireEvent): void {
@@ -44,9 +47,14 @@ export class DeltaBatch {
   #add(deltas: readonly Delta[]): void {
     for (const delta of deltas) {
       if (delta.type === 'error') this.failure = failureOf(delta)
-      else this.#deltas.push(delta)
+      else this.#deltas.push(this.#safe(delta))
       if (delta.type === 'finish') this.isFinished = true
     }
+  }
+
+  #safe(delta: Delta): Delta {
+    if (delta.type === 'finish' && delta.raw !== undefined) return { ...delta, raw: this.#hide(delta.raw) }
+    return delta.type === 'response' ? { ...delta, id: this.#hide(delta.id) } : delta
   }
 }
 

@@ -8,24 +8,30 @@ export type HeadersLike =
 
 /** Headers by their names in lower case, whatever form they were given in; a value that is undefined is left out. */
 export const headersOf = (given: HeadersLike | undefined): Record<string, string> => {
-  if (given === undefined || given === null) return {}
-  if (typeof given !== 'object') throw invalid()
-  const pairs: Iterable<unknown> = Symbol.iterator in given ? given : Object.entries(given)
+  const headers = readHeaders(given ?? {})
+  if (headers) return headers
+  throw new ConfigurationError(`headers must be ${headerForms}.`)
+}
+
+export const headerForms =
+  'an object of texts, a Headers, or a list of pairs, such as { "x-team": "research" }'
+
+/** Undefined for what cannot be headers. */
+export const readHeaders = (given: unknown): Record<string, string> | undefined => {
+  if (typeof given !== 'object' || given === null) return undefined
+  const pairs: Iterable<unknown> = isIterable(given) ? given : Object.entries(given)
   const headers = new Map<string, string>()
   for (const pair of pairs) {
-    if (!Array.isArray(pair)) throw invalid()
-    const [name, value]: unknown[] = pair
+    const [name, value]: unknown[] = Array.isArray(pair) ? pair : []
+    if (typeof name !== 'string') return undefined
     if (value === undefined || value === null) continue
-    if (typeof name !== 'string' || typeof value !== 'string') throw invalid()
+    if (typeof value !== 'string') return undefined
     headers.set(name.toLowerCase(), value)
   }
   return Object.fromEntries(headers)
 }
 
-const invalid = (): ConfigurationError =>
-  new ConfigurationError(
-    'headers must be an object of texts, a Headers, or a list of pairs, such as { "x-team": "research" }.',
-  )
+const isIterable = (value: object): value is Iterable<unknown> => Symbol.iterator in value
 
 /** Later ones win, whatever the case of their names. */
 export const mergeHeaders = (...lists: Readonly<Record<string, string>>[]): Record<string, string> => {

@@ -3,12 +3,11 @@ import type { ChatModel, ModelProfile, ModelRequest, ModelSink } from '../src/mo
 import type { Delta } from '../src/model/delta.ts'
 import type { HttpRequest, ResponseHead } from '../src/transport/exchange.ts'
 import { type OpenStream, openStream, type StreamHandler } from '../src/transport/openStream.ts'
-import { redact, redactError } from '../src/transport/redact.ts'
+import { redact, redactError, withoutSecrets } from '../src/transport/redact.ts'
 import { type Connection, type Endpoint, endpointOf } from './connection.ts'
 import { DeltaBatch } from './deltaBatch.ts'
 import { httpError, requestIdOf, unsentError } from './httpError.ts'
 import type { Protocol, Target } from './protocol.ts'
-import { checkReadable } from './readable.ts'
 
 export type { Connection } from './connection.ts'
 
@@ -85,7 +84,7 @@ const startCall = <P extends ModelProfile>(
   let hasRenewedKey = false
 
   const show = (deltas: readonly Delta[]): void => {
-    if (deltas.length > 0) hasShown = true
+    hasShown ||= deltas.some(({ type }) => type !== 'progress')
     sink.deltas(deltas)
   }
   const end = (): void => {
@@ -110,7 +109,7 @@ const startCall = <P extends ModelProfile>(
   const open = (httpRequest: HttpRequest, request: ModelRequest, target: Target<P>): OpenStream => {
     const { provider } = target
     const { carrier, limits, secrets, keyAdvice, ...endpoint } = reach()
-    const batch = new DeltaBatch(protocol.decoder(target))
+    const batch = new DeltaBatch(protocol.decoder(target), (text) => withoutSecrets(text, secrets))
     let head: ResponseHead | undefined
 
     const finish = (failure: ErrorData | undefined): void => {
@@ -160,7 +159,6 @@ const startCall = <P extends ModelProfile>(
     }
     const failUnsent = (thrown: unknown): void => fail(unsentError(thrown, target.provider, secrets))
     try {
-      checkReadable(request.messages, target)
       const endpoint = reach()
       secrets = endpoint.secrets
       const built = endpoint.request(protocol.request(request, target))

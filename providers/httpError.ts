@@ -3,7 +3,7 @@ import type { WholeAnswer } from '../src/transport/exchange.ts'
 import { redact, redactError } from '../src/transport/redact.ts'
 import { type HeaderReader, retryAfterMs } from '../src/transport/retryAfter.ts'
 import type { WireError } from './protocol.ts'
-import { isRetryableStatus } from './wireError.ts'
+import { isRetryableStatus, modelError } from './wireError.ts'
 
 export type ErrorReader = {
   provider: string
@@ -21,18 +21,17 @@ export const httpError = (answer: WholeAnswer, reader: ErrorReader): ErrorData =
   const wire = readError(error, answer.body)
   const requestId = wire?.requestId ?? requestIdOf(header)
   const waitMs = retryAfterMs(header) ?? wire?.retryAfterMs
-  const data: ErrorData = {
-    name: 'ModelError',
+  const problem: WireError = {
+    ...wire,
     message: messageOf(answer, wire, reader),
-    provider,
-    status,
-    ...(wire?.code !== undefined && { code: wire.code }),
     ...(requestId !== undefined && { requestId }),
-    retryable: shouldRetry(header) ?? isRetryableStatus(status),
     ...(waitMs !== undefined && { retryAfterMs: waitMs }),
   }
+  const told = shouldRetry(header)
+  const isWordless = told === undefined && answer.body.trim() === ''
+  const data = modelError(problem, { status, mayPass: told ?? isRetryableStatus(status), isWordless })
   // A server may echo a key anywhere, even in the id of a request.
-  return redactError(data, secrets)
+  return redactError({ ...data, provider }, secrets)
 }
 
 /** The error of a request that was never sent: it could not be built, or its key could not be had. */

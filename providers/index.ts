@@ -7,6 +7,15 @@
 export { isJsonObject } from '../src/messages/json.ts'
 export { type AnthropicProfile, anthropic, anthropicHeaders, anthropicProfile } from './anthropic/index.ts'
 export type { ApiKey, AwsCredentials, Key } from './apiKey.ts'
+export type { AttachedFile, FileKind, InlineFile, LinkedFile } from './attachedFile.ts'
+export {
+  type AttachmentForm,
+  type AttachmentForms,
+  attachmentBlocks,
+  type ResultContent,
+  resultAndFollowUp,
+  resultContent,
+} from './attachments.ts'
 export { type CohereProfile, cohere, cohereProfile } from './cohere/index.ts'
 export type { KeyHeader, Wire } from './connection.ts'
 export { type Conversation, conversationOf, type IdRule, opaqueOf, wireIdsOf } from './conversation.ts'
@@ -56,9 +65,11 @@ export type {
   ProviderInfo,
   RequestOptions,
 } from './provider.ts'
+export { withProviderOptions } from './providerOptions.ts'
 export { listModels, listProviders, type ProviderFactory, registerProvider } from './registry.ts'
 export { routed } from './routed.ts'
 export { type EnvironmentServer, type Place, type ReadVariable, serverIn } from './server.ts'
+export { type ServerToolForm, type ServerToolForms, serverToolsOf } from './serverTools.ts'
 export { ToolCallAssembler, type ToolCallPiece } from './toolCallAssembler.ts'
 export { streamError } from './wireError.ts'
 export {

@@ -45,6 +45,9 @@ export const presets: readonly Provider[] = [
       efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'],
       reasoningReplay: 'reasoning_details',
       pdfLinks: true,
+      serverTools: 'openrouter',
+      // Claude caches nothing that is not marked.
+      ...(model.includes('claude') && { promptCache: 'markers' }),
     }),
     ...embeddings('openrouter', 'openai/text-embedding-3-small'),
     ...models,
@@ -57,7 +60,10 @@ export const presets: readonly Provider[] = [
     keyVariable: 'GROQ_API_KEY',
     defaultModel: 'openai/gpt-oss-120b',
     // Groq streams no schema-bound answers.
-    profile: hostedProfile(groqModels, { maxTokensField: 'max_completion_tokens', nativeSchema: false }),
+    profile: hostedProfile(groqModels, {
+      maxTokensField: 'max_completion_tokens',
+      nativeSchema: false,
+    }),
     ...models,
   }),
   defineProvider({

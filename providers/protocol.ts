@@ -22,7 +22,17 @@ export type Decoder = {
 export type WireRequest = { path: string; body: JsonObject; headers?: Record<string, string> }
 
 /** What a provider's error body says, in whatever shape it says it. */
-export type WireError = { message: string; code?: string; requestId?: string; retryAfterMs?: number }
+export type WireError = {
+  message: string
+  code?: string
+  /** The kind of error, where the code is only a number. */
+  type?: string
+  requestId?: string
+  retryAfterMs?: number
+  /** Tokens that fit and tokens that were asked for, where they are told as fields. */
+  window?: number
+  requested?: number
+}
 
 /** Which model of which provider a request goes to, and what it can do. */
 export type Target<P extends ModelProfile = ModelProfile> = { provider: string; model: string; profile: P }

@@ -1,5 +1,4 @@
 import { textFromBase64 } from '../src/messages/base64.ts'
-import { secretForms } from '../src/transport/redact.ts'
 import { type Key, secretsIn } from './apiKey.ts'
 
 /** Keys from a function change all the time; servers only know those of the last few requests. */
@@ -7,7 +6,7 @@ const remembered = 10
 
 /** What must never be shown of a connection. The list is the same one for ever, and grows with the keys that are used. */
 export class Secrets {
-  readonly forms: string[] = []
+  readonly list: string[] = []
   readonly #fixed: readonly string[]
   #keys: string[][] = []
 
@@ -27,7 +26,7 @@ export class Secrets {
   }
 
   #write(): void {
-    this.forms.splice(0, Infinity, ...secretForms([...this.#fixed, ...this.#keys.flat()]))
+    this.list.splice(0, Infinity, ...this.#fixed, ...this.#keys.flat())
   }
 }
 

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../src/messages/json.ts'
 import type { Delta, WireToolCall } from '../src/model/delta.ts'
 import { parseArguments } from '../src/model/toolArguments.ts'
+import { neverClosed, withheld } from './withheldCall.ts'
 
 /** A piece of a tool call as some server chose to send it; every field may be missing, null or empty. */
 export type ToolCallPiece = {
@@ -13,6 +14,14 @@ export type ToolCallPiece = {
   isSibling?: boolean
   /** What the provider wants back with this call, such as a signature. */
   extra?: JsonObject | undefined
+}
+
+/** What an answer's end says about its calls. */
+export type AssemblyEnd = {
+  /** The answer was cut, and the last call perhaps with it. */
+  isCut?: boolean
+  /** The protocol tells of each call when it is closed: one it never told of is cut. */
+  mustBeClosed?: boolean
 }
 
 /**
@@ -29,7 +38,7 @@ export class ToolCallAssembler {
 
   /** Whether no call has begun. */
   get isEmpty(): boolean {
-    return this.#calls.length === 0
+    return !this.#calls.some(isKept)
   }
 
   /** Takes the next piece, and gives the delta that shows it. */
@@ -53,16 +62,22 @@ export class ToolCallAssembler {
     }
   }
 
+  /** The wire says that nothing more will be added to the call at this index, or to the latest. */
+  close(index?: number): void {
+    const call = index === undefined ? this.#calls.at(-1) : this.#atIndex.get(index)
+    if (call) call.isClosed = true
+  }
+
   /**
-   * The calls in the order they were opened. Pieces that never got a name or any content are dropped. Where the answer
-   * ran out of tokens (`isCut`), the last call may be cut before its arguments: it is not one without arguments.
+   * The calls in the order they were opened. Pieces that never got a name or any content are dropped. A call without a
+   * single character of arguments is one that needs none, or one that was cut before them: the end says which.
    */
-  finish(isCut = false): WireToolCall[] {
+  finish({ isCut = false, mustBeClosed = false }: AssemblyEnd = {}): WireToolCall[] {
     const calls = this.#kept()
     const last = calls.at(-1)
-    return calls.map((call) =>
-      isCut && call === last && !call.hasContent ? cutBeforeArguments(call) : wireCall(call),
-    )
+    const isUnfinished = (call: OpenCall): boolean =>
+      !call.hasContent && ((isCut && call === last) || (mustBeClosed && !call.isClosed))
+    return calls.map((call) => (isUnfinished(call) ? cutBeforeArguments(call) : wireCall(call)))
   }
 
   /** For a stream that failed: only the calls that are whole and parse. */
@@ -105,9 +120,11 @@ export class ToolCallAssembler {
   }
 
   #kept(): OpenCall[] {
-    return this.#calls.filter((call) => call.name !== '' || call.hasContent)
+    return this.#calls.filter(isKept)
   }
 }
+
+const isKept = (call: OpenCall): boolean => call.name !== '' || call.hasContent
 
 const wireCall = (call: OpenCall): WireToolCall => ({
   id: call.id,
@@ -116,13 +133,8 @@ const wireCall = (call: OpenCall): WireToolCall => ({
 })
 
 /** DeepSeek, Mistral and Claude end so when the tokens run out right after the name. */
-export const cutBeforeArguments = ({ id, name }: { id: string; name: string }): WireToolCall => ({
-  id,
-  name,
-  arguments: {},
-  argumentsRaw: '',
-  argumentsError: 'The call was cut off before its arguments came: the answer reached its length limit.',
-})
+const cutBeforeArguments = (call: OpenCall): WireToolCall =>
+  withheld({ ...wireCall(call), argumentsRaw: call.text }, neverClosed)
 
 const isContent = (args: unknown): boolean =>
   typeof args === 'string' ? args.trim() !== '' : args !== undefined && args !== null
@@ -136,6 +148,7 @@ class OpenCall {
   whole: unknown
   extra: JsonObject | null = null
   hasContent = false
+  isClosed = false
   readonly #brackets = new Brackets()
 
   constructor(order: number) {

@@ -68,6 +68,7 @@ export {
   TimeoutError,
   ToolExecutionError,
 } from './messages/errors.ts'
+export type { Growing, Runs } from './messages/growing.ts'
 export type { JsonObject, JsonValue } from './messages/json.ts'
 export {
   type ChatMessage,
@@ -106,6 +107,7 @@ export type {
   ModelProfile,
   ModelRequest,
   ModelSink,
+  PromptCache,
   Thinking,
   ToolChoice,
   ToolSpec,
@@ -115,6 +117,24 @@ export { cosineSimilarity } from './model/cosineSimilarity.ts'
 export type { Delta, WireToolCall } from './model/delta.ts'
 export { formatModelString, type ModelName, parseModelString } from './model/modelString.ts'
 export { defaultRetryPolicy, type RetryPolicy } from './model/retryPolicy.ts'
+export {
+  type CodeExecution,
+  codeExecution,
+  type FileSearch,
+  type FileSearchOptions,
+  fileSearch,
+  type ImageGeneration,
+  imageGeneration,
+  type KnownServerTool,
+  type SearchLocation,
+  type ServerTool,
+  type WebFetch,
+  type WebFetchOptions,
+  type WebSearch,
+  type WebSearchOptions,
+  webFetch,
+  webSearch,
+} from './model/serverTools.ts'
 export type { Timeouts } from './model/timeouts.ts'
 export type { Approval, ApprovalOptions, CallDecision, OnApproval, Remember } from './tools/approval.ts'
 export type { Infer, Schema, StandardSchema } from './tools/schema.ts'

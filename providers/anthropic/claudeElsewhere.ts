@@ -20,7 +20,10 @@ export const claudeElsewhere = (
 })
 
 /** The clouds read no links, and where they take a schema for the answer nobody can rely on it. */
-export const claudeProfileElsewhere = (model: string): AnthropicProfile => {
-  const profile = anthropicProfile(model)
-  return { ...profile, nativeSchema: false, attachments: { ...profile.attachments, links: false } }
-}
+export const claudeProfileElsewhere =
+  (serverTools: NonNullable<AnthropicProfile['serverTools']>) =>
+  (model: string): AnthropicProfile => {
+    const profile = anthropicProfile(model)
+    const attachments = { ...profile.attachments, links: false }
+    return { ...profile, nativeSchema: false, serverTools, attachments }
+  }

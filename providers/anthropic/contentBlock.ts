@@ -2,6 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../src/message
 import type { WireToolCall } from '../../src/model/delta.ts'
 import { parseArguments } from '../../src/model/toolArguments.ts'
 import { stringAt } from '../wireJson.ts'
+import { neverClosed, withheld } from '../withheldCall.ts'
 import { callEntry, textEntry } from './skeleton.ts'
 
 export type TextContent = { kind: 'text'; length: number; citations: JsonValue[] }
@@ -14,6 +15,7 @@ export type CallContent = {
   /** Arguments that came all at once, when the block was opened. */
   whole: JsonValue | undefined
   extras: JsonObject
+  isClosed: boolean
 }
 /** A block that is kept as it is: thinking, server tools, compactions and whatever comes next. */
 export type OpaqueContent = { kind: 'opaque'; block: JsonObject; input: string; isClosed: boolean }
@@ -28,23 +30,28 @@ export const openContent = (block: JsonObject, order: number): Content => {
     // The usual `{}` only holds the place of what the deltas will bring.
     const isPlaceholder = isJsonObject(input) && Object.keys(input).length === 0
     const whole = isPlaceholder || input === null || input === '' ? undefined : input
-    return { kind: 'call', order, id: typeof id === 'string' ? id : '', name, text: '', whole, extras }
+    const known = { id: typeof id === 'string' ? id : '', name, whole, extras }
+    return { kind: 'call', order, ...known, text: '', isClosed: false }
   }
   return { kind: 'opaque', block: { ...block }, input: '', isClosed: false }
 }
 
 const growing = ['thinking', 'signature', 'content', 'encrypted_content'] as const
 
-/** Adds a delta to an opaque block: each of its texts continues the block's field of that name. */
-export const growOpaque = (content: OpaqueContent, delta: JsonObject): void => {
-  content.input += stringAt(delta, 'partial_json') ?? ''
+/** Adds a delta to an opaque block: each of its texts continues the block's field of that name. Whether it brought any. */
+export const growOpaque = (content: OpaqueContent, delta: JsonObject): boolean => {
+  const input = stringAt(delta, 'partial_json') ?? ''
+  let hasGrown = input !== ''
+  content.input += input
   for (const field of growing) {
     const piece = stringAt(delta, field)
     const known = stringAt(content.block, field)
     // A signature that was announced with the block may be repeated in its delta.
     if (piece === undefined || (field === 'signature' && piece === known)) continue
     content.block[field] = (known ?? '') + piece
+    hasGrown ||= piece !== ''
   }
+  return hasGrown
 }
 
 /** The whole block, with its input put together. */
@@ -54,11 +61,12 @@ export const opaqueBlock = ({ block, input }: OpaqueContent): JsonObject => {
   return parsed.argumentsError === undefined ? { ...block, input: parsed.arguments } : block
 }
 
-export const wireCall = ({ id, name, text, whole }: CallContent): WireToolCall => ({
-  id,
-  name,
-  ...parseArguments(whole ?? text),
-})
+/** The call as it stands. Arguments that are a whole object were closed by their own brace; nothing at all was not. */
+export const wireCall = (content: CallContent, isClosed: boolean): WireToolCall => {
+  const { id, name, text, whole } = content
+  const call = { id, name, ...parseArguments(whole ?? text) }
+  return isClosed || hasArguments(content) ? call : withheld({ ...call, argumentsRaw: text }, neverClosed)
+}
 
 export const hasArguments = ({ text, whole }: CallContent): boolean =>
   whole !== undefined || text.trim() !== ''

@@ -1,10 +1,9 @@
 import type { ErrorData } from '../../src/messages/errors.ts'
 import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
 import type { FinishReason } from '../../src/messages/result.ts'
-import type { Delta } from '../../src/model/delta.ts'
+import type { Delta, WireToolCall } from '../../src/model/delta.ts'
 import type { Decoder, Target, WireEvent } from '../protocol.ts'
-import { cutBeforeArguments } from '../toolCallAssembler.ts'
-import { streamError } from '../wireError.ts'
+import { streamError, windowReached } from '../wireError.ts'
 import {
   arrayAt,
   BadWireJson,
@@ -14,6 +13,7 @@ import {
   stringAt,
   truncated,
 } from '../wireJson.ts'
+import { callDeltas } from '../withheldCall.ts'
 import {
   type CallContent,
   type Content,
@@ -27,13 +27,12 @@ import {
   wireCall,
 } from './contentBlock.ts'
 import { anthropicError } from './error.ts'
-import { usageOf } from './usage.ts'
+import { AnthropicUsage } from './usage.ts'
 
 const reasons = new Map<string, FinishReason>([
   ['end_turn', 'stop'],
   ['stop_sequence', 'stop'],
   ['max_tokens', 'length'],
-  ['model_context_window_exceeded', 'length'],
   ['tool_use', 'toolCalls'],
   ['refusal', 'contentFilter'],
 ])
@@ -50,7 +49,8 @@ export class AnthropicDecoder implements Decoder {
   #lastText: TextContent | undefined
   /** Text of one block came after text of a later one: the order of the blocks can no longer be told by lengths. */
   #isInterleaved = false
-  #hasResponse = false
+  #hasStarted = false
+  readonly #usage = new AnthropicUsage()
   #stopReason: string | undefined
   #refusal = ''
   #container: string | undefined
@@ -74,12 +74,14 @@ export class AnthropicDecoder implements Decoder {
       case 'content_block_stop':
         return this.#close(this.#find(numberAt(data, 'index')))
       case 'message_start':
+        if (this.#hasStarted) return this.#fail(secondMessage)
         return this.#start(objectAt(data, 'message') ?? {}, false)
       case 'message_delta':
         return this.#update(objectAt(data, 'delta') ?? {}, objectAt(data, 'usage'))
       case 'message_stop':
         return this.#finish()
       case 'message':
+        if (this.#hasStarted) return this.#fail(secondMessage)
         return [...this.#start(data, true), ...this.#finish()]
       default: {
         const error = anthropicError(data)
@@ -96,13 +98,11 @@ export class AnthropicDecoder implements Decoder {
 
   /** The message may already hold content, even all of it. */
   #start(message: JsonObject, isWhole: boolean): Delta[] {
+    this.#hasStarted = true
     const id = stringAt(message, 'id') ?? ''
     const blocks = (arrayAt(message, 'content') ?? []).filter(isJsonObject)
     const deltas: Delta[] = []
-    if (id !== '' && !this.#hasResponse) {
-      this.#hasResponse = true
-      deltas.push({ type: 'response', id })
-    }
+    if (id !== '') deltas.push({ type: 'response', id })
     blocks.forEach((block, index) => {
       deltas.push(...this.#open(index, block), ...this.#close(this.#find(index)))
     })
@@ -116,7 +116,7 @@ export class AnthropicDecoder implements Decoder {
     this.#stopReason = stringAt(message, 'stop_reason') ?? this.#stopReason
     this.#refusal = stringAt(objectAt(message, 'stop_details'), 'explanation') ?? this.#refusal
     this.#container = stringAt(objectAt(message, 'container'), 'id') ?? this.#container
-    const counts = usageOf(usage)
+    const counts = this.#usage.read(usage)
     return counts ? [{ type: 'usage', usage: counts }] : []
   }
 
@@ -152,8 +152,8 @@ export class AnthropicDecoder implements Decoder {
         return piece === '' ? [] : [progress(content, piece)]
       }
       case 'opaque':
-        growOpaque(content, delta)
-        return thinkingDelta(delta)
+        if (!growOpaque(content, delta)) return []
+        return stringAt(delta, 'thinking') ? thinkingDelta(delta) : [{ type: 'progress' }]
     }
   }
 
@@ -184,60 +184,68 @@ export class AnthropicDecoder implements Decoder {
   }
 
   #close(content: Content | undefined): Delta[] {
-    if (content?.kind !== 'opaque' || content.isClosed) return []
+    if (!content || content.kind === 'text' || content.isClosed) return []
     content.isClosed = true
-    if (!isServerActivity(content)) return []
+    if (content.kind === 'call' || !isServerActivity(content)) return []
     return [{ type: 'metadata', metadata: { serverTools: [opaqueBlock(content)] } }]
   }
 
   #finish(): Delta[] {
-    this.#isDone = true
     const raw = this.#stopReason
+    if (raw === 'model_context_window_exceeded') return this.#fail(windowReached(raw))
+    this.#isDone = true
+    const reason = finishReason(raw, this.#calls.length > 0)
     const replay = this.#isInterleaved ? undefined : replayOf(this.#contents, this.#provider, this.#container)
     const pausing = raw !== undefined && pauses.has(raw) && this.#calls.length === 0
     return [
-      ...this.#contents.flatMap((content) => this.#close(content)),
+      ...this.#contents.flatMap((content) => (content.kind === 'opaque' ? this.#close(content) : [])),
       ...(this.#refusal === '' ? [] : [metadata({ refusal: this.#refusal })]),
-      ...this.#calls.map((content) => (content === this.#cutCall() ? cutCall(content) : toolCall(content))),
+      ...callDeltas(this.#wireCalls(reason === 'length'), reason),
       ...(replay ? [{ type: 'opaque', protocol: 'anthropic', data: replay } as const] : []),
       {
         type: 'finish',
-        reason: finishReason(raw, this.#calls.length > 0),
+        reason: pausing ? 'unspecified' : reason,
         ...(raw !== undefined && { raw }),
         ...(pausing && { pause: true }),
       },
     ]
   }
 
-  /** The call at the end of an answer that ran out of tokens before it had any arguments. */
-  #cutCall(): CallContent | undefined {
+  /** Claude closes the block of a call also where the tokens run out before its arguments. */
+  #wireCalls(isCut: boolean): WireToolCall[] {
     const last = this.#calls.at(-1)
-    const isCut = reasons.get(this.#stopReason ?? '') === 'length'
-    return isCut && last && !hasArguments(last) ? last : undefined
+    return this.#calls.map((content) => wireCall(content, content.isClosed && !(isCut && content === last)))
   }
 
   /** Calls that were complete are reported with the error; nothing runs from a stream without a proper end. */
   #fail(error: ErrorData): Delta[] {
     this.#isDone = true
-    const complete = this.#calls.filter(hasArguments).map(toolCall)
+    const complete = this.#calls.filter(hasArguments).map((content) => wireCall(content, true))
     const raw = this.#stopReason
     return [
-      ...complete.filter(({ call }) => call.argumentsError === undefined),
+      ...complete
+        .filter(({ argumentsError }) => argumentsError === undefined)
+        .map((call): Delta => ({ type: 'toolCall', call })),
       { type: 'error', error, ...(raw !== undefined && { raw }) },
     ]
   }
 }
 
 const finishReason = (raw: string | undefined, hasCalls: boolean): FinishReason => {
-  const reason = reasons.get(raw ?? '') ?? 'unspecified'
+  // A word nobody knows, or none: the answer came to its end all the same.
+  const reason = reasons.get(raw ?? '') ?? 'stop'
   return reason === 'stop' && hasCalls ? 'toolCalls' : reason
 }
 
+/** Two answers in one body cannot be told apart any more. */
+const secondMessage: ErrorData = {
+  name: 'ModelError',
+  message: 'The provider began a second message inside the answer.',
+  code: 'second_message',
+  retryable: true,
+}
+
 const metadata = (values: JsonObject): Delta => ({ type: 'metadata', metadata: values })
-
-const toolCall = (content: CallContent) => ({ type: 'toolCall', call: wireCall(content) }) as const
-
-const cutCall = (content: CallContent): Delta => ({ type: 'toolCall', call: cutBeforeArguments(content) })
 
 const progress = ({ order, id, name }: CallContent, piece: string): Delta => ({
   type: 'toolDelta',

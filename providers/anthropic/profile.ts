@@ -10,6 +10,8 @@ export type AnthropicProfile = ModelProfile &
     maxOutput: number
     /** Takes `tool_choice` `any` and `tool`. */
     forcedToolChoice: boolean
+    /** What a cloud has of Anthropic's server tools: Vertex the search, Bedrock none. All where this is left out. */
+    serverTools?: 'webSearch' | 'none'
   }
 
 /**

@@ -2,9 +2,13 @@ import type { JsonObject } from '../../src/messages/json.ts'
 import type { ModelRequest } from '../../src/model/chatModel.ts'
 import { conversationOf } from '../conversation.ts'
 import type { Target, WireRequest } from '../protocol.ts'
+import { withProviderOptions } from '../providerOptions.ts'
+import { serverToolsOf } from '../serverTools.ts'
+import { withCacheMarkers } from './cacheMarkers.ts'
 import { openContainer, resumesWithoutThinking, wireMessages } from './history.ts'
 import { outputSchema, schemaInstruction } from './outputFormat.ts'
 import type { AnthropicProfile } from './profile.ts'
+import { anthropicServerTools } from './serverTools.ts'
 import { type ThinkingSettings, thinkingSettings, thinks } from './thinking.ts'
 import { forcesTool, toolSettings } from './tools.ts'
 
@@ -25,23 +29,23 @@ export const anthropicRequest = (request: ModelRequest, target: Target<Anthropic
   const container = openContainer(turns, target)
   // A stop sequence of white space only is rejected.
   const stops = request.stopSequences?.filter((stop) => stop.trim() !== '') ?? []
+  const body: JsonObject = {
+    model,
+    max_tokens: thinking.maxTokens,
+    ...(instructions !== '' && { system: instructions }),
+    messages,
+    ...toolSettings(request, profile, serverToolsOf(request, target, anthropicServerTools(profile))),
+    ...(thinking.thinking && { thinking: thinking.thinking }),
+    ...outputConfig(thinking.effort, schema),
+    ...sampling(request, profile, thinking),
+    ...(stops.length > 0 && { stop_sequences: stops }),
+    ...(container !== undefined && { container }),
+    stream: true,
+  }
   return {
     path: '/messages',
     headers: anthropicHeaders,
-    body: {
-      model,
-      max_tokens: thinking.maxTokens,
-      ...(instructions !== '' && { system: instructions }),
-      messages,
-      ...toolSettings(request, profile),
-      ...(thinking.thinking && { thinking: thinking.thinking }),
-      ...outputConfig(thinking.effort, schema),
-      ...sampling(request, profile, thinking),
-      ...(stops.length > 0 && { stop_sequences: stops }),
-      ...(container !== undefined && { container }),
-      stream: true,
-      ...request.providerOptions,
-    },
+    body: withCacheMarkers(withProviderOptions(body, request.providerOptions), request.cache),
   }
 }
 

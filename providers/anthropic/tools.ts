@@ -11,12 +11,16 @@ export const forcesTool = (request: ModelRequest, profile: AnthropicProfile): bo
   return forced && profile.forcedToolChoice && (request.tools?.length ?? 0) > 0
 }
 
-export const toolSettings = (request: ModelRequest, profile: AnthropicProfile): JsonObject => {
+export const toolSettings = (
+  request: ModelRequest,
+  profile: AnthropicProfile,
+  serverTools: JsonObject[],
+): JsonObject => {
   const { tools = [], toolChoice, parallelToolCalls } = request
-  if (tools.length === 0) return replayedTools(request)
+  if (tools.length + serverTools.length === 0) return replayedTools(request)
   const choice =
     toolChoice === 'none' ? { type: 'none' } : callingChoice(request, profile, parallelToolCalls === false)
-  return { tools: tools.map(toolDefinition), ...(choice && { tool_choice: choice }) }
+  return { tools: [...tools.map(toolDefinition), ...serverTools], ...(choice && { tool_choice: choice }) }
 }
 
 /** The API refuses tool blocks in a request that defines no tools: those of the history are named, none can be called. */

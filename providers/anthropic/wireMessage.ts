@@ -1,9 +1,10 @@
 import type { JsonObject } from '../../src/messages/json.ts'
 import type { ChatMessage, ToolResultPart } from '../../src/messages/messages.ts'
+import { attachmentBlocks, mentioned, resultAndFollowUp, resultContent } from '../attachments.ts'
 import { type IdRule, opaqueOf, wireIdsOf } from '../conversation.ts'
 import type { Target } from '../protocol.ts'
 import { stringAt } from '../wireJson.ts'
-import { attachmentBlock } from './attachment.ts'
+import { anthropicForms } from './attachment.ts'
 import type { AnthropicProfile } from './profile.ts'
 import { rebuild, skeletonAt, textBlock, toolUseBlock } from './skeleton.ts'
 
@@ -22,19 +23,24 @@ export const wireMessage = (turn: ChatMessage, target: Target<AnthropicProfile>)
 const userBlocks = (turn: ChatMessage, target: Target<AnthropicProfile>): JsonObject[] =>
   turn.parts.flatMap((part): JsonObject[] => {
     if (part.type === 'text') return [textBlock(part.text)]
-    if (part.type === 'toolResult') return [toolResultBlock(part)]
-    if (part.type === 'toolCall') return []
-    const block = attachmentBlock(part, target)
-    return block ? [block] : []
+    if (part.type === 'toolResult') return toolResultBlocks(part, target)
+    return part.type === 'toolCall' ? [] : attachmentBlocks(part, target, anthropicForms(target.profile))
   })
 
-/** The API wants to hear something about an error, and takes no empty content otherwise. */
-const toolResultBlock = ({ id, result, isError }: ToolResultPart): JsonObject => ({
-  type: 'tool_result',
-  tool_use_id: wireId(id),
-  ...(result.trim() !== '' ? { content: result } : isError && { content: 'The tool failed.' }),
-  ...(isError && { is_error: true }),
-})
+const toolResultBlocks = (part: ToolResultPart, target: Target<AnthropicProfile>): JsonObject[] => {
+  const forms = anthropicForms(target.profile)
+  if (part.isError) {
+    // An error holds text only, and never none; its files stand behind it.
+    const { text, followUp } = resultAndFollowUp(part, target, forms)
+    const content = text.trim() === '' ? 'The tool failed.' : text
+    return [{ type: 'tool_result', tool_use_id: wireId(part.id), content, is_error: true }, ...followUp]
+  }
+  const { text, media } = resultContent(part, target, forms)
+  const words = text.trim() === '' ? [] : [textBlock(text)]
+  // Empty content is refused.
+  const content = media.length > 0 ? [...words, ...media] : words.length > 0 ? text : undefined
+  return [{ type: 'tool_result', tool_use_id: wireId(part.id), ...(content !== undefined && { content }) }]
+}
 
 const assistantBlocks = (turn: ChatMessage, target: Target<AnthropicProfile>): JsonObject[] => {
   const opaque = opaqueOf(turn, 'anthropic', target.provider)
@@ -44,8 +50,7 @@ const assistantBlocks = (turn: ChatMessage, target: Target<AnthropicProfile>): J
     if (part.type === 'text') return [textBlock(part.text)]
     if (part.type === 'toolCall') return [toolUseBlock(part, wireId(part.id))]
     // Only users may attach something: media that another provider's model made is named instead.
-    const made = part.type === 'data' ? part.mimeType : part.type === 'link' ? part.url : ''
-    return made === '' ? [] : [textBlock(`[attachment: ${made}]`)]
+    return part.type === 'toolResult' ? [] : [textBlock(mentioned(part))]
   })
 }
 

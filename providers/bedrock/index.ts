@@ -43,7 +43,7 @@ export const bedrock = defineProvider({
     return { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) }
   },
   defaultModel: 'global.anthropic.claude-sonnet-5-5',
-  profile: claudeProfileElsewhere,
+  profile: claudeProfileElsewhere('none'),
   // The list is not where the models are.
   models: {
     path: '/foundation-models?byProvider=anthropic',

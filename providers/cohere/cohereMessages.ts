@@ -1,19 +1,16 @@
-import { textFromBase64 } from '../../src/messages/base64.ts'
-import { ConfigurationError } from '../../src/messages/errors.ts'
 import { type JsonObject, ownValue } from '../../src/messages/json.ts'
 import {
   type ChatMessage,
-  type DataPart,
-  type LinkPart,
-  type Part,
   type ToolCallPart,
   textOf,
   toolCallsOf,
   toolResultsOf,
 } from '../../src/messages/messages.ts'
+import { attachmentBlocks, resultAndFollowUp } from '../attachments.ts'
 import { conversationOf, opaqueOf, wireIdsOf } from '../conversation.ts'
 import type { Target } from '../protocol.ts'
 import { stringAt } from '../wireJson.ts'
+import { cohereForms } from './attachments.ts'
 import type { CohereProfile } from './profile.ts'
 
 /** The history as v2 chat wants it: one `tool` message per result, a plan instead of text before tool calls. */
@@ -31,47 +28,29 @@ export const cohereMessages = (
   ]
 }
 
+/** Tool messages hold text alone: the files of results are the first that the user's message shows. */
 const userMessages = (
   turn: ChatMessage,
   wireId: (id: string) => string,
   target: Target<CohereProfile>,
 ): JsonObject[] => {
-  const results = toolResultsOf(turn).map((part) => ({
-    role: 'tool',
-    tool_call_id: wireId(part.id),
+  const content: JsonObject[] = []
+  const results = toolResultsOf(turn).map((part) => {
+    const { text, followUp } = resultAndFollowUp(part, target, cohereForms)
+    content.push(...followUp)
     // As a text, so that not a digit changes; the API reads a JSON object out of it by itself.
-    content: part.result === '' ? '{}' : part.result,
-  }))
-  const content = turn.parts.flatMap((part) => contentBlocks(part, target))
+    return { role: 'tool', tool_call_id: wireId(part.id), content: text === '' ? '{}' : text }
+  })
+  for (const part of turn.parts) {
+    if (part.type === 'text' && part.text !== '') content.push({ type: 'text', text: part.text })
+    if (part.type === 'data' || part.type === 'link') {
+      content.push(...attachmentBlocks(part, target, cohereForms))
+    }
+  }
   if (content.length === 0) return results
   const onlyText = content.length === 1 ? stringAt(content[0], 'text') : undefined
   return [...results, { role: 'user', content: onlyText ?? content }]
 }
-
-const contentBlocks = (part: Part, target: Target<CohereProfile>): JsonObject[] => {
-  if (part.type === 'text') return textBlocks(part.text)
-  if (part.type === 'data' && part.mimeType.startsWith('text/')) {
-    return textBlocks(textFromBase64(part.data))
-  }
-  if (part.type !== 'data' && part.type !== 'link') return []
-  if (!canSee(part, target)) throw refused(part, target)
-  const url = part.type === 'link' ? part.url : `data:${part.mimeType};base64,${part.data}`
-  return [{ type: 'image_url', image_url: { url } }]
-}
-
-const textBlocks = (text: string): JsonObject[] => (text === '' ? [] : [{ type: 'text', text }])
-
-/** Pictures are all that Cohere's models read beside text. A link that does not say what it is may be one. */
-const canSee = (part: DataPart | LinkPart, { profile: { attachments } }: Target): boolean =>
-  attachments.images &&
-  (part.mimeType ?? 'image/*').startsWith('image/') &&
-  (part.type === 'data' || attachments.links)
-
-const refused = (part: DataPart | LinkPart, { provider, model }: Target): ConfigurationError =>
-  new ConfigurationError(
-    `${model} of ${provider} cannot read ${part.type === 'link' ? `the link ${part.url}` : 'an attachment'} ` +
-      `of type ${part.mimeType ?? 'unknown'}. Send its text, or use a model that reads such files.`,
-  )
 
 const assistantMessages = (
   turn: ChatMessage,

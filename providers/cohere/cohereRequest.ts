@@ -3,17 +3,18 @@ import type { JsonObject } from '../../src/messages/json.ts'
 import type { ModelRequest, Thinking, ToolSpec } from '../../src/model/chatModel.ts'
 import { budgetFor } from '../models/thinking.ts'
 import type { Target, WireRequest } from '../protocol.ts'
+import { withProviderOptions } from '../providerOptions.ts'
+import { serverToolsOf } from '../serverTools.ts'
 import { cohereMessages } from './cohereMessages.ts'
 import type { CohereProfile } from './profile.ts'
 import { responseSchema } from './responseSchema.ts'
 
-export const cohereRequest = (request: ModelRequest, target: Target<CohereProfile>): WireRequest => ({
-  path: '/chat',
-  body: {
+export const cohereRequest = (request: ModelRequest, target: Target<CohereProfile>): WireRequest => {
+  const body: JsonObject = {
     model: target.model,
     messages: cohereMessages(request.messages, target),
     stream: true,
-    ...toolSettings(request),
+    ...toolSettings(request, serverToolsOf(request, target, {})),
     ...(request.outputSchema && {
       response_format: { type: 'json_object', json_schema: responseSchema(request.outputSchema) },
     }),
@@ -24,16 +25,17 @@ export const cohereRequest = (request: ModelRequest, target: Target<CohereProfil
     ...(request.seed !== undefined && { seed: request.seed }),
     ...(request.thinking !== undefined &&
       target.profile.thinking && { thinking: thinkingOf(request.thinking, target.profile) }),
-    ...request.providerOptions,
-  },
-})
+  }
+  return { path: '/chat', body: withProviderOptions(body, request.providerOptions) }
+}
 
 /** Cohere can be told to call some tool or none: a certain one is asked for by offering nothing else. */
-const toolSettings = ({ tools = [], toolChoice }: ModelRequest): JsonObject => {
-  if (tools.length === 0) return {}
-  if (toolChoice === 'none') return { tools: tools.map(toolOf), tool_choice: 'NONE' }
-  if (toolChoice === 'required') return { tools: tools.map(toolOf), tool_choice: 'REQUIRED' }
-  if (typeof toolChoice !== 'object') return { tools: tools.map(toolOf) }
+const toolSettings = ({ tools = [], toolChoice }: ModelRequest, serverTools: JsonObject[]): JsonObject => {
+  const offered = [...tools.map(toolOf), ...serverTools]
+  if (offered.length === 0) return {}
+  if (toolChoice === 'none') return { tools: offered, tool_choice: 'NONE' }
+  if (toolChoice === 'required') return { tools: offered, tool_choice: 'REQUIRED' }
+  if (typeof toolChoice !== 'object') return { tools: offered }
   const wanted = tools.filter((tool) => tool.name === toolChoice.tool)
   if (wanted.length === 0) throw new ConfigurationError(`toolChoice names no known tool: ${toolChoice.tool}`)
   return { tools: wanted.map(toolOf), tool_choice: 'REQUIRED' }

@@ -1,11 +1,13 @@
 import type { ErrorData } from '../../src/messages/errors.ts'
 import { isJsonObject, type JsonObject, ownValue } from '../../src/messages/json.ts'
-import type { FinishReason, Usage } from '../../src/messages/result.ts'
+import type { FinishReason } from '../../src/messages/result.ts'
 import type { Delta, WireToolCall } from '../../src/model/delta.ts'
 import type { Decoder, Target, WireEvent } from '../protocol.ts'
 import { ToolCallAssembler, type ToolCallPiece } from '../toolCallAssembler.ts'
+import { usageFrom } from '../usageCounts.ts'
 import { streamError } from '../wireError.ts'
 import { BadWireJson, numberAt, objectAt, parseWireObject, stringAt, truncated } from '../wireJson.ts'
+import { callDeltas } from '../withheldCall.ts'
 import { cohereError } from './cohereError.ts'
 import type { CohereProfile } from './profile.ts'
 
@@ -32,16 +34,13 @@ export const decodeCohere = (target: Target<CohereProfile>): Decoder => {
     const failure = endingError(raw, stringAt(ending, 'error'))
     if (failure) return [...usage, ...fail(failure, raw)]
     isOver = true
+    const reason = finishReason(raw, !calls.isEmpty)
     return [
       ...usage,
       ...planDeltas(),
-      ...calls.finish(raw === 'MAX_TOKENS').map(toolCallDelta),
+      ...callDeltas(calls.finish({ isCut: reason === 'length', mustBeClosed: true }), reason),
       ...opaqueDeltas(),
-      {
-        type: 'finish',
-        reason: finishReason(raw, !calls.isEmpty),
-        ...(raw !== undefined && { raw }),
-      },
+      { type: 'finish', reason, ...(raw !== undefined && { raw }) },
     ]
   }
 
@@ -82,7 +81,11 @@ export const decodeCohere = (target: Target<CohereProfile>): Decoder => {
       ...responseDeltas(answer),
       ...objectsAt(message, 'content').flatMap(contentDeltas),
       ...citationDeltas(message),
-      ...objectsAt(message, 'tool_calls').map((call, index) => calls.add(pieceOf(call, index))),
+      ...objectsAt(message, 'tool_calls').map((call, index) => {
+        const delta = calls.add(pieceOf(call, index))
+        calls.close(index)
+        return delta
+      }),
       ...finish(answer),
     ]
   }
@@ -103,10 +106,13 @@ export const decodeCohere = (target: Target<CohereProfile>): Decoder => {
         return contentDeltas(objectAt(message, 'content'))
       case 'tool-plan-delta':
         toolPlan += stringAt(message, 'tool_plan') ?? ''
-        return []
+        return [{ type: 'progress' }]
       case 'tool-call-start':
       case 'tool-call-delta':
         return objectsAt(message, 'tool_calls').map((piece) => calls.add(pieceOf(piece, index)))
+      case 'tool-call-end':
+        calls.close(index)
+        return []
       case 'citation-start':
         return citationDeltas(message)
       case 'message-end':
@@ -154,32 +160,26 @@ const pieceOf = (piece: JsonObject, index: number | undefined): ToolCallPiece =>
 /** `tokens` is what the model saw and wrote; `billed_units`, which leave out Cohere's own prompt, stand in for it. */
 const usageDeltas = (counts: JsonObject | undefined): Delta[] => {
   const tokens = objectAt(counts, 'tokens') ?? objectAt(counts, 'billed_units')
-  const inputTokens = numberAt(tokens, 'input_tokens')
-  const outputTokens = numberAt(tokens, 'output_tokens')
-  const cachedInputTokens = numberAt(counts, 'cached_tokens')
-  const reasoningTokens = numberAt(tokens, 'reasoning_tokens')
-  const usage: Usage = {
-    ...(inputTokens !== undefined && { inputTokens }),
-    ...(outputTokens !== undefined && { outputTokens }),
-    ...(cachedInputTokens !== undefined && { cachedInputTokens }),
-    ...(reasoningTokens !== undefined && { reasoningTokens }),
-  }
-  return Object.keys(usage).length === 0 ? [] : [{ type: 'usage', usage }]
+  const usage = usageFrom({
+    input: numberAt(tokens, 'input_tokens'),
+    output: numberAt(tokens, 'output_tokens'),
+    cached: numberAt(counts, 'cached_tokens'),
+    reasoning: numberAt(tokens, 'reasoning_tokens'),
+  })
+  return usage ? [{ type: 'usage', usage }] : []
 }
 
 const finishReason = (raw: string | undefined, hasCalls: boolean): FinishReason => {
   switch (raw) {
-    case 'COMPLETE':
-    case 'STOP_SEQUENCE':
-      return hasCalls ? 'toolCalls' : 'stop'
     case 'MAX_TOKENS':
       return 'length'
     case 'TOOL_CALL':
       return 'toolCalls'
     case 'ERROR_TOXIC':
       return 'contentFilter'
+    // A word nobody knows, or none: the answer came to its end all the same.
     default:
-      return 'unspecified'
+      return hasCalls ? 'toolCalls' : 'stop'
   }
 }
 

@@ -1,37 +1,33 @@
-import { textFromBase64 } from '../../src/messages/base64.ts'
-import { ConfigurationError } from '../../src/messages/errors.ts'
 import type { JsonObject } from '../../src/messages/json.ts'
-import type { DataPart, LinkPart } from '../../src/messages/messages.ts'
-import type { Target } from '../protocol.ts'
-import type { GoogleProfile } from './profile.ts'
+import type { InlineFile, LinkedFile } from '../attachedFile.ts'
+import { type AttachmentForms, isExact, linkedTexts } from '../attachments.ts'
 
-/** An attachment as a Gemini part; a clear error when the model cannot read it. */
-export const attachmentPart = (part: DataPart | LinkPart, target: Target<GoogleProfile>): JsonObject => {
-  const { attachments } = target.profile
-  if (part.type === 'link') {
-    if (!attachments.links) throw unreadable('a link', 'Send the content itself as a data part.', target)
-    return {
-      fileData: { fileUri: part.url, ...(part.mimeType !== undefined && { mimeType: part.mimeType }) },
-    }
-  }
-  if (part.mimeType.startsWith('text/')) return { text: textFromBase64(part.data) }
-  const kind = kindOf(part.mimeType)
-  if (!kind || !attachments[kind]) {
-    throw unreadable(
-      `an attachment of type ${part.mimeType}`,
-      'Leave it out, send it as text, or choose a model that reads this type.',
-      target,
-    )
-  }
-  return { inlineData: { mimeType: part.mimeType, data: part.data } }
+/** Google's own word for MP3. */
+const spelled = (mimeType: string): string => (mimeType === 'audio/mpeg' ? 'audio/mp3' : mimeType)
+
+const bytes = ({ mimeType, data }: InlineFile): JsonObject => ({
+  inlineData: { mimeType: spelled(mimeType), data },
+})
+
+const address = ({ url, mimeType }: LinkedFile): JsonObject => ({
+  fileData: { fileUri: url, ...(isExact(mimeType) && { mimeType: spelled(mimeType) }) },
+})
+
+const anyFormat = { inline: bytes, link: address }
+
+/** How Gemini takes files: whatever they are, by their bytes or by their address. */
+export const googleForms: AttachmentForms = {
+  text: (text) => ({ text }),
+  textLink: { formats: linkedTexts, link: address },
+  image: { formats: ['png', 'jpeg', 'webp', 'heic', 'heif'], ...anyFormat },
+  pdf: anyFormat,
+  audio: anyFormat,
+  video: anyFormat,
 }
 
-const kindOf = (mimeType: string): 'images' | 'pdf' | 'audio' | undefined => {
-  // A Gemini model that sees images also sees video.
-  if (/^(image|video)\//.test(mimeType)) return 'images'
-  if (mimeType.startsWith('audio/')) return 'audio'
-  return mimeType === 'application/pdf' ? 'pdf' : undefined
+/** What may stand inside a function response; the rest of a result's files follow it in a content of their own. */
+export const googleResultForms: AttachmentForms = {
+  text: googleForms.text,
+  image: { formats: ['png', 'jpeg', 'webp'], inline: bytes },
+  pdf: { inline: bytes },
 }
-
-const unreadable = (what: string, advice: string, { provider, model }: Target<GoogleProfile>) =>
-  new ConfigurationError(`${provider}:${model} cannot read ${what}. ${advice}`)

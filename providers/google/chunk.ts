@@ -1,6 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
 import { isTooDeep, tooDeep } from '../../src/messages/jsonDepth.ts'
-import type { Usage } from '../../src/messages/result.ts'
 import type { Delta } from '../../src/model/delta.ts'
 import { arrayAt, BadWireJson, numberAt, objectAt, parseWireObject, stringAt } from '../wireJson.ts'
 
@@ -63,25 +62,4 @@ export const mediaOf = (part: JsonObject): Delta | undefined => {
   const url = stringAt(file, 'fileUri')
   const mimeType = stringAt(file, 'mimeType')
   return url ? { type: 'part', part: { type: 'link', url, ...(mimeType && { mimeType }) } } : undefined
-}
-
-const counts = new Map<string, keyof Usage>([
-  ['promptTokenCount', 'inputTokens'],
-  ['candidatesTokenCount', 'outputTokens'],
-  ['totalTokenCount', 'totalTokens'],
-  ['cachedContentTokenCount', 'cachedInputTokens'],
-  ['thoughtsTokenCount', 'reasoningTokens'],
-])
-
-/** Takes the counts of a chunk over; one that it leaves out stays as it was. Whether there was any. */
-export const readCounts = (wire: JsonObject, usage: Usage): boolean => {
-  let isAny = false
-  for (const key in wire) {
-    const count = wire[key]
-    const field = typeof count === 'number' ? counts.get(key) : undefined
-    if (field === undefined) continue
-    usage[field] = count as number
-    isAny = true
-  }
-  return isAny
 }

@@ -1,8 +1,10 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
-import type { ChatMessage, Part, ToolResultPart } from '../../src/messages/messages.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
+import type { ChatMessage, DataPart, LinkPart, Part, ToolResultPart } from '../../src/messages/messages.ts'
+import { attachmentBlocks, mentioned, readableBlock } from '../attachments.ts'
 import { opaqueOf, wireIdsOf } from '../conversation.ts'
 import type { Target } from '../protocol.ts'
-import { attachmentPart } from './attachments.ts'
+import { googleForms } from './attachments.ts'
+import { functionResult } from './functionResult.ts'
 import type { GoogleProfile } from './profile.ts'
 import { callsWithoutId, replay } from './skeleton.ts'
 
@@ -22,7 +24,7 @@ export const contentsOf = (turns: readonly ChatMessage[], target: Target<GoogleP
   const idOf = (id: string): JsonObject => {
     return target.profile.echoesCallIds && !unknownIds.has(id) ? { id: wireId(id) } : {}
   }
-  const partOf = (part: Part): JsonObject | undefined => {
+  const modelPart = (part: Part): JsonObject | undefined => {
     switch (part.type) {
       case 'text':
         return part.text === '' ? undefined : { text: part.text }
@@ -31,21 +33,30 @@ export const contentsOf = (turns: readonly ChatMessage[], target: Target<GoogleP
         return { functionCall: { name: part.name, args, ...idOf(part.id) } }
       }
       case 'toolResult':
-        return { functionResponse: { name: part.name, response: responseOf(part), ...idOf(part.id) } }
+        return undefined
       default:
-        return attachmentPart(part, target)
+        return shownMedia(part, target)
     }
   }
-  const add = (role: Content['role'], parts: (JsonObject | undefined)[]): void => {
-    const present = parts.filter((part) => part !== undefined)
-    if (present.length > 0) contents.push({ role, parts: present })
+  const userParts = (part: Part): JsonObject[] => {
+    if (part.type === 'text') return part.text === '' ? [] : [{ text: part.text }]
+    return part.type === 'data' || part.type === 'link' ? attachmentBlocks(part, target, googleForms) : []
+  }
+  const add = (role: Content['role'], parts: JsonObject[]): void => {
+    if (parts.length > 0) contents.push({ role, parts })
   }
   const addUser = (): void => {
-    const results = waiting.filter((part) => part.type === 'toolResult')
     const place = (part: ToolResultPart) => callNumbers.get(part.id) ?? Number.MAX_SAFE_INTEGER
+    const results = waiting
+      .filter((part) => part.type === 'toolResult')
+      .sort((one, other) => place(one) - place(other))
+      .map((part) => functionResult(part, target, idOf(part.id)))
     // Function responses stand alone in their content: anything beside them makes Gemini miscount the turns.
-    add('user', results.sort((one, other) => place(one) - place(other)).map(partOf))
-    add('user', waiting.filter((part) => part.type !== 'toolResult').map(partOf))
+    add(
+      'user',
+      results.map(({ part }) => part),
+    )
+    add('user', [...results.flatMap(({ followUp }) => followUp), ...waiting.flatMap(userParts)])
     waiting = []
   }
 
@@ -56,8 +67,8 @@ export const contentsOf = (turns: readonly ChatMessage[], target: Target<GoogleP
     }
     const opaque = opaqueOf(turn, 'google', target.provider)
     for (const id of opaque ? callsWithoutId(opaque, turn) : []) unknownIds.add(id)
-    const exact = opaque && replay(opaque, turn, partOf)
-    const parts = exact ?? turn.parts.map(partOf).filter((part) => part !== undefined)
+    const exact = opaque && replay(opaque, turn, modelPart)
+    const parts = exact ?? turn.parts.map(modelPart).filter((part) => part !== undefined)
     // Signed but empty text says nothing on its own, and a content of nothing else is rejected.
     if (parts.every((part) => part.text === '')) continue
     for (const part of turn.parts) if (part.type === 'toolCall') callNumbers.set(part.id, callNumbers.size)
@@ -70,21 +81,9 @@ export const contentsOf = (turns: readonly ChatMessage[], target: Target<GoogleP
   return target.profile.demandsSignatures ? signCurrentTurn(contents) : contents
 }
 
-/** A result as the object Gemini demands: JSON objects as they are, the rest under `result` or `error`. */
-const responseOf = (part: ToolResultPart): JsonObject => {
-  const value = structured(part.result)
-  if (isJsonObject(value) && (!part.isError || Object.hasOwn(value, 'error'))) return value
-  return part.isError ? { error: value } : { result: value }
-}
-
-const structured = (text: string): JsonValue => {
-  if (!/^\s*[{[]/.test(text)) return text
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
-}
+/** A medium that a model made: what this one cannot read is named, because it is no attachment of the user's. */
+const shownMedia = (part: DataPart | LinkPart, target: Target<GoogleProfile>): JsonObject =>
+  readableBlock(part, target, googleForms) ?? { text: mentioned(part) }
 
 /** Gives the first call of each step since the last user input a signature, where it has none. */
 const signCurrentTurn = (contents: Content[]): Content[] => {

@@ -1,15 +1,16 @@
 import type { ErrorData } from '../../src/messages/errors.ts'
 import { isJsonObject, type JsonObject, ownValue } from '../../src/messages/json.ts'
-import type { Usage } from '../../src/messages/result.ts'
 import type { Delta, WireToolCall } from '../../src/model/delta.ts'
 import type { Decoder, WireEvent } from '../protocol.ts'
 import { arrayAt, BadWireJson, hasOnly, objectAt, stringAt, truncated } from '../wireJson.ts'
-import { blockOf, chunksIn, firstCandidate, mediaOf, readCounts, serverToolOf } from './chunk.ts'
+import { callDeltas } from '../withheldCall.ts'
+import { blockOf, chunksIn, firstCandidate, mediaOf, serverToolOf } from './chunk.ts'
 import { googleStreamError } from './error.ts'
 import { finishReasonOf } from './finishReason.ts'
 import { FunctionCalls } from './functionCalls.ts'
 import { PartRecorder } from './skeleton.ts'
 import { Sources } from './sources.ts'
+import { GoogleUsage } from './usage.ts'
 
 /**
  * Reads a stream of GenerateContentResponse chunks.
@@ -32,9 +33,7 @@ export class GoogleDecoder implements Decoder {
   #isWriting = false
   #finishMessage = ''
   #block: JsonObject | undefined
-  /** The latest counts. Every chunk has them: they are told once for a whole read. */
-  readonly #usage: Usage = {}
-  #hasNewCounts = false
+  readonly #usage = new GoogleUsage()
   #closed = false
 
   constructor(provider: string) {
@@ -55,9 +54,8 @@ export class GoogleDecoder implements Decoder {
   }
 
   readDone(): readonly Delta[] {
-    if (!this.#hasNewCounts) return []
-    this.#hasNewCounts = false
-    return [{ type: 'usage', usage: { ...this.#usage } }]
+    const usage = this.#usage.take()
+    return usage ? [{ type: 'usage', usage }] : []
   }
 
   end(isBroken = false): readonly Delta[] {
@@ -74,7 +72,7 @@ export class GoogleDecoder implements Decoder {
     const sources = this.#sources.rest(reason === 'contentFilter')
     return [
       ...this.readDone(),
-      ...calls.map(toolCall),
+      ...callDeltas(calls, reason),
       ...(sources ? [metadata(sources)] : []),
       ...(this.#block ? [metadata(this.#block)] : []),
       ...(reason === 'error' && this.#finishMessage !== ''
@@ -86,7 +84,7 @@ export class GoogleDecoder implements Decoder {
   }
 
   #chunk(chunk: JsonObject, deltas: Delta[]): void {
-    this.#hasAnswer = true
+    this.#hasAnswer ||= isAnswer(chunk)
     const id = stringAt(chunk, 'responseId')
     if (id && !this.#hasResponseId) {
       this.#hasResponseId = true
@@ -98,7 +96,7 @@ export class GoogleDecoder implements Decoder {
     this.#isWriting = deltas.length > known
     this.#block = blockOf(objectAt(chunk, 'promptFeedback')) ?? this.#block
     const usage = objectAt(chunk, 'usageMetadata')
-    if (usage && readCounts(usage, this.#usage)) this.#hasNewCounts = true
+    if (usage) this.#usage.read(usage)
   }
 
   #candidate(candidate: JsonObject, deltas: Delta[]): void {
@@ -177,6 +175,10 @@ export class GoogleDecoder implements Decoder {
 const answerFields = new Set(['candidates', 'usageMetadata', 'modelVersion', 'responseId'])
 const contentFields = new Set(['content', 'index'])
 const textFields = new Set(['text'])
+
+/** An answer may be empty, but it says something of itself; any other JSON is none. */
+const isAnswer = (chunk: JsonObject): boolean =>
+  Object.hasOwn(chunk, 'promptFeedback') || Object.keys(chunk).some((field) => answerFields.has(field))
 
 const toolCall = (call: WireToolCall): Delta => ({ type: 'toolCall', call })
 const metadata = (items: JsonObject): Delta => ({ type: 'metadata', metadata: items })

@@ -1,7 +1,7 @@
 import type { ErrorData } from '../../src/messages/errors.ts'
 import { isJsonObject, type JsonObject, ownValue } from '../../src/messages/json.ts'
 import type { WireError } from '../protocol.ts'
-import { isRetryableStatus, streamError } from '../wireError.ts'
+import { streamError } from '../wireError.ts'
 import { arrayAt, numberAt, objectAt, stringAt } from '../wireJson.ts'
 
 /** Reads `{ error: { code, message, status, details } }`, alone or as the first item of a list. */
@@ -29,11 +29,8 @@ export const googleError = (body: unknown): WireError | undefined => {
 export const googleStreamError = (event: JsonObject): ErrorData | undefined => {
   const problem = googleError(event)
   if (!problem) return undefined
-  const status = numberAt(objectAt(event, 'error'), 'code')
-  const data = streamError(problem)
-  return status !== undefined && status >= 400 && status < 600
-    ? { ...data, status, retryable: isRetryableStatus(status) }
-    : data
+  const code = numberAt(objectAt(event, 'error'), 'code')
+  return streamError(problem, { status: code !== undefined && code >= 400 && code < 600 ? code : undefined })
 }
 
 const detail = (error: JsonObject, type: string): JsonObject | undefined =>

@@ -18,6 +18,9 @@ const reasons: ReadonlyMap<string, FinishReason> = new Map([
   // The model tried to call a tool and failed: nothing came of it, and another try often works.
   ['MALFORMED_FUNCTION_CALL', 'error'],
   ['UNEXPECTED_TOOL_CALL', 'error'],
+  ['TOO_MANY_TOOL_CALLS', 'error'],
+  ['MISSING_THOUGHT_SIGNATURE', 'error'],
+  ['MALFORMED_RESPONSE', 'error'],
   ...filtered.map((word) => [word, 'contentFilter'] as const),
 ])
 
@@ -26,7 +29,7 @@ export const finishReasonOf = (
   blocked: boolean,
   hasCalls: boolean,
 ): FinishReason => {
-  if (raw === undefined) return blocked ? 'contentFilter' : 'unspecified'
-  const reason = reasons.get(raw) ?? 'unspecified'
-  return hasCalls && (reason === 'stop' || reason === 'error') ? 'toolCalls' : reason
+  if (raw === undefined && blocked) return 'contentFilter'
+  const reason = reasons.get(raw ?? 'STOP') ?? 'stop'
+  return hasCalls && reason === 'stop' ? 'toolCalls' : reason
 }

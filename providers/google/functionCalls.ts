@@ -2,6 +2,7 @@ import { isJsonObject, type JsonObject, ownValue } from '../../src/messages/json
 import type { Delta, WireToolCall } from '../../src/model/delta.ts'
 import { parseArguments } from '../../src/model/toolArguments.ts'
 import { arrayAt, stringAt } from '../wireJson.ts'
+import { neverClosed } from '../withheldCall.ts'
 import { PartialArguments } from './partialArguments.ts'
 
 type Call = {
@@ -87,9 +88,7 @@ const isEmptyObject = (value: unknown): boolean => isJsonObject(value) && Object
 
 const argumentsOf = (call: Call) => {
   const parsed = parseArguments(call.partial?.value ?? call.whole)
-  const problem = call.open
-    ? 'The arguments were cut off: more was announced and never came.'
-    : call.partial?.problem
+  const problem = call.open || call.partial?.isGrowing ? neverClosed : call.partial?.problem
   if (problem === undefined) return parsed
   const argumentsRaw = parsed.argumentsRaw ?? JSON.stringify(parsed.arguments)
   return { arguments: {}, argumentsRaw, argumentsError: problem }

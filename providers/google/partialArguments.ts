@@ -14,6 +14,11 @@ export class PartialArguments {
   problem: string | undefined
   readonly #growing = new Set<string>()
 
+  /** A leaf said that it would continue, and has not yet. */
+  get isGrowing(): boolean {
+    return this.#growing.size > 0
+  }
+
   constructor(start: JsonObject) {
     this.value = start
   }

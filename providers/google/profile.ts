@@ -10,6 +10,13 @@ export type GoogleProfile = ModelProfile &
     echoesCallIds: boolean
     /** Gemini 3 answers 400 to a function call of the current turn whose step carries no thought signature. */
     demandsSignatures: boolean
+    /** Gemini 3 takes images and PDFs inside a function response; Gemini 2 rejects the field, so they follow it. */
+    mediaInResults?: boolean
+    /**
+     * Server tools beside function declarations: Gemini 2 refuses them, Gemini 3 wants them `announced` with
+     * `includeServerSideToolInvocations`, a field that Vertex does not know (`silent`).
+     */
+    mixedTools?: 'announced' | 'silent'
     /** Gemma refuses `systemInstruction`: the text goes before the first message. */
     systemAsText?: boolean
   }
@@ -26,5 +33,6 @@ export const geminiProfile = (model: string): GoogleProfile => {
     ...(systemAsText && { systemAsText }),
     echoesCallIds: !before3,
     demandsSignatures: !before3,
+    ...(!before3 && { mediaInResults: true, mixedTools: 'announced' }),
   }
 }

@@ -1,12 +1,16 @@
+import { ConfigurationError } from '../../src/messages/errors.ts'
 import type { JsonObject } from '../../src/messages/json.ts'
 import { userMessage } from '../../src/messages/messages.ts'
 import type { ModelRequest, ToolChoice, ToolSpec } from '../../src/model/chatModel.ts'
 import { conversationOf } from '../conversation.ts'
 import type { Target, WireRequest } from '../protocol.ts'
+import { withProviderOptions } from '../providerOptions.ts'
+import { serverToolsOf } from '../serverTools.ts'
 import { contentsOf } from './contents.ts'
 import { generationConfigOf } from './generationConfig.ts'
 import type { GoogleProfile } from './profile.ts'
 import { geminiParameters } from './schema.ts'
+import { googleServerTools } from './serverTools.ts'
 
 /** A streaming `generateContent` request. The key travels in a header, never in the URL. */
 export const googleRequest = (request: ModelRequest, target: Target<GoogleProfile>): WireRequest => {
@@ -16,23 +20,43 @@ export const googleRequest = (request: ModelRequest, target: Target<GoogleProfil
   const body: JsonObject = {
     ...(system !== '' && !isText && { systemInstruction: { parts: [{ text: system }] } }),
     contents: contentsOf(isText && system !== '' ? [userMessage(system), ...turns] : turns, target),
-    // A tool choice without tools is an error.
-    ...(request.tools?.length && {
-      tools: [{ functionDeclarations: request.tools.map(declarationOf) }],
-      ...(request.toolChoice !== undefined && {
-        toolConfig: { functionCallingConfig: callingConfigOf(request.toolChoice) },
-      }),
-    }),
+    ...toolSettings(request, target),
     ...(Object.keys(generationConfig).length > 0 && { generationConfig }),
-    ...request.providerOptions,
   }
-  return { path: `/${resourceOf(target.model)}:streamGenerateContent?alt=sse`, body }
+  return {
+    path: `/${resourceOf(target.model)}:streamGenerateContent?alt=sse`,
+    body: withProviderOptions(body, request.providerOptions),
+  }
 }
 
 /** `gemini-3-flash` → `models/gemini-3-flash`; names that say their collection keep it. */
 const resourceOf = (model: string): string => {
   const name = /^(models|tunedModels)\//.test(model) ? model : `models/${model}`
   return name.split('/').map(encodeURIComponent).join('/')
+}
+
+const toolSettings = (request: ModelRequest, target: Target<GoogleProfile>): JsonObject => {
+  const { tools = [], toolChoice } = request
+  const { profile, provider, model } = target
+  const serverTools = serverToolsOf(request, target, googleServerTools)
+  // A tool choice without functions is an error.
+  if (tools.length === 0) return serverTools.length > 0 ? { tools: serverTools } : {}
+  const isMixed = serverTools.length > 0
+  if (isMixed && !profile.mixedTools) {
+    throw new ConfigurationError(
+      `${provider}:${model} takes server tools or the agent's own tools, not both. Choose a newer model.`,
+    )
+  }
+  const toolConfig: JsonObject = {
+    // Beside server tools the model refuses to hear that it may choose, which it does anyway.
+    ...(toolChoice !== undefined &&
+      !(isMixed && toolChoice === 'auto') && { functionCallingConfig: callingConfigOf(toolChoice) }),
+    ...(isMixed && profile.mixedTools === 'announced' && { includeServerSideToolInvocations: true }),
+  }
+  return {
+    tools: [{ functionDeclarations: tools.map(declarationOf) }, ...serverTools],
+    ...(Object.keys(toolConfig).length > 0 && { toolConfig }),
+  }
 }
 
 const declarationOf = ({ name, description, inputSchema }: ToolSpec): JsonObject => ({

@@ -1,17 +1,11 @@
 import type { JsonObject } from '../../src/messages/json.ts'
-import {
-  type ChatMessage,
-  type DataPart,
-  type LinkPart,
-  textOf,
-  toolCallsOf,
-} from '../../src/messages/messages.ts'
+import { type ChatMessage, textOf, toolCallsOf } from '../../src/messages/messages.ts'
 import { conversationOf, opaqueOf } from '../conversation.ts'
-import { dataUrl, unsupported } from '../openai-chat/attachments.ts'
 import { callIds } from '../openai-chat/callIds.ts'
 import { bridged, functionCall, userMessages } from '../openai-chat/wireMessages.ts'
 import type { Target } from '../protocol.ts'
 import { arrayAt } from '../wireJson.ts'
+import { mistralForms } from './attachments.ts'
 import { replayedContent } from './mistralReplay.ts'
 import { type MistralProfile, mistralCallIds } from './profile.ts'
 
@@ -27,7 +21,7 @@ export const mistralMessages = (
     ...turns.flatMap((turn) =>
       turn.role === 'model'
         ? assistantMessage(turn, target, wireId)
-        : userMessages(turn, wireId, (part) => attachment(part, target)),
+        : userMessages(turn, wireId, target, mistralForms),
     ),
   ]
   return bridged(wire, { role: 'assistant', content: 'OK.', prefix: false })
@@ -52,22 +46,4 @@ const assistantMessage = (
       prefix: false,
     },
   ]
-}
-
-const attachment = (part: DataPart | LinkPart, target: Target<MistralProfile>): JsonObject => {
-  const { attachments } = target.profile
-  const isLink = part.type === 'link'
-  // A link says nothing about itself unless the user did, and images are what links are for.
-  const mimeType = (part.mimeType ?? 'image/*').toLowerCase()
-  if (isLink && !attachments.links) throw unsupported(part, target, 'send the content inline instead')
-  const url = isLink ? part.url : dataUrl(part)
-  if (mimeType.startsWith('image/') && attachments.images) return { type: 'image_url', image_url: url }
-  if (mimeType === 'application/pdf' && attachments.pdf) {
-    const name = part.name !== undefined && { document_name: part.name }
-    return { type: 'document_url', document_url: url, ...name }
-  }
-  if (mimeType.startsWith('audio/') && attachments.audio) {
-    return { type: 'input_audio', input_audio: isLink ? url : part.data }
-  }
-  throw unsupported(part, target, 'use another model or send the content as text')
 }

@@ -1,28 +1,36 @@
+import type { JsonObject } from '../../src/messages/json.ts'
 import type { ModelRequest } from '../../src/model/chatModel.ts'
 import { responseFormat, toolSettings } from '../openai-chat/chatTools.ts'
+import { cacheKey } from '../promptCache.ts'
 import type { Target, WireRequest } from '../protocol.ts'
+import { withProviderOptions } from '../providerOptions.ts'
+import { serverToolsOf } from '../serverTools.ts'
 import { mistralMessages } from './mistralMessages.ts'
 import type { MistralProfile } from './profile.ts'
+import { mistralServerTools } from './serverTools.ts'
 import { thinkingSettings } from './thinkingSettings.ts'
 
 /** Mistral answers 422 to every field it does not know, so nothing of OpenAI's goes along by habit. */
 export const mistralRequest = (request: ModelRequest, target: Target<MistralProfile>): WireRequest => {
   const { temperature, topP, maxOutputTokens, stopSequences = [], seed } = request
-  return {
-    path: '/chat/completions',
-    body: {
-      model: target.model,
-      messages: mistralMessages(request.messages, target),
-      stream: true,
-      ...(temperature !== undefined && { temperature }),
-      ...(topP !== undefined && { top_p: topP }),
-      ...(maxOutputTokens !== undefined && { max_tokens: maxOutputTokens }),
-      ...(stopSequences.length > 0 && { stop: stopSequences }),
-      ...(seed !== undefined && { random_seed: seed }),
-      ...thinkingSettings(request.thinking, target.profile),
-      ...toolSettings(request, { strictSchemas: true, required: 'any', refusesParallel: false }),
-      ...responseFormat(request.outputSchema, true),
-      ...request.providerOptions,
-    },
+  const body: JsonObject = {
+    model: target.model,
+    messages: mistralMessages(request.messages, target),
+    stream: true,
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { top_p: topP }),
+    ...(maxOutputTokens !== undefined && { max_tokens: maxOutputTokens }),
+    ...(stopSequences.length > 0 && { stop: stopSequences }),
+    ...(seed !== undefined && { random_seed: seed }),
+    ...thinkingSettings(request.thinking, target.profile),
+    ...toolSettings(request, {
+      strictSchemas: true,
+      required: 'any',
+      refusesParallel: false,
+      serverTools: serverToolsOf(request, target, mistralServerTools),
+    }),
+    ...responseFormat(request.outputSchema, true),
+    ...cacheKey(request),
   }
+  return { path: '/chat/completions', body: withProviderOptions(body, request.providerOptions) }
 }

@@ -12,7 +12,7 @@ const deprecations = 'https://ai.google.dev/gemini-api/docs/deprecations'
 const thinkingGuide = 'https://ai.google.dev/gemini-api/docs/thinking, @earendil-works/pi-ai 1.5.0'
 const checked = '2026-11-17'
 
-const everything = ['images', 'pdf', 'audio'] as const
+const everything = ['images', 'pdf', 'audio', 'video'] as const
 
 const gemini3 = {
   reads: everything,

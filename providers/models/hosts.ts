@@ -7,6 +7,8 @@ export type HostedFacts = ModelFacts & {
   thinkingControl?: 'reasoning' | 'chat_template_kwargs'
   /** The model refuses its own tool calls back without the thinking that led to them. */
   reasoningReplay?: 'reasoning_content'
+  /** Whose server tools the model can use there. */
+  serverTools?: 'groq'
 }
 
 const checked = '2026-11-17'
@@ -20,7 +22,7 @@ export const groqModels: ModelTable<HostedFacts> = {
   provider: 'groq',
   newest: { names: [], reads: ['images'], efforts: ['none', ...words], source: groqDocs, checked },
   rows: [
-    { ...gptOss, maxOutput: 65_536 },
+    { ...gptOss, maxOutput: 65_536, serverTools: 'groq' },
     { ...onGroq, names: ['qwen3.8-27b'], reads: ['images'], efforts: ['none', ...words], maxOutput: 16_384 },
     // Groq calls all its thinking "default", which leaving it out says too.
     {

@@ -1,7 +1,7 @@
 import type { Effort } from '../../src/model/chatModel.ts'
 
 /** What a model reads beside text. */
-export type Medium = 'images' | 'pdf' | 'audio'
+export type Medium = 'images' | 'pdf' | 'audio' | 'video'
 
 /** A setting a model answers 400 to: it is left out of the request. */
 export type RefusedSetting = 'temperature' | 'topP' | 'stopSequences' | 'seed' | 'parallelToolCalls'

@@ -1,9 +1,10 @@
 import type { ErrorData } from '../../src/messages/errors.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
-import type { FinishReason } from '../../src/messages/result.ts'
 import type { Delta, WireToolCall } from '../../src/model/delta.ts'
 import { parseArguments } from '../../src/model/toolArguments.ts'
+import { finishReason } from '../openai-chat/finishReason.ts'
 import type { Decoder, Target, WireError, WireEvent } from '../protocol.ts'
+import { usageFrom } from '../usageCounts.ts'
 import { streamError } from '../wireError.ts'
 import {
   arrayAt,
@@ -15,6 +16,7 @@ import {
   stringAt,
   truncated,
 } from '../wireJson.ts'
+import { callDeltas } from '../withheldCall.ts'
 import { ollamaError } from './ollamaError.ts'
 import type { OllamaProfile } from './profile.ts'
 
@@ -32,7 +34,10 @@ export const decodeOllama = (target: Target<OllamaProfile>): Decoder => {
 
   const finish = (chunk: JsonObject): Delta[] => {
     isOver = true
-    const deltas = [...usageDeltas(chunk), ...calls.map(toolCallDelta)]
+    const raw = stringAt(chunk, 'done_reason') || undefined
+    // The cloud passes on the words of whoever runs the model.
+    const reason = finishReason(raw, calls.length > 0)
+    const deltas = [...usageDeltas(chunk), ...callDeltas(calls, reason)]
     // The text of the thoughts is on the message already: here it is only noted that they are Ollama's own.
     if (hasThought && calls.length > 0) {
       deltas.push({
@@ -41,12 +46,7 @@ export const decodeOllama = (target: Target<OllamaProfile>): Decoder => {
         data: { provider: target.provider, ownThinking: true },
       })
     }
-    const raw = stringAt(chunk, 'done_reason') || undefined
-    deltas.push({
-      type: 'finish',
-      reason: finishReason(raw, calls.length > 0),
-      ...(raw !== undefined && { raw }),
-    })
+    deltas.push({ type: 'finish', reason, ...(raw !== undefined && { raw }) })
     return deltas
   }
 
@@ -102,22 +102,13 @@ const progressOf = (call: WireToolCall, index: number): Delta => ({
 })
 
 const usageDeltas = (chunk: JsonObject): Delta[] => {
-  const inputTokens = numberAt(chunk, 'prompt_eval_count')
-  const outputTokens = numberAt(chunk, 'eval_count')
-  if (inputTokens === undefined && outputTokens === undefined) return []
-  const usage = {
-    ...(inputTokens !== undefined && { inputTokens }),
-    ...(outputTokens !== undefined && { outputTokens }),
-  }
-  return [{ type: 'usage', usage }]
-}
-
-const finishReason = (raw: string | undefined, hasCalls: boolean): FinishReason => {
-  if (raw === 'stop') return hasCalls ? 'toolCalls' : 'stop'
-  if (raw === 'tool_calls') return 'toolCalls'
-  return raw === 'length' ? 'length' : 'unspecified'
+  const usage = usageFrom({
+    input: numberAt(chunk, 'prompt_eval_count'),
+    output: numberAt(chunk, 'eval_count'),
+  })
+  return usage ? [{ type: 'usage', usage }] : []
 }
 
 /** What is wrong with the request is said before the first line; a crash or a garbled call after it may pass. */
 const midStreamError = (error: WireError): ErrorData =>
-  error.code === undefined ? { ...streamError(error), retryable: true } : streamError(error)
+  streamError(error, error.code === undefined ? { mayPass: true } : {})

@@ -1,16 +1,10 @@
-import { textFromBase64 } from '../../src/messages/base64.ts'
-import { ConfigurationError } from '../../src/messages/errors.ts'
 import { type JsonObject, ownValue } from '../../src/messages/json.ts'
-import {
-  type ChatMessage,
-  type DataPart,
-  type LinkPart,
-  textOf,
-  toolCallsOf,
-  toolResultsOf,
-} from '../../src/messages/messages.ts'
+import { type ChatMessage, textOf, toolCallsOf, toolResultsOf } from '../../src/messages/messages.ts'
+import { attachmentBlocks, readableBlock, resultAndFollowUp } from '../attachments.ts'
 import { conversationOf, opaqueOf, wireIdsOf } from '../conversation.ts'
 import type { Target } from '../protocol.ts'
+import { stringAt } from '../wireJson.ts'
+import { ollamaForms } from './attachments.ts'
 import type { OllamaProfile } from './profile.ts'
 
 /** The history as Ollama wants it: one content text per message, images beside it, one message per tool result. */
@@ -28,32 +22,37 @@ export const ollamaMessages = (
   ]
 }
 
+/** Tool messages hold text alone: the images of results are the first that the user's message shows. */
 const userMessages = (
   turn: ChatMessage,
   wireId: (id: string) => string,
   target: Target<OllamaProfile>,
 ): JsonObject[] => {
-  const results = toolResultsOf(turn).map((part) => ({
-    role: 'tool',
-    content: part.result,
-    tool_name: part.name,
-    ...idUnder('tool_call_id', wireId(part.id)),
-  }))
-  const texts: string[] = []
-  const images: string[] = []
+  const blocks: JsonObject[] = []
+  const results = toolResultsOf(turn).map((part) => {
+    const { text, followUp } = resultAndFollowUp(part, target, ollamaForms)
+    blocks.push(...followUp)
+    return {
+      role: 'tool',
+      content: text,
+      tool_name: part.name,
+      ...idUnder('tool_call_id', wireId(part.id)),
+    }
+  })
   for (const part of turn.parts) {
-    if (part.type === 'text') texts.push(part.text)
-    else if (part.type === 'link') throw refused(part, target)
-    else if (part.type === 'data') {
-      if (part.mimeType.startsWith('text/')) texts.push(textFromBase64(part.data))
-      else if (isImage(part) && target.profile.attachments.images) images.push(part.data)
-      else throw refused(part, target)
+    if (part.type === 'text') blocks.push({ text: part.text })
+    if (part.type === 'data' || part.type === 'link') {
+      blocks.push(...attachmentBlocks(part, target, ollamaForms))
     }
   }
-  const content = texts.join('\n\n')
+  const content = textsIn(blocks, 'text').join('\n\n')
+  const images = textsIn(blocks, 'image')
   if (content === '' && images.length === 0) return results
   return [...results, { role: 'user', content, ...(images.length > 0 && { images }) }]
 }
+
+const textsIn = (blocks: readonly JsonObject[], key: 'text' | 'image'): string[] =>
+  blocks.map((block) => stringAt(block, key)).filter((text) => text !== undefined)
 
 const assistantMessages = (
   turn: ChatMessage,
@@ -66,9 +65,12 @@ const assistantMessages = (
     function: { name: call.name, arguments: call.argumentsError === undefined ? call.arguments : {} },
   }))
   // Pictures another provider's model made are shown where they can be seen, and left out where not.
-  const images = target.profile.attachments.images
-    ? turn.parts.flatMap((part) => (part.type === 'data' && isImage(part) ? [part.data] : []))
-    : []
+  const media = turn.parts.filter((part) => part.type === 'data' || part.type === 'link')
+  const shown = media.map((part) => readableBlock(part, target, ollamaForms))
+  const images = textsIn(
+    shown.filter((block) => block !== undefined),
+    'image',
+  )
   const thinking = calls.length > 0 ? ownThinking(turn, target) : undefined
   if (content === '' && calls.length === 0 && images.length === 0) return []
   return [
@@ -90,12 +92,3 @@ const ownThinking = (turn: ChatMessage, target: Target<OllamaProfile>): string |
 }
 
 const idUnder = (key: 'id' | 'tool_call_id', id: string): JsonObject => (id === '' ? {} : { [key]: id })
-
-const isImage = (part: DataPart): boolean => part.mimeType.startsWith('image/')
-
-const refused = (part: DataPart | LinkPart, { provider, model }: Target): ConfigurationError =>
-  new ConfigurationError(
-    part.type === 'link'
-      ? `${provider} fetches no links, so ${model} cannot read ${part.url}. Attach the file itself instead.`
-      : `${model} of ${provider} cannot read an attachment of type ${part.mimeType}. Send its text, or use a model that reads such files.`,
-  )

@@ -1,29 +1,28 @@
-import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
 import type { ModelRequest, Thinking, ToolSpec } from '../../src/model/chatModel.ts'
 import type { EffortWord } from '../models/modelFacts.ts'
 import { effortFor } from '../models/thinking.ts'
 import type { Target, WireRequest } from '../protocol.ts'
+import { withProviderOptions } from '../providerOptions.ts'
+import { serverToolsOf } from '../serverTools.ts'
 import { ollamaMessages } from './ollamaMessages.ts'
 import type { OllamaProfile } from './profile.ts'
 import { toolSchema } from './toolSchema.ts'
 
 export const ollamaRequest = (request: ModelRequest, target: Target<OllamaProfile>): WireRequest => {
-  const tools = offeredTools(request)
+  const tools = [...offeredTools(request).map(toolOf), ...serverToolsOf(request, target, {})]
   const options = optionsOf(request)
-  return {
-    path: '/chat',
-    body: {
-      model: target.model,
-      messages: ollamaMessages(request.messages, target),
-      stream: true,
-      ...(tools.length > 0 && { tools: tools.map(toolOf) }),
-      ...(request.outputSchema && { format: request.outputSchema }),
-      ...(request.thinking !== undefined &&
-        target.profile.thinking && { think: thinkOf(request.thinking, target.profile) }),
-      ...request.providerOptions,
-      ...(Object.keys(options).length > 0 && { options }),
-    },
+  const body: JsonObject = {
+    model: target.model,
+    messages: ollamaMessages(request.messages, target),
+    stream: true,
+    ...(tools.length > 0 && { tools }),
+    ...(request.outputSchema && { format: request.outputSchema }),
+    ...(request.thinking !== undefined &&
+      target.profile.thinking && { think: thinkOf(request.thinking, target.profile) }),
+    ...(Object.keys(options).length > 0 && { options }),
   }
+  return { path: '/chat', body: withProviderOptions(body, request.providerOptions) }
 }
 
 /** Ollama has no tool choice: a tool that must not be called is not shown. */
@@ -45,15 +44,11 @@ const thinkOf = (thinking: Thinking, { efforts = levels }: OllamaProfile): boole
 
 const levels: readonly EffortWord[] = ['none', 'low', 'medium', 'high']
 
-/** The sampling settings live in `options`; the user's own options (`num_ctx` …) join them instead of replacing them. */
-const optionsOf = (request: ModelRequest): JsonObject => {
-  const own = request.providerOptions?.options
-  return {
-    ...(request.temperature !== undefined && { temperature: request.temperature }),
-    ...(request.topP !== undefined && { top_p: request.topP }),
-    ...(request.maxOutputTokens !== undefined && { num_predict: request.maxOutputTokens }),
-    ...(request.stopSequences?.length && { stop: request.stopSequences }),
-    ...(request.seed !== undefined && { seed: request.seed }),
-    ...(isJsonObject(own) && own),
-  }
-}
+/** The sampling settings live in `options`. */
+const optionsOf = (request: ModelRequest): JsonObject => ({
+  ...(request.temperature !== undefined && { temperature: request.temperature }),
+  ...(request.topP !== undefined && { top_p: request.topP }),
+  ...(request.maxOutputTokens !== undefined && { num_predict: request.maxOutputTokens }),
+  ...(request.stopSequences?.length && { stop: request.stopSequences }),
+  ...(request.seed !== undefined && { seed: request.seed }),
+})

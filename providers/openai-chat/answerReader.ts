@@ -1,7 +1,9 @@
 import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
-import type { Delta, WireToolCall } from '../../src/model/delta.ts'
-import { ToolCallAssembler } from '../toolCallAssembler.ts'
+import type { FinishReason } from '../../src/messages/result.ts'
+import type { Delta } from '../../src/model/delta.ts'
+import { type AssemblyEnd, ToolCallAssembler } from '../toolCallAssembler.ts'
 import { arrayAt, numberAt, objectAt, stringAt } from '../wireJson.ts'
+import { callDeltas } from '../withheldCall.ts'
 import { type ContentSink, readContent } from './chatContent.ts'
 import type { Answer } from './chatReplay.ts'
 import { imagePart, SpokenAnswer } from './generatedMedia.ts'
@@ -29,7 +31,10 @@ export class AnswerReader {
     // OpenRouter's image models send what they made beside the text.
     for (const image of arrayAt(delta, 'images') ?? []) if (isJsonObject(image)) this.#sink.image(image)
     const audio = objectAt(delta, 'audio')
-    if (audio) this.#spoken.add(audio)
+    if (audio) {
+      this.#spoken.add(audio)
+      this.deltas.push({ type: 'progress' })
+    }
     const citations = arrayAt(delta, 'annotations')
     if (citations && citations.length > 0) this.#tell({ citations })
     this.#readServerTools(delta)
@@ -53,10 +58,14 @@ export class AnswerReader {
     if (this.refusal !== '') this.#tell({ refusal: this.refusal })
   }
 
-  /** The answer of a stream that ended properly; `isCut` if it ran out of tokens. */
-  finish(isCut: boolean): Answer {
-    const calls = this.#calls.finish(isCut)
-    this.#pushCalls(calls)
+  get hasCalls(): boolean {
+    return !this.#calls.isEmpty
+  }
+
+  /** The answer of a stream that ended properly, for this reason. */
+  finish(reason: FinishReason, end: AssemblyEnd): Answer {
+    const calls = this.#calls.finish(end)
+    for (const delta of callDeltas(calls, reason)) this.deltas.push(delta)
     return { calls, extras: this.#calls.extras(), hasThinking: this.#hasThinking }
   }
 
@@ -66,7 +75,7 @@ export class AnswerReader {
    */
   abandon(): void {
     this.#emit(this.#splitter?.flush() ?? [])
-    this.#pushCalls(this.#calls.finishWhole())
+    for (const call of this.#calls.finishWhole()) this.deltas.push({ type: 'toolCall', call })
   }
 
   readonly #sink: ContentSink = {
@@ -75,7 +84,9 @@ export class AnswerReader {
       if (text !== '') this.#emit([{ type: 'thinking', text }])
     },
     refusal: (text) => {
+      if (text === '') return
       this.refusal += text
+      this.deltas.push({ type: 'progress' })
     },
     image: (image) => {
       const part = imagePart(image)
@@ -95,14 +106,12 @@ export class AnswerReader {
     this.deltas.push({ type: 'metadata', metadata })
   }
 
-  #pushCalls(calls: WireToolCall[]): void {
-    for (const call of calls) this.deltas.push({ type: 'toolCall', call })
-  }
-
   /** Groq tells of each tool it ran twice: when it starts, and with the output. The latest word counts. */
   #readServerTools(delta: JsonObject): void {
     for (const tool of arrayAt(delta, 'executed_tools') ?? []) {
-      if (isJsonObject(tool)) this.#serverTools.set(numberAt(tool, 'index') ?? this.#serverTools.size, tool)
+      if (!isJsonObject(tool)) continue
+      this.#serverTools.set(numberAt(tool, 'index') ?? this.#serverTools.size, tool)
+      this.deltas.push({ type: 'progress' })
     }
   }
 

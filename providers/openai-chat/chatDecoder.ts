@@ -1,7 +1,9 @@
 import type { ErrorData } from '../../src/messages/errors.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
+import type { FinishReason } from '../../src/messages/result.ts'
 import type { Delta } from '../../src/model/delta.ts'
 import type { Decoder, Target, WireEvent } from '../protocol.ts'
+import { windowReached } from '../wireError.ts'
 import {
   arrayAt,
   BadWireJson,
@@ -41,7 +43,11 @@ export class ChatDecoder implements Decoder {
   #hasId = false
   #hasDelta = false
   #raw: string | undefined
+  #outputTokens: number | undefined
+  #hasContent = false
   #isComplete = false
+  /** The answer was not streamed. */
+  #isWhole = false
   /** The answer is complete, and the last chunk brought no content. */
   #isSettled = false
   /** Content came after a finish reason. */
@@ -68,6 +74,7 @@ export class ChatDecoder implements Decoder {
       this.#hasDelta = true
       this.#isSettled = false
       this.#isEager ||= this.#isComplete && plain.content !== ''
+      this.#hasContent ||= plain.content !== ''
       this.#options.replay.read(plain)
       this.#answer.readText(plain.content)
       return this.#take()
@@ -104,12 +111,14 @@ export class ChatDecoder implements Decoder {
     const hasContent = this.#answer.deltas.length > known
     this.#isSettled = this.#isComplete && !hasContent
     this.#isEager ||= wasComplete && hasContent
+    this.#hasContent ||= hasContent
     this.#tellNew('citations', arrayAt(chunk, 'citations'))
     this.#tellNew('searchResults', arrayAt(chunk, 'search_results'))
     const moderation = objectAt(chunk, 'moderation')
     if (moderation) this.#tellNew('moderation', [moderation])
     const usage = chatUsage(objectAt(chunk, 'usage') ?? objectAt(objectAt(chunk, 'x_groq'), 'usage'))
     if (usage) this.#answer.deltas.push({ type: 'usage', usage })
+    this.#outputTokens = usage?.outputTokens ?? this.#outputTokens
     return usage !== undefined
   }
 
@@ -121,6 +130,7 @@ export class ChatDecoder implements Decoder {
     else if (message && !this.#hasDelta) {
       this.#readDelta(message)
       this.#isComplete = true
+      this.#isWhole = true
     }
     const reason = stringAt(choice, 'finish_reason')
     if (reason) {
@@ -143,17 +153,28 @@ export class ChatDecoder implements Decoder {
   }
 
   #finish(): Delta[] {
+    const reason =
+      this.#answer.refusal === '' ? finishReason(this.#raw, this.#answer.hasCalls) : 'contentFilter'
+    if (this.#isOverflow(reason)) return this.#fail(windowReached(this.#raw ?? reason))
     this.#answer.close()
-    const answer = this.#answer.finish(finishReason(this.#raw, false) === 'length')
+    // Without a good word for its end, a call without arguments may be one that was cut before them.
+    const hasWord = this.#raw !== undefined || this.#isWhole
+    const answer = this.#answer.finish(reason, { isCut: !hasWord || reason === 'length' })
     const { protocol, target, replay } = this.#options
     const data = replay.data(answer)
     if (Object.keys(data).length > 0) {
       const { provider, model } = target
       this.#answer.deltas.push({ type: 'opaque', protocol, data: { provider, model, ...data } })
     }
-    const reason =
-      this.#answer.refusal === '' ? finishReason(this.#raw, answer.calls.length > 0) : 'contentFilter'
     return this.#conclude({ type: 'finish', reason, ...this.#rawWord() })
+  }
+
+  /** z.ai has a word for a full window; others cut the input until it fills the window, and no token is left for output. */
+  #isOverflow(reason: FinishReason): boolean {
+    return (
+      this.#raw === 'model_context_window_exceeded' ||
+      (reason === 'length' && this.#outputTokens === 0 && !this.#hasContent)
+    )
   }
 
   #fail(error: ErrorData): Delta[] {

@@ -1,7 +1,7 @@
 import type { ErrorData } from '../../src/messages/errors.ts'
 import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../../src/messages/json.ts'
 import type { WireError } from '../protocol.ts'
-import { isRetryableStatus, streamError } from '../wireError.ts'
+import { isPassing, isRetryableStatus, statusIn, streamError } from '../wireError.ts'
 import { arrayAt, numberAt, objectAt, stringAt } from '../wireJson.ts'
 
 /** Reads an error in any of the shapes OpenAI-compatible servers use; undefined if the body is none. */
@@ -10,10 +10,18 @@ export const chatError = (body: unknown): WireError | undefined => {
   if (!found) return undefined
   const { error, around } = found
   const code = codeOf(error) ?? codeOf(around)
+  const type = stringAt(error, 'type')
+  // llama.cpp tells both beside the text.
+  const window = numberAt(error, 'n_ctx')
+  const requested = numberAt(error, 'n_prompt_tokens')
   const requestId = stringAt(around, 'request_id') ?? stringAt(error, 'request_id') ?? requestIdOf(around)
   return {
     message: messageOf(error),
     ...(code !== undefined && { code }),
+    // A number says less than the word beside it.
+    ...(type && /^\d+$/.test(code ?? '') && { type }),
+    ...(window !== undefined && { window }),
+    ...(requested !== undefined && { requested }),
     ...(requestId !== undefined && { requestId }),
   }
 }
@@ -22,19 +30,13 @@ export const chatError = (body: unknown): WireError | undefined => {
 export const chatStreamError = (body: JsonObject): ErrorData => {
   const error = chatError(body) ?? { message: JSON.stringify(body).slice(0, longestRaw) }
   const found = errorObject(body)?.error
-  const data = streamError(error)
-  const status = data.status ?? numberAt(found, 'status_code') ?? numberAt(found, 'status')
-  const kind = stringAt(found, 'type')
-  return {
-    ...data,
-    ...(status !== undefined && { status }),
-    retryable:
-      data.retryable === true ||
-      (status !== undefined && isRetryableStatus(status)) ||
-      (kind !== undefined && streamError({ message: '', code: kind }).retryable === true) ||
-      // Groq's word for a call that it could not parse: another sample is usually fine.
-      error.code === 'tool_use_failed',
-  }
+  const status = statusIn(error.code) ?? numberAt(found, 'status_code') ?? numberAt(found, 'status')
+  const mayPass =
+    isPassing({ ...error, type: stringAt(found, 'type') ?? '' }) ||
+    (status !== undefined && isRetryableStatus(status)) ||
+    // Groq's word for a call that it could not parse: another sample is usually fine.
+    error.code === 'tool_use_failed'
+  return streamError(error, { status, mayPass })
 }
 
 const longestRaw = 500

@@ -3,9 +3,10 @@ import { type ChatMessage, textOf, toolCallsOf } from '../../src/messages/messag
 import { conversationOf, opaqueOf } from '../conversation.ts'
 import type { Target } from '../protocol.ts'
 import { arrayAt, stringAt } from '../wireJson.ts'
-import { attachment } from './attachments.ts'
+import { chatForms } from './attachments.ts'
 import { callIds } from './callIds.ts'
 import { callIdRule, type OpenAIChatProfile } from './profile.ts'
+import type { ReasoningField } from './reasoning.ts'
 import { bridged, functionCall, userMessages } from './wireMessages.ts'
 
 /** A history as the `messages` of a request: the system text first, then each turn in its own role. */
@@ -16,12 +17,13 @@ export const chatMessages = (
   const { systemRole = 'system', bridgesToolResults = false } = target.profile
   const { system, turns } = conversationOf(messages)
   const wireId = callIds(messages, 'openai-chat', target, callIdRule(target.profile))
+  const forms = chatForms(target.profile)
   const wire: JsonObject[] = [
     ...(system === '' ? [] : [{ role: systemRole, content: system }]),
     ...turns.flatMap((turn) =>
       turn.role === 'model'
         ? assistantMessage(turn, target, wireId)
-        : userMessages(turn, wireId, (part) => attachment(part, target)),
+        : userMessages(turn, wireId, target, forms),
     ),
   ]
   return bridgesToolResults ? bridged(wire, { role: 'assistant', content: 'OK.' }) : wire
@@ -57,16 +59,23 @@ const reasoningOf = (
   opaque: JsonObject | undefined,
   { model, profile }: Target<OpenAIChatProfile>,
 ): JsonObject => {
-  const { reasoningReplay = 'none' } = profile
-  if (reasoningReplay === 'none') return {}
-  if (reasoningReplay === 'reasoning_details') {
-    const details = arrayAt(opaque, 'reasoningDetails')
-    // Signatures and encrypted blocks are only good for the model that made them.
-    return details && opaque?.model === model ? { reasoning_details: details } : {}
+  const { reasoningReplay } = profile
+  const thinking = turn.metadata ? ownValue(turn.metadata, 'thinking') : undefined
+  const hasCalls = toolCallsOf(turn).length > 0
+  if (reasoningReplay === 'reasoning' || reasoningReplay === 'reasoning_content') {
+    const text = opaque?.thinking === true && typeof thinking === 'string' ? thinking : ''
+    // DeepSeek wants the field on every message with calls, empty if need be.
+    return text !== '' || hasCalls ? { [reasoningReplay]: text } : {}
   }
-  const thinking =
-    opaque?.thinking === true && turn.metadata ? ownValue(turn.metadata, 'thinking') : undefined
-  const text = typeof thinking === 'string' ? thinking : ''
-  // DeepSeek wants the field on every message with calls, empty if need be.
-  return text !== '' || toolCallsOf(turn).length > 0 ? { [reasoningReplay]: text } : {}
+  // Signatures and encrypted blocks are only good for the model that made them, and others may not know the field.
+  if (reasoningReplay === 'none' || opaque?.model !== model) return {}
+  const details = arrayAt(opaque, 'reasoningDetails')
+  if (details) return { reasoning_details: details }
+  const field = stringAt(opaque, 'reasoningField')
+  // Without calls the turn is over, and its reasoning of no more use.
+  return hasCalls && typeof thinking === 'string' && isReasoningField(field) ? { [field]: thinking } : {}
 }
+
+/** A history may come from anywhere: it must not name any other field of a request. */
+const isReasoningField = (field: string | undefined): field is ReasoningField =>
+  field === 'reasoning' || field === 'reasoning_content'

@@ -1,32 +1,43 @@
 import type { JsonObject } from '../../src/messages/json.ts'
 import type { ModelRequest } from '../../src/model/chatModel.ts'
+import { cacheKey } from '../promptCache.ts'
 import type { Target, WireRequest } from '../protocol.ts'
+import { withProviderOptions } from '../providerOptions.ts'
+import { serverToolsOf } from '../serverTools.ts'
+import { markedMessages } from './cacheMarkers.ts'
 import { chatMessages } from './chatMessages.ts'
 import { responseFormat, toolSettings } from './chatTools.ts'
 import type { OpenAIChatProfile, RefusedSetting } from './profile.ts'
+import { chatServerTools } from './serverTools.ts'
 import { thinkingSettings } from './thinkingSettings.ts'
 
 export const chatRequest = (request: ModelRequest, target: Target<OpenAIChatProfile>): WireRequest => {
   const { profile } = target
-  const { rejectsStreamOptions = false, strictSchemas = true, refuses = [] } = profile
-  return {
-    path: '/chat/completions',
-    body: {
-      model: target.model,
-      messages: chatMessages(request.messages, target),
-      stream: true,
-      ...(!rejectsStreamOptions && { stream_options: { include_usage: true } }),
-      ...samplingSettings(request, profile),
-      ...thinkingSettings(request, target),
-      ...toolSettings(request, {
-        strictSchemas,
-        required: 'required',
-        refusesParallel: refuses.includes('parallelToolCalls'),
-      }),
-      ...responseFormat(request.outputSchema, strictSchemas),
-      ...request.providerOptions,
-    },
+  const {
+    rejectsStreamOptions = false,
+    strictSchemas = true,
+    refuses = [],
+    promptCache,
+    serverTools,
+  } = profile
+  const messages = chatMessages(request.messages, target)
+  const body: JsonObject = {
+    model: target.model,
+    messages: promptCache === 'markers' ? markedMessages(messages, request.cache) : messages,
+    stream: true,
+    ...(!rejectsStreamOptions && { stream_options: { include_usage: true } }),
+    ...samplingSettings(request, profile),
+    ...thinkingSettings(request, target),
+    ...toolSettings(request, {
+      strictSchemas,
+      required: 'required',
+      refusesParallel: refuses.includes('parallelToolCalls'),
+      serverTools: serverToolsOf(request, target, serverTools ? chatServerTools[serverTools] : {}),
+    }),
+    ...responseFormat(request.outputSchema, strictSchemas),
+    ...(promptCache === 'key' && cacheKey(request)),
   }
+  return { path: '/chat/completions', body: withProviderOptions(body, request.providerOptions) }
 }
 
 const samplingSettings = (request: ModelRequest, profile: OpenAIChatProfile): JsonObject => {

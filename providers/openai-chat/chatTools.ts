@@ -5,12 +5,12 @@ import { isStrictSchema } from './strictSchema.ts'
 /** The tool settings of a request. `required` is the word for "call some tool". */
 export const toolSettings = (
   request: ModelRequest,
-  options: { strictSchemas: boolean; required: string; refusesParallel: boolean },
+  options: { strictSchemas: boolean; required: string; refusesParallel: boolean; serverTools: JsonObject[] },
 ): JsonObject => {
   const { tools = [], toolChoice, parallelToolCalls } = request
-  if (tools.length === 0) return {}
+  if (tools.length + options.serverTools.length === 0) return {}
   return {
-    tools: tools.map((tool) => functionTool(tool, options.strictSchemas)),
+    tools: [...tools.map((tool) => functionTool(tool, options.strictSchemas)), ...options.serverTools],
     ...(toolChoice !== undefined && { tool_choice: wireToolChoice(toolChoice, options.required) }),
     ...(parallelToolCalls !== undefined &&
       !options.refusesParallel && { parallel_tool_calls: parallelToolCalls }),

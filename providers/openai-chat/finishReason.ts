@@ -11,7 +11,6 @@ const words: ReadonlyMap<string, FinishReason> = new Map([
   ['max_tokens', 'length'],
   ['max_output_tokens', 'length'],
   ['model_length', 'length'],
-  ['model_context_window_exceeded', 'length'],
   ['tool_calls', 'toolCalls'],
   ['tool_call', 'toolCalls'],
   ['tool_use', 'toolCalls'],
@@ -28,8 +27,11 @@ const words: ReadonlyMap<string, FinishReason> = new Map([
   ['insufficient_system_resource', 'error'],
 ])
 
-/** The finish word of a server in statewire's terms. Servers often say "stop" although the model called a tool. */
+/**
+ * The finish word of a server in statewire's terms. Servers often say "stop" although the model called a tool, and an
+ * answer that came to its end with a word nobody knows, or none, has stopped.
+ */
 export const finishReason = (raw: string | undefined, hasCalls: boolean): FinishReason => {
-  const reason = (raw !== undefined && words.get(raw.toLowerCase())) || 'unspecified'
+  const reason = (raw !== undefined && words.get(raw.toLowerCase())) || 'stop'
   return reason === 'stop' && hasCalls ? 'toolCalls' : reason
 }

@@ -24,7 +24,9 @@ export const openaiChatProfile = (model: string, isOtherServer = false): OpenAIC
     ...(refuses && { refuses }),
     ...(efforts && { efforts }),
     ...(chat === 'toolsOnlyWithoutThinking' && { toolsOnlyWithoutThinking: true }),
-    ...(isOtherServer && { ...compatible, ...(efforts && { maxTokensField: 'max_completion_tokens' }) }),
+    ...(isOtherServer
+      ? { ...compatible, ...(efforts && { maxTokensField: 'max_completion_tokens' }) }
+      : { promptCache: 'key' }),
   }
 }
 
@@ -33,7 +35,7 @@ export const hostedProfile =
   (table: ModelTable<HostedFacts>, quirks: Partial<OpenAIChatProfile> = {}) =>
   (model: string): OpenAIChatProfile => {
     const facts = factsOf(table, model)
-    const { efforts, thinkingControl, reasoningReplay, refuses } = facts
+    const { efforts, thinkingControl, reasoningReplay, refuses, serverTools } = facts
     return {
       ...abilitiesOf(facts),
       ...compatible,
@@ -41,6 +43,7 @@ export const hostedProfile =
       ...(thinkingControl && { thinkingControl }),
       ...(reasoningReplay && { reasoningReplay }),
       ...(refuses && { refuses }),
+      ...(serverTools && { serverTools }),
       ...quirks,
     }
   }

@@ -33,7 +33,10 @@ export type OpenAIChatProfile = ModelProfile & {
   efforts?: readonly EffortWord[]
   /** Function tools are refused while the model thinks: OpenAI's models since gpt-5.4. */
   toolsOnlyWithoutThinking?: boolean
-  /** What goes back of the model's reasoning, and under which name. DeepSeek and Kimi refuse tool calls without. */
+  /**
+   * What goes back of the model's reasoning, and under which name: DeepSeek and Kimi refuse tool calls without. Where nothing
+   * is said, whatever the server sent goes back to the model that made it, under the name it came with.
+   */
   reasoningReplay?: 'none' | 'reasoning_content' | 'reasoning' | 'reasoning_details'
   /** Splits `<think>` out of the text; `opened` where the chat template has written the opening tag already. */
   splitThinkTags?: boolean | 'opened'
@@ -43,6 +46,13 @@ export type OpenAIChatProfile = ModelProfile & {
   bridgesToolResults?: boolean
   /** OpenRouter fetches PDF links itself; OpenAI takes files only inline. */
   pdfLinks?: boolean
+  /**
+   * How the server is helped to find a prompt in its cache. `key`: `prompt_cache_key` (OpenAI). `markers`: `cache_control`
+   * on blocks, which OpenRouter hands on to Anthropic. Left out, nothing is sent: strangers may refuse either.
+   */
+  promptCache?: 'key' | 'markers'
+  /** Whose server tools there are; chat completions themselves have none. */
+  serverTools?: 'openrouter' | 'groq'
   /** The values of `input_audio.format` a server takes; OpenAI takes wav and mp3. */
   audioFormats?: readonly string[]
 }

@@ -15,6 +15,15 @@ export const reasoningText = (delta: JsonObject): string => {
   return text
 }
 
+/** The plain fields a server may send reasoning in, and get it back. */
+export type ReasoningField = 'reasoning_content' | 'reasoning'
+
+/** The plain field a delta has reasoning in. */
+export const reasoningField = (delta: JsonObject): ReasoningField | undefined => {
+  if (stringAt(delta, 'reasoning_content')) return 'reasoning_content'
+  return stringAt(delta, 'reasoning') ? 'reasoning' : undefined
+}
+
 type Detail = Map<string, JsonValue>
 
 /**

@@ -1,33 +1,39 @@
 import type { JsonObject } from '../../src/messages/json.ts'
-import {
-  type ChatMessage,
-  type DataPart,
-  type LinkPart,
-  type ToolCallPart,
-  toolResultsOf,
-} from '../../src/messages/messages.ts'
-import { textIn } from './attachments.ts'
+import { type ChatMessage, type ToolCallPart, toolResultsOf } from '../../src/messages/messages.ts'
+import { type AttachmentForms, attachmentBlocks, resultAndFollowUp } from '../attachments.ts'
+import type { Target } from '../protocol.ts'
+import { stringAt } from '../wireJson.ts'
 
-/** A user turn on the wire: tool results come first, each as a message of its own. */
+/**
+ * A user turn on the wire: tool results come first, each as a message of its own. Those are text only, so the files of
+ * results are the first that the user's message shows.
+ */
 export const userMessages = (
   turn: ChatMessage,
   wireId: (id: string) => string,
-  attach: (part: DataPart | LinkPart) => JsonObject,
+  target: Target,
+  forms: AttachmentForms,
 ): JsonObject[] => {
-  const results = toolResultsOf(turn).map(
-    ({ id, result }): JsonObject => ({ role: 'tool', tool_call_id: wireId(id), content: result }),
-  )
-  const parts = turn.parts.filter((part) => part.type !== 'toolCall' && part.type !== 'toolResult')
-  if (parts.length === 0) return results
-  const texts = parts.map(textIn).filter((text) => text !== undefined)
-  // Plain text goes as a string: not every server reads lists.
-  if (texts.length === parts.length) return [...results, { role: 'user', content: texts.join('\n\n') }]
-  const content = parts.flatMap((part): JsonObject[] => {
-    const text = textIn(part)
-    if (text !== undefined) return text === '' ? [] : [{ type: 'text', text }]
-    return part.type === 'text' ? [] : [attach(part)]
+  const shown: JsonObject[] = []
+  const results = toolResultsOf(turn).map((part): JsonObject => {
+    const { text, followUp } = resultAndFollowUp(part, target, forms)
+    shown.push(...followUp)
+    return { role: 'tool', tool_call_id: wireId(part.id), content: text }
   })
-  return [...results, { role: 'user', content }]
+  const said = turn.parts.filter((part) => part.type !== 'toolCall' && part.type !== 'toolResult')
+  for (const part of said) {
+    if (part.type !== 'text') shown.push(...attachmentBlocks(part, target, forms))
+    else if (part.text !== '') shown.push(forms.text(part.text))
+  }
+  return shown.length === 0 && said.length === 0
+    ? results
+    : [...results, { role: 'user', content: contentOf(shown) }]
+}
+
+/** Plain text goes as a string: not every server reads lists. */
+const contentOf = (blocks: JsonObject[]): string | JsonObject[] => {
+  const texts = blocks.map((block) => stringAt(block, 'text')).filter((text) => text !== undefined)
+  return texts.length === blocks.length ? texts.join('\n\n') : blocks
 }
 
 export const functionCall = (call: ToolCallPart, wireId: (id: string) => string): JsonObject => ({

@@ -2,6 +2,7 @@ import type { JsonObject } from '../../src/messages/json.ts'
 import type { Delta, WireToolCall } from '../../src/model/delta.ts'
 import { parseArguments } from '../../src/model/toolArguments.ts'
 import { stringAt } from '../wireJson.ts'
+import { neverClosed, withheld } from '../withheldCall.ts'
 import type { OutputItem } from './outputItems.ts'
 
 /** The arguments of a function call, or the input of a custom one. */
@@ -21,9 +22,8 @@ export const callOf = (item: OutputItem, isCut = isCutItem(item)): WireToolCall 
   const written = writtenIn(item)
   const call = { id: item.callId || item.id, name: item.name }
   if (isCut) {
-    const argumentsError = 'The call was cut off before it was complete.'
-    const argumentsRaw = typeof written === 'string' ? written : JSON.stringify(written ?? '')
-    return { ...call, arguments: parseArguments(written).arguments, argumentsRaw, argumentsError }
+    const argumentsRaw = typeof written === 'string' ? written : written ? JSON.stringify(written) : ''
+    return withheld({ ...call, arguments: parseArguments(written).arguments, argumentsRaw }, neverClosed)
   }
   // A custom tool takes any text, so its one argument is that text.
   if (item.type === 'custom_tool_call') {
@@ -32,9 +32,20 @@ export const callOf = (item: OutputItem, isCut = isCutItem(item)): WireToolCall 
   return { ...call, ...parseArguments(written) }
 }
 
-/** In an incomplete response also a call that nobody declared done is cut. */
-export const callAtEnd = (item: OutputItem, isIncomplete: boolean): WireToolCall =>
-  callOf(item, isCutItem(item) || (isIncomplete && !item.done && item.whole === undefined))
+/**
+ * The call of a response that ended. One that nobody declared done is cut if the response is incomplete, if nothing came
+ * of it, or if it takes any text: only arguments that are a whole object need no word for their end.
+ */
+export const callAtEnd = (item: OutputItem, isIncomplete: boolean): WireToolCall => {
+  const isOpenEnded = item.type === 'custom_tool_call' || isMereName(item)
+  return callOf(item, isCutItem(item) || (!isClosed(item) && (isIncomplete || isOpenEnded)))
+}
+
+/** The wire told the whole of the call. */
+const isClosed = (item: OutputItem): boolean => item.done !== undefined || item.whole !== undefined
+
+/** A call that was announced, and never heard of again. */
+export const isMereName = (item: OutputItem): boolean => !isClosed(item) && writtenIn(item) === undefined
 
 /** Whether a call may be reported although the answer never came to its end. */
 export const isComplete = (item: OutputItem): boolean => {

@@ -3,7 +3,8 @@ import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
 import type { Delta } from '../../src/model/delta.ts'
 import type { Decoder, Target, WireEvent } from '../protocol.ts'
 import { arrayAt, BadWireJson, objectAt, parseWireObject, stringAt, truncated } from '../wireJson.ts'
-import { argumentsIn, callAtEnd, callOf, isComplete, isWritten, progressOf } from './calls.ts'
+import { callDeltas } from '../withheldCall.ts'
+import { argumentsIn, callAtEnd, callOf, isComplete, isMereName, isWritten, progressOf } from './calls.ts'
 import {
   annotationsOf,
   isServerTool,
@@ -92,6 +93,8 @@ class ResponsesDecoder implements Decoder {
       const error = errorIn(type, body)
       // The event `response.failed` that follows an error only repeats it.
       if (error) deltas.push(...this.#fail(error, 'failed'))
+      // A server tool at work: it searches, it writes code, it paints.
+      else if (typeof body.output_index === 'number') deltas.push({ type: 'progress' })
     }
     return deltas
   }
@@ -110,7 +113,7 @@ class ResponsesDecoder implements Decoder {
     if (kind === 'thinking') return [{ type: 'thinking', text }]
     if (kind === 'refusal') {
       this.#refusal += text
-      return []
+      return [{ type: 'progress' }]
     }
     if (this.#writing && this.#writing !== item) {
       this.#isScrambled ||= item.textLength > 0 || item.index < this.#writing.index
@@ -130,7 +133,7 @@ class ResponsesDecoder implements Decoder {
     if (!announced) return []
     const item = this.#items.announce(announced, event)
     item.announced = announced
-    return item.isCall ? [progressOf(item, '')] : []
+    return [item.isCall ? progressOf(item, '') : { type: 'progress' }]
   }
 
   #writeArguments(type: string, event: JsonObject): readonly Delta[] {
@@ -189,11 +192,10 @@ class ResponsesDecoder implements Decoder {
     }
     if (this.#refusal !== '') deltas.push({ type: 'metadata', metadata: { refusal: this.#refusal } })
     const calls = items.filter((item) => item.isCall && item.hasContent)
-    for (const item of calls) {
-      deltas.push({ type: 'toolCall', call: callAtEnd(item, end === 'incomplete') })
-    }
-    deltas.push(...this.#opaque(end === 'completed' && response.store !== false, items, calls))
     const reason = finishReasonOf(end, response, calls.length > 0, this.#refusal !== '')
+    const wireCalls = calls.map((item) => callAtEnd(item, end === 'incomplete'))
+    for (const delta of callDeltas(wireCalls, reason)) deltas.push(delta)
+    deltas.push(...this.#opaque(end === 'completed' && response.store !== false, items, calls))
     deltas.push({ type: 'finish', reason, raw: stringAt(response, 'status') ?? end })
     return deltas
   }
@@ -224,5 +226,5 @@ class ResponsesDecoder implements Decoder {
 /** The server finds a call it keeps by its `call_id` alone; without one for each, the calls must be sent along. */
 const areAnswerable = (calls: readonly OutputItem[]): boolean => {
   const ids = new Set(calls.map((item) => item.callId))
-  return ids.size === calls.length && !ids.has('')
+  return ids.size === calls.length && !ids.has('') && !calls.some(isMereName)
 }

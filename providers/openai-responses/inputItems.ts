@@ -1,8 +1,15 @@
 import type { JsonObject } from '../../src/messages/json.ts'
-import { type ChatMessage, toolCallsOf, toolResultsOf } from '../../src/messages/messages.ts'
+import {
+  type ChatMessage,
+  type DataPart,
+  type ToolResultPart,
+  toolCallsOf,
+  toolResultsOf,
+} from '../../src/messages/messages.ts'
+import { attachmentBlocks, readableBlock, resultContent } from '../attachments.ts'
 import { type IdRule, wireIdsOf } from '../conversation.ts'
 import type { Target } from '../protocol.ts'
-import { inputContent } from './attachments.ts'
+import { responsesForms } from './attachments.ts'
 import type { OpenAIResponsesProfile } from './profile.ts'
 import { customCallsIn, replayItems } from './replay.ts'
 
@@ -29,12 +36,18 @@ const userItems = (
   wireId: (id: string) => string,
   custom: Set<string>,
 ): JsonObject[] => {
-  const results = toolResultsOf(turn).map(({ id, result }) => ({
-    type: custom.has(id) ? 'custom_tool_call_output' : 'function_call_output',
-    call_id: wireId(id),
-    output: result,
+  const results = toolResultsOf(turn).map((part) => ({
+    type: custom.has(part.id) ? 'custom_tool_call_output' : 'function_call_output',
+    call_id: wireId(part.id),
+    output: outputOf(part, target),
   }))
-  return [...results, ...userMessage(turn.parts, target)]
+  return [...results, ...userMessage(userContent(turn.parts, target))]
+}
+
+const outputOf = (part: ToolResultPart, target: Target<OpenAIResponsesProfile>): string | JsonObject[] => {
+  const { text, media } = resultContent(part, target, responsesForms(target.profile))
+  if (media.length === 0) return text
+  return text === '' ? media : [{ type: 'input_text', text }, ...media]
 }
 
 const modelItems = (
@@ -43,16 +56,27 @@ const modelItems = (
   wireId: (id: string) => string,
 ): JsonObject[] => {
   // An assistant message cannot hold media; the model sees its own pictures again as the user's.
-  const pictures = turn.parts.filter(
-    (part) => part.type === 'data' && part.mimeType.startsWith('image/') && target.profile.attachments.images,
-  )
-  return [...replayItems(turn, target.provider, wireId), ...userMessage(pictures, target)]
+  const forms = responsesForms(target.profile)
+  const pictures = turn.parts.filter((part) => part.type === 'data').filter(isPicture)
+  const shown = pictures.map((part) => readableBlock(part, target, forms))
+  return [
+    ...replayItems(turn, target.provider, wireId),
+    ...userMessage(shown.filter((picture) => picture !== undefined)),
+  ]
 }
 
-const userMessage = (parts: ChatMessage['parts'], target: Target<OpenAIResponsesProfile>): JsonObject[] => {
-  const content = parts.map((part) => inputContent(part, target)).filter((part) => part !== undefined)
-  return content.length === 0 ? [] : [{ type: 'message', role: 'user', content }]
+const isPicture = ({ mimeType }: DataPart): boolean => mimeType.startsWith('image/')
+
+const userContent = (parts: ChatMessage['parts'], target: Target<OpenAIResponsesProfile>): JsonObject[] => {
+  const forms = responsesForms(target.profile)
+  return parts.flatMap((part): JsonObject[] => {
+    if (part.type === 'text') return part.text === '' ? [] : [{ type: 'input_text', text: part.text }]
+    return part.type === 'data' || part.type === 'link' ? attachmentBlocks(part, target, forms) : []
+  })
 }
+
+const userMessage = (content: JsonObject[]): JsonObject[] =>
+  content.length === 0 ? [] : [{ type: 'message', role: 'user', content }]
 
 /**
  * A result for a call the server holds must name it as the server did. Where call and result are both sent, the

@@ -8,10 +8,11 @@ import type { OutputItem } from './outputItems.ts'
  * them in this order anyway. `calls` are the calls as they stand in the message.
  */
 export const layoutFor = (items: readonly OutputItem[], calls: readonly OutputItem[]): JsonObject[] => {
+  const orders = new Map(calls.map((call, order) => [call, order]))
   const layout: JsonObject[] = []
   let reasoning: JsonObject[] = []
   for (const item of items) {
-    const entry = entryFor(item, calls)
+    const entry = entryFor(item, orders)
     if (item.type === 'reasoning') reasoning.push(...(entry ? [entry] : []))
     // Reasoning that led to a server-side tool goes with it: the tool's item is not sent back either.
     else if (!item.isCall && isServerTool(item.type)) reasoning = []
@@ -23,9 +24,10 @@ export const layoutFor = (items: readonly OutputItem[], calls: readonly OutputIt
   return isPlain(layout) ? [] : layout
 }
 
-const entryFor = (item: OutputItem, calls: readonly OutputItem[]): JsonObject | undefined => {
+const entryFor = (item: OutputItem, orders: ReadonlyMap<OutputItem, number>): JsonObject | undefined => {
   if (item.type === 'reasoning') return encryptedReasoning(item.done)
-  if (item.isCall) return calls.includes(item) ? { type: item.type, call: calls.indexOf(item) } : undefined
+  const order = orders.get(item)
+  if (item.isCall) return order === undefined ? undefined : { type: item.type, call: order }
   if (item.type !== 'message' || item.textLength === 0) return undefined
   const phase = stringAt(item.done ?? item.announced, 'phase')
   return { type: 'message', length: item.textLength, ...(phase !== undefined && { phase }) }

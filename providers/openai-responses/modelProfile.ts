@@ -4,13 +4,14 @@ import { openaiModels } from '../models/openai.ts'
 import type { OpenAIResponsesProfile } from './profile.ts'
 
 /** The profile of OpenAI's models over the Responses API. */
-export const openaiResponsesProfile = (model: string): OpenAIResponsesProfile => {
+export const openaiResponsesProfile = (model: string, isOtherServer = false): OpenAIResponsesProfile => {
   const facts = factsOf(openaiModels, model)
   const { refuses, efforts } = facts
   return {
     ...abilitiesOf(facts, { schemaWithTools: true }),
     ...(refuses && { refuses }),
     ...(efforts && { efforts }),
+    ...(!isOtherServer && { promptCache: 'key' }),
     anyFile: true,
   }
 }

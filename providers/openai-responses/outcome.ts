@@ -1,8 +1,9 @@
 import type { ErrorData } from '../../src/messages/errors.ts'
 import type { JsonObject } from '../../src/messages/json.ts'
 import type { FinishReason, Usage } from '../../src/messages/result.ts'
+import { chatUsage } from '../openai-chat/chatUsage.ts'
 import { streamError } from '../wireError.ts'
-import { numberAt, objectAt, stringAt } from '../wireJson.ts'
+import { objectAt, stringAt } from '../wireJson.ts'
 import { responsesError } from './responsesError.ts'
 
 /** How a response ended. */
@@ -53,21 +54,11 @@ export const finishReasonOf = (
 ): FinishReason => {
   if (isRefused) return 'contentFilter'
   const cause = stringAt(objectAt(response, 'incomplete_details'), 'reason')
-  if (cause === 'max_output_tokens') return 'length'
   if (cause === 'content_filter') return 'contentFilter'
-  if (end === 'incomplete') return 'unspecified'
+  // Whatever it ran out of, the answer was cut.
+  if (end === 'incomplete' || cause === 'max_output_tokens') return 'length'
   return hasCalls ? 'toolCalls' : 'stop'
 }
 
-export const usageOf = (response: JsonObject): Usage | undefined => {
-  const usage = objectAt(response, 'usage')
-  const counts = {
-    inputTokens: numberAt(usage, 'input_tokens'),
-    outputTokens: numberAt(usage, 'output_tokens'),
-    totalTokens: numberAt(usage, 'total_tokens'),
-    cachedInputTokens: numberAt(objectAt(usage, 'input_tokens_details'), 'cached_tokens'),
-    reasoningTokens: numberAt(objectAt(usage, 'output_tokens_details'), 'reasoning_tokens'),
-  }
-  const known = Object.entries(counts).filter(([, count]) => count !== undefined)
-  return known.length === 0 ? undefined : Object.fromEntries(known)
-}
+/** OpenRouter tells the cost here as well. */
+export const usageOf = (response: JsonObject): Usage | undefined => chatUsage(objectAt(response, 'usage'))

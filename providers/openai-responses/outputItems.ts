@@ -64,6 +64,58 @@ export class OutputItem {
 
 const isCallType = (type: string): boolean => type === 'function_call' || type === 'custom_tool_call'
 
+/** Items of one type, found by what names them, else in their order: never by looking through all of them. */
+class Candidates {
+  readonly #all = new Set<OutputItem>()
+  readonly #nameless = new Set<OutputItem>()
+  readonly #byCallId = new Map<string, OutputItem>()
+  readonly #byId = new Map<string, OutputItem>()
+  latest: OutputItem | undefined
+
+  open(item: OutputItem): void {
+    this.latest = item
+    this.#all.add(item)
+    this.note(item)
+  }
+
+  /** Takes in what was learned about an item. */
+  note(item: OutputItem): void {
+    if (item.callId === '' && this.#all.has(item)) this.#nameless.add(item)
+    else this.#nameless.delete(item)
+    if (item.callId !== '' && !this.#byCallId.has(item.callId)) this.#byCallId.set(item.callId, item)
+    if (item.id !== '' && !this.#byId.has(item.id)) this.#byId.set(item.id, item)
+  }
+
+  /** It is no candidate any more, except under its own name. */
+  settle(item: OutputItem): void {
+    this.#all.delete(item)
+    this.#nameless.delete(item)
+  }
+
+  remove(item: OutputItem): void {
+    this.settle(item)
+    if (this.#byCallId.get(item.callId) === item) this.#byCallId.delete(item.callId)
+    if (this.#byId.get(item.id) === item) this.#byId.delete(item.id)
+  }
+
+  withId(id: string): OutputItem | undefined {
+    return this.#byId.get(id)
+  }
+
+  /** The same item as this one, by its ids. */
+  sameAs(item: JsonObject): OutputItem | undefined {
+    const named =
+      this.#byCallId.get(stringAt(item, 'call_id') ?? '') ?? this.#byId.get(stringAt(item, 'id') ?? '')
+    return named?.isSameAs(item) ? named : undefined
+  }
+
+  /** The first that may be this one: a call with an id is none that has another. */
+  first(item: JsonObject): OutputItem | undefined {
+    const [found] = stringAt(item, 'call_id') ? this.#nameless : this.#all
+    return found
+  }
+}
+
 /**
  * The items of one answer. Their key is the output index together with the type: ids rotate on some servers, items
  * may never be announced, and servers that number everything 0 still keep text, reasoning and calls apart. Only
@@ -71,9 +123,9 @@ const isCallType = (type: string): boolean => type === 'function_call' || type =
  */
 export class OutputItems {
   readonly #all: OutputItem[] = []
-  readonly #places = new Map<string, Map<number, OutputItem[]>>()
-  readonly #byId = new Map<string, OutputItem>()
-  readonly #latest = new Map<string, OutputItem>()
+  /** The items that stand at one place, by their type and their index. */
+  readonly #places = new Map<string, Map<number, Candidates>>()
+  readonly #ofType = new Map<string, Candidates>()
   #calls = 0
 
   /** In the order of the answer. */
@@ -98,12 +150,11 @@ export class OutputItems {
   finish(item: JsonObject, event: JsonObject): OutputItem {
     const { type, index, id } = placeOf(item, event)
     const place = this.#place(type, index)
-    const known = place
-      ? (place.find((other) => other.isSameAs(item)) ??
-        place.find((other) => !other.done && !other.isOtherCallThan(item)))
-      : this.#find(type, index, id)
+    const known = place ? (place.sameAs(item) ?? place.first(item)) : this.#find(type, index, id)
     const isNew = !known || known.isOtherCallThan(item) || (known.done && !known.isSameAs(item))
-    return this.#identified(isNew ? this.#open(type, index, id) : known, item)
+    const finished = this.#identified(isNew ? this.#open(type, index, id) : known, item)
+    this.#place(type, finished.index)?.settle(finished)
+    return finished
   }
 
   /**
@@ -111,19 +162,20 @@ export class OutputItems {
    * in that list are not output indexes, and some servers renew all ids for it.
    */
   pair(items: readonly JsonObject[]): [OutputItem, JsonObject][] {
-    const unpaired = new Set(this.inOrder())
+    const unpaired = new Map<string, Candidates>()
+    for (const item of this.inOrder()) candidatesIn(unpaired, item.type).open(item)
     const pairs = new Map<JsonObject, OutputItem>()
-    const pairWhere = (item: JsonObject, matches: (known: OutputItem) => boolean) => {
-      if (pairs.has(item)) return
-      for (const known of unpaired) {
-        if (known.type !== stringAt(item, 'type') || !matches(known)) continue
+    const pairBy = (find: (candidates: Candidates, item: JsonObject) => OutputItem | undefined): void => {
+      for (const item of items) {
+        const candidates = unpaired.get(stringAt(item, 'type') ?? '')
+        const known = candidates && !pairs.has(item) ? find(candidates, item) : undefined
+        if (!known) continue
         pairs.set(item, known)
-        unpaired.delete(known)
-        return
+        candidates?.remove(known)
       }
     }
-    for (const item of items) pairWhere(item, (known) => known.isSameAs(item))
-    for (const item of items) pairWhere(item, (known) => !known.isOtherCallThan(item))
+    pairBy((candidates, item) => candidates.sameAs(item))
+    pairBy((candidates, item) => candidates.first(item))
     return items.map((item, position) => {
       const type = stringAt(item, 'type') ?? ''
       const known = pairs.get(item) ?? this.#open(type, position, stringAt(item, 'id') ?? '')
@@ -131,34 +183,43 @@ export class OutputItems {
     })
   }
 
-  #place(type: string, index: number | undefined): OutputItem[] | undefined {
+  #place(type: string, index: number | undefined): Candidates | undefined {
     return index === undefined ? undefined : this.#places.get(type)?.get(index)
   }
 
   #find(type: string, index: number | undefined, id: string): OutputItem | undefined {
     const place = this.#place(type, index)
-    if (place) return (place.length > 1 && place.find((item) => item.id === id)) || place.at(-1)
-    const sameId = id === '' ? undefined : this.#byId.get(`${type}:${id}`)
-    return sameId ?? (index === undefined ? this.#latest.get(type) : undefined)
+    if (place) return place.withId(id) ?? place.latest
+    const ofType = this.#ofType.get(type)
+    return (id === '' ? undefined : ofType?.withId(id)) ?? (index === undefined ? ofType?.latest : undefined)
   }
 
   #open(type: string, index: number | undefined, id: string): OutputItem {
     const item = new OutputItem(type, index ?? this.#all.length, this.#calls)
     if (item.isCall) this.#calls += 1
-    const ofType = this.#places.get(type) ?? new Map<number, OutputItem[]>()
-    this.#places.set(type, ofType.set(item.index, [...(ofType.get(item.index) ?? []), item]))
     item.id = id
-    if (id !== '') this.#byId.set(`${type}:${id}`, item)
-    this.#latest.set(type, item)
     this.#all.push(item)
+    for (const candidates of this.#holding(item)) candidates.open(item)
     return item
   }
 
   #identified(known: OutputItem, item: JsonObject): OutputItem {
     known.identify(item)
-    if (known.id !== '') this.#byId.set(`${known.type}:${known.id}`, known)
+    for (const candidates of this.#holding(known)) candidates.note(known)
     return known
   }
+
+  #holding(item: OutputItem): Candidates[] {
+    const places = this.#places.get(item.type) ?? new Map<number, Candidates>()
+    this.#places.set(item.type, places)
+    return [candidatesIn(places, item.index), candidatesIn(this.#ofType, item.type)]
+  }
+}
+
+const candidatesIn = <K>(map: Map<K, Candidates>, key: K): Candidates => {
+  const candidates = map.get(key) ?? new Candidates()
+  map.set(key, candidates)
+  return candidates
 }
 
 const placeOf = (item: JsonObject, event: JsonObject) => ({

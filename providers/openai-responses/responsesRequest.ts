@@ -1,27 +1,31 @@
 import type { JsonObject, JsonValue } from '../../src/messages/json.ts'
 import type { ModelRequest, ToolChoice, ToolSpec } from '../../src/model/chatModel.ts'
 import { conversationOf } from '../conversation.ts'
+import { cacheKey } from '../promptCache.ts'
 import type { Target, WireRequest } from '../protocol.ts'
+import { withProviderOptions } from '../providerOptions.ts'
+import { serverToolsOf } from '../serverTools.ts'
 import { inputItems } from './inputItems.ts'
 import { previousResponseOf } from './previousResponse.ts'
 import type { OpenAIResponsesProfile } from './profile.ts'
 import { reasoningOf } from './reasoning.ts'
+import { responsesServerTools } from './serverTools.ts'
 import { satisfiesStrict } from './strictSchema.ts'
 
 export const responsesRequest = (
   request: ModelRequest,
   target: Target<OpenAIResponsesProfile>,
-): WireRequest => ({
-  path: '/responses',
-  body: {
+): WireRequest => {
+  const body: JsonObject = {
     model: target.model,
     ...conversation(request, target),
-    ...toolSettings(request, target.profile),
+    ...toolSettings(request, target.profile, serverToolsOf(request, target, responsesServerTools)),
     ...generationSettings(request, target.profile),
+    ...(target.profile.promptCache === 'key' && cacheKey(request)),
     stream: true,
-    ...request.providerOptions,
-  },
-})
+  }
+  return { path: '/responses', body: withProviderOptions(body, request.providerOptions) }
+}
 
 /** Either a response to continue and what came after it, or the whole history. */
 const conversation = (request: ModelRequest, target: Target<OpenAIResponsesProfile>): JsonObject => {
@@ -43,12 +47,14 @@ const conversation = (request: ModelRequest, target: Target<OpenAIResponsesProfi
 }
 
 const toolSettings = (
-  { tools, toolChoice, parallelToolCalls, providerOptions }: ModelRequest,
+  { tools = [], toolChoice, parallelToolCalls, providerOptions }: ModelRequest,
   { refuses = [] }: OpenAIResponsesProfile,
+  serverTools: JsonObject[],
 ): JsonObject => {
-  if (!tools?.length && !providerOptions?.tools) return {}
+  const offered = [...tools.map(functionTool), ...serverTools]
+  if (offered.length === 0 && !providerOptions?.tools) return {}
   return {
-    ...(tools?.length && { tools: tools.map(functionTool) }),
+    ...(offered.length > 0 && { tools: offered }),
     ...(toolChoice !== undefined && { tool_choice: choiceOf(toolChoice) }),
     ...(parallelToolCalls !== undefined &&
       !refuses.includes('parallelToolCalls') && { parallel_tool_calls: parallelToolCalls }),

@@ -59,14 +59,17 @@ const gemini = defineProvider({
   ...place,
   protocol: vertexGemini,
   defaultModel: 'gemini-3.8-flash',
-  profile: geminiProfile,
+  profile: (model) => {
+    const profile = geminiProfile(model)
+    return profile.mixedTools ? { ...profile, mixedTools: 'silent' } : profile
+  },
 })
 
 const claude = defineProvider({
   ...place,
   protocol: vertexClaude,
   defaultModel: 'claude-sonnet-5-5',
-  profile: claudeProfileElsewhere,
+  profile: claudeProfileElsewhere('webSearch'),
 })
 
 /** Google's cloud: Gemini, and Claude. */

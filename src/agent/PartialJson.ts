@@ -1,61 +1,91 @@
-import type { JsonValue } from '../messages/json.ts'
+import type { JsonObject, JsonValue } from '../messages/json.ts'
 import { deepestJson } from '../messages/jsonDepth.ts'
 
-type Container =
-  | { kind: 'object'; entries: Map<string, Node>; key: string | null }
-  | { kind: 'array'; items: Node[] }
-type Node = Container | { kind: 'scalar'; value: JsonValue }
+/** A list or an object that is not closed yet. */
+type Open = { count: number } & (
+  | { kind: 'object'; known: JsonObject; key: string | null }
+  | { kind: 'array'; known: JsonValue[] }
+)
+
+/** How many entries may be copied for each character that came. */
+const entriesPerCharacter = 16
 
 /**
  * Reads JSON while it is being written. After any piece, `value` is what is known so far: strings as far as they came,
- * numbers and words once they are over. Each piece is read once, however long the text has become.
+ * numbers and words once they are over. Each character is read once, however long the text has become, and a value is
+ * never changed once it was given: what is closed is shared by the values after it, what is open is copied. Where
+ * that is much, as in a list of thousands, the value lags behind by a few entries, so that all copies together stay in
+ * proportion to the text.
  */
 export class PartialJson {
-  #root: Node | undefined
-  readonly #open: Container[] = []
+  #root: JsonValue | undefined
+  readonly #open: Open[] = []
+  #state: 'value' | 'string' | 'word' = 'value'
   /** The string, number or word that is being read. */
   #token = ''
-  #state: 'value' | 'string' | 'escape' | 'word' = 'value'
+  /** What has come of an escape sequence in a string. */
+  #escape = ''
+  /** The entries of all that is open. */
+  #entries = 0
+  #latest: JsonValue | undefined
+  #unread = 0
 
   push(text: string): void {
-    for (const char of text) this.#read(char)
-  }
-
-  /** A copy of what is known so far; undefined before the first value has begun. */
-  get value(): JsonValue | undefined {
-    const reading = this.#state === 'string' || this.#state === 'escape' ? this.#partialString() : undefined
-    return this.#root === undefined ? reading : this.#copy(this.#root, reading)
-  }
-
-  #read(char: string): void {
-    switch (this.#state) {
-      case 'escape':
-        this.#token += char
-        this.#state = 'string'
-        return
-      case 'string':
-        if (char === '"') this.#endString()
-        else {
-          this.#token += char
-          if (char === '\\') this.#state = 'escape'
-        }
-        return
-      case 'word':
-        if (/[\w.+-]/.test(char)) {
-          this.#token += char
-          return
-        }
-        this.#endWord()
-        break
-      case 'value':
+    this.#unread += text.length
+    let at = 0
+    while (at < text.length) {
+      if (this.#state === 'string') at = this.#readString(text, at)
+      else if (this.#state === 'word') at = this.#readWord(text, at)
+      else {
+        this.#structure(text.charAt(at))
+        at += 1
+      }
     }
-    this.#structure(char)
+  }
+
+  /** What is known so far; undefined before the first value has begun. */
+  get value(): JsonValue | undefined {
+    if (this.#latest !== undefined && this.#unread * entriesPerCharacter < this.#entries) return this.#latest
+    this.#unread = 0
+    this.#latest = this.#snapshot()
+    return this.#latest
+  }
+
+  /** Takes what comes before the next quote or backslash as it is. */
+  #readString(text: string, start: number): number {
+    if (this.#escape !== '') return this.#readEscape(text, start)
+    let at = start
+    while (at < text.length && text[at] !== '"' && text[at] !== '\\') at += 1
+    this.#token += text.slice(start, at)
+    if (at === text.length) return at
+    if (text[at] === '"') this.#endString()
+    else this.#escape = '\\'
+    return at + 1
+  }
+
+  #readEscape(text: string, at: number): number {
+    this.#escape += text.charAt(at)
+    const isUnicode = this.#escape[1] === 'u'
+    if (isUnicode && this.#escape.length < 6) return at + 1
+    this.#token += isUnicode
+      ? String.fromCharCode(Number.parseInt(this.#escape.slice(2), 16))
+      : (escapes.get(this.#escape.charAt(1)) ?? '')
+    this.#escape = ''
+    return at + 1
+  }
+
+  #readWord(text: string, start: number): number {
+    let at = start
+    while (at < text.length && /[\w.+-]/.test(text.charAt(at))) at += 1
+    this.#token += text.slice(start, at)
+    if (at < text.length) this.#endWord()
+    return at
   }
 
   #structure(char: string): void {
-    if (char === '{') this.#begin({ kind: 'object', entries: new Map(), key: null })
-    else if (char === '[') this.#begin({ kind: 'array', items: [] })
-    else if (char === '}' || char === ']') this.#open.pop()
+    if (char === '{') this.#open.push({ kind: 'object', known: {}, key: null, count: 0 })
+    else if (char === '[') this.#open.push({ kind: 'array', known: [], count: 0 })
+    else if (char === '}' || char === ']') this.#close()
     else if (char === '"') this.#startToken('string', '')
     else if (char === ',') {
       const top = this.#open.at(-1)
@@ -68,64 +98,70 @@ export class PartialJson {
     this.#token = token
   }
 
-  #begin(container: Container): void {
+  #close(): void {
+    const closed = this.#open.pop()
+    if (!closed) return
+    this.#entries -= closed.count
     // The final check refuses what is deeper; until then it is left out.
-    if (this.#open.length < deepestJson) this.#add(container)
-    this.#open.push(container)
+    if (this.#open.length < deepestJson) this.#add(closed.known)
   }
 
   #endString(): void {
     this.#state = 'value'
-    const text = this.#partialString()
     const top = this.#open.at(-1)
-    if (top?.kind === 'object' && top.key === null) top.key = text
-    else this.#add({ kind: 'scalar', value: text })
+    if (top?.kind === 'object' && top.key === null) top.key = this.#token
+    else this.#add(this.#token)
   }
 
   #endWord(): void {
     this.#state = 'value'
     try {
-      this.#add({ kind: 'scalar', value: JSON.parse(this.#token) })
+      this.#add(JSON.parse(this.#token))
     } catch {
       // Not a JSON word: the final check of the whole answer says so.
     }
   }
 
-  #add(node: Node): void {
+  #add(value: JsonValue): void {
     const top = this.#open.at(-1)
-    if (!top) this.#root = node
-    else if (top.kind === 'array') top.items.push(node)
-    else if (top.key !== null) top.entries.set(top.key, node)
-  }
-
-  /** The string so far, without an escape that is not complete yet. */
-  #partialString(): string {
-    const isOpen = this.#state === 'escape'
-    const whole = isOpen ? this.#token.slice(0, -1) : this.#token.replace(openUnicodeEscape, '$1')
-    try {
-      return JSON.parse(`"${whole}"`)
-    } catch {
-      return ''
+    if (!top) this.#root = value
+    else if (put(top, top.known, value)) {
+      top.count += 1
+      this.#entries += 1
     }
   }
 
-  #copy(node: Node, reading: string | undefined, depth = 0): JsonValue {
-    if (node.kind === 'scalar') return node.value
-    // The final check refuses what nests this deep; a model must not overflow the stack until then.
-    if (depth > deepestJson) return null
-    const isInnermost = node === this.#open.at(-1)
-    if (node.kind === 'array') {
-      const items = node.items.map((item) => this.#copy(item, reading, depth + 1))
-      return isInnermost && reading !== undefined ? [...items, reading] : items
+  #snapshot(): JsonValue | undefined {
+    // What is read now stands in the innermost of all, which may be too deep to be shown.
+    const isReading = this.#state === 'string' && this.#open.length <= deepestJson
+    let inner: JsonValue | undefined = isReading ? this.#token : undefined
+    for (const open of this.#open.slice(0, deepestJson).reverse()) {
+      const copy: JsonObject | JsonValue[] = open.kind === 'array' ? [...open.known] : { ...open.known }
+      if (inner !== undefined) put(open, copy, inner)
+      inner = copy
     }
-    const entries = [...node.entries].map(([key, item]): [string, JsonValue] => [
-      key,
-      this.#copy(item, reading, depth + 1),
-    ])
-    if (isInnermost && reading !== undefined && node.key !== null) entries.push([node.key, reading])
-    return Object.fromEntries(entries)
+    return inner ?? this.#root
   }
 }
 
-/** A `\u` escape with less than four digits; backslashes before it are pairs, which escape themselves. */
-const openUnicodeEscape = /((?<!\\)(?:\\\\)*)\\u[\da-fA-F]{0,3}$/
+/** Puts a value where the next one of a list or object goes; false if there is no key for it yet. */
+const put = (open: Open, known: JsonObject | JsonValue[], value: JsonValue): boolean => {
+  if (Array.isArray(known)) known.push(value)
+  else if (open.kind !== 'object' || open.key === null) return false
+  // Defined, not assigned: `__proto__` becomes a plain key.
+  else Object.defineProperty(known, open.key, { ...plainData, value })
+  return true
+}
+
+const plainData = { enumerable: true, configurable: true, writable: true }
+
+const escapes = new Map([
+  ['"', '"'],
+  ['\\', '\\'],
+  ['/', '/'],
+  ['b', '\b'],
+  ['f', '\f'],
+  ['n', '\n'],
+  ['r', '\r'],
+  ['t', '\t'],
+])

@@ -1,6 +1,6 @@
 import { chatModelRule, settingRules, sharedRules } from '../../machines/configRules.ts'
 import { message } from '../../machines/shape.ts'
-import { isApiKey } from '../../providers/apiKey.ts'
+import { headerForms, readHeaders } from '../../providers/headers.ts'
 import type { ConnectionOptions } from '../../providers/provider.ts'
 import {
   amount,
@@ -8,6 +8,7 @@ import {
   checkOptions,
   checkValue,
   fields,
+  flag,
   having,
   listOf,
   member,
@@ -18,28 +19,55 @@ import {
   type Rules,
   rule,
   text,
+  wholeFrom,
 } from '../messages/optionRules.ts'
+import type { ModelProfile } from '../model/chatModel.ts'
 import type { Limits } from '../transport/limits.ts'
 import type { AgentOptions } from './Agent.ts'
 import type { ChatOptions } from './Chat.ts'
 import type { AnyOptions } from './sendOptions.ts'
 
-const limitRules: Rules<Limits> = { maxEventSize: amount, maxResponseSize: amount, maxErrorBodySize: amount }
+const limitRules: Rules<Limits> = {
+  maxEventSize: amount,
+  maxResponseSize: amount,
+  maxDocumentSize: amount,
+  maxErrorBodySize: amount,
+}
 
 const isHttpUrl = (value: unknown): boolean =>
   typeof value === 'string' && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)
 
+const keyForms = 'a text, credentials of AWS, or a function that gives either'
+const credentialsRule: Rule = (name, value) =>
+  member('accessKeyId', text)(name, value) ?? member('secretAccessKey', text)(name, value)
+const keyRule = objectOr(
+  credentialsRule,
+  rule(keyForms, (value) => typeof value === 'string' || typeof value === 'function'),
+)
+
+const profileRules: Rules<ModelProfile & { like: string }> = {
+  like: text,
+  tools: flag,
+  parallelTools: flag,
+  nativeSchema: flag,
+  schemaWithTools: flag,
+  thinking: flag,
+  attachments: fields({ images: flag, pdf: flag, audio: flag, video: flag, links: flag }),
+  window: wholeFrom(1),
+  maxOutput: wholeFrom(1),
+}
+
 const connectionRules: Rules<ConnectionOptions> = {
-  apiKey: rule('a text, or a function that gives one', isApiKey),
+  apiKey: keyRule,
   baseUrl: (name, value) =>
     isHttpUrl(value)
       ? undefined
       : `${name} must be an absolute http or https URL, such as https://api.openai.com/v1.`,
-  headers: rule('an object', (value) => typeof value === 'object' && value !== null),
+  headers: rule(headerForms, (value) => readHeaders(value) !== undefined),
   dispatcher: having('dispatch'),
   fetch: callable,
   limits: fields(limitRules),
-  profile: object,
+  profile: fields(profileRules),
 }
 
 /** A chat model, or its string with a connection of its own. */

@@ -14,9 +14,10 @@ export const toolRows = (
   const { context } = (snapshot ?? {}) as { context?: unknown }
   if (!isRunData(context)) return []
   const { messages } = context
-  const { results, started, pendingApprovals } = context.round
+  const { results, pendingApprovals } = context.round
+  const started = new Set(context.round.started.flat())
   const answers = new Map(
-    [...messages.flatMap(toolResultsOf), ...results].map((result) => [result.id, result]),
+    [...messages.flatMap(toolResultsOf), ...results.flat()].map((result) => [result.id, result]),
   )
   return messages.flatMap(toolCallsOf).map((call): ToolRow => {
     const answer = answers.get(call.id)
@@ -27,7 +28,7 @@ export const toolRows = (
         : 'done'
       : pendingApprovals.includes(call.id)
         ? 'pending'
-        : started.includes(call.id)
+        : started.has(call.id)
           ? 'running'
           : 'waiting'
     return {

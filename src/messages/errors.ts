@@ -25,6 +25,9 @@ export type ErrorData = {
   requestId?: string
   retryable?: boolean
   retryAfterMs?: number
+  /** Of the code `context_overflow`: the tokens that fit and those that were asked for, where the provider told them. */
+  window?: number
+  requested?: number
   /** The finish word the provider had given before it failed. */
   rawFinishReason?: string
   /** Of orchestration errors: which chart, and where it was. */
@@ -73,7 +76,16 @@ export class ConfigurationError extends StatewireError {
 
 type ModelErrorFields = Pick<
   ErrorData,
-  'provider' | 'model' | 'status' | 'code' | 'requestId' | 'retryable' | 'retryAfterMs' | 'rawFinishReason'
+  | 'provider'
+  | 'model'
+  | 'status'
+  | 'code'
+  | 'requestId'
+  | 'retryable'
+  | 'retryAfterMs'
+  | 'window'
+  | 'requested'
+  | 'rawFinishReason'
 >
 
 /** The provider failed: an HTTP error, an error event, a cut or garbled stream, a dead connection. */
@@ -82,11 +94,16 @@ export class ModelError extends StatewireError {
   readonly provider: string | undefined
   readonly model: string | undefined
   readonly status: number | undefined
+  /** The provider's own word, or `context_overflow` for every way to say that the request is too long. */
   readonly code: string | undefined
   readonly requestId: string | undefined
   /** Whether the same request may work later. */
   readonly retryable: boolean
   readonly retryAfterMs: number | undefined
+  /** Of a `context_overflow`: how many tokens fit, where the provider told it. */
+  readonly window: number | undefined
+  /** Of a `context_overflow`: how many tokens were asked for, output included, where the provider told it. */
+  readonly requested: number | undefined
   /** The finish word the provider had given before it failed. */
   readonly rawFinishReason: string | undefined
 
@@ -99,6 +116,8 @@ export class ModelError extends StatewireError {
     this.requestId = options.requestId
     this.retryable = options.retryable ?? false
     this.retryAfterMs = options.retryAfterMs
+    this.window = options.window
+    this.requested = options.requested
     this.rawFinishReason = options.rawFinishReason
   }
 }
@@ -178,6 +197,8 @@ const dataFields = [
   'requestId',
   'retryable',
   'retryAfterMs',
+  'window',
+  'requested',
   'rawFinishReason',
   'orchestrator',
   'state',

@@ -1,6 +1,13 @@
+import { type Growing, grown, wholeOf } from './growing.ts'
 import { isJsonObject, type JsonObject, type JsonValue, ownValue } from './json.ts'
 
-const same = (a: JsonValue, b: JsonValue): boolean => a === b || JSON.stringify(a) === JSON.stringify(b)
+/** Adds a piece to metadata that comes in piece by piece. */
+export const addMetadata = (growing: Growing<JsonObject>, piece: JsonObject): Growing<JsonObject> =>
+  grown(growing, piece, mergeMetadata)
+
+/** All pieces as one. */
+export const wholeMetadata = (growing: Growing<JsonObject>): JsonObject =>
+  wholeOf(growing, mergeMetadata) ?? {}
 
 /**
  * Joins what two moments say under the same key: lists are appended, objects are joined in the same way, thinking is
@@ -10,7 +17,7 @@ export const mergeMetadata = (older: JsonObject, newer: JsonObject): JsonObject 
   const merged = new Map(Object.entries(older))
   for (const [key, value] of Object.entries(newer)) {
     const known = merged.get(key)
-    if (Array.isArray(known) && Array.isArray(value)) merged.set(key, [...known, ...value])
+    if (Array.isArray(known) && Array.isArray(value)) merged.set(key, joinLists(known, value))
     else if (isJsonObject(known) && isJsonObject(value)) merged.set(key, mergeMetadata(known, value))
     else if (key === 'thinking' && typeof known === 'string' && typeof value === 'string')
       merged.set(key, known + value)
@@ -20,15 +27,55 @@ export const mergeMetadata = (older: JsonObject, newer: JsonObject): JsonObject 
   return Object.fromEntries(merged)
 }
 
-/** What of `incoming` has not been seen yet, so that each item is shown exactly once. */
-export const unseenMetadata = (seen: JsonObject, incoming: JsonObject): JsonObject => {
+/** What of `incoming` has not been seen yet, so that each item is shown exactly once. `seen` is in the order it came. */
+export const unseenMetadata = (seen: readonly JsonObject[], incoming: JsonObject): JsonObject => {
   const unseen: [string, JsonValue][] = []
   for (const [key, value] of Object.entries(incoming)) {
-    const known = ownValue(seen, key)
-    if (Array.isArray(value) && Array.isArray(known)) {
-      const items = value.filter((item) => !known.some((old) => same(old, item)))
+    const known = seen.map((each) => ownValue(each, key)).filter((each) => each !== undefined)
+    const latest = known.at(-1)
+    if (Array.isArray(value) && Array.isArray(latest)) {
+      const items = unseenItems(known.filter(Array.isArray), value)
       if (items.length > 0) unseen.push([key, items])
-    } else if (known === undefined || !same(known, value)) unseen.push([key, value])
+    } else if (latest === undefined || !isSame(known, value)) unseen.push([key, value])
   }
   return Object.fromEntries(unseen)
+}
+
+const isSame = (known: readonly JsonValue[], value: JsonValue): boolean => {
+  const latest = known.at(-1)
+  const whole = isJsonObject(latest) ? known.filter(isJsonObject).reduce(mergeMetadata) : latest
+  return whole === value || JSON.stringify(whole) === JSON.stringify(value)
+}
+
+/**
+ * The items of a list, as texts to compare. Taken once and handed on when the list grows: to compare every item with every
+ * other would let a server that sends many of them keep us busy for ever.
+ */
+const itemsOf = new WeakMap<readonly JsonValue[], Set<string>>()
+
+const knownItems = (list: readonly JsonValue[]): Set<string> => {
+  const items = itemsOf.get(list) ?? new Set(list.map((item) => JSON.stringify(item)))
+  itemsOf.set(list, items)
+  return items
+}
+
+const unseenItems = (lists: readonly JsonValue[][], incoming: readonly JsonValue[]): JsonValue[] => {
+  const fresh = new Map<JsonValue, string>()
+  const known = lists.map(knownItems)
+  const items = incoming.filter((item) => {
+    const text = JSON.stringify(item)
+    return !known.some((texts) => texts.has(text)) && fresh.set(item, text)
+  })
+  itemsOf.set(items, new Set(fresh.values()))
+  return items
+}
+
+const joinLists = (older: readonly JsonValue[], newer: readonly JsonValue[]): JsonValue[] => {
+  const joined = [...older, ...newer]
+  const items = itemsOf.get(older)
+  if (!items) return joined
+  for (const text of knownItems(newer)) items.add(text)
+  itemsOf.delete(older)
+  itemsOf.set(joined, items)
+  return joined
 }

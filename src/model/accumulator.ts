@@ -1,6 +1,7 @@
+import { appended, type Growing, type Runs } from '../messages/growing.ts'
 import type { JsonObject } from '../messages/json.ts'
 import type { ChatMessage, DataPart, LinkPart, Part } from '../messages/messages.ts'
-import { mergeMetadata, unseenMetadata } from '../messages/metadata.ts'
+import { addMetadata, mergeMetadata, unseenMetadata, wholeMetadata } from '../messages/metadata.ts'
 import type { FinishReason, Usage } from '../messages/result.ts'
 import type { Delta, WireToolCall } from './delta.ts'
 
@@ -8,9 +9,10 @@ import type { Delta, WireToolCall } from './delta.ts'
 export type Accumulated = {
   text: string
   thinking: string
-  media: (DataPart | LinkPart)[]
+  /** Generated images and the like. */
+  media: Runs<DataPart | LinkPart>
   calls: WireToolCall[]
-  metadata: JsonObject
+  metadata: Growing<JsonObject>
   /** Data to be returned to the provider unseen, by protocol. */
   opaque: JsonObject
   responseId: string
@@ -36,7 +38,7 @@ export const nothingAccumulated: Accumulated = {
   thinking: '',
   media: [],
   calls: [],
-  metadata: {},
+  metadata: [],
   opaque: {},
   responseId: '',
   usage: null,
@@ -47,6 +49,7 @@ export const nothingAccumulated: Accumulated = {
 export const messageAccumulator: Accumulator = {
   accumulate(accumulated, deltas) {
     const next = copyOf(accumulated)
+    let calls: CallList | undefined
     for (const delta of deltas) {
       switch (delta.type) {
         // Appending makes a rope: constant cost, as long as nobody reads the whole text in between.
@@ -57,13 +60,14 @@ export const messageAccumulator: Accumulator = {
           next.thinking += delta.text
           break
         case 'part':
-          next.media = [...next.media, delta.part]
+          next.media = appended(next.media, [delta.part])
           break
         case 'toolCall':
-          next.calls = mergeCall(next.calls, delta.call)
+          calls ??= new CallList(next.calls)
+          calls.add(delta.call)
           break
         case 'metadata':
-          next.metadata = mergeMetadata(next.metadata, unseenMetadata(next.metadata, delta.metadata))
+          next.metadata = withUnseen(next.metadata, delta.metadata)
           break
         case 'opaque':
           next.opaque = mergeMetadata(next.opaque, { [delta.protocol]: delta.data })
@@ -81,12 +85,13 @@ export const messageAccumulator: Accumulator = {
         }
       }
     }
+    if (calls) next.calls = calls.calls
     return next
   },
 
   consolidate({ text, thinking, media, metadata, opaque }) {
-    const parts: Part[] = [...(text === '' ? [] : [{ type: 'text' as const, text }]), ...media]
-    const kept = { ...metadata, ...opaque, ...(thinking !== '' && { thinking }) }
+    const parts: Part[] = [...(text === '' ? [] : [{ type: 'text' as const, text }]), ...media.flat()]
+    const kept = { ...wholeMetadata(metadata), ...opaque, ...(thinking !== '' && { thinking }) }
     return { role: 'model', parts, ...(Object.keys(kept).length > 0 && { metadata: kept }) }
   },
 }
@@ -104,11 +109,35 @@ const copyOf = (accumulated: Accumulated): Accumulated => ({
   finish: accumulated.finish,
 })
 
-/** A call that is told twice under one id, with the same content, is one call. */
-const mergeCall = (calls: WireToolCall[], call: WireToolCall): WireToolCall[] =>
-  call.id !== '' && calls.some((known) => known.id === call.id && isSameCall(known, call))
-    ? calls
-    : [...calls, call]
+const withUnseen = (known: Growing<JsonObject>, incoming: JsonObject): Growing<JsonObject> => {
+  const unseen = unseenMetadata(
+    known.map(({ value }) => value),
+    incoming,
+  )
+  return Object.keys(unseen).length === 0 ? known : addMetadata(known, unseen)
+}
 
-const isSameCall = (a: WireToolCall, b: WireToolCall): boolean =>
-  a.name === b.name && JSON.stringify(a.arguments) === JSON.stringify(b.arguments)
+/** What is known of a list of calls, handed on when the list grows: nothing is compared twice. */
+const contents = new WeakMap<readonly WireToolCall[], Set<string>>()
+
+/** The calls with those of one read. A call that is told twice under one id, with the same content, is one call. */
+class CallList {
+  readonly calls: WireToolCall[]
+  readonly #known: Set<string>
+
+  constructor(calls: readonly WireToolCall[]) {
+    this.calls = [...calls]
+    this.#known = contents.get(calls) ?? new Set(calls.map(contentOf))
+    contents.delete(calls)
+    contents.set(this.calls, this.#known)
+  }
+
+  add(call: WireToolCall): void {
+    const content = contentOf(call)
+    if (call.id !== '' && this.#known.has(content)) return
+    this.#known.add(content)
+    this.calls.push(call)
+  }
+}
+
+const contentOf = ({ id, name, arguments: args }: WireToolCall): string => JSON.stringify([id, name, args])

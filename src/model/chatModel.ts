@@ -2,6 +2,7 @@ import type { ErrorData } from '../messages/errors.ts'
 import type { JsonObject } from '../messages/json.ts'
 import type { ChatMessage } from '../messages/messages.ts'
 import type { Delta } from './delta.ts'
+import type { ServerTool } from './serverTools.ts'
 
 /** What the model is told about a tool. */
 export type ToolSpec = { name: string; description: string; inputSchema: JsonObject }
@@ -18,6 +19,14 @@ export type Effort = 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
  */
 export type Thinking = boolean | { budgetTokens?: number; effort?: Effort }
 
+/**
+ * How the provider's prompt cache is used. `'auto'`: each request is marked or keyed so that the next one finds it again,
+ * where the provider needs that. `'off'`: nothing is marked. `ttl` is how long Anthropic keeps what it cached, `'5m'` unless
+ * said; `key` names a conversation to the providers that keep requests of one key together (OpenAI, Mistral), and is made
+ * of the system prompt and the tools unless said.
+ */
+export type PromptCache = 'auto' | 'off' | { ttl?: '5m' | '1h'; key?: string }
+
 /** The sampling and behaviour settings every provider gets, each in its own words. */
 export type GenerationSettings = {
   temperature?: number
@@ -29,7 +38,14 @@ export type GenerationSettings = {
   /** `false` asks for at most one tool call per turn, where the provider can do that. */
   parallelToolCalls?: boolean
   thinking?: Thinking
-  /** Merged into the request body untouched, last: the way to anything this list does not name. */
+  /** Tools that the provider runs itself, such as `webSearch()`, beside the agent's own. */
+  serverTools?: ServerTool[]
+  /** Default: `'auto'`. */
+  cache?: PromptCache
+  /**
+   * Merged into the request body last: the way to anything this list does not name. Objects are merged at every depth,
+   * tools are added to the agent's own, everything else is replaced.
+   */
   providerOptions?: JsonObject
 }
 
@@ -51,7 +67,8 @@ export type ModelProfile = {
   /** Native schema and tools may be used in the same request. */
   schemaWithTools: boolean
   thinking: boolean
-  attachments: { images: boolean; pdf: boolean; audio: boolean; links: boolean }
+  /** What it reads beside text. `links`: the provider fetches them itself. */
+  attachments: { images: boolean; pdf: boolean; audio: boolean; video?: boolean; links: boolean }
   /** The context window in tokens, where it is known. */
   window?: number
   /** The longest answer in tokens, where it is known. */
@@ -60,7 +77,7 @@ export type ModelProfile = {
 
 /** Where a model reports to. Calls after `end` or `fail` are ignored. */
 export type ModelSink = {
-  /** The deltas decoded from one network read; empty when the read held only keep-alives. */
+  /** The deltas decoded from one network read; empty when the read held only keep-alives, which no timeout waits for. */
   deltas(batch: readonly Delta[]): void
   /** The stream is over. Without a `finish` delta before it, it counts as truncated. */
   end(): void

@@ -25,6 +25,8 @@ export type Delta =
   | { type: 'part'; part: DataPart | LinkPart }
   /** A piece of a tool call that is still being written; `index` counts the calls of this message. */
   | { type: 'toolDelta'; index: number; id?: string; name?: string; arguments: string }
+  /** The model is at work on something that is shown later or never: only the timeouts of the answer hear of it. */
+  | { type: 'progress' }
   /** A whole tool call; emitted only once the stream says that nothing more will be added to it. */
   | { type: 'toolCall'; call: WireToolCall }
   /** Shown to the consumer once, merged into the result: citations, server-side tool events, refusals … */

@@ -26,13 +26,27 @@ export const inflating = (encoding: string, handler: ExchangeHandler): Inflating
     inflate.destroy()
     report()
   }
-  inflate.on('data', (bytes: Uint8Array) => {
-    if (isOver) return
-    handler.data(bytes)
-    handler.readDone()
-  })
-  inflate.on('end', () => finish(() => (broken ? handler.fail(broken.error) : handler.end())))
-  inflate.on('error', (error: Error) => finish(() => handler.fail(broken ? broken.error : error)))
+  /** What is thrown inside a callback of a stream, nobody catches: it would end the process. */
+  const safely = (report: () => void): void => {
+    try {
+      report()
+    } catch (error) {
+      isOver = true
+      inflate.destroy()
+      handler.fail(error)
+    }
+  }
+  inflate.on('data', (bytes: Uint8Array) =>
+    safely(() => {
+      if (isOver) return
+      handler.data(bytes)
+      handler.readDone()
+    }),
+  )
+  inflate.on('end', () => safely(() => finish(() => (broken ? handler.fail(broken.error) : handler.end()))))
+  inflate.on('error', (error: Error) =>
+    safely(() => finish(() => handler.fail(broken ? broken.error : error))),
+  )
   return {
     data: (bytes) => void (isOver || inflate.write(bytes)),
     readDone: () => {},

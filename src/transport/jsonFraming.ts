@@ -24,13 +24,7 @@ export const jsonFraming = ({ maxEventSize, onEvent }: FramingOptions): TextFram
     pendingSize = 0
     return text
   }
-  const emit = (text: string): void => {
-    const data = text.trim()
-    // Google answers with an array where SSE was not negotiated, and wraps its errors the same way.
-    const elements = data.startsWith('[') ? parsedJson(data) : undefined
-    if (Array.isArray(elements)) for (const element of elements) onEvent({ data: JSON.stringify(element) })
-    else if (data !== '') onEvent({ data })
-  }
+  const emit = (text: string): void => emitJson(text, onEvent)
 
   return {
     push(chunk): ErrorData | undefined {
@@ -59,6 +53,14 @@ export const jsonFraming = ({ maxEventSize, onEvent }: FramingOptions): TextFram
       return undefined
     },
   }
+}
+
+/** The events of a JSON text. Google answers with a list where SSE was not negotiated, and wraps its errors the same way. */
+export const emitJson = (text: string, onEvent: FramingOptions['onEvent']): void => {
+  const data = text.trim()
+  const elements = data.startsWith('[') ? parsedJson(data) : undefined
+  if (Array.isArray(elements)) for (const element of elements) onEvent({ data: JSON.stringify(element) })
+  else if (data !== '') onEvent({ data })
 }
 
 /** The value, or undefined where the text is not whole and valid JSON, or nested too deeply to be taken apart. */

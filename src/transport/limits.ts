@@ -1,13 +1,23 @@
 import type { ErrorData } from '../messages/errors.ts'
 
-/** How much a server may send. Sizes of events are counted in characters, all others in bytes. */
-export type Limits = { maxEventSize: number; maxResponseSize: number; maxErrorBodySize: number }
+/**
+ * How much a server may send: one event, in characters; and in bytes, after decompression, a whole stream, an answer that
+ * is read as one document (embeddings, lists of models), and the body of an error.
+ */
+export type Limits = {
+  maxEventSize: number
+  maxResponseSize: number
+  maxDocumentSize: number
+  maxErrorBodySize: number
+}
 
 const mebibyte = 1024 * 1024
 
+/** Far below the longest string of a runtime, which is 512 Mi characters, and below what a parsed document does to a heap. */
 export const defaultLimits: Limits = {
   maxEventSize: 16 * mebibyte,
-  maxResponseSize: 1024 * mebibyte,
+  maxResponseSize: 256 * mebibyte,
+  maxDocumentSize: 64 * mebibyte,
   maxErrorBodySize: 64 * 1024,
 }
 
@@ -18,9 +28,10 @@ export const eventTooLarge = (limit: number): ErrorData => ({
   retryable: false,
 })
 
-export const responseTooLarge = (limit: number): ErrorData => ({
+/** `name` is that of the limit. */
+export const responseTooLarge = (limits: Limits, name: 'maxResponseSize' | 'maxDocumentSize'): ErrorData => ({
   name: 'ModelError',
-  message: `The server sent more than the limit of ${limit} bytes (limits.maxResponseSize).`,
+  message: `The server sent more than the limit of ${limits[name]} bytes (limits.${name}).`,
   code: 'response_too_large',
   retryable: false,
 })

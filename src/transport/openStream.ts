@@ -68,7 +68,7 @@ export const openStream = (
   }
   const readStream = (bytes: Uint8Array): void => {
     const isTooLarge = received > limits.maxResponseSize
-    const problem = isTooLarge ? responseTooLarge(limits.maxResponseSize) : framing?.push(bytes)
+    const problem = isTooLarge ? responseTooLarge(limits, 'maxResponseSize') : framing?.push(bytes)
     if (!problem) return
     close()
     handler.end(problem)

@@ -1,5 +1,5 @@
-import { toBase64 } from '../messages/base64.ts'
 import type { ErrorData } from '../messages/errors.ts'
+import { secretPattern } from './secretPattern.ts'
 
 const hidden = '***'
 
@@ -13,36 +13,15 @@ const credentialPatterns: readonly [RegExp, string][] = [
   [/([?&](?:api[-_]?key|key|token|access[-_]token|signature|sig)=)[^&\s"'#]+/gi, `$1${hidden}`],
 ]
 
-/** The secrets as they may come back: as they are, and as URLs, JSON and base64 write them. The longest comes first. */
-export const secretForms = (secrets: readonly string[]): string[] => {
-  const forms = secrets
-    .filter((secret) => secret.length >= 4)
-    .flatMap((secret) => [
-      secret,
-      encodedOf(secret),
-      JSON.stringify(secret).slice(1, -1),
-      // Without the padding, which is often left out.
-      base64Of(secret),
-      base64Of(secret).replaceAll('+', '-').replaceAll('/', '_'),
-    ])
-  return [...new Set(forms)].sort((a, b) => b.length - a.length)
-}
-
-const base64Of = (secret: string): string => toBase64(new TextEncoder().encode(secret)).replace(/=+$/, '')
-
-/** Half a surrogate pair cannot be written in a URL. */
-const encodedOf = (secret: string): string => {
-  try {
-    return encodeURIComponent(secret)
-  } catch {
-    return secret
-  }
+/** The text without the secrets given, in whatever form they stand there. */
+export const withoutSecrets = (text: string, secrets: readonly string[]): string => {
+  const pattern = secretPattern(secrets)
+  return pattern ? text.replace(pattern, hidden) : text
 }
 
 /** The text without the secrets given, and without anything that looks like a credential. */
 export const redact = (text: string, secrets: readonly string[]): string => {
-  let safe = text
-  for (const secret of secrets) if (secret.length >= 4) safe = safe.replaceAll(secret, hidden)
+  let safe = withoutSecrets(text, secrets)
   for (const [pattern, replacement] of credentialPatterns) safe = safe.replace(pattern, replacement)
   return safe
 }
@@ -65,6 +44,7 @@ export const redactError = (error: ErrorData, secrets: readonly string[]): Error
         ...cause,
         name: redact(cause.name, secrets),
         message: redact(cause.message, secrets).slice(0, longest),
+        ...(cause.code !== undefined && { code: redact(cause.code, secrets) }),
       },
     }),
   }

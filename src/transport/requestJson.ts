@@ -1,6 +1,13 @@
 import { type ErrorData, errorFrom } from '../messages/errors.ts'
 import type { JsonValue } from '../messages/json.ts'
-import { type Carrier, exchange, type HttpRequest, isSuccess, type WholeAnswer } from './exchange.ts'
+import {
+  type Carrier,
+  exchange,
+  type HttpRequest,
+  isSuccess,
+  type ResponseHead,
+  type WholeAnswer,
+} from './exchange.ts'
 import { type Limits, responseTooLarge } from './limits.ts'
 import { networkError } from './networkError.ts'
 import { onAbort } from './onAbort.ts'
@@ -38,7 +45,8 @@ const wholeAnswer = (options: JsonExchange) =>
   new Promise<WholeAnswer>((resolve, reject) => {
     const { request, carrier, limits, secrets, provider, signal, firstChunkMs, idleMs } = options
     const text = new Utf8Stream()
-    let answer: WholeAnswer | undefined
+    const pieces: string[] = []
+    let answer: ResponseHead | undefined
     let received = 0
     let timer: ReturnType<typeof setTimeout> | undefined
 
@@ -46,8 +54,10 @@ const wholeAnswer = (options: JsonExchange) =>
       clearTimeout(timer)
       forgetSignal?.()
       close()
-      if (error) reject(errorFrom({ ...error, provider }))
-      else if (answer) resolve({ ...answer, body: answer.body + text.end() })
+      const body = joined(pieces, text.end())
+      const problem = error ?? (body === undefined ? responseTooLarge(limits, 'maxDocumentSize') : undefined)
+      if (problem) reject(errorFrom({ ...problem, provider }))
+      else if (answer && body !== undefined) resolve({ ...answer, body })
     }
     const wait = (ms: number, message: string): void => {
       clearTimeout(timer)
@@ -57,19 +67,24 @@ const wholeAnswer = (options: JsonExchange) =>
     const abort = (): void => settle({ name: 'AbortedError', message: 'The request was aborted.' })
     // The status of a refusal says more than the way its body broke off.
     const isRefused = (): boolean => answer !== undefined && !isSuccess(answer)
+    const readRefusal = (bytes: Uint8Array): void => {
+      const excess = received - limits.maxErrorBodySize
+      pieces.push(text.push(excess > 0 ? bytes.subarray(0, -excess) : bytes))
+      if (excess >= 0) settle()
+    }
 
     const close = exchange(request, carrier, {
       head(head) {
-        answer = { ...head, body: '' }
+        answer = head
       },
       data(bytes) {
         received += bytes.length
-        if (answer) answer.body += text.push(bytes)
         // Blank lines say no more than that somebody is still thinking.
         if (bytes.some((byte) => byte > 0x20))
           wait(idleMs, `The answer stalled for ${idleMs} ms (timeouts.idleMs).`)
-        if (isRefused() && received > limits.maxErrorBodySize) settle()
-        else if (received > limits.maxResponseSize) settle(responseTooLarge(limits.maxResponseSize))
+        if (isRefused()) readRefusal(bytes)
+        else if (received > limits.maxDocumentSize) settle(responseTooLarge(limits, 'maxDocumentSize'))
+        else pieces.push(text.push(bytes))
       },
       readDone() {},
       end: settle,
@@ -80,6 +95,15 @@ const wholeAnswer = (options: JsonExchange) =>
     if (signal?.aborted) return abort()
     wait(firstChunkMs, `No answer began within ${firstChunkMs} ms (timeouts.firstChunkMs).`)
   })
+
+/** Undefined where the limit was set so high that no string can hold the text. */
+const joined = (pieces: readonly string[], rest: string): string | undefined => {
+  try {
+    return pieces.join('') + rest
+  } catch {
+    return undefined
+  }
+}
 
 const notJson = (body: string): ErrorData => {
   const isPage = body.trimStart().startsWith('<')

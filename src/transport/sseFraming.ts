@@ -1,7 +1,8 @@
 import { createParser } from 'eventsource-parser'
 import type { ErrorData } from '../messages/errors.ts'
+import { BareJson } from './bareJson.ts'
 import type { FramingOptions, TextFraming } from './framing.ts'
-import { parsedJson } from './jsonFraming.ts'
+import { emitJson, parsedJson } from './jsonFraming.ts'
 import { eventTooLarge } from './limits.ts'
 
 /** Server-sent events, with what real servers do beyond the standard. */
@@ -10,17 +11,24 @@ export const sseFraming = ({ maxEventSize, onEvent }: FramingOptions): TextFrami
   let endsWithLine = true
   let afterCr = false
   let isEnding = false
+  const bare = new BareJson()
+  /** Google and some gateways write their error as bare JSON into the stream, in one line or in many. */
+  const readBare = (line: string): void => {
+    const document = bare.push(line)
+    if (document !== undefined) emitJson(document, onEvent)
+    else if (bare.size > maxEventSize) problem = eventTooLarge(maxEventSize)
+  }
   const parser = createParser({
     maxBufferSize: maxEventSize,
     onEvent: (event) => {
+      bare.reset()
       if (!isEnding || endsWithLine || !isCutJson(event.data)) onEvent(event)
     },
     onError: ({ type, field, value, line }) => {
       if (type === 'max-buffer-size-exceeded') problem = eventTooLarge(maxEventSize)
       // llama.cpp names its error events in the field instead of sending an event of that type.
       else if (field === 'error' && value) onEvent({ event: 'error', data: value })
-      // Some gateways write their error as bare JSON into the stream.
-      else if (line?.startsWith('{') && line.endsWith('}')) onEvent({ data: line })
+      else if (line !== undefined) readBare(line)
     },
   })
   return {

@@ -23,9 +23,12 @@ test('the defaults in the README are those of the code', () => {
 })
 
 test('the limits in the guides are those of the code', () => {
-  const { maxEventSize, maxResponseSize, maxErrorBodySize } = defaultLimits
-  const sizes = `${maxEventSize / 2 ** 20} Mi characters, ${maxResponseSize / 2 ** 30} GiB and ${maxErrorBodySize / 2 ** 10} KiB`
-  expect(read('docs/providers.md')).toContain(sizes)
+  const { maxEventSize, maxResponseSize, maxDocumentSize, maxErrorBodySize } = defaultLimits
+  const guide = read('docs/providers.md')
+  expect(guide).toContain(`| \`maxEventSize\` | ${maxEventSize / 2 ** 20} Mi characters |`)
+  expect(guide).toContain(`| \`maxResponseSize\` | ${maxResponseSize / 2 ** 20} MiB |`)
+  expect(guide).toContain(`| \`maxDocumentSize\` | ${maxDocumentSize / 2 ** 20} MiB |`)
+  expect(guide).toContain(`| \`maxErrorBodySize\` | ${maxErrorBodySize / 2 ** 10} KiB |`)
   const { timeoutMs } = tool({ name: 'x', description: 'x', execute: () => 'x' })
   expect(read('docs/tools.md')).toContain(`| \`timeoutMs\` | ${timeoutMs / 60_000} minutes |`)
 })

@@ -67,6 +67,8 @@ describe('an agent', () => {
     toolChoice: [],
     parallelToolCalls: [],
     thinking: ['an empty object'],
+    cache: ['an empty object'],
+    serverTools: ['an empty list'],
     providerOptions: ['an empty object'],
     apiKey: ['an empty text', 'a wrong word', 'a function'],
     baseUrl: [],
@@ -94,8 +96,15 @@ describe('an agent', () => {
   const inner = {
     'thinking.budgetTokens': [],
     'thinking.effort': [],
+    'cache.ttl': [],
+    'cache.key': ['an empty text', 'a wrong word'],
+    'profile.like': ['an empty text', 'a wrong word'],
+    'profile.tools': [],
+    'profile.window': [],
+    'profile.attachments': ['an empty object'],
     'limits.maxEventSize': ['Infinity'],
     'limits.maxResponseSize': ['Infinity'],
+    'limits.maxDocumentSize': ['Infinity'],
     'limits.maxErrorBodySize': ['Infinity'],
     'retry.maxRetries': ['Infinity'],
     'retry.initialDelayMs': [],
@@ -151,6 +160,19 @@ describe('an agent', () => {
     expectRefused(() => new Agent(scriptedModel([]), { tools: [value] }), 'tools[0]')
     if (typeof value !== 'string')
       expectRefused(() => new Agent(scriptedModel([]), { fallback: [value] }), 'fallback[0]')
+  })
+
+  test.each(names)('whose header is %s is refused, or has none', (name) => {
+    const make = () => new Agent(scriptedModel([]), withOption({}, 'headers.x-team', badValues[name]))
+    if (['undefined', 'null', 'an empty text', 'a wrong word'].includes(name)) make()
+    else expectRefused(make, 'headers')
+  })
+
+  test.each(names)('whose secret of AWS is %s is refused, unless it is a text', (name) => {
+    const apiKey = { accessKeyId: 'AKIA', secretAccessKey: badValues[name] as never }
+    const make = () => new Agent(scriptedModel([]), { apiKey })
+    if (typeof badValues[name] === 'string') make()
+    else expectRefused(make, 'apiKey')
   })
 
   test('whose fallback has an address without its scheme is refused', () => {
@@ -247,7 +269,8 @@ describe('a tool', () => {
     const model = scriptedModel([[{ toolCall: { name: made.name } }], 'It is warm.'])
     const agent = new Agent(model, { tools: [made], onApproval: () => true })
     const { output } = await agent.send(prompt)
-    expect(output).toContain('It is warm.')
+    // Without `execute`, the call is answered from outside.
+    expect(output).toContain(option === 'execute' && name === 'undefined' ? '' : 'It is warm.')
   })
 
   test.each(names)('of %s is refused', (name) => {

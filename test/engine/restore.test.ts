@@ -83,7 +83,9 @@ const checkPoint = async (scenario: Scenario, text: string, skip: number, expect
     expect(await endOf(actor, 500)).toEqual(expected)
     model.assertDone()
     expect(watched.finals).toHaveLength(status === 'done' ? 0 : 1)
-    const known = [...context.round.results, ...context.history.flatMap(toolResultsOf)].map(({ id }) => id)
+    const known = [...context.round.results.flat(), ...context.history.flatMap(toolResultsOf)].map(
+      ({ id }) => id,
+    )
     expect(ran.filter((id) => known.includes(id))).toEqual([])
     expect(new Set(ran).size).toBe(ran.length)
   } finally {

@@ -43,10 +43,27 @@ describe('timeouts.firstChunkMs', () => {
     expect(model.closed).toBe(1)
   })
 
-  test('is over with the first read, even an empty one', async () => {
-    const { pass, isRunning, actor } = start([[{ delayMs: 99 }, { deltas: [] }, { hang: true }]], {
-      timeouts,
+  test.each([
+    ['keep-alives', []],
+    ['counts', [{ type: 'usage' as const, usage: { inputTokens: 1 } }]],
+    ['the name of the answer', [{ type: 'response' as const, id: 'r' }]],
+  ])('is not put off by %s that come for ever', async (_, deltas) => {
+    const alive = Array.from({ length: 9 }, () => [{ delayMs: 30 }, { deltas }] as const).flat()
+    const { actor, model, pass, isRunning } = start([[...alive, { text: 'late' }]], { timeouts })
+    await idle()
+    await pass(30, 3)
+    expect(isRunning()).toBe(true)
+    await pass(10)
+    expect(await endOf(actor)).toMatchObject({
+      status: 'failed',
+      error: { message: 'No answer began within 100 ms (timeouts.firstChunkMs).' },
     })
+    expect(model.closed).toBe(1)
+  })
+
+  test('is over with the first content, also where nothing of it is shown', async () => {
+    const work = { deltas: [{ type: 'progress' as const }] }
+    const { pass, isRunning, actor } = start([[{ delayMs: 99 }, work, { hang: true }]], { timeouts })
     await idle()
     await pass(99)
     await pass(1000)
@@ -132,9 +149,24 @@ describe('timeouts.idleMs', () => {
     expect(model.closed).toBe(1)
   })
 
-  test('is armed again by a read that holds nothing but a keep-alive', async () => {
-    const alive = Array.from({ length: 5 }, () => [{ delayMs: 90 }, { deltas: [] }] as const).flat()
-    const { actor, pass } = start([[{ text: 'a' }, ...alive, { text: 'b' }]], { timeouts })
+  test('is not armed again by keep-alives', async () => {
+    const alive = Array.from({ length: 5 }, () => [{ delayMs: 40 }, { deltas: [] }] as const).flat()
+    const { actor, pass, isRunning } = start([[{ text: 'a' }, ...alive, { text: 'b' }]], { timeouts })
+    await idle()
+    await pass(40, 2)
+    expect(isRunning()).toBe(true)
+    await pass(20)
+    expect(await endOf(actor)).toMatchObject({
+      status: 'failed',
+      output: 'a',
+      error: { message: 'The answer stalled for 100 ms (timeouts.idleMs).' },
+    })
+  })
+
+  test('is armed again by work that is not shown', async () => {
+    const work = { deltas: [{ type: 'progress' as const }] }
+    const busy = Array.from({ length: 5 }, () => [{ delayMs: 90 }, work] as const).flat()
+    const { actor, pass } = start([[{ text: 'a' }, ...busy, { text: 'b' }]], { timeouts })
     await idle()
     await pass(90, 5)
     expect(await endOf(actor)).toMatchObject({ status: 'complete', output: 'ab' })

@@ -95,8 +95,8 @@ describe('metadata', () => {
   })
 
   test('unseenMetadata gives only what is new', () => {
-    expect(unseenMetadata({ a: 1, l: [1] }, { a: 1, l: [1, 2], b: null })).toEqual({ l: [2], b: null })
-    expect(unseenMetadata({}, JSON.parse('{"toString":1,"__proto__":2}'))).toEqual(
+    expect(unseenMetadata([{ a: 1, l: [1] }], { a: 1, l: [1, 2], b: null })).toEqual({ l: [2], b: null })
+    expect(unseenMetadata([], JSON.parse('{"toString":1,"__proto__":2}'))).toEqual(
       JSON.parse('{"toString":1,"__proto__":2}'),
     )
   })
@@ -106,7 +106,7 @@ describe('metadata', () => {
       fc.property(metadata, metadata, (older, newer) => {
         const merged = mergeMetadata(older, newer)
         expect(Object.getPrototypeOf(merged)).toBe(Object.prototype)
-        const { thinking: _, ...rest } = unseenMetadata(merged, newer)
+        const { thinking: _, ...rest } = unseenMetadata([merged], newer)
         expect(rest).toEqual({})
         expect(new Set(Object.keys(merged))).toEqual(new Set([...Object.keys(older), ...Object.keys(newer)]))
       }),

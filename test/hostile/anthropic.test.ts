@@ -54,6 +54,7 @@ test('invalid_input: input that is not JSON is refused, and the model is told so
       tool_use_id: 'toolu_1',
       is_error: true,
       content: expect.stringContaining('not valid JSON'),
+      cache_control: { type: 'ephemeral' },
     },
   ])
   expectTheAnswer(outcome)

@@ -137,7 +137,7 @@ describe.each([openai, mistral])('$model', (wire) => {
     const outcome = await once(wire, sse(chunk({ content: farewell }), '[DONE]'))
 
     expect(outcome.error).toBeUndefined()
-    expect(outcome.result).toMatchObject({ output: farewell, finishReason: 'unspecified' })
+    expect(outcome.result).toMatchObject({ output: farewell, finishReason: 'stop' })
   })
 })
 

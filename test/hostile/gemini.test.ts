@@ -257,3 +257,35 @@ describe('finish reasons', () => {
     })
   })
 })
+
+describe('what is no answer', () => {
+  const error = { error: { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' } }
+
+  test.each([
+    ['an object', JSON.stringify(error, undefined, 2)],
+    ['a list', JSON.stringify([error], undefined, 2)],
+    ['one line', JSON.stringify(error)],
+  ])('unframed_error: an error written into the stream as %s ends it', async (_, document) => {
+    const events = [...sse(googleChunk([{ text: 'So far' }])), `${document}\n`]
+    const finished = [...sse(googleChunk([{ text: 'So far' }], 'STOP')), `${document}\n`]
+    for (const body of [events, finished]) {
+      const outcome = await once(google, body)
+      expect(modelError(outcome)).toMatchObject({ status: 503, code: 'UNAVAILABLE', retryable: true })
+      expect(outcome.result.output).toBe('So far')
+    }
+  })
+
+  test.each([
+    ['an object of something else', '{"ok":true}'],
+    ['an empty object', '{}'],
+    ['an empty list', '[]'],
+    ['a list of something else', '[{"a":1},{"b":2}]'],
+    ['nothing', ''],
+  ])('no_answer: %s is an error, not an empty answer', async (_, body) => {
+    const asJson = { contentType: 'application/json' }
+    for (const framed of [[body], sse(body)]) {
+      const outcome = await run({ ...google, ...asJson }, [answer({ ...google, ...asJson }, framed)])
+      expect(modelError(outcome)).toMatchObject({ code: 'truncated', retryable: true })
+    }
+  })
+})

@@ -159,6 +159,55 @@ describe('openrouter', () => {
 describe('reasoning_content', () => {
   test.each(['openai:m', 'mistral:m'])('%s: is thinking, not text', reasoningContent)
 
+  test('mistral:m: is not sent to a server that refuses fields it does not know', async () => {
+    const outcome = await loop(openai, reasoningEvents, { model: 'mistral:m' })
+    expect(assistantOf(outcome.bodies[1])).not.toHaveProperty('reasoning_content')
+  })
+
+  const field = (name: string) => chatEvents([chunk({ [name]: 'Where?' }), callOslo], 'tool_calls')
+  const servers = [
+    'openai:m',
+    'groq:openai/gpt-oss-120b',
+    'together:openai/gpt-oss-120b',
+    'fireworks:m',
+    'nvidia:m',
+  ]
+
+  test.each(
+    servers.flatMap((model) => ['reasoning', 'reasoning_content'].map((name) => [model, name] as const)),
+  )('%s: %s goes back beside the calls it led to, under the name it came with', async (model, name) => {
+    const outcome = await loop(openai, field(name), { model })
+    expect(assistantOf(outcome.bodies[1])).toMatchObject({ [name]: 'Where?', content: null })
+    const others = ['reasoning', 'reasoning_content', 'reasoning_details'].filter((each) => each !== name)
+    for (const other of others) expect(assistantOf(outcome.bodies[1])).not.toHaveProperty(other)
+  })
+
+  test('goes to no other model, and not after the turn is over', async () => {
+    const { result } = await loop(openai, field('reasoning'))
+    const history = result.messages
+    const other = await run(openai, [lastTurn(openai)], { history, prompt: 'And?', model: 'openai:m2' })
+    expect(JSON.stringify(other.bodies[0])).not.toContain('Where?')
+    const spoken = await once(
+      openai,
+      chatEvents([chunk({ reasoning: 'Hm.' }), chunk({ content: farewell })], 'stop'),
+    )
+    const later = await run(openai, [lastTurn(openai)], { history: spoken.result.messages, prompt: 'And?' })
+    expect(JSON.stringify(later.bodies[0])).not.toContain('Hm.')
+  })
+
+  test('details of any gateway go back untouched, such as the signature of a Gemini behind it', async () => {
+    const details = [
+      { type: 'reasoning.encrypted', data: 'sig+/==', id: 'tool_1', format: 'google-gemini-v1', index: 0 },
+    ]
+    const events = chatEvents(
+      [chunk({ reasoning: 'Where?', reasoning_details: details }), callOslo],
+      'tool_calls',
+    )
+    const outcome = await loop(openai, events)
+    expect(assistantOf(outcome.bodies[1])?.reasoning_details).toEqual(details)
+    expect(assistantOf(outcome.bodies[1])).not.toHaveProperty('reasoning')
+  })
+
   test.each(['deepseek-reasoner', 'kimi-k2-thinking'])(
     '%s: goes back beside the calls it led to',
     async (model) => {

@@ -184,7 +184,7 @@ describe('how a response ends', () => {
   test.each([
     ['max_output_tokens', 'length'],
     ['content_filter', 'contentFilter'],
-    ['something_new', 'unspecified'],
+    ['something_new', 'length'],
   ])('incomplete (%s): is not a stop', async (reason, finishReason) => {
     const outcome = await once(responses, namedSse(...created(), textDelta('So far'), incomplete(reason)))
 

@@ -1,7 +1,6 @@
 import { expect } from 'vitest'
 import { toolCallsOf, toolResultsOf } from '../../src/messages/messages.ts'
 import { callsRun, farewell, loop, modelError, once, run, time, weather } from './hostileRun.ts'
-import { responses } from './responsesWire.ts'
 import { answer, type Wire } from './wire.ts'
 
 // What may be odd about a whole turn on any wire: its calls, its end, and both together.
@@ -33,7 +32,7 @@ export const unknownWord = async (wire: Wire): Promise<void> => {
 
   expect(outcome.error).toBeUndefined()
   expect(outcome.result.output).toBe(farewell)
-  expect(outcome.result.finishReason).toBe(wire === responses ? 'stop' : 'unspecified')
+  expect(outcome.result.finishReason).toBe('stop')
   expect(outcome.result.rawFinishReason).toBe('whatever_comes_next')
 }
 

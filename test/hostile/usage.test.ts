@@ -94,7 +94,7 @@ const others: [string, Wire, string[], object][] = [
       close(0),
       ...messageEnd('end_turn', { input_tokens: 10, output_tokens: 5 }),
     ),
-    { inputTokens: 10, outputTokens: 5, cachedInputTokens: 4 },
+    { inputTokens: 14, outputTokens: 5, totalTokens: 19, cachedInputTokens: 4 },
   ],
   [
     'running_totals: of totals that are repeated and grow, the last counts',
@@ -121,9 +121,93 @@ const others: [string, Wire, string[], object][] = [
         usage: { input_tokens: 10, output_tokens: 70, output_tokens_details: { reasoning_tokens: 64 } },
       }),
     ),
-    { inputTokens: 10, outputTokens: 70, reasoningTokens: 64 },
+    { inputTokens: 10, outputTokens: 70, totalTokens: 80, reasoningTokens: 64 },
   ],
 ]
+
+const oneMeaning: [string, Wire, string[], object][] = [
+  [
+    'Anthropic counts what was read from the cache and written to it beside the input',
+    anthropic,
+    namedSse(
+      messageStart({
+        input_tokens: 3,
+        cache_read_input_tokens: 1000,
+        cache_creation_input_tokens: 200,
+        output_tokens: 1,
+      }),
+      open(0, { type: 'text', text: farewell }),
+      close(0),
+      ...messageEnd('end_turn', { output_tokens: 70, output_tokens_details: { thinking_tokens: 64 } }),
+    ),
+    {
+      inputTokens: 1203,
+      outputTokens: 70,
+      totalTokens: 1273,
+      cachedInputTokens: 1000,
+      cacheWriteTokens: 200,
+      reasoningTokens: 64,
+    },
+  ],
+  [
+    'Gemini counts its thoughts beside the answer, and what its tools fetched beside the prompt',
+    google,
+    sse({
+      ...googleChunk([{ text: farewell }], 'STOP'),
+      usageMetadata: {
+        promptTokenCount: 25,
+        cachedContentTokenCount: 20,
+        toolUsePromptTokenCount: 1130,
+        candidatesTokenCount: 49,
+        thoughtsTokenCount: 38,
+        totalTokenCount: 1242,
+      },
+    }),
+    {
+      inputTokens: 1155,
+      outputTokens: 87,
+      totalTokens: 1242,
+      cachedInputTokens: 20,
+      reasoningTokens: 38,
+    },
+  ],
+  [
+    'xAI counts its thoughts beside the answer, and only the total shows it',
+    openai,
+    sse(text, {
+      ...stop,
+      usage: {
+        prompt_tokens: 32,
+        completion_tokens: 9,
+        total_tokens: 135,
+        completion_tokens_details: { reasoning_tokens: 94 },
+      },
+    }),
+    { inputTokens: 32, outputTokens: 103, totalTokens: 135, reasoningTokens: 94 },
+  ],
+  [
+    'OpenRouter says what it cost, and what it wrote to the cache',
+    openai,
+    sse(text, {
+      ...stop,
+      usage: {
+        prompt_tokens: 10,
+        completion_tokens: 5,
+        total_tokens: 15,
+        cost: 0.00123,
+        prompt_tokens_details: { cached_tokens: 4, cache_write_tokens: 6 },
+      },
+    }),
+    { ...expected, cachedInputTokens: 4, cacheWriteTokens: 6, cost: 0.00123 },
+  ],
+]
+
+test.each(oneMeaning)('one_meaning: %s', async (_, wire, events, counted) => {
+  const outcome = await once(wire, events)
+
+  expect(outcome.result.output).toBe(farewell)
+  expect(outcome.result.usage).toEqual(counted)
+})
 
 test.each(others)('%s', async (_, wire, events, counted) => {
   const outcome = await once(wire, events)

@@ -131,7 +131,7 @@ describe('A run of an agent', () => {
     expect(past).toMatchObject({
       value: 'ToolExecution',
       event: { type: 'tool.started' },
-      context: { step: 1, round: { started: ['call_1'] } },
+      context: { step: 1, round: { started: [['call_1']] } },
       tools: [{ callId: 'call_1', status: 'running', result: null, endedAt: null }],
     })
     expect(told.moments.map(({ path }) => path.join(' → '))).toEqual([
@@ -154,7 +154,7 @@ describe('A run of an agent', () => {
     const told = await listen(inspector)
     await told.until(isOver)
     const changesAt = (event: string) => told.moments.find((moment) => moment.event === event)?.changes
-    expect(changesAt('tool.started')).toEqual([{ path: 'round.started[0]', after: '"call_1"' }])
+    expect(changesAt('tool.started')).toEqual([{ path: 'round.started[0]', after: '["call_1"]' }])
     expect(changesAt('xstate.done.actor.toolExecutor')).toContainEqual({
       path: 'step',
       before: '1',

@@ -133,7 +133,9 @@ const executorEvents = ({ context }: AgentSnapshot): AnyEventObject[] => {
   const result = (id: string, name: string) => ({ type: 'toolResult' as const, id, name, result: 'ok' })
   const [next] = calls
   return [
-    ...(next && !context.round.started.includes(next.id) ? [{ type: 'tool.started', calls: [next] }] : []),
+    ...(next && !context.round.started.flat().includes(next.id)
+      ? [{ type: 'tool.started', calls: [next] }]
+      : []),
     ...(next
       ? [{ type: 'tool.finished', result: result(next.id, next.name), calls: calls.slice(1, 2) }]
       : []),
@@ -164,7 +166,7 @@ const key = ({ value, status, context }: AgentSnapshot): string =>
     round.isAfterTools(context),
     context.round.pendingApprovals.length,
     context.round.started.length > 0,
-    context.round.results.length,
+    context.round.results.flat().length,
     round.externalCalls(context).length,
     context.steering.length,
     context.failure?.retryable,

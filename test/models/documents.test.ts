@@ -24,8 +24,8 @@ const names = presets
   .toSorted((a, b) => b.length - a.length)
 const modelString = new RegExp(`(?<=['"\`])(${names.join('|')}):([\\w./:-]*[\\w])(?=['"\`])`, 'g')
 
-/** Names that stand for one of the reader's own, and the simulator's. */
-const isOwn = (model: string): boolean => /^(my-|team-|simulator$|vendor\/|model)/.test(model)
+/** Names that stand for one of the reader's own, the simulator's, and OpenRouter's server tools. */
+const isOwn = (model: string): boolean => /^(my-|team-|simulator$|vendor\/|model|web_|image_)/.test(model)
 
 const named = documents.flatMap((document) =>
   [...readFileSync(document, 'utf8').matchAll(modelString)]

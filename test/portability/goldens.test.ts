@@ -28,6 +28,7 @@ const oslo = '{"city":"Oslo","celsius":21}'
 const rome = '{"city":"Rome","celsius":21}'
 
 test('google to anthropic', async () => {
+  const marker = { type: 'ephemeral' } as const
   const golden = [
     { role: 'user', content: [{ type: 'text', text: question }] },
     {
@@ -49,9 +50,12 @@ test('google to anthropic', async () => {
       role: 'assistant',
       content: [{ type: 'tool_use', id: 'id-3', name: 'get_weather', input: { city: 'Oslo' } }],
     },
-    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'id-3', content: oslo }] },
+    {
+      role: 'user',
+      content: [{ type: 'tool_result', tool_use_id: 'id-3', content: oslo, cache_control: marker }],
+    },
     { role: 'assistant', content: [{ type: 'text', text: 'Warm in both.' }] },
-    { role: 'user', content: [{ type: 'text', text: 'And tomorrow?' }] },
+    { role: 'user', content: [{ type: 'text', text: 'And tomorrow?', cache_control: marker }] },
   ] satisfies MessageParam[]
   expect((await bodyFor('google', 'anthropic')).messages).toEqual(golden)
 })

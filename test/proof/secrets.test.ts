@@ -10,7 +10,13 @@ import { loopback, type Reply } from '../loopback.ts'
 const key = 'planted/KEY+7f3a9c1e5b2d=0'
 const forms = [
   key,
+  key.toLowerCase(),
   encodeURIComponent(key),
+  encodeURIComponent(key).toLowerCase(),
+  key.replaceAll('/', '\\/'),
+  key.replaceAll('/', '&#x2F;').replaceAll('=', '&#61;'),
+  // The digits that base64 makes of the key alone, behind seven other bytes.
+  Buffer.from(`Bearer ${key}`).toString('base64').slice(10, -4),
   Buffer.from(key).toString('base64').replace(/=+$/, ''),
   Buffer.from(key).toString('base64url'),
 ]
@@ -28,6 +34,22 @@ const echoes: Record<string, Reply> = {
   'an event that is no JSON': { body: `data: {"oops": ${key}\n\n` },
   'a stream that is cut': { body: `data: {"id":"${key}"` },
   'a page': { headers: { 'content-type': 'text/html' }, body: `<html>${key}</html>` },
+  'the word for the end of an answer': {
+    body: `data: {"id":"${key}","choices":[{"delta":{"content":"Hi"},"finish_reason":"${key}"}]}\n\ndata: {"error":{"message":"${encodeURIComponent(key).toLowerCase()}"}}\n\n`,
+  },
+  'the name of an encoding': { headers: { 'content-encoding': key }, body: 'x' },
+  'an error in HTML': {
+    status: 500,
+    body: `<p>${key.replaceAll('/', '&#x2F;').replaceAll('=', '&#61;')}</p>`,
+  },
+  'an error in the JSON of another language': {
+    status: 400,
+    body: `{"error":{"message":"${key.replaceAll('/', '\\/')} is ${key.replaceAll('/', '\\\\/')}"}}`,
+  },
+  'its whole header in base64': {
+    status: 401,
+    body: { error: { message: Buffer.from(`Bearer ${key}`).toString('base64') } },
+  },
   'plain text': { headers: { 'content-type': 'text/plain' }, body: `token=${key} `.repeat(200) },
 }
 
@@ -190,3 +212,13 @@ test.each([301, 302, 303, 307, 308])(
     expect(other.requests).toEqual([])
   },
 )
+
+test('an answer that ends well with the key as its name and its last word does not tell it', async () => {
+  const chunk = {
+    id: `resp-${key}`,
+    choices: [{ delta: { content: 'Hi' }, finish_reason: key.toUpperCase() }],
+  }
+  const { url } = await loopback(() => ({ body: `data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n` }))
+  const result = await new Agent('openai:m', { baseUrl: url, apiKey: key }).send('hi')
+  expect(result).toMatchObject({ output: 'Hi', id: 'resp-***', rawFinishReason: '***', finishReason: 'stop' })
+})

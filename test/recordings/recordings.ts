@@ -23,9 +23,19 @@ export type Expected = {
   thinking: string
   toolCalls: ExpectedCall[]
   finishReason: string | null
-  usage: { input?: number; output?: number } | null
+  usage: ExpectedUsage | null
   responseId: string | null
   error?: unknown
+}
+
+/** Counts as the wire has them: what Anthropic cached and what Gemini thought stand beside, not inside. */
+type ExpectedUsage = {
+  input?: number
+  output?: number
+  cached?: number
+  cacheWrite?: number
+  reasoning?: number
+  toolUseInput?: number
 }
 
 export type Got = {
@@ -73,6 +83,27 @@ export const loadStreams = (protocol: string): { recording: Recording; expected:
     recording: read(`streams/${protocol}/${file}`),
     expected: read(`expected/${protocol}/${file}`),
   }))
+
+/** An expected result with its counts in statewire's one meaning: input is all input, output all output. */
+export const withOneMeaning = ({ protocol, provider }: Recording, expected: Expected): Expected => {
+  const { usage } = expected
+  if (!usage) return expected
+  const isBeside = protocol === 'google' || (protocol === 'openai-chat' && provider === 'xai')
+  const sum = (...counts: (number | undefined)[]) => counts.reduce((a: number, b) => a + (b ?? 0), 0)
+  const input =
+    protocol === 'anthropic'
+      ? sum(usage.input, usage.cached, usage.cacheWrite)
+      : sum(usage.input, usage.toolUseInput)
+  const output = isBeside ? sum(usage.output, usage.reasoning) : usage.output
+  return {
+    ...expected,
+    usage: {
+      ...usage,
+      ...(usage.input !== undefined && { input }),
+      ...(output !== undefined && { output }),
+    },
+  }
+}
 
 export const loadConversations = (): Conversation[] =>
   readdirSync(`${folder}/conversations`).map((file) => read(`conversations/${file}`))

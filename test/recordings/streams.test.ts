@@ -9,6 +9,7 @@ import {
   missingRecordings,
   protocols,
   providerOf,
+  withOneMeaning,
 } from './recordings.ts'
 
 // Every recorded answer, byte for byte over a socket, gives what the provider's own SDK makes of it, however the
@@ -64,7 +65,7 @@ describe.skipIf(!hasRecordings).each(chunkings)('read as %s', (chunking) => {
         if (chunking === 'bytes' && recording.response.body.length > 3_000) continue
         count += 1
         const got = await ask(protocol, server.add(recording))
-        const found = compare(expected, got)
+        const found = compare(withOneMeaning(recording, expected), got)
         if (found.length > 0) differences.push({ id: recording.id, found })
       }
       console.log(`${protocol}, ${chunking}: ${count - differences.length}/${count} recordings equal`)

@@ -176,3 +176,36 @@ describe('other bodies', () => {
     expect(frame(['\n \n'])).toEqual({ data: [], events: [], problem: undefined })
   })
 })
+
+describe('JSON without a frame in a stream of events', () => {
+  const error = { error: { code: 503, message: 'The model {is} "overloaded" \\ [now]', details: [[1], {}] } }
+  const sse = (text: string) => ({ contentType: 'text/event-stream', text })
+
+  it('is an event, over however many lines it goes and however it is cut', () => {
+    for (const document of [JSON.stringify(error), JSON.stringify(error, undefined, 2)]) {
+      const { contentType, text } = sse(`data: a\n\n${document}\n`)
+      for (const chunks of everyCut(text))
+        expect(frame(chunks, { contentType }).data).toEqual(['a', document])
+    }
+  })
+
+  it('may have no line break at the end, and carriage returns in between', () => {
+    const text = `data: a\r\n\r\n${JSON.stringify(error, undefined, 2).replaceAll('\n', '\r\n')}`
+    const { data } = frame([text], { contentType: 'text/event-stream' })
+    expect(data.map((each) => (each === 'a' ? each : JSON.parse(each)))).toEqual(['a', error])
+  })
+
+  it('may be a list, whose elements are events', () => {
+    const text = `data: a\n\n${JSON.stringify([error, 1], undefined, 2)}\n\n`
+    expect(frame([text]).data).toEqual(['a', JSON.stringify(error), '1'])
+  })
+
+  it('that is never closed is nothing, and does not swallow the events after it', () => {
+    expect(frame(['data: a\n\n{\n"error": {\n\ndata: b\n\n}\n']).data).toEqual(['a', 'b'])
+  })
+
+  it('stops at the limit', () => {
+    const lines = Array.from({ length: 50 }, () => `${'"y": 1, '.repeat(10)}\n`)
+    expect(frame(['data: a\n\n{\n', ...lines]).problem).toMatchObject({ code: 'event_too_large' })
+  })
+})

@@ -1,4 +1,5 @@
 import { getEventListeners } from 'node:events'
+import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { httpJson } from '../../providers/httpJson.ts'
 import { ModelError } from '../../src/messages/errors.ts'
@@ -19,7 +20,7 @@ const ask = (baseUrl: string, options: Asking = {}) =>
         baseUrl,
         apiKey,
         keyHeader: (key) => ({ 'x-api-key': key }),
-        limits: { maxResponseSize: 1000 },
+        limits: { maxDocumentSize: 1000 },
       },
       signal: options.signal,
       timeouts: options.timeouts,
@@ -111,5 +112,39 @@ describe('a JSON request', () => {
       name: 'AbortedError',
     })
     expect(server.requests).toHaveLength(1)
+  })
+
+  const bomb = (status: string) => {
+    // Members of gzip may follow each other: a million bytes that become 768 MiB, more than any string can hold.
+    const member = gzipSync(Buffer.alloc(64 * 1024 * 1024, '['))
+    const body = Buffer.concat(Array.from({ length: 12 }, () => member))
+    expect(body.length).toBeLessThan(1_000_000)
+    return rawServer(({ socket }) => {
+      socket.write(`HTTP/1.1 ${status}\r\ncontent-encoding: gzip\r\ncontent-length: ${body.length}\r\n\r\n`)
+      socket.end(body)
+    })
+  }
+  const unlimited = { provider: 'acme', error: echo.error }
+  const connection = { apiKey, keyHeader: (key: string) => ({ 'x-api-key': key }) }
+
+  it('stops a bomb of compressed brackets at its limit, and goes on living', async () => {
+    const { url } = await bomb('200 OK')
+    await expect(
+      httpJson({ ...unlimited, connection: { ...connection, baseUrl: url } }, { path: '/models' }),
+    ).rejects.toMatchObject({ code: 'response_too_large', retryable: false, provider: 'acme' })
+  })
+
+  it('reads no more of a bomb that is an error than its limit', async () => {
+    const { url } = await bomb('500 No')
+    const error = await ask(url).catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ status: 500, message: `HTTP 500 No: ${'['.repeat(300)}` })
+  })
+
+  it('says so, too, where somebody set a limit that no string can hold', async () => {
+    const { url } = await bomb('200 OK')
+    const limits = { maxDocumentSize: 2 ** 40 }
+    await expect(
+      httpJson({ ...unlimited, connection: { ...connection, baseUrl: url, limits } }, { path: '/models' }),
+    ).rejects.toMatchObject({ code: 'response_too_large' })
   })
 })

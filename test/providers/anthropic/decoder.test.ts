@@ -194,12 +194,11 @@ describe('the end', () => {
     ['end_turn', { reason: 'stop' }],
     ['stop_sequence', { reason: 'stop' }],
     ['max_tokens', { reason: 'length' }],
-    ['model_context_window_exceeded', { reason: 'length' }],
     ['tool_use', { reason: 'toolCalls' }],
     ['refusal', { reason: 'contentFilter' }],
     ['pause_turn', { reason: 'unspecified', pause: true }],
     ['compaction', { reason: 'unspecified', pause: true }],
-    ['tomorrow', { reason: 'unspecified' }],
+    ['tomorrow', { reason: 'stop' }],
   ])('translates the stop reason %s', (raw, finish) => {
     expect(decode([start, stop(raw), last]).at(-1)).toEqual({ type: 'finish', raw, ...finish })
   })
@@ -295,7 +294,7 @@ describe('the end', () => {
     expect(deltas).toEqual([
       { type: 'response', id: 'msg_9' },
       { type: 'text', text: 'Hi' },
-      { type: 'usage', usage: { inputTokens: 3, outputTokens: 1 } },
+      { type: 'usage', usage: { inputTokens: 3, outputTokens: 1, totalTokens: 4 } },
       { type: 'finish', reason: 'stop', raw: 'end_turn' },
     ])
   })
@@ -328,8 +327,8 @@ describe('the rest of the wire', () => {
       last,
     ])
     expect(ofType(deltas, 'usage').map(({ usage }) => usage)).toEqual([
-      { inputTokens: 9, outputTokens: 1, cachedInputTokens: 4 },
-      { outputTokens: 20, reasoningTokens: 7 },
+      { inputTokens: 13, outputTokens: 1, totalTokens: 14, cachedInputTokens: 4 },
+      { inputTokens: 13, outputTokens: 20, totalTokens: 33, cachedInputTokens: 4, reasoningTokens: 7 },
     ])
   })
 
@@ -404,6 +403,6 @@ describe('the rest of the wire', () => {
       { type: 'message_delta', delta: { stop_reason: 7, container: 'c' }, usage: 'many' },
       last,
     ])
-    expect(deltas).toEqual([{ type: 'finish', reason: 'unspecified' }])
+    expect(deltas).toEqual([{ type: 'finish', reason: 'stop' }])
   })
 })

@@ -30,7 +30,7 @@ describe('a request', () => {
       messages: [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }],
       stream: true,
     } satisfies Golden
-    expect(anthropic.request({ messages: hi }, target)).toEqual({
+    expect(anthropic.request({ messages: hi, cache: 'off' }, target)).toEqual({
       path: '/messages',
       headers: { 'anthropic-version': '2023-06-01' },
       body: golden,
@@ -146,7 +146,12 @@ describe('a request', () => {
   })
 
   it.each([
-    ['audio', [dataPart('audio/wav', 'AAAA')], target, /anthropic:claude-sonnet-4-5 cannot read audio\/wav/],
+    [
+      'audio',
+      [dataPart('audio/wav', 'AAAA')],
+      target,
+      /anthropic:claude-sonnet-4-5 cannot read an attachment of type audio\/wav/,
+    ],
     ['an image format the API does not know', [dataPart('image/tiff', 'AAAA')], target, /image\/tiff/],
     [
       'a PDF for a model without eyes for it',
@@ -158,7 +163,7 @@ describe('a request', () => {
       'a link where only bytes are taken',
       [linkPart('https://x.test/a.png')],
       targetFor('kimi-k2'),
-      /data part/,
+      /dataPart/,
     ],
   ])('refuses %s before anything is sent', (_, parts, to, message) => {
     const request = () => bodyOf({ messages: [userMessage(parts)] }, to)

@@ -41,7 +41,7 @@ export const messageOf = (deltas: Delta[]): ChatMessage => {
 }
 
 export const bodyOf = (request: ModelRequest, to: ReturnType<typeof targetFor> = target): JsonObject =>
-  anthropic.request(request, to).body
+  anthropic.request({ cache: 'off', ...request }, to).body
 
 export const start = {
   type: 'message_start',

@@ -239,7 +239,7 @@ describe('attachments', () => {
   it('that the model cannot read are refused by name', () => {
     expect(() => send(dataPart('application/pdf', 'aGk='))).toThrow(ConfigurationError)
     expect(() => send(dataPart('application/pdf', 'aGk='))).toThrow(
-      /command-a-03-2025 of cohere.*application\/pdf/,
+      /cohere:command-a-03-2025.*application\/pdf/,
     )
     expect(() => send(dataPart('image/png', 'aGk='), blind)).toThrow(/image\/png/)
     expect(() => send(linkPart('https://example.com/a.pdf', 'application/pdf'))).toThrow(/a\.pdf/)

@@ -60,7 +60,13 @@ describe('a complete answer', () => {
       { type: 'text', text: 'h!' },
       {
         type: 'usage',
-        usage: { inputTokens: 1394, outputTokens: 54, cachedInputTokens: 1360, reasoningTokens: 20 },
+        usage: {
+          inputTokens: 1394,
+          outputTokens: 54,
+          totalTokens: 1448,
+          cachedInputTokens: 1360,
+          reasoningTokens: 20,
+        },
       },
       { type: 'finish', reason: 'stop', raw: 'COMPLETE' },
     ])
@@ -70,7 +76,7 @@ describe('a complete answer', () => {
     const usage = { billed_units: { input_tokens: 8, output_tokens: 2 } }
     expect(decode(end({ finish_reason: 'COMPLETE', usage }))[0]).toEqual({
       type: 'usage',
-      usage: { inputTokens: 8, outputTokens: 2 },
+      usage: { inputTokens: 8, outputTokens: 2, totalTokens: 10 },
     })
   })
 
@@ -79,13 +85,13 @@ describe('a complete answer', () => {
     ['MAX_TOKENS', 'length'],
     ['TOOL_CALL', 'toolCalls'],
     ['ERROR_TOXIC', 'contentFilter'],
-    ['SOMETHING_NEW', 'unspecified'],
+    ['SOMETHING_NEW', 'stop'],
   ])('keeps the word %s and calls it %s', (raw, reason) => {
     expect(decode(end({ finish_reason: raw }))).toEqual([{ type: 'finish', reason, raw }])
   })
 
   it('makes up no word when there is none', () => {
-    expect(decode(end({}))).toEqual([{ type: 'finish', reason: 'unspecified' }])
+    expect(decode(end({}))).toEqual([{ type: 'finish', reason: 'stop' }])
   })
 
   it('goes by the data where the event has no name, and by the name where the data has no type', () => {

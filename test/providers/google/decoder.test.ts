@@ -88,7 +88,9 @@ describe('counts and ids', () => {
     const push = (chunk: JsonObject) => decoder.push({ data: JSON.stringify(chunk) })
     expect(push({ usageMetadata: { promptTokenCount: 3, totalTokenCount: 3 } })).toEqual([])
     expect(push({ usageMetadata: { promptTokenCount: null, totalTokenCount: 5 } })).toEqual([])
-    expect(decoder.readDone?.()).toEqual([{ type: 'usage', usage: { inputTokens: 3, totalTokens: 5 } }])
+    expect(decoder.readDone?.()).toEqual([
+      { type: 'usage', usage: { inputTokens: 3, outputTokens: 2, totalTokens: 5 } },
+    ])
     expect(decoder.readDone?.()).toEqual([])
     push({ usageMetadata: { candidatesTokenCount: 2 } })
     const usage = { inputTokens: 3, totalTokens: 5, outputTokens: 2 }
@@ -113,7 +115,7 @@ describe('counts and ids', () => {
     )
     expect(only(deltas, 'response')).toEqual([{ type: 'response', id: 'r1' }])
     expect(only(deltas, 'usage').map((delta) => delta.usage)).toEqual([
-      { inputTokens: 5, outputTokens: 2, reasoningTokens: 4, cachedInputTokens: 1, totalTokens: 11 },
+      { inputTokens: 5, outputTokens: 6, reasoningTokens: 4, cachedInputTokens: 1, totalTokens: 11 },
     ])
   })
 
@@ -297,8 +299,8 @@ describe('the end of a stream', () => {
     ['PROHIBITED_CONTENT', 'contentFilter'],
     ['IMAGE_SAFETY', 'contentFilter'],
     ['LANGUAGE', 'contentFilter'],
-    ['OTHER', 'unspecified'],
-    ['A_NEW_WORD', 'unspecified'],
+    ['OTHER', 'stop'],
+    ['A_NEW_WORD', 'stop'],
   ])('by %s means %s', (raw, reason) => {
     expect(run(parts({ text: 'x' }), finish(raw)).at(-1)).toEqual({ type: 'finish', reason, raw })
   })
@@ -320,7 +322,7 @@ describe('the end of a stream', () => {
   })
 
   it('after an answer that says nothing at all is empty, not cut', () => {
-    expect(run({ candidates: [{ content: {} }] })).toEqual([{ type: 'finish', reason: 'unspecified' }])
+    expect(run({ candidates: [{ content: {} }] })).toEqual([{ type: 'finish', reason: 'stop' }])
   })
 
   it('of a body without any event is a cut', () => {

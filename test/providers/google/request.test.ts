@@ -164,11 +164,12 @@ describe('a whole request', () => {
     })
   })
 
-  it('puts provider options over everything else, untouched', () => {
+  it('joins provider options with what is there', () => {
     const providerOptions = { safetySettings: [{ category: 'X' }], generationConfig: { topK: 3 } }
     expect(bodyFor('gemini-3-flash', { messages: hi, temperature: 1, providerOptions })).toEqual({
       contents: [{ role: 'user', parts: [{ text: 'hi' }] }],
-      ...providerOptions,
+      safetySettings: [{ category: 'X' }],
+      generationConfig: { temperature: 1, topK: 3 },
     })
   })
 })
@@ -365,7 +366,7 @@ describe('attachments', () => {
 
   it('the model cannot read are refused with provider, model and type', () => {
     const deaf = { attachments: { images: true, pdf: true, audio: false, links: false } }
-    expect(() => partsFor(dataPart('audio/mp3', 'AAAA'), deaf)).toThrow(/google:gemini-3-flash.*audio\/mp3/)
+    expect(() => partsFor(dataPart('audio/mp3', 'AAAA'), deaf)).toThrow(/google:gemini-3-flash.*audio\/mpeg/)
     expect(() => partsFor(linkPart('https://x.test'), deaf)).toThrow(/google:gemini-3-flash.*link/)
     expect(() => partsFor(dataPart('application/zip', 'AAAA'))).toThrow(/application\/zip/)
   })

@@ -143,7 +143,11 @@ it('reads model_length as a length and error as an error', () => {
 
 it('reads the errors of Mistral', () => {
   const body = { object: 'error', message: 'Service tier capacity exceeded', type: 'capacity', code: '3505' }
-  expect(mistral.error(body)).toEqual({ message: 'Service tier capacity exceeded', code: '3505' })
+  expect(mistral.error(body)).toEqual({
+    message: 'Service tier capacity exceeded',
+    code: '3505',
+    type: 'capacity',
+  })
   expect(decodeAll(mistral.decoder(target), [event(body)]).at(-1)).toMatchObject({
     type: 'error',
     error: { code: '3505', retryable: true },

@@ -12,11 +12,14 @@ import type { ModelRequest } from '../../../src/model/chatModel.ts'
 import { plainProfile } from '../openai-chat/plainProfile.ts'
 
 const bodyOf = (request: ModelRequest, quirks: Partial<MistralProfile> = {}) =>
-  mistral.request(request, {
-    provider: 'mistral',
-    model: 'mistral-small-latest',
-    profile: { ...plainProfile, ...quirks },
-  }).body
+  mistral.request(
+    { cache: 'off', ...request },
+    {
+      provider: 'mistral',
+      model: 'mistral-small-latest',
+      profile: { ...plainProfile, ...quirks },
+    },
+  ).body
 
 const call = (id: string) =>
   modelMessage([{ type: 'toolCall', id, name: 'get_weather', arguments: { city: 'Oslo' } }])
@@ -104,7 +107,7 @@ describe('a request to Mistral', () => {
   it('says no more than was asked, because Mistral refuses what it does not know', () => {
     expect(
       mistral.request(
-        { messages: [userMessage('Hi')] },
+        { messages: [userMessage('Hi')], cache: 'off' },
         { provider: 'mistral', model: 'm', profile: plainProfile },
       ),
     ).toEqual({
@@ -188,10 +191,10 @@ describe('a history for Mistral', () => {
     const attachments = { images: false, pdf: false, audio: false, links: false }
     const messages = [userMessage([dataPart('image/png', 'AA')])]
     expect(() => bodyOf({ messages }, { attachments })).toThrow(
-      'mistral:mistral-small-latest cannot read attachments of image/png',
+      'mistral:mistral-small-latest cannot read an attachment of type image/png',
     )
     expect(() => bodyOf({ messages: [userMessage([linkPart('https://x.test')])] }, { attachments })).toThrow(
-      'links',
+      'the link https://x.test',
     )
   })
 })

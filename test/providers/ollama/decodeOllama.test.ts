@@ -33,7 +33,7 @@ describe('a complete answer', () => {
       { type: 'thinking', text: 'Hm' },
       { type: 'text', text: 'Hel' },
       { type: 'text', text: 'lo' },
-      { type: 'usage', usage: { inputTokens: 12, outputTokens: 3 } },
+      { type: 'usage', usage: { inputTokens: 12, outputTokens: 3, totalTokens: 15 } },
       { type: 'finish', reason: 'stop', raw: 'stop' },
     ])
   })
@@ -52,14 +52,14 @@ describe('a complete answer', () => {
 
   it.each([
     ['length', 'length'],
-    ['load', 'unspecified'],
-    ['unload', 'unspecified'],
+    ['load', 'stop'],
+    ['unload', 'stop'],
   ])('keeps the word %s and calls it %s', (raw, reason) => {
     expect(decode(done(raw))).toEqual([{ type: 'finish', reason, raw }])
   })
 
   it('makes up no word when the server gives none', () => {
-    expect(decode(done(null))).toEqual([{ type: 'finish', reason: 'unspecified' }])
+    expect(decode(done(null))).toEqual([{ type: 'finish', reason: 'stop' }])
   })
 
   it('says nothing more once it is finished', () => {

@@ -235,7 +235,7 @@ describe('attachments', () => {
 
   it('that Ollama cannot take are refused by name', () => {
     expect(send(dataPart('application/pdf', 'aGk='))).toThrow(ConfigurationError)
-    expect(send(dataPart('application/pdf', 'aGk='))).toThrow(/qwen3:8b of ollama.*application\/pdf/)
+    expect(send(dataPart('application/pdf', 'aGk='))).toThrow(/ollama:qwen3:8b.*application\/pdf/)
     expect(send(linkPart('https://example.com/a.png'))).toThrow(/https:\/\/example.com\/a.png/)
   })
 

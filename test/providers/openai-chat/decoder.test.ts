@@ -88,7 +88,7 @@ describe('the end of a stream', () => {
   })
 
   it('is proper at [DONE] although no finish reason came', () => {
-    expect(decode([chunk({ content: 'a' }), done]).at(-1)).toEqual({ type: 'finish', reason: 'unspecified' })
+    expect(decode([chunk({ content: 'a' }), done]).at(-1)).toEqual({ type: 'finish', reason: 'stop' })
   })
 
   it('is a truncation when neither came', () => {
@@ -114,8 +114,8 @@ describe('the end of a stream', () => {
     ['content_filter', 'contentFilter'],
     ['error', 'error'],
     ['SAFETY', 'contentFilter'],
-    ['whatever', 'unspecified'],
-    ['__proto__', 'unspecified'],
+    ['whatever', 'stop'],
+    ['__proto__', 'stop'],
   ])('reads the finish word %s as %s and keeps the word', (raw, reason) => {
     expect(decode([chunk({}, { finish_reason: raw }), done]).at(-1)).toEqual({ type: 'finish', reason, raw })
   })

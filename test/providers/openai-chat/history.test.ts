@@ -131,6 +131,15 @@ describe('ids of tool calls', () => {
 })
 
 describe('reasoning that has to go back', () => {
+  it('goes into no field that a history from elsewhere names', () => {
+    const turnWith = (reasoningField: string): ChatMessage => ({
+      ...call('a'),
+      metadata: { thinking: 'hm', 'openai-chat': { provider: 'acme', model: 'm1', reasoningField } },
+    })
+    expect(JSON.stringify(send([turnWith('reasoning')]))).toContain('"reasoning":"hm"')
+    expect(JSON.stringify(send([turnWith('role')]))).not.toContain('hm')
+  })
+
   const tool_calls = [{ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } }]
   const wireCall = { id: 'a', type: 'function' as const, function: { name: 'f', arguments: '{}' } }
 
@@ -216,18 +225,18 @@ describe('attachments', () => {
     const link = userMessage([linkPart('https://x.test/a.pdf', 'application/pdf')])
     expect(JSON.stringify(send([link], { pdfLinks: true }))).toContain('"file_data":"https://x.test/a.pdf"')
     expect(() => send([link])).toThrow(
-      'acme:m1 cannot read links of application/pdf; send the file inline instead.',
+      'acme:m1 cannot read the link https://x.test/a.pdf (application/pdf). Fetch it and attach its bytes',
     )
   })
 
   const none = { attachments: { images: false, pdf: false, audio: false, links: false } }
   it.each([
-    [dataPart('image/png', 'AA'), none, 'acme:m1 cannot read attachments of image/png'],
-    [dataPart('application/pdf', 'AA'), none, 'cannot read attachments of application/pdf'],
-    [dataPart('audio/wav', 'AA'), none, 'cannot read attachments of audio/wav'],
-    [linkPart('https://x.test'), none, 'cannot read links of unknown type'],
-    [dataPart('audio/ogg', 'AA'), {}, 'convert the audio to wav or mp3'],
-    [dataPart('video/mp4', 'AA'), {}, 'cannot read attachments of video/mp4'],
+    [dataPart('image/png', 'AA'), none, 'acme:m1 cannot read an attachment of type image/png'],
+    [dataPart('application/pdf', 'AA'), none, 'cannot read an attachment of type application/pdf'],
+    [dataPart('audio/wav', 'AA'), none, 'cannot read an attachment of type audio/wav'],
+    [linkPart('https://x.test'), none, 'cannot read the link https://x.test (unknown type)'],
+    [dataPart('audio/ogg', 'AA'), {}, 'Convert it to WAV or MP3.'],
+    [dataPart('video/mp4', 'AA'), {}, 'cannot read an attachment of type video/mp4'],
   ])('%j that a model cannot read are refused with advice', (part, quirks, message) => {
     expect(() => send([userMessage([part])], quirks)).toThrow(message)
   })

@@ -18,11 +18,10 @@ const weather = {
 }
 
 const bodyOf = (request: ModelRequest, quirks: Partial<OpenAIChatProfile> = {}) =>
-  openaiChat.request(request, {
-    provider: 'openai',
-    model: 'gpt-5-mini',
-    profile: { ...plainProfile, ...quirks },
-  }).body
+  openaiChat.request(
+    { cache: 'off', ...request },
+    { provider: 'openai', model: 'gpt-5-mini', profile: { ...plainProfile, ...quirks } },
+  ).body
 
 const settingsOf = (settings: Partial<ModelRequest>, quirks: Partial<OpenAIChatProfile> = {}) => {
   const {
@@ -159,7 +158,7 @@ describe('a request to OpenAI', () => {
       stream: true,
       stream_options: { include_usage: true },
     } satisfies ChatCompletionCreateParamsStreaming
-    expect(openaiChat.request({ messages: hello }, target)).toEqual({
+    expect(openaiChat.request({ messages: hello, cache: 'off' }, target)).toEqual({
       path: '/chat/completions',
       body: golden,
     })

@@ -27,7 +27,7 @@ describe('an error inside a stream', () => {
     ['transcript', { audio: { id: 'x', data: 'AAAA', transcript: 'Hel' } }],
     ['tool the server runs', { executed_tools: [{ index: 0, name: 'search' }] }],
   ])('tells nothing of a %s that is told whole or not at all', (_, delta) => {
-    const shown = decode([chunk(delta)]).filter(({ type }) => type !== 'response')
+    const shown = decode([chunk(delta)]).filter(({ type }) => type !== 'response' && type !== 'progress')
     expect(shown).toMatchObject([{ type: 'error', error: { code: 'truncated', retryable: true } }])
   })
 
@@ -75,7 +75,7 @@ describe('an error inside a stream', () => {
     const decoder = openaiChat.decoder({ provider: 'openrouter', model: 'm1', profile: plainProfile })
     expect(ofType(decoder.push(event(failed)), 'error')).toEqual([])
     expect(decoder.push(event(usage))).toEqual([
-      { type: 'usage', usage: { inputTokens: 3, outputTokens: 1 } },
+      { type: 'usage', usage: { inputTokens: 3, outputTokens: 1, totalTokens: 4 } },
       {
         type: 'error',
         raw: 'error',
@@ -174,7 +174,13 @@ describe('an error body', () => {
     ],
     [{ error: { reason: 'odd' } }, '{"reason":"odd"}', undefined],
   ])('%j is understood', (body, message, code) => {
-    expect(openaiChat.error(body)).toEqual({ message, ...(code !== undefined && { code }) })
+    const { type: _, ...error } = openaiChat.error(body) ?? {}
+    expect(error).toEqual({ message, ...(code !== undefined && { code }) })
+  })
+
+  it('brings the word beside a code that is only a number', () => {
+    const error = { message: 'No money', code: 429, type: 'insufficient_quota' }
+    expect(openaiChat.error({ error })).toEqual({ ...error, code: '429' })
   })
 
   it('brings the id of the request where the server tells it', () => {

@@ -77,7 +77,20 @@ describe('details kept for the replay', () => {
 
   it('says nothing where nothing is to be replayed', () => {
     const reasoning_details = [{ type: 'reasoning.text', text: 'a' }]
-    expect(ofType(decode([chunk({ reasoning_details }), stop]), 'opaque')).toEqual([])
+    const deltas = decode([chunk({ reasoning_details, reasoning: 'a' }), stop], { reasoningReplay: 'none' })
+    expect(ofType(deltas, 'opaque')).toEqual([])
+    expect(ofType(decode([chunk({ content: 'a' }), stop]), 'opaque')).toEqual([])
+  })
+
+  it('keeps what the server sent where nothing else is said: details, or the name of the plain field', () => {
+    const reasoning_details = [{ type: 'reasoning.text', text: 'a' }]
+    const dataOf = (delta: object) => ofType(decode([chunk({ ...delta }), stop]), 'opaque')[0]?.data
+    expect(dataOf({ reasoning_details, reasoning: 'a' })).toMatchObject({
+      reasoningDetails: reasoning_details,
+    })
+    expect(dataOf({ reasoning_details, reasoning: 'a' })).not.toHaveProperty('reasoningField')
+    expect(dataOf({ reasoning: 'a' })).toMatchObject({ reasoningField: 'reasoning' })
+    expect(dataOf({ reasoning_content: 'a' })).toMatchObject({ reasoningField: 'reasoning_content' })
   })
 })
 

@@ -336,7 +336,7 @@ describe('the end', () => {
     expect(cut.at(-1)).toEqual({ type: 'finish', reason: 'length', raw: 'incomplete' })
     expect(ofType(cut, 'opaque')).toEqual([])
     expect(decode(created(), incomplete('content_filter')).at(-1)).toMatchObject({ reason: 'contentFilter' })
-    expect(decode(created(), incomplete('new_word')).at(-1)).toMatchObject({ reason: 'unspecified' })
+    expect(decode(created(), incomplete('new_word')).at(-1)).toMatchObject({ reason: 'length' })
   })
 
   it('is what the status says when event and status disagree', () => {

@@ -23,7 +23,7 @@ export const target = (
 })
 
 export const bodyOf = (request: ModelRequest, profile: Partial<OpenAIResponsesProfile> = {}): JsonObject =>
-  openaiResponses.request(request, target(profile)).body
+  openaiResponses.request({ cache: 'off', ...request }, target(profile)).body
 
 /** Decodes typed events given as objects, up to the end of the body. */
 export const decode = (...events: JsonObject[]): Delta[] => {

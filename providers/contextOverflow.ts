@@ -1,0 +1,133 @@
+import type { WireError } from './protocol.ts'
+
+/** The one code for a request that is too long, whatever its server calls that. */
+export const contextOverflow = 'context_overflow'
+
+/** How much fits and how much was asked for, in tokens, where the text tells. */
+export type Overflow = { window?: number; requested?: number }
+
+/** What else is known of an error beside its words. */
+export type Circumstances = {
+  status?: number | undefined
+  /** The server said nothing but the status, as Cerebras does. */
+  isWordless?: boolean
+}
+
+/**
+ * What an error says about the size of the request; undefined if that was not the problem. It is asked before anything
+ * else: some servers say "too long" with a status that means "try again".
+ */
+export const overflowOf = (
+  error: WireError,
+  { status, isWordless }: Circumstances = {},
+): Overflow | undefined => {
+  const { message, code = '', type = '', window, requested } = error
+  const text = message.slice(0, longestText)
+  const told = { ...(window !== undefined && { window }), ...(requested !== undefined && { requested }) }
+  const tier = tierLimit(text)
+  if (tier) return tier
+  if (otherCodes.has(code) || otherTexts.test(text)) return undefined
+  const inText = countsIn(text)
+  if (inText) return { ...inText, ...told }
+  const isOverflow = codes.has(code) || codes.has(type) || status === 413 || (status === 400 && isWordless)
+  return isOverflow ? told : undefined
+}
+
+const longestText = 4000
+
+/** Words that are enough by themselves: some gateways drop the text beside them. */
+const codes: ReadonlySet<string> = new Set([
+  'context_length_exceeded', // OpenAI, Groq
+  'request_too_large', // Anthropic
+  'model_context_window_exceeded', // Anthropic and z.ai, as the reason of a stop
+  'exceed_context_size_error', // llama.cpp
+  'ContextWindowExceededError', // LiteLLM
+  '1261', // z.ai
+])
+
+/** These sound alike: a single parameter that is too long, and a quota that is used up. */
+const otherCodes: ReadonlySet<string> = new Set(['string_above_max_length', '1308'])
+
+const otherTexts = /ThrottlingException|please wait before trying|rate limit|too many requests/i
+
+/**
+ * More than the account may send at once. It is worded as a rate limit, but waiting never helps and a smaller request
+ * does: an overflow whose window is that limit.
+ */
+const tierLimit = (text: string): Overflow | undefined => {
+  const found = /limit:? ([\d,]{1,15}),(?: used:? [\d,]{1,15},)? requested:? ([\d,]{1,15})/i.exec(text)
+  if (!found || !/tokens/i.test(text)) return undefined
+  const overflow = { window: count(found[1]), requested: count(found[2]) }
+  return overflow.requested > overflow.window ? overflow : undefined
+}
+
+/** What the servers say: the counts where they tell them, `more` being what comes on top of the input. */
+const texts: readonly RegExp[] = [
+  // Anthropic
+  /prompt is too long: (?<requested>[\d,]{1,15}) tokens > (?<window>[\d,]{1,15})/i,
+  /exceed context limit: (?<requested>[\d,]{1,15}) \+ (?<more>[\d,]{1,15}) > (?<window>[\d,]{1,15})/i,
+  /request exceeds the maximum size/i,
+  // vLLM, in its newest words
+  /tokens'? is too large: (?<more>[\d,]{1,15}).{1,20}maximum context length is (?<window>[\d,]{1,15}) tokens and your request has (?<requested>[\d,]{1,15})/i,
+  /maximum context length is (?<window>[\d,]{1,15}) tokens.{1,60}request has (?<requested>[\d,]{1,15}) input tokens(?: plus (?<more>[\d,]{1,15}))?/i,
+  // OpenAI, Azure, OpenRouter, vLLM, DeepSeek, NVIDIA
+  /maximum context length is (?<window>[\d,]{1,15}) tokens.{1,40}(?:resulted in|requested(?: about)?) (?<requested>[\d,]{1,15}) tokens/i,
+  // Fireworks
+  /prompt is too long: (?<requested>[\d,]{1,15}), model maximum context length: (?<window>[\d,]{1,15})/i,
+  // Mistral
+  /prompt contains (?<requested>[\d,]{1,15}) tokens.{1,200}too large for model with (?<window>[\d,]{1,15}) maximum context length/i,
+  /maximum context length is (?<window>[\d,]{1,15})/i,
+  // OpenAI's Responses
+  /exceeds the context window/i,
+  // Google
+  /input token count(?: \((?<requested>[\d,]{1,15})\))? exceeds the maximum number of tokens allowed(?: \((?<window>[\d,]{1,15})\))?/i,
+  /request payload size exceeds/i,
+  // Poolside
+  /input length (?<requested>[\d,]{1,15}) exceeds the maximum allowed input length of (?<window>[\d,]{1,15})/i,
+  // Groq
+  /reduce the length of the messages/i,
+  // Together
+  /input \((?<requested>[\d,]{1,15}) tokens\) is longer than the model's context length \((?<window>[\d,]{1,15})/i,
+  /inputs` tokens \+ `max_new_tokens` must be <= (?<window>[\d,]{1,15})(?:.{1,20}given: (?<requested>[\d,]{1,15}) `inputs` tokens and (?<more>[\d,]{1,15}))?/i,
+  // Cohere
+  /total number of tokens.{1,60}cannot exceed (?<window>[\d,]{1,15}) - received (?<requested>[\d,]{1,15})/i,
+  /^\s*too many tokens/i,
+  // Ollama
+  /exceeded max context length/i,
+  /input length exceeds the context length/i,
+  // llama.cpp
+  /request(?: \((?<requested>[\d,]{1,15}) tokens\))? exceeds the available context size(?: \((?<window>[\d,]{1,15}))?/i,
+  // LM Studio
+  /greater than the context length/i,
+  // xAI
+  /maximum prompt length is (?<window>[\d,]{1,15}) but the request contains (?<requested>[\d,]{1,15})/i,
+  // Cerebras
+  /current length is (?<requested>[\d,]{1,15}) while limit is (?<window>[\d,]{1,15})/i,
+  // Bedrock
+  /input is too long for requested model|too many input tokens|expected maxLength:/i,
+  // Kimi
+  /exceeded model token limit: (?<window>[\d,]{1,15})(?: \(requested: (?<requested>[\d,]{1,15}))?/i,
+  // MiniMax
+  /context window exceeds limit/i,
+  // DashScope
+  /range of input length should be \[\d{1,15}, (?<window>[\d,]{1,15})\]/i,
+  // LiteLLM
+  /ContextWindowExceededError|context window exceeded/i,
+  // z.ai, and anybody who says no more than this
+  /prompt (?:is )?too long|prompt exceeds max length/i,
+]
+
+const countsIn = (text: string): Overflow | undefined => {
+  for (const pattern of texts) {
+    const found = pattern.exec(text)
+    if (!found) continue
+    const { window, requested, more } = found.groups ?? {}
+    return {
+      ...(window !== undefined && { window: count(window) }),
+      ...(requested !== undefined && { requested: count(requested) + count(more) }),
+    }
+  }
+  return undefined
+}
+
+const count = (digits = '0'): number => Number(digits.replaceAll(',', ''))

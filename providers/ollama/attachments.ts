@@ -1,0 +1,7 @@
+import type { AttachmentForms } from '../attachments.ts'
+
+/** How Ollama takes files: images as bare base64 beside the message's one text, and nothing by its address. */
+export const ollamaForms: AttachmentForms = {
+  text: (text) => ({ text }),
+  image: { formats: ['jpeg', 'png', 'webp'], inline: ({ data }) => ({ image: data }) },
+}

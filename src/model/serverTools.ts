@@ -1,0 +1,90 @@
+import type { JsonObject } from '../messages/json.ts'
+
+/** What a search is about to take for the user's whereabouts. `country` has two letters, `timezone` is of the IANA. */
+export type SearchLocation = { city?: string; region?: string; country?: string; timezone?: string }
+
+/** Options of {@link webSearch}. An option that a provider's search does not have is a `ConfigurationError`. */
+export type WebSearchOptions = {
+  /** The most searches in one answer: Anthropic. */
+  maxUses?: number
+  /** The only domains to search: Anthropic, OpenAI, OpenRouter. */
+  allowedDomains?: string[]
+  /** Domains to leave out, instead of `allowedDomains`: Anthropic, OpenRouter. */
+  blockedDomains?: string[]
+  /** Where the user is: Anthropic, OpenAI, OpenRouter. */
+  location?: SearchLocation
+}
+
+/** Options of {@link webFetch}, all Anthropic's. */
+export type WebFetchOptions = { maxUses?: number; allowedDomains?: string[]; blockedDomains?: string[] }
+
+/** Options of {@link fileSearch}. */
+export type FileSearchOptions = {
+  /** The ids of OpenAI's vector stores, the names of Google's file search stores, the ids of Mistral's libraries. */
+  stores: string[]
+  /** The most results of one search: OpenAI, Google. */
+  maxResults?: number
+}
+
+/** A web search that the provider runs. */
+export type WebSearch = { serverTool: 'webSearch' } & WebSearchOptions
+/** A reader of web pages that the provider runs. */
+export type WebFetch = { serverTool: 'webFetch' } & WebFetchOptions
+/** A search of the provider's in files that were given to it before. */
+export type FileSearch = { serverTool: 'fileSearch' } & FileSearchOptions
+/** A sandbox of the provider's in which the model runs code. */
+export type CodeExecution = { serverTool: 'codeExecution' }
+/** A painter of the provider's. */
+export type ImageGeneration = { serverTool: 'imageGeneration' }
+
+/** A server tool that several providers have, each under its own name. */
+export type KnownServerTool = WebSearch | WebFetch | FileSearch | CodeExecution | ImageGeneration
+
+/**
+ * A tool that the provider itself runs, beside the agent's own: one of {@link webSearch}, {@link webFetch},
+ * {@link codeExecution}, {@link fileSearch} and {@link imageGeneration}, or an entry of the request's `tools` as the
+ * provider's documentation has it, which goes out as it is.
+ */
+export type ServerTool = KnownServerTool | (JsonObject & { serverTool?: never })
+
+/**
+ * Lets the model search the web: Anthropic, OpenAI's Responses API, Google, Mistral, OpenRouter, and gpt-oss on Groq.
+ *
+ * @example new Agent('anthropic:claude-sonnet-5-5', { serverTools: [webSearch({ maxUses: 3 })] })
+ */
+export const webSearch = (options: WebSearchOptions = {}): WebSearch => ({
+  serverTool: 'webSearch',
+  ...options,
+})
+
+/**
+ * Lets the model read the pages that it or the user names: Anthropic, Google, OpenRouter.
+ *
+ * @example new Agent('google:gemini-3.8-flash', { serverTools: [webFetch()] })
+ */
+export const webFetch = (options: WebFetchOptions = {}): WebFetch => ({ serverTool: 'webFetch', ...options })
+
+/**
+ * Lets the model run code in a sandbox of the provider's: Anthropic, OpenAI's Responses API, Google, Mistral, and gpt-oss
+ * on Groq.
+ *
+ * @example new Agent('openai-responses', { serverTools: [codeExecution()] })
+ */
+export const codeExecution = (): CodeExecution => ({ serverTool: 'codeExecution' })
+
+/**
+ * Lets the model search files that were given to the provider before: OpenAI's Responses API, Google, Mistral.
+ *
+ * @example new Agent('openai-responses', { serverTools: [fileSearch({ stores: ['vs_1'] })] })
+ */
+export const fileSearch = (options: FileSearchOptions): FileSearch => ({
+  serverTool: 'fileSearch',
+  ...options,
+})
+
+/**
+ * Lets the model make images, which come as parts of its message: OpenAI's Responses API, Mistral, OpenRouter.
+ *
+ * @example new Agent('openai-responses', { serverTools: [imageGeneration()] })
+ */
+export const imageGeneration = (): ImageGeneration => ({ serverTool: 'imageGeneration' })
