@@ -20,6 +20,7 @@ import { chatUsage } from './chatUsage.ts'
 import { chunkError, possibleError } from './chunkError.ts'
 import { finishReason } from './finishReason.ts'
 import { plainDelta } from './plainDelta.ts'
+import { TextTemplate } from './textTemplate.ts'
 
 export type ChatDecoderOptions = {
   protocol: string
@@ -38,6 +39,7 @@ export type ChatDecoderOptions = {
 export class ChatDecoder implements Decoder {
   readonly #options: ChatDecoderOptions
   readonly #answer: AnswerReader
+  readonly #template = new TextTemplate()
   /** How many items of a list have been told: Perplexity and xAI repeat their sources in every chunk. */
   readonly #told = new Map<string, number>()
   #hasId = false
@@ -63,6 +65,8 @@ export class ChatDecoder implements Decoder {
 
   push({ event, data }: WireEvent): readonly Delta[] {
     if (this.#isOver) return []
+    const known = event === 'error' ? undefined : this.#template.read(data)
+    if (known !== undefined) return this.#readText(known)
     if (isEndMark(data)) return this.#failure ? this.#fail(this.#failure) : this.#finish()
     const chunk = parseWireObject(data)
     if (chunk instanceof BadWireJson) {
@@ -71,13 +75,8 @@ export class ChatDecoder implements Decoder {
     if (!chunk) return []
     const plain = this.#hasId && event !== 'error' ? plainDelta(chunk) : undefined
     if (plain) {
-      this.#hasDelta = true
-      this.#isSettled = false
-      this.#isEager ||= this.#isComplete && plain.content !== ''
-      this.#hasContent ||= plain.content !== ''
-      this.#options.replay.read(plain)
-      this.#answer.readText(plain.content)
-      return this.#take()
+      this.#template.learn(data, plain.content)
+      return this.#readText(plain.content)
     }
     const hasUsage = this.#readChunk(chunk)
     const error = chunkError(chunk, event)
@@ -94,6 +93,17 @@ export class ChatDecoder implements Decoder {
     if (this.#failure) return this.#fail(this.#failure)
     if (isBroken || this.#isEager ? this.#isSettled : this.#isComplete) return this.#finish()
     return this.#fail(this.#suspicion ?? truncated('a finish_reason or [DONE]'))
+  }
+
+  /** The text of a chunk that brings nothing else. */
+  #readText(content: string): Delta[] {
+    this.#hasDelta = true
+    this.#isSettled = false
+    this.#isEager ||= this.#isComplete && content !== ''
+    this.#hasContent ||= content !== ''
+    this.#options.replay.read({ content })
+    this.#answer.readText(content)
+    return this.#take()
   }
 
   /** Whether the chunk brought usage. */

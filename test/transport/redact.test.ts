@@ -6,6 +6,15 @@ describe('redact', () => {
     expect(redact('key a+b(c and abc', ['a+b(c', 'abc'])).toBe('key *** and abc')
   })
 
+  it('hides the keys that joined the list since it was last used', () => {
+    const secrets = ['first-key']
+    expect(redact('first-key, second-key', secrets)).toBe('***, second-key')
+    secrets.push('second-key')
+    expect(redact('first-key, second-key', secrets)).toBe('***, ***')
+    secrets.splice(0, 2, 'third-key', 'fourth-key')
+    expect(redact('third%2Dkey, fourth-key', secrets)).toBe('***, ***')
+  })
+
   it.each([
     ['Authorization: Bearer abc.def-123', 'Authorization: Bearer ***'],
     ['key sk-proj-Ab12_cdEFgh34ijKL56 rejected', 'key *** rejected'],

@@ -1,0 +1,49 @@
+import { isJsonObject } from '../../src/messages/json.ts'
+import { parseWireObject } from '../wireJson.ts'
+import { plainDelta } from './plainDelta.ts'
+
+const field = '"content":'
+
+/**
+ * Chunks that bring text mostly differ in nothing else: all that stands before and after the text is the same. As long
+ * as it is, the text is all that must be read, which costs a third of reading the chunk.
+ */
+export class TextTemplate {
+  #before = ''
+  #after = ''
+  /** Templates in a row that fitted no chunk: OpenAI pads each with other letters, and then it is no use trying. */
+  #useless = 0
+
+  /** The text of a chunk that is otherwise the one learnt from; undefined for any other. */
+  read(data: string): string | undefined {
+    const { length } = data
+    const start = this.#before.length
+    const end = length - this.#after.length
+    if (start === 0 || start > end || !data.startsWith(this.#before) || !data.endsWith(this.#after))
+      return undefined
+    try {
+      const text: unknown = JSON.parse(data.slice(start, end))
+      if (typeof text !== 'string') return undefined
+      this.#useless = 0
+      return text
+    } catch {
+      return undefined
+    }
+  }
+
+  /** Learns from a chunk that brings this text and nothing else that matters. */
+  learn(data: string, text: string): void {
+    if (this.#useless > 1) return
+    this.#useless += 1
+    const quoted = JSON.stringify(text)
+    const at = data.indexOf(field + quoted)
+    const before = data.slice(0, at + field.length)
+    const after = data.slice(at + field.length + quoted.length)
+    // The same words may stand elsewhere, too: another text in this place must be the text of the chunk.
+    const other = `${text}.`
+    const chunk = at === -1 ? undefined : parseWireObject(before + JSON.stringify(other) + after)
+    const isPlace = isJsonObject(chunk) && plainDelta(chunk)?.content === other
+    this.#before = isPlace ? before : ''
+    this.#after = after
+  }
+}

@@ -1,0 +1,71 @@
+import { array, assert, constantFrom, property, string } from 'fast-check'
+import { expect, test, vi } from 'vitest'
+import { mistral } from '../../../providers/mistral/index.ts'
+import { openaiChat } from '../../../providers/openai-chat/index.ts'
+import type { Decoder } from '../../../providers/protocol.ts'
+import { plainProfile } from './plainProfile.ts'
+
+// Chunks that differ in their text alone are read by their text alone. A field that changes with each chunk sends them
+// the way of all others: both must say the same.
+
+const target = { provider: 'acme', model: 'm1', profile: plainProfile }
+const opening = '{"id":"r1","choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}'
+const closing = '{"id":"r1","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}'
+
+const shapes = {
+  usual: (text: string) =>
+    `{"id":"r1","choices":[{"index":0,"delta":{"content":${text}},"finish_reason":null}]}`,
+  spaced: (text: string) => `{ "id": "r1", "choices": [ { "index": 0, "delta": { "content": ${text} } } ] }`,
+  'with log probabilities': (text: string) =>
+    `{"id":"r1","choices":[{"index":0,"logprobs":{"content":[{"content":"a"}]},"delta":{"content":${text}}}]}`,
+  'with other words where the text was expected': (text: string) =>
+    `{"id":"r1","service_tier":{"content":${text}},"choices":[{"index":0,"delta":{"content" :"a"}}]}`,
+  'with the field twice': (text: string) =>
+    `{"id":"r1","choices":[{"index":0,"delta":{"content":${text},"content":"a"}}]}`,
+}
+
+const texts = array(
+  string({
+    unit: constantFrom('a', '"', '\\', '\n', '{', '}', ':', ',', '"content":', '\u0000', '\ud800', 'é'),
+  }),
+)
+
+test.each(Object.entries(shapes))('a chunk %s says the same as one that is read whole', (_, shape) => {
+  const read = (decoder: Decoder, events: string[]) => {
+    return [opening, ...events, closing, '[DONE]'].flatMap((data) => [...decoder.push({ data })])
+  }
+  assert(
+    property(texts, (rest) => {
+      const all = ['a', ...rest]
+      const events = all.map((text) => shape(JSON.stringify(text)))
+      const padded = events.map((event, index) => event.replace('{', `{"obfuscation":"${index}",`))
+      for (const open of [() => openaiChat.decoder(target), () => mistral.decoder(target)])
+        expect(read(open(), events)).toEqual(read(open(), padded))
+    }),
+  )
+})
+
+test('what is not JSON in the place of the text ends the stream, as it does anywhere', () => {
+  const decoder = openaiChat.decoder(target)
+  const { usual } = shapes
+  for (const data of [opening, usual('"a"'), usual('"b"')]) decoder.push({ data })
+  expect(decoder.push({ data: usual('"a"b"') })).toMatchObject([
+    { type: 'error', error: { code: 'invalid_json' } },
+  ])
+})
+
+test('chunks that differ in their text alone are parsed by their text alone', () => {
+  const parse = vi.spyOn(JSON, 'parse')
+  const parsed = (events: string[]): number => {
+    const decoder = openaiChat.decoder(target)
+    parse.mockClear()
+    for (const data of events) decoder.push({ data })
+    return parse.mock.calls.reduce((sum, [text]) => sum + text.length, 0)
+  }
+  const events = Array.from({ length: 100 }, () => shapes.usual('"abc"'))
+  const padded = events.map((event, index) => event.replace('{', `{"obfuscation":"${index + 100}",`))
+  const size = (list: string[]) => list.join('').length
+  expect(parsed([opening, ...events])).toBeLessThan(size([opening, ...events.slice(0, 10)]))
+  // Where they always differ in more, trying comes to an end.
+  expect(parsed([opening, ...padded])).toBeLessThan(size([opening, ...padded, ...padded.slice(0, 3)]))
+})
