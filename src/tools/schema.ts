@@ -1,5 +1,5 @@
 import { Validator } from '@cfworker/json-schema'
-import { type $ZodType, toJSONSchema } from 'zod/v4/core'
+import { type $ZodRawIssue, type $ZodType, config, toJSONSchema, util } from 'zod/v4/core'
 import { ConfigurationError, describeThrown } from '../messages/errors.ts'
 import { copyJson, type JsonObject } from '../messages/json.ts'
 import { isThenable } from './isThenable.ts'
@@ -104,9 +104,26 @@ const jsonSchemaOf = (schema: StandardSchema, what: string): JsonObject => {
 const validateStandard =
   <T>(schema: StandardSchema) =>
   (value: unknown): Validation<T> | Promise<Validation<T>> => {
-    const result = schema['~standard'].validate(value)
+    const result = isZod(schema) ? runZod(schema, value) : schema['~standard'].validate(value)
     return isThenable(result) ? Promise.resolve(result).then(toValidation<T>) : toValidation<T>(result)
   }
+
+/**
+ * What zod's own `validate` gives, from one run instead of two: that one tries without promises first, and lets go of
+ * the promise it meets, so that a refinement which rejects is an unhandled rejection.
+ */
+const runZod = (
+  schema: $ZodType,
+  value: unknown,
+): StandardResult<unknown> | Promise<StandardResult<unknown>> => {
+  const context = { async: true }
+  const standard = (payload: { value: unknown; issues: $ZodRawIssue[] }): StandardResult<unknown> =>
+    payload.issues.length === 0
+      ? { value: payload.value }
+      : { issues: payload.issues.map((issue) => util.finalizeIssue(issue, context, config())) }
+  const payload = schema._zod.run({ value, issues: [] }, context)
+  return payload instanceof Promise ? payload.then(standard) : standard(payload)
+}
 
 const toValidation = <T>(result: StandardResult<unknown>): Validation<T> =>
   result.issues
