@@ -1,5 +1,5 @@
 import type { ModelProfile } from '../src/model/chatModel.ts'
-import { anthropic, anthropicProfile } from './anthropic/index.ts'
+import { anthropic, anthropicProfile, withoutGrammar } from './anthropic/index.ts'
 import { cohere } from './cohere/index.ts'
 import { defineProvider } from './defineProvider.ts'
 import { embeddingsProtocols } from './embeddings/index.ts'
@@ -170,6 +170,7 @@ export const presets: readonly Provider[] = [
     keyHeader: (key) => ({ 'x-api-key': key }),
     defaultModel: 'claude-sonnet-5',
     profile: anthropicProfile,
+    recover: withoutGrammar,
     models: { path: '/models?limit=1000' },
   }),
   defineProvider({

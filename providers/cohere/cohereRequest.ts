@@ -1,10 +1,11 @@
 import { ConfigurationError } from '../../src/messages/errors.ts'
 import type { JsonObject } from '../../src/messages/json.ts'
 import type { ModelRequest, Thinking, ToolSpec } from '../../src/model/chatModel.ts'
+import { toDialect } from '../../src/schema/toDialect.ts'
 import type { Target, WireRequest } from '../protocol.ts'
 import { cohereMessages } from './cohereMessages.ts'
 import type { CohereProfile } from './profile.ts'
-import { responseSchema } from './responseSchema.ts'
+import { cohereAnswerDialect, cohereDialect } from './schemaDialect.ts'
 
 export const cohereRequest = (request: ModelRequest, target: Target<CohereProfile>): WireRequest => ({
   path: '/chat',
@@ -14,7 +15,10 @@ export const cohereRequest = (request: ModelRequest, target: Target<CohereProfil
     stream: true,
     ...toolSettings(request),
     ...(request.outputSchema && {
-      response_format: { type: 'json_object', json_schema: responseSchema(request.outputSchema) },
+      response_format: {
+        type: 'json_object',
+        json_schema: toDialect(request.outputSchema, cohereAnswerDialect),
+      },
     }),
     ...(request.temperature !== undefined && { temperature: request.temperature }),
     ...(request.maxOutputTokens !== undefined && { max_tokens: request.maxOutputTokens }),
@@ -40,7 +44,11 @@ const toolSettings = ({ tools = [], toolChoice }: ModelRequest): JsonObject => {
 
 const toolOf = (tool: ToolSpec): JsonObject => ({
   type: 'function',
-  function: { name: tool.name, description: tool.description, parameters: tool.inputSchema },
+  function: {
+    name: tool.name,
+    description: tool.description,
+    parameters: toDialect(tool.inputSchema, cohereDialect),
+  },
 })
 
 /** Cohere knows a budget but no effort. */

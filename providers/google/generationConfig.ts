@@ -1,7 +1,8 @@
 import type { JsonObject } from '../../src/messages/json.ts'
 import type { ModelRequest, Thinking } from '../../src/model/chatModel.ts'
+import { toDialect } from '../../src/schema/toDialect.ts'
 import type { GoogleProfile, ThinkingLevel } from './profile.ts'
-import { geminiSchema } from './schema.ts'
+import { geminiDialect } from './schemaDialect.ts'
 
 /** Sampling, length, thinking and answer format: everything Gemini keeps under `generationConfig`. */
 export const generationConfigOf = (request: ModelRequest, profile: GoogleProfile): JsonObject => ({
@@ -12,7 +13,7 @@ export const generationConfigOf = (request: ModelRequest, profile: GoogleProfile
   ...(request.seed !== undefined && { seed: request.seed }),
   ...(request.outputSchema && {
     responseMimeType: 'application/json',
-    responseJsonSchema: geminiSchema(request.outputSchema),
+    responseJsonSchema: toDialect(request.outputSchema, geminiDialect),
   }),
   // Models that cannot think answer any thinkingConfig with an error.
   ...(request.thinking !== undefined &&

@@ -1,11 +1,12 @@
 import type { JsonObject } from '../../src/messages/json.ts'
 import type { ModelRequest, ToolChoice, ToolSpec } from '../../src/model/chatModel.ts'
+import { toDialect } from '../../src/schema/toDialect.ts'
 import { conversationOf } from '../conversation.ts'
 import type { Target, WireRequest } from '../protocol.ts'
 import { contentsOf } from './contents.ts'
 import { generationConfigOf } from './generationConfig.ts'
 import type { GoogleProfile } from './profile.ts'
-import { geminiParameters } from './schema.ts'
+import { geminiDialect } from './schemaDialect.ts'
 
 /** A streaming `generateContent` request. The key travels in a header, never in the URL. */
 export const googleRequest = (request: ModelRequest, target: Target<GoogleProfile>): WireRequest => {
@@ -36,7 +37,7 @@ const resourceOf = (model: string): string => {
 const declarationOf = ({ name, description, inputSchema }: ToolSpec): JsonObject => ({
   name,
   ...(description !== '' && { description }),
-  parametersJsonSchema: geminiParameters(inputSchema),
+  parametersJsonSchema: toDialect(inputSchema, geminiDialect),
 })
 
 const callingConfigOf = (choice: ToolChoice): JsonObject => {

@@ -1,9 +1,11 @@
 import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
 import type { ModelRequest, Thinking, ToolSpec } from '../../src/model/chatModel.ts'
+import { toDialect } from '../../src/schema/toDialect.ts'
+import { compatibleDialect } from '../openai-chat/schemaDialect.ts'
 import type { Target, WireRequest } from '../protocol.ts'
 import { ollamaMessages } from './ollamaMessages.ts'
 import type { OllamaProfile } from './profile.ts'
-import { toolSchema } from './toolSchema.ts'
+import { ollamaToolDialect } from './schemaDialect.ts'
 
 export const ollamaRequest = (request: ModelRequest, target: Target<OllamaProfile>): WireRequest => {
   const tools = offeredTools(request)
@@ -15,7 +17,7 @@ export const ollamaRequest = (request: ModelRequest, target: Target<OllamaProfil
       messages: ollamaMessages(request.messages, target),
       stream: true,
       ...(tools.length > 0 && { tools: tools.map(toolOf) }),
-      ...(request.outputSchema && { format: request.outputSchema }),
+      ...(request.outputSchema && { format: toDialect(request.outputSchema, compatibleDialect) }),
       ...(request.thinking !== undefined && target.profile.thinking && { think: thinkOf(request.thinking) }),
       ...request.providerOptions,
       ...(Object.keys(options).length > 0 && { options }),
@@ -31,7 +33,11 @@ const offeredTools = ({ tools = [], toolChoice }: ModelRequest): ToolSpec[] => {
 
 const toolOf = (tool: ToolSpec): JsonObject => ({
   type: 'function',
-  function: { name: tool.name, description: tool.description, parameters: toolSchema(tool.inputSchema) },
+  function: {
+    name: tool.name,
+    description: tool.description,
+    parameters: toDialect(tool.inputSchema, ollamaToolDialect),
+  },
 })
 
 /** A level is what gpt-oss needs; every other thinking model reads it as yes. */

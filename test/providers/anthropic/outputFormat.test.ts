@@ -24,8 +24,8 @@ describe('typed output', () => {
         schema: {
           type: 'object',
           properties: {
-            name: { type: 'string', description: 'Full name – minLength: 1, maxLength: 80' },
-            age: { type: 'integer', description: 'exclusiveMinimum: 0' },
+            name: { type: 'string', description: 'Full name (minLength: 1, maxLength: 80)' },
+            age: { type: 'integer', description: '(exclusiveMinimum: 0)' },
             mail: { anyOf: [{ type: 'string', format: 'email' }, { type: 'null' }] },
             tags: { type: 'array', items: { type: 'string', enum: ['a', 'b'] }, minItems: 1 },
           },
@@ -49,7 +49,7 @@ describe('typed output', () => {
     const inner = { type: 'object', properties: { x: { type: 'number' } } }
     const outputSchema = {
       type: 'object',
-      properties: { list: { type: 'array', items: inner } },
+      properties: { list: { type: 'array', items: inner }, one: { $ref: '#/$defs/inner' } },
       $defs: { inner },
     }
     const body = bodyOf({ messages: [userMessage('hi')], outputSchema })
