@@ -31,14 +31,12 @@ const offeredTools = ({ tools = [], toolChoice }: ModelRequest): ToolSpec[] => {
   return typeof toolChoice === 'object' ? tools.filter((tool) => tool.name === toolChoice.tool) : tools
 }
 
-const toolOf = (tool: ToolSpec): JsonObject => ({
-  type: 'function',
-  function: {
-    name: tool.name,
-    description: tool.description,
-    parameters: toDialect(tool.inputSchema, ollamaToolDialect),
-  },
-})
+const toolOf = (tool: ToolSpec): JsonObject => {
+  const { description: more = '', ...parameters } = toDialect(tool.inputSchema, ollamaToolDialect)
+  // The server reads no description of the parameters as a whole.
+  const description = [tool.description, more].filter((text) => text !== '').join(' ')
+  return { type: 'function', function: { name: tool.name, description, parameters } }
+}
 
 /** A level is what gpt-oss needs; every other thinking model reads it as yes. */
 const thinkOf = (thinking: Thinking): boolean | 'low' | 'medium' | 'high' => {

@@ -5,7 +5,7 @@ import { manySchemas, meaningful, namedSchemas, numeric, oneSchema } from './key
 import { referencesIn } from './references.ts'
 
 /** More than anybody writes, and than any API takes. */
-const mostSchemas = 50_000
+const mostSchemas = 20_000
 
 /**
  * A JSON Schema as its maker meant it, in one form: draft 2020-12, with what is referred to under the `$defs` of the

@@ -46,7 +46,7 @@ export class Walk {
   }
 }
 
-const mostSchemas = 100_000
+const mostSchemas = 40_000
 /** Recursive types are written out this often, then only named; and no schema may grow without end. */
 const mostRounds = 2
 const mostNested = 32

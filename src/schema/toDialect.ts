@@ -13,6 +13,18 @@ import { impossible, objectsIn, referenceOf, type Scope, type Settled, settle, W
  * schema, which checks it, lets through.
  */
 export const toDialect = (schema: JsonObject, dialect: Dialect): JsonObject => {
+  const known = written.get(schema)?.get(dialect)
+  if (known) return known
+  const told = write(schema, dialect)
+  const dialects = written.get(schema) ?? new Map<Dialect, JsonObject>()
+  written.set(schema, dialects.set(dialect, told))
+  return told
+}
+
+/** The same tools go with every request of a run: they are written once, and nobody changes what was written. */
+const written = new WeakMap<JsonObject, Map<Dialect, JsonObject>>()
+
+const write = (schema: JsonObject, dialect: Dialect): JsonObject => {
   const { $defs, ...root } = readSchema(schema)
   const scope: Scope = {
     dialect,
@@ -46,8 +58,9 @@ const convert = (schema: JsonObject, scope: Scope): JsonObject => {
   return convertSettled(settle(schema, scope), scope)
 }
 
-const convertSettled = ({ node, open }: Settled, scope: Scope): JsonObject => {
-  const inner = { ...scope, open, depth: scope.depth + 1 }
+const convertSettled = (settled: Settled, scope: Scope): JsonObject => {
+  const node = nullApart(settled.node, scope.dialect)
+  const inner = { ...scope, open: settled.open, depth: scope.depth + 1 }
   return node.anyOf === undefined ? shape(namedMembers(node), inner) : union(node, inner)
 }
 
@@ -144,6 +157,15 @@ const inclusive = (node: JsonObject, { keywords }: Dialect): JsonObject => {
   }
 }
 
+/** A list of values that holds null, where null cannot be listed: the other values, or null. */
+const nullApart = (node: JsonObject, { values }: Dialect): JsonObject => {
+  const { enum: list, ...rest } = node
+  if (!Array.isArray(list) || !list.includes(null) || values.types.includes('null')) return node
+  const others = list.filter((value) => value !== null)
+  if (others.length === 0 || rest.anyOf !== undefined) return node
+  return { ...rest, anyOf: [{ enum: others, type: typeOf(kindsOf(others)) }, { type: 'null' }] }
+}
+
 type Listed = { type?: JsonValue; told: JsonObject; remarks: [string, JsonValue][] }
 
 /** `const` and `enum`, as far as the API can list such values; null is a type of its own. */
@@ -151,19 +173,23 @@ const literals = (node: JsonObject, { values }: Dialect): Listed => {
   const only = ownValue(node, 'const')
   const list = only !== undefined ? [only] : Array.isArray(node.enum) ? node.enum : undefined
   if (!list) return { told: {}, remarks: [] }
-  const kinds = [...new Set(list.map(kindOf))]
-  const type = kinds.length === 1 ? (kinds[0] ?? 'null') : kinds
-  const listed = values.types.includes('null') ? list : list.filter((value) => value !== null)
+  const kinds = kindsOf(list)
+  const type = typeOf(kinds)
+  // The type null has one value, which need not be listed.
+  if (list.every((value) => value === null)) return { type, told: {}, remarks: [] }
   // A list that would lose a value is not sent at all: it would forbid what is allowed.
-  if (!listed.every((value) => values.types.includes(kindOf(value)))) {
+  if (!kinds.every((each) => values.types.includes(each)))
     return { type, told: {}, remarks: [['enum', list]] }
-  }
-  if (listed.length === 0) return { type, told: {}, remarks: [] }
-  return { type, told: only !== undefined && values.const ? { const: only } : { enum: listed }, remarks: [] }
+  return { type, told: only !== undefined && values.const ? { const: only } : { enum: list }, remarks: [] }
 }
 
-const kindOf = (value: JsonValue): string =>
-  value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
+const kindsOf = (values: JsonValue[]): string[] => [
+  ...new Set(
+    values.map((value) => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value)),
+  ),
+]
+
+const typeOf = (kinds: string[]): JsonValue => (kinds.length === 1 ? (kinds[0] ?? 'null') : kinds)
 
 const elements = (node: JsonObject, type: JsonValue | undefined, scope: Scope): JsonObject => {
   const { dialect } = scope
