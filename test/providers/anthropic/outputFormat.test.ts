@@ -1,8 +1,11 @@
 import type { MessageCreateParamsStreaming } from '@anthropic-ai/sdk/resources/messages'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { Agent } from '../../../src/index.ts'
 import { isJsonObject, type JsonObject } from '../../../src/messages/json.ts'
 import { systemMessage, userMessage } from '../../../src/messages/messages.ts'
+import { loopback } from '../../loopback.ts'
+import { helloFrom } from '../../presets/helloAnswers.ts'
 import { bodyOf, targetFor } from './wire.ts'
 
 const schemaOf = (type: z.ZodType): JsonObject => {
@@ -78,6 +81,25 @@ describe('typed output', () => {
     const body = request(schema)
     expect(body).not.toHaveProperty('output_config')
     expect(body.system).toContain(JSON.stringify(schemaOf(schema)))
+  })
+
+  it.each([
+    'The compiled grammar is too large, which would cause performance issues.',
+    'Schemas contains too many optional parameters (25), which would make grammar compilation inefficient.',
+    'Schemas contains too many parameters with union types (24 parameters with type arrays or anyOf).',
+  ])('is asked for again in words where the API says: %s', async (message) => {
+    const { url, requests } = await loopback(({ body }) =>
+      isJsonObject(body) && body.output_config
+        ? { status: 400, body: { type: 'error', error: { type: 'invalid_request_error', message } } }
+        : { body: helloFrom('anthropic').replace('hello', '{\\"a\\":\\"b\\"}') },
+    )
+    const agent = new Agent('anthropic:claude-sonnet-5', { baseUrl: url, apiKey: 'k', system: 'Be exact.' })
+    const { output } = await agent.sendFor('Go', z.object({ a: z.string() }))
+    expect(output).toEqual({ a: 'b' })
+    expect(requests).toHaveLength(2)
+    expect(requests[1]?.body).toMatchObject({
+      system: expect.stringMatching(/^Be exact\.\n\nAnswer with nothing but JSON/),
+    })
   })
 
   it('is described in the system prompt to models without native schemas', () => {
