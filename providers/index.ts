@@ -4,6 +4,8 @@
  * @module statewire/providers
  */
 
+export type { Dialect, Takes } from '../src/schema/dialect.ts'
+export { toDialect } from '../src/schema/toDialect.ts'
 export { type AnthropicProfile, anthropic, anthropicProfile } from './anthropic/index.ts'
 export { type CohereProfile, cohere } from './cohere/index.ts'
 export { defineProvider, type ProviderPreset } from './defineProvider.ts'
