@@ -8,8 +8,8 @@ import { answerDialect, answerGrammar } from './schemaDialect.ts'
 
 /** The schema of an answer for `output_config.format`; undefined when the API could not hold a model to it. */
 export const outputSchema = (schema: JsonObject): JsonObject | undefined => {
-  const told = toDialect(schema, answerDialect)
-  return isEnforceable(told, answerGrammar) ? told : undefined
+  const sent = toDialect(schema, answerDialect)
+  return isEnforceable(sent, answerGrammar) ? sent : undefined
 }
 
 /** What the model is told instead. */

@@ -29,8 +29,8 @@ const functionTool = ({ name, description, inputSchema }: ToolSpec, strictSchema
 
 const wireSchema = (schema: JsonObject, strictSchemas: boolean): { schema: JsonObject; strict?: true } => {
   if (!strictSchemas) return { schema: toDialect(schema, compatibleDialect) }
-  const told = toDialect(schema, openaiDialect)
-  return { schema: told, ...(isEnforceable(told, openaiStrict) && { strict: true }) }
+  const sent = toDialect(schema, openaiDialect)
+  return { schema: sent, ...(isEnforceable(sent, openaiStrict) && { strict: true }) }
 }
 
 const wireToolChoice = (choice: ToolChoice, required: string): JsonValue => {

@@ -58,7 +58,9 @@ const isClosed = (schema: JsonValue, depth: number, deepest: number, counted: Co
   counted.members += members.length
   counted.optional += members.filter(([name]) => !required.has(name)).length
   counted.values += values.length
-  for (const text of [...members.map(([name]) => name), ...values]) counted.characters += String(text).length
+  for (const text of [...members.map(([name]) => name), ...values]) {
+    counted.characters += typeof text === 'string' ? text.length : 0
+  }
   const inside = [...members.map(([, member]) => member), ...objectsIn(anyOf), ...objectsIn([items ?? null])]
   return inside.every((each) => isClosed(each, depth + 1, deepest, counted))
 }

@@ -15,22 +15,22 @@ export const members = (
   const { dialect } = scope
   const { properties, required, additionalProperties: extra } = node
   const remarks: Members['remarks'] = []
-  const told = new Map<string, JsonObject>()
+  const sent = new Map<string, JsonObject>()
   for (const [name, member] of Object.entries(isJsonObject(properties) ? properties : {})) {
     const schema = isJsonObject(member) ? member : {}
     if (dialect.memberName && !dialect.memberName.test(name)) remarks.push([name, schema])
-    else told.set(name, convert(schema, scope))
+    else sent.set(name, convert(schema, scope))
   }
   const names = (Array.isArray(required) ? required : []).filter((name) => typeof name === 'string')
-  const missing = names.filter((name) => !told.has(name))
+  const missing = names.filter((name) => !sent.has(name))
   if (missing.length > 0) remarks.push(['required', missing])
-  const wanted = names.filter((name) => told.has(name))
-  if (wanted.length === 0 && dialect.requiresOne) wanted.push(...told.keys())
+  const wanted = names.filter((name) => sent.has(name))
+  if (wanted.length === 0 && dialect.requiresOne) wanted.push(...sent.keys())
   const isOpen = node.patternProperties !== undefined || remarks.length > 0
   const more = extrasOf(extra, isOpen, scope, convert)
   if (isJsonObject(extra) && !dialect.additionalProperties) remarks.push(['additionalProperties', extra])
   return {
-    ...(properties !== undefined && { properties: Object.fromEntries(told) }),
+    ...(properties !== undefined && { properties: Object.fromEntries(sent) }),
     ...((wanted.length > 0 || (dialect.listsRequired && extra === false)) && { required: wanted }),
     ...(properties !== undefined && dialect.closesObjects && extra === undefined && !isOpen
       ? { additionalProperties: false }

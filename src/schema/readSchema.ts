@@ -149,8 +149,8 @@ const dataOf = (key: string, value: JsonValue): JsonValue | undefined => {
 const isString = (value: JsonValue): value is string => typeof value === 'string'
 
 const typeOf = (value: JsonValue): JsonValue | undefined => {
-  const known = [value].flat().map((name) => String(name).toLowerCase())
-  const names = [...new Set(known)].filter((name) => types.has(name))
+  const known = [value].flat().filter(isString)
+  const names = [...new Set(known.map((name) => name.toLowerCase()))].filter((name) => types.has(name))
   return names.length > 1 ? names : names[0]
 }
 

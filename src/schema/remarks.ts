@@ -24,5 +24,5 @@ const cut = (text: string): string =>
 
 /** Generators bound every integer and say that names are strings, which says nothing. */
 export const saysNothing = (key: string, value: JsonValue): boolean =>
-  Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER ||
+  (typeof value === 'number' && Math.abs(value) === Number.MAX_SAFE_INTEGER) ||
   (key === 'propertyNames' && JSON.stringify(value) === '{"type":"string"}')

@@ -10,7 +10,8 @@ const mostInWords = 12
  * members of all: required is what all require, and the description says which members belong together.
  */
 export const rootObject = (root: JsonObject, scope: Scope): JsonObject => {
-  const { anyOf, ...own } = settle(root, scope).node
+  // Nor does any take a list of whole arguments.
+  const { anyOf, enum: _, const: __, ...own } = settle(root, scope).node
   // Arguments are always an object: of anything else there is nothing to say.
   if (own.type !== undefined && ![own.type].flat().includes('object')) return {}
   if (anyOf === undefined) return own
@@ -36,7 +37,7 @@ const branchesOf = (own: JsonObject, branches: JsonObject[], scope: Scope): Json
     scope.walk.count()
     const { node, open } = settle({ allOf: [{ type: 'object' }, own, branch] }, scope)
     if (node === impossible) return []
-    const { anyOf, ...rest } = node
+    const { anyOf, enum: _, const: __, ...rest } = node
     return anyOf === undefined ? [rest] : branchesOf(rest, objectsIn(anyOf), { ...scope, open })
   })
 

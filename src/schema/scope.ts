@@ -74,11 +74,12 @@ export type Settled = { node: JsonObject; open: readonly string[] }
  * definition that is open around here for the second time is left out: the result allows more, never less.
  */
 export const settle = (schema: JsonObject, scope: Scope): Settled => {
-  const { $ref, allOf, oneOf, ...own } = schema
+  const { $ref, allOf, anyOf, oneOf, ...own } = schema
   const parts = [
     ...(typeof $ref === 'string' ? [{ $ref }] : []),
     ...objectsIn(allOf),
-    ...(oneOf === undefined ? [] : [{ anyOf: oneOf }]),
+    ...choice(objectsIn(anyOf)),
+    ...choice(objectsIn(oneOf)),
   ]
   let { open } = scope
   let node: JsonObject = {}
@@ -92,11 +93,17 @@ export const settle = (schema: JsonObject, scope: Scope): Settled => {
   return { node: intersect(node, own) ?? impossible, open }
 }
 
+/** A union of one is that one. */
+const choice = (branches: JsonObject[]): JsonObject[] =>
+  branches.length > 1 ? [{ anyOf: branches }] : branches
+
 const isReference = (part: JsonObject): part is { $ref: string } =>
   typeof part.$ref === 'string' && Object.keys(part).length === 1
 
 const settlePart = (part: JsonObject, scope: Scope, open: readonly string[]): Settled =>
-  'anyOf' in part && Object.keys(part).length === 1 ? { node: part, open } : settle(part, { ...scope, open })
+  objectsIn(part.anyOf).length > 1 && Object.keys(part).length === 1
+    ? { node: part, open }
+    : settle(part, { ...scope, open })
 
 const follow = (reference: string, scope: Scope): Settled => {
   const name = definitionName(reference)

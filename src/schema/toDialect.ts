@@ -15,10 +15,10 @@ import { impossible, objectsIn, referenceOf, type Scope, type Settled, settle, W
 export const toDialect = (schema: JsonObject, dialect: Dialect): JsonObject => {
   const known = written.get(schema)?.get(dialect)
   if (known) return known
-  const told = write(schema, dialect)
+  const sent = write(schema, dialect)
   const dialects = written.get(schema) ?? new Map<Dialect, JsonObject>()
-  written.set(schema, dialects.set(dialect, told))
-  return told
+  written.set(schema, dialects.set(dialect, sent))
+  return sent
 }
 
 /** The same tools go with every request of a run: they are written once, and nobody changes what was written. */
@@ -33,7 +33,7 @@ const write = (schema: JsonObject, dialect: Dialect): JsonObject => {
     depth: 0,
     walk: new Walk(),
   }
-  const { type: _, ...told } = convert(rootObject(root, scope), scope)
+  const { type: _, ...sent } = convert(rootObject(root, scope), scope)
   const definitions: [string, JsonObject][] = []
   // A set shows what is added to it while it is gone through.
   for (const name of scope.walk.referred) {
@@ -43,7 +43,7 @@ const write = (schema: JsonObject, dialect: Dialect): JsonObject => {
   return {
     type: 'object',
     properties: {},
-    ...told,
+    ...sent,
     ...(definitions.length > 0 && { $defs: Object.fromEntries(definitions) }),
   }
 }
@@ -82,8 +82,8 @@ const union = ({ anyOf, ...own }: JsonObject, scope: Scope): JsonObject => {
   for (const branch of objectsIn(anyOf)) {
     const whole = isShared ? settle({ allOf: [shared, branch] }, scope) : undefined
     if (whole?.node === impossible) continue
-    const told = whole ? convertSettled(whole, scope) : convert(branch, scope)
-    for (const each of alternatives(told)) branches.set(JSON.stringify(each), each)
+    const sent = whole ? convertSettled(whole, scope) : convert(branch, scope)
+    for (const each of alternatives(sent)) branches.set(JSON.stringify(each), each)
   }
   const [only, ...others] = branches.values()
   // No branch can be: nothing can be said but what holds for all.
@@ -94,8 +94,8 @@ const union = ({ anyOf, ...own }: JsonObject, scope: Scope): JsonObject => {
 }
 
 /** The branches of a union inside a union are branches of the outer one. */
-const alternatives = (told: JsonObject): JsonObject[] =>
-  Object.keys(told).length === 1 && 'anyOf' in told ? objectsIn(told.anyOf) : [told]
+const alternatives = (sent: JsonObject): JsonObject[] =>
+  Object.keys(sent).length === 1 && 'anyOf' in sent ? objectsIn(sent.anyOf) : [sent]
 
 /** A schema without references and unions. */
 const shape = (node: JsonObject, scope: Scope): JsonObject => {
@@ -107,7 +107,7 @@ const shape = (node: JsonObject, scope: Scope): JsonObject => {
   const remarks = [...listed.remarks, ...unlisted, ...tuple(node, dialect)]
   return {
     ...(type !== undefined && { type }),
-    ...listed.told,
+    ...listed.sent,
     ...object,
     ...elements(node, type, scope),
     ...notes(bounded, dialect, remarks),
@@ -166,21 +166,21 @@ const nullApart = (node: JsonObject, { values }: Dialect): JsonObject => {
   return { ...rest, anyOf: [{ enum: others, type: typeOf(kindsOf(others)) }, { type: 'null' }] }
 }
 
-type Listed = { type?: JsonValue; told: JsonObject; remarks: [string, JsonValue][] }
+type Listed = { type?: JsonValue; sent: JsonObject; remarks: [string, JsonValue][] }
 
 /** `const` and `enum`, as far as the API can list such values; null is a type of its own. */
 const literals = (node: JsonObject, { values }: Dialect): Listed => {
   const only = ownValue(node, 'const')
   const list = only !== undefined ? [only] : Array.isArray(node.enum) ? node.enum : undefined
-  if (!list) return { told: {}, remarks: [] }
+  if (!list) return { sent: {}, remarks: [] }
   const kinds = kindsOf(list)
   const type = typeOf(kinds)
   // The type null has one value, which need not be listed.
-  if (list.every((value) => value === null)) return { type, told: {}, remarks: [] }
+  if (list.every((value) => value === null)) return { type, sent: {}, remarks: [] }
   // A list that would lose a value is not sent at all: it would forbid what is allowed.
   if (!kinds.every((each) => values.types.includes(each)))
-    return { type, told: {}, remarks: [['enum', list]] }
-  return { type, told: only !== undefined && values.const ? { const: only } : { enum: list }, remarks: [] }
+    return { type, sent: {}, remarks: [['enum', list]] }
+  return { type, sent: only !== undefined && values.const ? { const: only } : { enum: list }, remarks: [] }
 }
 
 const kindsOf = (values: JsonValue[]): string[] => [

@@ -12,12 +12,13 @@ import { mistral } from '../../providers/mistral/index.ts'
 import { ollama } from '../../providers/ollama/index.ts'
 import { openaiChat } from '../../providers/openai-chat/index.ts'
 import { openaiResponses } from '../../providers/openai-responses/index.ts'
-import { tool } from '../../src/index.ts'
+import { ConfigurationError, tool } from '../../src/index.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
 import { userMessage } from '../../src/messages/messages.ts'
 import type { ModelProfile, ModelRequest } from '../../src/model/chatModel.ts'
 import { compileSchema } from '../../src/tools/schema.ts'
 import { wireSchemaOf } from '../../src/tools/typedAnswer.ts'
+import { jsonSchemas } from './jsonSchemas.ts'
 import * as rules from './rules.ts'
 import { answers, toolInputs } from './zodSchemas.ts'
 
@@ -216,6 +217,22 @@ describe.each(apis)('$name', ({ tool: toolSchema, answer: answerSchema, narrowsA
       { numRuns: 100 },
     )
   })
+})
+
+test.each(apis)('$name takes what is made of a JSON Schema from anywhere', ({ tool: toolSchema }) => {
+  fc.assert(
+    fc.property(jsonSchemas, (schema) => {
+      try {
+        const sent = toolSchema(schema)
+        expect(sent?.violations).toEqual([])
+        expect(JSON.stringify(sent?.schema).length).toBeLessThan(4_000_000)
+      } catch (error) {
+        // What cannot be resolved, or grows without end, is said clearly.
+        if (!(error instanceof ConfigurationError)) throw error
+      }
+    }),
+    { numRuns: 100 },
+  )
 })
 
 test('what a model sends is checked by the schema that the user wrote, whatever the API was told', async () => {

@@ -40,7 +40,7 @@ describe.each(every)('in every dialect (%s)', (_, dialect) => {
   })
 
   it('a union at the root is one object, and the description says what belongs together', () => {
-    const told = toDialect(
+    const sent = toDialect(
       of(
         z.discriminatedUnion('kind', [
           z.object({ kind: z.literal('add'), text: z.string() }),
@@ -49,7 +49,7 @@ describe.each(every)('in every dialect (%s)', (_, dialect) => {
       ),
       dialect,
     )
-    expect(told).toMatchObject({
+    expect(sent).toMatchObject({
       type: 'object',
       description: '(one of: { kind: "add", text } or { kind: "remove", text, soon? })',
       properties: {
@@ -59,14 +59,14 @@ describe.each(every)('in every dialect (%s)', (_, dialect) => {
       },
       required: ['kind', 'text'],
     })
-    expect(told).not.toHaveProperty('anyOf')
-    expect(told).not.toHaveProperty('oneOf')
+    expect(sent).not.toHaveProperty('anyOf')
+    expect(sent).not.toHaveProperty('oneOf')
   })
 
   it('a union at the root is found behind references, intersections and other unions', () => {
     const a = { type: 'object', properties: { a: { type: 'string' } } }
     const b = { type: 'object', properties: { b: { type: 'string' } } }
-    const told = toDialect(
+    const sent = toDialect(
       {
         allOf: [{ $ref: '#/$defs/choice' }],
         properties: { all: { type: 'boolean' } },
@@ -75,8 +75,8 @@ describe.each(every)('in every dialect (%s)', (_, dialect) => {
       },
       dialect,
     )
-    expect(Object.keys(told.properties as JsonObject).sort()).toEqual(['a', 'all', 'b'])
-    expect(told.required).toEqual(['all'])
+    expect(Object.keys(sent.properties as JsonObject).sort()).toEqual(['a', 'all', 'b'])
+    expect(sent.required).toEqual(['all'])
   })
 
   it('a map whose names are known is an object, and propertyNames is not sent', () => {
@@ -94,9 +94,9 @@ describe.each(every)('in every dialect (%s)', (_, dialect) => {
       properties: { [name]: { type: 'string' }, n: { type: 'number', ...more } },
       required: [name],
     })
-    const told = toDialect({ allOf: [part('a', { minimum: 1 }), part('b', { minimum: 5 })] }, dialect)
-    expect(told.required).toEqual(['a', 'b'])
-    expect(JSON.stringify(told)).toMatch(/minimum"?: ?5/)
+    const sent = toDialect({ allOf: [part('a', { minimum: 1 }), part('b', { minimum: 5 })] }, dialect)
+    expect(sent.required).toEqual(['a', 'b'])
+    expect(JSON.stringify(sent)).toMatch(/minimum"?: ?5/)
   })
 
   it('a property called __proto__ is a property like any other', () => {
@@ -116,8 +116,8 @@ describe.each(every)('in every dialect (%s)', (_, dialect) => {
   })
 
   it('what no API understands is left out, and what it should know is said', () => {
-    const told = said({ type: 'STRING', 'x-mine': 1, discriminator: {}, not: { const: 'x' } }, dialect)
-    expect(told).toEqual({ type: 'string', description: '(not: {"const":"x"})' })
+    const sent = said({ type: 'STRING', 'x-mine': 1, discriminator: {}, not: { const: 'x' } }, dialect)
+    expect(sent).toEqual({ type: 'string', description: '(not: {"const":"x"})' })
   })
 
   it('what generators always write says nothing', () => {
@@ -131,7 +131,7 @@ describe('references', () => {
   it.each(every.filter(([, { references }]) => references === 'kept'))(
     'are kept under $defs (%s)',
     (_, dialect) => {
-      const told = toDialect(
+      const sent = toDialect(
         {
           properties: {
             a: { $ref: '#/definitions/my%20money' },
@@ -142,12 +142,12 @@ describe('references', () => {
         },
         dialect,
       )
-      expect(told.properties).toEqual({
+      expect(sent.properties).toEqual({
         a: { $ref: '#/$defs/my_20money' },
         b: { $ref: '#/$defs/a' },
         c: { $ref: '#/$defs/cash' },
       })
-      expect(Object.keys(told.$defs as JsonObject)).toEqual(['my_20money', 'a', 'cash'])
+      expect(Object.keys(sent.$defs as JsonObject)).toEqual(['my_20money', 'a', 'cash'])
     },
   )
 
@@ -162,8 +162,8 @@ describe('references', () => {
 
   it('with company inside themselves end', () => {
     const node = { type: 'object', properties: { next: { $ref: '#/$defs/node', description: 'The next' } } }
-    const told = toDialect({ properties: { head: { $ref: '#/$defs/node' } }, $defs: { node } }, openaiDialect)
-    expect(told.$defs).toEqual({
+    const sent = toDialect({ properties: { head: { $ref: '#/$defs/node' } }, $defs: { node } }, openaiDialect)
+    expect(sent.$defs).toEqual({
       node: {
         type: 'object',
         properties: {

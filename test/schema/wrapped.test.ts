@@ -32,8 +32,8 @@ it('a recursive union refers to itself, not to what it is wrapped in', async () 
     }),
   ])
   const wire = wireOf(list)
-  const told = toDialect(wire.jsonSchema, openaiDialect)
-  expect(told.$defs).toMatchObject({
+  const sent = toDialect(wire.jsonSchema, openaiDialect)
+  expect(sent.$defs).toMatchObject({
     root: { anyOf: [{ type: 'null' }, { properties: { next: { $ref: '#/$defs/root' } } }] },
   })
   expect(await readAnswer('{"value":{"next":{"next":null}}}', wire)).toMatchObject({ problem: '' })
