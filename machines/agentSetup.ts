@@ -2,7 +2,6 @@ import { type AnyActorRef, assign, emit, enqueueActions, setup, stopChild } from
 import { describeThrown, type ErrorData } from '../src/messages/errors.ts'
 import type { ToolCallPart, ToolResultPart } from '../src/messages/messages.ts'
 import { retryDelayMs } from '../src/model/retryPolicy.ts'
-import type { ApprovalOptions } from '../src/tools/approval.ts'
 import { modelActor, timer } from './agentActors.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
 import { broken, outOfTime, totalTimeout, truncation, uselessAnswer } from './agentFailures.ts'
@@ -182,7 +181,7 @@ export const agentSetup = (config: ResolvedConfig) => {
             ? null
             : context.deadlineAt + timeIn(system) - context.round.waitingSince,
       })),
-      approve: assign(({ context }, approval: ApprovalOptions & { callId: string }) =>
+      approve: assign(({ context }, approval: Extract<AgentEvent, { type: 'tool.approve' }>) =>
         round.approve(context, approval),
       ),
       reject: enqueueActions(

@@ -34,8 +34,9 @@ export const approver = (
     onStop(self, () => {
       isStopped = true
     })
+    const except = calls.map(({ id }) => id)
     const tell = (callId: string, approval: Approval) => {
-      if (!isStopped) self.send({ type: 'decided', command: decisionOn(callId, approval) })
+      if (!isStopped) self.send({ type: 'decided', command: apart(decisionOn(callId, approval), except) })
     }
     for (const call of calls) if (!decided.includes(call.id)) void ask(onApproval, call, tell)
   },
@@ -65,6 +66,10 @@ const ask = async (
     tell(call.id, { approve: false, reason: describeThrown(thrown) })
   }
 }
+
+/** What is to be remembered of a yes does not decide on calls that are decided on at the same time. */
+export const apart = <Command extends AgentCommand>(command: Command, except: readonly string[]): Command =>
+  command.type === 'tool.approve' && command.remember !== undefined ? { ...command, except } : command
 
 /** Only a clear yes is one: a callback that forgets to answer has not approved anything. */
 export const decisionOn = (callId: string, approval: Approval | null | undefined): Decision => {

@@ -28,7 +28,8 @@ export type AgentInput = {
 /** What anyone may send to a running agent. */
 export type AgentCommand =
   | { type: 'abort'; reason?: string }
-  | ({ type: 'tool.approve'; callId: string } & ApprovalOptions)
+  /** `except`: calls that are decided on themselves, whatever is to be remembered of this one. */
+  | ({ type: 'tool.approve'; callId: string; except?: readonly string[] } & ApprovalOptions)
   | { type: 'tool.reject'; callId: string; reason?: string }
   /** The result of an external tool: a text, JSON or parts, as from `execute`. */
   | { type: 'tool.answer'; callId: string; result: unknown; isError?: boolean }

@@ -1,4 +1,6 @@
-import { isJsonObject } from '../src/messages/json.ts'
+import { isJsonObject, type JsonObject } from '../src/messages/json.ts'
+import { messageFlaw } from '../src/messages/messageFlaw.ts'
+import type { ChatMessage } from '../src/messages/messages.ts'
 import type { PendingCall } from '../src/messages/result.ts'
 import type { StreamingState } from './streamingState.ts'
 import { externalCalls, pendingCalls } from './toolRound.ts'
@@ -39,6 +41,15 @@ const waitsIn = (snapshot: unknown): Wait[] => {
 const isActive = (child: { getSnapshot(): unknown } | undefined): boolean => {
   const snapshot = child?.getSnapshot()
   return isJsonObject(snapshot) && snapshot.status === 'active'
+}
+
+/** What a run has added to the conversation, and the runs it is made of that have not ended yet. */
+export const messagesIn = (snapshot: unknown): ChatMessage[] => {
+  if (typeof snapshot !== 'object' || snapshot === null) return []
+  const { context, children = {} }: Standing = snapshot
+  const own = isJsonObject(context) && Array.isArray(context.messages) ? context.messages : []
+  const known = own.filter((each): each is ChatMessage & JsonObject => messageFlaw(each) === undefined)
+  return [...known, ...Object.values(children).flatMap((child) => messagesIn(child?.getSnapshot()))]
 }
 
 /** A chart of the user's may have any data, and states of any name. */

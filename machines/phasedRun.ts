@@ -83,7 +83,8 @@ const unanswered = (
   before: readonly ChatMessage[],
   { status, finishReason, messages }: AgentOutput,
 ): ChatMessage[] => {
-  const isLost = status !== 'complete' && messages.at(-1)?.role === 'user'
+  // A run without a prompt of its own goes on from the user's last message.
+  const isLost = status !== 'complete' && [...before, ...messages].at(-1)?.role === 'user'
   return isLost && before.some(({ role }) => role === 'model')
     ? [{ role: 'model', parts: [], metadata: { interrupted: finishReason } }]
     : []

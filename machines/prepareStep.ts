@@ -53,8 +53,20 @@ export const preparedStep = (
   return prepared
 }
 
-const checked = (given: PreparedStep, tools: ReadonlySet<string>): PreparedStep => {
+/** What is no object cannot be taken apart. */
+export const mustBePrepared = (given: unknown): void => {
   if (!isJsonObject(given)) throw new ConfigurationError('prepareStep must give an object, or nothing.')
+}
+
+const checked = (given: PreparedStep, tools: ReadonlySet<string>): PreparedStep => {
+  mustBePrepared(given)
+  const { model, system, settings }: { model?: unknown; system?: unknown; settings?: unknown } = given
+  if (model !== undefined && !(isJsonObject(model) && typeof model.stream === 'function'))
+    throw new ConfigurationError('The model that prepareStep gives must be a model string or a chat model.')
+  if (system !== undefined && typeof system !== 'string')
+    throw new ConfigurationError('The system prompt that prepareStep gives must be text.')
+  if (settings !== undefined && !isJsonObject(settings))
+    throw new ConfigurationError('The settings that prepareStep gives must be an object.')
   const unknown = offeredNames(given)?.find((name) => !tools.has(name))
   if (unknown === undefined) return given
   throw new ConfigurationError(

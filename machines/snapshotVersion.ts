@@ -14,13 +14,23 @@ export const withStoredCheck = <M extends AnyRunMachine>(machine: M, flawIn: Sto
   changed(machine, ({ id, restoreSnapshot }) => ({
     restoreSnapshot: (stored, scope) => {
       const flaw = flawOf(stored, flawIn)
-      if (flaw)
-        throw new ConfigurationError(
-          `This is not a snapshot that the machine "${id}" can go on from: ${flaw.replace(/\.?$/, '.')}`,
-        )
-      return restoreSnapshot(stored, scope)
+      if (flaw) throw unusable(id, flaw)
+      try {
+        return restoreSnapshot(stored, scope)
+      } catch (thrown) {
+        // What belongs to XState and not to us, such as the history of states.
+        throw unusable(id, describeThrown(thrown), thrown)
+      }
     },
   }))
+
+const unusable = (id: string, flaw: string, cause?: unknown): ConfigurationError =>
+  new ConfigurationError(
+    `This is not a snapshot that the machine "${id}" can go on from: ${flaw.replace(/\.?$/, '.')}`,
+    {
+      cause,
+    },
+  )
 
 const flawOf = (stored: Snapshot<unknown>, flawIn: StoredFlaw): string | undefined => {
   try {

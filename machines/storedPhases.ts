@@ -23,6 +23,10 @@ const likeAtStart = (value: unknown): is.Rule => {
 const shapesOf = (data: object): Record<string, is.Rule> =>
   Object.fromEntries(Object.entries(data).map(([key, value]) => [key, likeAtStart(value)]))
 
+/** It goes on, or says once more how it ended. */
+const isAlive = (snapshot: unknown): boolean =>
+  isJsonObject(snapshot) && ['active', 'done', 'error'].includes(String(snapshot.status))
+
 /** What is wrong with a stored chart of phases; the runs in it are checked by their own machines. */
 export const storedPhasesFlaw = (phases: Readonly<Record<string, object>>, data: object) => {
   const own = is.fields(shapesOf(data))
@@ -36,7 +40,7 @@ export const storedPhasesFlaw = (phases: Readonly<Record<string, object>>, data:
     if (!phase) return `its status is ${String(status)}, and its state ${JSON.stringify(value) ?? 'missing'}`
     const id = 'run' in phase ? 'run' : 'step'
     const { [id]: child, ...others } = isJsonObject(children) ? children : {}
-    const isThere = isJsonObject(child) && child.src === name && isJsonObject(child.snapshot)
+    const isThere = isJsonObject(child) && child.src === name && isAlive(child.snapshot)
     if (!isThere) return `its state is "${name}", but nothing runs there`
     const [stray] = Object.keys(others)
     return stray === undefined ? undefined : `its state is "${name}", in which nothing is called "${stray}"`

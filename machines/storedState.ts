@@ -1,7 +1,9 @@
 import { isJsonObject, stableJson } from '../src/messages/json.ts'
 import { isFatal, validateHistory } from '../src/messages/validateHistory.ts'
 import * as is from './shape.ts'
-import { modelInput, retryTime, type StreamingState } from './streamingState.ts'
+
+import { modelInput, noRound, retryTime, type StreamingState } from './streamingState.ts'
+
 import { callsToRun, clearedCalls, currentCalls, externalCalls, pendingCalls } from './toolRound.ts'
 
 const ids = is.listOf(is.text)
@@ -140,6 +142,9 @@ const childrenFlaw = (
   name: string,
   { model, timer, approver, toolExecutor }: Readonly<Record<string, Child>>,
 ): string | undefined => {
+  // They end when the run has heard of it, and are gone then.
+  const ended = [model, timer].find((child) => child && child.snapshot.status !== 'active')
+  if (ended) return 'what it waits for has ended without a word'
   if (model && !isSame(model.snapshot.input, modelInput(state))) return 'its model is asked something else'
   const at = name === '"ToolExecution"' ? state.deadlineAt : retryTime(state)
   if (timer && !isSame(timer.snapshot.input, { at })) return 'its timer waits for another moment'
@@ -192,6 +197,7 @@ const executorFlaw = (
   if (!calls.every((call) => cleared.has(stableJson(call))))
     return 'its tool executor has a call that may not run'
   const taken = new Set(calls.map(({ id }) => id))
+  if (taken.size < calls.length) return 'its tool executor has a call twice'
   if (!callsToRun(state).every(({ id }) => taken.has(id))) return 'its tool executor lacks a call'
   const answered = new Set(results.flat().map(({ id }) => id))
   return state.round.results.flat().some(({ id }) => taken.has(id) && !answered.has(id))
@@ -201,7 +207,8 @@ const executorFlaw = (
 
 /** Each call of the round is pending, cleared or answered without being run. */
 const roundFlaw = (state: StreamingState, name: string): string | undefined => {
-  if (name.includes('Accumulating')) return undefined
+  if (name.includes('Accumulating'))
+    return isSame(state.round, noRound) ? undefined : 'it has a tool round while the model answers'
   const { pendingApprovals, cleared, external, ending, edited } = state.round
   const started = state.round.started.flat()
   const calls = new Set(currentCalls(state).map(({ id }) => id))

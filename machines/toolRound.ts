@@ -10,7 +10,6 @@ import {
   toolResultsOf,
 } from '../src/messages/messages.ts'
 import { addUsage, type Usage } from '../src/messages/result.ts'
-import type { ApprovalOptions } from '../src/tools/approval.ts'
 import { isThenable } from '../src/tools/isThenable.ts'
 import type { Tool } from '../src/tools/tool.ts'
 import { errorResult, misfit, toolResultOf, unknownTool } from '../src/tools/toolResult.ts'
@@ -18,6 +17,7 @@ import type { AgentCommand } from './events.ts'
 import { noRound, type Remembered, type StreamingState, type ToolRound } from './streamingState.ts'
 
 type Change = Partial<StreamingState>
+type ApprovalCommand = Omit<Extract<AgentCommand, { type: 'tool.approve' }>, 'type'>
 
 export const lastMessage = (state: StreamingState): ChatMessage | undefined => state.history.at(-1)
 
@@ -165,7 +165,7 @@ export const progress = (
 /** A person has approved a call, and with it perhaps others of the run. */
 export const approve = (
   state: StreamingState,
-  { callId, arguments: edited, remember }: ApprovalOptions & { callId: string },
+  { callId, arguments: edited, remember, except }: ApprovalCommand,
 ): Change => {
   const call = currentCalls(state).find(({ id }) => id === callId)
   if (!call) return {}
@@ -175,7 +175,9 @@ export const approve = (
     remember === 'tool' || remember === 'arguments'
       ? [...state.remembered, { tool: call.name, arguments: remember === 'tool' ? null : stableJson(args) }]
       : state.remembered
-  const isApproved = (each: ToolCallPart) => each.id === callId || isRemembered(each, remembered)
+  const isApart = new Set(Array.isArray(except) ? except : [])
+  const isApproved = ({ id, ...each }: ToolCallPart) =>
+    id === callId || (!isApart.has(id) && isRemembered({ id, ...each }, remembered))
   const approved = new Set(
     pendingCalls(state)
       .filter(isApproved)

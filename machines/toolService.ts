@@ -113,7 +113,10 @@ export const toolService = (
     },
 
     getPersistedSnapshot: (snapshot) => snapshot,
-    restoreSnapshot: (stored) => checkedProgress(stored as ToolServiceSnapshot),
+    restoreSnapshot: (stored) => {
+      const progress = checkedProgress(stored as ToolServiceSnapshot)
+      return progress.status === 'active' ? after(progress, atOnce) : progress
+    },
   }
 }
 

@@ -111,8 +111,8 @@ export const typedOutputPhases = ({ config, lifecycle }: OrchestratorParts): Pha
       },
       // The text of the first of two phases is not the answer, and not part of the conversation.
       takeFindings: (state, output: AgentOutput) => {
-        const found = new Set(output.messages)
-        const messages = state.messages.filter((message) => !found.has(message) || !isTextAnswer(message))
+        const last = output.messages.at(-1)
+        const messages = state.messages.filter((message) => message !== last || !isTextAnswer(message))
         return suppressed(state, output, { messages })
       },
       takeJson: ({ totals }, { json, asked }: ReadAnswer) => ({

@@ -9,7 +9,7 @@ import { withValues } from '../../machines/runValues.ts'
 import { typedOutputOrchestrator } from '../../machines/typedOutput.ts'
 import type { ConnectionOptions, EmbeddingsModel, EmbedOptions } from '../../providers/provider.ts'
 import { findProvider } from '../../providers/registry.ts'
-import { ConfigurationError, OrchestrationError } from '../messages/errors.ts'
+import { ConfigurationError, describeThrown, OrchestrationError, StatewireError } from '../messages/errors.ts'
 import { isJsonObject } from '../messages/json.ts'
 import type { Part } from '../messages/messages.ts'
 import type { ChatResult, PendingApproval, SendResult, Usage } from '../messages/result.ts'
@@ -324,17 +324,16 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
   ): AgentMachine {
     // An orchestrator has no business with the connection: what it keeps or shows must not hold a key.
     const { fallback = [], apiKey: _, headers: __, baseUrl: ___, prepareStep, ...options } = this.#options
+    const parts = orchestratorParts({
+      ...options,
+      tools,
+      ...(prepareStep && { prepareStep: this.#withModels(prepareStep) }),
+      model: this.model,
+      fallback: fallback.map((each) => fallbackModel(each, options)),
+      settings: settingsOf(options) ?? {},
+    })
     // The contract of an orchestrator is that of the lifecycle machine, whatever logic it is.
-    const logic: AnyActorLogic | undefined = create(
-      orchestratorParts({
-        ...options,
-        tools,
-        ...(prepareStep && { prepareStep: this.#withModels(prepareStep) }),
-        model: this.model,
-        fallback: fallback.map((each) => fallbackModel(each, options)),
-        settings: settingsOf(options) ?? {},
-      }),
-    )
+    const logic: AnyActorLogic | undefined = created(() => create(parts), providerHint)
     if (typeof logic?.transition !== 'function')
       throw new OrchestrationError(`The orchestrator "${providerHint}" gave no actor logic.`, {
         orchestrator: providerHint,
@@ -344,6 +343,16 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
 
   #withModels(prepare: PrepareStep<never, string | ChatModel>): PrepareStep {
     return withModelStrings(prepare, this.model, this.#options)
+  }
+}
+
+const created = <Logic>(create: () => Logic, orchestrator: string): Logic => {
+  try {
+    return create()
+  } catch (cause) {
+    if (cause instanceof StatewireError) throw cause
+    const problem = `The orchestrator "${orchestrator}" could not be made: ${describeThrown(cause)}`
+    throw new OrchestrationError(problem, { cause, orchestrator })
   }
 }
 

@@ -2,7 +2,7 @@ import { type Actor, type AnyActorRef, createActor, type Snapshot } from 'xstate
 import { lastText, type RunResult, resultOf, textOfRun } from '../../machines/agentOutput.ts'
 import type { AgentMachine } from '../../machines/agentSnapshot.ts'
 import type { AgentCommand, AgentEmitted, AgentInput } from '../../machines/events.ts'
-import { pendingIn, unattendedIn } from '../../machines/pendingCalls.ts'
+import { messagesIn, pendingIn, unattendedIn } from '../../machines/pendingCalls.ts'
 import { ConfigurationError, describeThrown, OrchestrationError } from '../messages/errors.ts'
 import { isJsonObject } from '../messages/json.ts'
 import type { ChatMessage } from '../messages/messages.ts'
@@ -57,6 +57,8 @@ export type RunSetup<T, C> = {
 }
 
 type Listener<Type> = (event: Type extends '*' ? AgentEmitted : Extract<AgentEmitted, { type: Type }>) => void
+/** Who listens, and which announcements of calls they have heard. */
+type Listening = { type: string; hear: (event: AgentEmitted) => void; heard: Set<string> }
 type Reading<C> = { reader: ChunkReader; stream: ChunkStream<ChatResult<C>> }
 type Leg = { promise: Promise<RunOutcome>; settle: (outcome: RunOutcome) => void }
 
@@ -79,6 +81,8 @@ const announcementOf = ({ kind, ...call }: PendingCall): AgentEmitted => ({
   callId: call.id,
   call,
 })
+
+const keyOf = (event: AgentEmitted): string => ('callId' in event ? `${event.type} ${event.callId}` : '')
 
 let beginning: <T, C>(run: Run<T, C>) => void
 let reading: <T, C>(run: Run<T, C>, stream: ChunkStream<ChatResult<C>>) => () => void
@@ -124,7 +128,7 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
   readonly #messages: ChatMessage[] = []
   readonly #chunks: ChatResult[] = []
   readonly #readings = new Set<Reading<C>>()
-  readonly #listeners = new Set<{ type: string; hear: (event: AgentEmitted) => void }>()
+  readonly #listeners = new Set<Listening>()
   /** The way to the next wait, or to the end. */
   #leg = newLeg()
   #outcome: RunOutcome | undefined
@@ -179,14 +183,20 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
 
   /** Calls back for each event of a type that the run emits, or for all (`*`). A listener cannot break the run. */
   on<Type extends AgentEmitted['type'] | '*'>(type: Type, listener: Listener<Type>): { unsubscribe(): void } {
-    const hear = harmlessListener(listener as (event: AgentEmitted) => void)
-    const entry = { type, hear }
+    const call = harmlessListener(listener as (event: AgentEmitted) => void)
+    const heard = new Set<string>()
+    const hear = (event: AgentEmitted) => {
+      if (event.type in decidersOf) heard.add(keyOf(event))
+      call(event)
+    }
+    const entry = { type, hear, heard }
     this.#listeners.add(entry)
     const subscription = this.#actor.on(type, hear)
+    // A call may wait already. Whoever leaves was perhaps the one that was expected to decide.
+    this.#waitIfUnattended()
     const unsubscribe = () => {
       this.#listeners.delete(entry)
       subscription.unsubscribe()
-      // Perhaps it was the one that was expected to decide.
       this.#waitIfUnattended()
     }
     return { unsubscribe }
@@ -269,8 +279,6 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
   #decideOn(decisions: Readonly<Record<string, CallDecision>>): void {
     try {
       for (const command of commandsFor(decisions, this.pending)) this.#actor.send(command)
-      // It was announced before the run was stored; those who listen now have not heard of it.
-      for (const call of unattendedIn(this.#actor.getSnapshot())) this.#announce(announcementOf(call))
       this.#waitIfUnattended()
     } catch (thrown) {
       this.#crashed(thrown)
@@ -278,8 +286,11 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
     }
   }
 
-  #announce(event: AgentEmitted): void {
-    for (const { type, hear } of this.#listeners) if (type === event.type || type === '*') hear(event)
+  /** Tells of a call that waits those who have not heard of it: they came later, or the run was stored meanwhile. */
+  #announce(call: PendingCall): void {
+    const event = announcementOf(call)
+    for (const { type, hear, heard } of this.#listeners)
+      if ((type === event.type || type === '*') && !heard.has(keyOf(event))) hear(event)
   }
 
   #followSignal(): void {
@@ -324,8 +335,9 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
   /** All calls of a turn are announced one after the other, and may be decided on at once. */
   #waitIfUnattended(): void {
     queueMicrotask(() => {
-      const isOn = this.#hasBegun && !this.#outcome
-      const calls = isOn ? unattendedIn(this.#actor.getSnapshot()) : []
+      if (!this.#hasBegun) return
+      for (const call of unattendedIn(this.#actor.getSnapshot())) this.#announce(call)
+      const calls = this.#outcome ? [] : unattendedIn(this.#actor.getSnapshot())
       const listening = new Set([...this.#listeners].map(({ type }) => decidersOf[type]))
       if (calls.some(({ kind }) => !listening.has(kind))) this.#wait()
     })
@@ -371,9 +383,11 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
   /** Nobody reads any more. */
   #leave(): void {
     const reason = 'nobody reads it any more'
+    this.#actor.send({ type: 'abort', reason })
+    if (this.#outcome) return
+    // A chart of the user's that takes no abort.
     const partial = this.#partial()
     this.#settle({ error: () => abortedError(reason, partial) })
-    this.#actor.send({ type: 'abort', reason })
     this.#stop()
   }
 
@@ -419,10 +433,12 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
 
   /** What the run has so far. An orchestrator's own data may not know yet what its runs have already told. */
   #partial(): SendResult {
-    const { context }: { context?: RunResult } = this.#actor.getSnapshot()
+    const snapshot: { context?: RunResult } = this.#actor.getSnapshot()
+    const { context } = snapshot
     // A user's own orchestrator need not keep its data as ours do, nor be a chart at all.
     const known = context?.totals && Array.isArray(context.messages) ? resultOf(context) : nothingReached
-    const messages = known.messages.length < this.#messages.length ? [...this.#messages] : known.messages
+    const added = messagesIn(snapshot)
+    const messages = added.length < this.#messages.length ? [...this.#messages] : added
     return { ...known, messages, output: textOfRun(messages), answer: lastText(messages) }
   }
 }

@@ -1,4 +1,4 @@
-import type { PrepareStep } from '../../machines/prepareStep.ts'
+import { mustBePrepared, type PrepareStep } from '../../machines/prepareStep.ts'
 import type { ConnectionOptions } from '../../providers/provider.ts'
 import { findProvider } from '../../providers/registry.ts'
 import type { ChatModel } from '../model/chatModel.ts'
@@ -40,7 +40,8 @@ export const withModelStrings = (
   }
   return async (info) => {
     const prepared = await prepare(info)
-    if (!prepared) return undefined
+    if (prepared === undefined || prepared === null) return undefined
+    mustBePrepared(prepared)
     const { model, ...rest } = prepared
     if (model === undefined) return rest
     return { ...rest, model: typeof model === 'string' ? modelOf(model) : model }

@@ -1,4 +1,4 @@
-import { decisionOn } from '../../machines/approver.ts'
+import { apart, decisionOn } from '../../machines/approver.ts'
 import type { AgentCommand } from '../../machines/events.ts'
 import { ConfigurationError, describeThrown } from '../messages/errors.ts'
 import { copyJson, isJsonObject, type JsonObject } from '../messages/json.ts'
@@ -50,8 +50,9 @@ export const answer = (call: PendingCall, result: unknown, isError: unknown): Ag
 export const commandsFor = (decisions: unknown, pending: readonly PendingCall[]): AgentCommand[] => {
   if (!isJsonObject(decisions))
     throw new ConfigurationError('Decisions are given by call id, such as { call_1: true }.')
+  const except = Object.keys(decisions)
   return Object.entries(decisions).flatMap(([callId, decision]) =>
-    decision === undefined ? [] : [commandFor(callId, decision as CallDecision, pending)],
+    decision === undefined ? [] : [apart(commandFor(callId, decision as CallDecision, pending), except)],
   )
 }
 
