@@ -5,6 +5,8 @@
  */
 
 export { isJsonObject } from '../src/messages/json.ts'
+export type { Dialect, Takes } from '../src/schema/dialect.ts'
+export { toDialect } from '../src/schema/toDialect.ts'
 export { type AnthropicProfile, anthropic, anthropicHeaders, anthropicProfile } from './anthropic/index.ts'
 export type { ApiKey, AwsCredentials, Key } from './apiKey.ts'
 export type { AttachedFile, FileKind, InlineFile, LinkedFile } from './attachedFile.ts'

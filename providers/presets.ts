@@ -1,4 +1,4 @@
-import { anthropic, anthropicHeaders, anthropicProfile } from './anthropic/index.ts'
+import { anthropic, anthropicHeaders, anthropicProfile, withoutGrammar } from './anthropic/index.ts'
 import { azure } from './azure.ts'
 import { bedrock } from './bedrock/index.ts'
 import { cohere, cohereProfile } from './cohere/index.ts'
@@ -121,6 +121,7 @@ export const presets: readonly Provider[] = [
     headers: anthropicHeaders,
     defaultModel: 'claude-sonnet-5-5',
     profile: anthropicProfile,
+    recover: withoutGrammar,
     models: { path: '/models?limit=1000' },
   }),
   defineProvider({

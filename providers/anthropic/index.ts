@@ -4,6 +4,7 @@ import { anthropicError } from './error.ts'
 import type { AnthropicProfile } from './profile.ts'
 import { anthropicRequest } from './request.ts'
 
+export { withoutGrammar } from './outputFormat.ts'
 export { type AnthropicProfile, anthropicProfile } from './profile.ts'
 export { anthropicHeaders } from './request.ts'
 

@@ -1,8 +1,9 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
 import { toolCallsOf } from '../../src/messages/messages.ts'
 import type { ModelRequest, ToolSpec } from '../../src/model/chatModel.ts'
-import { arrayAt, objectAt } from '../wireJson.ts'
+import { toDialect } from '../../src/schema/toDialect.ts'
 import type { AnthropicProfile } from './profile.ts'
+import { toolDialect } from './schemaDialect.ts'
 
 /** Whether the request makes the model call a tool, as far as the model can be made to. */
 export const forcesTool = (request: ModelRequest, profile: AnthropicProfile): boolean => {
@@ -50,47 +51,5 @@ const callingChoice = (
 const toolDefinition = ({ name, description, inputSchema }: ToolSpec): JsonObject => ({
   name,
   ...(description !== '' && { description }),
-  input_schema: objectSchema(inputSchema),
+  input_schema: toDialect(inputSchema, toolDialect),
 })
-
-/**
- * The API wants an object at the root and rejects alternatives there, so those are flattened into one object that
- * has the properties of all. Looser than the original; the tool's own schema still checks the arguments.
- */
-const objectSchema = (schema: JsonObject): JsonObject => {
-  const { $schema: _, anyOf, oneOf, allOf, ...rest } = schema
-  const alternatives = [...objectsIn(anyOf), ...objectsIn(oneOf)].map(objectSchema)
-  const joined = objectsIn(allOf).map(objectSchema)
-  if (alternatives.length + joined.length === 0) return { ...rest, type: 'object' }
-  const all = [rest, ...joined]
-  const required = new Set([...all.flatMap(requiredIn), ...sharedBy(alternatives.map(requiredIn))])
-  return {
-    ...rest,
-    type: 'object',
-    properties: mergeProperties([...all, ...alternatives]),
-    ...(required.size > 0 && { required: [...required] }),
-  }
-}
-
-const objectsIn = (value: JsonValue | undefined): JsonObject[] =>
-  Array.isArray(value) ? value.filter(isJsonObject) : []
-
-const requiredIn = (schema: JsonObject): JsonValue[] => arrayAt(schema, 'required') ?? []
-
-const sharedBy = (lists: JsonValue[][]): JsonValue[] =>
-  (lists[0] ?? []).filter((name) => lists.every((list) => list.includes(name)))
-
-/** A property that differs between the alternatives may be any of its forms. */
-const mergeProperties = (schemas: JsonObject[]): JsonObject => {
-  const forms = new Map<string, JsonValue[]>()
-  for (const schema of schemas) {
-    for (const [name, form] of Object.entries(objectAt(schema, 'properties') ?? {})) {
-      const known = forms.get(name) ?? []
-      if (!known.some((other) => JSON.stringify(other) === JSON.stringify(form))) known.push(form)
-      forms.set(name, known)
-    }
-  }
-  return Object.fromEntries(
-    [...forms].map(([name, known]) => [name, known.length === 1 ? (known[0] ?? {}) : { anyOf: known }]),
-  )
-}

@@ -1,5 +1,6 @@
 import { isJsonObject } from '../../src/messages/json.ts'
 import { claudeElsewhere, claudeProfileElsewhere } from '../anthropic/claudeElsewhere.ts'
+import { withoutGrammar } from '../anthropic/index.ts'
 import { defineProvider } from '../defineProvider.ts'
 import type { EnvironmentServer } from '../server.ts'
 import { bedrockWire, isRegion } from './wire.ts'
@@ -44,6 +45,7 @@ export const bedrock = defineProvider({
   },
   defaultModel: 'global.anthropic.claude-sonnet-5-5',
   profile: claudeProfileElsewhere('none'),
+  recover: withoutGrammar,
   // The list is not where the models are.
   models: {
     path: '/foundation-models?byProvider=anthropic',

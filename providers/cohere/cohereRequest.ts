@@ -1,13 +1,14 @@
 import { ConfigurationError } from '../../src/messages/errors.ts'
 import type { JsonObject } from '../../src/messages/json.ts'
 import type { ModelRequest, Thinking, ToolSpec } from '../../src/model/chatModel.ts'
+import { toDialect } from '../../src/schema/toDialect.ts'
 import { budgetFor } from '../models/thinking.ts'
 import type { Target, WireRequest } from '../protocol.ts'
 import { withProviderOptions } from '../providerOptions.ts'
 import { serverToolsOf } from '../serverTools.ts'
 import { cohereMessages } from './cohereMessages.ts'
 import type { CohereProfile } from './profile.ts'
-import { responseSchema } from './responseSchema.ts'
+import { cohereAnswerDialect, cohereDialect } from './schemaDialect.ts'
 
 export const cohereRequest = (request: ModelRequest, target: Target<CohereProfile>): WireRequest => {
   const body: JsonObject = {
@@ -16,7 +17,10 @@ export const cohereRequest = (request: ModelRequest, target: Target<CohereProfil
     stream: true,
     ...toolSettings(request, serverToolsOf(request, target, {})),
     ...(request.outputSchema && {
-      response_format: { type: 'json_object', json_schema: responseSchema(request.outputSchema) },
+      response_format: {
+        type: 'json_object',
+        json_schema: toDialect(request.outputSchema, cohereAnswerDialect),
+      },
     }),
     ...(request.temperature !== undefined && { temperature: request.temperature }),
     ...(request.maxOutputTokens !== undefined && { max_tokens: request.maxOutputTokens }),
@@ -43,7 +47,11 @@ const toolSettings = ({ tools = [], toolChoice }: ModelRequest, serverTools: Jso
 
 const toolOf = (tool: ToolSpec): JsonObject => ({
   type: 'function',
-  function: { name: tool.name, description: tool.description, parameters: tool.inputSchema },
+  function: {
+    name: tool.name,
+    description: tool.description,
+    parameters: toDialect(tool.inputSchema, cohereDialect),
+  },
 })
 
 /** Cohere knows a budget but no effort, and wants some room beside it for the answer. */

@@ -1,7 +1,8 @@
 import type { JsonObject } from '../../src/messages/json.ts'
 import type { ModelRequest } from '../../src/model/chatModel.ts'
+import { toDialect } from '../../src/schema/toDialect.ts'
 import type { GoogleProfile } from './profile.ts'
-import { geminiSchema } from './schema.ts'
+import { geminiDialect } from './schemaDialect.ts'
 import { thinkingConfigOf } from './thinkingConfig.ts'
 
 /** Sampling, length, thinking and answer format: everything Gemini keeps under `generationConfig`. */
@@ -13,7 +14,7 @@ export const generationConfigOf = (request: ModelRequest, profile: GoogleProfile
   ...(request.seed !== undefined && { seed: request.seed }),
   ...(request.outputSchema && {
     responseMimeType: 'application/json',
-    responseJsonSchema: geminiSchema(request.outputSchema),
+    responseJsonSchema: toDialect(request.outputSchema, geminiDialect),
   }),
   // Models that cannot think answer any thinkingConfig with an error.
   ...(request.thinking !== undefined &&

@@ -2,6 +2,7 @@ import { ConfigurationError } from '../../src/messages/errors.ts'
 import type { JsonObject } from '../../src/messages/json.ts'
 import { userMessage } from '../../src/messages/messages.ts'
 import type { ModelRequest, ToolChoice, ToolSpec } from '../../src/model/chatModel.ts'
+import { toDialect } from '../../src/schema/toDialect.ts'
 import { conversationOf } from '../conversation.ts'
 import type { Target, WireRequest } from '../protocol.ts'
 import { withProviderOptions } from '../providerOptions.ts'
@@ -9,7 +10,7 @@ import { serverToolsOf } from '../serverTools.ts'
 import { contentsOf } from './contents.ts'
 import { generationConfigOf } from './generationConfig.ts'
 import type { GoogleProfile } from './profile.ts'
-import { geminiParameters } from './schema.ts'
+import { geminiDialect } from './schemaDialect.ts'
 import { googleServerTools } from './serverTools.ts'
 
 /** A streaming `generateContent` request. The key travels in a header, never in the URL. */
@@ -62,7 +63,7 @@ const toolSettings = (request: ModelRequest, target: Target<GoogleProfile>): Jso
 const declarationOf = ({ name, description, inputSchema }: ToolSpec): JsonObject => ({
   name,
   ...(description !== '' && { description }),
-  parametersJsonSchema: geminiParameters(inputSchema),
+  parametersJsonSchema: toDialect(inputSchema, geminiDialect),
 })
 
 const callingConfigOf = (choice: ToolChoice): JsonObject => {

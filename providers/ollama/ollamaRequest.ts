@@ -1,13 +1,15 @@
 import type { JsonObject } from '../../src/messages/json.ts'
 import type { ModelRequest, Thinking, ToolSpec } from '../../src/model/chatModel.ts'
+import { toDialect } from '../../src/schema/toDialect.ts'
 import type { EffortWord } from '../models/modelFacts.ts'
 import { effortFor } from '../models/thinking.ts'
+import { compatibleDialect } from '../openai-chat/schemaDialect.ts'
 import type { Target, WireRequest } from '../protocol.ts'
 import { withProviderOptions } from '../providerOptions.ts'
 import { serverToolsOf } from '../serverTools.ts'
 import { ollamaMessages } from './ollamaMessages.ts'
 import type { OllamaProfile } from './profile.ts'
-import { toolSchema } from './toolSchema.ts'
+import { ollamaToolDialect } from './schemaDialect.ts'
 
 export const ollamaRequest = (request: ModelRequest, target: Target<OllamaProfile>): WireRequest => {
   const tools = [...offeredTools(request).map(toolOf), ...serverToolsOf(request, target, {})]
@@ -17,7 +19,7 @@ export const ollamaRequest = (request: ModelRequest, target: Target<OllamaProfil
     messages: ollamaMessages(request.messages, target),
     stream: true,
     ...(tools.length > 0 && { tools }),
-    ...(request.outputSchema && { format: request.outputSchema }),
+    ...(request.outputSchema && { format: toDialect(request.outputSchema, compatibleDialect) }),
     ...(request.thinking !== undefined &&
       target.profile.thinking && { think: thinkOf(request.thinking, target.profile) }),
     ...(Object.keys(options).length > 0 && { options }),
@@ -31,10 +33,12 @@ const offeredTools = ({ tools = [], toolChoice }: ModelRequest): ToolSpec[] => {
   return typeof toolChoice === 'object' ? tools.filter((tool) => tool.name === toolChoice.tool) : tools
 }
 
-const toolOf = (tool: ToolSpec): JsonObject => ({
-  type: 'function',
-  function: { name: tool.name, description: tool.description, parameters: toolSchema(tool.inputSchema) },
-})
+const toolOf = (tool: ToolSpec): JsonObject => {
+  const { description: more = '', ...parameters } = toDialect(tool.inputSchema, ollamaToolDialect)
+  // The server reads no description of the parameters as a whole.
+  const description = [tool.description, more].filter((text) => text !== '').join(' ')
+  return { type: 'function', function: { name: tool.name, description, parameters } }
+}
 
 /** A level is what gpt-oss needs; every other thinking model reads it as yes. */
 const thinkOf = (thinking: Thinking, { efforts = levels }: OllamaProfile): boolean | string => {

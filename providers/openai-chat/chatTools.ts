@@ -1,6 +1,8 @@
 import type { JsonObject, JsonValue } from '../../src/messages/json.ts'
 import type { ModelRequest, ToolChoice, ToolSpec } from '../../src/model/chatModel.ts'
-import { isStrictSchema } from './strictSchema.ts'
+import { isEnforceable } from '../../src/schema/enforceable.ts'
+import { toDialect } from '../../src/schema/toDialect.ts'
+import { compatibleDialect, openaiDialect, openaiStrict } from './schemaDialect.ts'
 
 /** The tool settings of a request. `required` is the word for "call some tool". */
 export const toolSettings = (
@@ -18,17 +20,17 @@ export const toolSettings = (
 }
 
 const functionTool = ({ name, description, inputSchema }: ToolSpec, strictSchemas: boolean): JsonObject => {
-  // A tool without arguments still needs an object with a list of properties.
-  const parameters: JsonObject = { type: 'object', properties: {}, ...inputSchema }
+  const { schema: parameters, ...strict } = wireSchema(inputSchema, strictSchemas)
   return {
     type: 'function',
-    function: {
-      name,
-      ...(description !== '' && { description }),
-      parameters,
-      ...(strictSchemas && isStrictSchema(parameters) && { strict: true }),
-    },
+    function: { name, ...(description !== '' && { description }), parameters, ...strict },
   }
+}
+
+const wireSchema = (schema: JsonObject, strictSchemas: boolean): { schema: JsonObject; strict?: true } => {
+  if (!strictSchemas) return { schema: toDialect(schema, compatibleDialect) }
+  const sent = toDialect(schema, openaiDialect)
+  return { schema: sent, ...(isEnforceable(sent, openaiStrict) && { strict: true }) }
 }
 
 const wireToolChoice = (choice: ToolChoice, required: string): JsonValue => {
@@ -39,7 +41,6 @@ const wireToolChoice = (choice: ToolChoice, required: string): JsonValue => {
 /** The whole answer as JSON after a schema. */
 export const responseFormat = (schema: JsonObject | undefined, strictSchemas: boolean): JsonObject => {
   if (!schema) return {}
-  const isStrict = strictSchemas && isStrictSchema(schema)
-  const format = { name: 'output', schema, ...(isStrict && { strict: true }) }
+  const format = { name: 'output', ...wireSchema(schema, strictSchemas) }
   return { response_format: { type: 'json_schema', json_schema: format } }
 }

@@ -26,7 +26,7 @@ export type OpenAIChatProfile = ModelProfile & {
   systemRole?: 'system' | 'developer'
   /** o-series and gpt-5 refuse sampling settings, some servers refuse `seed`. */
   refuses?: readonly RefusedSetting[]
-  /** `false` for servers that know no `strict`; otherwise it is set where a schema already fits OpenAI's subset. */
+  /** `false` for servers other than OpenAI: no `strict`, and schemas that hold only what all such servers take. */
   strictSchemas?: boolean
   thinkingControl?: ThinkingControl
   /** The words for effort that the model takes, lowest first; `none` where thinking can be switched off. */

@@ -1,6 +1,9 @@
 import type { JsonObject, JsonValue } from '../../src/messages/json.ts'
 import type { ModelRequest, ToolChoice, ToolSpec } from '../../src/model/chatModel.ts'
+import { isEnforceable } from '../../src/schema/enforceable.ts'
+import { toDialect } from '../../src/schema/toDialect.ts'
 import { conversationOf } from '../conversation.ts'
+import { openaiDialect, openaiStrict } from '../openai-chat/schemaDialect.ts'
 import { cacheKey } from '../promptCache.ts'
 import type { Target, WireRequest } from '../protocol.ts'
 import { withProviderOptions } from '../providerOptions.ts'
@@ -10,7 +13,6 @@ import { previousResponseOf } from './previousResponse.ts'
 import type { OpenAIResponsesProfile } from './profile.ts'
 import { reasoningOf } from './reasoning.ts'
 import { responsesServerTools } from './serverTools.ts'
-import { satisfiesStrict } from './strictSchema.ts'
 
 export const responsesRequest = (
   request: ModelRequest,
@@ -62,10 +64,10 @@ const toolSettings = (
 }
 
 const functionTool = ({ name, description, inputSchema }: ToolSpec): JsonObject => {
-  // The API refuses parameters that are not plainly an object with properties, even if it has none.
-  const parameters = { type: 'object', properties: {}, ...inputSchema }
+  const parameters = toDialect(inputSchema, openaiDialect)
   // Always said: left out, the API would rewrite the schema and make every property required.
-  return { type: 'function', name, description, parameters, strict: satisfiesStrict(parameters) }
+  const strict = isEnforceable(parameters, openaiStrict)
+  return { type: 'function', name, description, parameters, strict }
 }
 
 const choiceOf = (choice: ToolChoice): JsonValue =>
@@ -83,9 +85,7 @@ const generationSettings = (request: ModelRequest, profile: OpenAIResponsesProfi
   }
 }
 
-const schemaFormat = (schema: JsonObject): JsonObject => ({
-  type: 'json_schema',
-  name: 'answer',
-  schema,
-  strict: satisfiesStrict(schema),
-})
+const schemaFormat = (outputSchema: JsonObject): JsonObject => {
+  const schema = toDialect(outputSchema, openaiDialect)
+  return { type: 'json_schema', name: 'answer', schema, strict: isEnforceable(schema, openaiStrict) }
+}

@@ -1,4 +1,5 @@
 import { claudeElsewhere, claudeProfileElsewhere } from '../anthropic/claudeElsewhere.ts'
+import { withoutGrammar } from '../anthropic/index.ts'
 import type { KeyHeader } from '../connection.ts'
 import { bearer } from '../connectionOf.ts'
 import { defineProvider } from '../defineProvider.ts'
@@ -70,6 +71,7 @@ const claude = defineProvider({
   protocol: vertexClaude,
   defaultModel: 'claude-sonnet-5-5',
   profile: claudeProfileElsewhere('webSearch'),
+  recover: withoutGrammar,
 })
 
 /** Google's cloud: Gemini, and Claude. */

@@ -2,8 +2,8 @@ import { Validator } from '@cfworker/json-schema'
 import { type $ZodRawIssue, type $ZodType, config, toJSONSchema, util } from 'zod/v4/core'
 import { ConfigurationError, describeThrown } from '../messages/errors.ts'
 import { copyJson, type JsonObject } from '../messages/json.ts'
+import { readSchema } from '../schema/readSchema.ts'
 import { isThenable } from './isThenable.ts'
-import { lenientSchema } from './lenientSchema.ts'
 
 /** The part of the Standard Schema interface (standardschema.dev) that statewire uses. */
 export type StandardSchema<Output = unknown> = {
@@ -57,8 +57,10 @@ export const compileSchema = <S extends Schema>(schema: S, what: string): Compil
   }
   if (!schema.jsonSchema || typeof schema.jsonSchema !== 'object') throw notASchema(what)
   const jsonSchema = jsonOf(schema.jsonSchema, what)
+  // Read here, so that a schema which cannot be understood is refused here and not in the middle of a run.
+  const understood = readSchema(jsonSchema, what)
   if (schema.schema) return { jsonSchema, validate: validateStandard<Infer<S>>(schema.schema) }
-  return { jsonSchema, validate: validateJsonSchema<Infer<S>>(jsonSchema) }
+  return { jsonSchema, validate: validateJsonSchema<Infer<S>>(understood) }
 }
 
 /** A copy, so that a schema which is circular, or no JSON, is refused here and not in the middle of a run. */
@@ -86,11 +88,12 @@ const jsonSchemaOf = (schema: StandardSchema, what: string): JsonObject => {
       io: 'input',
       // Unknown keys are stripped by a plain zod object: telling the model so keeps it from inventing some.
       override: ({ zodSchema, jsonSchema }) => {
-        if (zodSchema._zod.def.type === 'object') jsonSchema.additionalProperties ??= false
+        if (zodSchema._zod.def.type === 'object' && !jsonSchema.$ref)
+          jsonSchema.additionalProperties ??= false
       },
     })
-    const { $schema: _, ...rest } = json
-    return JSON.parse(JSON.stringify(rest))
+    const { $schema: _, '~standard': __, ...rest } = json
+    return copyJson(rest) as JsonObject
   } catch (error) {
     throw new ConfigurationError(
       `${what} cannot be told to a model as JSON Schema: ${describeThrown(error)}`,
@@ -135,19 +138,23 @@ const describeIssue = ({ message, path }: StandardIssue): string => {
   return keys.length > 0 ? `${keys.join('.')}: ${message}` : message
 }
 
-/** The validator ran out of stack: nobody knows whether such a value fits. */
-const tooDeep = { keyword: 'depth', instanceLocation: '#', error: 'It nests too deeply to be checked.' }
+/** The validator ran out of stack, or of words: nobody knows whether such a value fits. */
+const unchecked = (thrown: unknown) => ({
+  keyword: 'depth',
+  instanceLocation: '#',
+  error:
+    thrown instanceof RangeError
+      ? 'It nests too deeply to be checked.'
+      : `It cannot be checked: ${describeThrown(thrown)}`,
+})
 
-const validateJsonSchema = <T>(jsonSchema: JsonObject): ((value: unknown) => Validation<T>) => {
-  let validator: Validator | undefined
+const validateJsonSchema = <T>(schema: JsonObject): ((value: unknown) => Validation<T>) => {
+  const validator = new Validator(schema, '2020-12', false)
   const check = (value: unknown) => {
     try {
-      validator ??= new Validator(lenientSchema(jsonSchema), '2020-12', false)
       return validator.validate(value)
     } catch (thrown) {
-      if (thrown instanceof RangeError) return { valid: false, errors: [tooDeep] }
-      // The schema itself is broken (an unknown reference, an id twice): it can refuse nothing.
-      return { valid: true, errors: [] }
+      return { valid: false, errors: [unchecked(thrown)] }
     }
   }
   return (value) => {

@@ -1,6 +1,7 @@
 import { describeThrown } from '../messages/errors.ts'
 import { isJsonObject, type JsonObject } from '../messages/json.ts'
 import { isTooDeep, tooDeep } from '../messages/jsonDepth.ts'
+import { readSchema } from '../schema/readSchema.ts'
 import type { CompiledSchema, Validation } from './schema.ts'
 
 /**
@@ -13,21 +14,24 @@ export type WireSchema = {
 }
 
 export const wireSchemaOf = ({ jsonSchema, validate }: CompiledSchema<unknown>): WireSchema => {
-  if (jsonSchema.type === 'object') return { jsonSchema, isWrapped: false, validate }
-  const { $defs, ...value } = jsonSchema
+  if (isPlainObject(jsonSchema)) return { jsonSchema, isWrapped: false, validate }
+  // References are written from the root, and `#` is another root now.
+  const { $defs, ...value } = readSchema(jsonSchema)
   return {
     jsonSchema: {
       type: 'object',
       properties: { value },
       required: ['value'],
       additionalProperties: false,
-      // References are written from the root.
       ...($defs !== undefined && { $defs }),
     },
     isWrapped: true,
     validate,
   }
 }
+
+const isPlainObject = ({ type, anyOf, oneOf, allOf, $ref }: JsonObject): boolean =>
+  type === 'object' && [anyOf, oneOf, allOf, $ref].every((other) => other === undefined)
 
 /** The JSON of an answer, or what is wrong with it; one of the two is empty. `asked`: the JSON in the shape of the wire. */
 export type ReadAnswer = { json: string; asked: string; problem: string }

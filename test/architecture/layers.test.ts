@@ -9,9 +9,10 @@ const root = join(import.meta.dirname, '../..')
 const mayImport: Record<string, readonly string[]> = {
   'src/messages': [],
   'src/model': ['src/messages'],
+  'src/schema': ['src/messages'],
   'src/transport': ['src/messages'],
-  'src/tools': ['src/messages', 'src/model', 'src/transport'],
-  providers: ['src/messages', 'src/model', 'src/transport'],
+  'src/tools': ['src/messages', 'src/model', 'src/schema', 'src/transport'],
+  providers: ['src/messages', 'src/model', 'src/schema', 'src/transport'],
   machines: ['src/messages', 'src/model', 'src/tools'],
   'src/agent': ['src/messages', 'src/model', 'src/transport', 'src/tools', 'providers', 'machines'],
   'src/testing': ['src/messages', 'src/model', 'src/visualize'],

@@ -76,7 +76,7 @@ describe.each(wires)('$model', (wire) => {
     const silences: [string, ServedAnswer, string][] = [
       ['before the head', headless('stall'), 'firstChunkMs'],
       ['after the head', bodyAnswer(wire, '', { ending: 'stall' }), 'firstChunkMs'],
-      ['in the first event', bodyAnswer(wire, inEvent, { ending: 'stall' }), 'idleMs'],
+      ['in the first event', bodyAnswer(wire, inEvent, { ending: 'stall' }), 'firstChunkMs'],
     ]
 
     test.each(silences)('silent %s: timed out, tried again, whole', async (_, fault, timeout) => {

@@ -1,8 +1,11 @@
 import type { MessageCreateParamsStreaming } from '@anthropic-ai/sdk/resources/messages'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { Agent } from '../../../src/index.ts'
 import { isJsonObject, type JsonObject } from '../../../src/messages/json.ts'
 import { systemMessage, userMessage } from '../../../src/messages/messages.ts'
+import { loopback } from '../../loopback.ts'
+import { helloFrom } from '../../presets/helloAnswers.ts'
 import { bodyOf, targetFor } from './wire.ts'
 
 const schemaOf = (type: z.ZodType): JsonObject => {
@@ -24,8 +27,8 @@ describe('typed output', () => {
         schema: {
           type: 'object',
           properties: {
-            name: { type: 'string', description: 'Full name – minLength: 1, maxLength: 80' },
-            age: { type: 'integer', description: 'exclusiveMinimum: 0' },
+            name: { type: 'string', description: 'Full name (minLength: 1, maxLength: 80)' },
+            age: { type: 'integer', description: '(exclusiveMinimum: 0)' },
             mail: { anyOf: [{ type: 'string', format: 'email' }, { type: 'null' }] },
             tags: { type: 'array', items: { type: 'string', enum: ['a', 'b'] }, minItems: 1 },
           },
@@ -49,7 +52,7 @@ describe('typed output', () => {
     const inner = { type: 'object', properties: { x: { type: 'number' } } }
     const outputSchema = {
       type: 'object',
-      properties: { list: { type: 'array', items: inner } },
+      properties: { list: { type: 'array', items: inner }, one: { $ref: '#/$defs/inner' } },
       $defs: { inner },
     }
     const body = bodyOf({ messages: [userMessage('hi')], outputSchema })
@@ -78,6 +81,25 @@ describe('typed output', () => {
     const body = request(schema)
     expect(body).not.toHaveProperty('output_config')
     expect(body.system).toContain(JSON.stringify(schemaOf(schema)))
+  })
+
+  it.each([
+    'The compiled grammar is too large, which would cause performance issues.',
+    'Schemas contains too many optional parameters (25), which would make grammar compilation inefficient.',
+    'Schemas contains too many parameters with union types (24 parameters with type arrays or anyOf).',
+  ])('is asked for again in words where the API says: %s', async (message) => {
+    const { url, requests } = await loopback(({ body }) =>
+      isJsonObject(body) && body.output_config
+        ? { status: 400, body: { type: 'error', error: { type: 'invalid_request_error', message } } }
+        : { body: helloFrom('anthropic').replace('hello', '{\\"a\\":\\"b\\"}') },
+    )
+    const agent = new Agent('anthropic:claude-sonnet-5', { baseUrl: url, apiKey: 'k', system: 'Be exact.' })
+    const { output } = await agent.sendFor('Go', z.object({ a: z.string() }))
+    expect(output).toEqual({ a: 'b' })
+    expect(requests).toHaveLength(2)
+    expect(requests[1]?.body).toMatchObject({
+      system: [{ text: expect.stringMatching(/^Be exact\.\n\nAnswer with nothing but JSON/) }],
+    })
   })
 
   it('is described in the system prompt to models without native schemas', () => {

@@ -194,7 +194,7 @@ describe('tool schemas', () => {
 
   it('are objects even when nothing says so, and carry no dialect mark', () => {
     expect(schemaFor({ $schema: 'https://json-schema.org/draft/2020-12/schema' })).toEqual([
-      { name: 'a', input_schema: { type: 'object' } },
+      { name: 'a', input_schema: { type: 'object', properties: {} } },
     ])
   })
 
@@ -216,7 +216,8 @@ describe('tool schemas', () => {
         name: 'a',
         input_schema: {
           type: 'object',
-          properties: { kind: { anyOf: [{ const: 'a' }, { const: 'b' }] }, id: text, n: text },
+          description: '(one of: { kind: "a", id } or { kind: "b", id, n })',
+          properties: { kind: { type: 'string', enum: ['a', 'b'] }, id: text, n: text },
           required: ['kind', 'id'],
         },
       },

@@ -136,7 +136,11 @@ describe('settings', () => {
   it('asks for an answer by schema', () => {
     const golden = {
       type: 'json_object',
-      json_schema: { type: 'object', properties: { a: { type: 'number' } }, required: ['a'] },
+      json_schema: {
+        type: 'object',
+        properties: { a: { type: 'number', description: '(minimum: 0)' } },
+        required: ['a'],
+      },
     } satisfies V2ChatStreamRequest.Raw['response_format']
     const outputSchema = {
       type: 'object',

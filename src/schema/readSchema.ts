@@ -1,0 +1,170 @@
+import { ConfigurationError } from '../messages/errors.ts'
+import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../messages/json.ts'
+import { deepestJson, tooDeep } from '../messages/jsonDepth.ts'
+import { manySchemas, meaningful, namedSchemas, numeric, oneSchema } from './keywords.ts'
+import { referencesIn } from './references.ts'
+
+/** More than anybody writes, and than any API takes. */
+const mostSchemas = 20_000
+
+/**
+ * A JSON Schema as its maker meant it, in one form: draft 2020-12, with what is referred to under the `$defs` of the
+ * root and nowhere else.
+ *
+ * Schemas for models come from many makers: types in capitals, `nullable`, keywords that are null, words of older
+ * drafts, patterns of other languages. What has no meaning in JSON Schema is left out, so that it constrains nothing
+ * instead of refusing everything. A reference that leads nowhere is an error: nobody knows what it would refuse.
+ */
+export const readSchema = (schema: JsonObject, what = 'A schema'): JsonObject => {
+  const reader = new Reader(schema, what)
+  const root = reader.clean(schema, 0)
+  const $defs = reader.definitions()
+  return $defs.length === 0 ? root : { ...root, $defs: Object.fromEntries($defs) }
+}
+
+class Reader {
+  readonly #what: string
+  readonly #find: (reference: string) => JsonValue | undefined
+  /** What is referred to, and the name it has among the definitions. */
+  readonly #names = new Map<JsonValue, string>()
+  readonly #taken = new Set<string>()
+  #left = mostSchemas
+
+  constructor(document: JsonObject, what: string) {
+    this.#what = what
+    this.#find = referencesIn(document)
+  }
+
+  /** Everything that was referred to, including by what is only found here. */
+  definitions(): [string, JsonObject][] {
+    const read: [string, JsonObject][] = []
+    // A map shows what is added to it while it is gone through.
+    for (const [target, name] of this.#names) read.push([name, this.clean(target, 0)])
+    return read
+  }
+
+  clean(schema: JsonValue, depth: number): JsonObject {
+    if (schema === false) return { not: {} }
+    if (!isJsonObject(schema)) return {}
+    if (depth > deepestJson) throw new ConfigurationError(`${this.#what} ${tooDeep}.`)
+    this.#left -= 1
+    if (this.#left < 0) {
+      throw new ConfigurationError(`${this.#what} holds more than ${mostSchemas} schemas: split it up.`)
+    }
+    const cleaned: [string, JsonValue][] = []
+    for (const [key, value] of Object.entries(modern(schema))) {
+      const meant = meaningful.has(key) ? this.#keyword(key, value, depth + 1) : undefined
+      if (meant !== undefined) cleaned.push([key, meant])
+    }
+    const node = Object.fromEntries(cleaned)
+    return schema.nullable === true ? withNull(node) : node
+  }
+
+  /** The value of a keyword as it is meant; undefined where it means nothing. */
+  #keyword(key: string, value: JsonValue, depth: number): JsonValue | undefined {
+    if (value === null) return key === 'const' || key === 'default' ? null : undefined
+    if (key === '$ref') return typeof value === 'string' ? this.#reference(value) : undefined
+    if (key === 'additionalProperties' || key === 'items') return this.#openOrClosed(value, depth)
+    if (oneSchema.has(key)) return this.clean(value, depth)
+    if (manySchemas.has(key)) return Array.isArray(value) ? this.#each(value, depth) : undefined
+    if (namedSchemas.has(key)) return isJsonObject(value) ? this.#named(value, depth) : undefined
+    return dataOf(key, value)
+  }
+
+  #each(schemas: JsonValue[], depth: number): JsonValue[] | undefined {
+    return schemas.length === 0 ? undefined : schemas.map((schema) => this.clean(schema, depth))
+  }
+
+  #named(schemas: JsonObject, depth: number): JsonObject {
+    const entries = Object.entries(schemas).filter(([, schema]) => schema !== null)
+    return Object.fromEntries(
+      // A list among `dependencies` names what is required, which is data.
+      entries.map(([name, schema]) => [name, Array.isArray(schema) ? schema : this.clean(schema, depth)]),
+    )
+  }
+
+  #openOrClosed(value: JsonValue, depth: number): JsonValue {
+    if (value === false) return false
+    const schema = this.clean(value, depth)
+    return Object.keys(schema).length === 0 ? true : schema
+  }
+
+  #reference(reference: string): string {
+    const target = this.#find(reference)
+    if (target === undefined || !(isJsonObject(target) || typeof target === 'boolean')) {
+      throw new ConfigurationError(
+        `${this.#what} refers to "${reference}", which is not in it. Define it under $defs: references to other documents are not followed.`,
+      )
+    }
+    const name = this.#names.get(target) ?? this.#freeName(reference)
+    this.#names.set(target, name)
+    return `#/$defs/${name}`
+  }
+
+  /** The last word of the reference, where no other definition has it; APIs take plain names only. */
+  #freeName(reference: string): string {
+    const word = reference.replace(/^.*[#/]/s, '').replace(/[^\w.-]/g, '_') || 'root'
+    const plain = word === '__proto__' ? 'proto' : word
+    let name = plain
+    for (let count = 2; this.#taken.has(name); count += 1) name = `${plain}_${count}`
+    this.#taken.add(name)
+    return name
+  }
+}
+
+/** The words of older drafts, in today's. */
+const modern = (schema: JsonObject): JsonObject => {
+  const { items, additionalItems, exclusiveMinimum, exclusiveMaximum, ...rest } = schema
+  const reference = rest.$ref ?? rest.$recursiveRef ?? rest.$dynamicRef
+  const inclusive = { minimum: rest.minimum ?? null, maximum: rest.maximum ?? null }
+  return {
+    ...rest,
+    ...(reference !== undefined && { $ref: reference }),
+    ...(Array.isArray(items)
+      ? { prefixItems: items, ...(additionalItems !== undefined && { items: additionalItems }) }
+      : items !== undefined && { items }),
+    ...(exclusiveMinimum === true
+      ? { exclusiveMinimum: inclusive.minimum, minimum: null }
+      : exclusiveMinimum !== undefined && { exclusiveMinimum }),
+    ...(exclusiveMaximum === true
+      ? { exclusiveMaximum: inclusive.maximum, maximum: null }
+      : exclusiveMaximum !== undefined && { exclusiveMaximum }),
+  }
+}
+
+const types: ReadonlySet<JsonValue> = new Set([
+  ...['null', 'boolean', 'integer', 'number', 'string', 'array', 'object'],
+])
+
+const dataOf = (key: string, value: JsonValue): JsonValue | undefined => {
+  if (numeric.has(key)) return typeof value === 'number' ? value : undefined
+  if (key === 'type') return typeOf(value)
+  if (key === 'required') return Array.isArray(value) ? value.filter(isString) : undefined
+  if (key === 'enum') return Array.isArray(value) && value.length > 0 ? value : undefined
+  if (key === 'pattern') return typeof value === 'string' && isPattern(value) ? value : undefined
+  if (key === 'description' || key === 'title' || key === 'format') return isString(value) ? value : undefined
+  return value
+}
+
+const isString = (value: JsonValue): value is string => typeof value === 'string'
+
+const typeOf = (value: JsonValue): JsonValue | undefined => {
+  const known = [value].flat().filter(isString)
+  const names = [...new Set(known.map((name) => name.toLowerCase()))].filter((name) => types.has(name))
+  return names.length > 1 ? names : names[0]
+}
+
+const withNull = (node: JsonObject): JsonObject => {
+  const type = ownValue(node, 'type')
+  if (type !== undefined) return { ...node, type: [...new Set([type, 'null'].flat())] }
+  return Object.keys(node).length === 0 ? node : { anyOf: [node, { type: 'null' }] }
+}
+
+const isPattern = (value: string): boolean => {
+  try {
+    new RegExp(value, 'u')
+    return true
+  } catch {
+    return false
+  }
+}
