@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config'
+
+/** `npm run walks`: the random walks over the API and the changed snapshots of `npm test`, all of them. */
+export default defineConfig({
+  test: {
+    include: ['test/api/{walk,tampering}.test.ts'],
+    env: {
+      PROOF: '1',
+      PROOF_SEED: process.env.PROOF_SEED ?? `${Date.now() % 2 ** 31}`,
+      ...(process.env.PROOF_EPISODES && { PROOF_EPISODES: process.env.PROOF_EPISODES }),
+    },
+  },
+})
