@@ -72,11 +72,10 @@ const oddModel = (stream: ChatModel['stream']): ChatModel => ({ ...scriptedModel
 const failing = { name: 'ModelError', message: 'busy', retryable: true } as const
 
 const scenes: Record<string, () => Promise<string>> = {
-  fallbackWithoutScheme: () =>
+  fallbackFromUnsent: () =>
     outcome(
-      new Agent('openai:gpt', {
+      new Agent('google:models/../gemini', {
         apiKey: 'k',
-        baseUrl: 'localhost:1/v1',
         retry: { maxRetries: 0 },
         fallback: [scriptedModel([asks, 'done'])],
         tools: [act({ execute: broken })],

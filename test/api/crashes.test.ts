@@ -24,7 +24,7 @@ beforeAll(async () => {
 }, 60_000)
 
 const expected: Record<string, RegExp> = {
-  fallbackWithoutScheme: /^complete "done"/,
+  fallbackFromUnsent: /^complete "done"/,
   refinementOfInput: /^complete "done"/,
   refinementOfApproval: /^complete "done"/,
   refinementOfRule: /^waits/,
