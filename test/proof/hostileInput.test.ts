@@ -56,13 +56,15 @@ describe('a history with the problem', () => {
 
   test.each(codes.filter((each) => !isTolerated(each)))(
     '$code is refused, with its place, and nothing is asked',
-    async ({ history, index }) => {
+    async ({ code, history, index }) => {
       const [problem] = validateHistory(history)
       for (const wire of wires) {
         const server = await loopServer(wire)
         const agent = new Agent(wire.model, { baseUrl: server.url, apiKey: 'k' })
         const error = await rejection(agent.send('And now?', { history }), ConfigurationError)
-        expect(error.message).toContain(`message ${index}: ${problem?.message}`)
+        // What is not a message at all is found before the history is read.
+        const place = code === 'malformed' ? `history[${index}] is not a message.` : `message ${index}:`
+        expect(error.message).toContain(`${place} ${problem?.message}`)
         expect(server.requests).toEqual([])
       }
     },

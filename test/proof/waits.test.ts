@@ -102,9 +102,10 @@ describe('an abort ends a run that waits for', () => {
 })
 
 describe('an abort ends a request without a run', () => {
+  const retrying = { retry: { maxRetries: 2 } }
   const requests: Record<string, (url: string, signal: AbortSignal) => Promise<unknown>> = {
-    embedQuery: (url, signal) => agentAt({ url }).embedQuery('a', { signal }),
-    embedDocuments: (url, signal) => agentAt({ url }).embedDocuments(['a', 'b'], { signal }),
+    embedQuery: (url, signal) => agentAt({ url }, retrying).embedQuery('a', { signal }),
+    embedDocuments: (url, signal) => agentAt({ url }, retrying).embedDocuments(['a', 'b'], { signal }),
     listModels: (baseUrl, signal) => listModels('openai', { baseUrl, apiKey: 'k', signal }),
   }
   test.each(Object.entries(requests))('%s, while it waits', async (_, request) => {
