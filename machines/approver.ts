@@ -16,7 +16,7 @@ type ApproverSnapshot = Snapshot<undefined> & {
 type ApproverEvent = { type: 'decided'; command: Decision }
 type Decision = Extract<AgentCommand, { type: 'tool.approve' | 'tool.reject' }>
 
-/** Asks `onApproval` about the calls that wait, and tells the agent what it says. Restored, it asks about the others. */
+/** Asks `onApproval` about the calls that wait, and passes on what it says. Restored, it asks about the others. */
 export const approver = (
   onApproval: OnApproval | undefined,
 ): ActorLogic<ApproverSnapshot, ApproverEvent, { calls: ToolCallPart[] }> => ({

@@ -53,7 +53,7 @@ export const preparedStep = (
   return prepared
 }
 
-/** What is no object cannot be taken apart. */
+/** Only an object can be taken apart. */
 export const mustBePrepared = (given: unknown): void => {
   if (!isJsonObject(given)) throw new ConfigurationError('prepareStep must give an object, or nothing.')
 }

@@ -60,5 +60,5 @@ export const finishReasonOf = (
   return hasCalls ? 'toolCalls' : 'stop'
 }
 
-/** OpenRouter tells the cost here as well. */
+/** OpenRouter gives the cost here as well. */
 export const usageOf = (response: JsonObject): Usage | undefined => chatUsage(objectAt(response, 'usage'))

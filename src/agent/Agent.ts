@@ -18,15 +18,17 @@ import type { Clock } from '../model/clock.ts'
 import { parseModelString } from '../model/modelString.ts'
 import { newId } from '../model/newId.ts'
 import type { CallDecision, OnApproval } from '../tools/approval.ts'
-import { type CompiledSchema, compileSchema, type Infer, type Schema } from '../tools/schema.ts'
+import { compileSchema, type Infer, type Schema } from '../tools/schema.ts'
 import type { AnyTool, Tool } from '../tools/tool.ts'
 import { type WireSchema, wireSchemaOf } from '../tools/typedAnswer.ts'
 import { type AgentToolOptions, agentTool } from './agentTool.ts'
 import { ChunkStream } from './ChunkStream.ts'
 import { checkAgent, checkSend } from './checkOptions.ts'
 import { type FallbackModel, fallbackModel, withModelStrings } from './otherModels.ts'
-import { type DeepPartial, partialValues, validatedOutput } from './partialValues.ts'
-import { beginRun, gripOn, Run, type RunSetup, type RunStart, readRun } from './Run.ts'
+import type { DeepPartial } from './partialValues.ts'
+import { beginRun, gripOn, Run, readRun } from './Run.ts'
+import { plainRun, typedRun } from './runForms.ts'
+import type { RunSetup, RunStart } from './runSetup.ts'
 import {
   type ActorValues,
   type AnyOptions,
@@ -364,23 +366,3 @@ const isStored = (from: StartFrom): from is Exclude<StartFrom, string | Part[]> 
 
 /** The options of a call: which of them are required is a matter of types. */
 const lastOf = (rest: readonly unknown[]): AnyOptions => (rest[0] ?? {}) as AnyOptions
-
-const plainRun: Pick<RunSetup<string, string>, 'readerOf' | 'finish'> = {
-  readerOf: (stream) => ({
-    chunk: (chunk) => stream.push(chunk),
-    wait: (chunk) => {
-      stream.push(chunk)
-      stream.finish()
-    },
-    complete: () => stream.finish(),
-    fail: (error) => stream.fail(error),
-  }),
-  finish: (result) => result,
-}
-
-const typedRun = <T>(
-  schema: CompiledSchema<T>,
-): Pick<RunSetup<T, DeepPartial<T>>, 'readerOf' | 'finish'> => ({
-  readerOf: (stream) => partialValues(stream, schema),
-  finish: async (result) => ({ ...result, output: await validatedOutput(result, schema) }),
-})

@@ -1,13 +1,12 @@
-import { type Actor, type AnyActorRef, createActor, type Snapshot } from 'xstate'
+import { type Actor, createActor, type Snapshot } from 'xstate'
 import { lastText, type RunResult, resultOf, textOfRun } from '../../machines/agentOutput.ts'
 import type { AgentMachine } from '../../machines/agentSnapshot.ts'
-import type { AgentCommand, AgentEmitted, AgentInput } from '../../machines/events.ts'
+import type { AgentCommand, AgentEmitted } from '../../machines/events.ts'
 import { messagesIn, pendingIn, unattendedIn } from '../../machines/pendingCalls.ts'
 import { ConfigurationError, describeThrown, OrchestrationError } from '../messages/errors.ts'
 import { isJsonObject } from '../messages/json.ts'
 import type { ChatMessage } from '../messages/messages.ts'
 import type { ChatResult, PendingApproval, PendingCall, SendResult } from '../messages/result.ts'
-import type { Clock } from '../model/clock.ts'
 import type { ApprovalOptions, CallDecision } from '../tools/approval.ts'
 import { onAbort } from '../transport/onAbort.ts'
 import { ChunkStream } from './ChunkStream.ts'
@@ -21,40 +20,8 @@ import {
   type RunOutcome,
   reasonOf,
 } from './runOutcome.ts'
-import { harmlessListener, type Inspect } from './watching.ts'
-
-/** What a run begins with: an input, or a stored snapshot with decisions on what it waits for. */
-export type RunStart =
-  | { input: AgentInput }
-  | { snapshot: Snapshot<unknown>; decisions: Readonly<Record<string, CallDecision>> }
-
-/** Shows a run to one reader, chunk by chunk. */
-export type ChunkReader = {
-  chunk(chunk: ChatResult): void
-  /** The run stands still; the chunk shows what it waits for. */
-  wait(chunk: ChatResult): void
-  complete(result: SendResult): void
-  fail(error: Error): void
-}
-
-/** What a run is made of. */
-export type RunSetup<T, C> = {
-  id: string
-  machine: AgentMachine
-  start: RunStart
-  signal?: AbortSignal | undefined
-  inspect?: Inspect | undefined
-  clock?: Clock | undefined
-  /** The name of the agent, or else of its orchestrator: in errors and in the inspector. */
-  name?: string | undefined
-  /** The actor this run belongs to: it shows up below it in the inspector. */
-  parent?: AnyActorRef | undefined
-  /** Whether somebody holds the run: they may read from the first chunk at any time, and go on after a wait. */
-  isHeld: boolean
-  readerOf(stream: ChunkStream<ChatResult<C>>): ChunkReader
-  /** The result as it is given: of a typed run, with its value. */
-  finish(result: SendResult): SendResult<T> | Promise<SendResult<T>>
-}
+import type { ChunkReader, RunSetup } from './runSetup.ts'
+import { harmlessListener } from './watching.ts'
 
 type Listener<Type> = (event: Type extends '*' ? AgentEmitted : Extract<AgentEmitted, { type: Type }>) => void
 /** Who listens, and which announcements of calls they have heard. */

@@ -5,7 +5,7 @@ import type { CompiledSchema } from '../tools/schema.ts'
 import { wireSchemaOf } from '../tools/typedAnswer.ts'
 import type { ChunkStream } from './ChunkStream.ts'
 import { PartialJson } from './PartialJson.ts'
-import type { ChunkReader } from './Run.ts'
+import type { ChunkReader } from './runSetup.ts'
 
 /** A value that is still being written: anything may be missing yet. */
 export type DeepPartial<T> = T extends readonly (infer Item)[]

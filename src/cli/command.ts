@@ -80,7 +80,7 @@ const problemOf = (message: string, { name, options }: Command): string => {
   const [problem = message] = message.split(/\.? To specify/)
   const unknown = /Unknown option '--?([^']+)'/.exec(problem)?.[1]
   const meant = unknown === undefined ? undefined : nearest(unknown, [...Object.keys(options), 'help'])
-  const advice = meant ? `Did you mean --${meant}?` : `statewire ${name} --help tells the options.`
+  const advice = meant ? `Did you mean --${meant}?` : `statewire ${name} --help lists the options.`
   return `${problem.replace(/[.\s]*$/, '.')} ${advice}`
 }
 
