@@ -126,6 +126,7 @@ export const anthropicModels: ModelTable<AnthropicFacts> = {
     {
       ...budgeted,
       names: ['claude-opus-4-1'],
+      checked: null,
       nativeSchema: false,
       sampling: 'one',
       maxOutput: 32_000,
@@ -150,6 +151,7 @@ export const anthropicModels: ModelTable<AnthropicFacts> = {
     {
       ...budgeted,
       names: ['claude-3-7-sonnet'],
+      checked: null,
       nativeSchema: false,
       sampling: 'both',
       maxOutput: 64_000,
@@ -159,6 +161,7 @@ export const anthropicModels: ModelTable<AnthropicFacts> = {
       ...of2024,
       reads: documents,
       names: ['claude-3-5-sonnet', 'claude-3-5-haiku', 'claude-3.5'],
+      checked: null,
       maxOutput: 8192,
       retires: '2026-02-19',
     },
@@ -166,6 +169,7 @@ export const anthropicModels: ModelTable<AnthropicFacts> = {
       ...of2024,
       reads: ['images'],
       names: ['claude-3', 'claude-3-opus', 'claude-3-sonnet', 'claude-3-haiku'],
+      checked: null,
       maxOutput: 4096,
       retires: '2026-04-20',
     },

@@ -1,6 +1,7 @@
 import type { ModelTable } from './modelFacts.ts'
 
-const checked = '2026-11-17'
+// Where to look: none of these pages was read.
+const checked = null
 
 /** Models that make vectors, of all providers. */
 export const embeddingModels: ModelTable = {

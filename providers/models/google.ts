@@ -111,6 +111,7 @@ export const googleModels: ModelTable<GoogleFacts> = {
     {
       ...gemini2,
       names: ['gemini-2.5-flash-lite'],
+      checked: null,
       budget: { min: 512, max: 24_576, canStop: true },
       retires: '2026-07-22',
     },
@@ -118,6 +119,7 @@ export const googleModels: ModelTable<GoogleFacts> = {
     {
       ...gemini2,
       names: ['gemini-1.5', 'gemini-1.0', 'gemini-pro'],
+      checked: null,
       maxOutput: 8192,
       retires: '2025-09-24',
     },

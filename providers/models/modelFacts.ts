@@ -35,8 +35,8 @@ export type ModelFacts = {
   retires?: string
   /** Where this is from. */
   source: string
-  /** When it was looked up: YYYY-MM-DD. */
-  checked: string
+  /** When it was looked up there: YYYY-MM-DD. Null: it was not, at least not every field. Trust it less. */
+  checked: string | null
 }
 
 /** The models of one provider. */

@@ -126,6 +126,7 @@ export const openaiModels: ModelTable<OpenAIFacts> = {
     {
       ...oSeries,
       names: ['o1-mini', 'o1-preview'],
+      checked: null,
       reads: [],
       tools: false,
       nativeSchema: false,

@@ -20,7 +20,7 @@ const factCells = (facts: ModelFacts, paint: Paint): string[] => [
   facts.window?.toLocaleString('en-US') ?? '',
   facts.maxOutput?.toLocaleString('en-US') ?? '',
   facts.retires === undefined ? '' : paint.yellow(facts.retires),
-  paint.dim(facts.checked),
+  paint.dim(facts.checked ?? 'not checked'),
 ]
 
 const thinkingCell = ({ efforts = [], budget, thinks }: ModelFacts): string => {

@@ -8,9 +8,10 @@ import { today } from './rowOf.ts'
 describe.each([...modelTables, embeddingModels])('the table of $provider', (table) => {
   const rows = [table.newest, ...table.rows]
 
-  it('says of every row where it is from, and when it was looked up', () => {
+  it('says of every row where it is from, and when it was looked up, if it was', () => {
     for (const { source, checked } of rows) {
       expect(source).not.toBe('')
+      if (checked === null) continue
       expect(new Date(checked).toISOString().slice(0, 10)).toBe(checked)
       expect(checked <= today).toBe(true)
     }
