@@ -32,5 +32,5 @@ const hintFor = ({ status, provider, cause, code }: ErrorData): string => {
   if (!isUnreachable) return ''
   return name.startsWith('ollama')
     ? 'Is Ollama running? Start it with: ollama serve'
-    : 'It cannot be reached; statewire doctor tells what can.'
+    : 'It cannot be reached; statewire doctor shows what can.'
 }

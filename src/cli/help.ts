@@ -12,7 +12,7 @@ export const overview = (commands: readonly Command[], paint: Paint): string =>
       paint,
     ),
     '',
-    'statewire <command> --help tells more of each.',
+    'statewire <command> --help says more about each.',
     '',
     `${paint.bold('Which model')}  --model, else STATEWIRE_MODEL, else the first provider whose key is`,
     'set, else a local Ollama, else a built-in simulator that answers by rules. The',

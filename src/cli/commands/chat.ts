@@ -22,7 +22,7 @@ export const chat: Command = {
   operands: '',
   options: modelOptions,
   details: [
-    'Type a line, get an answer; /help tells the commands. Ctrl-C ends a running',
+    'Type a line, get an answer; /help lists the commands. Ctrl-C ends a running',
     'answer, at the prompt it leaves. Lines from a pipe are turns, too.',
   ],
   run: async (invocation) => {
@@ -68,7 +68,7 @@ class Conversation {
   async hold(): Promise<number> {
     const { screen } = this.#invocation
     screen.note(screen.notePaint.dim(`Model: ${this.#chosen.said}`))
-    if (this.#isAtTerminal) screen.note(screen.notePaint.dim('/help tells the commands, Ctrl-D leaves.'))
+    if (this.#isAtTerminal) screen.note(screen.notePaint.dim('/help lists the commands, Ctrl-D leaves.'))
     for (;;) {
       const line = await this.#lines.next(screen.paint.bold('> '))
       if (line === undefined || /^\s*\/(?:exit|quit)\s*$/.test(line)) break
@@ -145,7 +145,7 @@ class Conversation {
           slashCommands.map(([each]) => each.split(' ')[0] ?? ''),
         )
         return screen.note(
-          `There is no ${name}.${meant ? ` Did you mean ${meant}?` : ' /help tells what there is.'}`,
+          `There is no ${name}.${meant ? ` Did you mean ${meant}?` : ' /help lists what there is.'}`,
         )
       }
     }
