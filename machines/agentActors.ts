@@ -17,6 +17,7 @@ import { AnswerTimer } from './AnswerTimer.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
 import type { ChildEvent, PreparedRequest } from './events.ts'
 import { offeredNames, type PreparedStep, preparedStep } from './prepareStep.ts'
+import { hostOf } from './runHost.ts'
 import { specsOf, toolsOf } from './runTools.ts'
 import { valuesOf } from './runValues.ts'
 import { copyOf, type modelInput } from './streamingState.ts'
@@ -57,7 +58,9 @@ export const modelActor = (config: ResolvedConfig) =>
     const tools = toolsOf(config, self)
     const ask = (prepared: PreparedStep): (() => void) => {
       const { model, request } = requestOf(config, input, tools, prepared)
-      return closing(model.stream(request, sink), fail)
+      const ask = (to: ModelSink) => model.stream(request, to)
+      const { turn } = hostOf(self)
+      return closing(turn ? turn(`turn ${input.step}`, ask, sink) : ask(sink), fail)
     }
     const timer = new AnswerTimer(config, clock, input.deadlineAt, fail)
     let close = () => {}

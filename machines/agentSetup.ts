@@ -10,6 +10,7 @@ import { approver } from './approver.ts'
 import type { AgentEmitted, AgentEvent, AgentInput, AgentOutput, Asked, PreparedRequest } from './events.ts'
 import { settle } from './interruption.ts'
 import { announcementOf, receiveDeltas, restartChunks, unreadable } from './receiveDeltas.ts'
+import { hostOf } from './runHost.ts'
 import { toolsOf } from './runTools.ts'
 import { valuesOf } from './runValues.ts'
 import * as run from './streamingState.ts'
@@ -20,7 +21,8 @@ import { type ToolServiceOutput, toolService } from './toolService.ts'
 
 /** What the agent's chart speaks of: its children, guards and actions, each as small as its name. */
 export const agentSetup = (config: ResolvedConfig) => {
-  const { retry, accumulator, newId } = config
+  const { retry, accumulator } = config
+  const newIdFor = (self: AnyActorRef) => hostOf(self).newId ?? config.newId
 
   return setup({
     types: {
@@ -142,9 +144,9 @@ export const agentSetup = (config: ResolvedConfig) => {
         enqueue.emit({ type: 'fallback', provider, model, restart: hasShown(context), error })
         if (context.answer.chunks > 0) for (const chunk of restartChunks(context)) enqueue.emit(chunk)
       }),
-      consolidate: assign(({ context }) => {
+      consolidate: assign(({ context, self }) => {
         try {
-          return run.consolidate(context, accumulator, newId)
+          return run.consolidate(context, accumulator, newIdFor(self))
         } catch (thrown) {
           return { failure: broken(thrown, 'Consolidating') }
         }
@@ -241,8 +243,8 @@ export const agentSetup = (config: ResolvedConfig) => {
         totals: { ...context.totals, finishReason: 'error' },
         failure: context.failure && { ...whereabouts(config, context), ...context.failure },
       })),
-      settle: enqueueActions(({ context, enqueue }) => {
-        const { change, messages } = settle(context, newId)
+      settle: enqueueActions(({ context, self, enqueue }) => {
+        const { change, messages } = settle(context, newIdFor(self))
         enqueue.assign(change)
         for (const message of messages) {
           for (const each of announcementOf(change.totals.responseId, message)) enqueue.emit(each)

@@ -3,11 +3,14 @@ import type {
   AnyActor,
   AnyActorLogic,
   AnyActorRef,
+  AnyActorScope,
+  AnyEventObject,
   AnyMachineSnapshot,
   AnyStateMachine,
   EventObject,
 } from 'xstate'
 import type { AgentCommand, AgentEmitted, AgentInput } from './events.ts'
+import { hostOf } from './runHost.ts'
 
 /** What drawings, inspectors and tests look at in a machine. */
 type Charted = Pick<AnyStateMachine, 'id' | 'config' | 'root' | 'implementations'>
@@ -35,32 +38,57 @@ export type AnyRunMachine = Required<AnyActorLogic> & Charted & { provide(parts:
 
 const made = new WeakSet<object>()
 
-export const isRunMachine = (logic: AnyActorLogic): logic is AnyRunMachine => made.has(logic)
+/** A chart as XState made it; of any copy of XState. */
+export const isChart = (logic: object): logic is AnyStateMachine =>
+  !made.has(logic) && 'root' in logic && 'provide' in logic
 
 /**
- * The logic of a chart, with two things that XState leaves to whoever runs it.
+ * The logic of a chart, with three things that XState leaves to whoever runs it.
  *
  * - A chart that breaks, because a guard or an action of the user's throws, stops its children: no socket stays open, no
  *   tool at work.
  * - A restored chart hears of children that had already ended. A snapshot may be taken while the done event of a child
  *   is on its way: XState keeps the child then, but not the event. Starting the child again makes it say so again.
+ * - Whoever keeps the run writes a step down before it takes effect: XState runs what was put off in order, so what is
+ *   put off before the step comes first.
  */
-export const runMachine = (chart: AnyStateMachine): AnyRunMachine =>
-  marked({
+export const runMachine = (chart: AnyStateMachine): AnyRunMachine => {
+  const stopChildren = ({ children }: AnyMachineSnapshot, scope: AnyActorScope) => {
+    for (const child of Object.values<AnyActorRef>(children)) scope.stopChild(child)
+  }
+  return marked({
     id: chart.id,
     config: chart.config,
     root: chart.root,
     implementations: chart.implementations,
-    getInitialSnapshot: (scope, input) => chart.getInitialSnapshot(scope, input),
+    getInitialSnapshot: (scope, input) => {
+      const host = hostOf(scope.self)
+      // A run that ends at once is never started.
+      if (host.writeAhead) scope.defer(() => host.writeAhead?.())
+      return chart.getInitialSnapshot(scope, input)
+    },
     transition: (snapshot: AnyMachineSnapshot, event, scope) => {
+      const host = hostOf(scope.self)
+      if (host.writeAhead)
+        scope.defer(() => {
+          const next: AnyMachineSnapshot = scope.self.getSnapshot()
+          if (isRead(event, snapshot, next)) return
+          try {
+            host.writeAhead?.()
+          } catch (thrown) {
+            stopChildren(next, scope)
+            throw thrown
+          }
+        })
       try {
         return chart.transition(snapshot, event, scope)
       } catch (thrown) {
-        for (const child of Object.values<AnyActorRef>(snapshot.children)) scope.stopChild(child)
+        stopChildren(snapshot, scope)
         throw thrown
       }
     },
-    start: (snapshot: AnyMachineSnapshot) => {
+    start: (snapshot: AnyMachineSnapshot, scope) => {
+      hostOf(scope.self).writeAhead?.()
       chart.start(snapshot)
       for (const child of Object.values<AnyActor>(snapshot.children)) {
         if (child.getSnapshot().status !== 'active') child.start()
@@ -70,6 +98,26 @@ export const runMachine = (chart: AnyStateMachine): AnyRunMachine =>
     restoreSnapshot: (stored, scope) => chart.restoreSnapshot(stored, scope),
     provide: (parts) => runMachine(chart.provide(parts)),
   })
+}
+
+/** What comes of these is asked for again after a restore, or is known from elsewhere: a step of theirs is not worth a write. */
+const readTypes: ReadonlySet<string> = new Set(['model.deltas', 'model.prepared', 'tool.started'])
+
+/** A chart of the user's may do more with what its runs emit than pass it on. */
+const isRead = ({ type }: AnyEventObject, before: AnyMachineSnapshot, after: AnyMachineSnapshot): boolean =>
+  readTypes.has(type) ||
+  (type === 'run.emitted' && JSON.stringify(before.value) === JSON.stringify(after.value)) ||
+  type === 'xstate.stop'
+
+/**
+ * The logic of a chart of the user's: the charts that it is made of, as far as they have a name, are written down as it is
+ * itself.
+ */
+export const runMachineOf = (chart: AnyStateMachine): AnyRunMachine => {
+  const named: readonly (readonly [string, object])[] = Object.entries(chart.implementations.actors)
+  const charts = named.flatMap(([name, logic]) => (isChart(logic) ? [[name, runMachineOf(logic)]] : []))
+  return runMachine(charts.length === 0 ? chart : chart.provide({ actors: Object.fromEntries(charts) }))
+}
 
 /** A run machine with some of its logic changed; the one that its `provide` gives is changed in the same way. */
 export const changed = <M extends AnyRunMachine>(

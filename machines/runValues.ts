@@ -2,6 +2,7 @@ import type { AnyActorRef } from 'xstate'
 import type { AnyTool } from '../src/tools/tool.ts'
 import type { WireSchema } from '../src/tools/typedAnswer.ts'
 import type { PrepareStep } from './prepareStep.ts'
+import { type RunHost, setHost } from './runHost.ts'
 import { type AnyRunMachine, changed } from './runMachine.ts'
 
 /** What a run is given that cannot be stored: a restored run is given it again. */
@@ -19,13 +20,21 @@ const given = new WeakMap<AnyActorRef, RunValues>()
 
 /** The machine for one run with these values: one machine serves all runs, whatever they are given. */
 export const withValues = <M extends AnyRunMachine>(machine: M, values: RunValues): M =>
+  introduced(machine, (self) => given.set(self, values))
+
+/** The machine for one run that somebody keeps. */
+export const withHost = <M extends AnyRunMachine>(machine: M, host: RunHost): M =>
+  introduced(machine, (self) => setHost(self, host))
+
+/** The machine, whose actor is shown around before it has a state. */
+const introduced = <M extends AnyRunMachine>(machine: M, introduce: (self: AnyActorRef) => void): M =>
   changed(machine, (inner) => ({
     getInitialSnapshot: (scope, input) => {
-      given.set(scope.self, values)
+      introduce(scope.self)
       return inner.getInitialSnapshot(scope, input)
     },
     restoreSnapshot: (stored, scope) => {
-      given.set(scope.self, values)
+      introduce(scope.self)
       return inner.restoreSnapshot(stored, scope)
     },
   }))

@@ -1,11 +1,12 @@
-import { type Actor, type AnyActorLogic, type AnyStateMachine, createActor, type Snapshot } from 'xstate'
+import { type Actor, type AnyActorLogic, createActor, type Snapshot } from 'xstate'
 import type { AgentMachineConfig } from '../../machines/agentConfig.ts'
 import type { AgentMachine } from '../../machines/agentSnapshot.ts'
 import type { AgentInput } from '../../machines/events.ts'
 import { defaultOrchestrator, type Orchestrator, orchestratorParts } from '../../machines/orchestrator.ts'
 import type { PrepareStep } from '../../machines/prepareStep.ts'
-import { isRunMachine, runMachine } from '../../machines/runMachine.ts'
-import { withValues } from '../../machines/runValues.ts'
+import type { RunHost } from '../../machines/runHost.ts'
+import { isChart, runMachineOf } from '../../machines/runMachine.ts'
+import { withHost, withValues } from '../../machines/runValues.ts'
 import { typedOutputOrchestrator } from '../../machines/typedOutput.ts'
 import type { ConnectionOptions, EmbeddingsModel, EmbedOptions } from '../../providers/provider.ts'
 import { findProvider } from '../../providers/registry.ts'
@@ -92,6 +93,17 @@ let streaming: <C, Deps, Machine extends AnyActorLogic>(
   options: AnyOptions,
 ) => AsyncIterableIterator<ChatResult<C>>
 
+let hosting: (agent: AnyAgent, from: HostedFrom, host: RunHost, context: unknown) => Actor<AgentMachine>
+
+/** An agent, whatever its tools need. */
+export type AnyAgent = Agent<never>
+
+/** What a run that somebody keeps begins with, or goes on from. */
+export type HostedFrom = { input: AgentInput } | { snapshot: Snapshot<unknown> }
+
+/** The actor of a run for whoever keeps it, not yet started. */
+export const hostedRun: typeof hosting = (agent, from, host, context) => hosting(agent, from, host, context)
+
 /** The result of a run, for `Chat`: what T is follows from the options. */
 export const sendWith: typeof sending = (agent, from, options) => sending(agent, from, options)
 
@@ -117,6 +129,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
   static {
     sending = (agent, from, options) => agent.#result(from, options)
     streaming = (agent, from, options) => agent.#stream(from, options)
+    hosting = (agent, from, host, context) => agent.#hosted(from, host, context)
   }
 
   /** Takes a model string such as `anthropic:claude-sonnet-5-5`, or a chat model of your own. */
@@ -296,6 +309,17 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
     return new Run(setup as RunSetup<T, C>)
   }
 
+  #hosted(from: HostedFrom, host: RunHost, context: unknown): Actor<AgentMachine> {
+    const { inspect, clock, orchestrator, name = orchestrator?.providerHint } = this.#options
+    return createActor(withHost(this.#machineFor({ context }), host), {
+      input: 'input' in from ? from.input : {},
+      ...('snapshot' in from && { snapshot: from.snapshot }),
+      ...(inspect && { inspect }),
+      ...(clock && { clock }),
+      ...(name !== undefined && { id: name }),
+    })
+  }
+
   /** The machine for one run: what answers, and the values it is given. */
   #machineFor(options: AnyOptions, answerSchema?: WireSchema): AgentMachine {
     const { context, tools, prepareStep, parent } = options
@@ -340,7 +364,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
       throw new OrchestrationError(`The orchestrator "${providerHint}" gave no actor logic.`, {
         orchestrator: providerHint,
       })
-    return isChart(logic) ? runMachine(logic) : (logic as AgentMachine)
+    return isChart(logic) ? runMachineOf(logic) : (logic as AgentMachine)
   }
 
   #withModels(prepare: PrepareStep<never, string | ChatModel>): PrepareStep {
@@ -357,10 +381,6 @@ const created = <Logic>(create: () => Logic, orchestrator: string): Logic => {
     throw new OrchestrationError(problem, { cause, orchestrator })
   }
 }
-
-/** A chart of the user's, as XState made it; of any copy of XState. */
-const isChart = (logic: AnyActorLogic): logic is AnyStateMachine =>
-  !isRunMachine(logic) && 'root' in logic && 'provide' in logic
 
 const isStored = (from: StartFrom): from is Exclude<StartFrom, string | Part[]> => isJsonObject(from)
 
