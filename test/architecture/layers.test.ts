@@ -15,6 +15,8 @@ const mayImport: Record<string, readonly string[]> = {
   providers: ['src/messages', 'src/model', 'src/schema', 'src/transport'],
   machines: ['src/messages', 'src/model', 'src/tools'],
   'src/agent': ['src/messages', 'src/model', 'src/transport', 'src/tools', 'providers', 'machines'],
+  'src/durable': ['src/messages', 'src/model', 'src/tools', 'machines', 'src/agent'],
+  'src/dbos': ['src/messages', 'src/model', 'src/tools', 'machines', 'src/agent', 'src/durable'],
   'src/testing': ['src/messages', 'src/model', 'src/visualize'],
   'src/simulator': ['src/messages'],
   'src/visualize': [],

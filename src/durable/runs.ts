@@ -1,0 +1,97 @@
+import type { AgentCommand } from '../../machines/events.ts'
+import type { ErrorData } from '../messages/errors.ts'
+import type { ChatMessage, Part } from '../messages/messages.ts'
+import type { ChatResult, PendingCall, SendResult, Usage } from '../messages/result.ts'
+
+/** How a stored run stands. `abandoned`: it was given up, and its `error` says why; `fork` goes on from it. */
+export type RunStatus = 'running' | 'waiting' | 'complete' | 'failed' | 'aborted' | 'abandoned'
+
+/** What is known of a stored run without going on with it. */
+export type RunInfo = {
+  id: string
+  /** The name of its agent in `agents`. */
+  agent: string
+  status: RunStatus
+  /** The state of the chart that it is in. */
+  state: string
+  /** The beginning of what it was asked. */
+  prompt: string
+  /** Model calls so far. */
+  step: number
+  /** The calls that it waits for. */
+  pending: PendingCall[]
+  usage?: Usage
+  /** Why it failed or was given up. */
+  error?: ErrorData
+  createdAt: Date
+  updatedAt: Date
+  /** How often it was taken up again since it last got anywhere. */
+  recoveries: number
+  /** The run that it was forked from. */
+  forkedFrom?: string
+}
+
+/** The calls that a stored run waits for: decided on with `runs.send`, so no snapshot goes with them. */
+export type WaitsFor = { calls: [PendingCall, ...PendingCall[]] }
+
+/** A chunk of a stored stream; the one that a wait ends with has `pendingApproval`. */
+export type DurableChunk = Omit<ChatResult, 'pendingApproval'> & { pendingApproval?: WaitsFor }
+
+/** What a stored run gives: the whole answer, or what it waits for. */
+export type DurableResult = Omit<SendResult, 'pendingApproval'> & { pendingApproval?: WaitsFor }
+
+/** A run that outlives its process. The handle holds nothing alive, and may be made anew at any time. */
+export type DurableRun = {
+  readonly id: string
+  /** The name of its agent. */
+  readonly agent: string
+  /** How it stands now. */
+  info(): Promise<RunInfo>
+  /**
+   * As of `agent.send`: the result, its typed error, or, of a run that waits for somebody, what it waits for. Each time it
+   * is read it is that of what follows.
+   */
+  readonly result: Promise<DurableResult>
+  /**
+   * The chunks after a cursor, or from the first one, whether they are there already or still to come, in this process or
+   * in another one. It ends with the run, and with a chunk that says that the run waits; read on after that one. A chunk with
+   * `metadata.restart` says that the text since the last message is void.
+   */
+  stream(options?: {
+    after?: string
+    signal?: AbortSignal
+  }): AsyncIterableIterator<{ cursor: string; chunk: DurableChunk }>
+}
+
+/** What goes with a new run. */
+export type StartOptions = {
+  /** Default a new UUID v7. A run of this id that is there already is given instead, and nothing is started. */
+  id?: string
+  /** The conversation so far. */
+  history?: ChatMessage[]
+  /** What the tools get as `context`, as JSON: it is stored with the run, and given again when the run is taken up. */
+  context?: unknown
+}
+
+/** The runs of a store. */
+export type Runs = {
+  /** Starts a run of an agent; it is stored when this resolves. */
+  start(agent: string, prompt: string | Part[], options?: StartOptions): Promise<DurableRun>
+  /** A run by its id. */
+  get(id: string): Promise<DurableRun | undefined>
+  /** The newest runs first; `before` is the id of the last one seen. */
+  list(options?: {
+    status?: RunStatus
+    agent?: string
+    limit?: number
+    before?: string
+  }): Promise<RunInfo[]>
+  /** Tells a run something; it is stored when this resolves. */
+  send(id: string, command: AgentCommand): Promise<void>
+  /** A new run that goes on from where another one is, or from before its model call number `atStep`. */
+  fork(id: string, options?: { atStep?: number; agent?: string; id?: string }): Promise<DurableRun>
+  /** Deletes runs that have not changed since a moment, and says how many; without a status, those that are over. */
+  prune(options: { olderThan: Date; status?: RunStatus }): Promise<number>
+  /** Stops what runs here, and lets go of the store: whoever opens it next goes on. */
+  close(): Promise<void>
+}
