@@ -1,4 +1,4 @@
-import type { Snapshot } from 'xstate'
+import type { AnyMachineSnapshot, Snapshot } from 'xstate'
 import { ConfigurationError, describeThrown } from '../src/messages/errors.ts'
 import { copyJson, isJsonObject } from '../src/messages/json.ts'
 import { type AnyRunMachine, changed } from './runMachine.ts'
@@ -9,9 +9,16 @@ export const snapshotVersion = 4
 /** What is wrong with a stored snapshot; undefined if a machine can go on from it. */
 export type StoredFlaw = (stored: Readonly<Record<string, unknown>>) => string | undefined
 
-/** Makes a machine refuse a stored snapshot that it cannot go on from, before the chart trips over it. */
+/**
+ * Makes a machine refuse a stored snapshot that it cannot go on from, before the chart trips over it. The data that it
+ * stores is JSON: XState would look through the whole conversation for actors, at every step that somebody stores.
+ */
 export const withStoredCheck = <M extends AnyRunMachine>(machine: M, flawIn: StoredFlaw): M =>
-  changed(machine, ({ id, restoreSnapshot }) => ({
+  changed(machine, ({ id, restoreSnapshot, getPersistedSnapshot }) => ({
+    getPersistedSnapshot: (snapshot: AnyMachineSnapshot, options) => ({
+      ...getPersistedSnapshot({ ...snapshot, context: {} }, options),
+      context: snapshot.context,
+    }),
     restoreSnapshot: (stored, scope) => {
       const flaw = flawOf(stored, flawIn)
       if (flaw) throw unusable(id, flaw)
