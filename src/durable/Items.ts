@@ -86,11 +86,6 @@ export class Items implements ItemSource {
     this.#fresh = []
   }
 
-  /** How many there are in these threads, or in all. */
-  counts(threads: Iterable<number> = this.#threads.keys()): Counts {
-    return Object.fromEntries([...threads].map((thread) => [thread, this.#threads.get(thread)?.length ?? 0]))
-  }
-
   #alias(item: object, place: Place | undefined): Place | undefined {
     if (place) this.#places.set(item, place)
     return place

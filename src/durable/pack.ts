@@ -1,7 +1,7 @@
 import { StatewireError } from '../messages/errors.ts'
 import { isJsonObject, type JsonObject } from '../messages/json.ts'
 import type { ChatMessage, Part } from '../messages/messages.ts'
-import type { ItemSource, Items, Place } from './Items.ts'
+import type { Counts, ItemSource, Items, Place } from './Items.ts'
 import { damaged } from './storeError.ts'
 
 // A snapshot names the same messages several times, and most of them in every step. In its packed form each of them is a
@@ -34,16 +34,21 @@ export const unpack = (packed: string, items: ItemSource): unknown => {
   }
 }
 
-/** The threads that a packed value refers to. */
-export const threadsIn = (packed: string): Set<number> => {
-  const threads = new Set<number>()
+/** How much of each thread a packed value refers to. */
+export const extentOf = (packed: string): Counts => {
+  const counts = new Map<number, number>()
+  const reach = (thread: unknown, end: number) =>
+    counts.set(Number(thread), Math.max(end, counts.get(Number(thread)) ?? 0))
   JSON.parse(packed, (_, inner: unknown) => {
     if (!isJsonObject(inner)) return inner
-    if (Array.isArray(inner.$m)) for (const range of inner.$m) threads.add(Number(Object(range)[0]))
-    if (Array.isArray(inner.$i)) threads.add(Number(inner.$i[0]))
+    const { $m: list, $i: place } = inner
+    if (Array.isArray(list))
+      for (const [thread, first, count] of list.filter(Array.isArray))
+        reach(thread, Number(first) + Number(count))
+    if (Array.isArray(place)) reach(place[0], Number(place[1]) + 1)
     return inner
   })
-  return threads
+  return Object.fromEntries(counts)
 }
 
 const ranges = (list: readonly object[], items: Items): [number, number, number][] => {

@@ -1,5 +1,6 @@
 import { ConfigurationError } from '../messages/errors.ts'
 import { callable, checkOptions, checkValue, oneOf, rule } from '../messages/optionRules.ts'
+import { ChatRows } from './ChatRows.ts'
 import { CommandRows } from './CommandRows.ts'
 import { findDriver, type OpenDriver } from './driver.ts'
 import { ItemRows } from './ItemRows.ts'
@@ -26,6 +27,7 @@ export type OpenStore = {
   readonly items: ItemRows
   readonly stream: StreamRows
   readonly commands: CommandRows
+  readonly chats: ChatRows
   readonly openDriver: OpenDriver
   readonly synchronous: Synchronous
 }
@@ -87,6 +89,7 @@ const openTables = (path: string, openDriver: OpenDriver, synchronous: Synchrono
     items: new ItemRows(file),
     stream: new StreamRows(file),
     commands: new CommandRows(file),
+    chats: new ChatRows(file),
     openDriver,
     synchronous,
   }
