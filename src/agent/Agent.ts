@@ -96,7 +96,7 @@ let streaming: <C, Deps, Machine extends AnyActorLogic>(
 let hosting: (agent: AnyAgent, from: HostedFrom, host: RunHost, context: unknown) => Actor<AgentMachine>
 
 /** An agent, whatever its tools need. */
-export type AnyAgent = Agent<never>
+export type AnyAgent = Pick<Agent, 'model' | 'name'>
 
 /** What a run that somebody keeps begins with, or goes on from. */
 export type HostedFrom = { input: AgentInput } | { snapshot: Snapshot<unknown> }
@@ -129,7 +129,10 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
   static {
     sending = (agent, from, options) => agent.#result(from, options)
     streaming = (agent, from, options) => agent.#stream(from, options)
-    hosting = (agent, from, host, context) => agent.#hosted(from, host, context)
+    hosting = (agent, from, host, context) => {
+      if (!(#options in agent)) throw new ConfigurationError('Only an Agent can run.')
+      return agent.#hosted(from, host, context)
+    }
   }
 
   /** Takes a model string such as `anthropic:claude-sonnet-5-5`, or a chat model of your own. */

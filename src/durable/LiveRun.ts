@@ -174,11 +174,15 @@ export class LiveRun {
 
   #store(progress: Progress): number {
     const { store, insert } = this.#setup
-    if (this.#number === undefined && insert) return insert(progress)
+    const { status, live } = progress
+    if (this.#number === undefined && insert) {
+      this.#stand = { status, live }
+      return insert(progress)
+    }
     const n = this.#number ?? 0
     if (!store.runs.update(n, progress, Date.now()))
       throw new OrchestrationError(`The run "${this.id}" was deleted while it was going on.`)
-    return this.#standAs(n, progress.status, progress.live)
+    return this.#standAs(n, status, live)
   }
 
   #standAs(n: number, status: RunStatus, live: boolean): number {
