@@ -1,3 +1,4 @@
+import type { StreamingState } from '../../machines/streamingState.ts'
 import { isJsonObject } from '../messages/json.ts'
 import { addUsage, type Usage } from '../messages/result.ts'
 
@@ -18,13 +19,17 @@ const nodeOf = (snapshot: unknown): Node => {
   return { status, value, context: isJsonObject(context) ? context : {}, below }
 }
 
+/** Whether this is the data of the lifecycle chart; other charts may have any. */
+export const isRun = (context: object): context is StreamingState =>
+  'round' in context && isJsonObject(context.round) && 'history' in context && Array.isArray(context.history)
+
 /** Whether a run waits, and nothing of it is at work: then it can be put away until somebody has decided. */
 export const isResting = (snapshot: unknown): boolean => {
   const { status, value, context, below } = nodeOf(snapshot)
   if (status !== 'active') return true
   // Sub-agents that all wait: the executor is there, but has nothing to do.
-  if (isJsonObject(value) && value.ToolExecution === 'Waiting') return true
-  const isWaiting = (value === 'AwaitingApproval' || value === 'AwaitingTools') && 'round' in context
+  if (isRun(context) && isJsonObject(value) && value.ToolExecution === 'Waiting') return true
+  const isWaiting = isRun(context) && (value === 'AwaitingApproval' || value === 'AwaitingTools')
   return (isWaiting || below.length > 0) && below.every(isResting)
 }
 
@@ -40,7 +45,7 @@ export const stepsIn = (snapshot: unknown): number => {
 export const messagesOf = (snapshot: unknown): unknown[] => {
   const { context, below } = nodeOf(snapshot)
   const own = listOf(context.messages)
-  return 'round' in context ? own : [...own, ...below.flatMap(messagesOf)]
+  return isRun(context) ? own : [...own, ...below.flatMap(messagesOf)]
 }
 
 export const usageIn = (snapshot: unknown): Usage | undefined => {
