@@ -1,0 +1,57 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { AnyAgent } from '../agent/Agent.ts'
+import { OrchestrationError } from '../messages/errors.ts'
+import type { Database } from './Database.ts'
+import { queueOf, workflowOf } from './legWorkflow.ts'
+import type { Dbos } from './loadDbos.ts'
+import { RunRows } from './RunRows.ts'
+
+export type LegFunction = (run: string, leg: number, agent: string) => Promise<string>
+
+/** What the parts of an open database of runs share. */
+export class Service {
+  readonly sdk: Dbos
+  readonly agents: ReadonlyMap<string, AnyAgent>
+  readonly database: Database
+  readonly rows: RunRows
+  readonly context: ((stored: unknown) => unknown) | undefined
+  /** Where no workflow and no step is under way, whoever calls. */
+  readonly outside = AsyncLocalStorage.snapshot()
+  readonly #leg: LegFunction
+  readonly #closing = new AbortController()
+
+  constructor(
+    sdk: Dbos,
+    database: Database,
+    agents: ReadonlyMap<string, AnyAgent>,
+    leg: LegFunction,
+    context: ((stored: unknown) => unknown) | undefined,
+  ) {
+    this.sdk = sdk
+    this.database = database
+    this.rows = new RunRows(database)
+    this.agents = agents
+    this.#leg = leg
+    this.context = context
+  }
+
+  /** Aborted when the service is closed. */
+  get signal(): AbortSignal {
+    return this.#closing.signal
+  }
+
+  stop(): void {
+    this.#closing.abort()
+  }
+
+  checkOpen(): void {
+    if (this.signal.aborted)
+      throw new OrchestrationError('These runs were closed: open them again with dbosRuns.')
+  }
+
+  /** Puts a leg into the queue of its agent, unless it is there already. */
+  async startLeg(run: string, leg: number, agent: string): Promise<void> {
+    const options = { workflowID: workflowOf(run, leg), queueName: queueOf(agent) }
+    await this.outside(() => this.sdk.DBOS.startWorkflow(this.#leg, options)(run, leg, agent))
+  }
+}
