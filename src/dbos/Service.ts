@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { setMaxListeners } from 'node:events'
 import type { AnyAgent } from '../agent/Agent.ts'
 import { OrchestrationError } from '../messages/errors.ts'
 import type { Database } from './Database.ts'
@@ -33,6 +34,8 @@ export class Service {
     this.agents = agents
     this.#leg = leg
     this.context = context
+    // Every leg and every reader here listens to it.
+    setMaxListeners(0, this.signal)
   }
 
   /** Aborted when the service is closed. */

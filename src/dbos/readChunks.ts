@@ -58,10 +58,12 @@ async function* entriesOf(
 ): AsyncGenerator<DurableChunk[], void, undefined> {
   const options = { offset, pollingIntervalMs: lookMs }
   const entries = outside(() => sdk.DBOS.readStream<unknown>(workflow, streamKey, options))
+  let leave = () => {}
   const left = new Promise<'left'>((resolve) => {
-    if (signal.aborted) resolve('left')
-    signal.addEventListener('abort', () => resolve('left'), { once: true })
+    leave = () => resolve('left')
   })
+  if (signal.aborted) leave()
+  signal.addEventListener('abort', leave)
   try {
     for (;;) {
       const next = await Promise.race([outside(() => entries.next()), left])
@@ -71,6 +73,7 @@ async function* entriesOf(
   } catch (thrown) {
     if (!(thrown instanceof sdk.Error.DBOSNonExistentWorkflowError)) throw thrown
   } finally {
+    signal.removeEventListener('abort', leave)
     void outside(() => entries.return()).catch(() => {})
   }
 }

@@ -67,7 +67,7 @@ export class ReplayedRun {
       turn: (name, ask, sink) => this.#turn(name, ask, sink),
       call: (key, execute) => this.#call(key, execute),
     }
-    options.signal?.addEventListener('abort', () => this.#stop(), { once: true })
+    options.signal?.addEventListener('abort', this.#stop)
     this.#actor = this.#begin(from)
     this.#deliver(commands)
     this.#look()
@@ -78,7 +78,7 @@ export class ReplayedRun {
     // It is asked for while it starts.
     this.#actor = actor
     actor.on('*', (emitted: AgentEmitted) => {
-      if (emitted.type === 'chunk') this.#stream.show(durableChunk(emitted))
+      if (emitted.type === 'chunk' && !this.#isOver) this.#stream.show(durableChunk(emitted))
     })
     const isCurrent = () => this.#actor === actor
     actor.subscribe({
@@ -241,6 +241,7 @@ export class ReplayedRun {
 
   #finish(end: LegEnd): void {
     this.#isOver = true
+    this.#options.signal?.removeEventListener('abort', this.#stop)
     this.#resolve(this.#stream.settled().then(() => end))
   }
 
@@ -251,8 +252,9 @@ export class ReplayedRun {
     this.#reject(error)
   }
 
-  #stop(): void {
+  readonly #stop = (): void => {
     this.#isOver = true
+    this.#options.signal?.removeEventListener('abort', this.#stop)
     this.#actor.stop()
   }
 }
