@@ -1,6 +1,6 @@
 import { outcomeOf } from '../agent/runOutcome.ts'
 import type { DurableChunk, DurableResult, DurableRun, RunInfo } from '../durable/runs.ts'
-import { ConfigurationError, errorFrom } from '../messages/errors.ts'
+import { errorFrom } from '../messages/errors.ts'
 import { isJsonObject } from '../messages/json.ts'
 import { checkOptions, having, text } from '../messages/optionRules.ts'
 import { pause } from './pause.ts'
@@ -81,12 +81,4 @@ const settledResult = (id: string, result: unknown, error: unknown): DurableResu
   if ('error' in outcome) throw outcome.error()
   const { pendingApproval: _, ...whole } = outcome.result
   return whole
-}
-
-/** Ids are part of names in DBOS, and people type them. */
-export const checkId = (id: unknown): void => {
-  if (typeof id !== 'string' || !/^[^\p{Cc}\p{Surrogate}]{1,200}$/u.test(id))
-    throw new ConfigurationError(
-      'The id of a run must be a text of 1 to 200 characters, and none of them a control character.',
-    )
 }

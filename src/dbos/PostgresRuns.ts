@@ -1,6 +1,8 @@
 import type { AgentCommand } from '../../machines/events.ts'
+import { checkId, promptText } from '../durable/runInput.ts'
 import type { DurableRun, RunInfo, RunStatus, Runs, StartOptions } from '../durable/runs.ts'
-import { ConfigurationError } from '../messages/errors.ts'
+import { ConfigurationError, describeThrown } from '../messages/errors.ts'
+import { copyJson } from '../messages/json.ts'
 import { messageFlaw } from '../messages/messageFlaw.ts'
 import type { Part } from '../messages/messages.ts'
 import {
@@ -14,15 +16,13 @@ import {
   wholeFrom,
 } from '../messages/optionRules.ts'
 import { newId } from '../model/newId.ts'
-import { checkIsCommand, isStorable } from './checkCommand.ts'
-import { checkId, DbosRun } from './DbosRun.ts'
+import { DbosRun } from './DbosRun.ts'
 import { forkStart } from './forkStart.ts'
 import { workflowOf } from './legWorkflow.ts'
 import type { ListOptions, NewRun } from './RunRows.ts'
 import type { Service } from './Service.ts'
 
 const over: readonly RunStatus[] = ['complete', 'failed', 'aborted', 'abandoned']
-const longestPrompt = 200
 
 const isMessage: Rule = (name, value) => {
   const flaw = messageFlaw(value)
@@ -33,6 +33,14 @@ const isPrompt = rule(
   (value) => typeof value === 'string' || Array.isArray(value),
 )
 const isDate = rule('a date', (value) => value instanceof Date && !Number.isNaN(value.getTime()))
+const isStorable: Rule = (name, value) => {
+  try {
+    copyJson(value)
+    return undefined
+  } catch (thrown) {
+    return `${name} must be JSON, because it is stored: it holds ${describeThrown(thrown)}.`
+  }
+}
 const isStatus = oneOf('running', 'waiting', ...over)
 
 /** The runs of a Postgres database, on DBOS. */
@@ -58,7 +66,13 @@ export class PostgresRuns implements Runs {
     checkId(id)
     const input = { prompt, id, ...(history && { history }) }
     checkValue('The prompt', input, isStorable)
-    return await this.#begin({ id, agent, from: { input }, context, prompt: beginningOf(prompt) })
+    return await this.#begin({
+      id,
+      agent,
+      from: { input },
+      context,
+      prompt: promptText(prompt).replaceAll('\0', ''),
+    })
   }
 
   async get(id: string): Promise<DurableRun | undefined> {
@@ -82,7 +96,6 @@ export class PostgresRuns implements Runs {
   async send(id: string, command: AgentCommand): Promise<void> {
     this.#service.checkOpen()
     checkId(id)
-    checkIsCommand(command)
     const due = await this.#service.rows.send(id, command)
     if (due) await this.#service.startLeg(id, due.leg, due.agent)
   }
@@ -140,11 +153,4 @@ export class PostgresRuns implements Runs {
     const names = [...agents.keys()].join(', ')
     throw new ConfigurationError(`There is no agent "${String(agent)}" here; there are: ${names}.`)
   }
-}
-
-const beginningOf = (prompt: string | Part[]): string => {
-  const texts =
-    typeof prompt === 'string' ? [prompt] : prompt.map((part) => (part.type === 'text' ? part.text : ''))
-  // Postgres has no place for this one character.
-  return texts.join('\n').slice(0, longestPrompt).replaceAll('\0', '')
 }

@@ -1,13 +1,13 @@
 import type { AgentCommand } from '../../machines/events.ts'
 import type { HostedFrom } from '../agent/Agent.ts'
+import { checkCommand } from '../durable/checkCommand.ts'
 import type { LegEnd, LegStart, NumberedCommand } from '../durable/replay.ts'
 import type { RunStatus } from '../durable/runs.ts'
-import { type ErrorData, OrchestrationError } from '../messages/errors.ts'
+import { stateName, stepsIn, usageIn } from '../durable/standing.ts'
+import { ConfigurationError, type ErrorData } from '../messages/errors.ts'
 import { isJsonObject } from '../messages/json.ts'
-import { checkCommand } from './checkCommand.ts'
-import type { Database, Row } from './Database.ts'
+import type { Database } from './Database.ts'
 import { damaged, fromJson, infoColumns, pendingOf, type RunRow, runRow } from './runRow.ts'
-import { standingOf } from './standingOf.ts'
 
 /** A run that is to be started. */
 export type NewRun = {
@@ -113,31 +113,32 @@ export class RunRows {
   }
 
   /** Stores a command that the run can take. Gives the leg that it begins, if the run has waited for it. */
-  send(id: string, command: AgentCommand): Promise<{ agent: string; leg: number } | undefined> {
+  send(id: string, given: AgentCommand): Promise<{ agent: string; leg: number } | undefined> {
     return this.#database.transaction(async (query) => {
       const [row] = await query(
         'SELECT agent, status, leg, pending, sent, seen FROM statewire.runs WHERE id = $1 FOR UPDATE',
         id,
       )
       if (!row) throw unknownRun(id)
+      if (row.status !== 'running' && row.status !== 'waiting')
+        throw new ConfigurationError(
+          `The run "${id}" is over (${String(row.status)}): start a new one, or fork it.`,
+        )
       const unseen = await query(
         'SELECT command FROM statewire.commands WHERE run = $1 AND number > $2',
         id,
         row.seen,
       )
-      const decided = unseen.flatMap(({ command: text }) => callIdOf(fromJson(text)))
-      checkCommand(
-        command,
-        row.status,
-        pendingOf(row.pending).filter((call) => !decided.includes(call.id)),
-      )
+      const decided = unseen.flatMap(({ command }) => callIdOf(fromJson(command)))
+      const pending = pendingOf(row.pending).filter((call) => !decided.includes(call.id))
+      const command = JSON.stringify(checkCommand(given, pending))
       const isWaiting = row.status === 'waiting'
       const leg = Number(row.leg) + (isWaiting ? 1 : 0)
       await query(
         'INSERT INTO statewire.commands (run, number, command) VALUES ($1, $2, $3)',
         id,
         Number(row.sent) + 1,
-        JSON.stringify(command),
+        command,
       )
       await query(
         `UPDATE statewire.runs SET sent = sent + 1, status = 'running', leg = $2, updated_at = clock_timestamp()
@@ -151,16 +152,15 @@ export class RunRows {
 
   /** How a run stands while it runs. It got somewhere: what it died of before does not count any more. */
   async progress(id: string, leg: number, snapshot: unknown): Promise<void> {
-    const { state, step, usage } = standingOf(snapshot)
     await this.#database.query(
       `UPDATE statewire.runs
        SET state = $3, step = $4, usage = $5, recoveries = 0, updated_at = clock_timestamp()
        WHERE id = $1 AND leg = $2 AND status = 'running'`,
       id,
       leg,
-      state,
-      step,
-      JSON.stringify(usage) ?? null,
+      stateName(snapshot),
+      stepsIn(snapshot),
+      JSON.stringify(usageIn(snapshot)) ?? null,
     )
   }
 
@@ -171,11 +171,12 @@ export class RunRows {
       if (!row || Number(row.leg) !== leg || row.status !== 'running')
         return row?.status === 'running' && Number(row.leg) === leg + 1 ? leg + 1 : null
       const isDue = end.status === 'waiting' && Number(row.sent) > end.seen
-      const { snapshot, result, pending, error, state } = settledColumns(end)
+      const { snapshot, result, pending, error, state, usage, step } = settledColumns(end)
       await query(
         `UPDATE statewire.runs
          SET status = $2, leg = $3, snapshot = $4, result = $5, pending = $6, error = $7, seen = $8,
-             state = coalesce($9, state), recoveries = 0, updated_at = clock_timestamp()
+             state = coalesce($9, state), usage = coalesce($10, usage), step = coalesce($11, step),
+             recoveries = 0, updated_at = clock_timestamp()
          WHERE id = $1`,
         id,
         isDue ? 'running' : end.status,
@@ -186,6 +187,8 @@ export class RunRows {
         error,
         end.seen,
         state,
+        usage,
+        step,
       )
       return isDue ? leg + 1 : null
     })
@@ -238,25 +241,43 @@ export class RunRows {
 const callIdOf = (command: unknown): string[] =>
   isJsonObject(command) && typeof command.callId === 'string' ? [command.callId] : []
 
-const settledColumns = (end: LegEnd): Row => {
-  switch (end.status) {
-    case 'waiting':
-      return {
-        snapshot: JSON.stringify(end.snapshot),
-        result: JSON.stringify(end.result),
-        pending: JSON.stringify(end.result.pendingApproval.calls),
-        error: null,
-        state: standingOf(end.snapshot).state,
-      }
-    case 'abandoned':
-      return { snapshot: null, result: null, pending: '[]', error: JSON.stringify(end.error), state: null }
-    default: {
-      const error = end.output.status === 'failed' ? JSON.stringify(end.output.error) : null
-      const state = { complete: 'Complete', failed: 'Failed', aborted: 'Aborted' }[end.status]
-      return { snapshot: null, result: JSON.stringify(end.output), pending: '[]', error, state }
+type SettledColumns = Record<
+  'snapshot' | 'result' | 'pending' | 'error' | 'state' | 'usage',
+  string | null
+> & { step: number | null }
+
+const nothingSettled: SettledColumns = {
+  snapshot: null,
+  result: null,
+  pending: '[]',
+  error: null,
+  state: null,
+  usage: null,
+  step: null,
+}
+
+const settledColumns = (end: LegEnd): SettledColumns => {
+  if (end.status === 'abandoned') return { ...nothingSettled, error: JSON.stringify(end.error) }
+  if (end.status === 'waiting')
+    return {
+      ...nothingSettled,
+      snapshot: JSON.stringify(end.snapshot),
+      result: JSON.stringify(end.result),
+      pending: JSON.stringify(end.result.pendingApproval.calls),
+      state: stateName(end.snapshot),
+      usage: JSON.stringify(usageIn(end.snapshot)) ?? null,
+      step: stepsIn(end.snapshot),
     }
+  const { output } = end
+  return {
+    ...nothingSettled,
+    result: JSON.stringify(output),
+    error: output.status === 'failed' ? JSON.stringify(output.error) : null,
+    state: endStates[end.status],
+    usage: JSON.stringify(output.usage) ?? null,
   }
 }
 
-const unknownRun = (id: string): OrchestrationError =>
-  new OrchestrationError(`There is no run "${id}" in this database.`)
+const endStates = { complete: 'Complete', failed: 'Failed', aborted: 'Aborted' }
+
+const unknownRun = (id: string): ConfigurationError => new ConfigurationError(`There is no run "${id}".`)

@@ -1,11 +1,15 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { setMaxListeners } from 'node:events'
 import type { AnyAgent } from '../agent/Agent.ts'
+import type { RunInfo } from '../durable/runs.ts'
 import { OrchestrationError } from '../messages/errors.ts'
 import type { Database } from './Database.ts'
 import { queueOf, workflowOf } from './legWorkflow.ts'
 import type { Dbos } from './loadDbos.ts'
 import { RunRows } from './RunRows.ts'
+
+/** Makes what the tools get from what was stored with the run. */
+export type ContextOf = (stored: unknown, info: RunInfo) => unknown
 
 export type LegFunction = (run: string, leg: number, agent: string) => Promise<string>
 
@@ -15,7 +19,7 @@ export class Service {
   readonly agents: ReadonlyMap<string, AnyAgent>
   readonly database: Database
   readonly rows: RunRows
-  readonly context: ((stored: unknown) => unknown) | undefined
+  readonly context: ContextOf | undefined
   /** Where no workflow and no step is under way, whoever calls. */
   readonly outside = AsyncLocalStorage.snapshot()
   readonly #leg: LegFunction
@@ -26,7 +30,7 @@ export class Service {
     database: Database,
     agents: ReadonlyMap<string, AnyAgent>,
     leg: LegFunction,
-    context: ((stored: unknown) => unknown) | undefined,
+    context: ContextOf | undefined,
   ) {
     this.sdk = sdk
     this.database = database

@@ -1,6 +1,6 @@
 import type { DBOSConfig } from '@dbos-inc/dbos-sdk'
 import type { AnyAgent } from '../agent/Agent.ts'
-import type { Runs } from '../durable/runs.ts'
+import type { RunInfo, Runs } from '../durable/runs.ts'
 import { ConfigurationError } from '../messages/errors.ts'
 import {
   amount,
@@ -33,7 +33,7 @@ export type DbosOptions = {
   /** A run that was taken up so often without getting anywhere is `abandoned`. Default 20. */
   maxRecoveries?: number
   /** Makes of what was stored as `context` what the tools get: connections, clients, users. */
-  context?: (stored: unknown) => unknown
+  context?: (stored: unknown, info: RunInfo) => unknown
   /** More for DBOS itself: its logger, its pool, OpenTelemetry. */
   dbos?: Partial<Omit<DBOSConfig, 'systemDatabaseUrl' | 'executorID' | 'listenQueues'>>
 }

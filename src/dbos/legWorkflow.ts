@@ -29,9 +29,10 @@ export const runLeg = async (service: Service, run: string, leg: number, name: s
     write: (...args: Parameters<typeof journal.write>) => held(journal.write(...args)),
     commands: (after: number) => held(rows.commandsAfter(run, after)),
   }
+  const { leg: _, ...info } = await held(rows.known(run))
   const end = await held(
     replayLeg(agent, engine, () => rows.startOf(run, leg), {
-      ...(service.context && { context: service.context }),
+      ...(service.context && { context: (stored) => service.context?.(stored, info) }),
       signal,
       onStep: (snapshot) => void rows.progress(run, leg, snapshot).catch(() => {}),
     }),

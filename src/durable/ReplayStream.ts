@@ -1,7 +1,6 @@
-import { restartChunk } from '../../machines/receiveDeltas.ts'
-import { durableChunk } from './durableChunk.ts'
 import { LiveAnswer } from './LiveAnswer.ts'
 import type { ReplayEngine } from './replay.ts'
+import { restart } from './runChunks.ts'
 import type { DurableChunk } from './runs.ts'
 
 /**
@@ -70,7 +69,7 @@ export class ReplayStream {
 
   /** What an earlier life showed of this answer is void; what stands from before it is shown once more. */
   #restart(): DurableChunk[] {
-    return [durableChunk(restartChunk()), ...this.#standing]
+    return [restart(), ...this.#standing]
   }
 
   #once(chunk: DurableChunk): void {

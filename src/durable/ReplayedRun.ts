@@ -7,7 +7,6 @@ import { type AnyAgent, type HostedFrom, hostedRun } from '../agent/Agent.ts'
 import { outcomeOf } from '../agent/runOutcome.ts'
 import { ConfigurationError, describeThrown, errorDataOf, OrchestrationError } from '../messages/errors.ts'
 import type { ToolResultPart } from '../messages/messages.ts'
-import type { FinishReason } from '../messages/result.ts'
 import type { ModelSink } from '../model/chatModel.ts'
 import { durableChunk } from './durableChunk.ts'
 import { ReplayStream } from './ReplayStream.ts'
@@ -17,7 +16,8 @@ import { cutResult, recordedCall } from './replayCall.ts'
 import { replayIds } from './replayIds.ts'
 import type { LegOptions } from './replayLeg.ts'
 import { askModel, endTurn, showTurn, type Turn } from './replayTurn.ts'
-import type { DurableChunk, WaitsFor } from './runs.ts'
+import { endChunk, waitChunk } from './runChunks.ts'
+import type { WaitsFor } from './runs.ts'
 
 /**
  * The actor of a run on an engine that replays. What it does to the world are steps; between them it runs as always, and as
@@ -196,7 +196,7 @@ export class ReplayedRun {
       const snapshot = stored(this.#actor)
       const reached = reachedIn(this.#actor.getSnapshot())
       const pendingApproval = { calls: pending }
-      this.#stream.show({ ...lastChunk('toolCalls'), pendingApproval })
+      this.#stream.show(waitChunk(pending))
       this.#finish({
         status: 'waiting',
         snapshot,
@@ -224,7 +224,7 @@ export class ReplayedRun {
     const isRefused = cause instanceof ConfigurationError
     const problem = `The machine of the run broke in ${state}: ${describeThrown(cause)}`
     const error = errorDataOf(isRefused ? cause : new OrchestrationError(problem, { cause, state }))
-    this.#stream.show(lastChunk('error'))
+    this.#stream.show(endChunk('error'))
     // Nothing that ran broke: what is stored cannot be gone on with, by this code.
     if (isRefused && this.#isRestored) this.#finish({ status: 'abandoned', error, seen: this.#seen })
     else {
@@ -258,15 +258,6 @@ export class ReplayedRun {
     this.#actor.stop()
   }
 }
-
-/** The chunk that ends a stream for now. */
-const lastChunk = (finishReason: FinishReason): DurableChunk => ({
-  id: '',
-  output: '',
-  messages: [],
-  finishReason,
-  metadata: {},
-})
 
 /** As JSON: whatever cannot be stored throws here, and not in the engine. */
 const stored = (actor: Actor<AgentMachine>): Snapshot<unknown> =>

@@ -5,10 +5,10 @@ import type { HostedFrom } from '../agent/Agent.ts'
  * The ids that a leg makes: the same ones in every life. A leg that goes on from a snapshot makes others than the legs
  * before it, and each run of a leg, such as that of a sub-agent, counts for itself.
  */
-export const replayIds = (from: HostedFrom): ((run?: string) => string) => {
+export const replayIds = (from: HostedFrom): ((run: string) => string) => {
   const seed = createHash('sha256').update(JSON.stringify(from)).digest('hex')
   const made = new Map<string, number>()
-  return (run = '') => {
+  return (run) => {
     const nth = (made.get(run) ?? 0) + 1
     made.set(run, nth)
     return uuidOf(`${seed} ${run} ${nth}`)

@@ -277,7 +277,7 @@ test('runs are listed newest first, page by page, and pruned when they are over'
 
 test('what is not right is refused before anything is stored', async () => {
   await expect(runs.start('nobody', 'Hi')).rejects.toThrow('There is no agent "nobody" here; there are: one')
-  await expect(runs.start('one', 'Hi', { id: 'a\nb' })).rejects.toThrow('The id of a run')
+  await expect(runs.start('one', 'Hi', { id: 'a\nb' })).rejects.toThrow('An id must be 1 to 200 characters')
   await expect(runs.start('one', 'Hi', { context: { big: 1n } })).rejects.toThrow('must be JSON')
   await expect(runs.send('nobody', { type: 'abort' })).rejects.toThrow('There is no run "nobody"')
   await expect(runs.fork('nobody')).rejects.toThrow('There is no run "nobody"')
