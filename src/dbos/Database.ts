@@ -1,5 +1,6 @@
 import { ConfigurationError, describeThrown, OrchestrationError } from '../messages/errors.ts'
 import type { Pool, PoolOptions } from './loadDbos.ts'
+import { pause } from './pause.ts'
 
 /** A row as Postgres gives it. */
 export type Row = Readonly<Record<string, unknown>>
@@ -7,6 +8,7 @@ export type Row = Readonly<Record<string, unknown>>
 type Query = (sql: string, ...values: readonly unknown[]) => Promise<Row[]>
 
 const connectMs = 10_000
+const againMs = 500
 const noSuchDatabase = '3D000'
 /** That the database exists, and how Postgres says so when two make it at once. */
 const isThere = ['42P04', '23505']
@@ -20,6 +22,7 @@ export class Database {
   readonly #host: string
   readonly #pool: Pool
   readonly #hide: (text: string) => string
+  readonly #away = new WeakSet<Error>()
 
   constructor(PoolClass: new (options: PoolOptions) => Pool, url: string) {
     this.#Pool = PoolClass
@@ -59,7 +62,7 @@ export class Database {
         (error: Error) => error,
       )
       client.release(broken)
-      throw thrown instanceof Error && 'code' in thrown ? this.failure(thrown) : thrown
+      throw codeOf(thrown) !== '' || isAway(thrown) ? this.failure(thrown) : thrown
     }
   }
 
@@ -81,7 +84,21 @@ export class Database {
 
   /** What went wrong, as an error of ours. */
   failure(thrown: unknown): OrchestrationError {
-    return new OrchestrationError(`Postgres at ${this.#host} failed: ${this.#said(thrown)}`)
+    const failure = new OrchestrationError(`Postgres at ${this.#host} failed: ${this.#said(thrown)}`)
+    if (isAway(thrown)) this.#away.add(failure)
+    return failure
+  }
+
+  /** Does something again and again for as long as Postgres is away, as DBOS does with what is its own. */
+  async insist<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    for (;;) {
+      try {
+        return await work()
+      } catch (thrown) {
+        if (signal.aborted || !(thrown instanceof OrchestrationError) || !this.#away.has(thrown)) throw thrown
+        await pause(againMs, signal)
+      }
+    }
   }
 
   end(): Promise<void> {
@@ -107,6 +124,13 @@ export class Database {
     const inner: unknown = thrown instanceof AggregateError ? thrown.errors[0] : thrown
     return this.#hide(describeThrown(inner))
   }
+}
+
+/** A connection that is lost or refused, or a server that stops or starts. */
+const isAway = (thrown: unknown): boolean => {
+  const code = codeOf(thrown)
+  const isLost = thrown instanceof Error && /connection|timeout/i.test(thrown.message)
+  return code === '' ? isLost : /^(08|57P|53|E[A-Z]+$)/.test(code)
 }
 
 const codeOf = (thrown: unknown): string =>

@@ -56,10 +56,10 @@ export class DbosRun implements DurableRun {
   }
 
   async #result(): Promise<DurableResult> {
-    const { rows, signal } = this.#service
+    const { rows, database, signal } = this.#service
     for (;;) {
       this.#service.checkOpen()
-      const { status, result, error } = await rows.resultOf(this.id)
+      const { status, result, error } = await database.insist(() => rows.resultOf(this.id), signal)
       if (status === 'waiting') return waitingResult(this.id, result)
       if (status === 'abandoned') throw isErrorData(error) ? errorFrom(error) : damaged(this.id)
       if (status !== 'running') return settledResult(this.id, result, error)

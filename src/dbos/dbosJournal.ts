@@ -1,9 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ReplayEngine } from '../durable/replay.ts'
+import type { DurableChunk } from '../durable/runs.ts'
+import { newId } from '../model/newId.ts'
 import type { Dbos } from './loadDbos.ts'
 
 /** The name of the stream that a leg writes. */
 export const streamKey = 'chunks'
+
+/** What is written at once. DBOS writes it again when it loses its connection, and may have written it before: see its id. */
+export type StreamEntry = { id: string; chunks: readonly DurableChunk[] }
 
 /** The name under which DBOS records a write to a stream. */
 const writeName = 'DBOS.writeStream'
@@ -18,20 +23,26 @@ const lostName = 'lost'
  * Call it inside of the workflow. `outside` is anywhere else: what is asked there is not recorded itself.
  */
 export const dbosJournal = async (
-  { DBOS }: Dbos,
+  sdk: Dbos,
   workflow: string,
   outside: <T>(work: () => T) => T,
 ): Promise<Pick<ReplayEngine, 'step' | 'write'>> => {
+  const { DBOS } = sdk
   // Actors are called back by sockets and timers, in the context of whoever opened them.
   const inWorkflow = AsyncLocalStorage.snapshot()
   const recorded = (await outside(() => DBOS.listWorkflowSteps(workflow))) ?? []
   const byPlace = new Map(recorded.map((step) => [step.functionID, step]))
   const places = 1 + Math.max(-1, ...byPlace.keys())
+  // That of a step is recorded, too. It is done again, in another place.
+  const failed = (thrown: unknown): null => {
+    if (isSuperseded(sdk, thrown)) throw thrown
+    return null
+  }
   const walk = Array.from({ length: places }, (_, place) => {
     const name = byPlace.get(place)?.name ?? lostName
     return name === writeName
-      ? DBOS.writeStream(streamKey, [])
-      : DBOS.runStep(async () => null, { name }).catch(unrecorded)
+      ? DBOS.writeStream(streamKey, null)
+      : DBOS.runStep(async () => null, { name }).catch(failed)
   })
   await Promise.all(walk)
   const known = new Map(
@@ -47,20 +58,14 @@ export const dbosJournal = async (
       return found ? (found.output as T) : await inWorkflow(() => DBOS.runStep(run, { name }))
     },
     write: async (chunks, isLive) => {
-      if (isLive) return await DBOS.writeStream(streamKey, chunks)
+      const entry: StreamEntry = { id: newId(), chunks }
+      if (isLive) return await DBOS.writeStream(streamKey, entry)
       written -= 1
-      if (written < 0) await inWorkflow(() => DBOS.writeStream(streamKey, chunks))
+      if (written < 0) await inWorkflow(() => DBOS.writeStream(streamKey, entry))
     },
   }
 }
 
-/** The failure of a step is recorded, too: the step is done again in another place. */
-const unrecorded = (thrown: unknown): null => {
-  if (isSuperseded(thrown)) throw thrown
-  return null
-}
-
 /** Whether somebody else has the leg now, or it was cancelled: DBOS must hear of that, and nobody else. */
-export const isSuperseded = (thrown: unknown): boolean =>
-  thrown instanceof Error &&
-  ['DBOSWorkflowConflictError', 'DBOSWorkflowCancelledError'].includes(thrown.constructor.name)
+export const isSuperseded = ({ Error: errors }: Dbos, thrown: unknown): boolean =>
+  thrown instanceof errors.DBOSWorkflowConflictError || thrown instanceof errors.DBOSWorkflowCancelledError

@@ -1,3 +1,9 @@
+/**
+ * Runs that many machines share, on DBOS and Postgres. The same API as `statewire/durable`.
+ *
+ * @module statewire/dbos
+ */
+
 export type {
   DurableChunk,
   DurableResult,

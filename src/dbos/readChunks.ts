@@ -1,7 +1,7 @@
 import type { DurableChunk } from '../durable/runs.ts'
 import { ConfigurationError } from '../messages/errors.ts'
 import { isJsonObject, type JsonValue } from '../messages/json.ts'
-import { streamKey } from './dbosJournal.ts'
+import { type StreamEntry, streamKey } from './dbosJournal.ts'
 import { workflowOf } from './legWorkflow.ts'
 import { pause } from './pause.ts'
 import type { Service } from './Service.ts'
@@ -23,17 +23,19 @@ export async function* readChunks(
 ): AsyncGenerator<{ cursor: string; chunk: DurableChunk }, void, undefined> {
   let { leg, entry, chunk: seen } = after === undefined ? start : placeOf(after)
   for (;;) {
-    for await (const chunks of entriesOf(service, workflowOf(id, leg), entry, signal)) {
-      for (const [index, chunk] of chunks.entries()) {
+    let last = ''
+    for await (const { id: entryId, chunks } of entriesOf(service, workflowOf(id, leg), entry, signal)) {
+      for (const [index, chunk] of entryId === last ? [] : chunks.entries()) {
         if (index <= seen) continue
         yield { cursor: `${leg}.${entry}.${index}`, chunk }
         if (chunk.pendingApproval) return
       }
+      last = entryId
       seen = -1
       entry += 1
     }
     if (signal.aborted) return
-    const run = await service.rows.known(id)
+    const run = await service.database.insist(() => service.rows.known(id), signal)
     if (run.leg > leg) {
       leg += 1
       entry = 0
@@ -55,7 +57,7 @@ async function* entriesOf(
   workflow: string,
   offset: number,
   signal: AbortSignal,
-): AsyncGenerator<DurableChunk[], void, undefined> {
+): AsyncGenerator<StreamEntry, void, undefined> {
   const options = { offset, pollingIntervalMs: lookMs }
   const entries = outside(() => sdk.DBOS.readStream<unknown>(workflow, streamKey, options))
   let leave = () => {}
@@ -68,7 +70,7 @@ async function* entriesOf(
     for (;;) {
       const next = await Promise.race([outside(() => entries.next()), left])
       if (next === 'left' || next.done) return
-      yield chunksOf(next.value)
+      yield entryOf(next.value)
     }
   } catch (thrown) {
     if (!(thrown instanceof sdk.Error.DBOSNonExistentWorkflowError)) throw thrown
@@ -90,7 +92,7 @@ export async function* writtenChunks(
     for (;;) {
       const next = await outside(() => entries.next())
       if (next.done) return
-      yield* chunksOf(next.value)
+      yield* entryOf(next.value).chunks
     }
   } catch (thrown) {
     const isEnd = sdk.Error.isStreamTimeoutError(thrown)
@@ -98,7 +100,13 @@ export async function* writtenChunks(
   }
 }
 
-const chunksOf = (entry: unknown): DurableChunk[] => (Array.isArray(entry) ? entry.filter(isChunk) : [])
+const entryOf = (value: unknown): StreamEntry => {
+  const { id, chunks } = isJsonObject(value) ? value : {}
+  return {
+    id: typeof id === 'string' ? id : '',
+    chunks: Array.isArray(chunks) ? chunks.filter(isChunk) : [],
+  }
+}
 
 const isChunk = (value: JsonValue): value is DurableChunk & JsonValue =>
   isJsonObject(value) &&

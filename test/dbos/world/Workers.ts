@@ -28,8 +28,8 @@ export class Workers {
   readonly #running = new Set<ChildProcess>()
   kills = 0
 
-  constructor(databaseUrl: string, modelUrl: string, log: string) {
-    this.#args = [databaseUrl, modelUrl, log]
+  constructor(databaseUrl: string, modelUrl: string, log: string, maxRecoveries = 1000) {
+    this.#args = [databaseUrl, modelUrl, log, String(maxRecoveries)]
   }
 
   /** Resolves when it is at work. */

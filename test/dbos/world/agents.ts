@@ -20,7 +20,14 @@ export const plannedAgents = (modelUrl: string, log: string) => {
         return `noted ${what}`
       },
     })
+  const die = tool({
+    name: 'die',
+    description: 'Ends the process',
+    onInterrupted: 'rerun',
+    execute: () => process.kill(process.pid, 'SIGKILL'),
+  })
   const tools = [
+    die,
     noting('note'),
     noting('again', { onInterrupted: 'rerun' }),
     noting('doubt', { onInterrupted: 'ask' }),
