@@ -40,6 +40,7 @@ export class ReplayedRun {
   #steps = 0
   /** Those of them that wait for what is to become of a call in doubt. */
   #inDoubt = 0
+  #isLooking = false
   #isOver = false
   #resolve: (end: LegEnd | Promise<LegEnd>) => void = () => {}
   #reject: (error: unknown) => void = () => {}
@@ -165,16 +166,23 @@ export class ReplayedRun {
     }
   }
 
-  /** Ends the leg if the run waits, and has all the time in the world. */
+  /** Ends the leg if the run waits, and nothing is under way. Later: what was just told the chart must have arrived. */
   #look(): void {
-    queueMicrotask(() => {
+    if (this.#isLooking) return
+    this.#isLooking = true
+    setImmediate(() => {
+      this.#isLooking = false
       if (this.#isOver || this.#steps > this.#inDoubt) return
-      if (this.#inDoubt > 0) return this.#takeUp()
-      const snapshot = this.#actor.getSnapshot()
-      const [first, ...rest] = pendingIn(snapshot)
-      // Whoever is asked by `onApproval` is still going to answer.
-      if (first && unattendedIn(snapshot).length === 1 + rest.length) this.#wait([first, ...rest])
+      if (this.#inDoubt > 0) this.#takeUp()
+      else this.#waitIfUnattended()
     })
+  }
+
+  /** Whoever is asked by `onApproval` is still going to answer. */
+  #waitIfUnattended(): void {
+    const snapshot = this.#actor.getSnapshot()
+    const [first, ...rest] = pendingIn(snapshot)
+    if (first && unattendedIn(snapshot).length === 1 + rest.length) this.#wait([first, ...rest])
   }
 
   /** What becomes of a call in doubt is for its tool to say: the chart knows how, once it is restored. */
