@@ -60,8 +60,19 @@ const answering = talkative((messages) => {
   return words('That was all of it. ')
 })
 
-const look = tool({ name: 'look', description: 'Looks.', execute: async () => 'a view' })
-const ask = tool({ name: 'ask', description: 'Asks.', needsApproval: true, execute: async () => 'a yes' })
+const look = tool({
+  name: 'look',
+  description: 'Looks.',
+  onInterrupted: 'rerun',
+  execute: async () => 'a view',
+})
+const ask = tool({
+  name: 'ask',
+  description: 'Asks.',
+  needsApproval: true,
+  onInterrupted: 'rerun',
+  execute: async () => 'a yes',
+})
 
 /** What a reader puts together. */
 type Reading = { cursor: string | undefined; texts: string[]; text: string; messages: ChatMessage[] }
