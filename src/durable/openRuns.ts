@@ -9,6 +9,7 @@ import {
   type Rule,
   wholeFrom,
 } from '../messages/optionRules.ts'
+import { Agents } from './Agents.ts'
 import { Keeper } from './Keeper.ts'
 import type { RunInfo, StoredRuns } from './runs.ts'
 import { SqliteRuns } from './SqliteRuns.ts'
@@ -44,7 +45,9 @@ export const openRuns = async (options: OpenOptions): Promise<StoredRuns> => {
   checkValue('The options of openRuns', options, member('store', object))
   checkValue('The options of openRuns', options, member('agents', object))
   const { store, agents, maxRecoveries = 20, context = (stored) => stored } = options
-  return new SqliteRuns(new Keeper(await openStore(store), { agents, maxRecoveries, context }))
+  return new SqliteRuns(
+    new Keeper(await openStore(store), { agents: new Agents(agents), maxRecoveries, context }),
+  )
 }
 
 const agentsRule: Rule = (name, value) =>
