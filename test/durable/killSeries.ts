@@ -1,0 +1,87 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Dice, dice } from '../proof/dice.ts'
+import type { WorldScripts } from './world/buildWorld.ts'
+import { Episode } from './world/Episode.ts'
+import { effectsFile, effectsIn } from './world/effects.ts'
+import { type Judgement, judged } from './world/judged.ts'
+import { ModelServer } from './world/ModelServer.ts'
+import { randomPlan } from './world/plan.ts'
+import type { Way } from './world/requests.ts'
+import { WorkerDied, WorkerHandle } from './world/WorkerHandle.ts'
+import { Workers } from './world/Workers.ts'
+
+/** A series of runs whose workers are killed at random. */
+export type SeriesOptions = {
+  scripts: WorldScripts
+  way: Way
+  seed: number
+  runs: number
+  kills: number
+  /** How many workers there are at the same time. */
+  workers: number
+  /** How long all runs may take to end once nobody is killed any more. */
+  patienceMs: number
+}
+
+/** Runs it, and says what went wrong. */
+export const killSeries = async (options: SeriesOptions): Promise<Judgement & { kills: number }> => {
+  const { scripts, way, seed, patienceMs } = options
+  const random = dice(seed)
+  const folder = mkdtempSync(join(tmpdir(), 'statewire-kills-'))
+  const model = await ModelServer.start(scripts.model)
+  const hire = () => new WorkerHandle(scripts.worker, model.url)
+  const workers = new Workers(hire, { way, folder }, options.workers, random)
+  try {
+    const episodes = Array.from({ length: options.runs }, (_, index) => {
+      const own = dice(random.seed())
+      return new Episode(randomPlan(`r${index}`, own), workers, own)
+    })
+    const playing = playAll(episodes, () => workers.kills / options.kills)
+    await killAll(workers, options.kills, random)
+    await Promise.race([playing, pause(patienceMs, undefined, { ref: false })])
+    const evidence = episodes.map((episode) => episode.evidence)
+    const judgement = judged(evidence, effectsIn(effectsFile(folder)), await model.told())
+    judgement.faults.surprise.push(...workers.crashes)
+    return { ...judgement, kills: workers.kills }
+  } finally {
+    await workers.stop()
+    model.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Runs at the same time. */
+const atOnce = 8
+
+/** Plays them in their order; some are kept for the kills to come. */
+const playAll = async (episodes: readonly Episode[], killed: () => number): Promise<void> => {
+  const waiting = [...episodes.entries()]
+  const playNext = async (): Promise<void> => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      const [index, episode] = next
+      while (index / episodes.length > killed() + atOnce / episodes.length && killed() < 1) await pause(10)
+      await episode.play().catch((thrown) => episode.evidence.surprises.push(String(thrown)))
+    }
+  }
+  await Promise.all(Array.from({ length: atOnce }, playNext))
+}
+
+/** Half of the kills come from outside at any time, half at one of the next moments that make a difference. */
+const killAll = async (workers: Workers, kills: number, { below, chance }: Dice): Promise<void> => {
+  while (workers.kills < kills) {
+    await pause(20 + below(400))
+    const worker = await workers.any()
+    if (chance(0.5)) worker.kill()
+    else
+      await worker.ask('die', { moments: 1 + below(80) }).catch((thrown) => {
+        if (!(thrown instanceof WorkerDied)) throw thrown
+      })
+    const wasKilled = worker.died.then(() => true)
+    // One that has nothing to do comes to no more moments.
+    if (!(await Promise.race([wasKilled, pause(1000, false)]))) worker.kill()
+    await worker.died
+  }
+}

@@ -1,0 +1,135 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { AgentCommand } from '../../../machines/events.ts'
+import type { Dice } from '../../proof/dice.ts'
+import type { Outcome } from './keptRuns.ts'
+import type { RunPlan } from './plan.ts'
+import { StreamReader } from './StreamReader.ts'
+import { Refused, WorkerDied, type WorkerHandle } from './WorkerHandle.ts'
+import type { Staff } from './Workers.ts'
+
+/** What somebody told a run: acknowledged, refused, or the worker died before it could answer. */
+export type Told = { command: AgentCommand; came: 'surely' | 'never' | 'perhaps' }
+
+/** How one run went, as those saw it who started it, decided for it and read it. */
+export type Evidence = {
+  plan: RunPlan
+  isStarted: boolean
+  told: Told[]
+  readers: StreamReader[]
+  outcome: Outcome | undefined
+  /** What was refused, or ended, though it should not. */
+  surprises: string[]
+}
+
+/** The life of one run from outside: started, read by two, decided on, at times steered or aborted, until it is over. */
+export class Episode {
+  readonly evidence: Evidence
+  readonly #workers: Staff
+  readonly #dice: Dice
+  readonly #decided = new Set<string>()
+
+  constructor(plan: RunPlan, workers: Staff, dice: Dice) {
+    this.#workers = workers
+    this.#dice = dice
+    this.evidence = { plan, isStarted: false, told: [], readers: [], outcome: undefined, surprises: [] }
+  }
+
+  async play(): Promise<void> {
+    const { plan } = this.evidence
+    await this.#ask((worker) => worker.ask('start', { plan }))
+    this.evidence.isStarted = true
+    await Promise.all([this.#read(), this.#read(), this.#interfere()])
+    this.evidence.outcome = await this.#ask((worker) => worker.ask('outcome', { id: plan.id }))
+  }
+
+  /** Asks one worker after the other, until one lives long enough to answer. */
+  async #ask<T>(ask: (worker: WorkerHandle) => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await ask(await this.#workers.any())
+      } catch (thrown) {
+        if (!(thrown instanceof WorkerDied)) throw thrown
+      }
+    }
+  }
+
+  /** Reads to the end: through any worker, which may die, and leaves it now and then by itself. */
+  async #read(): Promise<void> {
+    const reader = new StreamReader()
+    this.evidence.readers.push(reader)
+    while (reader.finish === undefined) {
+      const isLeft = await this.#ask((worker) => this.#readFrom(worker, reader))
+      await Promise.all(reader.waitsFor.map((callId) => this.#decide(callId)))
+      if (isLeft || reader.finish !== undefined || reader.waitsFor.length > 0) continue
+      throw new Error(`a stream ended at ${reader.cursor}, and the run had not`)
+    }
+  }
+
+  /** Whether it left before the stream ended. */
+  async #readFrom(worker: WorkerHandle, reader: StreamReader): Promise<boolean> {
+    let left = this.#dice.chance(0.4) ? 1 + this.#dice.below(20) : Number.POSITIVE_INFINITY
+    const stream = worker.ask(
+      'stream',
+      { id: this.evidence.plan.id, after: reader.cursor },
+      (item, number) => {
+        if (left === 0) return
+        left -= 1
+        reader.take(item)
+        // A worker that dies meanwhile has ended the stream, too.
+        if (left === 0) worker.ask('leave', { stream: number }).catch(() => {})
+      },
+    )
+    await stream
+    return left === 0
+  }
+
+  /** Each call is decided on once, by whoever hears of it first. */
+  async #decide(callId: string): Promise<void> {
+    if (this.#decided.has(callId)) return
+    this.#decided.add(callId)
+    const isApproved = this.#dice.chance(0.75)
+    await this.#tell({ type: isApproved ? 'tool.approve' : 'tool.reject', callId })
+  }
+
+  /** Says something until it is acknowledged; but not again what would then count twice. */
+  async #tell(command: AgentCommand): Promise<void> {
+    const told: Told = { command, came: 'perhaps' }
+    this.evidence.told.push(told)
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const worker = await this.#workers.any()
+        await worker.ask('send', { id: this.evidence.plan.id, command })
+        told.came = 'surely'
+        return
+      } catch (thrown) {
+        if (thrown instanceof Refused) return this.#refused(told, attempt, thrown)
+        if (!(thrown instanceof WorkerDied)) throw thrown
+        if (command.type === 'steer') return
+      }
+    }
+  }
+
+  /** Only what was said before may be refused, and what comes after the end. */
+  #refused(told: Told, attempt: number, { message }: Refused): void {
+    const { type } = told.command
+    if (attempt === 1) told.came = 'never'
+    const mayBeOver =
+      type === 'steer' ||
+      type === 'abort' ||
+      this.evidence.told.some(({ command }) => command.type === 'abort')
+    if (attempt === 1 && !mayBeOver) this.evidence.surprises.push(`${type} was refused: ${message}`)
+  }
+
+  /** Some runs are steered, a few are aborted. */
+  async #interfere(): Promise<void> {
+    const { id } = this.evidence.plan
+    if (this.#dice.chance(0.2)) {
+      await pause(this.#dice.below(500))
+      await this.#tell({ type: 'steer', text: `Steered: ${id}.` })
+    }
+    if (this.#dice.chance(0.06)) {
+      await pause(this.#dice.below(500))
+      await this.#tell({ type: 'abort', reason: 'enough' })
+    }
+  }
+}

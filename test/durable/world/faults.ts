@@ -1,0 +1,105 @@
+import { type ChatMessage, textOf, toolCallsOf, toolResultsOf } from '../../../src/messages/messages.ts'
+import { validateHistory } from '../../../src/messages/validateHistory.ts'
+import { saidInHistory } from './conversation.ts'
+import type { Evidence } from './Episode.ts'
+import { textOfTurn, turnFor } from './script.ts'
+
+/** What can go wrong with a run that somebody keeps. All of it must stay empty. */
+export type Faults = {
+  /** Acknowledged, and not there. */
+  lost: string[]
+  /** Not over although nobody is killed any more, or given up. */
+  stuck: string[]
+  /** A call that ran twice although its tool does not say `rerun`; a command that counted twice. */
+  doubled: string[]
+  /** A call in doubt of which the model was told something else. */
+  undeclared: string[]
+  /** The text, or the calls, are not what the model said. */
+  wrongText: string[]
+  /** A reader saw something else than what is stored. */
+  wrongStream: string[]
+  invalidHistory: string[]
+  /** A key or an attempt that is not what the tool was promised. */
+  wrongKey: string[]
+  /** Refused or ended though it should not; a worker that broke by itself. */
+  surprise: string[]
+}
+
+export const noFaults = (): Faults => ({
+  lost: [],
+  stuck: [],
+  doubled: [],
+  undeclared: [],
+  wrongText: [],
+  wrongStream: [],
+  invalidHistory: [],
+  wrongKey: [],
+  surprise: [],
+})
+
+/** Adds what is wrong with one run, as far as its messages, its readers and those who told it something know. */
+export const judge = (evidence: Evidence, faults: Faults): void => {
+  const { plan, outcome, readers, surprises, isStarted } = evidence
+  const { id } = plan
+  faults.surprise.push(...surprises.map((each) => `${id}: ${each}`))
+  if (!outcome) {
+    if (isStarted) faults.stuck.push(`${id}: ${lastSeen(evidence)}`)
+    return
+  }
+  const { messages, status } = outcome
+  const isAborted = status === 'aborted'
+  if (status !== 'complete' && !isAborted) faults.stuck.push(`${id}: ${status}, ${outcome.error}`)
+  for (const reader of readers)
+    faults.wrongStream.push(...reader.faultsAgainst(messages).map((each) => `${id}: ${each}`))
+  faults.invalidHistory.push(...validateHistory(messages).map(({ message }) => `${id}: ${message}`))
+  for (const [index, message] of messages.entries())
+    if (message.role === 'model' && !(isAborted && index === messages.length - 1)) {
+      const flaw = flawOf(message, messages.slice(0, index))
+      if (flaw) faults.wrongText.push(`${id}: ${flaw}`)
+    }
+  judgeCommands(evidence, messages, isAborted, faults)
+}
+
+/** Where those who read it left it. */
+const lastSeen = ({ readers, told }: Evidence): string =>
+  [
+    ...readers.map(({ cursor, waitsFor }) => `read to ${cursor}, waits for "${waitsFor.join(' ')}"`),
+    ...told.map(({ command, came }) => `${came} ${JSON.stringify(command)}`),
+  ].join('; ')
+
+/** What a model message has that the script would not have said to the conversation before it. */
+const flawOf = (message: ChatMessage, before: readonly ChatMessage[]): string | undefined => {
+  const turn = turnFor(saidInHistory(before))
+  const [text, expected] = [textOf(message), textOfTurn(turn)]
+  if (text !== expected) return `said ${JSON.stringify(text)}, not ${JSON.stringify(expected)}`
+  const [calls, planned] = [toolCallsOf(message), turn.calls].map((each) =>
+    each.map((call) => call.id).join(),
+  )
+  return calls === planned ? undefined : `called ${calls}, not ${planned}`
+}
+
+const judgeCommands = (
+  { plan: { id }, told }: Evidence,
+  messages: readonly ChatMessage[],
+  isAborted: boolean,
+  faults: Faults,
+): void => {
+  const results = new Map(messages.flatMap(toolResultsOf).map((result) => [result.id, result]))
+  const texts = messages.flatMap(({ parts }) =>
+    parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])),
+  )
+  for (const { command, came } of told) {
+    const isSure = came === 'surely'
+    if (command.type === 'abort' && isSure && !isAborted) faults.lost.push(`${id}: the abort`)
+    if (command.type === 'steer') {
+      const times = texts.filter((text) => text.includes(command.text)).length
+      if (isSure && times === 0 && !isAborted) faults.lost.push(`${id}: the steering`)
+      if (times > 1) faults.doubled.push(`${id}: steered ${times} times`)
+    }
+    if (isAborted || !isSure) continue
+    if (command.type === 'tool.approve' && results.get(command.callId)?.rejected)
+      faults.lost.push(`${id}: the approval of ${command.callId}`)
+    if (command.type === 'tool.reject' && !results.get(command.callId)?.rejected)
+      faults.lost.push(`${id}: the rejection of ${command.callId}`)
+  }
+}

@@ -1,0 +1,35 @@
+import type { AgentCommand } from '../../../machines/events.ts'
+import type { Outcome, Standing, StreamItem } from './keptRuns.ts'
+import type { RunPlan } from './plan.ts'
+
+/** How runs are kept: in the store, or by hand as the control does it. */
+export type Way = 'stored' | 'subscribed'
+
+/** What a worker is asked, and what it answers with. */
+export type Requests = {
+  /** Before anything else. `diesIn`: so many moments later the worker is dead. */
+  open: { ask: { way: Way; folder: string; diesIn?: number }; answer: undefined }
+  close: { ask: object; answer: undefined }
+  start: { ask: { plan: RunPlan }; answer: undefined }
+  send: { ask: { id: string; command: AgentCommand }; answer: undefined }
+  info: { ask: { id: string }; answer: Standing | undefined }
+  outcome: { ask: { id: string }; answer: Outcome }
+  /** Answered when the stream is over; its chunks come meanwhile. */
+  stream: { ask: { id: string; after: string | undefined }; answer: undefined }
+  /** Ends the stream of that request. */
+  leave: { ask: { stream: number }; answer: undefined }
+  /** So many moments later the worker is dead. */
+  die: { ask: { moments: number }; answer: undefined }
+}
+
+export type RequestName = keyof Requests
+
+export type Request = {
+  [Name in RequestName]: { number: number; do: Name } & Requests[Name]['ask']
+}[RequestName]
+
+/** What a worker says: a chunk of a stream, the answer to a request. */
+export type Report =
+  | { says: 'chunk'; number: number; item: StreamItem }
+  | { says: 'answer'; number: number; answer?: unknown }
+  | { says: 'refused'; number: number; problem: string }
