@@ -1,19 +1,37 @@
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { everyMoment } from './everyMoment.ts'
 import { buildWorld, type WorldScripts } from './world/buildWorld.ts'
+import { noFaults } from './world/faults.ts'
+import type { RunPlan } from './world/plan.ts'
+
+// There is no moment at which a process may not die: before and after each write, each request, each effect of a tool and
+// each acknowledgement.
+
+/** Two tools, an approval, and an answer that breaks off once. */
+const plan: Omit<RunPlan, 'id'> = {
+  agent: 'sequential',
+  rounds: [['note'], ['check']],
+  words: 3,
+  failures: { 1: 'cut' },
+  inner: [],
+}
 
 let scripts: WorldScripts
 beforeAll(async () => {
   scripts = await buildWorld('exhaustive')
 }, 60_000)
 
-test('the control', { timeout: 3_600_000 }, async () => {
-  const report = await everyMoment({
-    scripts,
-    way: 'subscribed',
-    plan: { agent: 'sequential', rounds: [['note'], ['check']], words: 3, failures: { 1: 'cut' }, inner: [] },
-    patienceMs: 10_000,
+describe('a worker that dies at any one moment', { timeout: 600_000 }, () => {
+  test('loses nothing, doubles nothing and shows nothing wrong', async () => {
+    const { faults, counts, moments } = await everyMoment({ scripts, plan, way: 'stored', patienceMs: 20_000 })
+    console.log(`${moments} moments: ${JSON.stringify(counts)}`)
+    expect(faults).toEqual(noFaults())
+    expect(moments).toBeGreaterThan(40)
   })
-  console.log(JSON.stringify(report, null, 1))
-  expect(report.moments).toBe(0)
+
+  test('does all of that when checkpoints come from `subscribe`, so this would be seen', async () => {
+    const { faults } = await everyMoment({ scripts, plan, way: 'subscribed', patienceMs: 20_000 })
+    expect(faults.doubled).not.toEqual([])
+    expect(faults.wrongStream).not.toEqual([])
+  })
 })
