@@ -1,5 +1,6 @@
 import { describeThrown, errorDataOf } from '../src/messages/errors.ts'
 import { type ChatMessage, textOf } from '../src/messages/messages.ts'
+import { wholeMetadata } from '../src/messages/metadata.ts'
 import type { SendResult } from '../src/messages/result.ts'
 import type { AgentEmitted, AgentOutput } from './events.ts'
 import type { StreamingState } from './streamingState.ts'
@@ -29,7 +30,7 @@ export const resultOf = ({ messages, totals }: RunResult): SendResult => ({
   messages,
   finishReason: totals.finishReason,
   ...(totals.rawFinishReason !== null && { rawFinishReason: totals.rawFinishReason }),
-  metadata: totals.metadata,
+  metadata: wholeMetadata(totals.metadata),
   ...(totals.usage && { usage: totals.usage }),
 })
 

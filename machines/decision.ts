@@ -91,6 +91,7 @@ const eventTools = (events: DecisionEvents): Map<string, Tool> =>
         ...(input && { input }),
         execute: (payload) => payload,
         endsRun: true,
+        onInterrupted: 'rerun',
       }),
     ]),
   )

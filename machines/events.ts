@@ -1,7 +1,8 @@
+import type { Snapshot } from 'xstate'
 import type { ErrorData } from '../src/messages/errors.ts'
 import type { JsonObject } from '../src/messages/json.ts'
 import type { ChatMessage, Part, ToolCallPart, ToolResultPart } from '../src/messages/messages.ts'
-import type { ChatResult, SendResult, Usage } from '../src/messages/result.ts'
+import type { ChatResult, PendingCall, SendResult, Usage } from '../src/messages/result.ts'
 import type { GenerationSettings } from '../src/model/chatModel.ts'
 import type { Delta } from '../src/model/delta.ts'
 import type { ApprovalOptions } from '../src/tools/approval.ts'
@@ -49,6 +50,18 @@ export type ChildEvent =
   /** `usage`: what the tool itself used of models. `calls`: those that start in its place. The last result of a turn comes with the executor's end. */
   | { type: 'tool.finished'; result: ToolResultPart; usage?: Usage; calls: readonly ToolCallPart[] }
 
+  /** After a restore: calls that a person must decide on, because nobody knows whether they took effect, and what is known of the others. */
+  | {
+      type: 'tool.interrupted'
+      inDoubt: readonly string[]
+      interruptions: { [callId: string]: number }
+      runs: { [callId: string]: Snapshot<unknown> }
+      results: readonly ToolResultPart[]
+    }
+  /** Nothing goes on until these calls of sub-agents are decided on. */
+  | { type: 'tool.waiting'; calls: readonly PendingCall[] }
+  | { type: 'tool.working' }
+
 /** Every event that the machine of a run knows. */
 export type AgentEvent = AgentCommand | ChildEvent
 
@@ -57,8 +70,8 @@ export type AgentEmitted =
   | ({ type: 'chunk' } & ChatResult)
   | { type: 'message'; message: ChatMessage }
   | { type: 'tool.delta'; index: number; id?: string; name?: string; arguments: string }
-  /** A person must decide on this call: answer with `tool.approve` or `tool.reject`. */
-  | { type: 'tool.approval'; callId: string; call: ToolCallPart }
+  /** A person must decide on this call: answer with `tool.approve` or `tool.reject`; of one in doubt, also with `tool.answer`. */
+  | { type: 'tool.approval'; callId: string; call: ToolCallPart; inDoubt?: true }
   /** This call is answered from outside: with `tool.answer`. */
   | { type: 'tool.external'; callId: string; call: ToolCallPart }
   | { type: 'tool.call'; callId: string; call: ToolCallPart }

@@ -1,6 +1,7 @@
 import type { AnyActorRef } from 'xstate'
 import type { ToolResultPart } from '../src/messages/messages.ts'
 import type { ModelSink } from '../src/model/chatModel.ts'
+import type { Tool } from '../src/tools/tool.ts'
 
 /**
  * Whoever keeps a run: a store that writes down each of its steps, or an engine that runs it again from its records. What
@@ -18,7 +19,7 @@ export type RunHost = {
   /** One request to a model: `ask` sends it. Returns what closes it, as the model does. */
   turn?(name: string, ask: (sink: ModelSink) => unknown, sink: ModelSink): unknown
   /** One attempt at a call of a tool, by its idempotency key: `execute` runs it. */
-  call?(key: string, execute: () => Promise<ToolResultPart>): Promise<ToolResultPart>
+  call?(key: string, execute: () => Promise<ToolResultPart>, tool: Tool | undefined): Promise<ToolResultPart>
 }
 
 const hosts = new WeakMap<AnyActorRef, RunHost>()

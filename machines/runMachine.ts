@@ -8,6 +8,7 @@ import type {
   AnyMachineSnapshot,
   AnyStateMachine,
   EventObject,
+  MachineContext,
 } from 'xstate'
 import type { AgentCommand, AgentEmitted, AgentInput } from './events.ts'
 import { hostOf } from './runHost.ts'
@@ -51,8 +52,10 @@ export const isChart = (logic: object): logic is AnyStateMachine =>
  *   is on its way: XState keeps the child then, but not the event. Starting the child again makes it say so again.
  * - Whoever keeps the run writes a step down before it takes effect: XState runs what was put off in order, so what is
  *   put off before the step comes first.
+ *
+ * With a context that is plain JSON, as ours is, XState need not search it for actors each time that it is stored.
  */
-export const runMachine = (chart: AnyStateMachine): AnyRunMachine => {
+export const runMachine = (chart: AnyStateMachine, hasPlainContext = false): AnyRunMachine => {
   const stopChildren = ({ children }: AnyMachineSnapshot, scope: AnyActorScope) => {
     for (const child of Object.values<AnyActorRef>(children)) scope.stopChild(child)
   }
@@ -94,11 +97,18 @@ export const runMachine = (chart: AnyStateMachine): AnyRunMachine => {
         if (child.getSnapshot().status !== 'active') child.start()
       }
     },
-    getPersistedSnapshot: (snapshot, options) => chart.getPersistedSnapshot(snapshot, options),
+    getPersistedSnapshot: (snapshot: AnyMachineSnapshot, options) =>
+      hasPlainContext
+        ? { ...chart.getPersistedSnapshot(withContext(snapshot, {}), options), context: snapshot.context }
+        : chart.getPersistedSnapshot(snapshot, options),
     restoreSnapshot: (stored, scope) => chart.restoreSnapshot(stored, scope),
-    provide: (parts) => runMachine(chart.provide(parts)),
+    provide: (parts) => runMachine(chart.provide(parts), hasPlainContext),
   })
 }
+
+/** The same snapshot with other data, whether its methods are its own or its prototype's. */
+export const withContext = (snapshot: AnyMachineSnapshot, context: MachineContext): AnyMachineSnapshot =>
+  Object.setPrototypeOf({ ...snapshot, context }, Object.getPrototypeOf(snapshot))
 
 /** What comes of these is asked for again after a restore, or is known from elsewhere: a step of theirs is not worth a write. */
 const readTypes: ReadonlySet<string> = new Set(['model.deltas', 'model.prepared', 'tool.started'])

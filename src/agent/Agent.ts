@@ -96,7 +96,7 @@ let streaming: <C, Deps, Machine extends AnyActorLogic>(
 let hosting: (agent: AnyAgent, from: HostedFrom, host: RunHost, context: unknown) => Actor<AgentMachine>
 
 /** An agent, whatever its tools need. */
-export type AnyAgent = Agent<never>
+export type AnyAgent = Pick<Agent, 'name' | 'model'>
 
 /** What a run that somebody keeps begins with, or goes on from. */
 export type HostedFrom = { input: AgentInput } | { snapshot: Snapshot<unknown> }
@@ -129,7 +129,11 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
   static {
     sending = (agent, from, options) => agent.#result(from, options)
     streaming = (agent, from, options) => agent.#stream(from, options)
-    hosting = (agent, from, host, context) => agent.#hosted(from, host, context)
+    hosting = (agent, from, host, context) => {
+      if (typeof agent === 'object' && agent !== null && #options in agent)
+        return agent.#hosted(from, host, context)
+      throw new ConfigurationError('This is not an agent: make it with new Agent(model, options).')
+    }
   }
 
   /** Takes a model string such as `anthropic:claude-sonnet-5-5`, or a chat model of your own. */
@@ -237,11 +241,8 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
 
   /** This agent as a tool of another one: its run is a child of the call, aborts with it and adds to its usage. */
   asTool(options: AgentToolOptions): Tool<Deps> {
-    return agentTool<Deps>((prompt, { signal, self, context }) => {
-      const run = this.#run<string, string>(prompt, { signal, context, ...(self && { parent: self }) }, false)
-      beginRun(run)
-      return run
-    }, options)
+    const { orchestrator, name = orchestrator?.providerHint } = this.#options
+    return agentTool<Deps>(() => ({ machine: this.#machineFor({}), name }), options)
   }
 
   /** The vector of a text that searches; see {@link embedDocuments} for the texts that are searched. */

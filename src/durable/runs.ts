@@ -80,12 +80,7 @@ export type Runs = {
   /** A run by its id. */
   get(id: string): Promise<DurableRun | undefined>
   /** The newest runs first; `before` is the id of the last one seen. */
-  list(options?: {
-    status?: RunStatus
-    agent?: string
-    limit?: number
-    before?: string
-  }): Promise<RunInfo[]>
+  list(options?: { status?: RunStatus; agent?: string; limit?: number; before?: string }): Promise<RunInfo[]>
   /** Tells a run something; it is stored when this resolves. */
   send(id: string, command: AgentCommand): Promise<void>
   /** A new run that goes on from where another one is, or from before its model call number `atStep`. */

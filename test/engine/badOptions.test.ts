@@ -254,6 +254,7 @@ describe('a tool', () => {
     needsApproval: ['a function'],
     timeoutMs: ['Infinity'],
     endsRun: [],
+    onInterrupted: [],
   }
   const { taken, refused } = rows(takes)
   const isRequired = (option: string) => option === 'name'
