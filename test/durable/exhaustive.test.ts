@@ -23,7 +23,12 @@ beforeAll(async () => {
 
 describe('a worker that dies at any one moment', { timeout: 600_000 }, () => {
   test('loses nothing, doubles nothing and shows nothing wrong', async () => {
-    const { faults, counts, moments } = await everyMoment({ scripts, plan, way: 'stored', patienceMs: 20_000 })
+    const { faults, counts, moments } = await everyMoment({
+      scripts,
+      plan,
+      way: 'stored',
+      patienceMs: 20_000,
+    })
     console.log(`${moments} moments: ${JSON.stringify(counts)}`)
     expect(faults).toEqual(noFaults())
     expect(moments).toBeGreaterThan(40)

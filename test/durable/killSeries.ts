@@ -9,7 +9,7 @@ import { effectsFile, effectsIn } from './world/effects.ts'
 import { type Judgement, judged } from './world/judged.ts'
 import { ModelServer } from './world/ModelServer.ts'
 import { randomPlan } from './world/plan.ts'
-import type { Way } from './world/requests.ts'
+import type { Requests, Way } from './world/requests.ts'
 import { WorkerDied, WorkerHandle } from './world/WorkerHandle.ts'
 import { Workers } from './world/Workers.ts'
 
@@ -20,6 +20,8 @@ export type SeriesOptions = {
   seed: number
   runs: number
   kills: number
+  /** When workers die: at any time, or only right after a tool began to take effect. */
+  aim: 'anywhere' | 'begun'
   /** How many workers there are at the same time. */
   workers: number
   /** How long all runs may take to end once nobody is killed any more. */
@@ -40,7 +42,7 @@ export const killSeries = async (options: SeriesOptions): Promise<Judgement & { 
       return new Episode(randomPlan(`r${index}`, own), workers, own)
     })
     const playing = playAll(episodes, () => workers.kills / options.kills)
-    await killAll(workers, options.kills, random)
+    await killAll(workers, options, random)
     await Promise.race([playing, pause(patienceMs, undefined, { ref: false })])
     const evidence = episodes.map((episode) => episode.evidence)
     const judgement = judged(evidence, effectsIn(effectsFile(folder)), await model.told())
@@ -69,19 +71,25 @@ const playAll = async (episodes: readonly Episode[], killed: () => number): Prom
   await Promise.all(Array.from({ length: atOnce }, playNext))
 }
 
-/** Half of the kills come from outside at any time, half at one of the next moments that make a difference. */
-const killAll = async (workers: Workers, kills: number, { below, chance }: Dice): Promise<void> => {
+/** Kills one worker after the other. One that has nothing to do comes to no moment, and is killed all the same. */
+const killAll = async (workers: Workers, { kills, aim }: SeriesOptions, random: Dice): Promise<void> => {
   while (workers.kills < kills) {
-    await pause(20 + below(400))
+    await pause(20 + random.below(400))
     const worker = await workers.any()
-    if (chance(0.5)) worker.kill()
-    else
-      await worker.ask('die', { moments: 1 + below(80) }).catch((thrown) => {
+    const death = aim === 'begun' ? { moments: 1, kind: aim } : randomDeath(random)
+    if (death)
+      await worker.ask('die', death).catch((thrown) => {
         if (!(thrown instanceof WorkerDied)) throw thrown
       })
     const wasKilled = worker.died.then(() => true)
-    // One that has nothing to do comes to no more moments.
-    if (!(await Promise.race([wasKilled, pause(1000, false)]))) worker.kill()
+    if (!death || !(await Promise.race([wasKilled, pause(1000, false)]))) worker.kill()
     await worker.died
   }
+}
+
+/** Half of the deaths come from outside, at any time; half at one of the next moments that make a difference. */
+const randomDeath = ({ below, chance, pick }: Dice): Requests['die']['ask'] | undefined => {
+  if (chance(0.5)) return undefined
+  const kind = pick(['write', 'request', 'answer', 'effect', 'begun', undefined] as const)
+  return { moments: 1 + below(kind === undefined ? 80 : 12), ...(kind && { kind }) }
 }

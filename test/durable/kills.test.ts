@@ -14,12 +14,13 @@ beforeAll(async () => {
   scripts = await buildWorld('kills')
 }, 60_000)
 
-describe('workers that are killed at random', { timeout: 3_600_000 }, () => {
-  test('lose nothing, double nothing and show nothing wrong', async () => {
+describe('workers that are killed', { timeout: 3_600_000 }, () => {
+  test('at random lose nothing, double nothing and show nothing wrong', async () => {
     const { faults, counts, kills } = await killSeries({
       ...series,
       scripts,
       way: 'stored',
+      aim: 'anywhere',
       runs: Number(DURABLE_RUNS),
       kills: Number(DURABLE_KILLS),
       workers: 2,
@@ -29,8 +30,16 @@ describe('workers that are killed at random', { timeout: 3_600_000 }, () => {
     expect(counts.ran).toBeGreaterThan(0)
   })
 
-  test('do all of that when checkpoints come from `subscribe`, so this would be seen', async () => {
-    const { faults } = await killSeries({ ...series, scripts, way: 'subscribed', runs: 16, kills: 12, workers: 1 })
+  /** Where it hurts most: the effect of a tool has just begun. */
+  const begun = { runs: 16, kills: 10, aim: 'begun', workers: 1 } as const
+
+  test('while a tool is at work never let it run twice without a word', async () => {
+    const { faults } = await killSeries({ ...series, ...begun, scripts, way: 'stored' })
+    expect(faults).toEqual(noFaults())
+  })
+
+  test('do so when checkpoints come from `subscribe`: this would be seen', async () => {
+    const { faults } = await killSeries({ ...series, ...begun, scripts, way: 'subscribed' })
     expect(faults.doubled).not.toEqual([])
   })
 })

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { AgentCommand } from '../../../machines/events.ts'
+import type { PendingCall } from '../../../src/messages/result.ts'
 import type { Dice } from '../../proof/dice.ts'
 import type { Outcome } from './keptRuns.ts'
 import type { RunPlan } from './plan.ts'
@@ -8,7 +9,12 @@ import { Refused, WorkerDied, type WorkerHandle } from './WorkerHandle.ts'
 import type { Staff } from './Workers.ts'
 
 /** What somebody told a run: acknowledged, refused, or the worker died before it could answer. */
-export type Told = { command: AgentCommand; came: 'surely' | 'never' | 'perhaps' }
+export type Told = {
+  command: AgentCommand
+  came: 'surely' | 'never' | 'perhaps'
+  /** It is about a call in doubt: whether to run it again, or what its result is. */
+  inDoubt: boolean
+}
 
 /** How one run went, as those saw it who started it, decided for it and read it. */
 export type Evidence = {
@@ -59,7 +65,7 @@ export class Episode {
     this.evidence.readers.push(reader)
     while (reader.finish === undefined) {
       const isLeft = await this.#ask((worker) => this.#readFrom(worker, reader))
-      await Promise.all(reader.waitsFor.map((callId) => this.#decide(callId)))
+      await Promise.all(reader.waitsFor.map((call) => this.#decide(call, reader.cursor)))
       if (isLeft || reader.finish !== undefined || reader.waitsFor.length > 0) continue
       throw new Error(`a stream ended at ${reader.cursor}, and the run had not`)
     }
@@ -83,17 +89,24 @@ export class Episode {
     return left === 0
   }
 
-  /** Each call is decided on once, by whoever hears of it first. */
-  async #decide(callId: string): Promise<void> {
-    if (this.#decided.has(callId)) return
-    this.#decided.add(callId)
-    const isApproved = this.#dice.chance(0.75)
-    await this.#tell({ type: isApproved ? 'tool.approve' : 'tool.reject', callId })
+  /**
+   * Each call is decided on once, by whoever hears of it first; one that is in doubt as often as the run says so: it may be
+   * again.
+   */
+  async #decide({ id: callId, inDoubt }: PendingCall, cursor: string | undefined): Promise<void> {
+    const key = inDoubt ? `${callId} at ${cursor}` : callId
+    if (this.#decided.has(key)) return
+    this.#decided.add(key)
+    const yes: AgentCommand = { type: 'tool.approve', callId }
+    const no: AgentCommand = { type: 'tool.reject', callId }
+    const settled: AgentCommand = { type: 'tool.answer', callId, result: `settled ${callId}` }
+    if (inDoubt) await this.#tell(this.#dice.pick([yes, no, settled]), true)
+    else await this.#tell(this.#dice.chance(0.75) ? yes : no)
   }
 
   /** Says something until it is acknowledged; but not again what would then count twice. */
-  async #tell(command: AgentCommand): Promise<void> {
-    const told: Told = { command, came: 'perhaps' }
+  async #tell(command: AgentCommand, inDoubt = false): Promise<void> {
+    const told: Told = { command, came: 'perhaps', inDoubt }
     this.evidence.told.push(told)
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -116,6 +129,7 @@ export class Episode {
     const mayBeOver =
       type === 'steer' ||
       type === 'abort' ||
+      told.inDoubt ||
       this.evidence.told.some(({ command }) => command.type === 'abort')
     if (attempt === 1 && !mayBeOver) this.evidence.surprises.push(`${type} was refused: ${message}`)
   }

@@ -1,5 +1,6 @@
 import { stableJson } from '../../../src/messages/json.ts'
 import { type ChatMessage, textOf } from '../../../src/messages/messages.ts'
+import type { PendingCall } from '../../../src/messages/result.ts'
 import type { StreamItem } from './keptRuns.ts'
 
 /** Somebody who reads the stream of a run, through whatever breaks, and says what is wrong with it. */
@@ -11,7 +12,7 @@ export class StreamReader {
   /** How the run ended, once it has. */
   finish: string | undefined
   /** The calls that the run waits for, if the last chunk said so. */
-  waitsFor: string[] = []
+  waitsFor: readonly PendingCall[] = []
   restarts = 0
   /** The text since the last message: a restart voids it. */
   #text = ''
@@ -25,7 +26,7 @@ export class StreamReader {
     }
     this.#text += chunk.output
     for (const message of chunk.messages) this.#takeMessage(message)
-    this.waitsFor = (chunk.pendingApproval?.calls ?? []).map(({ id }) => id)
+    this.waitsFor = chunk.pendingApproval?.calls ?? []
     if (chunk.finishReason !== 'unspecified' && this.waitsFor.length === 0) this.finish = chunk.finishReason
   }
 

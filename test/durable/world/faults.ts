@@ -1,4 +1,4 @@
-import { type ChatMessage, textOf, toolCallsOf, toolResultsOf } from '../../../src/messages/messages.ts'
+import { type ChatMessage, textOf, toolCallsOf } from '../../../src/messages/messages.ts'
 import { validateHistory } from '../../../src/messages/validateHistory.ts'
 import { saidInHistory } from './conversation.ts'
 import type { Evidence } from './Episode.ts'
@@ -37,7 +37,7 @@ export const noFaults = (): Faults => ({
   surprise: [],
 })
 
-/** Adds what is wrong with one run, as far as its messages, its readers and those who told it something know. */
+/** Adds what is wrong with one run, as far as its messages and its readers know. */
 export const judge = (evidence: Evidence, faults: Faults): void => {
   const { plan, outcome, readers, surprises, isStarted } = evidence
   const { id } = plan
@@ -57,13 +57,15 @@ export const judge = (evidence: Evidence, faults: Faults): void => {
       const flaw = flawOf(message, messages.slice(0, index))
       if (flaw) faults.wrongText.push(`${id}: ${flaw}`)
     }
-  judgeCommands(evidence, messages, isAborted, faults)
 }
 
 /** Where those who read it left it. */
 const lastSeen = ({ readers, told }: Evidence): string =>
   [
-    ...readers.map(({ cursor, waitsFor }) => `read to ${cursor}, waits for "${waitsFor.join(' ')}"`),
+    ...readers.map(
+      ({ cursor, waitsFor }) =>
+        `read to ${cursor}, waits for "${waitsFor.map(({ id: call }) => call).join(' ')}"`,
+    ),
     ...told.map(({ command, came }) => `${came} ${JSON.stringify(command)}`),
   ].join('; ')
 
@@ -78,17 +80,20 @@ const flawOf = (message: ChatMessage, before: readonly ChatMessage[]): string | 
   return calls === planned ? undefined : `called ${calls}, not ${planned}`
 }
 
-const judgeCommands = (
-  { plan: { id }, told }: Evidence,
-  messages: readonly ChatMessage[],
-  isAborted: boolean,
+/** Adds what is wrong with what a run was told. `results`: what is known of its calls, those of its sub-agents as well. */
+export const judgeCommands = (
+  { plan: { id }, told, outcome }: Evidence,
+  results: ReadonlyMap<string, ReadonlySet<string>>,
   faults: Faults,
 ): void => {
-  const results = new Map(messages.flatMap(toolResultsOf).map((result) => [result.id, result]))
-  const texts = messages.flatMap(({ parts }) =>
+  if (!outcome) return
+  const isAborted = outcome.status === 'aborted'
+  const texts = outcome.messages.flatMap(({ parts }) =>
     parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])),
   )
-  for (const { command, came } of told) {
+  const isRejected = (callId: string) =>
+    [...(results.get(ownId(callId)) ?? [])].some((result) => result.includes('A person rejected'))
+  for (const { command, came, inDoubt } of told) {
     const isSure = came === 'surely'
     if (command.type === 'abort' && isSure && !isAborted) faults.lost.push(`${id}: the abort`)
     if (command.type === 'steer') {
@@ -96,10 +101,13 @@ const judgeCommands = (
       if (isSure && times === 0 && !isAborted) faults.lost.push(`${id}: the steering`)
       if (times > 1) faults.doubled.push(`${id}: steered ${times} times`)
     }
-    if (isAborted || !isSure) continue
-    if (command.type === 'tool.approve' && results.get(command.callId)?.rejected)
+    if (isAborted || !isSure || inDoubt) continue
+    if (command.type === 'tool.approve' && isRejected(command.callId))
       faults.lost.push(`${id}: the approval of ${command.callId}`)
-    if (command.type === 'tool.reject' && !results.get(command.callId)?.rejected)
+    if (command.type === 'tool.reject' && !isRejected(command.callId))
       faults.lost.push(`${id}: the rejection of ${command.callId}`)
   }
 }
+
+/** What the agent that made a call knows it as: that of a sub-agent has the calls around it before its own id. */
+export const ownId = (callId: string): string => callId.split('/').at(-1) ?? ''

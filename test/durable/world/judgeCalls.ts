@@ -1,5 +1,6 @@
 import type { Effect } from './effects.ts'
 import type { Faults } from './faults.ts'
+import { toolOf } from './script.ts'
 
 /** What became of the calls. */
 export type CallCounts = {
@@ -9,18 +10,26 @@ export type CallCounts = {
   inDoubt: number
   /** Those of them that had come to their end. */
   inDoubtButDone: number
-  /** Run again because their tool says so. */
+  /** Run again because their tool, or a person, says so. */
   rerun: number
 }
 
 /** What was told of each call: by models, and by stored histories. More than one result is one too many. */
 export type ToldResults = Map<string, Set<string>>
 
+/** What is known of calls beside their effects. */
+export type KnownOfCalls = {
+  told: ToldResults
+  /** The calls in doubt that a person wanted to run again, once for each time. */
+  runAgain: readonly string[]
+  /** Whether the run of a call was aborted. */
+  isAborted(callId: string): boolean
+}
+
 /** Adds what is wrong with the calls: what they did, by the file of their effects, beside what was told of them. */
 export const judgeCalls = (
   effects: readonly Effect[],
-  told: Readonly<ToldResults>,
-  isAborted: (callId: string) => boolean,
+  { told, runAgain, isAborted }: KnownOfCalls,
   faults: Faults,
 ): CallCounts => {
   const calls = new Map<string, Effect[]>()
@@ -30,9 +39,10 @@ export const judgeCalls = (
   const keys = new Map<string, string>()
   for (const [callId, ofCall] of calls) {
     const begun = ofCall.filter(({ what }) => what === 'begin')
-    const mayRunAgain = begun[0]?.tool === 'again'
-    if (begun.length > 1 && !mayRunAgain) faults.doubled.push(`${callId} began ${begun.length} times`)
-    if (begun.length > 1 && mayRunAgain) counts.rerun += 1
+    const wanted = runAgain.filter((id) => id === callId).length
+    const mayBegin = toolOf(callId) === 'again' ? Number.POSITIVE_INFINITY : 1 + wanted
+    if (begun.length > mayBegin) faults.doubled.push(`${callId} began ${begun.length} times`)
+    else if (begun.length > 1) counts.rerun += 1
     const attempts = begun.map(({ attempt }) => attempt)
     if (attempts.some((attempt, index) => attempt <= (attempts[index - 1] ?? 0)))
       faults.wrongKey.push(`${callId}: the attempts ${attempts.join(', ')}`)
@@ -71,8 +81,13 @@ const flawOf = (
   }
   // The answer of the agent behind `delegate`.
   if (result.startsWith(`[${callId}/`)) return undefined
+  const tool = toolOf(callId)
+  const isAsked = tool === 'settle'
+  if (isAsked && (result.includes('take it as failed') || result.startsWith('settled '))) return undefined
   if (isUnknown(result))
-    return ofCall[0]?.tool === 'again' && !isAborted ? 'told to be unknown, and not run again' : undefined
+    return tool === 'note' || tool === 'check' || isAborted
+      ? undefined
+      : 'told to be unknown, though its tool says otherwise'
   // Rejected, or never come to: then it has not run.
   const isNotRun = result.includes('rejected') || result.includes('it was not run')
   if (!isNotRun) return `told ${result}`

@@ -1,7 +1,7 @@
 import { toolResultsOf } from '../../../src/messages/messages.ts'
 import type { Evidence } from './Episode.ts'
 import type { Effect } from './effects.ts'
-import { type Faults, judge, noFaults } from './faults.ts'
+import { type Faults, judge, judgeCommands, noFaults, ownId } from './faults.ts'
 import { type CallCounts, judgeCalls, type ToldResults } from './judgeCalls.ts'
 
 /** What is wrong with runs, and how much happened in them. */
@@ -29,7 +29,13 @@ export const judged = (
   }
   const aborted = evidence.filter(({ outcome }) => outcome?.status === 'aborted').map(({ plan }) => plan.id)
   const isAborted = (callId: string) => aborted.some((id) => callId.startsWith(`${id}.`))
-  const counts = judgeCalls(effects, known, isAborted, faults)
+  for (const each of evidence) judgeCommands(each, known, faults)
+  const runAgain = evidence.flatMap(({ told }) =>
+    told.flatMap(({ command, inDoubt, came }) =>
+      command.type === 'tool.approve' && inDoubt && came !== 'never' ? [ownId(command.callId)] : [],
+    ),
+  )
+  const counts = judgeCalls(effects, { told: known, runAgain, isAborted }, faults)
   const restarts = evidence.flatMap(({ readers }) => readers).reduce((sum, { restarts }) => sum + restarts, 0)
   return { faults, counts: { runs: evidence.length, aborted: aborted.length, restarts, ...counts } }
 }

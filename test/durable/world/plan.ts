@@ -4,7 +4,7 @@ import type { Dice } from '../../proof/dice.ts'
 export type AgentName = 'sequential' | 'parallel' | 'reasoning' | 'reflection' | 'fallback'
 
 /** Its tools: see `worldAgents.ts`. */
-export type ToolName = 'note' | 'again' | 'check' | 'delegate'
+export type ToolName = 'note' | 'again' | 'settle' | 'check' | 'delegate'
 
 /** How the first request of a turn fails: before any text, or in the middle of it. */
 export type Failure = 'refused' | 'cut'
@@ -62,6 +62,8 @@ const roundKinds: readonly ToolName[][] = [
   ['note'],
   ['note', 'again'],
   ['note', 'note', 'again'],
+  ['settle', 'note'],
+  ['settle', 'again', 'settle'],
   ['check'],
   ['check', 'note', 'check'],
   ['delegate'],
@@ -75,5 +77,5 @@ export const randomPlan = (id: string, { pick, below, chance }: Dice): RunPlan =
   rounds: Array.from({ length: 1 + below(3) }, () => pick(roundKinds)),
   words: 4 + below(24),
   failures: chance(0.4) ? { [below(4)]: pick(['refused', 'cut'] as const) } : {},
-  inner: pick([[['note']], [['again', 'note']], [['note'], ['note']]]),
+  inner: pick([[['note']], [['again', 'note']], [['note'], ['settle']], [['check', 'note']]]),
 })

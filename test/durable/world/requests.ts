@@ -1,5 +1,6 @@
 import type { AgentCommand } from '../../../machines/events.ts'
 import type { Outcome, Standing, StreamItem } from './keptRuns.ts'
+import type { MomentKind } from './moments.ts'
 import type { RunPlan } from './plan.ts'
 
 /** How runs are kept: in the store, or by hand as the control does it. */
@@ -18,8 +19,8 @@ export type Requests = {
   stream: { ask: { id: string; after: string | undefined }; answer: undefined }
   /** Ends the stream of that request. */
   leave: { ask: { stream: number }; answer: undefined }
-  /** So many moments later the worker is dead. */
-  die: { ask: { moments: number }; answer: undefined }
+  /** So many moments later, of this kind or of any, the worker is dead. */
+  die: { ask: { moments: number; kind?: MomentKind }; answer: undefined }
 }
 
 export type RequestName = keyof Requests

@@ -41,11 +41,18 @@ export const turnFor = (said: readonly Said[]): ScriptedTurn => {
   const rounds = said.filter((each, index) => isCall(each) && !isCall(said[index - 1])).length
   const names = withoutTools.includes(phase) ? [] : (plan.rounds[rounds] ?? [])
   const calls = names.map((name, index) => {
-    const id = `${plan.id}.t${turn}c${index}`
+    const id = callIdOf(plan, turn, index, name)
     return { id, name, arguments: name === 'delegate' ? { prompt: promptOf(innerPlan(plan, id)) } : {} }
   })
   return { plan, turn, words, calls }
 }
+
+/** Unique among all runs, the same whenever the turn is asked for, and it ends with its tool. */
+const callIdOf = ({ id }: RunPlan, turn: number, index: number, tool: ToolName): string =>
+  `${id}.t${turn}c${index}.${tool}`
+
+/** The tool of a call. */
+export const toolOf = (callId: string): string => callId.slice(callId.lastIndexOf('.') + 1)
 
 export const textOfTurn = ({ words }: ScriptedTurn): string => words.join(' ')
 

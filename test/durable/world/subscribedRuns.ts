@@ -6,7 +6,9 @@ import { pendingIn } from '../../../machines/pendingCalls.ts'
 import type { Agent, HostedFrom } from '../../../src/agent/Agent.ts'
 import { outcomeOf as outcomeOfOutput } from '../../../src/agent/runOutcome.ts'
 import type { DurableChunk, RunStatus, WaitsFor } from '../../../src/durable/runs.ts'
+import type { PendingCall } from '../../../src/messages/result.ts'
 import { type KeptRuns, outcomeOf } from './keptRuns.ts'
+import { moment } from './moments.ts'
 import { type AgentName, promptOf, type RunPlan } from './plan.ts'
 
 /**
@@ -31,13 +33,15 @@ export const subscribedRuns = async (
     }
     let waited = ''
     const checkpoint = () => {
-      const [first, ...rest] = pendingIn(actor.getSnapshot())
+      const [first, ...rest] = waitsFor(actor)
       const waits = first ? JSON.stringify([first, ...rest].map((call) => call.id)) : ''
       if (first && waits !== waited) show(waitChunk([first, ...rest]))
       waited = waits
       const stored = JSON.stringify({ plan, snapshot: actor.getPersistedSnapshot() })
+      moment('write')
       writeFileSync(`${snapshotFile(id)}.new`, stored)
       renameSync(`${snapshotFile(id)}.new`, snapshotFile(id))
+      moment('write')
       changes.emit(id)
     }
     actors.set(id, actor)
@@ -54,7 +58,7 @@ export const subscribedRuns = async (
   }
   const statusOf = (actor: Actor<AgentMachine>): RunStatus => {
     const { status, output } = actor.getSnapshot()
-    if (status === 'active') return pendingIn(actor.getSnapshot()).length > 0 ? 'waiting' : 'running'
+    if (status === 'active') return waitsFor(actor).length > 0 ? 'waiting' : 'running'
     return output?.status ?? 'failed'
   }
   const chunksOf = (id: string): string[] =>
@@ -76,7 +80,7 @@ export const subscribedRuns = async (
     },
     info: async (id) => {
       const actor = actors.get(id)
-      return actor && { status: statusOf(actor), pending: pendingIn(actor.getSnapshot()) }
+      return actor && { status: statusOf(actor), pending: waitsFor(actor) }
     },
     outcome: async (id) => {
       const actor = actorOf(id)
@@ -105,6 +109,12 @@ export const subscribedRuns = async (
       for (const actor of actors.values()) actor.stop()
     },
   }
+}
+
+/** The calls that it waits for. What runs below it may wait a moment before it knows. */
+const waitsFor = (actor: Actor<AgentMachine>): PendingCall[] => {
+  const snapshot = actor.getSnapshot()
+  return snapshot.hasTag('waiting') ? pendingIn(snapshot) : []
 }
 
 const waitChunk = (calls: WaitsFor['calls']): DurableChunk => ({

@@ -9,9 +9,9 @@ export const watchedDriver =
     return {
       exec(sql) {
         const isWrite = sql.startsWith('COMMIT')
-        if (isWrite) moment()
+        if (isWrite) moment('write')
         driver.exec(sql)
-        if (isWrite) moment()
+        if (isWrite) moment('write')
       },
       prepare: (sql) => driver.prepare(sql),
       close: () => driver.close(),

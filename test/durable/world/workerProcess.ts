@@ -42,7 +42,7 @@ const answer = async (request: Request): Promise<unknown> => {
     case 'leave':
       return streams.get(request.stream)?.abort()
     case 'die':
-      return dieIn(request.moments)
+      return dieIn(request.moments, request.kind)
   }
 }
 
@@ -61,9 +61,9 @@ const say = (report: Report): void => void process.send?.(report)
 
 /** An acknowledgement is an effect, too. */
 const acknowledge = (report: Report): void => {
-  moment()
+  moment('answer')
   say(report)
-  moment()
+  moment('answer')
 }
 
 process.on('message', (request: Request) => {

@@ -7,17 +7,14 @@ import {
   reasoningOrchestrator,
   reflectionOrchestrator,
   type Tool,
-  type ToolContext,
   tool,
 } from '../../../src/index.ts'
 import { isJsonObject } from '../../../src/messages/json.ts'
+import type { OnInterrupted } from '../../../src/tools/tool.ts'
 import { effectsFile, leaveEffect } from './effects.ts'
 import { moment } from './moments.ts'
 import type { AgentName, ToolName } from './plan.ts'
 import { phases } from './script.ts'
-
-/** A call as a tool sees it when somebody keeps the run. */
-type KeptCall = ToolContext & { attempt?: number; idempotencyKey?: string }
 
 /** Where the agents find their model, and where their tools leave their effects. */
 export type WorldPlace = { modelUrl: string; folder: string }
@@ -28,20 +25,24 @@ export const contextOf = (id: string) => ({ run: id })
 const runOf = (context: unknown): string => String(isJsonObject(context) ? context.run : undefined)
 
 /** Does something that can be counted from outside, and takes a moment for it. */
-const effective = (name: ToolName, effects: string, more: object = {}): Tool =>
+const effective = (
+  name: ToolName,
+  effects: string,
+  more: { needsApproval?: boolean; onInterrupted?: OnInterrupted } = {},
+): Tool =>
   tool({
     name,
     description: `Does ${name}`,
-    execute: async (_, { callId, context, attempt = 1, idempotencyKey = callId }: KeptCall) => {
+    execute: async (_, { callId, context, attempt, idempotencyKey: key }) => {
       const nonce = randomUUID().slice(0, 8)
-      const effect = { tool: name, run: runOf(context), callId, attempt, key: idempotencyKey, nonce }
-      moment()
+      const effect = { tool: name, run: runOf(context), callId, attempt, key, nonce }
+      moment('effect')
       leaveEffect(effects, { what: 'begin', ...effect })
-      moment()
+      moment('begun')
       await pause(Number.parseInt(nonce.slice(0, 1), 16))
-      moment()
+      moment('effect')
       leaveEffect(effects, { what: 'end', ...effect })
-      moment()
+      moment('effect')
       return `done ${callId} ${nonce}`
     },
     ...more,
@@ -54,15 +55,16 @@ export const worldAgents = ({ modelUrl, folder }: WorldPlace): Record<AgentName,
     baseUrl: modelUrl,
     apiKey: 'none',
     fetch: (async (...args) => {
-      moment()
+      moment('request')
       const response = await fetch(...args)
-      moment()
+      moment('request')
       return response
     }) satisfies typeof fetch,
   }
   const inner = [
     effective('note', effects),
     effective('again', effects, { onInterrupted: 'rerun' }),
+    effective('settle', effects, { onInterrupted: 'ask' }),
     effective('check', effects, { needsApproval: true }),
   ]
   const agentOf = (options: AgentOptions<unknown, AnyActorLogic> = {}, model = 'openai:steady'): Agent =>
