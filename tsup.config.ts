@@ -9,6 +9,7 @@ const library = {
   simulator: 'src/simulator/index.ts',
   visualize: 'src/visualize/index.ts',
   inspector: 'src/inspector/index.ts',
+  durable: 'src/durable/index.ts',
 }
 
 export default defineConfig({

@@ -1,0 +1,275 @@
+import type { Actor } from 'xstate'
+import type { AgentMachine } from '../../machines/agentSnapshot.ts'
+import type { AgentCommand, AgentEmitted } from '../../machines/events.ts'
+import { pendingIn } from '../../machines/pendingCalls.ts'
+import { type AnyAgent, type HostedFrom, hostedRun } from '../agent/Agent.ts'
+import { type ErrorData, errorDataOf, OrchestrationError } from '../messages/errors.ts'
+import type { PendingCall } from '../messages/result.ts'
+import { ChunkLog, type PlacedChunk } from './ChunkLog.ts'
+import type { Items } from './Items.ts'
+import { brokenError, progressOf } from './progress.ts'
+import type { Progress } from './RunRows.ts'
+import { chunkWith, endChunk, waitChunk } from './runChunks.ts'
+import type { DurableChunk, RunStatus } from './runs.ts'
+import type { Synchronous } from './SqliteFile.ts'
+import type { StreamTail } from './StreamRows.ts'
+import type { OpenStore } from './sqlite.ts'
+import { messageCount } from './standing.ts'
+
+/** What a run that goes on in this process is made of. */
+export type LiveSetup = {
+  id: string
+  store: OpenStore
+  agent: AnyAgent
+  from: HostedFrom
+  /** What the tools get. */
+  context: unknown
+  items: Items
+  tail: StreamTail
+  life: number
+  recoveries: number
+  /** How it is stored; undefined for one that is not stored yet. */
+  stored: { n: number; head: string; status: RunStatus; live: boolean } | undefined
+  /** Stores a new one, and gives its number. */
+  insert?(progress: Progress): number
+  /** A chunk can be read, or the run stands elsewhere. */
+  onNews(run: LiveRun, isStand: boolean): void
+  /** It does not go on here: it is over, it waits, or the store failed. */
+  onEnd(run: LiveRun): void
+}
+
+/** How long text may be shown before it is stored. */
+const flushMs = 20
+
+/**
+ * A run that goes on in this process. Each of its steps is stored as its first effect; what it shows is stored with the
+ * next step, or a moment later. If the store fails, the run stops where it was stored last.
+ */
+export class LiveRun {
+  readonly id: string
+  readonly #setup: LiveSetup
+  readonly #actor: Actor<AgentMachine>
+  readonly #log: ChunkLog
+  #number: number | undefined
+  #head: string
+  #stand: { status: RunStatus; live: boolean }
+  /** What goes into the next transaction. */
+  #due: (() => void)[] = []
+  /** Messages at the last step. */
+  #messages: number
+  #isStarted = false
+  #isOver = false
+  #isSettling = false
+  #timer: NodeJS.Timeout | undefined
+  #failure: Error | undefined
+
+  constructor(setup: LiveSetup) {
+    const { id, agent, from, context, items, tail, life, stored } = setup
+    this.id = id
+    this.#setup = setup
+    this.#number = stored?.n
+    this.#head = stored?.head ?? ''
+    this.#stand = { status: stored?.status ?? 'running', live: stored?.live ?? true }
+    this.#log = new ChunkLog(items, tail, life)
+    this.#actor = hostedRun(agent, from, { writeAhead: () => this.#writeAhead() }, context)
+    this.#messages = stored ? messageCount(this.#actor.getSnapshot()) : 0
+  }
+
+  /** Why its agent refuses to go on from what was stored. */
+  get refusal(): ErrorData | undefined {
+    const { status, error } = this.#actor.getSnapshot()
+    return status === 'error' ? errorDataOf(error, 'ConfigurationError') : undefined
+  }
+
+  /** Its number in the file, once it is stored. */
+  get number(): number | undefined {
+    return this.#number
+  }
+
+  /** Why it stopped before its end: the store failed. */
+  get failure(): Error | undefined {
+    return this.#failure
+  }
+
+  get pending(): PendingCall[] {
+    return pendingIn(this.#actor.getSnapshot())
+  }
+
+  /** The chunk after this one, if it is among the last ones. */
+  chunkAfter(seq: number): PlacedChunk | undefined {
+    return this.#log.after(seq)
+  }
+
+  /** Something that belongs into its next transaction. */
+  alongside(write: () => void): void {
+    this.#due.push(write)
+  }
+
+  /** Shows what its chart does not. */
+  show(chunks: readonly DurableChunk[]): void {
+    for (const chunk of chunks) this.#log.push(chunk)
+  }
+
+  /** It is stored when this returns. */
+  start(): void {
+    this.#actor.on('chunk', this.#hear)
+    this.#actor.subscribe({ error: this.#broken, complete: this.#complete })
+    this.#actor.start()
+    this.#isStarted = true
+    this.#afterStep()
+  }
+
+  /** It is stored when this returns. */
+  send(command: AgentCommand): void {
+    this.#actor.send(command)
+    this.#afterStep()
+  }
+
+  /** Stores what was shown. */
+  flush(): void {
+    if (this.#isOver || this.#number === undefined) return
+    const n = this.#number
+    this.#attempt(() => this.#write('normal', () => n))
+    this.#setup.onNews(this, false)
+  }
+
+  /** Stops without a change of what is stored. */
+  leave(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    clearTimeout(this.#timer)
+    this.#actor.stop()
+    this.#setup.onEnd(this)
+  }
+
+  #afterStep(): void {
+    // A command that changed nothing is done with, too.
+    if (this.#due.length > 0) this.flush()
+    if (this.#failure) throw this.#failure
+  }
+
+  #writeAhead(): void {
+    if (this.#failure) throw this.#failure
+    if (this.#isOver) throw new OrchestrationError(`The run "${this.id}" does not go on in this process.`)
+    const progress = this.#progress()
+    const isChanged = progress.head !== this.#head || progress.status !== this.#stand.status
+    if (isChanged || this.#due.length > 0) {
+      this.#attempt(() => this.#write(this.#setup.store.synchronous, () => this.#store(progress)))
+      if (this.#failure) throw this.#failure
+      this.#head = progress.head
+      this.#messages = messageCount(this.#actor.getSnapshot())
+      this.#setup.onNews(this, true)
+    }
+    if (progress.status === 'waiting') this.#settleSoon()
+  }
+
+  #progress(): Progress {
+    const { items, recoveries } = this.#setup
+    return progressOf(this.id, this.#actor, items, {
+      // What a restored run does at once is not progress: it would do so in every life.
+      recoveries: this.#isStarted ? 0 : recoveries,
+      hidden: Math.max(0, this.#messages - this.#log.told),
+    })
+  }
+
+  #store(progress: Progress): number {
+    const { store, insert } = this.#setup
+    if (this.#number === undefined && insert) return insert(progress)
+    const n = this.#number ?? 0
+    if (!store.runs.update(n, progress, Date.now()))
+      throw new OrchestrationError(`The run "${this.id}" was deleted while it was going on.`)
+    return this.#standAs(n, progress.status, progress.live)
+  }
+
+  #standAs(n: number, status: RunStatus, live: boolean): number {
+    if (status !== this.#stand.status || live !== this.#stand.live)
+      this.#setup.store.runs.stand(n, status, live)
+    this.#stand = { status, live }
+    return n
+  }
+
+  /** One transaction, with everything that is not stored yet. `change` gives the number of the run. */
+  #write(synchronous: Synchronous, change: () => number): void {
+    const { store, items } = this.#setup
+    this.#number = store.file.write(synchronous, () => {
+      const n = change()
+      for (const write of this.#due) write()
+      store.items.insert(n, items.fresh)
+      this.#log.writeTo(store.stream, n)
+      return n
+    })
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#due = []
+    items.stored()
+    this.#log.stored()
+  }
+
+  /** A failure of the store is the end of the run in this process: nothing of it may take effect any more. */
+  #attempt(write: () => void): void {
+    if (this.#failure) return
+    try {
+      write()
+    } catch (thrown) {
+      this.#failure = thrown instanceof Error ? thrown : new OrchestrationError(String(thrown))
+      queueMicrotask(() => this.leave())
+    }
+  }
+
+  readonly #hear = ({ type: _, pendingApproval: __, ...chunk }: Shown): void => {
+    if (this.#isOver || this.#failure) return
+    this.#log.push(chunkWith(chunk))
+    if (this.#log.mustStore) this.#settleSoon()
+    else {
+      this.#setup.onNews(this, false)
+      this.#timer ??= setTimeout(() => this.flush(), flushMs).unref()
+    }
+  }
+
+  /** Once the step is over: what it showed is stored, and a run that waits is put away. */
+  #settleSoon(): void {
+    if (this.#isSettling) return
+    this.#isSettling = true
+    queueMicrotask(() => {
+      this.#isSettling = false
+      if (this.#isOver || this.#failure) return
+      if (this.#stand.status === 'waiting') this.#wait()
+      else if (!this.#log.isStored) this.flush()
+    })
+  }
+
+  #wait(): void {
+    // Somebody has been told already, unless something was decided since.
+    if (this.#stand.live) this.#end('waiting', waitChunk(this.pending))
+    this.leave()
+  }
+
+  /** The run stands still, and its readers know. */
+  #end(status: RunStatus, chunk?: DurableChunk): void {
+    if (chunk) this.#log.push(chunk)
+    const n = this.#number ?? 0
+    this.#attempt(() => this.#write('normal', () => this.#standAs(n, status, false)))
+    this.#setup.onNews(this, true)
+  }
+
+  readonly #complete = (): void => {
+    if (this.#isOver || this.#failure) return
+    this.#end(this.#stand.status)
+    this.leave()
+  }
+
+  readonly #broken = (cause: unknown): void => {
+    if (this.#isOver || this.#failure) return
+    const error = brokenError(this.#actor, cause)
+    // A run that breaks before it is stored is none.
+    if (this.#number === undefined) this.#failure = error
+    else {
+      const { store } = this.#setup
+      this.alongside(() => store.runs.fail(this.#number ?? 0, errorDataOf(error), Date.now()))
+      this.#end('failed', endChunk('error'))
+    }
+    this.leave()
+  }
+}
+
+type Shown = Extract<AgentEmitted, { type: 'chunk' }>

@@ -1,0 +1,37 @@
+import type { OpenDriver } from './driver.ts'
+import { SqliteFile } from './SqliteFile.ts'
+
+/**
+ * One process runs the things of a file: whoever holds an exclusive transaction on a second file. The operating system
+ * ends it with the process, so there is no lease whose time must be right.
+ */
+export class Ownership {
+  readonly #file: SqliteFile
+  #isHeld = false
+
+  constructor(path: string, openDriver: OpenDriver) {
+    this.#file = new SqliteFile(`${path}-owner`, openDriver)
+    this.#file.exec('PRAGMA busy_timeout = 0')
+  }
+
+  get isHeld(): boolean {
+    return this.#isHeld
+  }
+
+  /** Whether it is ours now. */
+  take(): boolean {
+    if (this.#isHeld) return true
+    try {
+      this.#file.exec('BEGIN EXCLUSIVE')
+      this.#isHeld = true
+    } catch {
+      // Somebody else has it. A file that cannot be used at all shows itself in the runs' own.
+    }
+    return this.#isHeld
+  }
+
+  release(): void {
+    this.#isHeld = false
+    this.#file.close()
+  }
+}

@@ -1,0 +1,124 @@
+import { ConfigurationError, OrchestrationError } from '../messages/errors.ts'
+import type { SqliteDriver, SqliteStatement, SqlValue } from './driver.ts'
+import { damaged, storeError } from './storeError.ts'
+
+/** How much a commit waits for: the disk, or only the operating system. A killed process loses nothing either way. */
+export type Synchronous = 'full' | 'normal'
+
+/** A row of a table. What is in a file is checked where it is read. */
+export type Row = Readonly<Record<string, unknown>>
+
+/** One SQLite file: statements are prepared once, failures are errors in words, and changes are transactions. */
+export class SqliteFile {
+  readonly path: string
+  readonly #driver: SqliteDriver
+  readonly #statements = new Map<string, SqliteStatement>()
+  #synchronous: Synchronous | undefined
+  #isClosed = false
+
+  constructor(path: string, open: (path: string) => SqliteDriver) {
+    this.path = path
+    try {
+      this.#driver = open(path)
+    } catch (thrown) {
+      throw storeError(path, thrown)
+    }
+  }
+
+  exec(sql: string): void {
+    this.#attempt(() => this.#driver.exec(sql))
+  }
+
+  get(sql: string, ...values: SqlValue[]): Row | undefined {
+    return this.#attempt(() => {
+      const row = this.#statement(sql).get(...values)
+      return typeof row === 'object' && row !== null ? (row as Row) : undefined
+    })
+  }
+
+  all(sql: string, ...values: SqlValue[]): Row[] {
+    return this.#attempt(() => this.#statement(sql).all(...values) as Row[])
+  }
+
+  /** How many rows were changed. */
+  run(sql: string, ...values: SqlValue[]): number {
+    return this.#attempt(() => Number(this.#statement(sql).run(...values).changes))
+  }
+
+  /** All of it, or nothing. Whoever does not wait for the disk may lose it in a power failure, and only then. */
+  write<T>(synchronous: Synchronous, change: () => T): T {
+    if (this.#synchronous !== synchronous) this.exec(`PRAGMA synchronous = ${synchronous}`)
+    this.#synchronous = synchronous
+    this.exec('BEGIN IMMEDIATE')
+    try {
+      const changed = change()
+      this.exec('COMMIT')
+      return changed
+    } catch (thrown) {
+      this.#rollBack()
+      throw thrown
+    }
+  }
+
+  /** Changes when another connection has written. */
+  dataVersion(): number {
+    return numberIn(this.get('PRAGMA data_version') ?? {}, 'data_version')
+  }
+
+  close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#statements.clear()
+    try {
+      this.#driver.close()
+    } catch (thrown) {
+      throw storeError(this.path, thrown)
+    }
+  }
+
+  #rollBack(): void {
+    try {
+      this.#driver.exec('ROLLBACK')
+    } catch {
+      // A failure such as a full disk has rolled back already.
+    }
+  }
+
+  #statement(sql: string): SqliteStatement {
+    const known = this.#statements.get(sql) ?? this.#driver.prepare(sql)
+    this.#statements.set(sql, known)
+    return known
+  }
+
+  #attempt<T>(use: () => T): T {
+    if (this.#isClosed) throw new ConfigurationError('These runs were closed: open them again.')
+    try {
+      return use()
+    } catch (thrown) {
+      throw storeError(this.path, thrown)
+    }
+  }
+}
+
+export const textIn = (row: Row, column: string): string => {
+  const value = row[column]
+  if (typeof value !== 'string') throw damaged(`"${column}" is not a text`)
+  return value
+}
+
+export const numberIn = (row: Row, column: string): number => {
+  const value = row[column]
+  if (typeof value !== 'number' && typeof value !== 'bigint') throw damaged(`"${column}" is not a number`)
+  return Number(value)
+}
+
+/** The JSON of a column; undefined where there is none. */
+export const jsonIn = (row: Row, column: string): unknown => {
+  if (row[column] === null || row[column] === undefined) return undefined
+  try {
+    return JSON.parse(textIn(row, column))
+  } catch (thrown) {
+    if (thrown instanceof OrchestrationError) throw thrown
+    throw damaged(`"${column}" is not JSON`)
+  }
+}

@@ -1,0 +1,61 @@
+import type { AgentCommand } from '../../machines/events.ts'
+import { answer, approval, waitingCall } from '../agent/runDecisions.ts'
+import { ConfigurationError, describeThrown } from '../messages/errors.ts'
+import { copyJson, isJsonObject } from '../messages/json.ts'
+import type { PendingCall } from '../messages/result.ts'
+
+/** Longer than anything that a person or a tool has to say. */
+const longestCommand = 16 * 1024 * 1024
+
+/** A command that a run which waits for these calls can take, as plain data. It may come from a browser. */
+export const checkCommand = (given: unknown, pending: readonly PendingCall[]): AgentCommand => {
+  const command = plainData(given)
+  if (!isJsonObject(command)) throw new ConfigurationError('A command is an object with a type.')
+  const { type, callId, reason } = command
+  switch (type) {
+    case 'abort':
+      return { type, ...optionalText('reason', reason) }
+    case 'steer':
+      return { type, text: text('text', command.text) }
+    case 'tool.approve': {
+      const { id } = waitingCall(pending, text('callId', callId), 'approval')
+      return { ...approval(id, command), ...exceptions(command.except) }
+    }
+    case 'tool.reject': {
+      const { id } = waitingCall(pending, text('callId', callId))
+      return { type, callId: id, ...optionalText('reason', reason) }
+    }
+    case 'tool.answer': {
+      const call = waitingCall(pending, text('callId', callId), 'answer')
+      return answer(call, command.result, command.isError)
+    }
+    default:
+      throw new ConfigurationError(
+        `${JSON.stringify(type) ?? 'undefined'} is not a command: use abort, steer, tool.approve, tool.reject or tool.answer.`,
+      )
+  }
+}
+
+const plainData = (given: unknown): unknown => {
+  try {
+    const copy = copyJson(given)
+    if (JSON.stringify(copy).length <= longestCommand) return copy
+  } catch (cause) {
+    throw new ConfigurationError(`The command is not JSON: it holds ${describeThrown(cause)}.`, { cause })
+  }
+  throw new ConfigurationError(`The command is longer than ${longestCommand} characters.`)
+}
+
+const text = (name: string, value: unknown): string => {
+  if (typeof value === 'string') return value
+  throw new ConfigurationError(`The ${name} of the command must be a text.`)
+}
+
+const optionalText = (name: 'reason', value: unknown): { reason?: string } =>
+  value === undefined ? {} : { [name]: text(name, value) }
+
+const exceptions = (except: unknown): { except?: string[] } => {
+  if (except === undefined) return {}
+  if (!Array.isArray(except)) throw new ConfigurationError('except must be a list of call ids.')
+  return { except: except.map((id) => text('except', id)) }
+}

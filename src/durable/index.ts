@@ -1,0 +1,19 @@
+/**
+ * Runs that outlive their process: every step is stored before it takes effect, and whoever opens the store next goes on.
+ *
+ * @module statewire/durable
+ */
+
+export type { OpenDriver, SqliteDriver, SqliteStatement, SqlValue } from './driver.ts'
+export { type OpenOptions, openRuns } from './openRuns.ts'
+export type {
+  DurableChunk,
+  DurableResult,
+  DurableRun,
+  RunInfo,
+  RunStatus,
+  Runs,
+  StartOptions,
+  WaitsFor,
+} from './runs.ts'
+export { type RunStore, type SqliteOptions, sqlite } from './sqlite.ts'

@@ -1,0 +1,103 @@
+import { StatewireError } from '../messages/errors.ts'
+import { isJsonObject, type JsonObject } from '../messages/json.ts'
+import type { ChatMessage, Part } from '../messages/messages.ts'
+import type { ItemSource, Items, Place } from './Items.ts'
+import { damaged } from './storeError.ts'
+
+// A snapshot names the same messages several times, and most of them in every step. In its packed form each of them is a
+// place in the items of the run: `{"$m":[[thread,first,count],…]}` is a list of them, `{"$i":[thread,index]}` a single
+// one. A key of the user's that begins with "$" gets another "$", so that nothing of theirs is taken for a place.
+
+/** A part of a message that stands elsewhere is written out up to this length: a row of its own would cost more. */
+const shortPart = 1000
+
+/** The JSON of a value, with its messages and large parts as places. What is new joins the items. */
+export const pack = (value: unknown, items: Items): string =>
+  JSON.stringify(value, (key, inner: unknown) => {
+    if (typeof inner !== 'object' || inner === null) return inner
+    if (Array.isArray(inner)) return isItemList(key, inner) ? { $m: ranges(inner, items) } : inner
+    if (isMessage(inner) || isLargePart(inner)) return { $i: pairOf(items.place(inner)) }
+    return hasDollar(inner) ? renamed(inner, escaped) : inner
+  })
+
+/** The value that was packed. Throws if it is not as `pack` made it. */
+export const unpack = (packed: string, items: ItemSource): unknown => {
+  try {
+    return JSON.parse(packed, (_, inner: unknown) => {
+      if (!isJsonObject(inner) || !hasDollar(inner)) return inner
+      if (Array.isArray(inner.$m)) return inner.$m.flatMap((range) => rangeOf(range, items))
+      if (Array.isArray(inner.$i)) return items.at(inner.$i[0], inner.$i[1])
+      return renamed(inner, unescaped)
+    })
+  } catch (thrown) {
+    throw thrown instanceof StatewireError ? thrown : damaged('a run is not JSON')
+  }
+}
+
+/** The threads that a packed value refers to. */
+export const threadsIn = (packed: string): Set<number> => {
+  const threads = new Set<number>()
+  JSON.parse(packed, (_, inner: unknown) => {
+    if (!isJsonObject(inner)) return inner
+    if (Array.isArray(inner.$m)) for (const range of inner.$m) threads.add(Number(Object(range)[0]))
+    if (Array.isArray(inner.$i)) threads.add(Number(inner.$i[0]))
+    return inner
+  })
+  return threads
+}
+
+const ranges = (list: readonly object[], items: Items): [number, number, number][] => {
+  const found: [number, number, number][] = []
+  let before: Place | undefined
+  for (const item of list) {
+    const place = items.placeAfter(item, before)
+    const last = found.at(-1)
+    if (last && last[0] === place.thread && last[1] + last[2] === place.index) last[2] += 1
+    else found.push([place.thread, place.index, 1])
+    before = place
+  }
+  return found
+}
+
+const rangeOf = (range: unknown, items: ItemSource): object[] => {
+  const [thread, first, count]: unknown[] = Array.isArray(range) ? range : []
+  if (typeof first !== 'number' || typeof count !== 'number') throw damaged('a list is not one')
+  const found: object[] = []
+  // A count of anything ends at the first item that is not there.
+  for (let index = first; index < first + count; index += 1) found.push(items.at(thread, index))
+  return found
+}
+
+const pairOf = ({ thread, index }: Place): [number, number] => [thread, index]
+
+/** A conversation, or metadata that grows with it. */
+const isItemList = (key: string, list: readonly unknown[]): list is readonly object[] =>
+  list.length > 0 && list.every(key === 'metadata' ? isJsonObject : isMessage)
+
+const roles: ReadonlySet<unknown> = new Set(['system', 'user', 'model'] satisfies ChatMessage['role'][])
+
+const isMessage = (value: unknown): value is object =>
+  isJsonObject(value) && roles.has(value.role) && Array.isArray(value.parts)
+
+const partTypes: ReadonlySet<unknown> = new Set(['toolCall', 'toolResult'] satisfies Part['type'][])
+const shortParts = new WeakSet<object>()
+
+const isLargePart = (value: object): boolean => {
+  if (!isJsonObject(value) || !partTypes.has(value.type) || shortParts.has(value)) return false
+  const isLarge = JSON.stringify(value).length > shortPart
+  if (!isLarge) shortParts.add(value)
+  return isLarge
+}
+
+const hasDollar = (value: object): boolean => Object.keys(value).some((name) => name.startsWith('$'))
+
+const escaped = (name: string): string => (name.startsWith('$') ? `$${name}` : name)
+
+const unescaped = (name: string): string => {
+  if (!name.startsWith('$')) return name
+  if (!name.startsWith('$$')) throw damaged(`"${name}" is not a place`)
+  return name.slice(1)
+}
+
+const renamed = (value: object, rename: (name: string) => string): JsonObject =>
+  Object.fromEntries(Object.entries(value).map(([name, inner]) => [rename(name), inner]))

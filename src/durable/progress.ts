@@ -1,0 +1,74 @@
+import type { Actor } from 'xstate'
+import type { AgentMachine } from '../../machines/agentSnapshot.ts'
+import { pendingIn } from '../../machines/pendingCalls.ts'
+import { outcomeOf } from '../agent/runOutcome.ts'
+import {
+  ConfigurationError,
+  describeThrown,
+  type ErrorData,
+  OrchestrationError,
+  type StatewireError,
+} from '../messages/errors.ts'
+import type { Items } from './Items.ts'
+import { pack } from './pack.ts'
+import type { Progress } from './RunRows.ts'
+import type { RunStatus } from './runs.ts'
+import { isResting, stateName, stepsIn, usageIn } from './standing.ts'
+
+/** Where a run stands, as it is stored. What is new joins its items. */
+export const progressOf = (
+  id: string,
+  actor: Actor<AgentMachine>,
+  items: Items,
+  counted: Pick<Progress, 'recoveries' | 'hidden'>,
+): Progress => {
+  const snapshot = actor.getSnapshot()
+  const { status, error } = endOf(snapshot)
+  const pending = pendingIn(snapshot)
+  return {
+    status: status ?? (pending.length > 0 && isResting(snapshot) ? 'waiting' : 'running'),
+    live: true,
+    ...counted,
+    step: stepsIn(snapshot),
+    state: stateName(snapshot),
+    usage: usageIn(snapshot),
+    pending,
+    error,
+    head: packed(id, actor, items),
+  }
+}
+
+const packed = (id: string, actor: Actor<AgentMachine>, items: Items): string => {
+  try {
+    return pack({ snapshot: actor.getPersistedSnapshot() }, items)
+  } catch (cause) {
+    throw new OrchestrationError(`The run "${id}" cannot be stored: ${describeThrown(cause)}`, { cause })
+  }
+}
+
+const endOf = ({
+  status,
+  output,
+}: {
+  status: string
+  output?: unknown
+}): { status?: RunStatus; error?: ErrorData } => {
+  if (status !== 'done') return {}
+  if (!outcomeOf(output)) return { status: 'failed', error: noOutput }
+  const end = output as { status: 'complete' | 'failed' | 'aborted'; error?: ErrorData }
+  return { status: end.status, ...(end.error && { error: end.error }) }
+}
+
+const noOutput: ErrorData = {
+  name: 'OrchestrationError',
+  message: 'The machine of the run ended without an AgentOutput.',
+}
+
+/** The error of a chart that broke instead of ending. */
+export const brokenError = (actor: Actor<AgentMachine>, cause: unknown): StatewireError => {
+  if (cause instanceof ConfigurationError) return cause
+  const { id: orchestrator = 'unknown' }: { id?: string } = actor.logic
+  const state = stateName(actor.getSnapshot()) || 'its only state'
+  const problem = `The machine "${orchestrator}" broke in ${state}: ${describeThrown(cause)}`
+  return new OrchestrationError(problem, { cause, orchestrator, state })
+}

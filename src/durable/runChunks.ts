@@ -1,0 +1,80 @@
+import type { AgentOutput } from '../../machines/events.ts'
+import { messagesIn } from '../../machines/pendingCalls.ts'
+import { restartChunks } from '../../machines/receiveDeltas.ts'
+import type { StreamingState } from '../../machines/streamingState.ts'
+import { isJsonObject } from '../messages/json.ts'
+import type { ChatMessage } from '../messages/messages.ts'
+import type { FinishReason, PendingCall } from '../messages/result.ts'
+import type { DurableChunk, RunStatus } from './runs.ts'
+import type { StreamTail } from './StreamRows.ts'
+import { asStanding, contextsIn } from './standing.ts'
+
+/** A chunk that says only this. */
+export const chunkWith = (some: Partial<DurableChunk>): DurableChunk => ({
+  id: '',
+  output: '',
+  messages: [],
+  finishReason: 'unspecified',
+  metadata: {},
+  ...some,
+})
+
+/** The chunk that tells readers what a run waits for. */
+export const waitChunk = ([first, ...rest]: readonly PendingCall[]): DurableChunk =>
+  chunkWith({ finishReason: 'toolCalls', ...(first && { pendingApproval: { calls: [first, ...rest] } }) })
+
+/** The last chunk of a run that did not end by itself. */
+export const endChunk = (finishReason: FinishReason): DurableChunk => chunkWith({ finishReason })
+
+/** Tells a reader that the text since the last message is void. */
+export const restart = (): DurableChunk => chunkWith({ metadata: { restart: true } })
+
+/** Where a run stands, by its stored snapshot. */
+export type Stand = {
+  snapshot: unknown
+  status: RunStatus
+  pending: readonly PendingCall[]
+  /** Messages that its chart did not show. */
+  hidden: number
+}
+
+/**
+ * What the readers of a run must still be told before it goes on: its process died after a step was stored, and before
+ * what the step shows was. Text of an answer that is asked for again is void.
+ */
+export const missingChunks = (
+  { snapshot, status, pending, hidden }: Stand,
+  { told, isOpen }: StreamTail,
+): DurableChunk[] => {
+  const standing = asStanding(snapshot)
+  const contexts = contextsIn(standing)
+  const id = contexts.map(responseIdOf).find((each) => each !== '') ?? ''
+  const messages = messagesIn(standing).slice(told + hidden)
+  const shown = messages.map((message: ChatMessage) => chunkWith({ id, messages: [message] }))
+  if (status === 'waiting') return [...shown, waitChunk(pending)]
+  if (status !== 'running') return [...shown, lastChunk(snapshot)]
+  if (messages.length > 0 || !isOpen) return shown
+  const run = contexts.find(isRun)
+  return run
+    ? restartChunks(run).map(({ output, metadata }) => chunkWith({ id, output, metadata }))
+    : [restart()]
+}
+
+const lastChunk = (snapshot: unknown): DurableChunk => {
+  const output = isJsonObject(snapshot) && isJsonObject(snapshot.output) ? snapshot.output : undefined
+  // A run that broke has no output.
+  if (!output) return endChunk('error')
+  const { id, finishReason, rawFinishReason, usage } = output as Partial<AgentOutput>
+  return chunkWith({
+    ...(id !== undefined && { id }),
+    finishReason: finishReason ?? 'error',
+    ...(rawFinishReason !== undefined && { rawFinishReason }),
+    ...(usage && { usage }),
+  })
+}
+
+const responseIdOf = ({ totals }: Readonly<Record<string, unknown>>): string =>
+  isJsonObject(totals) && typeof totals.responseId === 'string' ? totals.responseId : ''
+
+const isRun = (context: object): context is StreamingState =>
+  'paused' in context && 'history' in context && 'round' in context

@@ -1,0 +1,87 @@
+import { ConfigurationError } from '../messages/errors.ts'
+import { callable, checkOptions, checkValue, oneOf, rule } from '../messages/optionRules.ts'
+import { CommandRows } from './CommandRows.ts'
+import { findDriver, type OpenDriver } from './driver.ts'
+import { ItemRows } from './ItemRows.ts'
+import { RunRows } from './RunRows.ts'
+import { SqliteFile, type Synchronous } from './SqliteFile.ts'
+import { StreamRows } from './StreamRows.ts'
+import { prepareTables } from './tables.ts'
+
+/** How a file is used. */
+export type SqliteOptions = {
+  /** Opens the file; default Node's own SQLite, or else `better-sqlite3` or `libsql`, whichever is installed. */
+  driver?: OpenDriver
+  /** `full` (default): a step is on the disk before it takes effect. `normal`: a power failure may lose the last ones. */
+  synchronous?: Synchronous
+}
+
+/** Where runs are kept: for `openRuns`. */
+export type RunStore = { readonly path: string }
+
+/** The tables of an open store. */
+export type OpenStore = {
+  readonly file: SqliteFile
+  readonly runs: RunRows
+  readonly items: ItemRows
+  readonly stream: StreamRows
+  readonly commands: CommandRows
+  readonly openDriver: OpenDriver
+  readonly synchronous: Synchronous
+}
+
+/** How long a write waits for one of another process. Ours take a few milliseconds. */
+const busyMs = 5000
+
+/**
+ * Keeps runs in one SQLite file. Several processes may open it: one of them runs things, and another takes over when it
+ * is gone.
+ *
+ * @example const runs = await openRuns({ store: sqlite('runs.db'), agents: { janitor } })
+ */
+export const sqlite = (path: string, options: SqliteOptions = {}): RunStore => {
+  checkValue('The path of a store', path, filePath)
+  checkOptions<SqliteOptions>('The options of sqlite', options, {
+    driver: callable,
+    synchronous: oneOf('full', 'normal'),
+  })
+  const store = { path }
+  made.set(store, options)
+  return store
+}
+
+/** What a store was made with is nobody else's business. */
+const made = new WeakMap<RunStore, SqliteOptions>()
+
+/** Opens a store that `sqlite` made. */
+export const openStore = async (store: RunStore): Promise<OpenStore> => {
+  const options = made.get(store)
+  if (!options) throw new ConfigurationError('store must be what sqlite(path) gives.')
+  const { driver = await findDriver(), synchronous = 'full' } = options
+  return openTables(store.path, driver, synchronous)
+}
+
+const filePath = rule(
+  'the path of a file',
+  (value) => typeof value === 'string' && value !== '' && value !== ':memory:',
+)
+
+const openTables = (path: string, openDriver: OpenDriver, synchronous: Synchronous): OpenStore => {
+  const file = new SqliteFile(path, openDriver)
+  try {
+    file.exec(`PRAGMA busy_timeout = ${busyMs}`)
+    prepareTables(file)
+  } catch (thrown) {
+    file.close()
+    throw thrown
+  }
+  return {
+    file,
+    runs: new RunRows(file),
+    items: new ItemRows(file),
+    stream: new StreamRows(file),
+    commands: new CommandRows(file),
+    openDriver,
+    synchronous,
+  }
+}

@@ -1,0 +1,77 @@
+import { isJsonObject } from '../messages/json.ts'
+import { addUsage, type Usage } from '../messages/result.ts'
+
+/** A snapshot, of an actor or as it was stored, and those of the actors below it. */
+type Node = {
+  status: unknown
+  value: unknown
+  context: Readonly<Record<string, unknown>>
+  below: unknown[]
+}
+
+const nodeOf = (snapshot: unknown): Node => {
+  const { status, value, context, children }: Readonly<Record<string, unknown>> = Object(snapshot)
+  const below = Object.values(Object(children)).map((child) => {
+    const { getSnapshot, snapshot: stored } = Object(child)
+    return typeof getSnapshot === 'function' ? Reflect.apply(getSnapshot, child, []) : stored
+  })
+  return { status, value, context: isJsonObject(context) ? context : {}, below }
+}
+
+/** Whether a run waits, and nothing of it is at work: then it can be put away until somebody has decided. */
+export const isResting = (snapshot: unknown): boolean => {
+  const { status, value, context, below } = nodeOf(snapshot)
+  if (status !== 'active') return true
+  const isWaiting = (value === 'AwaitingApproval' || value === 'AwaitingTools') && 'round' in context
+  return (isWaiting || below.length > 0) && below.every(isResting)
+}
+
+/** A stored snapshot in the form in which actors have theirs: what reads those can read this one. */
+export const asStanding = (stored: unknown): unknown => {
+  if (!isJsonObject(stored) || !isJsonObject(stored.children)) return stored
+  const children = Object.entries(stored.children).map(([id, child]) => {
+    const standing = asStanding(isJsonObject(child) ? child.snapshot : undefined)
+    return [id, { getSnapshot: () => standing }] as const
+  })
+  return { ...stored, children: Object.fromEntries(children) }
+}
+
+/** Model calls so far. A chart made of runs does not count them itself: each of its finished runs left its answers. */
+export const stepsIn = (snapshot: unknown): number => {
+  const { context, below } = nodeOf(snapshot)
+  if (typeof context.step === 'number') return context.step
+  const answers = listOf(context.messages).filter((each) => isJsonObject(each) && each.role === 'model')
+  return below.reduce<number>((sum, each) => sum + stepsIn(each), answers.length)
+}
+
+/** How many messages a run has added so far: as many as `messagesIn` gives, without a look at each. */
+export const messageCount = (snapshot: unknown): number => {
+  const { context, below } = nodeOf(snapshot)
+  return below.reduce<number>((sum, each) => sum + messageCount(each), listOf(context.messages).length)
+}
+
+export const usageIn = (snapshot: unknown): Usage | undefined => {
+  const { context, below } = nodeOf(snapshot)
+  const { totals } = context
+  const own = isJsonObject(totals) && isJsonObject(totals.usage) ? totals.usage : undefined
+  return below.map(usageIn).reduce(addUsage, own)
+}
+
+/** The data of the run that is under way, and of those around it, the innermost first. */
+export const contextsIn = (snapshot: unknown): Readonly<Record<string, unknown>>[] => {
+  const { context, below } = nodeOf(snapshot)
+  return [...below.flatMap(contextsIn), context]
+}
+
+/** The name of a state, such as `Accumulating.Requesting`. */
+export const stateName = (snapshot: unknown): string => nameOf(nodeOf(snapshot).value)
+
+const nameOf = (value: unknown): string => {
+  if (typeof value === 'string') return value
+  if (!isJsonObject(value)) return ''
+  return Object.entries(value)
+    .map(([name, inner]) => [name, nameOf(inner)].filter((each) => each !== '').join('.'))
+    .join(', ')
+}
+
+const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])

@@ -1,0 +1,39 @@
+import { lastText, type RunResult, resultOf, textOfRun } from '../../machines/agentOutput.ts'
+import { messagesIn } from '../../machines/pendingCalls.ts'
+import { nothingReached, outcomeOf } from '../agent/runOutcome.ts'
+import { errorFrom, OrchestrationError } from '../messages/errors.ts'
+import { isJsonObject } from '../messages/json.ts'
+import type { SendResult } from '../messages/result.ts'
+import { hostedFrom } from './head.ts'
+import type { RunRow } from './RunRows.ts'
+import type { DurableResult } from './runs.ts'
+import type { OpenStore } from './sqlite.ts'
+import { asStanding } from './standing.ts'
+
+/** What a run that stands still has come to: its result, or what it waits for. Throws its error. */
+export const storedOutcome = ({ items }: OpenStore, run: RunRow): DurableResult => {
+  const from = hostedFrom(run.head, items.load(run.n, run.base))
+  const snapshot: unknown = 'snapshot' in from ? from.snapshot : undefined
+  const outcome =
+    isJsonObject(snapshot) && snapshot.status === 'done' ? outcomeOf(snapshot.output) : undefined
+  if (outcome && 'error' in outcome) throw outcome.error()
+  if (outcome) {
+    const { pendingApproval: _, ...result } = outcome.result
+    return result
+  }
+  const partial = partialOf(snapshot)
+  if (run.error) throw errorFrom(run.error, partial)
+  const [first, ...rest] = run.pending
+  if (!first) throw new OrchestrationError(`The run "${run.id}" ended without a result.`, { partial })
+  return { ...partial, finishReason: 'toolCalls', pendingApproval: { calls: [first, ...rest] } }
+}
+
+/** What a run has reached that has not ended. */
+const partialOf = (snapshot: unknown): SendResult & { pendingApproval?: never } => {
+  const context = isJsonObject(snapshot) ? snapshot.context : undefined
+  // An orchestrator of the user's need not keep its data as ours do.
+  const isKnown = isJsonObject(context) && isJsonObject(context.totals) && Array.isArray(context.messages)
+  const { pendingApproval: _, ...known } = isKnown ? resultOf(context as RunResult) : nothingReached
+  const messages = messagesIn(asStanding(snapshot))
+  return { ...known, messages, output: textOfRun(messages), answer: lastText(messages) }
+}
