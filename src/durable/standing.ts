@@ -1,3 +1,4 @@
+import { isToolProgress, waitsFor } from '../../machines/toolProgress.ts'
 import { isJsonObject } from '../messages/json.ts'
 import { addUsage, type Usage } from '../messages/result.ts'
 
@@ -22,6 +23,9 @@ const nodeOf = (snapshot: unknown): Node => {
 export const isResting = (snapshot: unknown): boolean => {
   const { status, value, context, below } = nodeOf(snapshot)
   if (status !== 'active') return true
+  // The calls that are left are sub-agents that wait. One that is restored hears of a decision a moment later.
+  if (isToolProgress(snapshot))
+    return waitsFor(snapshot).length > 0 && Object.keys(snapshot.commands).length === 0
   const isWaiting = (value === 'AwaitingApproval' || value === 'AwaitingTools') && 'round' in context
   return (isWaiting || below.length > 0) && below.every(isResting)
 }

@@ -2,7 +2,7 @@ import { lastText, type RunResult, resultOf, textOfRun } from '../../machines/ag
 import { messagesIn } from '../../machines/pendingCalls.ts'
 import { nothingReached, outcomeOf } from '../agent/runOutcome.ts'
 import { errorFrom, OrchestrationError } from '../messages/errors.ts'
-import { isJsonObject } from '../messages/json.ts'
+import { isJsonObject, type JsonObject } from '../messages/json.ts'
 import type { SendResult } from '../messages/result.ts'
 import { hostedFrom } from './head.ts'
 import type { RunRow } from './RunRows.ts'
@@ -33,7 +33,9 @@ const partialOf = (snapshot: unknown): SendResult & { pendingApproval?: never } 
   const context = isJsonObject(snapshot) ? snapshot.context : undefined
   // An orchestrator of the user's need not keep its data as ours do.
   const isKnown = isJsonObject(context) && isJsonObject(context.totals) && Array.isArray(context.messages)
-  const { pendingApproval: _, ...known } = isKnown ? resultOf(context as RunResult) : nothingReached
+  const { pendingApproval: _, ...known } = isKnown
+    ? resultOf(context as JsonObject & RunResult)
+    : nothingReached
   const messages = messagesIn(asStanding(snapshot))
   return { ...known, messages, output: textOfRun(messages), answer: lastText(messages) }
 }

@@ -44,6 +44,7 @@ export const killSeries = async (options: SeriesOptions): Promise<Judgement & { 
     const playing = playAll(episodes, () => workers.kills / options.kills)
     await killAll(workers, options, random)
     await Promise.race([playing, pause(patienceMs, undefined, { ref: false })])
+    await Promise.all(episodes.map((episode) => episode.look()))
     const evidence = episodes.map((episode) => episode.evidence)
     const judgement = judged(evidence, effectsIn(effectsFile(folder)), await model.told())
     judgement.faults.surprise.push(...workers.crashes)

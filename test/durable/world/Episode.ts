@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { AgentCommand } from '../../../machines/events.ts'
 import type { PendingCall } from '../../../src/messages/result.ts'
 import type { Dice } from '../../proof/dice.ts'
-import type { Outcome } from './keptRuns.ts'
+import type { Outcome, Standing } from './keptRuns.ts'
 import type { RunPlan } from './plan.ts'
 import { StreamReader } from './StreamReader.ts'
 import { Refused, WorkerDied, type WorkerHandle } from './WorkerHandle.ts'
@@ -23,6 +23,8 @@ export type Evidence = {
   told: Told[]
   readers: StreamReader[]
   outcome: Outcome | undefined
+  /** Where a run stands that did not come to its end. */
+  standing: Standing | undefined
   /** What was refused, or ended, though it should not. */
   surprises: string[]
 }
@@ -37,7 +39,15 @@ export class Episode {
   constructor(plan: RunPlan, workers: Staff, dice: Dice) {
     this.#workers = workers
     this.#dice = dice
-    this.evidence = { plan, isStarted: false, told: [], readers: [], outcome: undefined, surprises: [] }
+    this.evidence = {
+      plan,
+      isStarted: false,
+      told: [],
+      readers: [],
+      outcome: undefined,
+      standing: undefined,
+      surprises: [],
+    }
   }
 
   async play(): Promise<void> {
@@ -46,6 +56,12 @@ export class Episode {
     this.evidence.isStarted = true
     await Promise.all([this.#read(), this.#read(), this.#interfere()])
     this.evidence.outcome = await this.#ask((worker) => worker.ask('outcome', { id: plan.id }))
+  }
+
+  /** Looks at what became of a run that should be over by now. */
+  async look(): Promise<void> {
+    const { plan, outcome } = this.evidence
+    if (!outcome) this.evidence.standing = await this.#ask((worker) => worker.ask('info', { id: plan.id }))
   }
 
   /** Asks one worker after the other, until one lives long enough to answer. */

@@ -60,8 +60,10 @@ export const judge = (evidence: Evidence, faults: Faults): void => {
 }
 
 /** Where those who read it left it. */
-const lastSeen = ({ readers, told }: Evidence): string =>
+const lastSeen = ({ plan: { agent, rounds, inner }, readers, told, standing }: Evidence): string =>
   [
+    JSON.stringify({ agent, rounds, inner }),
+    JSON.stringify(standing),
     ...readers.map(
       ({ cursor, waitsFor }) =>
         `read to ${cursor}, waits for "${waitsFor.map(({ id: call }) => call).join(' ')}"`,

@@ -16,7 +16,7 @@ export type KeptRuns = {
   close(): Promise<void>
 }
 
-export type Standing = Pick<RunInfo, 'status' | 'pending'>
+export type Standing = Pick<RunInfo, 'status' | 'pending'> & Partial<Pick<RunInfo, 'state' | 'recoveries'>>
 
 /** How a run ended, or where it waits, with the messages that it brought. */
 export type Outcome = { status: RunStatus; messages: ChatMessage[]; output: string; error?: string }

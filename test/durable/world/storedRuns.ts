@@ -25,7 +25,12 @@ export const storedRuns = async (
       await runs.start(agent, promptOf(plan), { id, context: contextOf(id) })
     },
     send: (id, command) => runs.send(id, command),
-    info: async (id) => (await runs.get(id))?.info(),
+    info: async (id) => {
+      const run = await runs.get(id)
+      if (!run) return undefined
+      const { status, state, pending, recoveries } = await run.info()
+      return { status, state, pending, recoveries }
+    },
     outcome: async (id) => {
       const run = await known(id)
       return outcomeOf(run.result, async () => (await run.info()).status)
