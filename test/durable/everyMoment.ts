@@ -9,6 +9,7 @@ import { Episode, type Evidence } from './world/Episode.ts'
 import { type Effect, effectsFile, effectsIn } from './world/effects.ts'
 import { type Judgement, judged } from './world/judged.ts'
 import { ModelServer } from './world/ModelServer.ts'
+import type { MomentKind } from './world/moments.ts'
 import type { RunPlan } from './world/plan.ts'
 import type { Way } from './world/requests.ts'
 import { Succession } from './world/Succession.ts'
@@ -19,6 +20,10 @@ export type MomentsOptions = {
   way: Way
   /** The run that is played again and again. */
   plan: Omit<RunPlan, 'id'>
+  /** Only the moments of one kind. */
+  kind?: MomentKind
+  /** Only so many of them. */
+  first?: number
   /** How long one run may take, with all its deaths. */
   patienceMs: number
 }
@@ -42,7 +47,7 @@ const survivors = 4
  * on, until the run is over before it could die. Another worker then goes on.
  */
 export const everyMoment = async (options: MomentsOptions): Promise<Judgement & { moments: number }> => {
-  const { scripts, way, plan, patienceMs } = options
+  const { scripts, way, plan, kind, first = Number.POSITIVE_INFINITY, patienceMs } = options
   const model = await ModelServer.start(scripts.model)
   const crew = new Crew(() => new WorkerHandle(scripts.worker, model.url))
   const folder = mkdtempSync(join(tmpdir(), 'statewire-moments-'))
@@ -51,19 +56,25 @@ export const everyMoment = async (options: MomentsOptions): Promise<Judgement & 
   let last = 0
   let moment = 0
 
-  const playOne = async (diesIn: number): Promise<void> => {
+  const playOne = async (moments: number): Promise<void> => {
     const own = mkdtempSync(join(folder, 'moment-'))
-    const workers = new Succession(crew, { way, folder: own }, [diesIn])
-    const episode = new Episode({ ...plan, id: `m${diesIn}` }, workers, steady)
+    const workers = new Succession(crew, { way, folder: own, agents: true }, [
+      { moments, ...(kind && { kind }) },
+    ])
+    const episode = new Episode(
+      { ...plan, id: `m${moments}` },
+      { starters: workers, anyone: workers },
+      steady,
+    )
     evidence.push(episode.evidence)
     const playing = episode.play().catch((thrown) => episode.evidence.surprises.push(String(thrown)))
     await Promise.race([playing, pause(patienceMs, undefined, { ref: false })])
-    if (workers.deaths > 0) last = Math.max(last, diesIn)
+    if (workers.deaths > 0) last = Math.max(last, moments)
     effects.push(...effectsIn(effectsFile(own)))
     await workers.end()
   }
   const playOn = async (): Promise<void> => {
-    while (moment - last < survivors) {
+    while (moment - last < survivors && moment < first) {
       moment += 1
       await playOne(moment)
     }

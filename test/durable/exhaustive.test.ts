@@ -16,6 +16,8 @@ const plan: Omit<RunPlan, 'id'> = {
   inner: [],
 }
 
+const control = { way: 'subscribed', patienceMs: 20_000 } as const
+
 let scripts: WorldScripts
 beforeAll(async () => {
   scripts = await buildWorld('exhaustive')
@@ -34,9 +36,19 @@ describe('a worker that dies at any one moment', { timeout: 600_000 }, () => {
     expect(moments).toBeGreaterThan(40)
   })
 
-  test('does all of that when checkpoints come from `subscribe`, so this would be seen', async () => {
-    const { faults } = await everyMoment({ scripts, plan, way: 'subscribed', patienceMs: 20_000 })
-    expect(faults.doubled).not.toEqual([])
+  test('shows messages twice when checkpoints come from `subscribe`: this would be seen', async () => {
+    const { faults } = await everyMoment({ ...control, scripts, plan, kind: 'write', first: 6 })
     expect(faults.wrongStream).not.toEqual([])
+  })
+
+  test('runs the tools of a sub-agent twice then', async () => {
+    const delegating: typeof plan = {
+      ...plan,
+      rounds: [['delegate']],
+      inner: [['note'], ['note']],
+      failures: {},
+    }
+    const { faults } = await everyMoment({ ...control, scripts, plan: delegating, kind: 'begun' })
+    expect(faults.doubled).not.toEqual([])
   })
 })

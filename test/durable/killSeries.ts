@@ -8,10 +8,10 @@ import { Episode } from './world/Episode.ts'
 import { effectsFile, effectsIn } from './world/effects.ts'
 import { type Judgement, judged } from './world/judged.ts'
 import { ModelServer } from './world/ModelServer.ts'
-import { randomPlan } from './world/plan.ts'
-import type { Requests, Way } from './world/requests.ts'
+import type { RunPlan } from './world/plan.ts'
+import type { Death, Way } from './world/requests.ts'
 import { WorkerDied, WorkerHandle } from './world/WorkerHandle.ts'
-import { Workers } from './world/Workers.ts'
+import { type Staff, Workers } from './world/Workers.ts'
 
 /** A series of runs whose workers are killed at random. */
 export type SeriesOptions = {
@@ -22,8 +22,11 @@ export type SeriesOptions = {
   kills: number
   /** When workers die: at any time, or only right after a tool began to take effect. */
   aim: 'anywhere' | 'begun'
-  /** How many workers there are at the same time. */
+  /** How many workers there are at the same time, and how many that only read; those are not killed. */
   workers: number
+  readers: number
+  /** What the runs do. */
+  planOf(id: string, dice: Dice): RunPlan
   /** How long all runs may take to end once nobody is killed any more. */
   patienceMs: number
 }
@@ -35,11 +38,14 @@ export const killSeries = async (options: SeriesOptions): Promise<Judgement & { 
   const folder = mkdtempSync(join(tmpdir(), 'statewire-kills-'))
   const model = await ModelServer.start(scripts.model)
   const hire = () => new WorkerHandle(scripts.worker, model.url)
-  const workers = new Workers(hire, { way, folder }, options.workers, random)
+  const workers = new Workers(hire, { way, folder, agents: true }, options.workers, random)
+  const readers = new Workers(hire, { way, folder, agents: false }, options.readers, random)
+  const all = [workers, ...(options.readers > 0 ? [readers] : [])]
+  const anyone: Staff = { any: () => random.pick(all).any() }
   try {
     const episodes = Array.from({ length: options.runs }, (_, index) => {
       const own = dice(random.seed())
-      return new Episode(randomPlan(`r${index}`, own), workers, own)
+      return new Episode(options.planOf(`r${index}`, own), { starters: workers, anyone }, own)
     })
     const playing = playAll(episodes, () => workers.kills / options.kills)
     await killAll(workers, options, random)
@@ -47,10 +53,10 @@ export const killSeries = async (options: SeriesOptions): Promise<Judgement & { 
     await Promise.all(episodes.map((episode) => episode.look()))
     const evidence = episodes.map((episode) => episode.evidence)
     const judgement = judged(evidence, effectsIn(effectsFile(folder)), await model.told())
-    judgement.faults.surprise.push(...workers.crashes)
+    judgement.faults.surprise.push(...workers.crashes, ...readers.crashes)
     return { ...judgement, kills: workers.kills }
   } finally {
-    await workers.stop()
+    await Promise.all([workers.stop(), readers.stop()])
     model.stop()
     rmSync(folder, { recursive: true, force: true })
   }
@@ -89,7 +95,7 @@ const killAll = async (workers: Workers, { kills, aim }: SeriesOptions, random: 
 }
 
 /** Half of the deaths come from outside, at any time; half at one of the next moments that make a difference. */
-const randomDeath = ({ below, chance, pick }: Dice): Requests['die']['ask'] | undefined => {
+const randomDeath = ({ below, chance, pick }: Dice): Death | undefined => {
   if (chance(0.5)) return undefined
   const kind = pick(['write', 'request', 'answer', 'effect', 'begun', undefined] as const)
   return { moments: 1 + below(kind === undefined ? 80 : 12), ...(kind && { kind }) }

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { killSeries } from './killSeries.ts'
 import { buildWorld, type WorldScripts } from './world/buildWorld.ts'
 import { noFaults } from './world/faults.ts'
+import { delegatingPlan, randomPlan } from './world/plan.ts'
 
 // Whoever is killed at any moment, any number of times, loses nothing that was acknowledged, runs nothing twice without
 // saying so, and shows every reader the right text. `npm run soak` does the same for long.
@@ -24,6 +25,8 @@ describe('workers that are killed', { timeout: 3_600_000 }, () => {
       runs: Number(DURABLE_RUNS),
       kills: Number(DURABLE_KILLS),
       workers: 2,
+      readers: 1,
+      planOf: randomPlan,
     })
     console.log(`seed ${DURABLE_SEED}, ${kills} kills: ${JSON.stringify(counts)}`)
     expect(faults).toEqual(noFaults())
@@ -31,15 +34,23 @@ describe('workers that are killed', { timeout: 3_600_000 }, () => {
   })
 
   /** Where it hurts most: the effect of a tool has just begun. */
-  const begun = { runs: 16, kills: 10, aim: 'begun', workers: 1 } as const
+  const begun = {
+    ...series,
+    aim: 'begun',
+    runs: 8,
+    kills: 8,
+    workers: 1,
+    readers: 0,
+    planOf: delegatingPlan,
+  } as const
 
   test('while a tool is at work never let it run twice without a word', async () => {
-    const { faults } = await killSeries({ ...series, ...begun, scripts, way: 'stored' })
+    const { faults } = await killSeries({ ...begun, scripts, way: 'stored' })
     expect(faults).toEqual(noFaults())
   })
 
   test('do so when checkpoints come from `subscribe`: this would be seen', async () => {
-    const { faults } = await killSeries({ ...series, ...begun, scripts, way: 'subscribed' })
+    const { faults } = await killSeries({ ...begun, scripts, way: 'subscribed' })
     expect(faults.doubled).not.toEqual([])
   })
 })

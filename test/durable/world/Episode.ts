@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { AgentCommand } from '../../../machines/events.ts'
 import type { PendingCall } from '../../../src/messages/result.ts'
 import type { Dice } from '../../proof/dice.ts'
-import type { Outcome, Standing } from './keptRuns.ts'
+import type { Outcome, Standing, StreamItem } from './keptRuns.ts'
 import type { RunPlan } from './plan.ts'
 import { StreamReader } from './StreamReader.ts'
 import { Refused, WorkerDied, type WorkerHandle } from './WorkerHandle.ts'
@@ -29,15 +29,18 @@ export type Evidence = {
   surprises: string[]
 }
 
+/** Who may start a run, and who may be asked for anything else. */
+export type EpisodeStaff = { starters: Staff; anyone: Staff }
+
 /** The life of one run from outside: started, read by two, decided on, at times steered or aborted, until it is over. */
 export class Episode {
   readonly evidence: Evidence
-  readonly #workers: Staff
+  readonly #staff: EpisodeStaff
   readonly #dice: Dice
   readonly #decided = new Set<string>()
 
-  constructor(plan: RunPlan, workers: Staff, dice: Dice) {
-    this.#workers = workers
+  constructor(plan: RunPlan, staff: EpisodeStaff, dice: Dice) {
+    this.#staff = staff
     this.#dice = dice
     this.evidence = {
       plan,
@@ -52,7 +55,7 @@ export class Episode {
 
   async play(): Promise<void> {
     const { plan } = this.evidence
-    await this.#ask((worker) => worker.ask('start', { plan }))
+    await this.#ask((worker) => worker.ask('start', { plan }), this.#staff.starters)
     this.evidence.isStarted = true
     await Promise.all([this.#read(), this.#read(), this.#interfere()])
     this.evidence.outcome = await this.#ask((worker) => worker.ask('outcome', { id: plan.id }))
@@ -65,10 +68,10 @@ export class Episode {
   }
 
   /** Asks one worker after the other, until one lives long enough to answer. */
-  async #ask<T>(ask: (worker: WorkerHandle) => Promise<T>): Promise<T> {
+  async #ask<T>(ask: (worker: WorkerHandle) => Promise<T>, staff = this.#staff.anyone): Promise<T> {
     for (;;) {
       try {
-        return await ask(await this.#workers.any())
+        return await ask(await staff.any())
       } catch (thrown) {
         if (!(thrown instanceof WorkerDied)) throw thrown
       }
@@ -80,29 +83,30 @@ export class Episode {
     const reader = new StreamReader()
     this.evidence.readers.push(reader)
     while (reader.finish === undefined) {
-      const isLeft = await this.#ask((worker) => this.#readFrom(worker, reader))
+      const isWhole = await this.#readFrom(await this.#staff.anyone.any(), reader)
       await Promise.all(reader.waitsFor.map((call) => this.#decide(call, reader.cursor)))
-      if (isLeft || reader.finish !== undefined || reader.waitsFor.length > 0) continue
-      throw new Error(`a stream ended at ${reader.cursor}, and the run had not`)
+      if (isWhole && reader.finish === undefined && reader.waitsFor.length === 0)
+        throw new Error(`a stream ended at ${reader.cursor}, and the run had not`)
     }
   }
 
-  /** Whether it left before the stream ended. */
+  /** Whether it read to the end of the stream: it leaves before that now and then, or its worker dies. */
   async #readFrom(worker: WorkerHandle, reader: StreamReader): Promise<boolean> {
     let left = this.#dice.chance(0.4) ? 1 + this.#dice.below(20) : Number.POSITIVE_INFINITY
-    const stream = worker.ask(
-      'stream',
-      { id: this.evidence.plan.id, after: reader.cursor },
-      (item, number) => {
-        if (left === 0) return
-        left -= 1
-        reader.take(item)
-        // A worker that dies meanwhile has ended the stream, too.
-        if (left === 0) worker.ask('leave', { stream: number }).catch(() => {})
-      },
-    )
-    await stream
-    return left === 0
+    const take = (item: StreamItem, stream: number) => {
+      if (left === 0) return
+      left -= 1
+      reader.take(item)
+      // A worker that dies meanwhile has ended the stream, too.
+      if (left === 0) worker.ask('leave', { stream }).catch(() => {})
+    }
+    try {
+      await worker.ask('stream', { id: this.evidence.plan.id, after: reader.cursor }, take)
+      return left > 0
+    } catch (thrown) {
+      if (thrown instanceof WorkerDied) return false
+      throw thrown
+    }
   }
 
   /**
@@ -126,7 +130,7 @@ export class Episode {
     this.evidence.told.push(told)
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const worker = await this.#workers.any()
+        const worker = await this.#staff.anyone.any()
         await worker.ask('send', { id: this.evidence.plan.id, command })
         told.came = 'surely'
         return

@@ -1,18 +1,18 @@
 import type { Crew } from './Crew.ts'
-import type { Requests } from './requests.ts'
+import type { Death, Place } from './requests.ts'
 import { WorkerDied, type WorkerHandle } from './WorkerHandle.ts'
 import type { Staff } from './Workers.ts'
 
 /** One worker after the other on one store: the first ones die at the moments they are told, the last one lives. */
 export class Succession implements Staff {
   readonly #crew: Crew
-  readonly #place: Requests['open']['ask']
-  readonly #deaths: number[]
+  readonly #place: Place
+  readonly #deaths: Death[]
   #current: Promise<WorkerHandle>
   /** How many have died. */
   deaths = 0
 
-  constructor(crew: Crew, place: Requests['open']['ask'], deaths: readonly number[]) {
+  constructor(crew: Crew, place: Place, deaths: readonly Death[]) {
     this.#crew = crew
     this.#place = place
     this.#deaths = [...deaths]
@@ -43,12 +43,12 @@ export class Succession implements Staff {
 
   async #next(): Promise<WorkerHandle> {
     const worker = this.#crew.take()
-    const diesIn = this.#deaths.shift()
+    const dies = this.#deaths.shift()
     worker.died.then(() => {
       this.deaths += 1
     })
     try {
-      await worker.ask('open', { ...this.#place, ...(diesIn !== undefined && { diesIn }) })
+      await worker.ask('open', { ...this.#place, ...(dies && { dies }) })
       return worker
     } catch (thrown) {
       if (thrown instanceof WorkerDied) return this.#next()

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Dice } from '../../proof/dice.ts'
-import type { Requests } from './requests.ts'
+import type { Place } from './requests.ts'
 import { WorkerDied, type WorkerHandle } from './WorkerHandle.ts'
 
 /** Where somebody who wants something finds a worker that is alive. */
@@ -9,7 +9,7 @@ export type Staff = { any(): Promise<WorkerHandle> }
 /** Workers on one store. Whichever dies is replaced, until they are stopped. */
 export class Workers implements Staff {
   readonly #make: () => WorkerHandle
-  readonly #place: Requests['open']['ask']
+  readonly #place: Place
   readonly #dice: Dice
   readonly #alive = new Set<WorkerHandle>()
   readonly #open = new Set<WorkerHandle>()
@@ -19,7 +19,7 @@ export class Workers implements Staff {
   /** The last words of those that nobody killed. */
   readonly crashes: string[] = []
 
-  constructor(make: () => WorkerHandle, place: Requests['open']['ask'], count: number, dice: Dice) {
+  constructor(make: () => WorkerHandle, place: Place, count: number, dice: Dice) {
     this.#make = make
     this.#place = place
     this.#dice = dice

@@ -15,7 +15,7 @@ export const moment = (kind: MomentKind): void => {
 }
 
 /** From now on so many moments are left: of one kind, or of all. */
-export const dieIn = (moments: number, kind?: MomentKind): void => {
+export const dieIn = ({ moments, kind }: { moments: number; kind?: MomentKind }): void => {
   left = moments
   counted = kind
 }

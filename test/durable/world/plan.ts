@@ -79,3 +79,13 @@ export const randomPlan = (id: string, { pick, below, chance }: Dice): RunPlan =
   failures: chance(0.4) ? { [below(4)]: pick(['refused', 'cut'] as const) } : {},
   inner: pick([[['note']], [['again', 'note']], [['note'], ['settle']], [['check', 'note']]]),
 })
+
+/** Sub-agents at work. */
+export const delegatingPlan = (id: string, { below }: Dice): RunPlan => ({
+  id,
+  agent: 'sequential',
+  rounds: [['delegate'], ['delegate']],
+  words: 4 + below(8),
+  failures: {},
+  inner: [['note'], ['note']],
+})

@@ -6,10 +6,16 @@ import type { RunPlan } from './plan.ts'
 /** How runs are kept: in the store, or by hand as the control does it. */
 export type Way = 'stored' | 'subscribed'
 
+/** Where runs are kept. A worker with `agents` runs them; one without reads them, and passes on what it is told. */
+export type Place = { way: Way; folder: string; agents: boolean }
+
+/** So many moments later, of this kind or of any, a worker is dead. */
+export type Death = { moments: number; kind?: MomentKind }
+
 /** What a worker is asked, and what it answers with. */
 export type Requests = {
-  /** Before anything else. `diesIn`: so many moments later the worker is dead. */
-  open: { ask: { way: Way; folder: string; diesIn?: number }; answer: undefined }
+  /** Before anything else. */
+  open: { ask: Place & { dies?: Death }; answer: undefined }
   close: { ask: object; answer: undefined }
   start: { ask: { plan: RunPlan }; answer: undefined }
   send: { ask: { id: string; command: AgentCommand }; answer: undefined }
@@ -19,8 +25,7 @@ export type Requests = {
   stream: { ask: { id: string; after: string | undefined }; answer: undefined }
   /** Ends the stream of that request. */
   leave: { ask: { stream: number }; answer: undefined }
-  /** So many moments later, of this kind or of any, the worker is dead. */
-  die: { ask: { moments: number; kind?: MomentKind }; answer: undefined }
+  die: { ask: Death; answer: undefined }
 }
 
 export type RequestName = keyof Requests

@@ -10,7 +10,7 @@ import { contextOf } from './worldAgents.ts'
 /** Runs in a file of `statewire/durable`. */
 export const storedRuns = async (
   folder: string,
-  agents: Readonly<Record<AgentName, Agent>>,
+  agents: Readonly<Partial<Record<AgentName, Agent>>>,
 ): Promise<KeptRuns> => {
   const driver = watchedDriver(await findDriver())
   const runs = await openRuns({ store: sqlite(join(folder, 'runs.db'), { driver }), agents })

@@ -17,7 +17,7 @@ import { type AgentName, promptOf, type RunPlan } from './plan.ts'
  */
 export const subscribedRuns = async (
   folder: string,
-  agents: Readonly<Record<AgentName, Agent>>,
+  agents: Readonly<Partial<Record<AgentName, Agent>>>,
 ): Promise<KeptRuns> => {
   const actors = new Map<string, Actor<AgentMachine>>()
   const changes = new EventEmitter().setMaxListeners(0)
@@ -26,7 +26,9 @@ export const subscribedRuns = async (
 
   const follow = (plan: RunPlan, from: HostedFrom): void => {
     const { id } = plan
-    const actor = createActor(agents[plan.agent].machine, { input: {}, ...from })
+    const agent = agents[plan.agent]
+    if (!agent) throw new Error(`There is no agent ${plan.agent}.`)
+    const actor = createActor(agent.machine, { input: {}, ...from })
     const show = (chunk: DurableChunk) => {
       appendFileSync(streamFile(id), `${JSON.stringify(chunk)}\n`)
       changes.emit(id)

@@ -20,9 +20,12 @@ const runs = (): KeptRuns => {
 const answer = async (request: Request): Promise<unknown> => {
   switch (request.do) {
     case 'open': {
-      if (request.diesIn !== undefined) dieIn(request.diesIn)
+      if (request.dies) dieIn(request.dies)
       const keep = request.way === 'stored' ? storedRuns : subscribedRuns
-      kept = await keep(request.folder, worldAgents({ modelUrl, folder: request.folder }))
+      kept = await keep(
+        request.folder,
+        request.agents ? worldAgents({ modelUrl, folder: request.folder }) : {},
+      )
       return
     }
     case 'close':
@@ -42,7 +45,7 @@ const answer = async (request: Request): Promise<unknown> => {
     case 'leave':
       return streams.get(request.stream)?.abort()
     case 'die':
-      return dieIn(request.moments, request.kind)
+      return dieIn(request)
   }
 }
 
