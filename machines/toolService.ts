@@ -80,6 +80,7 @@ export const toolService = (
 
   /** Reports what the turn waits for, if that has changed. */
   const reportWait = (before: ToolProgress, after: ToolProgress, scope: AnyActorScope): void => {
+    if (isEmpty(before.waiting) && isEmpty(after.waiting)) return
     const calls = waitsFor(after)
     if (JSON.stringify(calls) === JSON.stringify(waitsFor(before))) return
     scope.defer(() =>
@@ -177,6 +178,8 @@ const attemptAt = ({ run, round, interruptions }: ToolProgress, callId: string):
   attempt: 1 + (ownOf(interruptions, callId) ?? 0),
   idempotencyKey: `${run}/${callId}/${round}`,
 })
+
+const isEmpty = (record: object): boolean => Object.keys(record).length === 0
 
 const isActor = (run: AnyActorRef | Snapshot<unknown>): run is AnyActorRef => 'send' in run
 

@@ -1,5 +1,5 @@
 import { type Actor, createActor, type Snapshot } from 'xstate'
-import { lastText, type RunResult, resultOf, textOfRun } from '../../machines/agentOutput.ts'
+import { isRunResult, lastText, resultOf, textOfRun } from '../../machines/agentOutput.ts'
 import type { AgentMachine } from '../../machines/agentSnapshot.ts'
 import type { AgentCommand, AgentEmitted } from '../../machines/events.ts'
 import { askEvent, messagesIn, pendingIn, unattendedIn } from '../../machines/pendingCalls.ts'
@@ -393,10 +393,9 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
 
   /** What the run has so far. An orchestrator's own data may not know yet what its runs have already told. */
   #partial(): SendResult {
-    const snapshot: { context?: RunResult } = this.#actor.getSnapshot()
+    const snapshot: { context?: unknown } = this.#actor.getSnapshot()
     const { context } = snapshot
-    // A user's own orchestrator need not keep its data as ours do, nor be a chart at all.
-    const known = context?.totals && Array.isArray(context.messages) ? resultOf(context) : nothingReached
+    const known = isRunResult(context) ? resultOf(context) : nothingReached
     const added = messagesIn(snapshot)
     const messages = added.length < this.#messages.length ? [...this.#messages] : added
     return { ...known, messages, output: textOfRun(messages), answer: lastText(messages) }

@@ -1,8 +1,8 @@
-import { lastText, type RunResult, resultOf, textOfRun } from '../../machines/agentOutput.ts'
+import { isRunResult, lastText, resultOf, textOfRun } from '../../machines/agentOutput.ts'
 import { messagesIn } from '../../machines/pendingCalls.ts'
 import { nothingReached, outcomeOf } from '../agent/runOutcome.ts'
 import { errorFrom, OrchestrationError } from '../messages/errors.ts'
-import { isJsonObject, type JsonObject } from '../messages/json.ts'
+import { isJsonObject } from '../messages/json.ts'
 import type { SendResult } from '../messages/result.ts'
 import { hostedFrom } from './head.ts'
 import type { RunRow } from './RunRows.ts'
@@ -31,11 +31,7 @@ export const storedOutcome = ({ items }: OpenStore, run: RunRow): DurableResult 
 /** What a run has reached that has not ended. */
 const partialOf = (snapshot: unknown): SendResult & { pendingApproval?: never } => {
   const context = isJsonObject(snapshot) ? snapshot.context : undefined
-  // An orchestrator of the user's need not keep its data as ours do.
-  const isKnown = isJsonObject(context) && isJsonObject(context.totals) && Array.isArray(context.messages)
-  const { pendingApproval: _, ...known } = isKnown
-    ? resultOf(context as JsonObject & RunResult)
-    : nothingReached
+  const { pendingApproval: _, ...known } = isRunResult(context) ? resultOf(context) : nothingReached
   const messages = messagesIn(asStanding(snapshot))
   return { ...known, messages, output: textOfRun(messages), answer: lastText(messages) }
 }
