@@ -59,7 +59,7 @@ export class Keeper {
     this.chunks = new Watch(this.#hold)
     this.stands = new Watch(this.#hold)
     this.#version = store.file.dataVersion()
-    if (this.#ownership.take()) this.#serve()
+    if (this.#takesOver()) this.#serve()
   }
 
   /** Whether this process runs things. */
@@ -325,10 +325,15 @@ export class Keeper {
     },
   }
 
+  /** A process without agents can run nothing: it leaves the store to those that can. */
+  #takesOver(): boolean {
+    return Object.keys(this.#options.agents).length > 0 && this.#ownership.take()
+  }
+
   #poll(): void {
     try {
       this.#polls += 1
-      const isNew = !this.isOwner && this.#polls % takeOverPolls === 0 && this.#ownership.take()
+      const isNew = !this.isOwner && this.#polls % takeOverPolls === 0 && this.#takesOver()
       const version = this.store.file.dataVersion()
       if (version === this.#version && !isNew) return
       this.#version = version
