@@ -26,7 +26,7 @@ export const isResting = (snapshot: unknown): boolean => {
   // The calls that are left are sub-agents that wait. One that is restored hears of a decision a moment later.
   if (isToolProgress(snapshot))
     return waitsFor(snapshot).length > 0 && Object.keys(snapshot.commands).length === 0
-  const isWaiting = (value === 'AwaitingApproval' || value === 'AwaitingTools') && 'round' in context
+  const isWaiting = (value === 'AwaitingApproval' || value === 'AwaitingTools') && isJsonObject(context.round)
   return (isWaiting || below.length > 0) && below.every(isResting)
 }
 
@@ -42,7 +42,7 @@ export const stepsIn = (snapshot: unknown): number => {
 export const messagesOf = (snapshot: unknown): unknown[] => {
   const { context, below } = nodeOf(snapshot)
   const own = listOf(context.messages)
-  return 'round' in context ? own : [...own, ...below.flatMap(messagesOf)]
+  return isJsonObject(context.round) ? own : [...own, ...below.flatMap(messagesOf)]
 }
 
 export const usageIn = (snapshot: unknown): Usage | undefined => {
