@@ -120,6 +120,7 @@ export class Keeper {
       tail: { seq: 0, life: 0, told: 0, isOpen: false },
       life: 1,
       recoveries: 0,
+      hidden: 0,
       stored: undefined,
       insert: (progress) => {
         const n = insert(progress)
@@ -148,6 +149,8 @@ export class Keeper {
   send(id: string, given: unknown): void {
     const run = this.store.runs.summary(id)
     if (!run) throw new ConfigurationError(`There is no run "${id}".`)
+    // The store may work again: what it has is good to go on from.
+    this.#failures.delete(run.n)
     const reason = this.whyNot(run)
     if (reason) throw reason
     const live = this.#live.get(run.n)
@@ -237,7 +240,7 @@ export class Keeper {
 
   /** Goes on with a stored run; one that cannot go on is given up. */
   #takeUp(row: RunRow): LiveRun | undefined {
-    const { id, n, head, status, live: isLive } = row
+    const { id, n, head, status, hidden, live: isLive } = row
     const agent = this.#agent(row.agent)
     if (!agent) throw this.#unknownAgent(row.agent)
     const { store } = this
@@ -250,7 +253,7 @@ export class Keeper {
     try {
       const items = store.items.load(n, row.base)
       const from = hostedFrom(head, items)
-      const setup = { id, store, agent, from, context, items, tail, life, recoveries, stored }
+      const setup = { id, store, agent, from, context, items, tail, life, recoveries, hidden, stored }
       const live = new LiveRun({ ...this.#listeners, ...setup })
       if (live.refusal) return this.#giveUp(row, live.refusal)
       live.alongside(() => store.runs.takeUp(n, life, recoveries))
