@@ -5,7 +5,7 @@ import { ChunkLog } from './ChunkLog.ts'
 import { checkCommand } from './checkCommand.ts'
 import { hostedFrom } from './head.ts'
 import { Items } from './Items.ts'
-import { LiveRun } from './LiveRun.ts'
+import { LiveRun, UnheardCommand } from './LiveRun.ts'
 import { Ownership } from './Ownership.ts'
 import { pack } from './pack.ts'
 import { infoOf, type NewRun, type Progress, type RunRow, type RunSummary } from './RunRows.ts'
@@ -322,6 +322,10 @@ export class Keeper {
     onEnd: ({ number, failure }: LiveRun): void => {
       if (number === undefined) return
       this.#live.delete(number)
+      if (failure instanceof UnheardCommand) {
+        if (this.isOwner) this.#serve()
+        return
+      }
       if (failure) this.#failures.set(number, failure)
       this.chunks.tell(number)
       this.stands.tell(number)
