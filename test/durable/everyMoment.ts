@@ -24,6 +24,8 @@ export type MomentsOptions = {
   kind?: MomentKind
   /** Only so many of them. */
   first?: number
+  /** The worker that takes over dies as well, at one of the moments that these dice choose. */
+  again?: Dice
   /** How long one run may take, with all its deaths. */
   patienceMs: number
 }
@@ -47,7 +49,7 @@ const survivors = 4
  * on, until the run is over before it could die. Another worker then goes on.
  */
 export const everyMoment = async (options: MomentsOptions): Promise<Judgement & { moments: number }> => {
-  const { scripts, way, plan, kind, first = Number.POSITIVE_INFINITY, patienceMs } = options
+  const { scripts, way, plan, kind, first = Number.POSITIVE_INFINITY, again, patienceMs } = options
   const model = await ModelServer.start(scripts.model)
   const crew = new Crew(() => new WorkerHandle(scripts.worker, model.url))
   const folder = mkdtempSync(join(tmpdir(), 'statewire-moments-'))
@@ -57,6 +59,7 @@ export const everyMoment = async (options: MomentsOptions): Promise<Judgement & 
   let moment = 0
 
   const playOne = async (moments: number): Promise<void> => {
+    const deaths = [{ moments, ...(kind && { kind }) }, ...(again ? [{ moments: 1 + again.below(30) }] : [])]
     const own = mkdtempSync(join(folder, 'moment-'))
     const workers = new Succession(crew, { way, folder: own, agents: true }, [
       { moments, ...(kind && { kind }) },
