@@ -4,7 +4,7 @@ import type { Agents } from './Agents.ts'
 import { checkCommand, checkStored, isUseful } from './checkCommand.ts'
 import { giveUp, tellReaders } from './closeRun.ts'
 import { hostedFrom } from './head.ts'
-import { LiveRun } from './LiveRun.ts'
+import { LiveRun, UnheardCommand } from './LiveRun.ts'
 import { Ownership } from './Ownership.ts'
 import { Poll } from './Poll.ts'
 import { pack } from './pack.ts'
@@ -57,7 +57,7 @@ export class Keeper {
     this.chunks = new Watch(this.#poll.hold)
     this.stands = new Watch(this.#poll.hold)
     this.#version = store.file.dataVersion()
-    if (this.#ownership.take()) this.#serve()
+    if (this.#takesOver()) this.#serve()
   }
 
   get agents(): Agents {
@@ -283,15 +283,24 @@ export class Keeper {
     onEnd: ({ number, failure }: LiveRun): void => {
       if (number === undefined) return
       this.#live.delete(number)
+      if (failure instanceof UnheardCommand) {
+        if (this.isOwner) this.#serve()
+        return
+      }
       if (failure) this.#failures.set(number, failure)
       this.#tell(number)
     },
   }
 
+  /** A process without agents can run nothing: it leaves the store to those that can. */
+  #takesOver(): boolean {
+    return !this.agents.areNone && this.#ownership.take()
+  }
+
   #look(): void {
     try {
       this.#polls += 1
-      const isNew = !this.isOwner && this.#polls % takeOverPolls === 0 && this.#ownership.take()
+      const isNew = !this.isOwner && this.#polls % takeOverPolls === 0 && this.#takesOver()
       const version = this.store.file.dataVersion()
       if (version === this.#version && !isNew) return
       this.#version = version
