@@ -6,7 +6,7 @@ import { checkCommand } from './checkCommand.ts'
 import { hostedFrom } from './head.ts'
 import { Items } from './Items.ts'
 import { LiveRun } from './LiveRun.ts'
-import { Ownership } from './Ownership.ts'
+import { hasOwner, Ownership } from './Ownership.ts'
 import { pack } from './pack.ts'
 import { infoOf, type NewRun, type Progress, type RunRow, type RunSummary } from './RunRows.ts'
 import { endChunk, missingChunks } from './runChunks.ts'
@@ -17,7 +17,8 @@ import { Watch } from './Watch.ts'
 
 /** What {@link Keeper} goes by. */
 export type KeeperOptions = {
-  agents: Readonly<Record<string, AnyAgent>>
+  /** Without any, nothing is ever run here. */
+  agents: Readonly<Record<string, AnyAgent>> | undefined
   maxRecoveries: number
   /** Makes what the tools get from what was stored. */
   context: (stored: unknown, info: RunInfo) => unknown
@@ -42,7 +43,8 @@ export class Keeper {
   readonly chunks: Watch
   readonly stands: Watch
   readonly #options: KeeperOptions
-  readonly #ownership: Ownership
+  /** A guest has none. */
+  readonly #ownership: Ownership | undefined
   readonly #live = new Map<number, LiveRun>()
   /** Runs that do not go on in this process, because the store failed. */
   readonly #failures = new Map<number, Error>()
@@ -54,17 +56,33 @@ export class Keeper {
   constructor(store: OpenStore, options: KeeperOptions) {
     this.store = store
     this.#options = options
-    this.#ownership = new Ownership(store.file.path, store.openDriver)
+    this.#ownership = options.agents && new Ownership(store.file.path, store.openDriver)
     this.#timer = setInterval(() => this.#poll(), pollMs).unref()
     this.chunks = new Watch(this.#hold)
     this.stands = new Watch(this.#hold)
     this.#version = store.file.dataVersion()
-    if (this.#ownership.take()) this.#serve()
+    if (this.#ownership?.take()) this.#serve()
   }
 
   /** Whether this process runs things. */
   get isOwner(): boolean {
-    return this.#ownership.isHeld
+    return this.#ownership?.isHeld ?? false
+  }
+
+  /** Whether it never does. */
+  get isGuest(): boolean {
+    return this.#ownership === undefined
+  }
+
+  /** Whether anybody does, here or elsewhere. */
+  get hasOwner(): boolean {
+    return this.isOwner || hasOwner(this.store.file.path, this.store.openDriver)
+  }
+
+  /** An agent by its name. */
+  agent(name: string): AnyAgent | undefined {
+    const { agents = {} } = this.#options
+    return Object.hasOwn(agents, name) ? agents[name] : undefined
   }
 
   live(n: number): LiveRun | undefined {
@@ -75,20 +93,21 @@ export class Keeper {
   whyNot({ n, agent }: RunSummary): Error | undefined {
     const failure = this.#failures.get(n)
     if (failure) return failure
-    return this.isOwner && !this.#agent(agent) ? this.#unknownAgent(agent) : undefined
+    return this.isOwner && !this.agent(agent) ? this.#unknownAgent(agent) : undefined
   }
 
   /** Stores a run that begins; whoever owns the store starts it. */
   begin(run: Beginning): void {
-    const agent = this.#agent(run.agent)
-    if (!agent) throw this.#unknownAgent(run.agent)
+    const agent = this.agent(run.agent)
+    // A guest leaves it to whoever knows the agent.
+    if (!agent && !this.isGuest) throw this.#unknownAgent(run.agent)
     const { store } = this
     const insert = (progress: Progress): number => {
       const n = store.runs.insert({ ...run, ...progress }, Date.now())
       run.alongside?.(n)
       return n
     }
-    if (!this.isOwner) {
+    if (!agent || !this.isOwner) {
       const progress = { ...atStart, head: pack(run.from, run.items) }
       store.file.write(store.synchronous, () => store.items.insert(insert(progress), run.items.fresh))
       return
@@ -143,7 +162,7 @@ export class Keeper {
       run.flush()
       run.leave()
     }
-    this.#ownership.release()
+    this.#ownership?.release()
     this.store.file.close()
     this.chunks.tellAll()
     this.stands.tellAll()
@@ -177,7 +196,7 @@ export class Keeper {
   /** Goes on with everything that has to go on: after a crash, or because another process has asked for it. */
   #serve(): void {
     for (const { n, agent } of this.store.runs.live()) {
-      if (this.#live.has(n) || this.#failures.has(n) || !this.#agent(agent)) continue
+      if (this.#live.has(n) || this.#failures.has(n) || !this.agent(agent)) continue
       this.#guarded(n, () => {
         const row = this.store.runs.byNumber(n)
         if (row) this.#recover(row)
@@ -191,7 +210,7 @@ export class Keeper {
     const { file, runs, commands, synchronous } = this.store
     const forget = () => commands.delete(n)
     const row = runs.byNumber(run)
-    if (row && !this.#agent(row.agent)) return
+    if (row && !this.agent(row.agent)) return
     const isOpen = row?.status === 'running' || row?.status === 'waiting'
     const pending = this.#live.get(run)?.pending ?? row?.pending ?? []
     if (isOpen && isUseful(command, pending)) this.#decide(run, command, forget)
@@ -212,7 +231,7 @@ export class Keeper {
   /** Goes on with a stored run; one that cannot go on is given up. */
   #takeUp(row: RunRow): LiveRun | undefined {
     const { id, n, head, status, live: isLive } = row
-    const agent = this.#agent(row.agent)
+    const agent = this.agent(row.agent)
     if (!agent) throw this.#unknownAgent(row.agent)
     const { store } = this
     const context = this.#options.context(store.runs.context(n), infoOf(row))
@@ -302,7 +321,7 @@ export class Keeper {
   #poll(): void {
     try {
       this.#polls += 1
-      const isNew = !this.isOwner && this.#polls % takeOverPolls === 0 && this.#ownership.take()
+      const isNew = !this.isOwner && this.#polls % takeOverPolls === 0 && this.#ownership?.take()
       const version = this.store.file.dataVersion()
       if (version === this.#version && !isNew) return
       this.#version = version
@@ -321,13 +340,8 @@ export class Keeper {
     else this.#timer.unref()
   }
 
-  #agent(name: string): AnyAgent | undefined {
-    const { agents } = this.#options
-    return Object.hasOwn(agents, name) ? agents[name] : undefined
-  }
-
   #unknownAgent(name: string): ConfigurationError {
-    const known = Object.keys(this.#options.agents).join(', ')
+    const known = Object.keys(this.#options.agents ?? {}).join(', ')
     return new ConfigurationError(`There is no agent "${name}" in agents: ${known}.`)
   }
 }

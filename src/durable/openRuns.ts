@@ -22,13 +22,17 @@ import type { DurableResult, DurableRun, RunInfo, Runs, StartOptions } from './r
 import { readStream } from './StreamReader.ts'
 import { openStore, type RunStore } from './sqlite.ts'
 import { storedOutcome } from './storedOutcome.ts'
+import { setKeeper } from './storeView.ts'
 
 /** What runs are opened with. */
 export type OpenOptions = {
   /** Where they are kept: see {@link sqlite}. */
   store: RunStore
-  /** Who may run, by name. The names are stored. */
-  agents: Readonly<Record<string, AnyAgent>>
+  /**
+   * Who may run, by name. The names are stored. Without agents, this process is a guest: it lists, reads and streams,
+   * leaves commands and forks for whoever runs things, and never runs anything itself.
+   */
+  agents?: Readonly<Record<string, AnyAgent>>
   /** How often a run is taken up without getting any further before it is given up; default 20. */
   maxRecoveries?: number
   /** Makes what the tools get as `context` from what was stored with the run: connections, for example. */
@@ -51,9 +55,11 @@ export const openRuns = async (options: OpenOptions): Promise<Runs> => {
     context: callable,
   })
   checkValue('The options of openRuns', options, member('store', object))
-  checkValue('The options of openRuns', options, member('agents', object))
   const { store, agents, maxRecoveries = 20, context = (stored) => stored } = options
-  return new StoredRunsOf(new Keeper(await openStore(store), { agents, maxRecoveries, context }))
+  const keeper = new Keeper(await openStore(store), { agents, maxRecoveries, context })
+  const runs = new StoredRunsOf(keeper)
+  setKeeper(runs, keeper)
+  return runs
 }
 
 const agentsRule: Rule = (name, value) =>
@@ -79,6 +85,8 @@ class StoredRunsOf implements Runs {
     await null
     const known = this.#summary(id)
     if (known) return this.#handle(known)
+    if (this.#keeper.isGuest)
+      throw new ConfigurationError('These runs were opened without agents: nothing can be started here.')
     try {
       this.#keeper.begin({
         id,
