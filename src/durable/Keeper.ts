@@ -1,5 +1,5 @@
-import type { AgentCommand } from '../../machines/events.ts'
-import type { AnyAgent, HostedFrom } from '../agent/Agent.ts'
+import type { AgentCommand, AgentInput } from '../../machines/events.ts'
+import type { AnyAgent } from '../agent/Agent.ts'
 import { ConfigurationError, type ErrorData, errorDataOf } from '../messages/errors.ts'
 import { ChunkLog } from './ChunkLog.ts'
 import { checkCommand } from './checkCommand.ts'
@@ -25,12 +25,12 @@ export type KeeperOptions = {
 }
 
 /** A run that is to begin. */
-export type Beginning = Pick<NewRun, 'id' | 'agent' | 'prompt' | 'forkedFrom' | 'base' | 'context'> & {
-  from: HostedFrom
-  items: Items
-  /** Belongs into the transaction that stores it. */
-  alongside?: (n: number) => void
-}
+export type Beginning = Pick<NewRun, 'id' | 'agent' | 'prompt' | 'context'> &
+  Partial<Pick<NewRun, 'forkedFrom' | 'base'>> & {
+    input: AgentInput
+    /** Belongs into the transaction that stores it. */
+    alongside?: (n: number) => void
+  }
 
 /** How often a process looks for what others have written, and whether it must take over. */
 const pollMs = 20
@@ -96,32 +96,44 @@ export class Keeper {
     return this.isOwner && !this.agent(agent) ? this.#unknownAgent(agent) : undefined
   }
 
+  /** The agent of this name, or the only one. */
+  agentNamed(name: string | undefined): string {
+    const names = Object.keys(this.#options.agents ?? {})
+    const [only, ...others] = names
+    if (name === undefined && others.length > 0)
+      throw new ConfigurationError(`Say which agent answers: ${names.join(', ')}.`)
+    const known = name ?? only ?? ''
+    if (!this.agent(known)) throw this.#unknownAgent(known)
+    return known
+  }
+
   /** Stores a run that begins; whoever owns the store starts it. */
   begin(run: Beginning): void {
     const agent = this.agent(run.agent)
     // A guest leaves it to whoever knows the agent.
     if (!agent && !this.isGuest) throw this.#unknownAgent(run.agent)
     const { store } = this
+    const { id, input, base, forkedFrom, alongside } = run
+    const items = store.items.inherit(base)
     const insert = (progress: Progress): number => {
-      const n = store.runs.insert({ ...run, ...progress }, Date.now())
-      run.alongside?.(n)
+      const n = store.runs.insert({ ...run, ...progress, base, forkedFrom }, Date.now())
+      alongside?.(n)
       return n
     }
     if (!agent || !this.isOwner) {
-      const progress = { ...atStart, head: pack(run.from, run.items) }
-      store.file.write(store.synchronous, () => store.items.insert(insert(progress), run.items.fresh))
+      const progress = { ...atStart, head: pack({ input }, items) }
+      store.file.write(store.synchronous, () => store.items.insert(insert(progress), items.fresh))
       return
     }
-    const { id, from, items } = run
     const now = Date.now()
-    const info = infoOf({ ...run, ...atStart, n: 0, life: 0, created: now, updated: now })
+    const info = infoOf({ ...run, ...atStart, base, forkedFrom, n: 0, life: 0, created: now, updated: now })
     const stored: unknown = run.context === undefined ? undefined : JSON.parse(run.context)
     const live = new LiveRun({
       ...this.#listeners,
       id,
       store,
       agent,
-      from,
+      from: { input },
       items,
       context: this.#options.context(stored, info),
       tail: { seq: 0, life: 0, told: 0, isOpen: false },
@@ -135,6 +147,20 @@ export class Keeper {
       },
     })
     live.start()
+  }
+
+  /** Stores a run that goes on from where another one is. */
+  adopt(run: NewRun): void {
+    if (!this.agent(run.agent) && !this.isGuest) throw this.#unknownAgent(run.agent)
+    const { file, runs, synchronous } = this.store
+    file.write(synchronous, () => void runs.insert(run, Date.now()))
+    if (this.isOwner) this.#serve()
+  }
+
+  /** Stops a run that is about to be deleted. */
+  drop(n: number): void {
+    this.#live.get(n)?.leave()
+    this.#failures.delete(n)
   }
 
   /** Tells a run something. It is stored when this returns. */

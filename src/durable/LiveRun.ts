@@ -14,7 +14,7 @@ import type { DurableChunk, RunStatus } from './runs.ts'
 import type { Synchronous } from './SqliteFile.ts'
 import type { StreamTail } from './StreamRows.ts'
 import type { OpenStore } from './sqlite.ts'
-import { messageCount } from './standing.ts'
+import { messagesOf } from './standing.ts'
 
 /** What a run that goes on in this process is made of. */
 export type LiveSetup = {
@@ -72,7 +72,7 @@ export class LiveRun {
     this.#stand = { status: stored?.status ?? 'running', live: stored?.live ?? true }
     this.#log = new ChunkLog(items, tail, life)
     this.#actor = hostedRun(agent, from, { writeAhead: () => this.#writeAhead() }, context)
-    this.#messages = stored ? messageCount(this.#actor.getSnapshot()) : 0
+    this.#messages = stored ? messagesOf(this.#actor.getSnapshot()).length : 0
   }
 
   /** Why its agent refuses to go on from what was stored. */
@@ -157,7 +157,7 @@ export class LiveRun {
       this.#attempt(() => this.#write(this.#setup.store.synchronous, () => this.#store(progress)))
       if (this.#failure) throw this.#failure
       this.#head = progress.head
-      this.#messages = messageCount(this.#actor.getSnapshot())
+      this.#messages = messagesOf(this.#actor.getSnapshot()).length
       this.#setup.onNews(this, true)
     }
     if (progress.status === 'waiting') this.#settleSoon()

@@ -7,6 +7,7 @@
 export type { OpenDriver, SqliteDriver, SqliteStatement, SqlValue } from './driver.ts'
 export { type OpenOptions, openRuns } from './openRuns.ts'
 export type {
+  DurableChat,
   DurableChunk,
   DurableResult,
   DurableRun,
@@ -14,6 +15,8 @@ export type {
   RunStatus,
   Runs,
   StartOptions,
+  StoredRuns,
+  TurnOptions,
   WaitsFor,
 } from './runs.ts'
 export { type RunStore, type SqliteOptions, sqlite } from './sqlite.ts'

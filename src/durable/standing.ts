@@ -26,16 +26,6 @@ export const isResting = (snapshot: unknown): boolean => {
   return (isWaiting || below.length > 0) && below.every(isResting)
 }
 
-/** A stored snapshot in the form in which actors have theirs: what reads those can read this one. */
-export const asStanding = (stored: unknown): unknown => {
-  if (!isJsonObject(stored) || !isJsonObject(stored.children)) return stored
-  const children = Object.entries(stored.children).map(([id, child]) => {
-    const standing = asStanding(isJsonObject(child) ? child.snapshot : undefined)
-    return [id, { getSnapshot: () => standing }] as const
-  })
-  return { ...stored, children: Object.fromEntries(children) }
-}
-
 /** Model calls so far. A chart made of runs does not count them itself: each of its finished runs left its answers. */
 export const stepsIn = (snapshot: unknown): number => {
   const { context, below } = nodeOf(snapshot)
@@ -44,10 +34,11 @@ export const stepsIn = (snapshot: unknown): number => {
   return below.reduce<number>((sum, each) => sum + stepsIn(each), answers.length)
 }
 
-/** How many messages a run has added so far: as many as `messagesIn` gives, without a look at each. */
-export const messageCount = (snapshot: unknown): number => {
+/** What a run has added to the conversation, as far as its readers are shown it: what its tools asked models for is not. */
+export const messagesOf = (snapshot: unknown): unknown[] => {
   const { context, below } = nodeOf(snapshot)
-  return below.reduce<number>((sum, each) => sum + messageCount(each), listOf(context.messages).length)
+  const own = listOf(context.messages)
+  return 'round' in context ? own : [...own, ...below.flatMap(messagesOf)]
 }
 
 export const usageIn = (snapshot: unknown): Usage | undefined => {

@@ -1,7 +1,7 @@
-import { messagesIn } from '../../../machines/pendingCalls.ts'
+import type { AgentInput } from '../../../machines/events.ts'
+import { conversationOf as storedConversation } from '../../durable/conversation.ts'
 import type { Runs } from '../../durable/index.ts'
 import { viewOf } from '../../durable/storeView.ts'
-import { isJsonObject } from '../../messages/json.ts'
 import { messageFlaw } from '../../messages/messageFlaw.ts'
 import {
   type ChatMessage,
@@ -21,17 +21,14 @@ export type Conversation = { earlier: number; messages: ChatMessage[] }
 export const conversationOf = (runs: Runs, id: string): Conversation => {
   const from = viewOf(runs)?.from(id)
   if (!from) return { earlier: 0, messages: [] }
-  if ('input' in from) {
-    const { prompt = [], history } = from.input
-    const asked = { role: 'user', parts: typeof prompt === 'string' ? [textPart(prompt)] : prompt } as const
-    // Its agent has not looked at it yet.
-    const messages = messageFlaw(asked) === undefined ? [asked] : []
-    return { earlier: Array.isArray(history) ? history.length : 0, messages }
-  }
-  const messages = messagesIn(from.snapshot)
-  const { context }: { context?: unknown } = Object(from.snapshot)
-  const history = isJsonObject(context) && Array.isArray(context.history) ? context.history.length : 0
-  return { earlier: Math.max(0, history - messages.length), messages }
+  const { before, added } = storedConversation(from)
+  return { earlier: before.length, messages: 'input' in from ? asked(from.input) : added }
+}
+
+/** The prompt of a run that has not begun: its agent has not looked at it yet. */
+const asked = ({ prompt = [] }: AgentInput): ChatMessage[] => {
+  const message = { role: 'user', parts: typeof prompt === 'string' ? [textPart(prompt)] : prompt } as const
+  return messageFlaw(message) === undefined ? [message] : []
 }
 
 /** A result longer than this is cut. */
