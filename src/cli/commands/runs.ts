@@ -26,7 +26,7 @@ const actions: readonly RunsAction[] = [
 
 export const runs: Command = {
   name: 'runs',
-  summary: 'Lists, shows and decides on the runs that are kept in a file',
+  summary: 'Shows the runs that a file keeps, and decides on them',
   operands: '[action]',
   options: {
     db: { type: 'string', value: 'path', about: 'the file of the runs; default runs.db' },
@@ -44,8 +44,9 @@ export const runs: Command = {
   details: [
     ...actions.map(({ name, operands, summary }) => `  ${`${name} ${operands}`.padEnd(30)}${summary}`),
     '',
-    'This command runs nothing itself: what it decides is stored, and the program that',
-    'runs the file goes on with it, or the next one that opens it.',
+    'Without a call id, the only call that waits is meant.',
+    'Nothing is run here: a decision is stored, and the program that runs the file,',
+    'or the next one that opens it, goes on with it.',
   ],
   run: async (invocation) => {
     const [name = list.name, ...words] = invocation.words

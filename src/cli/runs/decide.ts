@@ -9,7 +9,7 @@ import { namedRun, noteOwner, type RunsAction } from './action.ts'
 export const approve: RunsAction = {
   name: 'approve',
   operands: '<id> [callId]',
-  summary: 'lets a call run; without a call id, the only one that waits',
+  summary: 'lets a call run',
   options: [],
   run: async (invocation, runs) => {
     const info = await (await namedRun(runs, invocation.words)).info()
@@ -25,7 +25,7 @@ export const approve: RunsAction = {
 export const reject: RunsAction = {
   name: 'reject',
   operands: '<id> [callId]',
-  summary: 'refuses a call, and the model is told; --reason says why',
+  summary: 'refuses a call; the model is told the --reason',
   options: ['reason'],
   run: async (invocation, runs) => {
     const info = await (await namedRun(runs, invocation.words)).info()
@@ -45,7 +45,7 @@ export const reject: RunsAction = {
 export const answer: RunsAction = {
   name: 'answer',
   operands: '<id> <callId> <text>',
-  summary: 'gives the result of a call that is answered from outside; - reads it from stdin',
+  summary: 'gives the result of a call; - reads stdin',
   options: [],
   run: async (invocation, runs) => {
     const [, callId, ...said] = invocation.words

@@ -14,7 +14,7 @@ const usualLimit = 50
 export const list: RunsAction = {
   name: 'list',
   operands: '',
-  summary: 'the newest runs and how they stand (default)',
+  summary: 'the newest runs; this is the default',
   options: ['status', 'agent', 'limit', 'json'],
   run: async (invocation, runs) => {
     const { screen, values, words } = invocation

@@ -8,7 +8,7 @@ import { statusOption } from './statusOption.ts'
 export const prune: RunsAction = {
   name: 'prune',
   operands: '',
-  summary: 'deletes runs that are over, or of one --status; --older-than 30d',
+  summary: 'deletes what is over and --older-than 30d',
   options: ['older-than', 'status', 'yes'],
   run: async (invocation, runs) => {
     const typed = textOption(invocation, 'older-than')

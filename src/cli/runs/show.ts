@@ -14,7 +14,7 @@ import { painted } from './statusOption.ts'
 export const show: RunsAction = {
   name: 'show',
   operands: '<id>',
-  summary: 'how one stands, its conversation, what it waits for, why it failed',
+  summary: 'how it stands, and what was said',
   options: ['json'],
   run: async (invocation, runs) => {
     const { screen, values, words } = invocation

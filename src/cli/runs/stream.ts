@@ -21,7 +21,7 @@ const ownerMs = 1000
 export const stream: RunsAction = {
   name: 'stream',
   operands: '<id>',
-  summary: 'its text as it comes, up to its end or to a wait',
+  summary: 'its text as it comes, up to its end or a wait',
   options: ['after', 'json'],
   run: async (invocation, runs) => {
     const { screen, values, words } = invocation

@@ -6,7 +6,7 @@ import { namedRun, noteOwner, type RunsAction } from './action.ts'
 export const abort: RunsAction = {
   name: 'abort',
   operands: '<id>',
-  summary: 'ends one; --reason says why',
+  summary: 'ends it',
   options: ['reason'],
   run: async (invocation, runs) => {
     const { id } = await namedRun(runs, invocation.words)
@@ -21,7 +21,7 @@ export const abort: RunsAction = {
 export const steer: RunsAction = {
   name: 'steer',
   operands: '<id> <text>',
-  summary: 'says something to the model before its next turn; - reads it from stdin',
+  summary: 'tells the model something; - reads stdin',
   options: [],
   run: async (invocation, runs) => {
     const [, ...said] = invocation.words
