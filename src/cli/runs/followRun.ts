@@ -6,20 +6,21 @@ import type { DurableChunk, DurableRun, RunInfo } from '../../durable/index.ts'
  */
 export async function* followRun(
   run: DurableRun,
-  options: { after?: string; signal: AbortSignal },
+  options: { after?: string; signal?: AbortSignal },
 ): AsyncGenerator<{ cursor: string; chunk: DurableChunk }, RunInfo> {
   let { after } = options
   for (;;) {
     let waited: DurableChunk['pendingApproval']
     const { signal } = options
-    for await (const shown of run.stream({ signal, ...(after !== undefined && { after }) })) {
+    const reading = { ...(after !== undefined && { after }), ...(signal && { signal }) }
+    for await (const shown of run.stream(reading)) {
       after = shown.cursor
       waited = shown.chunk.pendingApproval
       yield shown
     }
     const info = await run.info()
     const isPast = waited && !(info.status === 'waiting' && isSameWait(waited, info))
-    if (!isPast || signal.aborted) return info
+    if (!isPast || signal?.aborted) return info
   }
 }
 

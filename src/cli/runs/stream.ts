@@ -61,10 +61,6 @@ const showText =
   (screen: Screen, view: AnswerView): Show =>
   (_, chunk) => {
     const note = (line: string) => screen.note(screen.notePaint.dim(`  · ${screen.clip(line)}`))
-    if (chunk.metadata.restart === true) {
-      screen.endLine()
-      screen.note(screen.notePaint.yellow('  ! This message begins anew: what was shown of it is void.'))
-    }
     view.show(chunk)
     for (const call of chunk.messages.flatMap(toolCallsOf)) note(callLine(call))
     for (const result of chunk.messages.flatMap(toolResultsOf)) note(resultLine(result))
