@@ -143,7 +143,8 @@ export const changed = <M extends AnyRunMachine>(
     ...change(machine),
   })
 
-const marked = <M extends AnyRunMachine>(machine: M): M => {
-  made.add(machine)
-  return machine
+/** The logic, from now on known as that of a run. */
+export const marked = <Logic extends object>(logic: Logic): Logic => {
+  made.add(logic)
+  return logic
 }

@@ -5,7 +5,7 @@ import type { AgentInput } from '../../machines/events.ts'
 import { defaultOrchestrator, type Orchestrator, orchestratorParts } from '../../machines/orchestrator.ts'
 import type { PrepareStep } from '../../machines/prepareStep.ts'
 import type { RunHost } from '../../machines/runHost.ts'
-import { isChart, runMachineOf } from '../../machines/runMachine.ts'
+import { isChart, marked, runMachineOf } from '../../machines/runMachine.ts'
 import { withHost, withValues } from '../../machines/runValues.ts'
 import { typedOutputOrchestrator } from '../../machines/typedOutput.ts'
 import type { ConnectionOptions, EmbeddingsModel, EmbedOptions } from '../../providers/provider.ts'
@@ -370,7 +370,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
       throw new OrchestrationError(`The orchestrator "${providerHint}" gave no actor logic.`, {
         orchestrator: providerHint,
       })
-    return isChart(logic) ? runMachineOf(logic) : (logic as AgentMachine)
+    return isChart(logic) ? runMachineOf(logic) : marked(logic as AgentMachine)
   }
 
   #withModels(prepare: PrepareStep<never, string | ChatModel>): PrepareStep {

@@ -100,7 +100,7 @@ export class AgentTrace {
     const { status, output, error } = snapshot
     if (status === 'error') return { status: 'failed', failure: this.failure(errorDataOf(error)) }
     // Whoever is not there to decide lets go of a run that waits: it goes on from its snapshot, in another trace.
-    if (status === 'stopped') return { status: snapshot.hasTag('waiting') ? 'waiting' : 'stopped' }
+    if (status !== 'done') return { status: snapshot.tags?.has('waiting') ? 'waiting' : 'stopped' }
     if (!isOutput(output)) return { status: 'complete' }
     return output.status === 'failed'
       ? { status: output.status, failure: this.failure(output.error) }

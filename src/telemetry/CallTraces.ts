@@ -28,7 +28,8 @@ export class CallTraces {
 
   settle(results: readonly ToolResultPart[]): void {
     for (const result of results) {
-      const operation = this.#open.get(result.id)
+      // An executor of the user's may give anything.
+      const operation = this.#open.get(result?.id)
       if (!operation) continue
       this.#open.delete(result.id)
       const text =
@@ -40,9 +41,16 @@ export class CallTraces {
     }
   }
 
-  /** Nothing more is heard of those that are left. */
-  end(isFailure = false): void {
-    for (const operation of this.#open.values()) operation.end(isFailure ? { type: toolError } : undefined)
+  /** The last results have come: a call that got none has failed. */
+  settleAll(results: readonly ToolResultPart[] = []): void {
+    this.settle(results)
+    for (const operation of this.#open.values()) operation.end({ type: toolError })
+    this.#open.clear()
+  }
+
+  /** Nobody waits for them any longer. */
+  end(): void {
+    for (const operation of this.#open.values()) operation.end()
     this.#open.clear()
   }
 }

@@ -30,6 +30,8 @@ export type OperationOptions = {
 export class Operation {
   /** What is done for it belongs here. */
   readonly context: Context
+  /** What goes on around it belongs here. */
+  readonly outside: Context
   readonly #span: Span
   readonly #options: OperationOptions
   readonly #below = new Set<Operation>()
@@ -42,12 +44,12 @@ export class Operation {
     const named = operation && { [attribute.operation]: operation }
     this.#options = options
     this.#measured = { ...named, ...measured }
-    const parent = above?.context ?? context.active()
+    this.outside = above?.context ?? context.active()
     const tracer = trace.getTracerProvider().getTracer(scope.name, undefined, { schemaUrl: scope.schemaUrl })
     const kind = operation === 'chat' ? SpanKind.CLIENT : SpanKind.INTERNAL
     const begin = { kind, attributes: { ...attributes, ...this.#measured } }
-    this.#span = tracer.startSpan(nameOf(options), begin, parent)
-    this.context = trace.setSpan(parent, this.#span)
+    this.#span = tracer.startSpan(nameOf(options), begin, this.outside)
+    this.context = trace.setSpan(this.outside, this.#span)
     if (above) above.#below.add(this)
   }
 

@@ -61,11 +61,12 @@ export class Tracing implements RunTracer {
     const chat = run && unlessBroken(() => run.ask(turn))
     if (!chat) return ask(sink)
     // A socket that is used again calls back in the context of whoever opened it: that may be another run.
-    const ofRun = run.agent.operation.context
+    // It may also be the chart of somebody who has nothing to do with this request, and goes on when the run has ended.
+    const { outside } = run.agent.operation
     const bound: ModelSink = {
-      deltas: context.bind(ofRun, (deltas) => sink.deltas(deltas)),
-      end: context.bind(ofRun, () => sink.end()),
-      fail: context.bind(ofRun, (error) => sink.fail(error)),
+      deltas: context.bind(outside, (deltas) => sink.deltas(deltas)),
+      end: context.bind(outside, () => sink.end()),
+      fail: context.bind(outside, (error) => sink.fail(error)),
     }
     return context.with(chat.context, () => ask(bound))
   }
@@ -80,8 +81,8 @@ export class Tracing implements RunTracer {
     else if (event.type === '@xstate.event') this.#hear(actor, event.event)
     else if (event.type === '@xstate.microstep') this.#follow(actor, event.snapshot)
     else if (event.type === '@xstate.snapshot' && event.event.type !== 'model.deltas') {
-      if (event.event.type === 'xstate.stop') this.#calls.get(actor)?.end()
       this.#follow(actor, event.snapshot)
+      if (event.event.type === 'xstate.stop') this.#stop(actor, event.snapshot)
     }
   }
 
@@ -98,8 +99,8 @@ export class Tracing implements RunTracer {
     if (event.type === 'xstate.init') this.#begin(actor, event)
     else if (event.type === 'call.settled' || event.type === 'batch.result')
       this.#calls.get(actor)?.settle([event.output.result])
-    else if (event.type === 'batch.finished') this.#calls.get(actor)?.settle(event.results)
-    else if (event.type === 'batch.failed') this.#calls.get(actor)?.end(true)
+    else if (event.type === 'batch.finished' || event.type === 'batch.failed')
+      this.#calls.get(actor)?.settleAll(event.results)
     this.#lookAfter(actor)
   }
 
@@ -142,6 +143,12 @@ export class Tracing implements RunTracer {
   #follow(actor: AnyActor, snapshot: Snapshot<unknown>): void {
     this.#runs.get(actor)?.follow(snapshot as AgentSnapshot)
     if (snapshot.status !== 'active') this.#agents.get(actor)?.end(snapshot as AnyMachineSnapshot)
+  }
+
+  #stop(actor: AnyActor, snapshot: Snapshot<unknown>): void {
+    this.#calls.get(actor)?.end()
+    // A logic that is no chart may not know of its end.
+    this.#agents.get(actor)?.end(snapshot as AnyMachineSnapshot)
   }
 
   /** Nobody is told of an actor that breaks: it is looked at once it has handled what it was sent. */

@@ -31,7 +31,10 @@ export type Measurement = { name: string; attributes: object; count: number; sum
 export const observe = (): Observed => {
   const exporter = new InMemorySpanExporter()
   const metricExporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
-  const reader = new PeriodicExportingMetricReader({ exporter: metricExporter, exportIntervalMillis: 3_600_000 })
+  const reader = new PeriodicExportingMetricReader({
+    exporter: metricExporter,
+    exportIntervalMillis: 3_600_000,
+  })
   const tracers = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
   const meters = new MeterProvider({ readers: [reader] })
   trace.setGlobalTracerProvider(tracers)
@@ -56,7 +59,11 @@ export const observe = (): Observed => {
     },
     async measured() {
       await reader.forceFlush()
-      const all = metricExporter.getMetrics().at(-1)?.scopeMetrics.flatMap(({ metrics: each }) => each) ?? []
+      const all =
+        metricExporter
+          .getMetrics()
+          .at(-1)
+          ?.scopeMetrics.flatMap(({ metrics: each }) => each) ?? []
       return all.flatMap(({ descriptor, dataPoints }) =>
         dataPoints.map(({ attributes, value }) => ({
           name: descriptor.name,
