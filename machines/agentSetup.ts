@@ -233,6 +233,7 @@ export const agentSetup = (config: ResolvedConfig) => {
         enqueue.assign(round.progress(context, [], calls))
         for (const call of calls) enqueue.emit(callEvent(call))
       }),
+      announceProgress: emit((_, progress: Extract<AgentEvent, { type: 'tool.progress' }>) => progress),
       noteResult: enqueueActions(({ context, event, enqueue }) => {
         if (event.type !== 'tool.finished') return
         enqueue.assign(round.progress(context, [event.result], event.calls, event.usage))

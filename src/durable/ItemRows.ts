@@ -24,11 +24,12 @@ export class ItemRows {
 
   /** Everything that a run may refer to. */
   load(run: number, base: Base | undefined): Items {
-    const items = new Items()
-    const own = this.#rows(run, undefined)
-    const inherited = base ? this.#inherited(base) : []
-    for (const each of [...inherited, ...own].sort(byPlace)) items.load(each)
-    return items
+    return itemsOf([...(base ? this.#inherited(base) : []), ...this.#rows(run, undefined)])
+  }
+
+  /** The same for a run that is not stored yet. */
+  inherit(base: Base | undefined): Items {
+    return itemsOf(base ? this.#inherited(base) : [])
   }
 
   /** One item of a run, or of those below it. */
@@ -74,6 +75,12 @@ export class ItemRows {
     if (base.run >= run) throw damaged('a run stands on a newer one')
     return base
   }
+}
+
+const itemsOf = (rows: ItemRow[]): Items => {
+  const items = new Items()
+  for (const row of rows.sort(byPlace)) items.load(row)
+  return items
 }
 
 const byPlace = (a: ItemRow, b: ItemRow): number => a.thread - b.thread || a.index - b.index

@@ -41,6 +41,17 @@ export class Items implements ItemSource {
     return item
   }
 
+  /** How far a list, from one of its elements on, is the same as a thread. Long lists are, from end to end. */
+  rangeAt(list: readonly unknown[], from: number): (Place & { count: number }) | undefined {
+    const first = list[from]
+    const place = typeof first === 'object' && first !== null ? this.#places.get(first) : undefined
+    const items = place && this.#threads.get(place.thread)
+    if (!items) return undefined
+    let count = 1
+    while (from + count < list.length && items[place.index + count] === list[from + count]) count += 1
+    return { ...place, count }
+  }
+
   /** The place of an item that stands alone. */
   place(item: object): Place {
     const known = this.#places.get(item)
@@ -73,11 +84,6 @@ export class Items implements ItemSource {
 
   stored(): void {
     this.#fresh = []
-  }
-
-  /** How many there are in these threads, or in all. */
-  counts(threads: Iterable<number> = this.#threads.keys()): Counts {
-    return Object.fromEntries([...threads].map((thread) => [thread, this.#threads.get(thread)?.length ?? 0]))
   }
 
   #alias(item: object, place: Place | undefined): Place | undefined {

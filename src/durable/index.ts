@@ -9,6 +9,7 @@ export { type OpenOptions, openRuns } from './openRuns.ts'
 export type { LegEnd, LegStart, NumberedCommand, ReplayEngine } from './replay.ts'
 export { type LegOptions, replayLeg } from './replayLeg.ts'
 export type {
+  DurableChat,
   DurableChunk,
   DurableResult,
   DurableRun,
@@ -16,6 +17,8 @@ export type {
   RunStatus,
   Runs,
   StartOptions,
+  StoredRuns,
+  TurnOptions,
   WaitsFor,
 } from './runs.ts'
 export { type RunStore, type SqliteOptions, sqlite } from './sqlite.ts'

@@ -1,7 +1,7 @@
 import { StatewireError } from '../messages/errors.ts'
 import { isJsonObject, type JsonObject } from '../messages/json.ts'
 import type { ChatMessage, Part } from '../messages/messages.ts'
-import type { ItemSource, Items, Place } from './Items.ts'
+import type { Counts, ItemSource, Items, Place } from './Items.ts'
 import { damaged } from './storeError.ts'
 
 // A snapshot names the same messages several times, and most of them in every step. In its packed form each of them is a
@@ -15,7 +15,7 @@ const shortPart = 1000
 export const pack = (value: unknown, items: Items): string =>
   JSON.stringify(value, (key, inner: unknown) => {
     if (typeof inner !== 'object' || inner === null) return inner
-    if (Array.isArray(inner)) return isItemList(key, inner) ? { $m: ranges(inner, items) } : inner
+    if (Array.isArray(inner)) return isItemList(key, inner, items) ? { $m: ranges(inner, items) } : inner
     if (isMessage(inner) || isLargePart(inner)) return { $i: pairOf(items.place(inner)) }
     return hasDollar(inner) ? renamed(inner, escaped) : inner
   })
@@ -34,27 +34,33 @@ export const unpack = (packed: string, items: ItemSource): unknown => {
   }
 }
 
-/** The threads that a packed value refers to. */
-export const threadsIn = (packed: string): Set<number> => {
-  const threads = new Set<number>()
+/** How much of each thread a packed value refers to. */
+export const extentOf = (packed: string): Counts => {
+  const counts = new Map<number, number>()
+  const reach = (thread: unknown, end: number) =>
+    counts.set(Number(thread), Math.max(end, counts.get(Number(thread)) ?? 0))
   JSON.parse(packed, (_, inner: unknown) => {
     if (!isJsonObject(inner)) return inner
-    if (Array.isArray(inner.$m)) for (const range of inner.$m) threads.add(Number(Object(range)[0]))
-    if (Array.isArray(inner.$i)) threads.add(Number(inner.$i[0]))
+    const { $m: list, $i: place } = inner
+    if (Array.isArray(list))
+      for (const [thread, first, count] of list.filter(Array.isArray))
+        reach(thread, Number(first) + Number(count))
+    if (Array.isArray(place)) reach(place[0], Number(place[1]) + 1)
     return inner
   })
-  return threads
+  return Object.fromEntries(counts)
 }
 
 const ranges = (list: readonly object[], items: Items): [number, number, number][] => {
   const found: [number, number, number][] = []
-  let before: Place | undefined
-  for (const item of list) {
-    const place = items.placeAfter(item, before)
+  for (let from = 0; from < list.length; ) {
     const last = found.at(-1)
-    if (last && last[0] === place.thread && last[1] + last[2] === place.index) last[2] += 1
-    else found.push([place.thread, place.index, 1])
-    before = place
+    const before = last && { thread: last[0], index: last[1] + last[2] - 1 }
+    const range = items.rangeAt(list, from) ?? { ...items.placeAfter(list[from] ?? {}, before), count: 1 }
+    const { thread, index, count } = range
+    if (last && last[0] === thread && last[1] + last[2] === index) last[2] += count
+    else found.push([thread, index, count])
+    from += count
   }
   return found
 }
@@ -71,8 +77,15 @@ const rangeOf = (range: unknown, items: ItemSource): object[] => {
 const pairOf = ({ thread, index }: Place): [number, number] => [thread, index]
 
 /** A conversation, or metadata that grows with it. */
-const isItemList = (key: string, list: readonly unknown[]): list is readonly object[] =>
-  list.length > 0 && list.every(key === 'metadata' ? isJsonObject : isMessage)
+const isItemList = (key: string, list: readonly unknown[], items: Items): list is readonly object[] => {
+  const isItem = key === 'metadata' ? isJsonObject : isMessage
+  for (let from = 0; from < list.length; ) {
+    const range = items.rangeAt(list, from)
+    if (!range && !isItem(list[from])) return false
+    from += range?.count ?? 1
+  }
+  return list.length > 0
+}
 
 const roles: ReadonlySet<unknown> = new Set(['system', 'user', 'model'] satisfies ChatMessage['role'][])
 

@@ -1,13 +1,12 @@
 import type { AgentOutput } from '../../machines/events.ts'
-import { messagesIn } from '../../machines/pendingCalls.ts'
 import { restartChunks } from '../../machines/receiveDeltas.ts'
-import type { StreamingState } from '../../machines/streamingState.ts'
 import { isJsonObject } from '../messages/json.ts'
+import { messageFlaw } from '../messages/messageFlaw.ts'
 import type { ChatMessage } from '../messages/messages.ts'
 import type { FinishReason, PendingCall } from '../messages/result.ts'
 import type { DurableChunk, RunStatus } from './runs.ts'
 import type { StreamTail } from './StreamRows.ts'
-import { asStanding, contextsIn } from './standing.ts'
+import { contextsIn, isRun, messagesOf } from './standing.ts'
 
 /** A chunk that says only this. */
 export const chunkWith = (some: Partial<DurableChunk>): DurableChunk => ({
@@ -46,11 +45,12 @@ export const missingChunks = (
   { snapshot, status, pending, hidden }: Stand,
   { told, isOpen }: StreamTail,
 ): DurableChunk[] => {
-  const standing = asStanding(snapshot)
-  const contexts = contextsIn(standing)
+  const contexts = contextsIn(snapshot)
   const id = contexts.map(responseIdOf).find((each) => each !== '') ?? ''
-  const messages = messagesIn(standing).slice(told + hidden)
-  const shown = messages.map((message: ChatMessage) => chunkWith({ id, messages: [message] }))
+  const messages = messagesOf(snapshot)
+    .slice(told + hidden)
+    .filter(isMessage)
+  const shown = messages.map((message) => chunkWith({ id, messages: [message] }))
   if (status === 'waiting') return [...shown, waitChunk(pending)]
   if (status !== 'running') return [...shown, lastChunk(snapshot)]
   if (messages.length > 0 || !isOpen) return shown
@@ -76,5 +76,4 @@ const lastChunk = (snapshot: unknown): DurableChunk => {
 const responseIdOf = ({ totals }: Readonly<Record<string, unknown>>): string =>
   isJsonObject(totals) && typeof totals.responseId === 'string' ? totals.responseId : ''
 
-const isRun = (context: object): context is StreamingState =>
-  'paused' in context && 'history' in context && 'round' in context
+const isMessage = (value: unknown): value is ChatMessage => messageFlaw(value) === undefined

@@ -1,5 +1,5 @@
-import { ConfigurationError } from '../messages/errors.ts'
-import { isJsonObject } from '../messages/json.ts'
+import { ConfigurationError, describeThrown } from '../messages/errors.ts'
+import { copyJson, isJsonObject } from '../messages/json.ts'
 
 /** How much of a prompt a list shows. */
 const shownPrompt = 200
@@ -16,4 +16,17 @@ export const promptText = (prompt: unknown): string => {
 export const checkId = (id: unknown): void => {
   if (typeof id !== 'string' || id === '' || id.length > 200 || /\p{Cc}/u.test(id))
     throw new ConfigurationError('An id must be 1 to 200 characters, none of them a control character.')
+}
+
+/** What the tools of a run get, as it is stored. */
+export const contextJson = (context: unknown): string | undefined => {
+  if (context === undefined) return undefined
+  try {
+    return JSON.stringify(copyJson(context))
+  } catch (cause) {
+    throw new ConfigurationError(
+      `The context of a stored run must be JSON: it holds ${describeThrown(cause)}. Make what cannot be stored in openRuns({ context }).`,
+      { cause },
+    )
+  }
 }

@@ -90,3 +90,34 @@ export type Runs = {
   /** Stops what runs here, and lets go of the store: whoever opens it next goes on. */
   close(): Promise<void>
 }
+
+/** What goes with a turn of a chat: as of a run. */
+export type TurnOptions = Pick<StartOptions, 'id' | 'context'>
+
+/**
+ * A conversation that outlives its process. Each turn is a run; what was said before is shared, not copied. A turn that
+ * failed or was aborted leaves the history valid: what was reached is kept, a prompt without any answer is dropped.
+ */
+export type DurableChat = {
+  readonly id: string
+  /** The name of the agent that answers. */
+  readonly agent: string
+  /** The conversation so far, without an answer that is still being given. */
+  history(): Promise<ChatMessage[]>
+  /** The calls that the last answer waits for: decide on them with `runs.send`. */
+  pending(): Promise<PendingCall[]>
+  /** Asks; refused while an answer is being given, or waits. */
+  send(prompt: string | Part[], options?: TurnOptions): Promise<DurableRun>
+  /** Asks something else in place of the prompt at an index of the history; what came after it is left behind. */
+  edit(index: number, prompt: string | Part[], options?: TurnOptions): Promise<DurableRun>
+  /** Asks the last prompt again. */
+  regenerate(options?: TurnOptions): Promise<DurableRun>
+  /** Another chat that goes on from here, or from before the prompt at an index of the history. */
+  fork(options?: { at?: number; id?: string }): Promise<DurableChat>
+}
+
+/** The runs of a store, and the chats that are made of them. */
+export type StoredRuns = Runs & {
+  /** The chat of this id, which is made if there is none. A new one needs an agent, unless there is only one. */
+  chat(id: string, options?: { agent?: string }): Promise<DurableChat>
+}

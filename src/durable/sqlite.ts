@@ -1,5 +1,8 @@
+import { existsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { ConfigurationError } from '../messages/errors.ts'
 import { callable, checkOptions, checkValue, oneOf, rule } from '../messages/optionRules.ts'
+import { ChatRows } from './ChatRows.ts'
 import { CommandRows } from './CommandRows.ts'
 import { findDriver, type OpenDriver } from './driver.ts'
 import { ItemRows } from './ItemRows.ts'
@@ -26,12 +29,17 @@ export type OpenStore = {
   readonly items: ItemRows
   readonly stream: StreamRows
   readonly commands: CommandRows
+  readonly chats: ChatRows
   readonly openDriver: OpenDriver
   readonly synchronous: Synchronous
 }
 
 /** How long a write waits for one of another process. Ours take a few milliseconds. */
 const busyMs = 5000
+
+/** A step changes a few rows of about a kilobyte, and SQLite writes whole pages: those of 4096 bytes cost twice as much. */
+const pageSize = 1024
+const pagesInLog = 4000
 
 /**
  * Keeps runs in one SQLite file. Several processes may open it: one of them runs things, and another takes over when it
@@ -66,10 +74,19 @@ const filePath = rule(
   (value) => typeof value === 'string' && value !== '' && value !== ':memory:',
 )
 
+/** Each driver says it in its own way, or makes a file elsewhere. */
+const checkFolder = (path: string): void => {
+  if (!existsSync(dirname(path)))
+    throw new ConfigurationError(`"${path}" cannot be opened: its folder must exist. Make it first.`)
+}
+
 const openTables = (path: string, openDriver: OpenDriver, synchronous: Synchronous): OpenStore => {
+  checkFolder(path)
   const file = new SqliteFile(path, openDriver)
   try {
     file.exec(`PRAGMA busy_timeout = ${busyMs}`)
+    file.exec(`PRAGMA page_size = ${pageSize}`)
+    file.exec(`PRAGMA wal_autocheckpoint = ${pagesInLog}`)
     prepareTables(file)
   } catch (thrown) {
     file.close()
@@ -81,6 +98,7 @@ const openTables = (path: string, openDriver: OpenDriver, synchronous: Synchrono
     items: new ItemRows(file),
     stream: new StreamRows(file),
     commands: new CommandRows(file),
+    chats: new ChatRows(file),
     openDriver,
     synchronous,
   }

@@ -1,3 +1,4 @@
+import type { StreamingState } from '../../machines/streamingState.ts'
 import { isJsonObject } from '../messages/json.ts'
 import { addUsage, type Usage } from '../messages/result.ts'
 
@@ -18,22 +19,18 @@ const nodeOf = (snapshot: unknown): Node => {
   return { status, value, context: isJsonObject(context) ? context : {}, below }
 }
 
+/** Whether this is the data of the lifecycle chart; other charts may have any. */
+export const isRun = (context: object): context is StreamingState =>
+  'round' in context && isJsonObject(context.round) && 'history' in context && Array.isArray(context.history)
+
 /** Whether a run waits, and nothing of it is at work: then it can be put away until somebody has decided. */
 export const isResting = (snapshot: unknown): boolean => {
   const { status, value, context, below } = nodeOf(snapshot)
   if (status !== 'active') return true
-  const isWaiting = (value === 'AwaitingApproval' || value === 'AwaitingTools') && 'round' in context
+  // Sub-agents that all wait: the executor is there, but has nothing to do.
+  if (isRun(context) && isJsonObject(value) && value.ToolExecution === 'Waiting') return true
+  const isWaiting = isRun(context) && (value === 'AwaitingApproval' || value === 'AwaitingTools')
   return (isWaiting || below.length > 0) && below.every(isResting)
-}
-
-/** A stored snapshot in the form in which actors have theirs: what reads those can read this one. */
-export const asStanding = (stored: unknown): unknown => {
-  if (!isJsonObject(stored) || !isJsonObject(stored.children)) return stored
-  const children = Object.entries(stored.children).map(([id, child]) => {
-    const standing = asStanding(isJsonObject(child) ? child.snapshot : undefined)
-    return [id, { getSnapshot: () => standing }] as const
-  })
-  return { ...stored, children: Object.fromEntries(children) }
 }
 
 /** Model calls so far. A chart made of runs does not count them itself: each of its finished runs left its answers. */
@@ -44,10 +41,11 @@ export const stepsIn = (snapshot: unknown): number => {
   return below.reduce<number>((sum, each) => sum + stepsIn(each), answers.length)
 }
 
-/** How many messages a run has added so far: as many as `messagesIn` gives, without a look at each. */
-export const messageCount = (snapshot: unknown): number => {
+/** What a run has added to the conversation, as far as its readers are shown it: what its tools asked models for is not. */
+export const messagesOf = (snapshot: unknown): unknown[] => {
   const { context, below } = nodeOf(snapshot)
-  return below.reduce<number>((sum, each) => sum + messageCount(each), listOf(context.messages).length)
+  const own = listOf(context.messages)
+  return isRun(context) ? own : [...own, ...below.flatMap(messagesOf)]
 }
 
 export const usageIn = (snapshot: unknown): Usage | undefined => {

@@ -1,14 +1,15 @@
 import { isRunResult, lastText, resultOf, textOfRun } from '../../machines/agentOutput.ts'
-import { messagesIn } from '../../machines/pendingCalls.ts'
 import { nothingReached, outcomeOf } from '../agent/runOutcome.ts'
 import { errorFrom, OrchestrationError } from '../messages/errors.ts'
 import { isJsonObject } from '../messages/json.ts'
+import { messageFlaw } from '../messages/messageFlaw.ts'
+import type { ChatMessage } from '../messages/messages.ts'
 import type { SendResult } from '../messages/result.ts'
 import { hostedFrom } from './head.ts'
 import type { RunRow } from './RunRows.ts'
 import type { DurableResult } from './runs.ts'
 import type { OpenStore } from './sqlite.ts'
-import { asStanding } from './standing.ts'
+import { messagesOf } from './standing.ts'
 
 /** What a run that stands still has come to: its result, or what it waits for. Throws its error. */
 export const storedOutcome = ({ items }: OpenStore, run: RunRow): DurableResult => {
@@ -32,6 +33,8 @@ export const storedOutcome = ({ items }: OpenStore, run: RunRow): DurableResult 
 const partialOf = (snapshot: unknown): SendResult & { pendingApproval?: never } => {
   const context = isJsonObject(snapshot) ? snapshot.context : undefined
   const { pendingApproval: _, ...known } = isRunResult(context) ? resultOf(context) : nothingReached
-  const messages = messagesIn(asStanding(snapshot))
+  const messages = messagesOf(snapshot).filter(isMessage)
   return { ...known, messages, output: textOfRun(messages), answer: lastText(messages) }
 }
+
+const isMessage = (value: unknown): value is ChatMessage => messageFlaw(value) === undefined

@@ -1,0 +1,150 @@
+import { ConfigurationError, OrchestrationError } from '../messages/errors.ts'
+import type { ChatMessage, Part } from '../messages/messages.ts'
+import { checkValue, wholeFrom } from '../messages/optionRules.ts'
+import type { PendingCall } from '../messages/result.ts'
+import { newId } from '../model/newId.ts'
+import type { ChatRow } from './ChatRows.ts'
+import { conversationAfter, conversationOf, isPrompt } from './conversation.ts'
+import { hostedFrom } from './head.ts'
+import { Items } from './Items.ts'
+import type { Beginning, Keeper } from './Keeper.ts'
+import { extentOf, pack } from './pack.ts'
+import { RunHandle } from './RunHandle.ts'
+import type { RunRow } from './RunRows.ts'
+import { checkId, contextJson, promptText } from './runInput.ts'
+import type { DurableChat, DurableRun, TurnOptions } from './runs.ts'
+
+type Begin = (run: Beginning) => Promise<DurableRun>
+
+/** Where a chat stands: the run that it ends with, and the conversation without an answer that is still being given. */
+type Standing = { chat: ChatRow; run: RunRow | undefined; items: Items; history: ChatMessage[] }
+
+/** What a turn asks; without a prompt, the conversation ends with one. */
+type Question = { before: ChatMessage[]; prompt?: string | Part[] }
+
+/** A stored chat for whoever uses it. Each of its turns is a run that stands on the messages of the one before. */
+export class ChatHandle implements DurableChat {
+  readonly id: string
+  readonly agent: string
+  readonly #keeper: Keeper
+  readonly #begin: Begin
+
+  private constructor(keeper: Keeper, { id, agent }: ChatRow, begin: Begin) {
+    this.id = id
+    this.agent = agent
+    this.#keeper = keeper
+    this.#begin = begin
+  }
+
+  /** The chat of this id; a new one needs to know who answers. */
+  static open(keeper: Keeper, id: string, agent: string | undefined, begin: Begin): ChatHandle {
+    const { chats, file, synchronous } = keeper.store
+    const known = chats.get(id)
+    if (known && agent !== undefined && agent !== known.agent)
+      throw new ConfigurationError(`The chat "${id}" is answered by "${known.agent}", not by "${agent}".`)
+    if (known) return new ChatHandle(keeper, known, begin)
+    const chat = { id, agent: keeper.agents.choose(agent), run: undefined, length: undefined }
+    file.write(synchronous, () => void chats.insert(chat))
+    return new ChatHandle(keeper, chats.get(id) ?? chat, begin)
+  }
+
+  async history(): Promise<ChatMessage[]> {
+    return structuredClone(this.#standing().history)
+  }
+
+  async pending(): Promise<PendingCall[]> {
+    return [...(this.#standing().run?.pending ?? [])]
+  }
+
+  async send(prompt: string | Part[], options: TurnOptions = {}): Promise<DurableRun> {
+    return this.#turn(options, ({ history }) => ({ before: history, prompt }))
+  }
+
+  async edit(index: number, prompt: string | Part[], options: TurnOptions = {}): Promise<DurableRun> {
+    checkValue('index', index, wholeFrom(0))
+    return this.#turn(options, ({ history }) => {
+      if (isPrompt(history[index])) return { before: history.slice(0, index), prompt }
+      throw new ConfigurationError(
+        `Message ${index} of the chat "${this.id}" is not a prompt that could be edited.`,
+      )
+    })
+  }
+
+  async regenerate(options: TurnOptions = {}): Promise<DurableRun> {
+    return this.#turn(options, ({ history }) => {
+      const last = history.findLastIndex(isPrompt)
+      if (last >= 0) return { before: history.slice(0, last + 1) }
+      throw new ConfigurationError(`The chat "${this.id}" has no answer yet.`)
+    })
+  }
+
+  async fork({ at, id = newId() }: { at?: number; id?: string } = {}): Promise<DurableChat> {
+    checkId(id)
+    const { chat, history } = this.#standing()
+    if (at !== undefined) checkValue('at', at, wholeFrom(0))
+    const length = at ?? history.length
+    const isEnd = length === 0 || history[length - 1]?.role === 'model'
+    if (length > history.length || !isEnd || (length < history.length && !isPrompt(history[length])))
+      throw new ConfigurationError(
+        `The chat "${this.id}" cannot be forked at ${length}: give the index of a prompt, or leave it out.`,
+      )
+    const { file, chats, synchronous } = this.#keeper.store
+    const fork = { ...chat, id, length }
+    if (!file.write(synchronous, () => chats.insert(fork)))
+      throw new ConfigurationError(`There is a chat "${id}" already.`)
+    return new ChatHandle(this.#keeper, fork, this.#begin)
+  }
+
+  async #turn(options: TurnOptions, ask: (standing: Standing) => Question): Promise<DurableRun> {
+    const { id = newId(), context } = options
+    const { chats, runs } = this.#keeper.store
+    const known = runs.summary(id)
+    // As of `start`: whoever is not sure whether the prompt arrived may send it again.
+    if (known) return new RunHandle(this.#keeper, known)
+    const standing = this.#idle()
+    const { chat, run, items } = standing
+    const { before, prompt } = ask(standing)
+    const base = run && { run: run.n, counts: extentOf(pack({ before }, items)) }
+    return this.#begin({
+      id,
+      agent: this.agent,
+      prompt: promptText(prompt ?? before.at(-1)?.parts),
+      input: { id, ...(prompt !== undefined && { prompt }), ...(before.length > 0 && { history: before }) },
+      context: contextJson(context),
+      ...(base && before.length > 0 && { base }),
+      alongside: (n) => {
+        if (!chats.goOn(chat, n)) throw this.#busy()
+      },
+    })
+  }
+
+  /** For a turn: no other one may be under way. */
+  #idle(): Standing {
+    const standing = this.#standing()
+    if (standing.run?.status === 'running') throw this.#busy()
+    if (standing.run?.status === 'waiting')
+      throw new OrchestrationError(
+        `An answer of the chat "${this.id}" waits for a decision: decide on it with runs.send("${standing.run.id}", …) first.`,
+      )
+    return standing
+  }
+
+  #busy(): OrchestrationError {
+    return new OrchestrationError(
+      `The chat "${this.id}" is still answering: wait for the result of its run, or abort it.`,
+    )
+  }
+
+  #standing(): Standing {
+    const { chats, runs, items: itemRows } = this.#keeper.store
+    const chat = chats.get(this.id)
+    if (!chat) throw new ConfigurationError(`There is no chat "${this.id}".`)
+    const run = chat.run === undefined ? undefined : runs.byNumber(chat.run)
+    if (!run) return { chat, run, items: new Items(), history: [] }
+    const items = itemRows.load(run.n, run.base)
+    const conversation = conversationOf(hostedFrom(run.head, items))
+    const isOver = run.status !== 'running' && run.status !== 'waiting'
+    const history = isOver ? conversationAfter(conversation) : conversation.before
+    return { chat, run, items, history: history.slice(0, chat.length) }
+  }
+}

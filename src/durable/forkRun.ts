@@ -1,0 +1,69 @@
+import { ConfigurationError } from '../messages/errors.ts'
+import { isJsonObject, type JsonObject } from '../messages/json.ts'
+import { checkValue, wholeFrom } from '../messages/optionRules.ts'
+import { conversationBefore, conversationOf } from './conversation.ts'
+import { hostedFrom } from './head.ts'
+import type { Keeper } from './Keeper.ts'
+import { extentOf, pack } from './pack.ts'
+import type { RunRow } from './RunRows.ts'
+
+/** What a fork is to be. */
+export type Fork = { id: string; agent: string; atStep: number | undefined }
+
+/** Stores a run that goes on from another one. It stands on the other's messages: nothing is copied. */
+export const forkRun = (keeper: Keeper, from: RunRow, fork: Fork): void => {
+  const { store } = keeper
+  const items = store.items.load(from.n, from.base)
+  const start = hostedFrom(from.head, items)
+  const stored = store.runs.context(from.n)
+  const context = stored === undefined ? undefined : JSON.stringify(stored)
+  const { id, agent, atStep } = fork
+  const shared = { id, agent, context, prompt: from.prompt, forkedFrom: from.id }
+  const isUnderWay = 'input' in start || start.snapshot.status === 'active'
+  if (atStep === undefined && isUnderWay) {
+    const head = renamed(from.head, from.id, id)
+    const status = from.status === 'waiting' ? 'waiting' : 'running'
+    const counts = { live: true, recoveries: 0, hidden: 0, error: undefined }
+    keeper.adopt({
+      ...from,
+      ...shared,
+      status,
+      ...counts,
+      head,
+      base: { run: from.n, counts: extentOf(head) },
+    })
+    return
+  }
+  const conversation = conversationOf(start)
+  const answers = conversation.added.filter(({ role }) => role === 'model').length
+  const step = atStep ?? Math.max(1, answers)
+  checkValue('atStep', step, wholeFrom(1))
+  const history = conversationBefore(conversation, step)
+  if (!history)
+    throw new ConfigurationError(
+      `The run "${from.id}" has no model call number ${step} to fork before: it has ${answers} answers.`,
+    )
+  const input = { history, id }
+  keeper.begin({ ...shared, input, base: { run: from.n, counts: extentOf(pack({ input }, items)) } })
+}
+
+/** The head of a run under another id: that of its own data, and of the runs inside it, which are named after it. */
+const renamed = (head: string, from: string, to: string): string => {
+  const parsed: unknown = JSON.parse(head)
+  const rename = (named: unknown) => {
+    if (!isJsonObject(named) || typeof named.id !== 'string') return
+    if (named.id === from || named.id.startsWith(`${from}/`)) named.id = to + named.id.slice(from.length)
+  }
+  const visit = (snapshot: unknown): void => {
+    if (!isJsonObject(snapshot)) return
+    for (const data of [snapshot.context, snapshot.input].filter(isJsonObject)) {
+      rename(data.options)
+      rename(data.input)
+    }
+    rename(snapshot.input)
+    const children: JsonObject = isJsonObject(snapshot.children) ? snapshot.children : {}
+    for (const child of Object.values(children)) visit(isJsonObject(child) ? child.snapshot : undefined)
+  }
+  visit(isJsonObject(parsed) && 'input' in parsed ? parsed : Object(parsed).snapshot)
+  return JSON.stringify(parsed)
+}
