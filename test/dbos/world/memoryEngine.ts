@@ -52,6 +52,8 @@ const unordered = (journal: Journal, life: Life, byPlace: boolean): ReplayEngine
   let written = 0
   /** Resolves unless this is the moment at which the process dies. */
   const survive = async (): Promise<void> => {
+    // A process does not die in the middle of a step of its chart and then goes on with it.
+    await null
     if (life.end.signal.aborted) return await never
     life.moments += 1
     if (life.moments === life.diesAt) life.end.abort()
