@@ -61,9 +61,7 @@ export const everyMoment = async (options: MomentsOptions): Promise<Judgement & 
   const playOne = async (moments: number): Promise<void> => {
     const deaths = [{ moments, ...(kind && { kind }) }, ...(again ? [{ moments: 1 + again.below(30) }] : [])]
     const own = mkdtempSync(join(folder, 'moment-'))
-    const workers = new Succession(crew, { way, folder: own, agents: true }, [
-      { moments, ...(kind && { kind }) },
-    ])
+    const workers = new Succession(crew, { way, folder: own, agents: true }, deaths)
     const episode = new Episode(
       { ...plan, id: `m${moments}` },
       { starters: workers, anyone: workers },
