@@ -124,13 +124,15 @@ export class LiveRun {
     this.#actor.subscribe({ error: this.#broken, complete: this.#complete })
     this.#actor.start()
     this.#isStarted = true
-    this.#afterStep()
+    if (this.#failure) throw this.#failure
   }
 
   /** It is stored when this returns. */
   send(command: AgentCommand): void {
     this.#actor.send(command)
-    this.#afterStep()
+    // A command that changed nothing is done with, too.
+    if (this.#due.length > 0) this.flush()
+    if (this.#failure) throw this.#failure
   }
 
   /** Stores what was shown. */
@@ -150,18 +152,11 @@ export class LiveRun {
     this.#setup.onEnd(this)
   }
 
-  #afterStep(): void {
-    // A command that changed nothing is done with, too.
-    if (this.#due.length > 0) this.flush()
-    if (this.#failure) throw this.#failure
-  }
-
   #writeAhead(): void {
     if (this.#failure) throw this.#failure
     if (this.#isOver) throw new OrchestrationError(`The run "${this.id}" does not go on in this process.`)
     const progress = this.#progress()
-    const isChanged = progress.head !== this.#head || progress.status !== this.#stand.status
-    if (isChanged || this.#due.length > 0) {
+    if (progress.head !== this.#head || progress.status !== this.#stand.status) {
       this.#attempt(() => this.#write(this.#setup.store.synchronous, () => this.#store(progress)))
       if (this.#failure) throw this.#failure
       this.#head = progress.head

@@ -28,6 +28,7 @@ const mayImport: Record<string, readonly string[]> = {
     'providers',
     'machines',
     'src/agent',
+    'src/durable',
   ],
 }
 

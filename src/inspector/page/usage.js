@@ -33,28 +33,29 @@ const render = () => {
     panel.replaceChildren(element('p', { class: 'nothing' }, 'No model was asked yet.'))
     return
   }
+  const timed = [
+    ...attempts.flatMap((each) => attemptBar(each, now)),
+    ...tools.map((each) => toolBar(each, now)),
+  ]
   panel.replaceChildren(
     element('h3', {}, 'Timing'),
-    bars([...attempts.map((each) => attemptBar(each, now)), ...tools.map((each) => toolBar(each, now))], now),
+    timed.length > 0
+      ? bars(timed, now)
+      : element('p', { class: 'nothing' }, 'How long each step took is not stored.'),
     element('h3', {}, 'Tokens'),
     tokens(attempts),
   )
 }
 
-/** @param {AttemptRow} attempt @param {number} now @returns {Bar} */
+/** @param {AttemptRow} attempt @param {number} now @returns {Bar[]} */
 const attemptBar = ({ step, attempt, startedAt, firstChunkAt, endedAt }, now) => {
+  if (startedAt === null) return []
   const to = Math.min(endedAt ?? now, now)
   const first = firstChunkAt !== null && firstChunkAt <= now ? firstChunkAt : null
   const waited = first === null ? '' : `first chunk after ${duration(first - startedAt)}`
   const name = `Step ${step}${attempt > 0 ? `, try ${attempt + 1}` : ''}`
-  return {
-    name,
-    kind: 'model',
-    from: startedAt,
-    first,
-    to,
-    note: [duration(to - startedAt), waited].filter(Boolean).join(', '),
-  }
+  const note = [duration(to - startedAt), waited].filter(Boolean).join(', ')
+  return [{ name, kind: 'model', from: startedAt, first, to, note }]
 }
 
 /** @param {ToolRow} tool @param {number} now @returns {Bar} */
