@@ -230,7 +230,9 @@ export const agentSetup = (config: ResolvedConfig) => {
         // An executor that was restored says it once more.
         const known = new Set(context.round.started.flat())
         const calls = event.calls.filter(({ id }) => !known.has(id))
-        enqueue.assign(round.progress(context, [], calls))
+        const fresh = round.freshResults(context, event.results ?? [])
+        enqueue.assign(round.progress(context, fresh, calls))
+        for (const result of fresh) enqueue.emit(resultEvent(result))
         for (const call of calls) enqueue.emit(callEvent(call))
       }),
       announceProgress: emit((_, progress: Extract<AgentEvent, { type: 'tool.progress' }>) => progress),
@@ -241,8 +243,7 @@ export const agentSetup = (config: ResolvedConfig) => {
         for (const call of event.calls) enqueue.emit(callEvent(call))
       }),
       takeResults: enqueueActions(({ context, enqueue }, { results, usage }: ToolServiceOutput) => {
-        const known = new Set(context.round.results.flat().map(({ id }) => id))
-        const fresh = results.filter(({ id }) => !known.has(id))
+        const fresh = round.freshResults(context, results)
         enqueue.assign(round.progress(context, fresh, [], usage))
         for (const result of fresh) enqueue.emit(resultEvent(result))
       }),

@@ -46,7 +46,8 @@ export type ChildEvent =
   | { type: 'model.done'; at: number }
   | { type: 'model.failed'; error: ErrorData; at: number }
   | { type: 'timer.fired'; at: number }
-  | { type: 'tool.started'; calls: readonly ToolCallPart[] }
+  /** `results`: what is known of the turn already, from an executor that was restored. */
+  | { type: 'tool.started'; calls: readonly ToolCallPart[]; results?: readonly ToolResultPart[] }
   /** `usage`: what the tool itself used of models. `calls`: those that start in its place. The last result of a turn comes with the executor's end. */
   | { type: 'tool.finished'; result: ToolResultPart; usage?: Usage; calls: readonly ToolCallPart[] }
 

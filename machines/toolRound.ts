@@ -139,8 +139,7 @@ export const interrupted = (
   { round }: StreamingState,
   { inDoubt, interruptions, runs, results }: Extract<AgentEvent, { type: 'tool.interrupted' }>,
 ): { change: ToolRound; fresh: ToolResultPart[] } => {
-  const known = new Set(round.results.flat().map(({ id }) => id))
-  const fresh = results.filter(({ id }) => !known.has(id))
+  const fresh = freshResults({ round }, results)
   const change: ToolRound = {
     ...round,
     pendingApprovals: [...inDoubt],
@@ -184,6 +183,15 @@ export const clearedCalls = (state: StreamingState): ToolCallPart[] => {
 }
 
 export const isAfterTools = (state: StreamingState): boolean => lastResults(state).length > 0
+
+/** Those of some results that the round does not have yet. */
+export const freshResults = (
+  { round }: Pick<StreamingState, 'round'>,
+  results: readonly ToolResultPart[],
+): ToolResultPart[] => {
+  const known = new Set(round.results.flat().map(({ id }) => id))
+  return results.filter(({ id }) => !known.has(id))
+}
 
 /** What the executor reports: results, calls that start, and what the tools used of models. */
 export const progress = (

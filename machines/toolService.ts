@@ -109,7 +109,8 @@ export const toolService = (
         return
       }
       const calls = unfinished(snapshot)
-      if (calls.length > 0) tellAgent(scope, { type: 'tool.started', calls })
+      if (calls.length > 0)
+        tellAgent(scope, { type: 'tool.started', calls, ...(results.length > 0 && { results }) })
       run(calls, snapshot, scope)
     },
 

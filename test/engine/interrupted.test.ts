@@ -136,6 +136,18 @@ describe('a call that was running when its run was stored', () => {
     expect(results).toEqual(Array(2).fill(expect.stringContaining('whether it took effect is unknown')))
   })
 
+  test('is not said never to have run when the run is aborted while the next one is at work', async () => {
+    const fates = { pay: undefined, mail: undefined }
+    const { snapshot } = await cut(fates)
+    snapshot.context.round.started = []
+    const run = world(['never', 'never'], fates, {}).agent.start({ snapshot })
+    run.result.catch(() => {})
+    await idle()
+    run.abort()
+    const results = run.messages.flatMap(toolResultsOf).map(({ result }) => result)
+    expect(results).toEqual(Array(2).fill(expect.stringContaining('whether it took effect is unknown')))
+  })
+
   test('is not approved by what is remembered of another one', async () => {
     const { snapshot, agent } = await cut({ pay: 'ask', mail: 'ask' }, parallel)
     const run = agent.start({ snapshot })
