@@ -60,7 +60,7 @@ export const modelActor = (config: ResolvedConfig) =>
       const { model, request } = requestOf(config, input, tools, prepared)
       const ask = (to: ModelSink) => model.stream(request, to)
       const { turn } = hostOf(self)
-      return closing(turn ? turn(`turn ${input.step}`, ask, sink) : ask(sink), fail)
+      return closing(turn ? turn(`${input.options.id}/turn ${input.step}`, ask, sink) : ask(sink), fail)
     }
     const timer = new AnswerTimer(config, clock, input.deadlineAt, fail)
     let close = () => {}

@@ -251,6 +251,7 @@ const chartOf = (config: ResolvedConfig) => {
         on: {
           'tool.started': { actions: 'noteStarted' },
           'tool.finished': { actions: 'noteResult' },
+          'tool.progress': { actions: { type: 'announceProgress', params: ({ event }) => event } },
           'tool.interrupted': {
             target: 'AwaitingApproval',
             actions: 'noteInterruption',

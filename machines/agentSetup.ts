@@ -25,7 +25,10 @@ import { toolService } from './toolService.ts'
 /** What the agent's chart speaks of: its children, guards and actions, each as small as its name. */
 export const agentSetup = (config: ResolvedConfig) => {
   const { retry, accumulator } = config
-  const newIdFor = (self: AnyActorRef) => hostOf(self).newId ?? config.newId
+  const newIdFor = (self: AnyActorRef, { options }: StreamingState) => {
+    const { newId } = hostOf(self)
+    return newId ? () => newId(options.id) : config.newId
+  }
 
   return setup({
     types: {
@@ -157,7 +160,7 @@ export const agentSetup = (config: ResolvedConfig) => {
       }),
       consolidate: assign(({ context, self }) => {
         try {
-          return run.consolidate(context, accumulator, newIdFor(self))
+          return run.consolidate(context, accumulator, newIdFor(self, context))
         } catch (thrown) {
           return { failure: broken(thrown, 'Consolidating') }
         }
@@ -175,7 +178,7 @@ export const agentSetup = (config: ResolvedConfig) => {
           context,
           toolsOf(config, self),
           valuesOf(self).context,
-          newIdFor(self)(),
+          newIdFor(self, context)(),
         )
         enqueue.assign({ round: begun })
         for (const result of begun.results.flat()) enqueue.emit(resultEvent(result))
@@ -230,6 +233,7 @@ export const agentSetup = (config: ResolvedConfig) => {
         enqueue.assign(round.progress(context, [], calls))
         for (const call of calls) enqueue.emit(callEvent(call))
       }),
+      announceProgress: emit((_, progress: Extract<AgentEvent, { type: 'tool.progress' }>) => progress),
       noteResult: enqueueActions(({ context, event, enqueue }) => {
         if (event.type !== 'tool.finished') return
         enqueue.assign(round.progress(context, [event.result], event.calls, event.usage))
@@ -266,7 +270,7 @@ export const agentSetup = (config: ResolvedConfig) => {
         failure: context.failure && { ...whereabouts(config, context), ...context.failure },
       })),
       settle: enqueueActions(({ context, self, enqueue }) => {
-        const { change, messages } = settle(context, newIdFor(self))
+        const { change, messages } = settle(context, newIdFor(self, context))
         enqueue.assign(change)
         for (const message of messages) {
           for (const each of announcementOf(change.totals.responseId, message)) enqueue.emit(each)

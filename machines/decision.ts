@@ -92,6 +92,7 @@ const eventTools = (events: DecisionEvents): Map<string, Tool> =>
         execute: (payload) => payload,
         endsRun: true,
         onInterrupted: 'rerun',
+        maxResult: Number.POSITIVE_INFINITY,
       }),
     ]),
   )

@@ -1,6 +1,6 @@
 import type { Snapshot } from 'xstate'
 import type { ErrorData } from '../src/messages/errors.ts'
-import type { JsonObject } from '../src/messages/json.ts'
+import type { JsonObject, JsonValue } from '../src/messages/json.ts'
 import type { ChatMessage, Part, ToolCallPart, ToolResultPart } from '../src/messages/messages.ts'
 import type { ChatResult, PendingCall, SendResult, Usage } from '../src/messages/result.ts'
 import type { GenerationSettings } from '../src/model/chatModel.ts'
@@ -50,6 +50,8 @@ export type ChildEvent =
   /** `usage`: what the tool itself used of models. `calls`: those that start in its place. The last result of a turn comes with the executor's end. */
   | { type: 'tool.finished'; result: ToolResultPart; usage?: Usage; calls: readonly ToolCallPart[] }
 
+  /** How far a call has come. */
+  | { type: 'tool.progress'; callId: string; value: JsonValue }
   /** After a restore: calls that a person must decide on, because nobody knows whether they took effect, and what is known of the others. */
   | {
       type: 'tool.interrupted'
@@ -75,6 +77,8 @@ export type AgentEmitted =
   /** This call is answered from outside: with `tool.answer`. */
   | { type: 'tool.external'; callId: string; call: ToolCallPart }
   | { type: 'tool.call'; callId: string; call: ToolCallPart }
+  /** How far a call has come, as its tool says (`report`). */
+  | { type: 'tool.progress'; callId: string; value: JsonValue }
   | { type: 'tool.result'; callId: string; result: ToolResultPart }
   | ({ type: 'step'; step: number; usage: Usage | null; metrics: StepMetrics } & Asked)
   /** `restart`: what was shown of the answer is void, text and pieces of calls: it begins anew. */

@@ -24,8 +24,9 @@ export const reportToParent = <M extends AnyRunMachine>(machine: M): M => {
     transition: (snapshot: AnyMachineSnapshot, event, scope) => {
       const next: AnyMachineSnapshot = inner.transition(snapshot, event, scopeFor(scope))
       const { tags } = next
+      // Put off twice, as the report is: what the run says comes before that it waits for an answer.
       if (tags !== snapshot.tags && tags.has('waiting') !== snapshot.tags.has('waiting'))
-        scope.defer(() => scope.self._parent?.send(standingOf(next)))
+        scope.defer(() => scope.defer(() => scope.self._parent?.send(standingOf(next))))
       return next
     },
     getInitialSnapshot: (scope, input) => inner.getInitialSnapshot(scopeFor(scope), input),

@@ -14,9 +14,9 @@ export type RunHost = {
    * answer do not count as steps.
    */
   writeAhead?(): void
-  /** Ids that the run makes: an engine that runs it again needs the same ones. */
-  newId?(): string
-  /** One request to a model: `ask` sends it. Returns what closes it, as the model does. */
+  /** Ids that a run makes, by its own id: an engine that runs it again needs the same ones, whatever runs beside it. */
+  newId?(run: string): string
+  /** One request to a model: `ask` sends it. Its name says which run asks, and for which step. Returns what closes it, as the model does. */
   turn?(name: string, ask: (sink: ModelSink) => unknown, sink: ModelSink): unknown
   /** One attempt at a call of a tool, by its idempotency key: `execute` runs it. */
   call?(key: string, execute: () => Promise<ToolResultPart>, tool: Tool | undefined): Promise<ToolResultPart>

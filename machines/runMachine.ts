@@ -111,7 +111,12 @@ export const withContext = (snapshot: AnyMachineSnapshot, context: MachineContex
   Object.setPrototypeOf({ ...snapshot, context }, Object.getPrototypeOf(snapshot))
 
 /** What comes of these is asked for again after a restore, or is known from elsewhere: a step of theirs is not worth a write. */
-const readTypes: ReadonlySet<string> = new Set(['model.deltas', 'model.prepared', 'tool.started'])
+const readTypes: ReadonlySet<string> = new Set([
+  'model.deltas',
+  'model.prepared',
+  'tool.started',
+  'tool.progress',
+])
 
 /** A chart of the user's may do more with what its runs emit than pass it on. */
 const isRead = ({ type }: AnyEventObject, before: AnyMachineSnapshot, after: AnyMachineSnapshot): boolean =>

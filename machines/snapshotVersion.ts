@@ -1,4 +1,4 @@
-import type { AnyMachineSnapshot, Snapshot } from 'xstate'
+import type { Snapshot } from 'xstate'
 import { ConfigurationError, describeThrown } from '../src/messages/errors.ts'
 import { copyJson, isJsonObject, type JsonObject, type JsonValue } from '../src/messages/json.ts'
 import { type AnyRunMachine, changed } from './runMachine.ts'
@@ -20,19 +20,14 @@ export type Migration = (stored: JsonObject) => JsonObject
 
 /**
  * Makes a machine refuse a stored snapshot that it cannot go on from, before the chart trips over it. One of an older minor
- * is migrated first: `migrations[0]` is from minor 0. The data that it stores is JSON: XState would look through the whole
- * conversation for actors, at every step that somebody stores.
+ * is migrated first: `migrations[0]` is from minor 0.
  */
 export const withStoredCheck = <M extends AnyRunMachine>(
   machine: M,
   flawIn: StoredFlaw,
   migrations: readonly Migration[],
 ): M =>
-  changed(machine, ({ id, restoreSnapshot, getPersistedSnapshot }) => ({
-    getPersistedSnapshot: (snapshot: AnyMachineSnapshot, options) => ({
-      ...getPersistedSnapshot({ ...snapshot, context: {} }, options),
-      context: snapshot.context,
-    }),
+  changed(machine, ({ id, restoreSnapshot }) => ({
     restoreSnapshot: (stored, scope) => {
       const { flaw, usable } = lookedAt(stored, flawIn, migrations)
       if (flaw) throw unusable(id, flaw)

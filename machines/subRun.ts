@@ -10,7 +10,7 @@ import { unattendedIn } from './pendingCalls.ts'
 import { withValues } from './runValues.ts'
 import { clockIn } from './systemTime.ts'
 import { callOf } from './toolCall.ts'
-import type { SubRunEvent } from './toolService.ts'
+import type { CallReport } from './toolService.ts'
 
 /** What a sub-agent answers with, and how. */
 export type SubAgent = { machine: AgentMachine; name: string | undefined; timeoutMs: number }
@@ -33,7 +33,7 @@ export const subRun = (
       ...(name !== undefined && { id: name }),
       ...(of?.stored && { snapshot: of.stored }),
     })
-    const report = (event: SubRunEvent) => self?._parent?.send(event)
+    const report = (event: CallReport) => self?._parent?.send(event)
     const clock = self ? clockIn(self.system) : systemClock
     let timer: unknown
     const stopTimer = () => {

@@ -1,5 +1,6 @@
 import type { ActorLogic, AnyActorRef, Snapshot } from 'xstate'
 import { describeThrown } from '../src/messages/errors.ts'
+import { copyJson, type JsonValue } from '../src/messages/json.ts'
 import type { ToolCallPart, ToolResultPart } from '../src/messages/messages.ts'
 import { addUsage, type Usage } from '../src/messages/result.ts'
 import { LazySignal } from '../src/tools/lazySignal.ts'
@@ -49,6 +50,9 @@ export const callLogic = (config: ResolvedConfig) => {
         self,
         context: valuesOf(self).context,
         attemptAt: () => attempt,
+        report: (callId, value) => {
+          if (self.getSnapshot().status === 'active') self._parent?.send(progressReport(callId, value))
+        },
         addUsage: used.add,
       }
       const tools = toolsOf(config, self)
@@ -77,6 +81,16 @@ export const callLogic = (config: ResolvedConfig) => {
     restoreSnapshot: (stored) => stored as CallSnapshot,
   }
   return logic
+}
+
+/** Whatever a tool reports, listeners get JSON. */
+export const progressReport = (callId: string, value: unknown) => {
+  const report = (plain: JsonValue) => ({ type: 'call.progress', callId, value: plain }) as const
+  try {
+    return report(copyJson(value ?? null))
+  } catch {
+    return report(describeThrown(value))
+  }
 }
 
 const inputs = new WeakMap<AnyActorRef, CallInput>()

@@ -122,7 +122,9 @@ export const resumed = (
   const progress = checked(stored)
   const { interruptions, inDoubt } = progress
   const open = unfinished(progress).filter(({ id }) => !inDoubt.includes(id))
-  const fate = ({ name }: ToolCallPart) => tools.get(name)?.onInterrupted ?? 'unknown'
+  // A call whose arguments nobody could read never ran.
+  const fate = ({ name, argumentsError }: ToolCallPart) =>
+    argumentsError === undefined ? (tools.get(name)?.onInterrupted ?? 'unknown') : 'rerun'
   const again = open.filter((call) => fate(call) !== 'unknown')
   return {
     ...progress,

@@ -302,7 +302,8 @@ const editNote = (name: string, args: unknown): string =>
 
 /** The honest answer for a call that was cut short: it never ran, or nobody knows how far it came. */
 export const missingResult = ({ round }: StreamingState): ((call: ToolCallPart) => ToolResultPart) => {
-  const started = new Set(round.started.flat())
+  // One that was cut off before had started, whether or not it was noted then.
+  const started = new Set([...round.started.flat(), ...Object.keys(round.interruptions)])
   return (call) =>
     errorResult(
       call,

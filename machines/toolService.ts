@@ -1,5 +1,6 @@
 import { type ActorLogic, type AnyActorRef, type AnyActorScope, createActor, type Snapshot } from 'xstate'
 import { appended, countOf } from '../src/messages/growing.ts'
+import type { JsonValue } from '../src/messages/json.ts'
 import type { ToolCallPart, ToolResultPart } from '../src/messages/messages.ts'
 import type { PendingCall, Usage } from '../src/messages/result.ts'
 import { LazySignal } from '../src/tools/lazySignal.ts'
@@ -11,7 +12,7 @@ import { hostOf } from './runHost.ts'
 import { toolsOf } from './runTools.ts'
 import { valuesOf } from './runValues.ts'
 import { clockIn } from './systemTime.ts'
-import { type CallOutput, callLogic, onStop, settled, UsageCount } from './toolCall.ts'
+import { type CallOutput, callLogic, onStop, progressReport, settled, UsageCount } from './toolCall.ts'
 import {
   addressed,
   below,
@@ -34,11 +35,12 @@ type ToolServiceEvent =
   | { type: 'calls.begin'; calls: ToolCallPart[] }
   | { type: 'batch.finished'; results: ToolResultPart[]; usage?: Usage }
   | { type: 'batch.failed'; error: unknown }
-  | SubRunEvent
+  | CallReport
   | Extract<AgentCommand, { callId: string }>
 
-/** What the call of a sub-agent reports: its run, before that starts, and what the run waits for. */
-export type SubRunEvent =
+/** What a call reports: how far it has come; of a sub-agent, its run, before that starts, and what the run waits for. */
+export type CallReport =
+  | { type: 'call.progress'; callId: string; value: JsonValue }
   | { type: 'call.run'; callId: string; run: AnyActorRef }
   | { type: 'call.waits'; callId: string; calls: PendingCall[] }
 
@@ -80,6 +82,7 @@ export const toolService = (
 
   /** Reports what the turn waits for, if that has changed. */
   const reportWait = (before: ToolProgress, after: ToolProgress, scope: AnyActorScope): void => {
+    if (isEmpty(before.waiting) && isEmpty(after.waiting)) return
     const calls = waitsFor(after)
     if (JSON.stringify(calls) === JSON.stringify(waitsFor(before))) return
     scope.defer(() =>
@@ -125,6 +128,11 @@ export const toolService = (
           return snapshot
         case 'batch.failed':
           return { ...snapshot, status: 'error', error: event.error, output: undefined }
+        case 'call.progress': {
+          const { callId, value } = event
+          scope.defer(() => tellAgent(scope, { type: 'tool.progress', callId, value }))
+          return snapshot
+        }
         case 'call.run':
           return { ...snapshot, runs: { ...snapshot.runs, [event.callId]: event.run } }
         case 'call.waits': {
@@ -177,6 +185,8 @@ const attemptAt = ({ run, round, interruptions }: ToolProgress, callId: string):
   attempt: 1 + (ownOf(interruptions, callId) ?? 0),
   idempotencyKey: `${run}/${callId}/${round}`,
 })
+
+const isEmpty = (record: object): boolean => Object.keys(record).length === 0
 
 const isActor = (run: AnyActorRef | Snapshot<unknown>): run is AnyActorRef => 'send' in run
 
@@ -243,6 +253,7 @@ const runBatch = (
     self,
     context: valuesOf(self).context,
     attemptAt: (callId) => attemptAt(progress, callId),
+    report: (callId, value) => self.send(progressReport(callId, value)),
     addUsage: used.add,
     onResult: (given) => {
       const call = calls.find(({ id }) => id === given?.id)

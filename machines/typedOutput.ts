@@ -160,6 +160,7 @@ const returnResult: Tool = {
   timeoutMs: defaultToolTimeoutMs,
   endsRun: true,
   onInterrupted: 'rerun',
+  maxResult: Number.POSITIVE_INFINITY,
   isAgent: false,
 }
 

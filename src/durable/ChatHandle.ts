@@ -43,7 +43,7 @@ export class ChatHandle implements DurableChat {
     if (known && agent !== undefined && agent !== known.agent)
       throw new ConfigurationError(`The chat "${id}" is answered by "${known.agent}", not by "${agent}".`)
     if (known) return new ChatHandle(keeper, known, begin)
-    const chat = { id, agent: keeper.agentNamed(agent), run: undefined, length: undefined }
+    const chat = { id, agent: keeper.agents.choose(agent), run: undefined, length: undefined }
     file.write(synchronous, () => void chats.insert(chat))
     return new ChatHandle(keeper, chats.get(id) ?? chat, begin)
   }

@@ -1,24 +1,23 @@
 import type { AgentCommand, AgentInput } from '../../machines/events.ts'
-import type { AnyAgent } from '../agent/Agent.ts'
 import { ConfigurationError, type ErrorData, errorDataOf } from '../messages/errors.ts'
-import { ChunkLog } from './ChunkLog.ts'
-import { checkCommand } from './checkCommand.ts'
+import type { Agents } from './Agents.ts'
+import { checkCommand, checkStored, isUseful } from './checkCommand.ts'
+import { giveUp, tellReaders } from './closeRun.ts'
 import { hostedFrom } from './head.ts'
-import { Items } from './Items.ts'
-import { LiveRun } from './LiveRun.ts'
+import { LiveRun, UnheardCommand } from './LiveRun.ts'
 import { hasOwner, Ownership } from './Ownership.ts'
+import { Poll } from './Poll.ts'
 import { pack } from './pack.ts'
-import { infoOf, type NewRun, type Progress, type RunRow, type RunSummary } from './RunRows.ts'
-import { endChunk, missingChunks } from './runChunks.ts'
-import type { DurableChunk, RunInfo } from './runs.ts'
+import { infoOf, type NewRun, notBegun, type Progress, type RunRow, type RunSummary } from './RunRows.ts'
+import { missingChunks } from './runChunks.ts'
+import type { RunInfo } from './runs.ts'
 import type { OpenStore } from './sqlite.ts'
 import { DamagedData } from './storeError.ts'
 import { Watch } from './Watch.ts'
 
 /** What {@link Keeper} goes by. */
 export type KeeperOptions = {
-  /** Without any, nothing is ever run here. */
-  agents: Readonly<Record<string, AnyAgent>> | undefined
+  agents: Agents
   maxRecoveries: number
   /** Makes what the tools get from what was stored. */
   context: (stored: unknown, info: RunInfo) => unknown
@@ -43,25 +42,27 @@ export class Keeper {
   readonly chunks: Watch
   readonly stands: Watch
   readonly #options: KeeperOptions
-  /** A guest has none. */
+  /** A guest has none: a process without agents can run nothing, and leaves the store to those that can. */
   readonly #ownership: Ownership | undefined
   readonly #live = new Map<number, LiveRun>()
   /** Runs that do not go on in this process, because the store failed. */
   readonly #failures = new Map<number, Error>()
-  readonly #timer: NodeJS.Timeout
-  #holds = 0
+  readonly #poll = new Poll(() => this.#look(), pollMs)
   #polls = 0
   #version = -1
 
   constructor(store: OpenStore, options: KeeperOptions) {
     this.store = store
     this.#options = options
-    this.#ownership = options.agents && new Ownership(store.file.path, store.openDriver)
-    this.#timer = setInterval(() => this.#poll(), pollMs).unref()
-    this.chunks = new Watch(this.#hold)
-    this.stands = new Watch(this.#hold)
+    this.#ownership = this.isGuest ? undefined : new Ownership(store.file.path, store.openDriver)
+    this.chunks = new Watch(this.#poll.hold)
+    this.stands = new Watch(this.#poll.hold)
     this.#version = store.file.dataVersion()
     if (this.#ownership?.take()) this.#serve()
+  }
+
+  get agents(): Agents {
+    return this.#options.agents
   }
 
   /** Whether this process runs things. */
@@ -71,18 +72,12 @@ export class Keeper {
 
   /** Whether it never does. */
   get isGuest(): boolean {
-    return this.#ownership === undefined
+    return this.agents.areNone
   }
 
   /** Whether anybody does, here or elsewhere. */
   get hasOwner(): boolean {
     return this.isOwner || hasOwner(this.store.file.path, this.store.openDriver)
-  }
-
-  /** An agent by its name. */
-  agent(name: string): AnyAgent | undefined {
-    const { agents = {} } = this.#options
-    return Object.hasOwn(agents, name) ? agents[name] : undefined
   }
 
   live(n: number): LiveRun | undefined {
@@ -93,25 +88,14 @@ export class Keeper {
   whyNot({ n, agent }: RunSummary): Error | undefined {
     const failure = this.#failures.get(n)
     if (failure) return failure
-    return this.isOwner && !this.agent(agent) ? this.#unknownAgent(agent) : undefined
-  }
-
-  /** The agent of this name, or the only one. */
-  agentNamed(name: string | undefined): string {
-    const names = Object.keys(this.#options.agents ?? {})
-    const [only, ...others] = names
-    if (name === undefined && others.length > 0)
-      throw new ConfigurationError(`Say which agent answers: ${names.join(', ')}.`)
-    const known = name ?? only ?? ''
-    if (!this.agent(known)) throw this.#unknownAgent(known)
-    return known
+    const { agents } = this
+    return this.isOwner && !agents.find(agent) ? agents.missing(agent) : undefined
   }
 
   /** Stores a run that begins; whoever owns the store starts it. */
   begin(run: Beginning): void {
-    const agent = this.agent(run.agent)
     // A guest leaves it to whoever knows the agent.
-    if (!agent && !this.isGuest) throw this.#unknownAgent(run.agent)
+    const agent = this.isGuest ? undefined : this.agents.get(run.agent)
     const { store } = this
     const { id, input, base, forkedFrom, alongside } = run
     const items = store.items.inherit(base)
@@ -121,12 +105,12 @@ export class Keeper {
       return n
     }
     if (!agent || !this.isOwner) {
-      const progress = { ...atStart, head: pack({ input }, items) }
+      const progress = { ...notBegun, head: pack({ input }, items) }
       store.file.write(store.synchronous, () => store.items.insert(insert(progress), items.fresh))
       return
     }
     const now = Date.now()
-    const info = infoOf({ ...run, ...atStart, base, forkedFrom, n: 0, life: 0, created: now, updated: now })
+    const info = infoOf({ ...run, ...notBegun, base, forkedFrom, n: 0, life: 0, created: now, updated: now })
     const stored: unknown = run.context === undefined ? undefined : JSON.parse(run.context)
     const live = new LiveRun({
       ...this.#listeners,
@@ -139,6 +123,7 @@ export class Keeper {
       tail: { seq: 0, life: 0, told: 0, isOpen: false },
       life: 1,
       recoveries: 0,
+      hidden: 0,
       stored: undefined,
       insert: (progress) => {
         const n = insert(progress)
@@ -151,7 +136,7 @@ export class Keeper {
 
   /** Stores a run that goes on from where another one is. */
   adopt(run: NewRun): void {
-    if (!this.agent(run.agent) && !this.isGuest) throw this.#unknownAgent(run.agent)
+    if (!this.isGuest) this.agents.get(run.agent)
     const { file, runs, synchronous } = this.store
     file.write(synchronous, () => void runs.insert(run, Date.now()))
     if (this.isOwner) this.#serve()
@@ -167,23 +152,28 @@ export class Keeper {
   send(id: string, given: unknown): void {
     const run = this.store.runs.summary(id)
     if (!run) throw new ConfigurationError(`There is no run "${id}".`)
+    // The store may work again: what it has is good to go on from.
+    this.#failures.delete(run.n)
     const reason = this.whyNot(run)
     if (reason) throw reason
     const live = this.#live.get(run.n)
     if (live) live.send(checkCommand(given, live.pending))
-    else if (this.isOwner && run.status === 'waiting') this.#decide(run.n, this.#checked(run, given))
+    else if (this.isOwner && run.status === 'waiting')
+      this.#decide(run.n, checkStored(this.store, run, given))
     else this.#leaveWord(run, given)
   }
 
   /** For whoever runs things. */
   #leaveWord(run: RunSummary, given: unknown): void {
     const { file, runs, commands, synchronous } = this.store
-    file.write(synchronous, () => commands.insert(run.n, this.#checked(runs.summary(run.id) ?? run, given)))
+    file.write(synchronous, () =>
+      commands.insert(run.n, checkStored(this.store, runs.summary(run.id) ?? run, given)),
+    )
     if (this.isOwner) this.#serve()
   }
 
   close(): void {
-    clearInterval(this.#timer)
+    this.#poll.stop()
     for (const run of [...this.#live.values()]) {
       run.flush()
       run.leave()
@@ -192,19 +182,6 @@ export class Keeper {
     this.store.file.close()
     this.chunks.tellAll()
     this.stands.tellAll()
-  }
-
-  /** A command that a stored run can take. */
-  #checked(run: RunSummary, given: unknown): AgentCommand {
-    if (run.status !== 'running' && run.status !== 'waiting')
-      throw new ConfigurationError(
-        `The run "${run.id}" is over (${run.status}): start a new one, or fork it.`,
-      )
-    const decided = new Set(this.store.commands.of(run.n).map(({ command }) => callOf(command)))
-    return checkCommand(
-      given,
-      run.pending.filter((call) => !decided.has(call.id)),
-    )
   }
 
   /** Goes on with a run that waits. */
@@ -222,7 +199,7 @@ export class Keeper {
   /** Goes on with everything that has to go on: after a crash, or because another process has asked for it. */
   #serve(): void {
     for (const { n, agent } of this.store.runs.live()) {
-      if (this.#live.has(n) || this.#failures.has(n) || !this.agent(agent)) continue
+      if (this.#live.has(n) || this.#failures.has(n) || !this.agents.find(agent)) continue
       this.#guarded(n, () => {
         const row = this.store.runs.byNumber(n)
         if (row) this.#recover(row)
@@ -236,7 +213,7 @@ export class Keeper {
     const { file, runs, commands, synchronous } = this.store
     const forget = () => commands.delete(n)
     const row = runs.byNumber(run)
-    if (row && !this.agent(row.agent)) return
+    if (row && !this.agents.find(row.agent)) return
     const isOpen = row?.status === 'running' || row?.status === 'waiting'
     const pending = this.#live.get(run)?.pending ?? row?.pending ?? []
     if (isOpen && isUseful(command, pending)) this.#decide(run, command, forget)
@@ -245,8 +222,10 @@ export class Keeper {
 
   #recover(row: RunRow): void {
     const { id, status, recoveries } = row
-    if (status !== 'running') this.#tell(row)
-    else if (recoveries >= this.#options.maxRecoveries)
+    if (status !== 'running') {
+      tellReaders(this.store, row)
+      this.#tell(row.n)
+    } else if (recoveries >= this.#options.maxRecoveries)
       this.#giveUp(row, {
         name: 'OrchestrationError',
         message: `The run "${id}" was given up: it was taken up ${recoveries} times and got no further in any of them. Whatever ended its process did so again; fork it to try once more.`,
@@ -256,9 +235,8 @@ export class Keeper {
 
   /** Goes on with a stored run; one that cannot go on is given up. */
   #takeUp(row: RunRow): LiveRun | undefined {
-    const { id, n, head, status, live: isLive } = row
-    const agent = this.agent(row.agent)
-    if (!agent) throw this.#unknownAgent(row.agent)
+    const { id, n, head, status, hidden, live: isLive } = row
+    const agent = this.agents.get(row.agent)
     const { store } = this
     const context = this.#options.context(store.runs.context(n), infoOf(row))
     const stored = { n, head, status, live: isLive }
@@ -269,7 +247,7 @@ export class Keeper {
     try {
       const items = store.items.load(n, row.base)
       const from = hostedFrom(head, items)
-      const setup = { id, store, agent, from, context, items, tail, life, recoveries, stored }
+      const setup = { id, store, agent, from, context, items, tail, life, recoveries, hidden, stored }
       const live = new LiveRun({ ...this.#listeners, ...setup })
       if (live.refusal) return this.#giveUp(row, live.refusal)
       live.alongside(() => store.runs.takeUp(n, life, recoveries))
@@ -286,33 +264,12 @@ export class Keeper {
     }
   }
 
-  /** Tells the readers of a run how it stands: its process died before it could. */
-  #tell(row: RunRow): void {
-    const { n, base, head } = row
-    const items = this.store.items.load(n, base)
-    const from = hostedFrom(head, items)
-    const tail = this.store.stream.tail(n)
-    const snapshot = 'snapshot' in from ? from.snapshot : undefined
-    this.#close(row, items, missingChunks({ ...row, snapshot }, tail), () =>
-      this.store.runs.stand(n, row.status, false),
-    )
-  }
-
   #giveUp(row: RunRow, error: ErrorData): undefined {
-    this.#close(row, new Items(), [endChunk('error')], () => this.store.runs.giveUp(row.n, error, Date.now()))
+    giveUp(this.store, row, error)
+    this.#tell(row.n)
   }
 
-  /** The last chunks of a run that does not go on. */
-  #close({ n, life }: RunRow, items: Items, chunks: readonly DurableChunk[], change: () => void): void {
-    const { file, stream, runs, items: itemRows } = this.store
-    const log = new ChunkLog(items, stream.tail(n), life + 1)
-    for (const chunk of chunks) log.push(chunk)
-    file.write('normal', () => {
-      runs.takeUp(n, life + 1, 0)
-      itemRows.insert(n, items.fresh)
-      log.writeTo(stream, n)
-      change()
-    })
+  #tell(n: number): void {
     this.chunks.tell(n)
     this.stands.tell(n)
   }
@@ -338,13 +295,16 @@ export class Keeper {
     onEnd: ({ number, failure }: LiveRun): void => {
       if (number === undefined) return
       this.#live.delete(number)
+      if (failure instanceof UnheardCommand) {
+        if (this.isOwner) this.#serve()
+        return
+      }
       if (failure) this.#failures.set(number, failure)
-      this.chunks.tell(number)
-      this.stands.tell(number)
+      this.#tell(number)
     },
   }
 
-  #poll(): void {
+  #look(): void {
     try {
       this.#polls += 1
       const isNew = !this.isOwner && this.#polls % takeOverPolls === 0 && this.#ownership?.take()
@@ -357,42 +317,5 @@ export class Keeper {
     }
     this.chunks.tellAll()
     this.stands.tellAll()
-  }
-
-  /** A process that only looks for news may end; one in which somebody waits for them may not. */
-  readonly #hold = (isHeld: boolean): void => {
-    this.#holds += isHeld ? 1 : -1
-    if (this.#holds > 0) this.#timer.ref()
-    else this.#timer.unref()
-  }
-
-  #unknownAgent(name: string): ConfigurationError {
-    const known = Object.keys(this.#options.agents ?? {}).join(', ')
-    return new ConfigurationError(`There is no agent "${name}" in agents: ${known}.`)
-  }
-}
-
-const atStart: Omit<Progress, 'head'> = {
-  status: 'running',
-  live: true,
-  recoveries: 0,
-  hidden: 0,
-  step: 0,
-  state: '',
-  usage: undefined,
-  pending: [],
-  error: undefined,
-}
-
-const callOf = (command: AgentCommand): string | undefined =>
-  'callId' in command ? command.callId : undefined
-
-/** What it decides on may have been decided on since it was stored. */
-const isUseful = (command: AgentCommand, pending: RunSummary['pending']): boolean => {
-  try {
-    checkCommand(command, pending)
-    return true
-  } catch {
-    return false
   }
 }

@@ -28,6 +28,8 @@ export type LiveSetup = {
   tail: StreamTail
   life: number
   recoveries: number
+  /** Messages that its chart has not shown so far. */
+  hidden: number
   /** How it is stored; undefined for one that is not stored yet. */
   stored: { n: number; head: string; status: RunStatus; live: boolean } | undefined
   /** Stores a new one, and gives its number. */
@@ -37,6 +39,12 @@ export type LiveSetup = {
   /** It does not go on here: it is over, it waits, or the store failed. */
   onEnd(run: LiveRun): void
 }
+
+/**
+ * A run came to its end, and another process had been told that it would hear something first: the end does not count, and
+ * the run goes on from the step before it.
+ */
+export class UnheardCommand extends Error {}
 
 /** How long text may be shown before it is stored. */
 const flushMs = 20
@@ -55,8 +63,8 @@ export class LiveRun {
   #stand: { status: RunStatus; live: boolean }
   /** What goes into the next transaction. */
   #due: (() => void)[] = []
-  /** Messages at the last step. */
-  #messages: number
+  /** Messages that the chart did not show. */
+  #hidden: number
   #isStarted = false
   #isOver = false
   #isSettling = false
@@ -72,7 +80,7 @@ export class LiveRun {
     this.#stand = { status: stored?.status ?? 'running', live: stored?.live ?? true }
     this.#log = new ChunkLog(items, tail, life)
     this.#actor = hostedRun(agent, from, { writeAhead: () => this.#writeAhead() }, context)
-    this.#messages = stored ? messagesOf(this.#actor.getSnapshot()).length : 0
+    this.#hidden = setup.hidden
   }
 
   /** Why its agent refuses to go on from what was stored. */
@@ -116,13 +124,15 @@ export class LiveRun {
     this.#actor.subscribe({ error: this.#broken, complete: this.#complete })
     this.#actor.start()
     this.#isStarted = true
-    this.#afterStep()
+    if (this.#failure) throw this.#failure
   }
 
   /** It is stored when this returns. */
   send(command: AgentCommand): void {
     this.#actor.send(command)
-    this.#afterStep()
+    // A command that changed nothing is done with, too.
+    if (this.#due.length > 0) this.flush()
+    if (this.#failure) throw this.#failure
   }
 
   /** Stores what was shown. */
@@ -142,25 +152,17 @@ export class LiveRun {
     this.#setup.onEnd(this)
   }
 
-  #afterStep(): void {
-    // A command that changed nothing is done with, too.
-    if (this.#due.length > 0) this.flush()
-    if (this.#failure) throw this.#failure
-  }
-
   #writeAhead(): void {
     if (this.#failure) throw this.#failure
     if (this.#isOver) throw new OrchestrationError(`The run "${this.id}" does not go on in this process.`)
     const progress = this.#progress()
-    const isChanged = progress.head !== this.#head || progress.status !== this.#stand.status
-    if (isChanged || this.#due.length > 0) {
+    if (progress.head !== this.#head || progress.status !== this.#stand.status) {
       this.#attempt(() => this.#write(this.#setup.store.synchronous, () => this.#store(progress)))
       if (this.#failure) throw this.#failure
       this.#head = progress.head
-      this.#messages = messagesOf(this.#actor.getSnapshot()).length
       this.#setup.onNews(this, true)
     }
-    if (progress.status === 'waiting') this.#settleSoon()
+    this.#settleSoon()
   }
 
   #progress(): Progress {
@@ -168,17 +170,21 @@ export class LiveRun {
     return progressOf(this.id, this.#actor, items, {
       // What a restored run does at once is not progress: it would do so in every life.
       recoveries: this.#isStarted ? 0 : recoveries,
-      hidden: Math.max(0, this.#messages - this.#log.told),
+      hidden: this.#hidden,
     })
   }
 
   #store(progress: Progress): number {
     const { store, insert } = this.#setup
-    if (this.#number === undefined && insert) return insert(progress)
+    const { status, live } = progress
+    if (this.#number === undefined && insert) {
+      this.#stand = { status, live }
+      return insert(progress)
+    }
     const n = this.#number ?? 0
     if (!store.runs.update(n, progress, Date.now()))
       throw new OrchestrationError(`The run "${this.id}" was deleted while it was going on.`)
-    return this.#standAs(n, progress.status, progress.live)
+    return this.#standAs(n, status, live)
   }
 
   #standAs(n: number, status: RunStatus, live: boolean): number {
@@ -194,6 +200,9 @@ export class LiveRun {
     this.#number = store.file.write(synchronous, () => {
       const n = change()
       for (const write of this.#due) write()
+      // Nobody can leave word any more once this is stored: what was left until now must be heard first.
+      if (this.#stand.status === 'complete' && this.#stand.live && store.commands.of(n).length > 0)
+        throw new UnheardCommand()
       store.items.insert(n, items.fresh)
       this.#log.writeTo(store.stream, n)
       return n
@@ -233,6 +242,8 @@ export class LiveRun {
     queueMicrotask(() => {
       this.#isSettling = false
       if (this.#isOver || this.#failure) return
+      // By now everything has been told, also what an inner run tells through those around it.
+      this.#hidden = Math.max(0, messagesOf(this.#actor.getSnapshot()).length - this.#log.told)
       if (this.#stand.status === 'waiting') this.#wait()
       else if (!this.#log.isStored) this.flush()
     })

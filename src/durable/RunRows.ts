@@ -26,6 +26,19 @@ export type Progress = {
   head: string
 }
 
+/** Where a run stands that has not begun. */
+export const notBegun: Omit<Progress, 'head'> = {
+  status: 'running',
+  live: true,
+  recoveries: 0,
+  hidden: 0,
+  step: 0,
+  state: '',
+  usage: undefined,
+  pending: [],
+  error: undefined,
+}
+
 /** What a run begins with. */
 export type NewRun = Progress & {
   id: string

@@ -3,6 +3,8 @@ import { answer, approval, waitingCall } from '../agent/runDecisions.ts'
 import { ConfigurationError, describeThrown } from '../messages/errors.ts'
 import { copyJson, isJsonObject } from '../messages/json.ts'
 import type { PendingCall } from '../messages/result.ts'
+import type { RunSummary } from './RunRows.ts'
+import type { OpenStore } from './sqlite.ts'
 
 /** Longer than anything that a person or a tool has to say. */
 const longestCommand = 16 * 1024 * 1024
@@ -59,3 +61,25 @@ const exceptions = (except: unknown): { except?: string[] } => {
   if (!Array.isArray(except)) throw new ConfigurationError('except must be a list of call ids.')
   return { except: except.map((id) => text('except', id)) }
 }
+
+/** A command that a stored run can take. What another process has decided on is not decided on again. */
+export const checkStored = ({ commands }: OpenStore, run: RunSummary, given: unknown): AgentCommand => {
+  if (run.status !== 'running' && run.status !== 'waiting')
+    throw new ConfigurationError(`The run "${run.id}" is over (${run.status}): start a new one, or fork it.`)
+  const decided = new Set(commands.of(run.n).map(({ command }) => callOf(command)))
+  const open = run.pending.filter((call) => !decided.has(call.id))
+  return checkCommand(given, open)
+}
+
+/** Whether a command that was stored is still of use: what it is about may have been decided on since. */
+export const isUseful = (command: AgentCommand, pending: readonly PendingCall[]): boolean => {
+  try {
+    checkCommand(command, pending)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const callOf = (command: AgentCommand): string | undefined =>
+  'callId' in command ? command.callId : undefined

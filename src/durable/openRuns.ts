@@ -9,6 +9,7 @@ import {
   type Rule,
   wholeFrom,
 } from '../messages/optionRules.ts'
+import { Agents } from './Agents.ts'
 import { Keeper } from './Keeper.ts'
 import type { RunInfo, StoredRuns } from './runs.ts'
 import { SqliteRuns } from './SqliteRuns.ts'
@@ -46,8 +47,8 @@ export const openRuns = async (options: OpenOptions): Promise<StoredRuns> => {
     context: callable,
   })
   checkValue('The options of openRuns', options, member('store', object))
-  const { store, agents, maxRecoveries = 20, context = (stored) => stored } = options
-  const keeper = new Keeper(await openStore(store), { agents, maxRecoveries, context })
+  const { store, agents = {}, maxRecoveries = 20, context = (stored) => stored } = options
+  const keeper = new Keeper(await openStore(store), { agents: new Agents(agents), maxRecoveries, context })
   const runs = new SqliteRuns(keeper)
   setKeeper(runs, keeper)
   return runs

@@ -1,13 +1,12 @@
 import type { AgentOutput } from '../../machines/events.ts'
 import { restartChunks } from '../../machines/receiveDeltas.ts'
-import type { StreamingState } from '../../machines/streamingState.ts'
 import { isJsonObject } from '../messages/json.ts'
 import { messageFlaw } from '../messages/messageFlaw.ts'
 import type { ChatMessage } from '../messages/messages.ts'
 import type { FinishReason, PendingCall } from '../messages/result.ts'
 import type { DurableChunk, RunStatus } from './runs.ts'
 import type { StreamTail } from './StreamRows.ts'
-import { contextsIn, messagesOf } from './standing.ts'
+import { contextsIn, isRun, messagesOf } from './standing.ts'
 
 /** A chunk that says only this. */
 export const chunkWith = (some: Partial<DurableChunk>): DurableChunk => ({
@@ -76,8 +75,5 @@ const lastChunk = (snapshot: unknown): DurableChunk => {
 
 const responseIdOf = ({ totals }: Readonly<Record<string, unknown>>): string =>
   isJsonObject(totals) && typeof totals.responseId === 'string' ? totals.responseId : ''
-
-const isRun = (context: object): context is StreamingState =>
-  'paused' in context && 'history' in context && 'round' in context
 
 const isMessage = (value: unknown): value is ChatMessage => messageFlaw(value) === undefined

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { ConfigurationError } from '../messages/errors.ts'
 import { callable, checkOptions, checkValue, oneOf, rule } from '../messages/optionRules.ts'
 import { ChatRows } from './ChatRows.ts'
@@ -72,7 +74,14 @@ const filePath = rule(
   (value) => typeof value === 'string' && value !== '' && value !== ':memory:',
 )
 
+/** Each driver says it in its own way, or makes a file elsewhere. */
+const checkFolder = (path: string): void => {
+  if (!existsSync(dirname(path)))
+    throw new ConfigurationError(`"${path}" cannot be opened: its folder must exist. Make it first.`)
+}
+
 const openTables = (path: string, openDriver: OpenDriver, synchronous: Synchronous): OpenStore => {
+  checkFolder(path)
   const file = new SqliteFile(path, openDriver)
   try {
     file.exec(`PRAGMA busy_timeout = ${busyMs}`)

@@ -35,7 +35,7 @@ export const viewOf = (runs: Runs): StoreView | undefined => {
       const row = store.runs.get(id)
       return row && hostedFrom(row.head, store.items.load(row.n, row.base))
     },
-    agent: (name) => keeper.agent(name),
+    agent: (name) => keeper.agents.find(name),
     newestChat: (agent) => keeper.store.chats.newest(agent),
     lastRun: (chat) => {
       const { chats, runs } = keeper.store

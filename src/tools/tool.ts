@@ -13,6 +13,7 @@ import {
 } from '../messages/optionRules.ts'
 import type { Usage } from '../messages/result.ts'
 import { type CompiledSchema, compileSchema, type Infer, type Schema } from './schema.ts'
+import { defaultMaxResult } from './toolResult.ts'
 
 /** What a tool gets beside its arguments. */
 export type ToolContext<Deps = unknown> = {
@@ -28,6 +29,8 @@ export type ToolContext<Deps = unknown> = {
   idempotencyKey: string
   /** Counts tokens that the tool itself used towards the run's usage. */
   addUsage: (usage: Usage) => void
+  /** Says how far a long call has come, as JSON: listeners hear of it (`tool.progress`), the model does not. */
+  report: (value: unknown) => void
   /** The actor of this call: the parent for actors the tool starts, so that the inspector shows them in their place. */
   self: AnyActorRef | undefined
 }
@@ -52,6 +55,8 @@ export type ToolOptions<S extends Schema, Deps = unknown> = {
   endsRun?: boolean
   /** What becomes of a call whose process ended while it ran. Default `unknown`. */
   onInterrupted?: OnInterrupted
+  /** How many characters of a result the model gets: of a longer one, its beginning and its end. Default 65,536. */
+  maxResult?: number
 }
 
 /**
@@ -74,6 +79,7 @@ export type Tool<Deps = unknown> = {
   readonly timeoutMs: number
   readonly endsRun: boolean
   readonly onInterrupted: OnInterrupted
+  readonly maxResult: number
   /** Whether its calls are runs of an agent: kept with the run that calls, step by step. */
   readonly isAgent: boolean
 }
@@ -94,6 +100,7 @@ const rules: Rules<Omit<ToolOptions<Schema>, 'name' | 'input'>> = {
   timeoutMs: amount,
   endsRun: flag,
   onInterrupted: oneOf('unknown', 'rerun', 'ask'),
+  maxResult: amount,
 }
 
 /** Something that {@link tool} made. */
@@ -150,6 +157,7 @@ export const tool = <S extends Schema = { jsonSchema: JsonObject }, Deps = unkno
     timeoutMs: options.timeoutMs ?? defaultToolTimeoutMs,
     endsRun: options.endsRun ?? false,
     onInterrupted: options.onInterrupted ?? 'unknown',
+    maxResult: options.maxResult ?? defaultMaxResult,
     isAgent: false,
   }
 }

@@ -28,6 +28,8 @@ export type ExecutionOptions = {
   context?: unknown
   /** Which attempt at a call this is; default the first. */
   attemptAt?: (callId: string) => Attempt
+  /** Told how far a call has come. */
+  report?: (callId: string, value: unknown) => void
   /** Told of each result as it comes; a batch that was stopped half-way loses none of them. */
   onResult?: (result: ToolResultPart) => void
 }
@@ -131,7 +133,7 @@ const runTool = async (
   tool: Tool,
   call: ToolCallPart,
   end: LazySignal,
-  { addUsage = () => {}, attemptAt = firstAttempt, self, context }: ExecutionOptions,
+  { addUsage = () => {}, report = () => {}, attemptAt = firstAttempt, self, context }: ExecutionOptions,
 ): Promise<ToolResultPart> => {
   if (!tool.execute) return errorResult(call, `The tool "${call.name}" is answered from outside.`)
   // A copy: what a tool does to its arguments must not change the conversation.
@@ -146,7 +148,8 @@ const runTool = async (
     context,
     ...attemptAt(call.id),
     addUsage,
+    report: (progress) => report(call.id, progress),
     self,
   })
-  return toolResultOf(call, value)
+  return toolResultOf(call, value, tool.maxResult)
 }

@@ -255,6 +255,7 @@ describe('a tool', () => {
     timeoutMs: ['Infinity'],
     endsRun: [],
     onInterrupted: [],
+    maxResult: ['Infinity'],
   }
   const { taken, refused } = rows(takes)
   const isRequired = (option: string) => option === 'name'

@@ -125,6 +125,17 @@ describe('a call that was running when its run was stored', () => {
     expect(resultsOf(result)['c-mail']).toMatch(/unknown/)
   })
 
+  test('is not said never to have run when the run is aborted before the decision', async () => {
+    const { snapshot, agent } = await cut({ pay: 'ask', look: 'rerun' }, parallel)
+    // As of the step that began the calls: that they have started comes later.
+    snapshot.context.round.started = []
+    const run = agent.start({ snapshot })
+    await run.result
+    run.abort()
+    const results = run.messages.flatMap(toolResultsOf).map(({ result }) => result)
+    expect(results).toEqual(Array(2).fill(expect.stringContaining('whether it took effect is unknown')))
+  })
+
   test('is not approved by what is remembered of another one', async () => {
     const { snapshot, agent } = await cut({ pay: 'ask', mail: 'ask' }, parallel)
     const run = agent.start({ snapshot })

@@ -83,7 +83,7 @@ const shows: Record<string, (string | RegExp)[]> = {
   ],
   'durableServer.mjs': [
     "job-7 waits for the approval of delete_file { path: 'notes.txt' }\nthe server was killed",
-    /server \d+ deletes notes\.txt\njob-7: .*notes\.txt/,
+    /server \d+ deletes notes\.txt\njob-7: [\s\S]*notes\.txt is deleted/,
   ],
   'webServer.mjs': ['asks for delete_file {"path":"notes.txt"}', 'Ada ', 'deleted ', 'notes.txt'],
 }

@@ -152,6 +152,7 @@ const executorEvents = (snapshot: AgentSnapshot): AnyEventObject[] => {
       type: 'xstate.done.actor.toolExecutor',
       output: { results: calls.map(({ id, name }) => result(id, name)) },
     },
+    ...(next ? [{ type: 'tool.progress', callId: next.id, value: 0.5 }] : []),
     { type: 'xstate.error.actor.toolExecutor', error: new Error('broken executor') },
     // Restored once, and of a sub-agent once: more would only multiply the states.
     ...(next && context.step === 1 && context.round.inDoubt.length === 0

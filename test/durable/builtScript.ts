@@ -1,0 +1,75 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { build } from 'tsup'
+import { onTestFinished } from 'vitest'
+
+// Below node_modules, so that the script finds its packages; beside dist, because that one belongs to the build.
+const outDir = join('node_modules', '.cache', 'statewire-durable')
+
+/** Builds a script of this folder, and gives its path. */
+export const builtScript = async (name: string): Promise<string> => {
+  await build({
+    entry: [`test/durable/${name}.ts`],
+    outDir,
+    format: 'esm',
+    outExtension: () => ({ js: '.mjs' }),
+    target: 'node20',
+    splitting: false,
+    dts: false,
+    clean: false,
+    silent: true,
+    config: false,
+  })
+  return join(outDir, `${name}.mjs`)
+}
+
+/** A process of a script: what it prints, line by line, and its end. */
+export class Script {
+  readonly child: ChildProcess
+  readonly ended: Promise<unknown[]>
+  #printed = ''
+  #errors = ''
+
+  constructor(script: string, args: readonly string[]) {
+    this.child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+    this.ended = once(this.child, 'close')
+    this.child.stdout?.on('data', (piece) => {
+      this.#printed += piece
+    })
+    this.child.stderr?.on('data', (piece) => {
+      this.#errors += piece
+    })
+    onTestFinished(() => {
+      this.child.kill('SIGKILL')
+    })
+  }
+
+  get errors(): string {
+    return this.#errors
+  }
+
+  get lines(): string[] {
+    return this.#printed.split('\n').slice(0, -1)
+  }
+
+  /** The first line that begins with this word; fails if the process ends without one. */
+  async line(word: string): Promise<string> {
+    for (;;) {
+      const found = this.lines.find((line) => line.startsWith(word))
+      if (found !== undefined) return found
+      if (this.child.exitCode !== null || this.child.signalCode !== null) {
+        await this.ended
+        const last = this.lines.find((line) => line.startsWith(word))
+        if (last !== undefined) return last
+        throw new Error(`The process ended without "${word}": ${this.#printed}${this.#errors}`)
+      }
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+  }
+
+  async kill(): Promise<void> {
+    this.child.kill('SIGKILL')
+    await this.ended
+  }
+}

@@ -1,0 +1,218 @@
+/** A file that fails gives a clear error, and what was acknowledged is still there when it works again. */
+import { closeSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { findDriver, type OpenDriver, type SqliteDriver } from '../../src/durable/driver.ts'
+import { ConfigurationError, OrchestrationError } from '../../src/messages/errors.ts'
+import { opened, storeFile } from './storeFile.ts'
+import { callOf, wiping } from './wiping.ts'
+
+const open = await findDriver()
+
+/** The connections that a store uses for its runs, to be changed under its feet. */
+const watched = (path: string): { driver: OpenDriver; connections: SqliteDriver[] } => {
+  const connections: SqliteDriver[] = []
+  const driver: OpenDriver = (at) => {
+    const connection = open(at)
+    if (at !== path) return connection
+    connections.push(connection)
+    return {
+      prepare: (sql) => connection.prepare(sql),
+      close: () => connection.close(),
+      // Nobody else can let go of a lock while this process waits for it.
+      exec: (sql) => connection.exec(sql.replace('busy_timeout = 5000', 'busy_timeout = 10')),
+    }
+  }
+  return { driver, connections }
+}
+
+const broken: [string, (connection: SqliteDriver) => void, (connection: SqliteDriver) => void, RegExp][] = [
+  [
+    'a full disk',
+    (connection) => connection.exec('PRAGMA max_page_count = 1'),
+    (connection) => connection.exec('PRAGMA max_page_count = 1000000'),
+    /^The disk is full/,
+  ],
+  [
+    'a file that became read-only',
+    (connection) => connection.exec('PRAGMA query_only = ON'),
+    (connection) => connection.exec('PRAGMA query_only = OFF'),
+    /cannot be written: .* read-only/,
+  ],
+]
+
+describe.each(broken)('%s', (_, fail, mend, message) => {
+  test('ends what runs with a clear error, and loses nothing that was acknowledged', async () => {
+    const path = storeFile()
+    const { driver, connections } = watched(path)
+    const first = wiping([
+      [callOf('c1', 'a1')],
+      [{ delayMs: 50 }, { text: 'x'.repeat(20_000) }, callOf('c2', 'a2')],
+      'Done.',
+    ])
+    const runs = await opened(path, { agent: first.agent }, { driver })
+    const run = await runs.start('agent', 'Wipe them', { id: 'job' })
+    for await (const { chunk } of run.stream()) {
+      const isFirstResult = chunk.messages.some(({ parts }) => parts[0]?.type === 'toolResult')
+      if (isFirstResult) break
+    }
+    for (const connection of connections) fail(connection)
+    await expect(run.result).rejects.toThrow(message)
+    await expect(
+      run
+        .stream({ after: '1.1' })
+        .next()
+        .then(() => run.result),
+    ).rejects.toThrow(message)
+    // The second call was asked for, but its step could not be stored: it has not begun.
+    expect(first.wiped).toEqual(['a1'])
+    for (const connection of connections) mend(connection)
+    await runs.close()
+    const second = wiping([[callOf('c2', 'a2')], 'Done.'])
+    const again = await opened(path, { agent: second.agent })
+    const found = await again.get('job')
+    expect((await found?.result)?.output).toBe('Done.')
+    expect(second.wiped).toEqual(['a2'])
+    second.model.assertDone()
+  })
+
+  test('refuses a decision, and takes it when it works again', async () => {
+    const path = storeFile()
+    const { driver, connections } = watched(path)
+    const { agent, wiped } = wiping([[callOf('c', 'b')], 'Done.'])
+    const runs = await opened(path, { agent }, { driver })
+    const run = await runs.start('agent', 'Wipe b', { id: 'job' })
+    await run.result
+    for (const connection of connections) fail(connection)
+    const decide = () =>
+      runs.send('job', { type: 'tool.approve', callId: 'c', arguments: { file: 'b'.repeat(5000) } })
+    await expect(decide()).rejects.toThrow(message)
+    expect(wiped).toEqual([])
+    expect((await run.info()).status).toBe('waiting')
+    for (const connection of connections) mend(connection)
+    await decide()
+    expect((await run.result).output).toBe('Done.')
+    expect(wiped).toHaveLength(1)
+  })
+
+  test('starts nothing that it cannot store', async () => {
+    const path = storeFile()
+    const { driver, connections } = watched(path)
+    const { agent, model } = wiping(['Hello.'])
+    const runs = await opened(path, { agent }, { driver })
+    for (const connection of connections) fail(connection)
+    await expect(runs.start('agent', 'x'.repeat(5000))).rejects.toThrow(message)
+    expect(await runs.list()).toEqual([])
+    expect(model.requests).toEqual([])
+    for (const connection of connections) mend(connection)
+    expect((await (await runs.start('agent', 'Hi')).result).output).toBe('Hello.')
+  })
+})
+
+test('a file that another program holds is waited for, then refused', async () => {
+  const path = storeFile()
+  const { driver } = watched(path)
+  const { agent } = wiping([[callOf('c', 'b')], 'Done.'])
+  const runs = await opened(path, { agent }, { driver })
+  const run = await runs.start('agent', 'Wipe b', { id: 'job' })
+  await run.result
+  const other = open(path)
+  other.exec('BEGIN IMMEDIATE')
+  await expect(runs.send('job', { type: 'tool.approve', callId: 'c' })).rejects.toThrow(
+    /is locked: another program/,
+  )
+  await expect(opened(path, { agent }, { driver }).then((each) => each.start('agent', 'Hi'))).rejects.toThrow(
+    /is locked/,
+  )
+  other.exec('ROLLBACK')
+  other.close()
+  await runs.send('job', { type: 'tool.approve', callId: 'c' })
+  expect((await run.result).output).toBe('Done.')
+})
+
+describe('a file that cannot be used', () => {
+  const refused = async (path: string) =>
+    opened(path, { agent: wiping([]).agent }).then(
+      () => undefined,
+      (thrown) => thrown,
+    )
+
+  test('because it is no database', async () => {
+    const path = storeFile()
+    writeFileSync(path, 'Dear diary, today I have written no database at all. '.repeat(100))
+    const before = readFileSync(path)
+    const error = await refused(path)
+    expect(error).toBeInstanceOf(ConfigurationError)
+    expect(error.message).toMatch(/is not an SQLite database/)
+    expect(readFileSync(path)).toEqual(before)
+  })
+
+  test('because it belongs to another program', async () => {
+    const path = storeFile()
+    const other = open(path)
+    other.exec('CREATE TABLE notes (text TEXT)')
+    other.close()
+    const error = await refused(path)
+    expect(error).toBeInstanceOf(ConfigurationError)
+    expect(error.message).toMatch(/is a database of another program/)
+  })
+
+  test('because a newer release wrote it', async () => {
+    const path = storeFile()
+    await (await opened(path, { agent: wiping([]).agent })).close()
+    const newer = open(path)
+    newer.exec('PRAGMA user_version = 99')
+    newer.close()
+    const error = await refused(path)
+    expect(error).toBeInstanceOf(ConfigurationError)
+    expect(error.message).toMatch(/written by a newer release of statewire .* update statewire/)
+  })
+
+  test('because its folder is not there', async () => {
+    const error = await refused(`${storeFile()}/nowhere/runs.db`)
+    expect(error).toBeInstanceOf(ConfigurationError)
+    expect(error.message).toMatch(/cannot be opened: its folder must exist/)
+  })
+
+  test('because it is damaged', async () => {
+    const path = storeFile()
+    const { agent } = wiping([[callOf('c', 'b')]])
+    const runs = await opened(path, { agent })
+    await (await runs.start('agent', 'Wipe b', { id: 'job' })).result
+    await runs.close()
+    const whole = open(path)
+    whole.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    whole.close()
+    const file = openSync(path, 'r+')
+    writeSync(file, Buffer.alloc(readFileSync(path).length - 1024, 0xff), 0, undefined, 1024)
+    closeSync(file)
+    const error = await refused(path)
+    expect(error).toBeInstanceOf(OrchestrationError)
+    expect(error.message).toMatch(/is damaged/)
+  })
+})
+
+describe('a run whose data is damaged', () => {
+  test.each([
+    ['no JSON', `UPDATE runs SET head = '{' WHERE id = 'job'`],
+    ['no snapshot', `UPDATE runs SET head = '{"snapshot":5}' WHERE id = 'job'`],
+    ['a message that is gone', 'DELETE FROM items'],
+    ['a message that is none', `UPDATE items SET data = '5'`],
+    [
+      'a snapshot of something else',
+      `UPDATE runs SET head = '{"snapshot":{"status":"active"}}' WHERE id = 'job'`,
+    ],
+  ])('is given up with a reason, and the others go on: %s', async (_, sql) => {
+    const path = storeFile()
+    const first = await opened(path, { agent: wiping([[{ hang: true }]]).agent })
+    await first.start('agent', 'Hi', { id: 'job' })
+    await first.close()
+    const file = open(path)
+    file.exec(sql)
+    file.close()
+    const runs = await opened(path, { agent: wiping(['Hello.']).agent })
+    const run = await runs.get('job')
+    expect(await run?.info()).toMatchObject({ status: 'abandoned', error: { message: expect.any(String) } })
+    await expect(run?.result).rejects.toThrow(/damaged|not a snapshot/)
+    expect((await (await runs.start('agent', 'Hi')).result).output).toBe('Hello.')
+  })
+})

@@ -1,0 +1,362 @@
+/** What a stored run promises to whoever starts it, asks about it and decides on it. */
+import { describe, expect, test } from 'vitest'
+import { setup } from 'xstate'
+import type { AgentInput } from '../../machines/events.ts'
+import { reflectionOrchestrator } from '../../machines/reflection.ts'
+import { Agent } from '../../src/agent/Agent.ts'
+import {
+  AbortedError,
+  ConfigurationError,
+  ModelError,
+  OrchestrationError,
+} from '../../src/messages/errors.ts'
+import { textOf, toolResultsOf } from '../../src/messages/messages.ts'
+import { scriptedModel } from '../../src/testing/scriptedModel.ts'
+import { tool } from '../../src/tools/tool.ts'
+import { readAll } from './reading.ts'
+import { opened, storeFile } from './storeFile.ts'
+import { callOf, wiping } from './wiping.ts'
+
+describe('a run', () => {
+  test('gives its result, and still does when the store is opened again', async () => {
+    const path = storeFile()
+    const { agent, model } = wiping([[{ text: 'I do.' }, callOf('c', 'a')], 'Done.'])
+    const runs = await opened(path, { agent })
+    const run = await runs.start('agent', 'Wipe a')
+    const result = await run.result
+    expect(result).toMatchObject({ output: 'I do.\nDone.', answer: 'Done.', finishReason: 'stop' })
+    expect(result.messages.map(({ role }) => role)).toEqual(['user', 'model', 'user', 'model'])
+    await runs.close()
+    const again = await opened(path, { agent })
+    const stored = await again.get(run.id)
+    expect(await stored?.result).toEqual(result)
+    model.assertDone()
+  })
+
+  test('is started once, whoever starts it again', async () => {
+    const { agent, model } = wiping(['Hello.'])
+    const runs = await opened(storeFile(), { agent })
+    const [first, second] = await Promise.all([
+      runs.start('agent', 'Hi', { id: 'job-7' }),
+      runs.start('agent', 'Something else', { id: 'job-7' }),
+    ])
+    expect([first.id, second.id]).toEqual(['job-7', 'job-7'])
+    expect(await second.result).toEqual(await first.result)
+    await expect(runs.start('agent', 'Hi', { id: 'job-7' }).then((run) => run.result)).resolves.toMatchObject(
+      {
+        output: 'Hello.',
+      },
+    )
+    model.assertDone()
+    expect(await runs.list()).toHaveLength(1)
+  })
+
+  test('goes on from a history, and gives its tools what was stored for them', async () => {
+    const seen: unknown[] = []
+    const look = tool({
+      name: 'look',
+      description: 'Looks.',
+      execute: async (_, { context }) => {
+        seen.push(context)
+        return 'seen'
+      },
+    })
+    const model = scriptedModel([[{ toolCall: { id: 'c', name: 'look' } }], 'Ada.'])
+    const agent = new Agent(model, { tools: [look] })
+    const runs = await opened(storeFile(), { agent }, { context: (stored, { id }) => ({ stored, id }) })
+    const history = (await new Agent(scriptedModel(['Hello Ada.'])).send('I am Ada.')).messages
+    const run = await runs.start('agent', 'Who am I?', { id: 'q', history, context: { tenant: 4 } })
+    expect((await run.result).output).toBe('Ada.')
+    expect(model.requests[0]?.messages.map(textOf)).toEqual(['I am Ada.', 'Hello Ada.', 'Who am I?'])
+    expect(seen).toEqual([{ stored: { tenant: 4 }, id: 'q' }])
+  })
+
+  test('that fails keeps its error and what it reached', async () => {
+    const { agent } = wiping([[callOf('c', 'a')], [{ error: { message: 'No more.', status: 400 } }]])
+    const runs = await opened(storeFile(), { agent })
+    const run = await runs.start('agent', 'Wipe a')
+    const error = await run.result.catch((thrown) => thrown)
+    expect(error).toBeInstanceOf(ModelError)
+    expect(error).toMatchObject({ message: 'No more.', status: 400 })
+    expect(error.partial.messages.flatMap(toolResultsOf)).toMatchObject([{ result: 'wiped a' }])
+    expect(await run.info()).toMatchObject({ status: 'failed', state: 'Failed', error: { status: 400 } })
+    expect((await readAll(run)).chunks.at(-1)).toMatchObject({ finishReason: 'error' })
+  })
+
+  test('whose input is no good fails and says why', async () => {
+    const { agent } = wiping([])
+    const runs = await opened(storeFile(), { agent })
+    const empty = await runs.start('agent', [])
+    await expect(empty.result).rejects.toThrow(/nothing to answer/)
+    expect(await empty.info()).toMatchObject({ status: 'failed', step: 0 })
+  })
+
+  test('whose chart breaks is stored as failed, with what it did', async () => {
+    const agent = new Agent(scriptedModel(['Hello.']), {
+      accumulator: {
+        accumulate: (accumulated) => ({ ...accumulated, text: 'x', finish: { reason: 'stop' } }),
+        consolidate: () => {
+          throw new Error('a bug of mine')
+        },
+      },
+    })
+    const runs = await opened(storeFile(), { agent })
+    const run = await runs.start('agent', 'Hi')
+    await expect(run.result).rejects.toThrow(/a bug of mine/)
+    expect((await run.info()).status).toBe('failed')
+  })
+
+  test('shows in lists, the newest first, page by page', async () => {
+    const { agent } = wiping(['1', '2', '3', [callOf('c', 'b')], '5'])
+    const other = wiping(['other']).agent
+    const runs = await opened(storeFile(), { agent, other })
+    for (const id of ['one', 'two', 'three', 'four', 'five'])
+      await (await runs.start('agent', id, { id })).result
+    await (await runs.start('other', 'six', { id: 'six' })).result
+    const ids = async (options?: Parameters<typeof runs.list>[0]) =>
+      (await runs.list(options)).map(({ id }) => id)
+    expect(await ids()).toEqual(['six', 'five', 'four', 'three', 'two', 'one'])
+    expect(await ids({ limit: 2 })).toEqual(['six', 'five'])
+    expect(await ids({ limit: 2, before: 'five' })).toEqual(['four', 'three'])
+    expect(await ids({ status: 'waiting' })).toEqual(['four'])
+    expect(await ids({ agent: 'other' })).toEqual(['six'])
+    await expect(runs.list({ before: 'nobody' })).rejects.toThrow('There is no run "nobody".')
+    expect((await runs.list({ status: 'waiting' }))[0]).toMatchObject({
+      prompt: 'four',
+      state: 'AwaitingApproval',
+      step: 1,
+      recoveries: 0,
+      pending: [{ id: 'c', kind: 'approval', arguments: { file: 'b' } }],
+    })
+  })
+})
+
+describe('a run that waits', () => {
+  test('says what for, and goes on call by call', async () => {
+    const { agent, wiped, model } = wiping([
+      [callOf('c1', 'b1'), callOf('c2', 'b2'), callOf('c3', 'a')],
+      'Done.',
+    ])
+    const runs = await opened(storeFile(), { agent })
+    const run = await runs.start('agent', 'Wipe them', { id: 'job' })
+    expect((await run.result).pendingApproval?.calls.map(({ id }) => id)).toEqual(['c1', 'c2'])
+    expect((await run.info()).status).toBe('waiting')
+    await runs.send('job', { type: 'tool.reject', callId: 'c2', reason: 'keep it' })
+    expect((await run.result).pendingApproval?.calls.map(({ id }) => id)).toEqual(['c1'])
+    expect(wiped).toEqual([])
+    await runs.send('job', { type: 'tool.approve', callId: 'c1', arguments: { file: 'b9' } })
+    const { messages, output, pendingApproval } = await run.result
+    expect(pendingApproval).toBeUndefined()
+    expect(output).toBe('Done.')
+    expect(wiped).toEqual(['b9', 'a'])
+    expect(messages.flatMap(toolResultsOf)).toMatchObject([
+      { id: 'c1', result: 'wiped b9' },
+      { id: 'c2', rejected: true },
+      { id: 'c3', result: 'wiped a' },
+    ])
+    model.assertDone()
+  })
+
+  test('is answered from outside', async () => {
+    const { agent } = wiping([[{ toolCall: { id: 'q', name: 'ask' } }], 'Thanks.'])
+    const runs = await opened(storeFile(), { agent })
+    const run = await runs.start('agent', 'Ask', { id: 'job' })
+    expect((await run.result).pendingApproval?.calls).toMatchObject([{ id: 'q', kind: 'answer' }])
+    await expect(runs.send('job', { type: 'tool.approve', callId: 'q' })).rejects.toThrow(
+      /waits for an approval/,
+    )
+    await runs.send('job', { type: 'tool.answer', callId: 'q', result: { yes: true } })
+    expect((await run.result).messages.flatMap(toolResultsOf)).toMatchObject([{ result: '{"yes":true}' }])
+  })
+
+  test('can be aborted, and then is over', async () => {
+    const { agent, wiped } = wiping([[callOf('c', 'b')]])
+    const runs = await opened(storeFile(), { agent })
+    const run = await runs.start('agent', 'Wipe b', { id: 'job' })
+    await run.result
+    await runs.send('job', { type: 'abort', reason: 'changed my mind' })
+    const error = await run.result.catch((thrown) => thrown)
+    expect(error).toBeInstanceOf(AbortedError)
+    expect(error.message).toContain('changed my mind')
+    expect((await run.info()).status).toBe('aborted')
+    await expect(runs.send('job', { type: 'abort' })).rejects.toThrow(/is over \(aborted\)/)
+    expect(wiped).toEqual([])
+  })
+
+  test('takes what it is told, and waits on', async () => {
+    const { agent, model } = wiping([[callOf('c', 'b')], 'Done.'])
+    const runs = await opened(storeFile(), { agent })
+    const run = await runs.start('agent', 'Wipe b', { id: 'job' })
+    await run.result
+    await runs.send('job', { type: 'steer', text: 'And be quick.' })
+    expect((await run.result).pendingApproval?.calls).toHaveLength(1)
+    await runs.send('job', { type: 'tool.approve', callId: 'c' })
+    await run.result
+    expect(model.requests[1]?.messages.map(textOf)).toContain('And be quick.')
+  })
+
+  test('waits for a day and a restart', async () => {
+    const path = storeFile()
+    const before = wiping([[callOf('c', 'b')]])
+    const first = await opened(path, { agent: before.agent })
+    await (await first.start('agent', 'Wipe b', { id: 'job' })).result
+    await first.close()
+    const after = wiping(['Done.'])
+    const second = await opened(path, { agent: after.agent })
+    expect((await (await second.get('job'))?.result)?.pendingApproval?.calls).toHaveLength(1)
+    await second.send('job', { type: 'tool.approve', callId: 'c' })
+    expect((await (await second.get('job'))?.result)?.output).toBe('Done.')
+    expect([before.wiped, after.wiped]).toEqual([[], ['b']])
+  })
+
+  test('that somebody attends to is not put away', async () => {
+    const { agent, wiped } = wiping([[callOf('c', 'b')], 'Done.'], { onApproval: async () => true })
+    const runs = await opened(storeFile(), { agent })
+    const run = await runs.start('agent', 'Wipe b')
+    const { chunks } = await readAll(run)
+    expect(chunks.some(({ pendingApproval }) => pendingApproval)).toBe(false)
+    expect((await run.result).output).toBe('Done.')
+    expect(wiped).toEqual(['b'])
+  })
+
+  test('inside an orchestrator goes on there', async () => {
+    const { agent, wiped } = wiping([[callOf('c', 'b')], 'A draft.', 'APPROVED'], {
+      orchestrator: reflectionOrchestrator(),
+    })
+    const runs = await opened(storeFile(), { agent })
+    const run = await runs.start('agent', 'Wipe b', { id: 'job' })
+    expect((await run.result).pendingApproval?.calls).toHaveLength(1)
+    expect(await run.info()).toMatchObject({ status: 'waiting', state: 'Draft.Waiting', step: 1 })
+    await runs.send('job', { type: 'tool.approve', callId: 'c' })
+    expect(await run.result).toMatchObject({ output: 'A draft.' })
+    expect(wiped).toEqual(['b'])
+    expect((await run.info()).step).toBe(3)
+  })
+})
+
+describe('a command', () => {
+  test.each([
+    ['for nobody', { type: 'tool.approve', callId: 'x' }, /No call "x" waits/],
+    ['without a call', { type: 'tool.approve' }, /callId of the command must be a text/],
+    ['of no type', { type: 'explode' }, /"explode" is not a command/],
+    ['that is none', null, /A command is an object/],
+    ['with a function', { type: 'steer', text: () => 1 }, /not JSON/],
+    ['with a list for a text', { type: 'steer', text: ['a'] }, /text of the command must be a text/],
+    ['of twenty megabytes', { type: 'steer', text: 'x'.repeat(20e6) }, /is longer than/],
+    [
+      'with arguments that are none',
+      { type: 'tool.approve', callId: 'c', arguments: 5 },
+      /must be an object/,
+    ],
+  ])('%s is refused, and changes nothing', async (_, command, message) => {
+    const { agent, wiped } = wiping([[callOf('c', 'b')]])
+    const runs = await opened(storeFile(), { agent })
+    const run = await runs.start('agent', 'Wipe b', { id: 'job' })
+    await run.result
+    const before = await run.info()
+    await expect(runs.send('job', command as never)).rejects.toThrow(message)
+    await expect(runs.send('job', command as never)).rejects.toBeInstanceOf(ConfigurationError)
+    expect(await run.info()).toEqual(before)
+    expect(wiped).toEqual([])
+  })
+
+  test('for a run that is not there is refused', async () => {
+    const runs = await opened(storeFile(), { agent: wiping([]).agent })
+    await expect(runs.send('nobody', { type: 'abort' })).rejects.toThrow('There is no run "nobody".')
+  })
+
+  test('reaches a run that is under way', async () => {
+    const { agent } = wiping([[{ text: 'Well' }, { hang: true }]])
+    const runs = await opened(storeFile(), { agent })
+    const run = await runs.start('agent', 'Hi', { id: 'job' })
+    for await (const { chunk } of run.stream()) if (chunk.output === 'Well') break
+    await runs.send('job', { type: 'abort', reason: 'enough' })
+    const error = await run.result.catch((thrown) => thrown)
+    expect(error).toBeInstanceOf(AbortedError)
+    expect(error.partial.output).toBe('Well')
+  })
+
+  test('of a tool to its own run is taken once the step is over', async () => {
+    const stop = tool({
+      name: 'stop',
+      description: 'Stops.',
+      execute: async () => {
+        await runs.send('job', { type: 'steer', text: 'Enough.' })
+        return 'told'
+      },
+    })
+    const model = scriptedModel([[{ toolCall: { id: 'c', name: 'stop' } }], 'Done.'])
+    const runs = await opened(storeFile(), { agent: new Agent(model, { tools: [stop] }) })
+    const run = await runs.start('agent', 'Hi', { id: 'job' })
+    expect((await run.result).output).toBe('Done.')
+    expect(model.requests[1]?.messages.map(textOf)).toContain('Enough.')
+  })
+})
+
+describe('what cannot be', () => {
+  test.each(['', 'a\nb', 'x'.repeat(201), 5, null])('an id such as %j is refused', async (id) => {
+    const runs = await opened(storeFile(), { agent: wiping([]).agent })
+    await expect(runs.start('agent', 'Hi', { id: id as string })).rejects.toThrow(/An id must be/)
+  })
+
+  test('an agent that is not there is refused by name', async () => {
+    const runs = await opened(storeFile(), { agent: wiping([]).agent })
+    await expect(runs.start('toString', 'Hi')).rejects.toThrow(
+      'There is no agent "toString" in agents: agent.',
+    )
+  })
+
+  test('a context that is no JSON is refused', async () => {
+    const runs = await opened(storeFile(), { agent: wiping([]).agent })
+    await expect(runs.start('agent', 'Hi', { context: { at: 5n } })).rejects.toThrow(/must be JSON/)
+  })
+
+  test('options that make no sense are refused', async () => {
+    const { agent } = wiping([])
+    const open = (options: object) => opened(storeFile(), { agent }, options as never)
+    await expect(open({ maxRecoveries: -1 })).rejects.toThrow(/maxRecoveries must be/)
+    await expect(open({ context: 5 })).rejects.toThrow(/context must be a function/)
+    await expect(open({ synchronous: 'off' })).rejects.toThrow(/synchronous must be/)
+    await expect(opened(':memory:', { agent })).rejects.toThrow(/must be the path of a file/)
+    await expect(opened(storeFile(), { agent: 5 } as never)).rejects.toBeInstanceOf(ConfigurationError)
+  })
+
+  test('after a close everything is refused, and nothing hangs', async () => {
+    const { agent } = wiping([[{ hang: true }]])
+    const runs = await opened(storeFile(), { agent })
+    const run = await runs.start('agent', 'Hi', { id: 'job' })
+    const result = run.result.catch((thrown) => thrown)
+    const read = readAll(run).catch((thrown) => thrown)
+    await runs.close()
+    expect(await result).toBeInstanceOf(ConfigurationError)
+    expect(await read).toMatchObject({ message: 'These runs were closed: open them again.' })
+    await expect(runs.start('agent', 'Hi')).rejects.toThrow(/were closed/)
+    await expect(runs.list()).rejects.toThrow(/were closed/)
+    await expect(runs.close()).resolves.toBeUndefined()
+  })
+
+  test('a run that cannot be stored fails, and says so', async () => {
+    const agent = new Agent(scriptedModel(['Hi']), {
+      orchestrator: {
+        providerHint: 'spawning',
+        create: ({ lifecycle }) =>
+          setup({
+            types: { input: {} as AgentInput, context: {} as { input: AgentInput; size: bigint } },
+            actors: { run: lifecycle() },
+          }).createMachine({
+            id: 'spawning',
+            context: ({ input }) => ({ input, size: 5n }),
+            initial: 'Answering',
+            states: {
+              Answering: { invoke: { src: 'run', input: ({ context }) => context.input } },
+            },
+          }),
+      },
+    })
+    const runs = await opened(storeFile(), { agent })
+    const error = await runs.start('agent', 'Hi', { id: 'job' }).catch((thrown) => thrown)
+    expect(error).toBeInstanceOf(OrchestrationError)
+    expect(error.message).toMatch(/cannot be stored/)
+    expect(await runs.list()).toEqual([])
+  })
+})

@@ -1,0 +1,30 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import {
+  type OpenOptions,
+  openRuns,
+  type SqliteOptions,
+  type StoredRuns,
+  sqlite,
+} from '../../src/durable/index.ts'
+
+/** The path of a store for one test. */
+export const storeFile = (): string => {
+  const folder = mkdtempSync(join(tmpdir(), 'statewire-runs-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return join(folder, 'runs.db')
+}
+
+/** Opens a store, and closes it when the test is over. */
+export const opened = async (
+  path: string,
+  agents: NonNullable<OpenOptions['agents']>,
+  { driver, synchronous, ...options }: Omit<OpenOptions, 'store' | 'agents'> & SqliteOptions = {},
+): Promise<StoredRuns> => {
+  const store = sqlite(path, { ...(driver && { driver }), ...(synchronous && { synchronous }) })
+  const runs = await openRuns({ store, agents, ...options })
+  onTestFinished(() => runs.close())
+  return runs
+}
