@@ -1,12 +1,12 @@
 import type { Attributes } from '@opentelemetry/api'
 import type { AnyMachineSnapshot } from 'xstate'
 import type { AgentOutput } from '../../machines/events.ts'
-import type { TracedTurn } from '../../machines/runTracer.ts'
 import { type ErrorData, errorDataOf } from '../messages/errors.ts'
 import { isJsonObject } from '../messages/json.ts'
+import type { ChatModel } from '../model/chatModel.ts'
 import { redact } from '../transport/redact.ts'
 import { attribute, content, finishReasons, own, providerName } from './conventions.ts'
-import { failureOf } from './failure.ts'
+import { failureOf } from './failureOf.ts'
 import type { Meters } from './Meters.ts'
 import { messagesContent } from './messageContent.ts'
 import { type Failure, Operation, type OperationOptions } from './Operation.ts'
@@ -24,18 +24,16 @@ export type AgentTraceOptions = {
 /** A run from its start to its end, whatever charts it is made of: the span that all others of it are below. */
 export class AgentTrace {
   readonly operation: Operation
-  readonly captureContent: boolean
   readonly meters: Meters | undefined
   readonly #attributes: Attributes
-  #name: string | undefined
+  readonly #captureContent: boolean
   #provider: Attributes | undefined
   #hideOwn = (text: string) => text
 
   constructor({ name, runId, above, attributes, captureContent, meters }: AgentTraceOptions) {
-    this.captureContent = captureContent
+    this.#captureContent = captureContent
     this.meters = meters
     this.#attributes = attributes
-    this.#name = name
     this.operation = new Operation({
       operation: 'invoke_agent',
       of: name,
@@ -58,33 +56,40 @@ export class AgentTrace {
     })
   }
 
-  /** What only the part of the run knows that asks a model, or runs a tool. */
-  introduce({
-    agent,
-    model,
-    hide,
-  }: Pick<TracedTurn, 'hide'> & Partial<Pick<TracedTurn, 'agent' | 'model'>>): void {
+  /** The credentials of its models, which only they know. */
+  keepSecret(hide: (text: string) => string): void {
     this.#hideOwn = hide
-    if (model && !this.#provider) {
-      this.#provider = { [attribute.provider]: providerName(model.provider) }
-      this.operation.describeMeasured(this.#provider)
+  }
+
+  /** Who is asked; the first one counts. */
+  ask({ provider }: Pick<ChatModel, 'provider'>): void {
+    if (this.#provider) return
+    this.#provider = { [attribute.provider]: providerName(provider) }
+    this.operation.describeMeasured(this.#provider)
+  }
+
+  /** The name of the agent. Its actor goes by another id where a machine of the user's invokes it. */
+  rename(name: string): void {
+    this.operation.rename(name)
+    this.operation.describeMeasured({ [attribute.agent]: name })
+  }
+
+  /** Whether what was said is to be recorded, and anybody keeps it. */
+  shows(operation: Operation): boolean {
+    return this.#captureContent && operation.isRecording
+  }
+
+  /** A text without secrets. What cannot be searched for them is not shown. */
+  readonly hide = (text: string): string => {
+    try {
+      return redact(this.#hideOwn(text), [])
+    } catch {
+      return '***'
     }
-    if (agent === undefined || agent === this.#name) return
-    this.#name = agent
-    this.operation.rename(agent)
-    this.operation.describeMeasured({ [attribute.agent]: agent })
   }
-
-  /** Whether prompts and answers are to be shown, and anybody looks. */
-  get showsContent(): boolean {
-    return this.captureContent && this.operation.isRecording
-  }
-
-  /** A text without secrets. */
-  readonly hide = (text: string): string => redact(this.#hideOwn(text), [])
 
   failure(error: Pick<ErrorData, 'name' | 'status' | 'message'>): Failure {
-    return failureOf(error, this.captureContent ? this.hide : undefined)
+    return failureOf(error, this.#captureContent ? this.hide : undefined)
   }
 
   /** The run has ended, or is not waited for any longer. */
@@ -92,7 +97,7 @@ export class AgentTrace {
     if (!this.operation.isOpen) return
     const { status, failure } = this.#outcomeOf(snapshot)
     this.operation.describe({ [own.runStatus]: status })
-    if (this.showsContent && isOutput(snapshot.output)) this.#describeOutput(snapshot.output)
+    if (this.shows(this.operation) && isOutput(snapshot.output)) this.#describeOutput(snapshot.output)
     this.operation.end(failure)
   }
 

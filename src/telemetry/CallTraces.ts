@@ -5,9 +5,7 @@ import type { AgentTrace } from './AgentTrace.ts'
 import { attribute, content, own, toolError } from './conventions.ts'
 import { argumentsContent, resultContent } from './messageContent.ts'
 import type { Operation } from './Operation.ts'
-
-/** The name of a tool that is not there is whatever the model made up. */
-const longestName = 128
+import { shortId } from './shortId.ts'
 
 /** The calls that one actor runs: mostly one; a batch of the user's own runs all calls of a turn. */
 export class CallTraces {
@@ -15,7 +13,7 @@ export class CallTraces {
   readonly #open: Map<string, Operation>
 
   constructor(agent: AgentTrace, traced: TracedCalls, attributes: Attributes) {
-    agent.introduce(traced)
+    agent.keepSecret(traced.hide)
     this.#agent = agent
     this.#open = new Map(traced.calls.map((call) => [call.id, begun(agent, call, traced, attributes)]))
   }
@@ -32,10 +30,7 @@ export class CallTraces {
       const operation = this.#open.get(result?.id)
       if (!operation) continue
       this.#open.delete(result.id)
-      const text =
-        this.#agent.captureContent && operation.isRecording
-          ? resultContent(result, this.#agent.hide)
-          : undefined
+      const text = this.#agent.shows(operation) ? resultContent(result, this.#agent.hide) : undefined
       if (text !== undefined) operation.describe({ [content.callResult]: text })
       operation.end(result.isError ? { type: toolError, message: text } : undefined)
     }
@@ -68,15 +63,15 @@ const begun = (
     of: tool?.name,
     attributes: {
       ...attributes,
-      [attribute.tool]: call.name.slice(0, longestName),
+      [attribute.tool]: shortId(call.name),
       [attribute.toolType]: 'function',
-      [attribute.callId]: call.id,
+      [attribute.callId]: shortId(call.id),
       ...(tool && { [attribute.toolDescription]: tool.description }),
       ...(attempt > 1 && { [own.attempt]: attempt }),
     },
     measured: tool ? { [attribute.tool]: tool.name } : {},
   })
-  if (agent.captureContent && operation.isRecording)
+  if (agent.shows(operation))
     operation.describe({ [content.callArguments]: argumentsContent(call.arguments, agent.hide) })
   return operation
 }

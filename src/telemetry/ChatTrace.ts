@@ -15,6 +15,7 @@ import {
 } from './conventions.ts'
 import { messagesContent, systemContent, toolsContent } from './messageContent.ts'
 import type { Operation } from './Operation.ts'
+import { shortId } from './shortId.ts'
 
 /** One question to a model, with all its retries. */
 export class ChatTrace {
@@ -35,8 +36,7 @@ export class ChatTrace {
       attributes: { ...attributes, ...requestAttributes(request), [own.step]: state.step },
       measured: { [attribute.provider]: providerName(model.provider), [attribute.model]: model.model },
     })
-    if (agent.captureContent && this.operation.isRecording)
-      this.operation.describe(requestContent(request, agent.hide))
+    if (agent.shows(this.operation)) this.operation.describe(requestContent(request, agent.hide))
   }
 
   /** Whether a request is another try at the same question. */
@@ -71,10 +71,10 @@ export class ChatTrace {
     operation.describe({
       [attribute.finishReasons]: [finish],
       ...named(usageNames, usage),
-      ...(accumulated.responseId !== '' && { [attribute.responseId]: accumulated.responseId }),
+      ...(accumulated.responseId !== '' && { [attribute.responseId]: shortId(accumulated.responseId) }),
       ...(wait !== undefined && { [attribute.timeToFirstChunk]: wait }),
     })
-    if (draft && this.#agent.captureContent && operation.isRecording)
+    if (draft && this.#agent.shows(operation))
       operation.describe({ [content.output]: messagesContent([draft], this.#agent.hide, finish).json })
     const { meters } = this.#agent
     meters?.tokens(usage, operation.measured)

@@ -15,18 +15,22 @@ export class RunTrace {
   /** The phase of the whole that it is, if it is one. */
   readonly attributes: Attributes
   readonly #actor: AnyActor
+  readonly #isPhase: boolean
   #chat: ChatTrace | undefined
   #wait: Operation | undefined
 
   constructor(agent: AgentTrace, actor: AnyActor, phase: string | undefined) {
     this.agent = agent
     this.attributes = phase === undefined ? {} : { [own.phase]: phase }
+    this.#isPhase = phase !== undefined
     this.#actor = actor
   }
 
   /** A request is about to be sent: the operation that it belongs to. */
   ask(turn: TracedTurn): Operation {
-    this.agent.introduce(turn)
+    this.agent.keepSecret(turn.hide)
+    this.agent.ask(turn.model)
+    if (turn.agent !== undefined && !this.#isPhase) this.agent.rename(turn.agent)
     const { context }: AgentSnapshot = this.#actor.getSnapshot()
     if (!this.#chat?.isFor(turn, context)) {
       this.#chat?.fallBack(turn)

@@ -184,4 +184,4 @@ const idIn = (data: unknown): string | undefined => {
 }
 
 /** What a chart made of runs calls the one that it invokes. */
-const phaseOf = ({ src }: AnyActor): string | undefined => (typeof src === 'string' ? src : undefined)
+const phaseOf = ({ src, id }: AnyActor): string => (typeof src === 'string' ? src : id)

@@ -176,3 +176,24 @@ test.each([
   const shown = observed.span('execute_tool take').attributes['gen_ai.tool.call.arguments']
   expect(() => json(shown)).not.toThrow()
 })
+
+test('what cannot be searched for credentials is not shown', async () => {
+  const observed = observe()
+  const model = Object.assign(scriptedModel(['w-answer']), {
+    redact: () => {
+      throw new Error('no key yet')
+    },
+  })
+  await new Agent(model, { inspect: telemetry({ captureContent: true }) }).send('w-prompt')
+  expect(observed.tree()).toBe('invoke_agent\n  chat script')
+  expect(exported(observed)).not.toContain('w-')
+})
+
+test('ids and names that a server made up stay short', async () => {
+  const observed = observe()
+  const long = 'x'.repeat(100_000)
+  const turn: ScriptTurn = [{ responseId: long }, { toolCall: { id: long, name: long } }]
+  await new Agent(scriptedModel([turn, 'Done']), { tools: [note], inspect: telemetry() }).send('Go')
+  expect(observed.tree()).toContain('execute_tool !')
+  expect(exported(observed).length).toBeLessThan(5_000)
+})
