@@ -130,7 +130,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
     sending = (agent, from, options) => agent.#result(from, options)
     streaming = (agent, from, options) => agent.#stream(from, options)
     hosting = (agent, from, host, context) => {
-      if (!(#options in agent)) throw new ConfigurationError('Only an Agent can run.')
+      if (!(#options in agent)) throw new ConfigurationError('Only an Agent can run, of the same copy of statewire.')
       return agent.#hosted(from, host, context)
     }
   }

@@ -103,7 +103,7 @@ test('where there is no driver, the error names the choices', async () => {
   const args = [...flags, join(folder, 'noDriver.cjs'), join(folder, 'runs.db')]
   const { stdout } = await promisify(execFile)(process.execPath, args)
   expect(stdout).toMatch(
-    /^ConfigurationError: There is no SQLite driver\. .* "npm install better-sqlite3" or "npm install libsql"/,
+    /^ConfigurationError: There is no SQLite driver\. .* "npm install libsql" or "npm install better-sqlite3@12"/,
   )
 }, 60_000)
 
