@@ -133,7 +133,9 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
     hosting = (agent, from, host, context) => {
       if (typeof agent === 'object' && agent !== null && #options in agent)
         return agent.#hosted(from, host, context)
-      throw new ConfigurationError('This is not an agent: make it with new Agent(model, options).')
+      throw new ConfigurationError(
+        'This is not an agent of this copy of statewire: make it with new Agent(model, options).',
+      )
     }
   }
 

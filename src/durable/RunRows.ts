@@ -85,8 +85,8 @@ export class RunRows {
   /** The newest first, of those that are older than number `before`. */
   list(before: number, limit: number, status: string | null, agent: string | null): RunSummary[] {
     const rows = this.#file.all(
-      `SELECT ${summary} FROM runs WHERE n < ?1 AND id IS NOT NULL AND status = coalesce(?2, status)
-       AND agent = coalesce(?3, agent) ORDER BY n DESC LIMIT ?4`,
+      `SELECT ${summary} FROM runs WHERE n < ? AND id IS NOT NULL AND status = coalesce(?, status)
+       AND agent = coalesce(?, agent) ORDER BY n DESC LIMIT ?`,
       before,
       status,
       agent,

@@ -41,7 +41,7 @@ export const findDriver = async (): Promise<OpenDriver> => {
     }
   }
   throw new ConfigurationError(
-    `There is no SQLite driver. Node has one from 22.13 on; for ${process.version} run "npm install better-sqlite3" or "npm install libsql", or give sqlite() a driver of your own.${problems.join('')}`,
+    `There is no SQLite driver. Node has one from 22.13 on; for ${process.version} run "npm install libsql" or "npm install better-sqlite3@12", or give sqlite() a driver of your own.${problems.join('')}`,
   )
 }
 

@@ -51,6 +51,21 @@ describe.each(installed)('%s', (_, driver) => {
     expect(await (await again.get('job'))?.result).toEqual(result)
   })
 
+  test('lists, forks, prunes and chats', async () => {
+    const { agent } = wiping(['One.', 'Two.', 'Three.'])
+    const runs = await opened(storeFile(), { agent }, { driver })
+    const chat = await runs.chat('talk')
+    const first = await chat.send('1?')
+    await first.result
+    await (await chat.send('2?')).result
+    expect(await chat.history()).toHaveLength(4)
+    await (await runs.fork(first.id)).result
+    const page = await runs.list({ limit: 2, status: 'complete', agent: 'agent' })
+    expect(page.map(({ forkedFrom }) => forkedFrom)).toEqual([first.id, undefined])
+    expect(await runs.prune({ olderThan: new Date(Date.now() + 60_000) })).toBe(2)
+    expect(await (await chat.fork()).history()).toHaveLength(4)
+  })
+
   test('says in words what is wrong with a file', async () => {
     const path = storeFile()
     await (await opened(path, { agent: wiping([]).agent }, { driver })).close()
@@ -88,7 +103,7 @@ test('where there is no driver, the error names the choices', async () => {
   const args = [...flags, join(folder, 'noDriver.cjs'), join(folder, 'runs.db')]
   const { stdout } = await promisify(execFile)(process.execPath, args)
   expect(stdout).toMatch(
-    /^ConfigurationError: There is no SQLite driver\. .* "npm install better-sqlite3" or "npm install libsql"/,
+    /^ConfigurationError: There is no SQLite driver\. .* "npm install libsql" or "npm install better-sqlite3@12"/,
   )
 }, 60_000)
 
