@@ -11,6 +11,7 @@ const library = {
   inspector: 'src/inspector/index.ts',
   durable: 'src/durable/index.ts',
   dbos: 'src/dbos/index.ts',
+  telemetry: 'src/telemetry/index.ts',
 }
 
 export default defineConfig({

@@ -64,8 +64,8 @@ export const messagesIn = (snapshot: unknown): ChatMessage[] => {
   return [...known, ...Object.values(children).flatMap((child) => messagesIn(snapshotOf(child)))]
 }
 
-/** A chart of the user's may have any data, and states of any name. */
-const isRun = (context: unknown): context is StreamingState =>
+/** Whether data is that of the lifecycle chart: one of the user's may have any data, and states of any name. */
+export const isRun = (context: unknown): context is StreamingState =>
   isJsonObject(context) && isJsonObject(context.round) && Array.isArray(context.history)
 
 /** What is emitted when a run begins to wait for a call. */

@@ -39,6 +39,9 @@ export type AnyRunMachine = Required<AnyActorLogic> & Charted & { provide(parts:
 
 const made = new WeakSet<object>()
 
+/** Whether a logic is that of a run. */
+export const isRunMachine = (logic: object): boolean => made.has(logic)
+
 /** A chart as XState made it; of any copy of XState. */
 export const isChart = (logic: object): logic is AnyStateMachine =>
   !made.has(logic) && 'root' in logic && 'provide' in logic
@@ -145,7 +148,8 @@ export const changed = <M extends AnyRunMachine>(
     ...change(machine),
   })
 
-const marked = <M extends AnyRunMachine>(machine: M): M => {
-  made.add(machine)
-  return machine
+/** The logic, from now on known as that of a run. */
+export const marked = <Logic extends object>(logic: Logic): Logic => {
+  made.add(logic)
+  return logic
 }

@@ -20,8 +20,7 @@ export type Migration = (stored: JsonObject) => JsonObject
 
 /**
  * Makes a machine refuse a stored snapshot that it cannot go on from, before the chart trips over it. One of an older minor
- * is migrated first: `migrations[0]` is from minor 0. The data that it stores is JSON: XState would look through the whole
- * conversation for actors, at every step that somebody stores.
+ * is migrated first: `migrations[0]` is from minor 0.
  */
 export const withStoredCheck = <M extends AnyRunMachine>(
   machine: M,

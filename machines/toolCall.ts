@@ -9,6 +9,7 @@ import { asToolResult, errorResult } from '../src/tools/toolResult.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
 import { hostOf } from './runHost.ts'
 import { toolsOf } from './runTools.ts'
+import { tracerOf } from './runTracer.ts'
 import { valuesOf } from './runValues.ts'
 import { clockIn } from './systemTime.ts'
 
@@ -57,7 +58,9 @@ export const callLogic = (config: ResolvedConfig) => {
       }
       const tools = toolsOf(config, self)
       const tool = tools.get(call.name)
-      const execute = () => config.executeSingle(call, tools, options)
+      const traced = { calls: [call], tools, attemptAt: () => attempt, hide: config.hide }
+      const execute = () =>
+        tracerOf(self).calls(self, traced, () => config.executeSingle(call, tools, options))
       // The steps of a sub-agent's run are kept one by one.
       const { call: hosted } = tool?.isAgent ? {} : hostOf(self)
       const finish = (result: ToolResultPart) => {

@@ -10,6 +10,7 @@ import type { ResolvedConfig, ToolExecution } from './agentConfig.ts'
 import type { AgentCommand, ChildEvent } from './events.ts'
 import { hostOf } from './runHost.ts'
 import { toolsOf } from './runTools.ts'
+import { tracerOf } from './runTracer.ts'
 import { valuesOf } from './runValues.ts'
 import { clockIn } from './systemTime.ts'
 import { type CallOutput, callLogic, onStop, progressReport, settled, UsageCount } from './toolCall.ts'
@@ -246,6 +247,7 @@ const runBatch = (
 ): (() => void) => {
   const end = new LazySignal()
   const used = new UsageCount()
+  const attempt = (callId: string) => attemptAt(progress, callId)
   const options: ExecutionOptions = {
     get signal() {
       return end.signal
@@ -253,7 +255,7 @@ const runBatch = (
     clock: clockIn(system),
     self,
     context: valuesOf(self).context,
-    attemptAt: (callId) => attemptAt(progress, callId),
+    attemptAt: attempt,
     report: (callId, value) => self.send(progressReport(callId, value)),
     addUsage: used.add,
     onResult: (given) => {
@@ -262,8 +264,13 @@ const runBatch = (
         self.send({ type: 'batch.result', output: { result: asToolResult(call, given), ...used.take() } })
     },
   }
+  const execute = () => {
+    const tools = toolsOf(config, self)
+    const traced = { calls, tools, attemptAt: attempt, hide: config.hide }
+    return tracerOf(self).calls(self, traced, () => executeBatch(calls, tools, options))
+  }
   settled(
-    () => executeBatch(calls, toolsOf(config, self), options),
+    execute,
     (results) =>
       self.send(
         Array.isArray(results)

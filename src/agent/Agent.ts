@@ -5,7 +5,7 @@ import type { AgentInput } from '../../machines/events.ts'
 import { defaultOrchestrator, type Orchestrator, orchestratorParts } from '../../machines/orchestrator.ts'
 import type { PrepareStep } from '../../machines/prepareStep.ts'
 import type { RunHost } from '../../machines/runHost.ts'
-import { isChart, runMachineOf } from '../../machines/runMachine.ts'
+import { isChart, marked, runMachineOf } from '../../machines/runMachine.ts'
 import { withHost, withValues } from '../../machines/runValues.ts'
 import { typedOutputOrchestrator } from '../../machines/typedOutput.ts'
 import type { ConnectionOptions, EmbeddingsModel, EmbedOptions } from '../../providers/provider.ts'
@@ -61,8 +61,8 @@ export type AgentOptions<Deps = unknown, Machine extends AnyActorLogic = AnyActo
     onApproval?: OnApproval
     /** Where the time of its runs comes from; default real time. */
     clock?: Clock
-    /** Sees every actor, event and transition of every run: XState's own `inspect`. */
-    inspect?: Inspect
+    /** Sees every actor, event and transition of every run: XState's own `inspect`. Several of them as a list. */
+    inspect?: Inspect | readonly Inspect[]
   }
 
 /** What a run begins with: a prompt, or a stored run with decisions on the calls that it waits for, by id. */
@@ -121,6 +121,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
   /** The model that is asked first. */
   readonly model: ChatModel
   readonly #options: AgentOptions<Deps, Machine>
+  readonly #inspect: Inspect | undefined
   readonly #embeddings: (() => EmbeddingsModel) | undefined
   #machine: AgentMachine | undefined
   /** For typed answers, without tools and with them. */
@@ -139,7 +140,8 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
   /** Takes a model string such as `anthropic:claude-sonnet-5-5`, or a chat model of your own. */
   constructor(model: string | ChatModel, options: AgentOptions<Deps, Machine> = {}) {
     checkAgent(model, options)
-    this.#options = { ...options, ...(options.inspect && { inspect: harmlessInspect(options.inspect) }) }
+    this.#options = { ...options }
+    this.#inspect = options.inspect && harmlessInspect(options.inspect)
     if (typeof model !== 'string') {
       this.model = model
       return
@@ -169,7 +171,8 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
 
   /** A new run as an actor: subscribe to it, listen to its events, then start it. */
   actor(input: AgentInput, ...rest: Last<ActorValues<Deps>>): Actor<MachineOf<Machine>> {
-    const { inspect, clock } = this.#options
+    const { clock } = this.#options
+    const inspect = this.#inspect
     const options = { input, ...(inspect && { inspect }), ...(clock && { clock }) }
     const actor: Actor<AnyActorLogic> = createActor(this.#machineFor(lastOf(rest)), options)
     return actor as Actor<MachineOf<Machine>>
@@ -292,7 +295,8 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
 
   #run<T, C>(from: StartFrom, options: AnyOptions, isHeld: boolean): Run<T, C> {
     checkSend(options)
-    const { inspect, clock, orchestrator, name = orchestrator?.providerHint } = this.#options
+    const { clock, orchestrator, name = orchestrator?.providerHint } = this.#options
+    const inspect = this.#inspect
     const { schema, signal, parent } = options
     const stored = isStored(from) ? storedRun(from.snapshot) : undefined
     if (stored?.isTyped && !schema)
@@ -311,7 +315,8 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
   }
 
   #hosted(from: HostedFrom, host: RunHost, context: unknown): Actor<AgentMachine> {
-    const { inspect, clock, orchestrator, name = orchestrator?.providerHint } = this.#options
+    const { clock, orchestrator, name = orchestrator?.providerHint } = this.#options
+    const inspect = this.#inspect
     return createActor(withHost(this.#machineFor({ context }), host), {
       input: 'input' in from ? from.input : {},
       ...('snapshot' in from && { snapshot: from.snapshot }),
@@ -365,7 +370,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
       throw new OrchestrationError(`The orchestrator "${providerHint}" gave no actor logic.`, {
         orchestrator: providerHint,
       })
-    return isChart(logic) ? runMachineOf(logic) : (logic as AgentMachine)
+    return isChart(logic) ? runMachineOf(logic) : marked(logic as AgentMachine)
   }
 
   #withModels(prepare: PrepareStep<never, string | ChatModel>): PrepareStep {

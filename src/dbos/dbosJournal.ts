@@ -51,6 +51,7 @@ export const dbosJournal = async (
       .map((step) => [step.name, step]),
   )
   let written = recorded.filter(({ name }) => name === writeName).length
+  let writing: Promise<void> = Promise.resolve()
   return {
     step: async <T>(name: string, run: () => Promise<T>): Promise<T> => {
       const found = known.get(name)
@@ -61,7 +62,10 @@ export const dbosJournal = async (
       const entry: StreamEntry = { id: newId(), chunks }
       if (isLive) return await DBOS.writeStream(streamKey, entry)
       written -= 1
-      if (written < 0) await inWorkflow(() => DBOS.writeStream(streamKey, entry))
+      if (written >= 0) return
+      // DBOS puts what is written at once into any order.
+      writing = writing.then(() => inWorkflow(() => DBOS.writeStream(streamKey, entry)))
+      await writing
     },
   }
 }

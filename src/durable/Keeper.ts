@@ -73,7 +73,7 @@ export class Keeper {
 
   /** Whether it never does. */
   get isGuest(): boolean {
-    return this.#ownership === undefined
+    return this.agents.areNone
   }
 
   /** Whether anybody does, here or elsewhere. */

@@ -73,7 +73,9 @@ export class ReplayStream {
   }
 
   #once(chunk: DurableChunk): void {
-    this.#written = this.#written.then(() => this.#write([chunk], false))
+    // At once, so that it has its place before that of whatever the run does next.
+    const write = this.#write([chunk], false)
+    this.#written = Promise.all([this.#written, write]).then(() => {})
     this.#written.catch(this.#broken)
   }
 }

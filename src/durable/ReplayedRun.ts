@@ -91,11 +91,11 @@ export class ReplayedRun {
     return actor
   }
 
-  #turn(name: string, ask: (sink: ModelSink) => unknown, sink: ModelSink): () => void {
+  #turn(name: string, request: (sink: ModelSink) => unknown, sink: ModelSink): () => void {
     let isClosed = false
     let onClose = () => {}
     const turn: Turn = {
-      ask,
+      ask: request,
       sink,
       onClose: (close) => {
         onClose = close
@@ -103,10 +103,13 @@ export class ReplayedRun {
       },
     }
     let isLive = false
-    const record = this.#engine.step(this.#unused(name), () => {
+    const ask = () => {
       isLive = true
       return askModel(turn, this.#engine, this.#stream, this.#seen)
-    })
+    }
+    const own = this.#unused(name)
+    // The chart asks before it shows what came before: that must have its place first.
+    const record = Promise.resolve().then(() => this.#engine.step(own, ask))
     this.#follow(record, (found) => {
       if (!isLive && !isClosed) showTurn(found, turn, this.#stream)
       this.#deliver(found.commands)

@@ -25,8 +25,9 @@ export type ReplayEngine = {
    */
   step<T>(name: string, run: () => Promise<T>): Promise<T>
   /**
-   * Adds to the stream of the run. Live chunks are written inside of the step of their turn, as they come. Others are written
-   * outside of steps, one after the other: each of these writes is recorded like a step, by its place among them.
+   * Adds to the stream of the run, in the order in which it is called. Live chunks are written inside of the step of their
+   * turn, as they come. Others are written outside of steps: each of these writes is recorded like a step, by its place among
+   * them, and takes its place in the journal when this is called.
    */
   write(chunks: readonly DurableChunk[], isLive: boolean): Promise<void>
   /** The commands that have come after a number. It is called inside of steps only. */

@@ -121,8 +121,14 @@ test.each(agents)(
     const path = storeFile()
     const agent = new Agent(answering, { tools: [look, ask], ...options })
     const live = fresh()
-    const copies: { copy: string; seen: Reading }[] = []
-    const driver = await copying(path, (copy) => copies.push({ copy, seen: structuredClone(live) }))
+    const copies: { copy: string; seen: Reading; seenLater: Reading }[] = []
+    const driver = await copying(path, (copy) => {
+      const seen = structuredClone(live)
+      const last = copies.at(-1)
+      // What was shown after a commit is lost if the process dies before the next one.
+      if (last) last.seenLater = seen
+      copies.push({ copy, seen, seenLater: seen })
+    })
     const runs = await opened(path, { agent }, { driver, synchronous: 'normal' })
     const run = await runs.start('agent', 'Go', { id: 'job' })
     const whole = await readToEnd(runs, run, live)
@@ -130,7 +136,8 @@ test.each(agents)(
     expect(whole.messages).toEqual(result.messages)
     await runs.close()
     expect(copies.length).toBeGreaterThan(15)
-    for (const { copy, seen } of copies) {
+    expect(copies.some(({ seen, seenLater }) => seenLater.text !== seen.text)).toBe(true)
+    for (const { copy, seen, seenLater } of copies) {
       const later = await opened(copy, { agent }, { synchronous: 'normal' })
       const found = await later.get('job')
       // The first commit made the tables.
@@ -139,12 +146,11 @@ test.each(agents)(
         await later.close()
         continue
       }
-      const [newcomer, returned] = await Promise.all([
-        readToEnd(later, found, fresh()),
-        readToEnd(later, found, structuredClone(seen)),
-      ])
+      const readers = await Promise.all(
+        [fresh(), seen, seenLater].map((reading) => readToEnd(later, found, structuredClone(reading))),
+      )
       expect({ copy, ...(await found.result) }).toEqual({ copy, ...result })
-      for (const reader of [newcomer, returned])
+      for (const reader of readers)
         expect({ copy, texts: reader.texts, messages: reader.messages, rest: reader.text }).toEqual({
           copy,
           texts: whole.texts,

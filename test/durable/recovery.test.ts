@@ -1,8 +1,11 @@
 /** Whoever opens a store goes on with what was left behind, as far as it can, and says why where it cannot. */
 import { describe, expect, test } from 'vitest'
+import { assign, fromCallback, setup } from 'xstate'
 import { reflectionOrchestrator } from '../../machines/reflection.ts'
+import { Agent } from '../../src/agent/Agent.ts'
 import { findDriver } from '../../src/durable/driver.ts'
 import { toolResultsOf } from '../../src/messages/messages.ts'
+import { scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { readAll } from './reading.ts'
 import { opened, storeFile } from './storeFile.ts'
 import { callOf, wiping } from './wiping.ts'
@@ -56,6 +59,36 @@ describe('a run that was left', () => {
       if (results.some(({ id }) => id === 'd')) break
     }
     expect(await run?.info()).toMatchObject({ status: 'running', recoveries: 0 })
+  })
+
+  test('gets no further by what it does in every life', async () => {
+    const path = storeFile()
+    const agent = new Agent(scriptedModel([]), {
+      orchestrator: {
+        providerHint: 'restless',
+        create: () =>
+          setup({
+            types: { context: {} as { lives: number } },
+            actors: { begin: fromCallback(({ sendBack }) => sendBack({ type: 'begun' })) },
+          }).createMachine({
+            id: 'restless',
+            context: { lives: 0 },
+            invoke: { id: 'begin', src: 'begin' },
+            on: { begun: { actions: assign({ lives: ({ context }) => context.lives + 1 }) } },
+          }),
+      },
+    })
+    const first = await opened(path, { agent }, { maxRecoveries: 2 })
+    await first.start('agent', 'Hi', { id: 'job' })
+    await first.close()
+    for (const recoveries of [1, 2]) {
+      const runs = await opened(path, { agent }, { maxRecoveries: 2 })
+      expect(await runs.list()).toMatchObject([{ status: 'running', recoveries }])
+      await runs.close()
+    }
+    expect(await (await opened(path, { agent }, { maxRecoveries: 2 })).list()).toMatchObject([
+      { status: 'abandoned' },
+    ])
   })
 
   test('is given up when it got no further too often; a fork tries once more', async () => {

@@ -89,7 +89,7 @@ describe('an agent', () => {
     fallback: ['an empty list'],
     orchestrator: [],
     clock: [],
-    inspect: ['an empty object', 'a function'],
+    inspect: ['an empty object', 'an empty list', 'a function'],
     name: ['an empty text', 'a wrong word'],
     prepareStep: ['a function'],
   }

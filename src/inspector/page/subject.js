@@ -42,7 +42,7 @@ const render = () => {
     shown.run === '' || shown.run === shown.title ? '' : `run ${shown.run}`,
     now,
     duration(elapsed),
-    reads > 0 ? plural(reads, 'chunk') : '',
+    reads > 0 && shown.run === '' ? plural(reads, 'chunk') : '',
   ]
   facts.replaceChildren(badge(isPast ? 'past' : shown.status), ...parts.filter(Boolean).map(part))
   setText(failure, (problem.actor === shown.id && problem.text) || (isPast ? '' : shown.failure))

@@ -29,7 +29,7 @@ const render = () => {
   ])
   if (key === drawn) return
   drawn = key
-  if (attempts.length === 0) {
+  if (attempts.length === 0 && !state.usage) {
     panel.replaceChildren(element('p', { class: 'nothing' }, 'No model was asked yet.'))
     return
   }
@@ -37,13 +37,12 @@ const render = () => {
     ...attempts.flatMap((each) => attemptBar(each, now)),
     ...tools.map((each) => toolBar(each, now)),
   ]
+  const isStored = shown.run !== ''
   panel.replaceChildren(
-    element('h3', {}, 'Timing'),
-    timed.length > 0
-      ? bars(timed, now)
-      : element('p', { class: 'nothing' }, 'How long each step took is not stored.'),
+    ...(isStored ? [] : [element('h3', {}, 'Timing'), bars(timed, now)]),
     element('h3', {}, 'Tokens'),
-    tokens(attempts),
+    tokens(isStored ? [] : attempts),
+    ...(isStored ? [element('p', { class: 'note' }, 'What each step took and used is not stored.')] : []),
   )
 }
 

@@ -24,14 +24,36 @@ export const newLife = (diesAt?: number): Life => ({ diesAt, moments: 0, end: ne
 const never = new Promise<never>(() => {})
 
 /**
- * An engine in memory. `byPlace` records as engines do that count steps: a step must be begun in the same order in every life,
- * or it finds the record of another one.
+ * How an engine finds a record: by its name, or, as those do that count steps, by its place. Then steps must be begun in the
+ * same order in every life. Some wait for one step at a time.
  */
-export const memoryEngine = (journal: Journal, life: Life, byPlace: boolean): ReplayEngine => {
+export type EngineKind = 'by name' | 'by place' | 'one by one'
+
+/** An engine in memory. */
+export const memoryEngine = (journal: Journal, life: Life, kind: EngineKind): ReplayEngine => {
+  const engine = unordered(journal, life, kind !== 'by name')
+  if (kind !== 'one by one') return engine
+  let last: Promise<unknown> = Promise.resolve()
+  const after = <T>(work: () => Promise<T>): Promise<T> => {
+    const next = last.then(work)
+    last = next
+    return next
+  }
+  return {
+    step: (name, run) => after(() => engine.step(name, run)),
+    write: (chunks, isLive) =>
+      isLive ? engine.write(chunks, isLive) : after(() => engine.write(chunks, isLive)),
+    commands: engine.commands,
+  }
+}
+
+const unordered = (journal: Journal, life: Life, byPlace: boolean): ReplayEngine => {
   let place = 0
   let written = 0
   /** Resolves unless this is the moment at which the process dies. */
   const survive = async (): Promise<void> => {
+    // A process does not die in the middle of a step of its chart and then goes on with it.
+    await null
     if (life.end.signal.aborted) return await never
     life.moments += 1
     if (life.moments === life.diesAt) life.end.abort()
