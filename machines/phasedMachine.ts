@@ -32,8 +32,10 @@ import {
   isRunEnd,
   labelled,
   type PhasedRun,
+  unanswered,
 } from './phasedRun.ts'
 import { withReadLane } from './readLane.ts'
+import { announcementOf } from './receiveDeltas.ts'
 import type { RunEmitted, RunStands } from './reportToParent.ts'
 import { type RunMachine, runMachine } from './runMachine.ts'
 import { withStoredCheck } from './snapshotVersion.ts'
@@ -220,7 +222,12 @@ const chartOf = (options: AnyPhases): AnyStateMachine => {
         if (next !== context) enqueue.assign(next)
         for (const each of emitted) enqueue.emit(each)
       }),
-      absorbRun: assign(({ context }, output: AgentOutput) => absorb(context, output)),
+      absorbRun: enqueueActions(({ context, enqueue }, output: AgentOutput) => {
+        enqueue.assign(absorb(context, output))
+        // What the run itself brought, it has told.
+        for (const message of unanswered(context.messages, output))
+          for (const each of announcementOf(output.id, message)) enqueue.emit(each)
+      }),
       takeAnswer: assign((_, { output }: AgentOutput) => ({ answer: output })),
       ...mapValues(takes, (take) =>
         enqueueActions(({ context, enqueue }, output: unknown) => {

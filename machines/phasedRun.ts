@@ -79,7 +79,7 @@ export const absorb = <State extends PhasedRun>(
  * The marked message that stands for the answer of a run that ended before its first word: as after a tool round, a
  * conversation cannot go on from two user messages in a row.
  */
-const unanswered = (
+export const unanswered = (
   before: readonly ChatMessage[],
   { status, finishReason, messages }: AgentOutput,
 ): ChatMessage[] => {

@@ -96,6 +96,10 @@ const runWith = (start: () => AnyActor, at = -1, act: (actor: AnyActor) => void 
     actor.start()
   })
 
+/** The messages that those see who only see chunks. */
+const shownIn = (emitted: readonly AgentEmitted[]) =>
+  emitted.flatMap((each) => (each.type === 'chunk' ? each.messages : []))
+
 const enough: AnyEventObject = { type: 'abort', reason: 'enough' }
 const abort = (actor: AnyActor) => actor.send(enough)
 const ways: [string, (actor: AnyActor) => void][] = [
@@ -104,9 +108,11 @@ const ways: [string, (actor: AnyActor) => void][] = [
 ]
 
 describe('an abort at any emission ends in aborted, with one final chunk', () => {
-  test.each(subjects)('%s', async (_, start) => {
+  test.each(subjects)('%s', async (name, start) => {
     const whole = await runWith(start)
     expect(whole.actor.getSnapshot().output).toMatchObject({ status: 'complete' })
+    // Typed output keeps some of its messages to itself.
+    const showsAll = !name.startsWith('typed')
     for (const [way, act] of ways) {
       for (let at = 0; at < whole.emitted.length; at += 1) {
         const { emitted, actor, isTooLate } = await runWith(start, at, act)
@@ -118,6 +124,7 @@ describe('an abort at any emission ends in aborted, with one final chunk', () =>
         const finals = emitted.filter((each) => each.type === 'chunk' && each.finishReason !== 'unspecified')
         expect([where, finals.length]).toEqual([where, 1])
         expect(validateHistory(output.messages)).toEqual([])
+        if (showsAll) expect([where, shownIn(emitted)]).toEqual([where, output.messages])
       }
     }
   })
