@@ -223,22 +223,22 @@ describe('When nobody runs things', () => {
   })
 
   it('a reader sees the answer begin anew after a kill, and reads it to its end', async () => {
-    const { baseUrl, close } = await startSimulator({ delayMs: 20 })
+    const [slow, fast] = [await startSimulator({ delayMs: 50 }), await startSimulator()]
     const cwd = await folder()
     const file = join(cwd, 'runs.db')
-    const first = await keeper(file, baseUrl, 'job', 'Count to 40')
+    const first = await keeper(file, slow.baseUrl, 'job', 'Count to 300')
     const reader = start(['runs', 'stream', 'job'], { cwd })
     const told = seen(reader.stderr, /begins anew/)
-    const text = seen(reader.stdout, /38 39 40/)
+    const text = seen(reader.stdout, /298 299 300/)
     await seen(reader.stdout, /1 2 3 4/)
     await first.kill()
-    await keeper(file, baseUrl)
+    await keeper(file, fast.baseUrl)
     await told
     const shown = await text
-    expect(shown.slice(shown.lastIndexOf('1 2 3 4')).trim()).toBe(
-      Array.from({ length: 40 }, (_, at) => at + 1).join(' '),
+    expect(shown.slice(shown.lastIndexOf('\n1 2 3 4')).trim()).toBe(
+      Array.from({ length: 300 }, (_, at) => at + 1).join(' '),
     )
-    await close()
+    await Promise.all([slow.close(), fast.close()])
   })
 })
 

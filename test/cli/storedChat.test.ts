@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { askSimulator, folder, statewire } from './spawned.ts'
 import { owning } from './storedRuns.ts'
-import { ctrlD, hasScript, Terminal } from './Terminal.ts'
+import { ctrlC, ctrlD, hasScript, Terminal } from './Terminal.ts'
 
 const lines = (...turns: string[]) => turns.map((turn) => `${turn}\n`).join('')
 
@@ -84,20 +84,34 @@ describe.skipIf(!hasScript)('chat --db at a terminal', () => {
 
   it('goes on with an answer that was being given when it was killed', async () => {
     const cwd = await folder()
-    const args = ['chat', ...(await askSimulator(20)), '--db', 'chats.db']
-    const first = new Terminal(args, { cwd })
+    const [slow, fast] = [await askSimulator(50), await askSimulator()]
+    const first = new Terminal(['chat', ...slow, '--db', 'chats.db'], { cwd })
     await first.sees(/> $/)
-    first.types('Count to 30\r')
+    first.types('Count to 300\r')
     await first.sees(/1 2 3 4/)
     await first.kill()
-    const second = new Terminal([...args, '--continue'], { cwd })
-    await second.sees(/Goes on with: Count to 30[\s\S]*begins anew[\s\S]*1 2 3 4[\s\S]*28 29 30[\s\S]*> $/)
-    second.types('Count to 500\r')
-    await second.sees(/1 2 3 4/)
-    second.types('\u0003')
-    await second.sees(/aborted[\s\S]*> $/)
+    const second = new Terminal(['chat', ...fast, '--db', 'chats.db', '--continue'], { cwd })
+    await second.sees(
+      /Goes on with: Count to 300[\s\S]*begins anew[\s\S]*1 2 3 4[\s\S]*298 299 300[\s\S]*> $/,
+    )
     second.types(ctrlD)
     expect(await second.code).toBe(0)
+  })
+
+  it('ends a running answer with Ctrl-C, and the conversation goes on', async () => {
+    const cwd = await folder()
+    const chat = new Terminal(['chat', ...(await askSimulator(30)), '--db', 'chats.db'], { cwd })
+    await chat.sees(/> $/)
+    chat.types('Count to 500\r')
+    await chat.sees(/1 2 3 4/)
+    chat.types(ctrlC)
+    await chat.sees(/aborted[\s\S]*> $/)
+    chat.types('My name is Ada\r')
+    await chat.sees(/Nice to meet you, Ada\.[\s\S]*> $/)
+    chat.types(ctrlC)
+    expect(await chat.code).toBe(0)
+    const { stdout } = await statewire(['runs', '--db', 'chats.db'], { cwd })
+    expect(stdout).toMatch(/complete[\s\S]*aborted/)
   })
 
   it('takes a question back that is answered elsewhere', async () => {
