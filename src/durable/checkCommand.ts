@@ -3,8 +3,8 @@ import { answer, approval, waitingCall } from '../agent/runDecisions.ts'
 import { ConfigurationError, describeThrown } from '../messages/errors.ts'
 import { copyJson, isJsonObject } from '../messages/json.ts'
 import type { PendingCall } from '../messages/result.ts'
-import type { RunSummary } from './RunRows.ts'
-import type { OpenStore } from './sqlite.ts'
+import type { RunSummary } from './sqlite/RunRows.ts'
+import type { OpenStore } from './sqlite/sqlite.ts'
 
 /** Longer than anything that a person or a tool has to say. */
 const longestCommand = 16 * 1024 * 1024

@@ -2,10 +2,10 @@ import { ConfigurationError } from '../messages/errors.ts'
 import { isJsonObject, type JsonObject } from '../messages/json.ts'
 import { checkValue, wholeFrom } from '../messages/optionRules.ts'
 import { conversationBefore, conversationOf } from './conversation.ts'
-import { hostedFrom } from './head.ts'
 import type { Keeper } from './Keeper.ts'
-import { extentOf, pack } from './pack.ts'
-import type { RunRow } from './RunRows.ts'
+import { hostedFrom } from './sqlite/head.ts'
+import { extentOf, pack } from './sqlite/pack.ts'
+import type { RunRow } from './sqlite/RunRows.ts'
 
 /** What a fork is to be. */
 export type Fork = { id: string; agent: string; atStep: number | undefined }

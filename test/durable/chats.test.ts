@@ -1,7 +1,7 @@
 /** A stored chat is a tree of runs: each turn stands on the messages of the one before, and none is copied. */
 import { describe, expect, test } from 'vitest'
-import { findDriver } from '../../src/durable/driver.ts'
-import { numberIn, SqliteFile } from '../../src/durable/SqliteFile.ts'
+import { findDriver } from '../../src/durable/sqlite/driver.ts'
+import { numberIn, SqliteFile } from '../../src/durable/sqlite/SqliteFile.ts'
 import { textOf } from '../../src/messages/messages.ts'
 import { validateHistory } from '../../src/messages/validateHistory.ts'
 import { opened, storeFile } from './storeFile.ts'

@@ -1,8 +1,8 @@
 /** Real processes and real kills: what was acknowledged is there, and whoever is left goes on. */
 import { readFileSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'
-import { findDriver } from '../../src/durable/driver.ts'
 import type { DurableChunk, DurableResult, SqliteDriver } from '../../src/durable/index.ts'
+import { findDriver } from '../../src/durable/sqlite/driver.ts'
 import { builtScript, Script } from './builtScript.ts'
 import { storeFile } from './storeFile.ts'
 
