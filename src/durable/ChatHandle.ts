@@ -52,6 +52,11 @@ export class ChatHandle implements DurableChat {
     return structuredClone(this.#standing().history)
   }
 
+  async run(): Promise<DurableRun | undefined> {
+    const { run } = this.#standing()
+    return run && new RunHandle(this.#keeper, run)
+  }
+
   async pending(): Promise<PendingCall[]> {
     return [...(this.#standing().run?.pending ?? [])]
   }

@@ -25,6 +25,7 @@ describe('a stored chat', () => {
     const { agent, model } = wiping(['Hello Ada.', 'You are Ada.', 'Still Ada.'])
     const first = await opened(path, { agent })
     const chat = await first.chat('ada')
+    expect(await chat.run()).toBeUndefined()
     await (await chat.send('I am Ada.')).result
     await (await chat.send('Who am I?')).result
     await first.close()
@@ -62,6 +63,7 @@ describe('a stored chat', () => {
     const run = await chat.send('Wipe b')
     await run.result
     expect(await chat.pending()).toMatchObject([{ id: 'c', kind: 'approval' }])
+    expect(await (await chat.run())?.info()).toMatchObject({ status: 'waiting' })
     expect(await chat.history()).toEqual([])
     await expect(chat.send('Hello?')).rejects.toThrow(/waits for a decision/)
     await runs.send(run.id, { type: 'tool.approve', callId: 'c' })
