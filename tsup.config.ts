@@ -10,6 +10,8 @@ const library = {
   visualize: 'src/visualize/index.ts',
   inspector: 'src/inspector/index.ts',
   durable: 'src/durable/index.ts',
+  dbos: 'src/dbos/index.ts',
+  telemetry: 'src/telemetry/index.ts',
 }
 
 export default defineConfig({

@@ -1,12 +1,20 @@
 import { defineConfig } from 'vitest/config'
 
-/** `npm run soak`: the random runs of `npm test`, for as long as wanted. */
+const { env } = process
+
+/** `npm run soak`: the random runs and the random kills of `npm test`, for as long as wanted. */
 export default defineConfig({
   test: {
-    include: ['test/proof/soak.test.ts'],
+    include: ['test/proof/soak.test.ts', 'test/durable/{kills,exhaustive}.test.ts'],
+    // Each of them keeps the whole machine busy.
+    fileParallelism: false,
     env: {
-      SOAK_MINUTES: process.env.SOAK_MINUTES ?? '5',
-      SOAK_SEED: process.env.SOAK_SEED ?? `${Date.now() % 2 ** 31}`,
+      SOAK_MINUTES: env.SOAK_MINUTES ?? '5',
+      SOAK_SEED: env.SOAK_SEED ?? `${Date.now() % 2 ** 31}`,
+      DURABLE_KILLS: env.DURABLE_KILLS ?? '200',
+      DURABLE_RUNS: env.DURABLE_RUNS ?? '500',
+      DURABLE_SEED: env.DURABLE_SEED ?? `${Date.now() % 2 ** 31}`,
+      DURABLE_PLANS: 'all',
     },
     disableConsoleIntercept: true,
   },

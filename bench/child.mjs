@@ -17,6 +17,7 @@ const open = async ({ as = contender, ...shape } = {}) => {
     baseUrl: baseUrlOf(origin, wire, asked),
     hasTools: asked.rounds > 0,
     ...(typed && { typed }),
+    ...(asked.driver && { driver: asked.driver }),
   })
 }
 

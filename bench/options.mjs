@@ -1,12 +1,13 @@
 import { resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
+import { measures } from './measures/index.mjs'
 import { nodeAt } from './processes.mjs'
 import { fullSizes, smallSizes, withChunks } from './sizes.mjs'
 import { wires } from './wires/index.mjs'
 
 export const usage = `node bench/run.mjs [options]
-  --only chunk,tools       some measures
+  --only chunk,tools       some measures (${Object.keys(measures).join(', ')})
   --wires openai-chat,…    some wires (${Object.keys(wires).join(', ')})
   --contenders floor,…     some contenders
   --repetitions 5          processes per contender and case, peers included

@@ -1,10 +1,10 @@
 // A model provider on loopback, in a process of its own. What it answers stands in the path of the request:
-// /<wire>/<bulk|paced>/<text|json>/<chunks>/rounds/<tool rounds>/calls/<calls per round>/…
+// /<wire>/<bulk|paced|slow>/<text|json>/<chunks>/rounds/<tool rounds>/calls/<calls per round>/…
 import { createServer } from 'node:http'
 import { bulk, callsAnswer, events, textAnswer } from './answers.mjs'
 import { wires } from './wires/index.mjs'
 
-const shape = /^\/([a-z-]+)\/(bulk|paced)\/(text|json)\/(\d+)\/rounds\/(\d+)\/calls\/(\d+)\//
+const shape = /^\/([a-z-]+)\/(bulk|paced|slow)\/(text|json)\/(\d+)\/rounds\/(\d+)\/calls\/(\d+)\//
 
 const answers = new Map()
 const remembered = (key, make) => {
@@ -36,14 +36,16 @@ const roundOf = (wire, body, calls) => wire.roundOf?.(body) ?? Math.round(wire.r
 /** Between two events of a paced answer: long enough that a reader gets each in a read of its own. */
 const gapMs = 0.1
 
+/** Between those of a slow one: about as a model does it. */
+const slowGapMs = 5
+
 /** Sends block by block; in a paced answer every event is flushed by itself. */
 const send = (response, { pacing, writes }) => {
-  const isPaced = pacing === 'paced'
   let block = 0
   let index = 0
   let due = 0
   const step = () => {
-    if (isPaced && performance.now() < due) return setImmediate(step)
+    if (pacing === 'paced' && performance.now() < due) return setImmediate(step)
     due = performance.now() + gapMs
     while (!response.destroyed) {
       const current = writes[block]
@@ -55,7 +57,8 @@ const send = (response, { pacing, writes }) => {
       }
       const isRoom = response.write(current[index++])
       if (!isRoom) return response.once('drain', step)
-      if (isPaced) return setImmediate(step)
+      if (pacing === 'slow') return setTimeout(step, slowGapMs)
+      if (pacing === 'paced') return setImmediate(step)
     }
   }
   step()

@@ -21,6 +21,7 @@ export const fullSizes = {
   runs: [500, 1000, 1500, 2000],
   aborts: 50,
   firstTokens: 200,
+  durable: { count: 400, atOnce: 16, warmUps: 50, steps: [10, 100, 1000], lagChunks: 400 },
 }
 
 /** Enough to see that everything runs; the figures mean nothing. */
@@ -39,6 +40,7 @@ export const smallSizes = {
   runs: [5, 10],
   aborts: 3,
   firstTokens: 3,
+  durable: { count: 10, atOnce: 2, warmUps: 2, steps: [10, 20], lagChunks: 40 },
 }
 
 /** The same with streams of another length. */

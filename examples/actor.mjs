@@ -10,6 +10,7 @@ const weather = tool({
   name: 'get_weather',
   description: 'Current weather in a city',
   input: z.object({ city: z.string() }),
+  onInterrupted: 'rerun', // it only reads: a run that is restored while it runs may ask again
   execute: async ({ city }) => {
     await new Promise((resolve) => setTimeout(resolve, 50))
     return { city, celsius: 21 }

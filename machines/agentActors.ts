@@ -19,6 +19,7 @@ import type { ChildEvent, PreparedRequest } from './events.ts'
 import { offeredNames, type PreparedStep, preparedStep } from './prepareStep.ts'
 import { hostOf } from './runHost.ts'
 import { specsOf, toolsOf } from './runTools.ts'
+import { tracerOf } from './runTracer.ts'
 import { valuesOf } from './runValues.ts'
 import { copyOf, type modelInput } from './streamingState.ts'
 import { clockIn } from './systemTime.ts'
@@ -58,9 +59,11 @@ export const modelActor = (config: ResolvedConfig) =>
     const tools = toolsOf(config, self)
     const ask = (prepared: PreparedStep): (() => void) => {
       const { model, request } = requestOf(config, input, tools, prepared)
-      const ask = (to: ModelSink) => model.stream(request, to)
+      const turned = { agent: config.name, model, request, hide: config.hide }
+      const ask = (to: ModelSink) =>
+        tracerOf(self).turn(self, turned, (sink) => model.stream(request, sink), to)
       const { turn } = hostOf(self)
-      return closing(turn ? turn(`turn ${input.step}`, ask, sink) : ask(sink), fail)
+      return closing(turn ? turn(`${input.options.id}/turn ${input.step}`, ask, sink) : ask(sink), fail)
     }
     const timer = new AnswerTimer(config, clock, input.deadlineAt, fail)
     let close = () => {}

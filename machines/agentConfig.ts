@@ -65,6 +65,8 @@ export type ResolvedConfig = {
   executeBatch: ToolExecutor['executeBatch'] | undefined
   onApproval: OnApproval | undefined
   prepareStep: PrepareStep | undefined
+  /** Takes the credentials of the models out of a text. */
+  hide: (text: string) => string
   newId: () => string
   random: () => number
 }
@@ -99,6 +101,7 @@ export const resolveConfig = (
     executeBatch: isOwnBatch(executeBatch) ? executeBatch : undefined,
     onApproval: config.onApproval,
     prepareStep: config.prepareStep,
+    hide,
     newId: config.newId ?? newId,
     random: config.random ?? Math.random,
   }

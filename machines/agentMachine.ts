@@ -5,6 +5,7 @@ import { abortedOutput, completeOutput, failedOutput } from './agentOutput.ts'
 import { agentSetup } from './agentSetup.ts'
 import type { AgentMachine } from './agentSnapshot.ts'
 import type { AgentOutput } from './events.ts'
+import { agentMigrations } from './migrations.ts'
 import { withReadLane } from './readLane.ts'
 import { readDeltas } from './receiveDeltas.ts'
 import { runMachine } from './runMachine.ts'
@@ -33,9 +34,9 @@ export const createAgentMachine = (
 ): AgentMachine => {
   const config = resolveConfig(options, toolsOfAgent)
   // From the inside out: the chart, whose children never outlive it and are heard of after a restore;
-  const chart: AgentMachine = runMachine(chartOf(config))
+  const chart: AgentMachine = runMachine(chartOf(config), true)
   // a snapshot of another shape is refused before the chart sees it;
-  const checked = withStoredCheck(chart, storedFlaw)
+  const checked = withStoredCheck(chart, storedFlaw, agentMigrations)
   // and the reads of a running answer, of which there are thousands, take the short way.
   return withReadLane(checked, readDeltas(config.accumulator))
 }
@@ -57,7 +58,7 @@ const chartOf = (config: ResolvedConfig) => {
   const askApprover = {
     id: 'approver',
     src: 'approver' as const,
-    input: ({ context }: { context: run.StreamingState }) => ({ calls: round.pendingCalls(context) }),
+    input: ({ context }: { context: run.StreamingState }) => ({ calls: round.askedCalls(context) }),
   }
 
   return agentSetup(config).createMachine({
@@ -217,40 +218,72 @@ const chartOf = (config: ResolvedConfig) => {
             guard: { type: 'isPending', params: ({ event }) => event },
             actions: { type: 'reject', params: ({ event }) => event },
           },
+          'tool.answer': {
+            guard: { type: 'isInDoubt', params: ({ event }) => event },
+            actions: { type: 'takeAnswer', params: ({ event }) => event },
+          },
         },
         always: { guard: not('isApprovalNeeded'), target: 'ToolExecution' },
       },
 
       ToolExecution: {
         description: 'The tool executor runs the calls, as a child.',
-        invoke: [
-          {
-            id: 'toolExecutor',
-            src: 'toolExecutor',
-            input: ({ context }) => ({ calls: round.callsToRun(context) }),
-            onDone: [
-              {
-                guard: 'isAnswerNeeded',
-                target: 'AwaitingTools',
-                actions: { type: 'takeResults', params: ({ event }) => event.output },
-              },
-              {
-                target: 'ToolResults',
-                actions: { type: 'takeResults', params: ({ event }) => event.output },
-              },
-            ],
-            onError: {
-              target: 'Failed',
-              actions: { type: 'noteExecutorFailure', params: ({ event }) => event },
+        invoke: {
+          id: 'toolExecutor',
+          src: 'toolExecutor',
+          input: ({ context }) => round.executorInput(context),
+          onDone: [
+            {
+              guard: 'isAnswerNeeded',
+              target: 'AwaitingTools',
+              actions: { type: 'takeResults', params: ({ event }) => event.output },
             },
+            {
+              target: 'ToolResults',
+              actions: { type: 'takeResults', params: ({ event }) => event.output },
+            },
+          ],
+          onError: {
+            target: 'Failed',
+            actions: { type: 'noteExecutorFailure', params: ({ event }) => event },
           },
-          // Only the whole run may have too little time for its tools: each of them has a timeout of its own.
-          ...(config.totalMs === undefined ? [] : [deadlineTimer]),
-        ],
+        },
         on: {
           'tool.started': { actions: 'noteStarted' },
           'tool.finished': { actions: 'noteResult' },
-          'timer.fired': { target: 'Failed', actions: 'noteTotalTimeout' },
+          'tool.progress': { actions: { type: 'announceProgress', params: ({ event }) => event } },
+          'tool.interrupted': {
+            target: 'AwaitingApproval',
+            actions: 'noteInterruption',
+          },
+          // Decisions on the calls of sub-agents: their runs are below the executor.
+          'tool.approve': { actions: 'passOn' },
+          'tool.reject': { actions: 'passOn' },
+          'tool.answer': { actions: 'passOn' },
+        },
+        initial: 'Working',
+        states: {
+          Working: {
+            // Only the whole run may have too little time for its tools: each of them has a timeout of its own.
+            invoke: [...(config.totalMs === undefined ? [] : [deadlineTimer])],
+            on: {
+              'tool.waiting': {
+                target: 'Waiting',
+                actions: { type: 'askForDecisions', params: ({ event }) => event },
+              },
+              'timer.fired': { target: '#agent.Failed', actions: 'noteTotalTimeout' },
+            },
+          },
+          Waiting: {
+            description: 'All that still runs are sub-agents that wait for people.',
+            tags: 'waiting',
+            entry: 'beginWaiting',
+            exit: 'endWaiting',
+            on: {
+              'tool.waiting': { actions: { type: 'askForDecisions', params: ({ event }) => event } },
+              'tool.working': { target: 'Working' },
+            },
+          },
         },
       },
 

@@ -1,5 +1,7 @@
 import { describeThrown, errorDataOf } from '../src/messages/errors.ts'
+import { isJsonObject } from '../src/messages/json.ts'
 import { type ChatMessage, textOf } from '../src/messages/messages.ts'
+import { wholeMetadata } from '../src/messages/metadata.ts'
 import type { SendResult } from '../src/messages/result.ts'
 import type { AgentEmitted, AgentOutput } from './events.ts'
 import type { StreamingState } from './streamingState.ts'
@@ -21,6 +23,10 @@ export const lastText = (messages: readonly ChatMessage[]): string => {
 /** What a run's output is made of. */
 export type RunResult = Pick<StreamingState, 'messages' | 'totals' | 'failure' | 'abortReason'>
 
+/** Whether the data of a chart is such: one of the user's need not keep its data as ours do. */
+export const isRunResult = (context: unknown): context is RunResult =>
+  isJsonObject(context) && isJsonObject(context.totals) && Array.isArray(context.messages)
+
 /** The run as one result, everything merged or summed. */
 export const resultOf = ({ messages, totals }: RunResult): SendResult => ({
   id: totals.responseId,
@@ -29,7 +35,7 @@ export const resultOf = ({ messages, totals }: RunResult): SendResult => ({
   messages,
   finishReason: totals.finishReason,
   ...(totals.rawFinishReason !== null && { rawFinishReason: totals.rawFinishReason }),
-  metadata: totals.metadata,
+  metadata: wholeMetadata(totals.metadata),
   ...(totals.usage && { usage: totals.usage }),
 })
 

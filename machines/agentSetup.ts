@@ -1,6 +1,7 @@
-import { type AnyActorRef, assign, emit, enqueueActions, setup, stopChild } from 'xstate'
+import { type AnyActorRef, assign, emit, enqueueActions, forwardTo, setup, stopChild } from 'xstate'
 import { describeThrown, type ErrorData } from '../src/messages/errors.ts'
 import type { ToolCallPart, ToolResultPart } from '../src/messages/messages.ts'
+import type { PendingCall } from '../src/messages/result.ts'
 import { retryDelayMs } from '../src/model/retryPolicy.ts'
 import { modelActor, timer } from './agentActors.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
@@ -9,6 +10,7 @@ import { abortedBy, finalChunk } from './agentOutput.ts'
 import { approver } from './approver.ts'
 import type { AgentEmitted, AgentEvent, AgentInput, AgentOutput, Asked, PreparedRequest } from './events.ts'
 import { settle } from './interruption.ts'
+import { askEvent } from './pendingCalls.ts'
 import { announcementOf, receiveDeltas, restartChunks, unreadable } from './receiveDeltas.ts'
 import { hostOf } from './runHost.ts'
 import { toolsOf } from './runTools.ts'
@@ -16,13 +18,17 @@ import { valuesOf } from './runValues.ts'
 import * as run from './streamingState.ts'
 import { copyOf, type StreamingState } from './streamingState.ts'
 import { timeIn } from './systemTime.ts'
+import type { ToolServiceOutput } from './toolProgress.ts'
 import * as round from './toolRound.ts'
-import { type ToolServiceOutput, toolService } from './toolService.ts'
+import { toolService } from './toolService.ts'
 
 /** What the agent's chart speaks of: its children, guards and actions, each as small as its name. */
 export const agentSetup = (config: ResolvedConfig) => {
   const { retry, accumulator } = config
-  const newIdFor = (self: AnyActorRef) => hostOf(self).newId ?? config.newId
+  const newIdFor = (self: AnyActorRef, { options }: StreamingState) => {
+    const { newId } = hostOf(self)
+    return newId ? () => newId(options.id) : config.newId
+  }
 
   return setup({
     types: {
@@ -68,6 +74,14 @@ export const agentSetup = (config: ResolvedConfig) => {
       isApprovalNeeded: ({ context }) => context.round.pendingApprovals.length > 0,
       isPending: ({ context }, { callId }: { callId: string }) =>
         context.round.pendingApprovals.includes(callId),
+      isInDoubt: (
+        {
+          context: {
+            round: { inDoubt, pendingApprovals },
+          },
+        },
+        { callId }: { callId: string },
+      ) => inDoubt.includes(callId) && pendingApprovals.includes(callId),
       isAnswerNeeded: ({ context }) => round.externalCalls(context).length > 0,
       isAwaited: ({ context }, { callId }: { callId: string }) =>
         round.externalCalls(context).some(({ id }) => id === callId),
@@ -146,7 +160,7 @@ export const agentSetup = (config: ResolvedConfig) => {
       }),
       consolidate: assign(({ context, self }) => {
         try {
-          return run.consolidate(context, accumulator, newIdFor(self))
+          return run.consolidate(context, accumulator, newIdFor(self, context))
         } catch (thrown) {
           return { failure: broken(thrown, 'Consolidating') }
         }
@@ -160,7 +174,12 @@ export const agentSetup = (config: ResolvedConfig) => {
       storeMessage: assign(({ context }) => run.storeDraft(context)),
       beginRound: enqueueActions(({ context, self, enqueue }) => {
         if (round.currentCalls(context).length === 0) return
-        const begun = round.beginRound(context, toolsOf(config, self), valuesOf(self).context)
+        const begun = round.beginRound(
+          context,
+          toolsOf(config, self),
+          valuesOf(self).context,
+          newIdFor(self, context)(),
+        )
         enqueue.assign({ round: begun })
         for (const result of begun.results.flat()) enqueue.emit(resultEvent(result))
       }),
@@ -168,14 +187,20 @@ export const agentSetup = (config: ResolvedConfig) => {
         round: { ...context.round, waitingSince: timeIn(system) },
       })),
       askForApprovals: enqueueActions(({ context, enqueue }) => {
-        for (const call of round.pendingCalls(context)) {
-          enqueue.emit({ type: 'tool.approval', callId: call.id, call: copyOf(call) })
-        }
+        for (const call of round.askedCalls(context)) enqueue.emit(askEvent(call))
+      }),
+      askForDecisions: enqueueActions(({ enqueue }, { calls }: { calls: readonly PendingCall[] }) => {
+        for (const call of calls) enqueue.emit(askEvent(call))
+      }),
+      passOn: forwardTo('toolExecutor'),
+      noteInterruption: enqueueActions(({ context, event, enqueue }) => {
+        if (event.type !== 'tool.interrupted') return
+        const { change, fresh } = round.interrupted(context, event)
+        enqueue.assign({ round: change })
+        for (const result of fresh) enqueue.emit(resultEvent(result))
       }),
       askForAnswers: enqueueActions(({ context, enqueue }) => {
-        for (const call of round.externalCalls(context)) {
-          enqueue.emit({ type: 'tool.external', callId: call.id, call: copyOf(call) })
-        }
+        for (const call of round.externalCalls(context)) enqueue.emit(askEvent({ ...call, kind: 'answer' }))
       }),
       endWaiting: assign(({ context, system }) => ({
         deadlineAt:
@@ -205,9 +230,12 @@ export const agentSetup = (config: ResolvedConfig) => {
         // An executor that was restored says it once more.
         const known = new Set(context.round.started.flat())
         const calls = event.calls.filter(({ id }) => !known.has(id))
-        enqueue.assign(round.progress(context, [], calls))
+        const fresh = round.freshResults(context, event.results ?? [])
+        enqueue.assign(round.progress(context, fresh, calls))
+        for (const result of fresh) enqueue.emit(resultEvent(result))
         for (const call of calls) enqueue.emit(callEvent(call))
       }),
+      announceProgress: emit((_, progress: Extract<AgentEvent, { type: 'tool.progress' }>) => progress),
       noteResult: enqueueActions(({ context, event, enqueue }) => {
         if (event.type !== 'tool.finished') return
         enqueue.assign(round.progress(context, [event.result], event.calls, event.usage))
@@ -215,8 +243,7 @@ export const agentSetup = (config: ResolvedConfig) => {
         for (const call of event.calls) enqueue.emit(callEvent(call))
       }),
       takeResults: enqueueActions(({ context, enqueue }, { results, usage }: ToolServiceOutput) => {
-        const known = new Set(context.round.results.flat().map(({ id }) => id))
-        const fresh = results.filter(({ id }) => !known.has(id))
+        const fresh = round.freshResults(context, results)
         enqueue.assign(round.progress(context, fresh, [], usage))
         for (const result of fresh) enqueue.emit(resultEvent(result))
       }),
@@ -244,7 +271,7 @@ export const agentSetup = (config: ResolvedConfig) => {
         failure: context.failure && { ...whereabouts(config, context), ...context.failure },
       })),
       settle: enqueueActions(({ context, self, enqueue }) => {
-        const { change, messages } = settle(context, newIdFor(self))
+        const { change, messages } = settle(context, newIdFor(self, context))
         enqueue.assign(change)
         for (const message of messages) {
           for (const each of announcementOf(change.totals.responseId, message)) enqueue.emit(each)

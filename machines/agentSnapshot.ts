@@ -26,7 +26,7 @@ export type AgentStateValue =
   | 'Consolidating'
   | 'ToolCheck'
   | 'AwaitingApproval'
-  | 'ToolExecution'
+  | { ToolExecution: 'Working' | 'Waiting' }
   | 'AwaitingTools'
   | 'ToolResults'
   | 'Complete'

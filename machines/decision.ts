@@ -91,6 +91,8 @@ const eventTools = (events: DecisionEvents): Map<string, Tool> =>
         ...(input && { input }),
         execute: (payload) => payload,
         endsRun: true,
+        onInterrupted: 'rerun',
+        maxResult: Number.POSITIVE_INFINITY,
       }),
     ]),
   )

@@ -5,11 +5,14 @@ import { type ChatMessage, type Part, toolResultsOf } from '../src/messages/mess
 import { parseArguments } from '../src/model/toolArguments.ts'
 import type { AgentMachine } from './agentSnapshot.ts'
 import type { AgentCommand, AgentEmitted, AgentOutput } from './events.ts'
-import { outputOf, runCommands, toFailure } from './invokedRun.ts'
+import { outputOf, runCommands, runStates, toFailure } from './invokedRun.ts'
 import { isRunEnd } from './phasedRun.ts'
 import { withReadLane } from './readLane.ts'
-import type { RunEmitted } from './reportToParent.ts'
+import type { RunEmitted, RunStands } from './reportToParent.ts'
 import { type AnyRunMachine, runMachine } from './runMachine.ts'
+import * as is from './shape.ts'
+import { snapshotVersion, withStoredCheck } from './snapshotVersion.ts'
+import { failureShape } from './storedState.ts'
 
 /** An event as the model chose it: its type, and the payload that fits its schema. */
 export type ChosenEvent = JsonObject & { type: string }
@@ -23,6 +26,8 @@ export type DecisionQuestion = {
 }
 
 type DecisionState = {
+  /** Of the shape of this data: see `snapshotVersion`. */
+  version: string
   question: DecisionQuestion
   /** What was said before the reminder; empty until then. */
   said: ChatMessage[]
@@ -41,12 +46,26 @@ export type DecisionParts = {
 }
 
 /** Lets a model choose the next event of the machine that invoked it. */
-export const createDecisionMachine = (parts: DecisionParts): AnyRunMachine =>
-  withReadLane(runMachine(createDecisionChart(parts)), {
+export const createDecisionMachine = (parts: DecisionParts): AnyRunMachine => {
+  const chart = runMachine(createDecisionChart(parts), true)
+  // As around the lifecycle chart: see `createAgentMachine`.
+  return withReadLane(withStoredCheck(chart, decisionShape, []), {
     read: ({ context }, event) =>
       event.type === 'run.emitted' ? { context, emitted: relayed(event as RunEmitted) } : undefined,
     standsFor: ['relay'],
   })
+}
+
+const contextShape = is.fields({
+  question: is.object,
+  said: is.listOf(is.message),
+  chosen: is.orNull(is.fields({ type: is.text })),
+  failure: failureShape,
+  abortReason: is.orNull(is.text),
+})
+
+const decisionShape = ({ context }: Readonly<Record<string, unknown>>): string | undefined =>
+  contextShape('', context)
 
 /** What the run emits, except its end: a decision does not end with a chunk. */
 const relayed = ({ emitted }: RunEmitted): AgentEmitted[] => emitted.filter((each) => !isRunEnd(each))
@@ -58,9 +77,9 @@ export const createDecisionChart = ({ run, typeOf }: DecisionParts): AnyStateMac
       context: {} as DecisionState,
       input: {} as DecisionQuestion,
       output: {} as ChosenEvent,
-      events: {} as AgentCommand | RunEmitted,
+      events: {} as AgentCommand | RunEmitted | RunStands,
       emitted: {} as AgentEmitted,
-      tags: {} as 'streaming',
+      tags: {} as 'streaming' | 'waiting',
     },
     actors: { run, nextTask, failure },
     guards: {
@@ -97,7 +116,14 @@ export const createDecisionChart = ({ run, typeOf }: DecisionParts): AnyStateMac
     },
   }).createMachine({
     id: 'decision',
-    context: ({ input }) => ({ question: input, said: [], chosen: null, failure: null, abortReason: null }),
+    context: ({ input }) => ({
+      version: snapshotVersion,
+      question: input,
+      said: [],
+      chosen: null,
+      failure: null,
+      abortReason: null,
+    }),
     initial: 'Asking',
     output: ({ event }) => event.output as ChosenEvent,
 
@@ -115,6 +141,7 @@ export const createDecisionChart = ({ run, typeOf }: DecisionParts): AnyStateMac
           onError: toFailure('Asking'),
         },
         on: { ...runCommands, 'run.emitted': { actions: 'relay' } },
+        ...runStates,
       },
 
       Reminding: {
@@ -130,6 +157,7 @@ export const createDecisionChart = ({ run, typeOf }: DecisionParts): AnyStateMac
           onError: toFailure('Reminding'),
         },
         on: { ...runCommands, 'run.emitted': { actions: 'relay' } },
+        ...runStates,
       },
 
       // A parent that leaves its state on the event stops this actor: it must not hear of its end as well, because

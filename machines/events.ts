@@ -1,7 +1,8 @@
+import type { Snapshot } from 'xstate'
 import type { ErrorData } from '../src/messages/errors.ts'
-import type { JsonObject } from '../src/messages/json.ts'
+import type { JsonObject, JsonValue } from '../src/messages/json.ts'
 import type { ChatMessage, Part, ToolCallPart, ToolResultPart } from '../src/messages/messages.ts'
-import type { ChatResult, SendResult, Usage } from '../src/messages/result.ts'
+import type { ChatResult, PendingCall, SendResult, Usage } from '../src/messages/result.ts'
 import type { GenerationSettings } from '../src/model/chatModel.ts'
 import type { Delta } from '../src/model/delta.ts'
 import type { ApprovalOptions } from '../src/tools/approval.ts'
@@ -45,9 +46,24 @@ export type ChildEvent =
   | { type: 'model.done'; at: number }
   | { type: 'model.failed'; error: ErrorData; at: number }
   | { type: 'timer.fired'; at: number }
-  | { type: 'tool.started'; calls: readonly ToolCallPart[] }
+  /** `results`: what is known of the turn already, from an executor that was restored. */
+  | { type: 'tool.started'; calls: readonly ToolCallPart[]; results?: readonly ToolResultPart[] }
   /** `usage`: what the tool itself used of models. `calls`: those that start in its place. The last result of a turn comes with the executor's end. */
   | { type: 'tool.finished'; result: ToolResultPart; usage?: Usage; calls: readonly ToolCallPart[] }
+
+  /** How far a call has come. */
+  | { type: 'tool.progress'; callId: string; value: JsonValue }
+  /** After a restore: calls that a person must decide on, because nobody knows whether they took effect, and what is known of the others. */
+  | {
+      type: 'tool.interrupted'
+      inDoubt: readonly string[]
+      interruptions: { [callId: string]: number }
+      runs: { [callId: string]: Snapshot<unknown> }
+      results: readonly ToolResultPart[]
+    }
+  /** Nothing goes on until these calls of sub-agents are decided on. */
+  | { type: 'tool.waiting'; calls: readonly PendingCall[] }
+  | { type: 'tool.working' }
 
 /** Every event that the machine of a run knows. */
 export type AgentEvent = AgentCommand | ChildEvent
@@ -57,11 +73,13 @@ export type AgentEmitted =
   | ({ type: 'chunk' } & ChatResult)
   | { type: 'message'; message: ChatMessage }
   | { type: 'tool.delta'; index: number; id?: string; name?: string; arguments: string }
-  /** A person must decide on this call: answer with `tool.approve` or `tool.reject`. */
-  | { type: 'tool.approval'; callId: string; call: ToolCallPart }
+  /** A person must decide on this call: answer with `tool.approve` or `tool.reject`; of one in doubt, also with `tool.answer`. */
+  | { type: 'tool.approval'; callId: string; call: ToolCallPart; inDoubt?: true }
   /** This call is answered from outside: with `tool.answer`. */
   | { type: 'tool.external'; callId: string; call: ToolCallPart }
   | { type: 'tool.call'; callId: string; call: ToolCallPart }
+  /** How far a call has come, as its tool says (`report`). */
+  | { type: 'tool.progress'; callId: string; value: JsonValue }
   | { type: 'tool.result'; callId: string; result: ToolResultPart }
   | ({ type: 'step'; step: number; usage: Usage | null; metrics: StepMetrics } & Asked)
   /** `restart`: what was shown of the answer is void, text and pieces of calls: it begins anew. */

@@ -63,14 +63,14 @@ export {
   reflectionOrchestrator,
   reflectionPhases,
 } from './reflection.ts'
-export type { RunEmitted } from './reportToParent.ts'
+export type { RunEmitted, RunStands } from './reportToParent.ts'
 export type { RunMachine, RunParts } from './runMachine.ts'
 export type { Answer, Remembered, RunOptions, StreamingState, ToolRound, Totals } from './streamingState.ts'
 export type {
   ToolServiceInput,
   ToolServiceOutput,
   ToolServiceSnapshot,
-} from './toolService.ts'
+} from './toolProgress.ts'
 export {
   strategyFor,
   type TypedOutputStrategy,

@@ -19,6 +19,15 @@ export const runCommands = {
   steer: { actions: 'forward' },
 } as const
 
+/** A run that waits for people is waited for by whoever is made of it. */
+export const runStates = {
+  initial: 'Working',
+  states: {
+    Working: { on: { 'run.waiting': 'Waiting' } },
+    Waiting: { tags: 'waiting', on: { 'run.working': 'Working' } },
+  },
+} as const
+
 /** Where a child leads that broke instead of ending. */
 export const toFailure = (state: string) =>
   ({

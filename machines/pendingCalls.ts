@@ -2,15 +2,23 @@ import { isJsonObject, type JsonObject } from '../src/messages/json.ts'
 import { messageFlaw } from '../src/messages/messageFlaw.ts'
 import type { ChatMessage } from '../src/messages/messages.ts'
 import type { PendingCall } from '../src/messages/result.ts'
-import type { StreamingState } from './streamingState.ts'
-import { externalCalls, pendingCalls } from './toolRound.ts'
+import type { AgentEmitted } from './events.ts'
+import { copyOf, type StreamingState } from './streamingState.ts'
+import { isToolProgress, waitsFor } from './toolProgress.ts'
+import { askedCalls, externalCalls } from './toolRound.ts'
 
 type Standing = {
   status?: unknown
   value?: unknown
   context?: unknown
-  children?: Readonly<Record<string, { getSnapshot(): unknown } | undefined>>
+  children?: Readonly<Record<string, Child | undefined>>
 }
+
+/** An actor, or what is stored of one. */
+type Child = { getSnapshot(): unknown } | { snapshot: unknown }
+
+const snapshotOf = (child: Child | undefined): unknown =>
+  child && ('getSnapshot' in child ? child.getSnapshot() : child.snapshot)
 
 type Wait = {
   calls: PendingCall[]
@@ -18,7 +26,7 @@ type Wait = {
   isAttended: boolean
 }
 
-/** The calls that a run waits for, by the snapshot of its actor: its own, or those of the runs it is made of. */
+/** The calls that a run waits for, by the snapshot of its actor or a stored one: its own, and those of the runs below it. */
 export const pendingIn = (snapshot: unknown): PendingCall[] => waitsIn(snapshot).flatMap(({ calls }) => calls)
 
 /** Those of them that nobody has been asked about. */
@@ -31,15 +39,19 @@ const waitsIn = (snapshot: unknown): Wait[] => {
   if (status !== 'active') return []
   if (isRun(context)) {
     if (value === 'AwaitingApproval')
-      return [{ calls: kind('approval', pendingCalls(context)), isAttended: isActive(children.approver) }]
-    if (value === 'AwaitingTools')
-      return [{ calls: kind('answer', externalCalls(context)), isAttended: false }]
+      return [{ calls: askedCalls(context), isAttended: isActive(children.approver) }]
+    if (value === 'AwaitingTools') {
+      const calls = externalCalls(context).map((call): PendingCall => ({ ...call, kind: 'answer' }))
+      return [{ calls, isAttended: false }]
+    }
+    const executor = snapshotOf(children.toolExecutor)
+    if (isToolProgress(executor)) return [{ calls: waitsFor(executor), isAttended: false }]
   }
-  return Object.values(children).flatMap((child) => waitsIn(child?.getSnapshot()))
+  return Object.values(children).flatMap((child) => waitsIn(snapshotOf(child)))
 }
 
-const isActive = (child: { getSnapshot(): unknown } | undefined): boolean => {
-  const snapshot = child?.getSnapshot()
+const isActive = (child: Child | undefined): boolean => {
+  const snapshot = snapshotOf(child)
   return isJsonObject(snapshot) && snapshot.status === 'active'
 }
 
@@ -49,12 +61,18 @@ export const messagesIn = (snapshot: unknown): ChatMessage[] => {
   const { context, children = {} }: Standing = snapshot
   const own = isJsonObject(context) && Array.isArray(context.messages) ? context.messages : []
   const known = own.filter((each): each is ChatMessage & JsonObject => messageFlaw(each) === undefined)
-  return [...known, ...Object.values(children).flatMap((child) => messagesIn(child?.getSnapshot()))]
+  return [...known, ...Object.values(children).flatMap((child) => messagesIn(snapshotOf(child)))]
 }
 
-/** A chart of the user's may have any data, and states of any name. */
-const isRun = (context: unknown): context is StreamingState =>
+/** Whether data is that of the lifecycle chart: one of the user's may have any data, and states of any name. */
+export const isRun = (context: unknown): context is StreamingState =>
   isJsonObject(context) && isJsonObject(context.round) && Array.isArray(context.history)
 
-const kind = (of: PendingCall['kind'], calls: ReturnType<typeof pendingCalls>): PendingCall[] =>
-  calls.map((call) => ({ ...call, kind: of }))
+/** What is emitted when a run begins to wait for a call. */
+export const askEvent = ({ kind, inDoubt, ...call }: PendingCall): AgentEmitted => ({
+  ...(kind === 'approval'
+    ? { type: 'tool.approval', ...(inDoubt && { inDoubt }) }
+    : { type: 'tool.external' }),
+  callId: call.id,
+  call: copyOf(call),
+})

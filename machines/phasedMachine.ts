@@ -9,6 +9,7 @@ import {
   type MachineSnapshot,
   type MetaObject,
   type StateSchema,
+  type StateValue,
   setup,
 } from 'xstate'
 import { errorDataOf } from '../src/messages/errors.ts'
@@ -21,7 +22,8 @@ import {
   lastText,
 } from './agentOutput.ts'
 import type { AgentCommand, AgentEmitted, AgentInput, AgentOutput } from './events.ts'
-import { noteAbort, outputOf, runCommands, toFailure } from './invokedRun.ts'
+import { noteAbort, outputOf, runCommands, runStates, toFailure } from './invokedRun.ts'
+import { phasedMigrations } from './migrations.ts'
 import {
   absorb,
   answerOf,
@@ -32,7 +34,7 @@ import {
   type PhasedRun,
 } from './phasedRun.ts'
 import { withReadLane } from './readLane.ts'
-import type { RunEmitted } from './reportToParent.ts'
+import type { RunEmitted, RunStands } from './reportToParent.ts'
 import { type RunMachine, runMachine } from './runMachine.ts'
 import { withStoredCheck } from './snapshotVersion.ts'
 import { storedPhasesFlaw } from './storedPhases.ts'
@@ -91,8 +93,8 @@ export type PhasedMachine<Name extends string = string, Data extends object = ob
     PhasedRun & Data,
     AgentCommand,
     Record<string, AnyActorRef | undefined>,
-    Name | 'Complete' | 'Failed' | 'Aborted',
-    'streaming',
+    Name | { [Phase in Name]?: 'Working' | 'Waiting' } | 'Complete' | 'Failed' | 'Aborted',
+    'streaming' | 'waiting',
     AgentOutput,
     MetaObject,
     StateSchema
@@ -134,14 +136,15 @@ type AnyPhases = {
 export const createPhasedMachine = <Data extends object = object, Name extends string = string>(
   options: PhasedOptions<Data, Name>,
 ): PhasedMachine<Name, Data> => {
-  const chart: PhasedMachine<Name, Data> = runMachine(createPhasedChart(options))
+  const chart: PhasedMachine<Name, Data> = runMachine(createPhasedChart(options), true)
   const relay = relaying(options)
   // As around the lifecycle chart: see `createAgentMachine`.
-  return withReadLane(withStoredCheck(chart, storedPhasesFlaw(options.phases, options.data ?? {})), {
+  const flawIn = storedPhasesFlaw(options.phases, options.data ?? {})
+  return withReadLane(withStoredCheck(chart, flawIn, phasedMigrations(options.phases)), {
     read: ({ context, value }, event) => {
       if (event.type !== 'run.emitted') return undefined
       try {
-        return relay(context, event as RunEmitted, String(value))
+        return relay(context, event as RunEmitted, phaseOf(value))
       } catch {
         // The user's own `relay` has thrown: it does so again in the chart, which then ends properly.
         return undefined
@@ -159,6 +162,10 @@ export const createPhasedMachine = <Data extends object = object, Name extends s
 export const createPhasedChart = <Data extends object, Name extends string>(
   options: PhasedOptions<Data, Name>,
 ): AnyStateMachine => chartOf(options)
+
+/** The name of the phase that a chart is in. */
+const phaseOf = (value: StateValue): string =>
+  typeof value === 'string' ? value : (Object.keys(value)[0] ?? '')
 
 /** What a phase's run emits, as the whole tells it. */
 const relaying =
@@ -187,9 +194,9 @@ const chartOf = (options: AnyPhases): AnyStateMachine => {
       context: {} as PhasedRun,
       input: {} as AgentInput,
       output: {} as AgentOutput,
-      events: {} as AgentCommand | RunEmitted,
+      events: {} as AgentCommand | RunEmitted | RunStands,
       emitted: {} as AgentEmitted,
-      tags: {} as 'streaming',
+      tags: {} as 'streaming' | 'waiting',
     },
     actors: Object.fromEntries(
       Object.entries(phases).map(([name, phase]) => [name, 'run' in phase ? phase.run : phase.step]),
@@ -291,6 +298,7 @@ const runState = (name: string, { input, next, isAnswer = false }: RunPhase<neve
       ...runCommands,
       'run.emitted': { actions: { type: 'relay', params: { phase: name } } },
     },
+    ...runStates,
   }
 }
 

@@ -1,7 +1,7 @@
 import type { ErrorData } from '../src/messages/errors.ts'
 import { copyJson } from '../src/messages/json.ts'
 import { type ChatMessage, type Part, textPart } from '../src/messages/messages.ts'
-import { mergeMetadata } from '../src/messages/metadata.ts'
+import { addMetadata } from '../src/messages/metadata.ts'
 import { addUsage } from '../src/messages/result.ts'
 import { type RunResult, textOfRun } from './agentOutput.ts'
 import type { AgentEmitted, AgentInput, AgentOutput } from './events.ts'
@@ -11,7 +11,7 @@ import { nothingYet } from './streamingState.ts'
 /** The data of an answer that is found in several runs: what they brought, put together. JSON only. */
 export type PhasedRun = RunResult & {
   /** Of the shape of this data: see `snapshotVersion`. */
-  version: number
+  version: string
   input: AgentInput
   /** What the whole answers with; null as long as it is the text of all phases. */
   answer: string | null
@@ -69,7 +69,7 @@ export const absorb = <State extends PhasedRun>(
     finishReason: totals.finishReason === 'aborted' ? 'aborted' : output.finishReason,
     rawFinishReason: output.rawFinishReason ?? null,
     usage: addUsage(totals.usage ?? undefined, output.usage) ?? null,
-    metadata: mergeMetadata(totals.metadata, output.metadata),
+    metadata: addMetadata(totals.metadata, output.metadata),
   },
   failure: output.status === 'failed' ? output.error : null,
   abortReason: output.status === 'aborted' ? output.reason : abortReason,

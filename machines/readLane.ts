@@ -1,6 +1,6 @@
 import type { AnyActorScope, AnyEventObject, AnyMachineSnapshot, MachineContext } from 'xstate'
 import type { AgentEmitted } from './events.ts'
-import { type AnyRunMachine, changed } from './runMachine.ts'
+import { type AnyRunMachine, changed, withContext } from './runMachine.ts'
 
 /** What an event of a running stream changes, and what listeners are told of it. */
 export type Read = { context: MachineContext; emitted: readonly AgentEmitted[] }
@@ -52,7 +52,3 @@ const emitAll = ({ context, emitted }: Read, event: AnyEventObject, scope: AnyAc
     for (const each of due) scope.emit(each)
   })
 }
-
-/** The same snapshot with other data, whether its methods are its own or its prototype's. */
-const withContext = (snapshot: AnyMachineSnapshot, context: MachineContext): AnyMachineSnapshot =>
-  Object.setPrototypeOf({ ...snapshot, context }, Object.getPrototypeOf(snapshot))

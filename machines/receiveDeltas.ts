@@ -70,7 +70,7 @@ export const receiveDeltas = (
         if (delta.text !== '') show('', { thinking: delta.text })
         break
       case 'metadata': {
-        const seen = [totals.metadata, ...shown.map(({ value }) => value)]
+        const seen = [...totals.metadata, ...shown].map(({ value }) => value)
         const unseen = unseenMetadata(seen, delta.metadata)
         if (Object.keys(unseen).length === 0) break
         show('', copyOf(unseen))

@@ -1,15 +1,19 @@
-import type { AnyActorScope } from 'xstate'
+import type { AnyActorRef, AnyActorScope, AnyMachineSnapshot } from 'xstate'
 import type { AgentEmitted } from './events.ts'
 import { type AnyRunMachine, changed } from './runMachine.ts'
 
 /** What a reporting run tells its parent: everything that one of its steps emitted, in order. */
 export type RunEmitted = { type: 'run.emitted'; emitted: readonly AgentEmitted[] }
 
+/** Whether the run waits for people, or works again. */
+export type RunStands = { type: 'run.waiting' } | { type: 'run.working' }
+
 /**
- * Makes a run tell its parent what it emits: how a chart made of runs hears of them. XState does not pass on what a child
- * emits. All that one step emits is one event.
+ * Makes a run tell its parent what it emits, and when it waits: how a chart made of runs hears of them. XState does not pass
+ * on what a child emits. All that one step emits is one event.
  */
 export const reportToParent = <M extends AnyRunMachine>(machine: M): M => {
+  const restored = new WeakSet<AnyActorRef>()
   const reporting = new WeakMap<AnyActorScope, AnyActorScope>()
   const scopeFor = (scope: AnyActorScope): AnyActorScope => {
     const known = reporting.get(scope) ?? withReport(scope)
@@ -17,10 +21,30 @@ export const reportToParent = <M extends AnyRunMachine>(machine: M): M => {
     return known
   }
   return changed(machine, (inner) => ({
-    transition: (snapshot, event, scope) => inner.transition(snapshot, event, scopeFor(scope)),
+    transition: (snapshot: AnyMachineSnapshot, event, scope) => {
+      const next: AnyMachineSnapshot = inner.transition(snapshot, event, scopeFor(scope))
+      const { tags } = next
+      // Put off twice, as the report is: what the run says comes before that it waits for an answer.
+      if (tags !== snapshot.tags && tags.has('waiting') !== snapshot.tags.has('waiting'))
+        scope.defer(() => scope.defer(() => scope.self._parent?.send(standingOf(next))))
+      return next
+    },
     getInitialSnapshot: (scope, input) => inner.getInitialSnapshot(scopeFor(scope), input),
+    restoreSnapshot: (stored, scope) => {
+      restored.add(scope.self)
+      return inner.restoreSnapshot(stored, scope)
+    },
+    // A parent that was stored before it heard of a wait, or of its end, hears of it now.
+    start: (snapshot: AnyMachineSnapshot, scope) => {
+      inner.start(snapshot, scope)
+      if (restored.has(scope.self)) scope.self._parent?.send(standingOf(snapshot))
+    },
   }))
 }
+
+const standingOf = ({ tags }: AnyMachineSnapshot): RunStands => ({
+  type: tags.has('waiting') ? 'run.waiting' : 'run.working',
+})
 
 const withReport = (scope: AnyActorScope): AnyActorScope => {
   let unreported: AgentEmitted[] = []

@@ -1,6 +1,7 @@
 import type { AnyActorRef } from 'xstate'
 import type { ToolResultPart } from '../src/messages/messages.ts'
 import type { ModelSink } from '../src/model/chatModel.ts'
+import type { Tool } from '../src/tools/tool.ts'
 
 /**
  * Whoever keeps a run: a store that writes down each of its steps, or an engine that runs it again from its records. What
@@ -13,12 +14,12 @@ export type RunHost = {
    * answer do not count as steps.
    */
   writeAhead?(): void
-  /** Ids that the run makes: an engine that runs it again needs the same ones. */
-  newId?(): string
-  /** One request to a model: `ask` sends it. Returns what closes it, as the model does. */
+  /** Ids that a run makes, by its own id: an engine that runs it again needs the same ones, whatever runs beside it. */
+  newId?(run: string): string
+  /** One request to a model: `ask` sends it. Its name says which run asks, and for which step. Returns what closes it, as the model does. */
   turn?(name: string, ask: (sink: ModelSink) => unknown, sink: ModelSink): unknown
   /** One attempt at a call of a tool, by its idempotency key: `execute` runs it. */
-  call?(key: string, execute: () => Promise<ToolResultPart>): Promise<ToolResultPart>
+  call?(key: string, execute: () => Promise<ToolResultPart>, tool: Tool | undefined): Promise<ToolResultPart>
 }
 
 const hosts = new WeakMap<AnyActorRef, RunHost>()

@@ -8,6 +8,7 @@ import type {
   AnyMachineSnapshot,
   AnyStateMachine,
   EventObject,
+  MachineContext,
 } from 'xstate'
 import type { AgentCommand, AgentEmitted, AgentInput } from './events.ts'
 import { hostOf } from './runHost.ts'
@@ -38,6 +39,9 @@ export type AnyRunMachine = Required<AnyActorLogic> & Charted & { provide(parts:
 
 const made = new WeakSet<object>()
 
+/** Whether a logic is that of a run. */
+export const isRunMachine = (logic: object): boolean => made.has(logic)
+
 /** A chart as XState made it; of any copy of XState. */
 export const isChart = (logic: object): logic is AnyStateMachine =>
   !made.has(logic) && 'root' in logic && 'provide' in logic
@@ -51,8 +55,10 @@ export const isChart = (logic: object): logic is AnyStateMachine =>
  *   is on its way: XState keeps the child then, but not the event. Starting the child again makes it say so again.
  * - Whoever keeps the run writes a step down before it takes effect: XState runs what was put off in order, so what is
  *   put off before the step comes first.
+ *
+ * With a context that is plain JSON, as ours is, XState need not search it for actors each time that it is stored.
  */
-export const runMachine = (chart: AnyStateMachine): AnyRunMachine => {
+export const runMachine = (chart: AnyStateMachine, hasPlainContext = false): AnyRunMachine => {
   const stopChildren = ({ children }: AnyMachineSnapshot, scope: AnyActorScope) => {
     for (const child of Object.values<AnyActorRef>(children)) scope.stopChild(child)
   }
@@ -94,14 +100,26 @@ export const runMachine = (chart: AnyStateMachine): AnyRunMachine => {
         if (child.getSnapshot().status !== 'active') child.start()
       }
     },
-    getPersistedSnapshot: (snapshot, options) => chart.getPersistedSnapshot(snapshot, options),
+    getPersistedSnapshot: (snapshot: AnyMachineSnapshot, options) =>
+      hasPlainContext
+        ? { ...chart.getPersistedSnapshot(withContext(snapshot, {}), options), context: snapshot.context }
+        : chart.getPersistedSnapshot(snapshot, options),
     restoreSnapshot: (stored, scope) => chart.restoreSnapshot(stored, scope),
-    provide: (parts) => runMachine(chart.provide(parts)),
+    provide: (parts) => runMachine(chart.provide(parts), hasPlainContext),
   })
 }
 
+/** The same snapshot with other data, whether its methods are its own or its prototype's. */
+export const withContext = (snapshot: AnyMachineSnapshot, context: MachineContext): AnyMachineSnapshot =>
+  Object.setPrototypeOf({ ...snapshot, context }, Object.getPrototypeOf(snapshot))
+
 /** What comes of these is asked for again after a restore, or is known from elsewhere: a step of theirs is not worth a write. */
-const readTypes: ReadonlySet<string> = new Set(['model.deltas', 'model.prepared', 'tool.started'])
+const readTypes: ReadonlySet<string> = new Set([
+  'model.deltas',
+  'model.prepared',
+  'tool.started',
+  'tool.progress',
+])
 
 /** A chart of the user's may do more with what its runs emit than pass it on. */
 const isRead = ({ type }: AnyEventObject, before: AnyMachineSnapshot, after: AnyMachineSnapshot): boolean =>
@@ -130,7 +148,8 @@ export const changed = <M extends AnyRunMachine>(
     ...change(machine),
   })
 
-const marked = <M extends AnyRunMachine>(machine: M): M => {
-  made.add(machine)
-  return machine
+/** The logic, from now on known as that of a run. */
+export const marked = <Logic extends object>(logic: Logic): Logic => {
+  made.add(logic)
+  return logic
 }

@@ -1,29 +1,38 @@
-import type { AnyMachineSnapshot, Snapshot } from 'xstate'
+import type { Snapshot } from 'xstate'
 import { ConfigurationError, describeThrown } from '../src/messages/errors.ts'
-import { copyJson, isJsonObject } from '../src/messages/json.ts'
+import { copyJson, isJsonObject, type JsonObject, type JsonValue } from '../src/messages/json.ts'
 import { type AnyRunMachine, changed } from './runMachine.ts'
 
-/** The shape of the data that our charts keep. It grows with every change that an older snapshot does not fit. */
-export const snapshotVersion = 4
+const major = 4
+const minor = 1
+
+/**
+ * The shape of the data that our charts keep: major and minor. A change that an older snapshot can be brought to raises the
+ * minor and adds a migration; one that it cannot raises the major.
+ */
+export const snapshotVersion = `${major}.${minor}`
 
 /** What is wrong with a stored snapshot; undefined if a machine can go on from it. */
 export type StoredFlaw = (stored: Readonly<Record<string, unknown>>) => string | undefined
 
+/** Brings a snapshot of one minor to the next; it may change what it is given. */
+export type Migration = (stored: JsonObject) => JsonObject
+
 /**
- * Makes a machine refuse a stored snapshot that it cannot go on from, before the chart trips over it. The data that it
- * stores is JSON: XState would look through the whole conversation for actors, at every step that somebody stores.
+ * Makes a machine refuse a stored snapshot that it cannot go on from, before the chart trips over it. One of an older minor
+ * is migrated first: `migrations[0]` is from minor 0.
  */
-export const withStoredCheck = <M extends AnyRunMachine>(machine: M, flawIn: StoredFlaw): M =>
-  changed(machine, ({ id, restoreSnapshot, getPersistedSnapshot }) => ({
-    getPersistedSnapshot: (snapshot: AnyMachineSnapshot, options) => ({
-      ...getPersistedSnapshot({ ...snapshot, context: {} }, options),
-      context: snapshot.context,
-    }),
+export const withStoredCheck = <M extends AnyRunMachine>(
+  machine: M,
+  flawIn: StoredFlaw,
+  migrations: readonly Migration[],
+): M =>
+  changed(machine, ({ id, restoreSnapshot }) => ({
     restoreSnapshot: (stored, scope) => {
-      const flaw = flawOf(stored, flawIn)
+      const { flaw, usable } = lookedAt(stored, flawIn, migrations)
       if (flaw) throw unusable(id, flaw)
       try {
-        return restoreSnapshot(stored, scope)
+        return restoreSnapshot(usable, scope)
       } catch (thrown) {
         // What belongs to XState and not to us, such as the history of states.
         throw unusable(id, describeThrown(thrown), thrown)
@@ -34,25 +43,41 @@ export const withStoredCheck = <M extends AnyRunMachine>(machine: M, flawIn: Sto
 const unusable = (id: string, flaw: string, cause?: unknown): ConfigurationError =>
   new ConfigurationError(
     `This is not a snapshot that the machine "${id}" can go on from: ${flaw.replace(/\.?$/, '.')}`,
-    {
-      cause,
-    },
+    { cause },
   )
 
-const flawOf = (stored: Snapshot<unknown>, flawIn: StoredFlaw): string | undefined => {
+type LookedAt = { flaw?: string | undefined; usable: Snapshot<unknown> }
+
+const lookedAt = (
+  stored: Snapshot<unknown>,
+  flawIn: StoredFlaw,
+  migrations: readonly Migration[],
+): LookedAt => {
+  const refused = (flaw: string): LookedAt => ({ flaw, usable: stored })
   try {
     const snapshot = copyJson(stored)
-    if (!isJsonObject(snapshot)) return 'it is not an object'
+    if (!isJsonObject(snapshot)) return refused('it is not an object')
     const { status, context } = snapshot
     if (status !== 'active' && status !== 'done')
-      return `its status is ${JSON.stringify(status) ?? 'missing'}`
-    if (!isJsonObject(context)) return 'it has no context'
-    if (context.version !== snapshotVersion) {
-      const found = JSON.stringify(context.version) ?? 'missing'
-      return `its version is ${found}, and this release reads version ${snapshotVersion}`
-    }
-    return flawIn(snapshot)
+      return refused(`its status is ${JSON.stringify(status) ?? 'missing'}`)
+    if (!isJsonObject(context)) return refused('it has no context')
+    const from = minorOf(context.version)
+    if (typeof from === 'string') return refused(from)
+    if (from === minor) return { flaw: flawIn(snapshot), usable: stored }
+    const migrated = migrations.slice(from).reduce((older, migrate) => migrate(older), snapshot)
+    return { flaw: flawIn(migrated), usable: { ...stored, ...migrated } }
   } catch (thrown) {
-    return `it is not plain JSON: it holds ${describeThrown(thrown)}`
+    return refused(`it is not plain JSON: it holds ${describeThrown(thrown)}`)
   }
+}
+
+/** The minor of a version that can be read, or why it cannot. The first versions were whole numbers. */
+const minorOf = (version: JsonValue | undefined): number | string => {
+  const found = JSON.stringify(version) ?? 'missing'
+  const [, ofMajor, ofMinor = '0'] = /^(\d+)(?:\.(\d+))?$/.exec(String(version)) ?? []
+  if (ofMajor === undefined || Number(ofMajor) !== major)
+    return `its version is ${found}, and this release reads versions ${major}.0 to ${snapshotVersion}`
+  return Number(ofMinor) > minor
+    ? `its version is ${found}: a newer release wrote it, and this one reads versions up to ${snapshotVersion}`
+    : Number(ofMinor)
 }

@@ -35,9 +35,14 @@ export const storedPhasesFlaw = (phases: Readonly<Record<string, object>>, data:
     if (flaw) return flaw
     const isEnd = value === 'Complete' || value === 'Failed' || value === 'Aborted'
     if (status === 'done' && isEnd) return undefined
-    const name = typeof value === 'string' && Object.hasOwn(phases, value) ? value : undefined
-    const phase = status === 'active' && name !== undefined ? phases[name] : undefined
-    if (!phase) return `its status is ${String(status)}, and its state ${JSON.stringify(value) ?? 'missing'}`
+    const [name, inner] = isJsonObject(value) ? (Object.entries(value)[0] ?? []) : [value]
+    const phase =
+      status === 'active' && typeof name === 'string' && Object.hasOwn(phases, name)
+        ? phases[name]
+        : undefined
+    const stands = phase && 'run' in phase ? ['Working', 'Waiting'] : [undefined]
+    if (!phase || !stands.some((each) => each === inner))
+      return `its status is ${String(status)}, and its state ${JSON.stringify(value) ?? 'missing'}`
     const id = 'run' in phase ? 'run' : 'step'
     const { [id]: child, ...others } = isJsonObject(children) ? children : {}
     const isThere = isJsonObject(child) && child.src === name && isAlive(child.snapshot)

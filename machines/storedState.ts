@@ -1,12 +1,17 @@
 import { isJsonObject, stableJson } from '../src/messages/json.ts'
+import type { PendingCall } from '../src/messages/result.ts'
 import { isFatal, validateHistory } from '../src/messages/validateHistory.ts'
 import * as is from './shape.ts'
 
 import { modelInput, noRound, retryTime, type StreamingState } from './streamingState.ts'
 
-import { callsToRun, clearedCalls, currentCalls, externalCalls, pendingCalls } from './toolRound.ts'
+import type { ToolServiceSnapshot } from './toolProgress.ts'
+import { askedCalls, callsToRun, clearedCalls, currentCalls, externalCalls } from './toolRound.ts'
 
 const ids = is.listOf(is.text)
+
+/** Metadata that grows piece by piece. */
+const growing = is.listOf(is.fields({ pieces: is.count, value: is.object }))
 
 /** What all requests add up to. */
 export const totalsShape = is.fields({
@@ -23,13 +28,10 @@ export const totalsShape = is.fields({
   ),
   rawFinishReason: is.orNull(is.text),
   usage: is.orNull(is.recordOf(is.number)),
-  metadata: is.object,
+  metadata: growing,
 })
 
 export const failureShape = is.orNull(is.fields({ name: is.text, message: is.text }))
-
-/** Metadata that grows piece by piece. */
-const growing = is.listOf(is.fields({ pieces: is.count, value: is.object }))
 
 const wireCall = is.fields({ id: is.text, name: is.text, arguments: is.object })
 
@@ -73,7 +75,11 @@ const stateShape = is.fields({
     pendingApprovals: ids,
     cleared: ids,
     external: ids,
+    id: is.text,
     ending: ids,
+    inDoubt: ids,
+    interruptions: is.recordOf(is.count),
+    runs: is.recordOf(is.object),
     edited: is.recordOf(is.object),
     waitingSince: is.number,
     started: is.runsOf(is.text),
@@ -96,7 +102,8 @@ const standing: Readonly<Record<string, { must: readonly string[]; may?: string 
   '{"Accumulating":"Streaming"}': { must: ['model'] },
   '{"Accumulating":"BackingOff"}': { must: ['timer'] },
   '"AwaitingApproval"': { must: [], may: 'approver' },
-  '"ToolExecution"': { must: ['toolExecutor'], may: 'timer' },
+  '{"ToolExecution":"Working"}': { must: ['toolExecutor'], may: 'timer' },
+  '{"ToolExecution":"Waiting"}': { must: ['toolExecutor'] },
   '"AwaitingTools"': { must: [] },
 }
 
@@ -146,7 +153,7 @@ const childrenFlaw = (
   const ended = [model, timer].find((child) => child && child.snapshot.status !== 'active')
   if (ended) return 'what it waits for has ended without a word'
   if (model && !isSame(model.snapshot.input, modelInput(state))) return 'its model is asked something else'
-  const at = name === '"ToolExecution"' ? state.deadlineAt : retryTime(state)
+  const at = name.includes('ToolExecution') ? state.deadlineAt : retryTime(state)
   if (timer && !isSame(timer.snapshot.input, { at })) return 'its timer waits for another moment'
   return (approver && approverFlaw(state, approver.snapshot)) ?? executorFlaw(state, toolExecutor?.snapshot)
 }
@@ -159,10 +166,10 @@ const approverFlaw = (
   const flaw = is.listOf(is.part('toolCall'))('approver.calls', calls) ?? ids('approver.decided', decided)
   if (flaw) return flaw
   const known = new Set(currentCalls(state).map(stableJson))
-  const asked = (calls as { id: string }[]).filter(({ id }) => !(decided as string[]).includes(id))
+  const asked = (calls as PendingCall[]).filter(({ id }) => !(decided as string[]).includes(id))
   const isAsked = new Set(asked.map(stableJson))
-  return (calls as unknown[]).every((call) => known.has(stableJson(call))) &&
-    pendingCalls(state).every((call) => isAsked.has(stableJson(call)))
+  return (calls as PendingCall[]).every(({ kind: _, inDoubt: __, ...call }) => known.has(stableJson(call))) &&
+    askedCalls(state).every((call) => isAsked.has(stableJson(call)))
     ? undefined
     : 'its approver is asked about other calls'
 }
@@ -181,6 +188,7 @@ const conversationFlaw = (state: StreamingState, name: string): string | undefin
 
 const executorShape = is.fields({
   calls: is.listOf(is.part('toolCall')),
+  begun: is.runsOf(is.text),
   results: is.runsOf(is.part('toolResult')),
 })
 
@@ -192,7 +200,12 @@ const executorFlaw = (
   if (!snapshot) return undefined
   const flaw = executorShape('toolExecutor', snapshot)
   if (flaw) return flaw
-  const { calls, results } = snapshot as { calls: { id: string }[]; results: { id: string }[][] }
+  const { calls, begun, results, run, round } = snapshot as ToolServiceSnapshot
+  if (run !== state.options.id || round !== state.round.id)
+    return 'its tool executor is that of another round'
+  const hasBegun = new Set(begun.flat())
+  if (state.round.started.flat().some((id) => calls.some((call) => call.id === id) && !hasBegun.has(id)))
+    return 'its tool executor has forgotten a call that was started'
   const cleared = new Set(clearedCalls(state).map(stableJson))
   if (!calls.every((call) => cleared.has(stableJson(call))))
     return 'its tool executor has a call that may not run'
@@ -209,11 +222,12 @@ const executorFlaw = (
 const roundFlaw = (state: StreamingState, name: string): string | undefined => {
   if (name.includes('Accumulating'))
     return isSame(state.round, noRound) ? undefined : 'it has a tool round while the model answers'
-  const { pendingApprovals, cleared, external, ending, edited } = state.round
+  const { pendingApprovals, cleared, external, ending, edited, inDoubt, interruptions, runs } = state.round
   const started = state.round.started.flat()
   const calls = new Set(currentCalls(state).map(({ id }) => id))
   const answered = state.round.results.flat().map(({ id }) => id)
-  const named = [pendingApprovals, cleared, external, ending, Object.keys(edited), started, answered].flat()
+  const keys = [edited, interruptions, runs].flatMap(Object.keys)
+  const named = [pendingApprovals, cleared, external, ending, inDoubt, keys, started, answered].flat()
   const unknown = named.find((id) => !calls.has(id))
   if (unknown !== undefined) return `"${unknown}" is not a call of its last message`
   const isCleared = new Set(cleared)
@@ -223,7 +237,8 @@ const roundFlaw = (state: StreamingState, name: string): string | undefined => {
     const isDecided = isCleared.has(id) || isAnswered.has(id)
     if (isPending.has(id) === isDecided) return `it is not clear what becomes of the call "${id}"`
   }
-  if (started.some((id) => !isCleared.has(id))) return 'a call was started that may not run'
+  if (started.some((id) => !isCleared.has(id) && !inDoubt.includes(id)))
+    return 'a call was started that may not run'
   if (Object.keys(edited).some((id) => !isCleared.has(id)))
     return 'the arguments of a call were changed that was not approved'
   if (isPending.size > 0 !== (name === '"AwaitingApproval"'))

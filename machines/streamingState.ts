@@ -1,8 +1,9 @@
+import type { Snapshot } from 'xstate'
 import type { ErrorData } from '../src/messages/errors.ts'
 import type { Growing, Runs } from '../src/messages/growing.ts'
 import { copyJson, type JsonObject } from '../src/messages/json.ts'
 import { type ChatMessage, type ToolResultPart, textOf, textPart } from '../src/messages/messages.ts'
-import { mergeMetadata, wholeMetadata } from '../src/messages/metadata.ts'
+import { addMetadata, mergeMetadata, wholeMetadata } from '../src/messages/metadata.ts'
 import { addUsage, type FinishReason, type Usage } from '../src/messages/result.ts'
 import { type Accumulated, type Accumulator, nothingAccumulated } from '../src/model/accumulator.ts'
 import type { GenerationSettings } from '../src/model/chatModel.ts'
@@ -21,7 +22,7 @@ import { snapshotVersion } from './snapshotVersion.ts'
  */
 export type StreamingState = {
   /** Of the shape of this data: see `snapshotVersion`. */
-  version: number
+  version: string
   /** The conversation as the model sees it. */
   history: ChatMessage[]
   /** What this run added to it. */
@@ -85,6 +86,8 @@ export type Answer = {
 
 /** The tool calls of the current turn: what becomes of each is decided once. All lists are of call ids. */
 export type ToolRound = {
+  /** Part of the idempotency keys of its calls: no other round has it. */
+  id: string
   /** Those that a person must still decide on. */
   pendingApprovals: string[]
   /** Those that may run, or be answered from outside. */
@@ -93,6 +96,12 @@ export type ToolRound = {
   external: string[]
   /** Those that end the run when they succeed. */
   ending: string[]
+  /** Those that were running when the process ended, so that a person decides, or has decided, what becomes of them. */
+  inDoubt: string[]
+  /** How often a call was cut off by the end of its process, by call id. */
+  interruptions: { [callId: string]: number }
+  /** The stored runs of sub-agents that stand still while a person decides on other calls, by call id. */
+  runs: { [callId: string]: Snapshot<unknown> }
   /** Arguments that a person changed, by call id. */
   edited: { [callId: string]: JsonObject }
   waitingSince: number
@@ -108,8 +117,8 @@ export type Totals = {
   finishReason: FinishReason
   rawFinishReason: string | null
   usage: Usage | null
-  /** Everything shown by the finished requests, merged. */
-  metadata: JsonObject
+  /** Everything shown by the finished requests. */
+  metadata: Growing<JsonObject>
 }
 
 type Change = Partial<StreamingState>
@@ -152,10 +161,14 @@ const emptyAnswer = (askedAt: number, newlineDue: boolean): Answer => ({
 })
 
 export const noRound: ToolRound = {
+  id: '',
   pendingApprovals: [],
   cleared: [],
   external: [],
   ending: [],
+  inDoubt: [],
+  interruptions: {},
+  runs: {},
   edited: {},
   waitingSince: 0,
   started: [],
@@ -167,7 +180,7 @@ export const nothingYet: Totals = {
   finishReason: 'unspecified',
   rawFinishReason: null,
   usage: null,
-  metadata: {},
+  metadata: [],
 }
 
 /** What the model is asked with, as the input of its actor. */
@@ -254,10 +267,10 @@ export const totalsAfter = ({ totals, answer: { accumulated, shown } }: Streamin
   finishReason: totals.finishReason,
   rawFinishReason: accumulated.finish?.raw ?? null,
   usage: addUsage(totals.usage ?? undefined, accumulated.usage ?? undefined) ?? null,
-  metadata: mergeMetadata(
-    mergeMetadata(totals.metadata, wholeMetadata(shown)),
-    accumulated.thinking === '' ? {} : { thinking: accumulated.thinking },
-  ),
+  metadata: addMetadata(totals.metadata, {
+    ...wholeMetadata(shown),
+    ...(accumulated.thinking !== '' && { thinking: accumulated.thinking }),
+  }),
 })
 
 /** A provider that says "tool calls" but made none has simply stopped, and so has one that ended without saying why. */

@@ -1,27 +1,40 @@
 import type { ActorLogic, AnyActorRef, Snapshot } from 'xstate'
 import { describeThrown } from '../src/messages/errors.ts'
+import { copyJson, type JsonValue } from '../src/messages/json.ts'
 import type { ToolCallPart, ToolResultPart } from '../src/messages/messages.ts'
 import { addUsage, type Usage } from '../src/messages/result.ts'
 import { LazySignal } from '../src/tools/lazySignal.ts'
-import type { ExecutionOptions } from '../src/tools/toolExecutor.ts'
+import type { Attempt, ExecutionOptions } from '../src/tools/toolExecutor.ts'
 import { asToolResult, errorResult } from '../src/tools/toolResult.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
+import { hostOf } from './runHost.ts'
 import { toolsOf } from './runTools.ts'
+import { tracerOf } from './runTracer.ts'
 import { valuesOf } from './runValues.ts'
 import { clockIn } from './systemTime.ts'
 
 /** What came of one call; `usage`: what its tool used of models. */
 export type CallOutput = { result: ToolResultPart; usage?: Usage }
 
-type CallSnapshot = Snapshot<CallOutput> & { call: ToolCallPart }
+export type CallInput = {
+  call: ToolCallPart
+  attempt: Attempt
+  /** The id of the run that made the call. */
+  run: string
+  /** The run of a sub-agent that the call goes on with. */
+  stored?: Snapshot<unknown>
+}
+
+type CallSnapshot = Snapshot<CallOutput> & CallInput
 type CallEvent = { type: 'call.settled'; output: CallOutput }
 
 /** One call: what the inspector shows of it. Its output is its result. */
 export const callLogic = (config: ResolvedConfig) => {
-  const logic: ActorLogic<CallSnapshot, CallEvent, { call: ToolCallPart }> = {
-    getInitialSnapshot: (_, { call }) => ({ status: 'active', output: undefined, error: undefined, call }),
+  const logic: ActorLogic<CallSnapshot, CallEvent, CallInput> = {
+    getInitialSnapshot: (_, input) => ({ ...input, status: 'active', output: undefined, error: undefined }),
 
-    start: ({ call }, { self, system }) => {
+    start: ({ call, attempt }, { self, system }) => {
+      inputs.set(self, self.getSnapshot())
       const end = new LazySignal()
       let isStopped = false
       onStop(self, () => {
@@ -37,13 +50,24 @@ export const callLogic = (config: ResolvedConfig) => {
         clock: clockIn(system),
         self,
         context: valuesOf(self).context,
+        attemptAt: () => attempt,
+        report: (callId, value) => {
+          if (self.getSnapshot().status === 'active') self._parent?.send(progressReport(callId, value))
+        },
         addUsage: used.add,
       }
+      const tools = toolsOf(config, self)
+      const tool = tools.get(call.name)
+      const traced = { calls: [call], tools, attemptAt: () => attempt, hide: config.hide }
+      const execute = () =>
+        tracerOf(self).calls(self, traced, () => config.executeSingle(call, tools, options))
+      // The steps of a sub-agent's run are kept one by one.
+      const { call: hosted } = tool?.isAgent ? {} : hostOf(self)
       const finish = (result: ToolResultPart) => {
         if (!isStopped) self.send({ type: 'call.settled', output: { result, ...used.take() } })
       }
       settled(
-        () => config.executeSingle(call, toolsOf(config, self), options),
+        () => (hosted ? hosted(attempt.idempotencyKey, execute, tool) : execute()),
         // A custom executor may forget whose result it is.
         (result) => finish(asToolResult(call, result)),
         (thrown) => finish(errorResult(call, describeThrown(thrown))),
@@ -61,6 +85,21 @@ export const callLogic = (config: ResolvedConfig) => {
   }
   return logic
 }
+
+/** Whatever a tool reports, listeners get JSON. */
+export const progressReport = (callId: string, value: unknown) => {
+  const report = (plain: JsonValue) => ({ type: 'call.progress', callId, value: plain }) as const
+  try {
+    return report(copyJson(value ?? null))
+  } catch {
+    return report(describeThrown(value))
+  }
+}
+
+const inputs = new WeakMap<AnyActorRef, CallInput>()
+
+/** What the actor of a call was given; undefined for any other actor. */
+export const callOf = (actor: AnyActorRef | undefined): CallInput | undefined => actor && inputs.get(actor)
 
 /** Does something when an actor is stopped before its end: an abort is not cheap, and most calls need none. */
 export const onStop = (actor: AnyActorRef, stop: () => void): void => {

@@ -9,12 +9,13 @@ import {
   toolCallsOf,
   toolResultsOf,
 } from '../src/messages/messages.ts'
-import { addUsage, type Usage } from '../src/messages/result.ts'
+import { addUsage, type PendingCall, type Usage } from '../src/messages/result.ts'
 import { isThenable } from '../src/tools/isThenable.ts'
 import type { Tool } from '../src/tools/tool.ts'
 import { errorResult, misfit, toolResultOf, unknownTool } from '../src/tools/toolResult.ts'
-import type { AgentCommand } from './events.ts'
+import type { AgentCommand, AgentEvent } from './events.ts'
 import { noRound, type Remembered, type StreamingState, type ToolRound } from './streamingState.ts'
+import type { ToolServiceInput } from './toolProgress.ts'
 
 type Change = Partial<StreamingState>
 type ApprovalCommand = Omit<Extract<AgentCommand, { type: 'tool.approve' }>, 'type'>
@@ -38,11 +39,13 @@ export const beginRound = (
   state: StreamingState,
   tools: ReadonlyMap<string, Tool>,
   context: unknown,
+  id: string,
 ): ToolRound => {
   const offered = state.request.prepared?.tools ?? [...tools.keys()]
   const isOffered = new Set(offered)
   const round: ToolRound = {
     ...noRound,
+    id,
     pendingApprovals: [],
     cleared: [],
     external: [],
@@ -112,6 +115,43 @@ export const pendingCalls = (state: StreamingState): ToolCallPart[] => {
   return currentCalls(state).filter(({ id }) => pending.has(id))
 }
 
+/** The same, as a person is asked about them. */
+export const askedCalls = (state: StreamingState): PendingCall[] => {
+  const isInDoubt = new Set(state.round.inDoubt)
+  return pendingCalls(state).map((call) => ({
+    ...call,
+    kind: 'approval',
+    ...(isInDoubt.has(call.id) && { inDoubt: true }),
+  }))
+}
+
+/** What the executor is given. */
+export const executorInput = (state: StreamingState): ToolServiceInput => ({
+  calls: callsToRun(state),
+  run: state.options.id,
+  round: state.round.id,
+  interruptions: state.round.interruptions,
+  runs: state.round.runs,
+})
+
+/** Calls of which nobody knows whether they took effect: a person decides, as on those that need an approval. */
+export const interrupted = (
+  { round }: StreamingState,
+  { inDoubt, interruptions, runs, results }: Extract<AgentEvent, { type: 'tool.interrupted' }>,
+): { change: ToolRound; fresh: ToolResultPart[] } => {
+  const fresh = freshResults({ round }, results)
+  const change: ToolRound = {
+    ...round,
+    pendingApprovals: [...inDoubt],
+    cleared: round.cleared.filter((id) => !inDoubt.includes(id)),
+    inDoubt: [...new Set([...round.inDoubt, ...inDoubt])],
+    interruptions,
+    runs,
+    results: appended(round.results, fresh),
+  }
+  return { change, fresh }
+}
+
 /** The calls of the round that still have to run, with the arguments they run with. */
 export const callsToRun = (state: StreamingState): ToolCallPart[] => {
   const isExternal = new Set(state.round.external)
@@ -144,6 +184,15 @@ export const clearedCalls = (state: StreamingState): ToolCallPart[] => {
 
 export const isAfterTools = (state: StreamingState): boolean => lastResults(state).length > 0
 
+/** Those of some results that the round does not have yet. */
+export const freshResults = (
+  { round }: Pick<StreamingState, 'round'>,
+  results: readonly ToolResultPart[],
+): ToolResultPart[] => {
+  const known = new Set(round.results.flat().map(({ id }) => id))
+  return results.filter(({ id }) => !known.has(id))
+}
+
 /** What the executor reports: results, calls that start, and what the tools used of models. */
 export const progress = (
   { round, totals }: StreamingState,
@@ -153,6 +202,8 @@ export const progress = (
 ): Change => ({
   round: {
     ...round,
+    // The executor has taken them over.
+    runs: {},
     started: appended(
       round.started,
       calls.map(({ id }) => id),
@@ -176,8 +227,10 @@ export const approve = (
       ? [...state.remembered, { tool: call.name, arguments: remember === 'tool' ? null : stableJson(args) }]
       : state.remembered
   const isApart = new Set(Array.isArray(except) ? except : [])
+  // What may run need not run twice: a call in doubt is decided on by itself.
+  const isInDoubt = new Set(state.round.inDoubt)
   const isApproved = ({ id, ...each }: ToolCallPart) =>
-    id === callId || (!isApart.has(id) && isRemembered({ id, ...each }, remembered))
+    id === callId || (!isApart.has(id) && !isInDoubt.has(id) && isRemembered({ id, ...each }, remembered))
   const approved = new Set(
     pendingCalls(state)
       .filter(isApproved)
@@ -207,7 +260,12 @@ export const rejectedResult = (
   callId: string,
   reason = 'no reason given',
 ): ToolResultPart => ({
-  ...errorResult(namedCall(state, callId), `A person rejected this call: ${describeThrown(reason)}`),
+  ...errorResult(
+    namedCall(state, callId),
+    state.round.inDoubt.includes(callId)
+      ? `The process ended while this tool was running; a person says to take it as failed: ${describeThrown(reason)}`
+      : `A person rejected this call: ${describeThrown(reason)}`,
+  ),
   rejected: true,
 })
 
@@ -252,7 +310,8 @@ const editNote = (name: string, args: unknown): string =>
 
 /** The honest answer for a call that was cut short: it never ran, or nobody knows how far it came. */
 export const missingResult = ({ round }: StreamingState): ((call: ToolCallPart) => ToolResultPart) => {
-  const started = new Set(round.started.flat())
+  // One that was cut off before had started, whether or not it was noted then.
+  const started = new Set([...round.started.flat(), ...Object.keys(round.interruptions)])
   return (call) =>
     errorResult(
       call,

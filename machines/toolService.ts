@@ -1,32 +1,33 @@
 import { type ActorLogic, type AnyActorRef, type AnyActorScope, createActor, type Snapshot } from 'xstate'
-import { ConfigurationError } from '../src/messages/errors.ts'
-import { appended, countOf, type Runs } from '../src/messages/growing.ts'
+import { appended, countOf } from '../src/messages/growing.ts'
+import type { JsonValue } from '../src/messages/json.ts'
 import type { ToolCallPart, ToolResultPart } from '../src/messages/messages.ts'
-import type { Usage } from '../src/messages/result.ts'
+import type { PendingCall, Usage } from '../src/messages/result.ts'
 import { LazySignal } from '../src/tools/lazySignal.ts'
-import type { ExecutionOptions } from '../src/tools/toolExecutor.ts'
+import type { Attempt, ExecutionOptions } from '../src/tools/toolExecutor.ts'
 import { asToolResult } from '../src/tools/toolResult.ts'
 import type { ResolvedConfig, ToolExecution } from './agentConfig.ts'
-import type { ChildEvent } from './events.ts'
+import type { AgentCommand, ChildEvent } from './events.ts'
+import { hostOf } from './runHost.ts'
 import { toolsOf } from './runTools.ts'
+import { tracerOf } from './runTracer.ts'
 import { valuesOf } from './runValues.ts'
-import * as is from './shape.ts'
 import { clockIn } from './systemTime.ts'
-import { type CallOutput, callLogic, onStop, settled, UsageCount } from './toolCall.ts'
-
-/** The calls of one turn. */
-export type ToolServiceInput = { calls: ToolCallPart[] }
-
-/** Their results, in call order; `usage`: what is not yet reported of what the tools used of models. */
-export type ToolServiceOutput = { results: ToolResultPart[]; usage?: Usage }
-
-/** Where the calls of a turn stand. JSON, so that it can be stored with the run. */
-export type ToolServiceSnapshot = Snapshot<ToolServiceOutput> & {
-  calls: ToolCallPart[]
-  /** Ids of the calls that may have taken effect. */
-  begun: Runs<string>
-  results: Runs<ToolResultPart>
-}
+import { type CallOutput, callLogic, onStop, progressReport, settled, UsageCount } from './toolCall.ts'
+import {
+  addressed,
+  below,
+  noProgress,
+  ownOf,
+  progressed,
+  resumed,
+  type ToolProgress,
+  type ToolServiceInput,
+  type ToolServiceSnapshot,
+  unfinished,
+  waitsFor,
+  withResult,
+} from './toolProgress.ts'
 
 type ToolServiceEvent =
   | { type: `xstate.done.actor.call:${string}`; output: CallOutput }
@@ -35,13 +36,20 @@ type ToolServiceEvent =
   | { type: 'calls.begin'; calls: ToolCallPart[] }
   | { type: 'batch.finished'; results: ToolResultPart[]; usage?: Usage }
   | { type: 'batch.failed'; error: unknown }
+  | CallReport
+  | Extract<AgentCommand, { callId: string }>
 
-type Progress = Pick<ToolServiceSnapshot, 'calls' | 'begun' | 'results'>
+/** What a call reports: how far it has come; of a sub-agent, its run, before that starts, and what the run waits for. */
+export type CallReport =
+  | { type: 'call.progress'; callId: string; value: JsonValue }
+  | { type: 'call.run'; callId: string; run: AnyActorRef }
+  | { type: 'call.waits'; callId: string; calls: PendingCall[] }
 
 /**
  * The tool executor as a service: runs the calls of one turn and reports to the agent what starts and what ends. Each
  * call is an actor of its own that calls `executeSingle`; an `executeBatch` of the user's takes the whole turn. A call
- * that has its result never runs again, not even when the service is restored; one that was running then starts over.
+ * that has its result never runs again; what becomes of one that was running when the service was stored is for its
+ * tool to say.
  */
 export const toolService = (
   config: ResolvedConfig,
@@ -51,31 +59,59 @@ export const toolService = (
   /** What runs for a service, by its actor: how to stop it. */
   const running = new WeakMap<AnyActorRef, Set<() => void>>()
 
-  const run = (calls: ToolCallPart[], scope: AnyActorScope): void => {
+  const run = (calls: ToolCallPart[], progress: ToolProgress, scope: AnyActorScope): void => {
     const stops = running.get(scope.self)
     if (!stops || calls.length === 0) return
-    if (config.executeBatch) stops.add(runBatch(config.executeBatch, calls, scope, config))
+    if (config.executeBatch) stops.add(runBatch(config.executeBatch, calls, progress, scope, config))
     else
       for (const each of calls) {
-        const actor = createActor(call, { id: `call:${each.id}`, parent: scope.self, input: { call: each } })
+        const stored = ownOf(progress.runs, each.id)
+        const actor = createActor(call, {
+          id: `call:${each.id}`,
+          parent: scope.self,
+          input: {
+            call: each,
+            attempt: attemptAt(progress, each.id),
+            run: progress.run,
+            ...(isStored(stored) && { stored }),
+          },
+        })
         stops.add(() => scope.stopChild(actor))
         actor.start()
       }
   }
 
-  return {
-    getInitialSnapshot: (_, { calls }) => after({ calls, begun: [], results: [] }, atOnce),
+  /** Reports what the turn waits for, if that has changed. */
+  const reportWait = (before: ToolProgress, after: ToolProgress, scope: AnyActorScope): void => {
+    if (isEmpty(before.waiting) && isEmpty(after.waiting)) return
+    const calls = waitsFor(after)
+    if (JSON.stringify(calls) === JSON.stringify(waitsFor(before))) return
+    scope.defer(() =>
+      tellAgent(scope, calls.length > 0 ? { type: 'tool.waiting', calls } : { type: 'tool.working' }),
+    )
+  }
 
-    // Fresh or restored: whatever has begun and has no result runs.
+  return {
+    getInitialSnapshot: (_, input) => progressed(noProgress(input), atOnce),
+
+    // Fresh or restored: whatever has begun and has no result runs, unless a person is asked first.
     start: (snapshot, scope) => {
       const stops = new Set<() => void>()
       running.set(scope.self, stops)
       onStop(scope.self, () => {
         for (const stop of stops) stop()
       })
+      const { inDoubt, interruptions } = snapshot
+      const results = snapshot.results.flat()
+      if (inDoubt.length > 0) {
+        const runs = storedRuns(snapshot)
+        tellAgent(scope, { type: 'tool.interrupted', inDoubt, interruptions, runs, results })
+        return
+      }
       const calls = unfinished(snapshot)
-      if (calls.length > 0) tellAgent(scope, { type: 'tool.started', calls })
-      run(calls, scope)
+      if (calls.length > 0)
+        tellAgent(scope, { type: 'tool.started', calls, ...(results.length > 0 && { results }) })
+      run(calls, snapshot, scope)
     },
 
     transition: (snapshot, event, scope) => {
@@ -83,21 +119,42 @@ export const toolService = (
         case 'batch.finished': {
           const given = new Map(event.results.map((result) => [result?.id, result]))
           const missing = unfinished(snapshot).map((each) => asToolResult(each, given.get(each.id)))
-          return after({ ...snapshot, results: appended(snapshot.results, missing) }, atOnce, event.usage)
+          return progressed(
+            { ...snapshot, results: appended(snapshot.results, missing) },
+            atOnce,
+            event.usage,
+          )
         }
         case 'calls.begin':
-          scope.defer(() => run(event.calls, scope))
+          scope.defer(() => run(event.calls, snapshot, scope))
           return snapshot
         case 'batch.failed':
           return { ...snapshot, status: 'error', error: event.error, output: undefined }
+        case 'call.progress': {
+          const { callId, value } = event
+          scope.defer(() => tellAgent(scope, { type: 'tool.progress', callId, value }))
+          return snapshot
+        }
+        case 'call.run':
+          return { ...snapshot, runs: { ...snapshot.runs, [event.callId]: event.run } }
+        case 'call.waits': {
+          const waiting = { ...snapshot.waiting, [event.callId]: below(event.callId, event.calls) }
+          reportWait(snapshot, { ...snapshot, waiting }, scope)
+          return { ...snapshot, waiting, commands: delivered(snapshot, event.callId, scope) }
+        }
+        case 'tool.approve':
+        case 'tool.reject':
+        case 'tool.answer':
+          return commanded(snapshot, event, scope)
         default: {
-          // Any other event is none of ours.
-          if (!('output' in event)) return snapshot
+          // Any other event is none of ours, such as the end of an actor that a batch of the user's started.
+          const isEnd = event.type === 'batch.result' || event.type.startsWith('xstate.done.actor.call:')
+          if (!isEnd) return snapshot
           const { result, usage } = event.output
           // A call ends once, but a batch of the user's may say so again.
           const isTold = () => snapshot.results.flat().some(({ id }) => id === result.id)
           if (event.type === 'batch.result' && isTold()) return snapshot
-          const next = after({ ...snapshot, results: appended(snapshot.results, [result]) }, atOnce, usage)
+          const next = progressed(withResult(snapshot, result), atOnce, usage)
           // The last result is told with the end. Others once this is committed: who stores the run when it hears of a
           // result finds it here, too.
           if (next.status === 'active')
@@ -107,40 +164,18 @@ export const toolService = (
               // Whoever hears of the result may end the run: a stop comes before this, and then nothing begins.
               scope.self.send({ type: 'calls.begin', calls })
             })
+          reportWait(snapshot, next, scope)
           return next
         }
       }
     },
 
-    getPersistedSnapshot: (snapshot) => snapshot,
-    restoreSnapshot: (stored) => {
-      const progress = checkedProgress(stored as ToolServiceSnapshot)
-      return progress.status === 'active' ? after(progress, atOnce) : progress
+    getPersistedSnapshot: (snapshot) => ({ ...snapshot, runs: storedRuns(snapshot) }),
+    restoreSnapshot: (stored, { self }) => {
+      const progress = resumed(stored as ToolServiceSnapshot, toolsOf(config, self))
+      return progressed(progress, progress.inDoubt.length > 0 ? 0 : atOnce)
     },
   }
-}
-
-const progressShape = is.fields({
-  status: is.oneOf('active', 'done'),
-  calls: is.listOf(is.part('toolCall')),
-  begun: is.runsOf(is.text),
-  results: is.runsOf(is.part('toolResult')),
-})
-
-/** Calls begin in their order, each once, and only those that have begun have a result. */
-const checkedProgress = (stored: ToolServiceSnapshot): ToolServiceSnapshot => {
-  const flaw = progressShape('', stored)
-  if (flaw) throw new ConfigurationError(`The stored tool executor cannot go on: ${flaw}`)
-  const { calls } = stored
-  const [begun, results] = [stored.begun.flat(), stored.results.flat()]
-  const isInOrder = begun.every((id, index) => calls[index]?.id === id)
-  const hasBegun = new Set(begun)
-  const answered = new Set(results.map(({ id }) => id))
-  const isAnswered = results.every(({ id }) => hasBegun.has(id)) && answered.size === results.length
-  const isDone = results.length === calls.length
-  if (!isInOrder || !isAnswered || isDone !== (stored.status === 'done'))
-    throw new ConfigurationError('The stored tool executor cannot go on: its calls and results do not fit.')
-  return stored
 }
 
 const concurrencyOf = (execution: ToolExecution): number => {
@@ -148,28 +183,56 @@ const concurrencyOf = (execution: ToolExecution): number => {
   return execution === 'parallel' ? Number.POSITIVE_INFINITY : 1
 }
 
-/** As many calls begin as may run at once; when all have their results, the turn is over. */
-const after = ({ calls, begun, results }: Progress, atOnce: number, usage?: Usage): ToolServiceSnapshot => {
-  const first = countOf(begun)
-  const done = countOf(results)
-  const free = atOnce - (first - done)
-  const begins = calls.slice(first, first + Math.max(0, free)).map(({ id }) => id)
-  const progress = { calls, begun: appended(begun, begins), results }
-  if (done < calls.length) return { ...progress, status: 'active', output: undefined, error: undefined }
-  const byId = new Map(results.flat().map((result) => [result.id, result]))
-  const ordered = calls.flatMap(({ id }) => byId.get(id) ?? [])
-  return {
-    ...progress,
-    status: 'done',
-    output: { results: ordered, ...(usage && { usage }) },
-    error: undefined,
+const attemptAt = ({ run, round, interruptions }: ToolProgress, callId: string): Attempt => ({
+  attempt: 1 + (ownOf(interruptions, callId) ?? 0),
+  idempotencyKey: `${run}/${callId}/${round}`,
+})
+
+const isEmpty = (record: object): boolean => Object.keys(record).length === 0
+
+const isActor = (run: AnyActorRef | Snapshot<unknown>): run is AnyActorRef => 'send' in run
+
+const isStored = (run: AnyActorRef | Snapshot<unknown> | undefined): run is Snapshot<unknown> =>
+  run !== undefined && !isActor(run)
+
+const storedRuns = ({ runs }: ToolProgress): { [callId: string]: Snapshot<unknown> } =>
+  Object.fromEntries(Object.entries(runs).map(([id, run]) => [id, isActor(run) ? persisted(run) : run]))
+
+const persisted = (run: AnyActorRef): Snapshot<unknown> => run.getPersistedSnapshot()
+
+/** Passes a command on to the run of a sub-agent; one that was restored, and is not there yet, gets it later. */
+const commanded = (
+  snapshot: ToolServiceSnapshot,
+  command: Extract<AgentCommand, { callId: string }>,
+  scope: AnyActorScope,
+): ToolServiceSnapshot => {
+  const to = addressed(snapshot, command.callId)
+  const run = to && ownOf(snapshot.runs, to.id)
+  if (!run) return snapshot
+  const inner = { ...command, callId: to.inner }
+  if (isActor(run)) {
+    scope.defer(() => run.send(inner))
+    return snapshot
   }
+  // No step of a chart follows that would be written down.
+  scope.defer(() => hostOf(scope.self).writeAhead?.())
+  const { commands } = snapshot
+  return { ...snapshot, commands: { ...commands, [to.id]: [...(ownOf(commands, to.id) ?? []), inner] } }
 }
 
-/** Calls begin in their order, so those that have begun are the first ones. */
-const unfinished = ({ calls, begun, results }: Progress): ToolCallPart[] => {
-  const answered = new Set(results.flat().map(({ id }) => id))
-  return calls.slice(0, countOf(begun)).filter(({ id }) => !answered.has(id))
+/** What has waited for a run is passed on to it. */
+const delivered = (
+  { commands, runs }: ToolProgress,
+  callId: string,
+  scope: AnyActorScope,
+): ToolProgress['commands'] => {
+  const { [callId]: due = [], ...rest } = commands
+  const run = ownOf(runs, callId)
+  if (due.length === 0 || !run || !isActor(run)) return commands
+  scope.defer(() => {
+    for (const command of due) run.send(command)
+  })
+  return rest
 }
 
 const tellAgent = ({ self }: AnyActorScope, event: ChildEvent): void => self._parent?.send(event)
@@ -178,11 +241,13 @@ const tellAgent = ({ self }: AnyActorScope, event: ChildEvent): void => self._pa
 const runBatch = (
   executeBatch: NonNullable<ResolvedConfig['executeBatch']>,
   calls: ToolCallPart[],
+  progress: ToolProgress,
   { self, system }: AnyActorScope,
   config: ResolvedConfig,
 ): (() => void) => {
   const end = new LazySignal()
   const used = new UsageCount()
+  const attempt = (callId: string) => attemptAt(progress, callId)
   const options: ExecutionOptions = {
     get signal() {
       return end.signal
@@ -190,6 +255,8 @@ const runBatch = (
     clock: clockIn(system),
     self,
     context: valuesOf(self).context,
+    attemptAt: attempt,
+    report: (callId, value) => self.send(progressReport(callId, value)),
     addUsage: used.add,
     onResult: (given) => {
       const call = calls.find(({ id }) => id === given?.id)
@@ -197,8 +264,13 @@ const runBatch = (
         self.send({ type: 'batch.result', output: { result: asToolResult(call, given), ...used.take() } })
     },
   }
+  const execute = () => {
+    const tools = toolsOf(config, self)
+    const traced = { calls, tools, attemptAt: attempt, hide: config.hide }
+    return tracerOf(self).calls(self, traced, () => executeBatch(calls, tools, options))
+  }
   settled(
-    () => executeBatch(calls, toolsOf(config, self), options),
+    execute,
     (results) =>
       self.send(
         Array.isArray(results)

@@ -1,6 +1,7 @@
 import { fromPromise } from 'xstate'
 import { ConfigurationError, ToolExecutionError } from '../src/messages/errors.ts'
 import { type ChatMessage, textOf, toolCallsOf, toolResultsOf } from '../src/messages/messages.ts'
+import { addMetadata } from '../src/messages/metadata.ts'
 import { defaultToolTimeoutMs, type Tool } from '../src/tools/tool.ts'
 import { type ReadAnswer, readAnswer, type WireSchema } from '../src/tools/typedAnswer.ts'
 import type { AgentMachineConfig } from './agentConfig.ts'
@@ -158,6 +159,9 @@ const returnResult: Tool = {
   needsApproval: false,
   timeoutMs: defaultToolTimeoutMs,
   endsRun: true,
+  onInterrupted: 'rerun',
+  maxResult: Number.POSITIVE_INFINITY,
+  isAgent: false,
 }
 
 const schemaOf = (schema: WireSchema | undefined): WireSchema => {
@@ -210,7 +214,7 @@ const suppressed = (
   if (output === '') return { change }
   const shown = { suppressedText: output }
   return {
-    change: { ...change, totals: { ...totals, metadata: { ...totals.metadata, ...shown } } },
+    change: { ...change, totals: { ...totals, metadata: addMetadata(totals.metadata, shown) } },
     emitted: [chunkOf(id, '', [], shown)],
   }
 }

@@ -12,6 +12,8 @@ const own = {
   'statewire-orchestrated': './statewireOrchestrated.mjs',
   'statewire-inspected': './statewireInspected.mjs',
   'statewire-watched': './statewireWatched.mjs',
+  'statewire-sqlite-full': './statewireSqliteFull.mjs',
+  'statewire-sqlite-normal': './statewireSqliteNormal.mjs',
 }
 
 export const contenderNamed = (name) => import(own[name] ?? `../peers/${name}.mjs`)

@@ -1,4 +1,5 @@
 import { chunk, flat, inspected } from './chunk.mjs'
+import { durable } from './durable.mjs'
 import { abort, firstToken } from './latency.mjs'
 import { request, tools, typed } from './loop.mjs'
 import { agents, growth, streams } from './many.mjs'
@@ -22,6 +23,7 @@ export const measures = {
   growth,
   abort,
   firstToken,
+  durable,
   load,
   install,
   edge,

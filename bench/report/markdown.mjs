@@ -32,6 +32,7 @@ export const markdown = ({ machine, repetitions, minutes, skipped, results }) =>
     'npm run bench                                                        # statewire against the reader',
     'npm run bench:peers                                                  # installs the peers into bench/peers, and measures them, too',
     'npx -p node@24 node bench/run.mjs --peers                            # the same on another Node',
+    'npm run bench -- --only durable                                      # only what stored runs cost',
     'node bench/run.mjs --only chunk,tools --wires openai-chat --repetitions 3   # a quick look; --help tells the rest',
     '```',
     '',
@@ -52,6 +53,8 @@ const ways = {
   'statewire-send-for': 'sendFor',
   'statewire-inspected': 'the inspector records',
   'statewire-watched': 'a page of the inspector is open',
+  'statewire-sqlite-full': 'stored, synchronous full',
+  'statewire-sqlite-normal': 'stored, synchronous normal',
 }
 
 const ownTable = (results, repetitions) => {

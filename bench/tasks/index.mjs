@@ -1,6 +1,18 @@
 /** What a child process can do; each is loaded only where it is done. */
 const named = (name) => async (job) => (await import(`./${name}.mjs`))[name](job)
 
-const names = ['stream', 'flat', 'crowd', 'growth', 'agents', 'abort', 'firstToken', 'load']
+const names = [
+  'stream',
+  'flat',
+  'crowd',
+  'growth',
+  'agents',
+  'abort',
+  'firstToken',
+  'load',
+  'throughput',
+  'checkpoints',
+  'readerLag',
+]
 
 export const tasks = Object.fromEntries(names.map((name) => [name, named(name)]))

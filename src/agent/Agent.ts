@@ -5,7 +5,7 @@ import type { AgentInput } from '../../machines/events.ts'
 import { defaultOrchestrator, type Orchestrator, orchestratorParts } from '../../machines/orchestrator.ts'
 import type { PrepareStep } from '../../machines/prepareStep.ts'
 import type { RunHost } from '../../machines/runHost.ts'
-import { isChart, runMachineOf } from '../../machines/runMachine.ts'
+import { isChart, marked, runMachineOf } from '../../machines/runMachine.ts'
 import { withHost, withValues } from '../../machines/runValues.ts'
 import { typedOutputOrchestrator } from '../../machines/typedOutput.ts'
 import type { ConnectionOptions, EmbeddingsModel, EmbedOptions } from '../../providers/provider.ts'
@@ -61,8 +61,8 @@ export type AgentOptions<Deps = unknown, Machine extends AnyActorLogic = AnyActo
     onApproval?: OnApproval
     /** Where the time of its runs comes from; default real time. */
     clock?: Clock
-    /** Sees every actor, event and transition of every run: XState's own `inspect`. */
-    inspect?: Inspect
+    /** Sees every actor, event and transition of every run: XState's own `inspect`. Several of them as a list. */
+    inspect?: Inspect | readonly Inspect[]
   }
 
 /** What a run begins with: a prompt, or a stored run with decisions on the calls that it waits for, by id. */
@@ -96,7 +96,7 @@ let streaming: <C, Deps, Machine extends AnyActorLogic>(
 let hosting: (agent: AnyAgent, from: HostedFrom, host: RunHost, context: unknown) => Actor<AgentMachine>
 
 /** An agent, whatever its tools need. */
-export type AnyAgent = Pick<Agent, 'model' | 'name'>
+export type AnyAgent = Pick<Agent, 'name' | 'model'>
 
 /** What a run that somebody keeps begins with, or goes on from. */
 export type HostedFrom = { input: AgentInput } | { snapshot: Snapshot<unknown> }
@@ -121,6 +121,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
   /** The model that is asked first. */
   readonly model: ChatModel
   readonly #options: AgentOptions<Deps, Machine>
+  readonly #inspect: Inspect | undefined
   readonly #embeddings: (() => EmbeddingsModel) | undefined
   #machine: AgentMachine | undefined
   /** For typed answers, without tools and with them. */
@@ -130,15 +131,19 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
     sending = (agent, from, options) => agent.#result(from, options)
     streaming = (agent, from, options) => agent.#stream(from, options)
     hosting = (agent, from, host, context) => {
-      if (!(#options in agent)) throw new ConfigurationError('Only an Agent can run, of the same copy of statewire.')
-      return agent.#hosted(from, host, context)
+      if (typeof agent === 'object' && agent !== null && #options in agent)
+        return agent.#hosted(from, host, context)
+      throw new ConfigurationError(
+        'This is not an agent of this copy of statewire: make it with new Agent(model, options).',
+      )
     }
   }
 
   /** Takes a model string such as `anthropic:claude-sonnet-5-5`, or a chat model of your own. */
   constructor(model: string | ChatModel, options: AgentOptions<Deps, Machine> = {}) {
     checkAgent(model, options)
-    this.#options = { ...options, ...(options.inspect && { inspect: harmlessInspect(options.inspect) }) }
+    this.#options = { ...options }
+    this.#inspect = options.inspect && harmlessInspect(options.inspect)
     if (typeof model !== 'string') {
       this.model = model
       return
@@ -168,7 +173,8 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
 
   /** A new run as an actor: subscribe to it, listen to its events, then start it. */
   actor(input: AgentInput, ...rest: Last<ActorValues<Deps>>): Actor<MachineOf<Machine>> {
-    const { inspect, clock } = this.#options
+    const { clock } = this.#options
+    const inspect = this.#inspect
     const options = { input, ...(inspect && { inspect }), ...(clock && { clock }) }
     const actor: Actor<AnyActorLogic> = createActor(this.#machineFor(lastOf(rest)), options)
     return actor as Actor<MachineOf<Machine>>
@@ -240,11 +246,8 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
 
   /** This agent as a tool of another one: its run is a child of the call, aborts with it and adds to its usage. */
   asTool(options: AgentToolOptions): Tool<Deps> {
-    return agentTool<Deps>((prompt, { signal, self, context }) => {
-      const run = this.#run<string, string>(prompt, { signal, context, ...(self && { parent: self }) }, false)
-      beginRun(run)
-      return run
-    }, options)
+    const { orchestrator, name = orchestrator?.providerHint } = this.#options
+    return agentTool<Deps>(() => ({ machine: this.#machineFor({}), name }), options)
   }
 
   /** The vector of a text that searches; see {@link embedDocuments} for the texts that are searched. */
@@ -294,7 +297,8 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
 
   #run<T, C>(from: StartFrom, options: AnyOptions, isHeld: boolean): Run<T, C> {
     checkSend(options)
-    const { inspect, clock, orchestrator, name = orchestrator?.providerHint } = this.#options
+    const { clock, orchestrator, name = orchestrator?.providerHint } = this.#options
+    const inspect = this.#inspect
     const { schema, signal, parent } = options
     const stored = isStored(from) ? storedRun(from.snapshot) : undefined
     if (stored?.isTyped && !schema)
@@ -313,7 +317,8 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
   }
 
   #hosted(from: HostedFrom, host: RunHost, context: unknown): Actor<AgentMachine> {
-    const { inspect, clock, orchestrator, name = orchestrator?.providerHint } = this.#options
+    const { clock, orchestrator, name = orchestrator?.providerHint } = this.#options
+    const inspect = this.#inspect
     return createActor(withHost(this.#machineFor({ context }), host), {
       input: 'input' in from ? from.input : {},
       ...('snapshot' in from && { snapshot: from.snapshot }),
@@ -367,7 +372,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
       throw new OrchestrationError(`The orchestrator "${providerHint}" gave no actor logic.`, {
         orchestrator: providerHint,
       })
-    return isChart(logic) ? runMachineOf(logic) : (logic as AgentMachine)
+    return isChart(logic) ? runMachineOf(logic) : marked(logic as AgentMachine)
   }
 
   #withModels(prepare: PrepareStep<never, string | ChatModel>): PrepareStep {

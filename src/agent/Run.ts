@@ -1,8 +1,8 @@
 import { type Actor, createActor, type Snapshot } from 'xstate'
-import { lastText, type RunResult, resultOf, textOfRun } from '../../machines/agentOutput.ts'
+import { isRunResult, lastText, resultOf, textOfRun } from '../../machines/agentOutput.ts'
 import type { AgentMachine } from '../../machines/agentSnapshot.ts'
 import type { AgentCommand, AgentEmitted } from '../../machines/events.ts'
-import { messagesIn, pendingIn, unattendedIn } from '../../machines/pendingCalls.ts'
+import { askEvent, messagesIn, pendingIn, unattendedIn } from '../../machines/pendingCalls.ts'
 import { ConfigurationError, describeThrown, OrchestrationError } from '../messages/errors.ts'
 import { isJsonObject } from '../messages/json.ts'
 import type { ChatMessage } from '../messages/messages.ts'
@@ -41,13 +41,6 @@ const decidersOf: Readonly<Record<string, PendingCall['kind']>> = {
   'tool.approval': 'approval',
   'tool.external': 'answer',
 }
-
-/** What is emitted when a run begins to wait for a call. */
-const announcementOf = ({ kind, ...call }: PendingCall): AgentEmitted => ({
-  type: kind === 'approval' ? 'tool.approval' : 'tool.external',
-  callId: call.id,
-  call,
-})
 
 const keyOf = (event: AgentEmitted): string => ('callId' in event ? `${event.type} ${event.callId}` : '')
 
@@ -255,7 +248,7 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
 
   /** Tells of a call that waits those who have not heard of it: they came later, or the run was stored meanwhile. */
   #announce(call: PendingCall): void {
-    const event = announcementOf(call)
+    const event = askEvent(call)
     for (const { type, hear, heard } of this.#listeners)
       if ((type === event.type || type === '*') && !heard.has(keyOf(event))) hear(event)
   }
@@ -400,10 +393,9 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
 
   /** What the run has so far. An orchestrator's own data may not know yet what its runs have already told. */
   #partial(): SendResult {
-    const snapshot: { context?: RunResult } = this.#actor.getSnapshot()
+    const snapshot: { context?: unknown } = this.#actor.getSnapshot()
     const { context } = snapshot
-    // A user's own orchestrator need not keep its data as ours do, nor be a chart at all.
-    const known = context?.totals && Array.isArray(context.messages) ? resultOf(context) : nothingReached
+    const known = isRunResult(context) ? resultOf(context) : nothingReached
     const added = messagesIn(snapshot)
     const messages = added.length < this.#messages.length ? [...this.#messages] : added
     return { ...known, messages, output: textOfRun(messages), answer: lastText(messages) }

@@ -1,15 +1,14 @@
-import { StatewireError, ToolExecutionError } from '../messages/errors.ts'
+import { type SubAgent, subRun } from '../../machines/subRun.ts'
 import type { JsonObject } from '../messages/json.ts'
-import type { SendResult } from '../messages/result.ts'
-import { type Tool, type ToolContext, tool } from '../tools/tool.ts'
-import type { Run } from './Run.ts'
+import { defaultToolTimeoutMs, type Tool, type ToolContext, tool } from '../tools/tool.ts'
+import { outcomeOf } from './runOutcome.ts'
 
 /** How an agent is offered as a tool; see `Agent.asTool`. */
 export type AgentToolOptions = {
   name: string
   /** What the agent is good for: the calling model decides by it. */
   description: string
-  /** How long the agent may take. Default 5 minutes. */
+  /** How long the agent may take; while it waits for a person, its time stands still. Default 5 minutes. */
   timeoutMs?: number
 }
 
@@ -20,35 +19,28 @@ const promptSchema: JsonObject = {
   additionalProperties: false,
 }
 
-/** An agent as a tool: it gets a prompt and answers with its text. `start` begins its run for a call. */
+/** An agent as a tool: it gets a prompt and answers with its text. */
 export const agentTool = <Deps>(
-  start: (prompt: string, call: ToolContext<Deps>) => Run,
-  { name, description, timeoutMs }: AgentToolOptions,
-): Tool<Deps> =>
-  tool({
+  agent: () => Omit<SubAgent, 'timeoutMs'>,
+  { name, description, timeoutMs = defaultToolTimeoutMs }: AgentToolOptions,
+): Tool<Deps> => ({
+  ...tool({
     name,
     description,
     input: { jsonSchema: promptSchema },
-    ...(timeoutMs !== undefined && { timeoutMs }),
+    // The run keeps its own time.
+    timeoutMs: Number.POSITIVE_INFINITY,
+    // It goes on from where it was: what is in doubt are the calls that it made itself.
+    onInterrupted: 'rerun',
     execute: async ({ prompt }, call: ToolContext<Deps>) => {
-      const { pendingApproval, output } = await counted(start(String(prompt), call), call)
-      if (!pendingApproval) return output
-      const names = pendingApproval.calls.map((each) => each.name).join(', ')
-      throw new ToolExecutionError(`The agent needs a decision on ${names}, and has no onApproval.`, {
-        toolName: name,
-      })
+      const output = await subRun({ ...agent(), timeoutMs }, String(prompt), call)
+      // What the run used counts for the run that called it, whether it succeeded or not.
+      if (output?.usage) call.addUsage(output.usage)
+      const outcome = outcomeOf(output)
+      if (!outcome) throw new TypeError('The agent ended without an AgentOutput.')
+      if ('error' in outcome) throw outcome.error()
+      return outcome.result.output
     },
-  })
-
-/** What the run uses counts for the run that called it, whether it succeeds or not. */
-const counted = async (run: Run, { addUsage }: Pick<ToolContext, 'addUsage'>): Promise<SendResult> => {
-  try {
-    const result = await run.result
-    if (result.usage) addUsage(result.usage)
-    return result
-  } catch (error) {
-    const usage = error instanceof StatewireError ? error.partial?.usage : undefined
-    if (usage) addUsage(usage)
-    throw error
-  }
-}
+  }),
+  isAgent: true,
+})

@@ -79,6 +79,8 @@ const fallbackRule: Rule = (name, value) =>
         text,
       )(name, value)
 
+const inspectRule = objectOr(fields({ next: callable }), callable)
+
 const agentRules: Rules<AgentOptions> = {
   ...settingRules,
   ...connectionRules,
@@ -86,7 +88,7 @@ const agentRules: Rules<AgentOptions> = {
   fallback: listOf(fallbackRule),
   orchestrator: having('create'),
   clock: having('now', 'setTimeout', 'clearTimeout'),
-  inspect: objectOr(fields({ next: callable }), callable),
+  inspect: (name, value) => (Array.isArray(value) ? listOf(inspectRule) : inspectRule)(name, value),
 }
 
 const chatRules: Rules<ChatOptions> = {

@@ -13,7 +13,8 @@ export const waitingCall = (
   kind?: PendingCall['kind'],
 ): PendingCall => {
   const call = pending.find(({ id }) => id === callId)
-  if (call && (kind === undefined || call.kind === kind)) return call
+  // What becomes of a call in doubt may be said in any way.
+  if (call && (kind === undefined || call.kind === kind || call.inDoubt)) return call
   const waiting = pending.map((each) => `${each.id} (${each.kind})`).join(', ')
   throw new ConfigurationError(
     `No call "${callId}" waits for an ${kind ?? 'approval or answer'}; ${waiting === '' ? 'nothing does.' : `pending are: ${waiting}.`}`,

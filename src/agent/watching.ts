@@ -5,11 +5,20 @@ import { isThenable } from '../tools/isThenable.ts'
 /** Sees every actor, event and transition: what XState takes as `inspect`. */
 export type Inspect = Observer<InspectionEvent> | ((event: InspectionEvent) => void)
 
-/** An inspector only watches: XState would let what it throws break the run. */
-export const harmlessInspect = (inspect: Inspect): Inspect =>
-  harmless('The inspector of an agent', (event: InspectionEvent) =>
-    typeof inspect === 'function' ? inspect(event) : inspect.next?.(event),
+/** Inspectors only watch: XState would let what one of them throws break the run, and keep it from the others. */
+export const harmlessInspect = (inspect: Inspect | readonly Inspect[]): Inspect => {
+  const inspectors = (isList(inspect) ? inspect : [inspect]).map((each) =>
+    harmless('The inspector of an agent', (event: InspectionEvent) =>
+      typeof each === 'function' ? each(event) : each.next?.(event),
+    ),
   )
+  return (event) => {
+    for (const tell of inspectors) tell(event)
+  }
+}
+
+const isList = (inspect: Inspect | readonly Inspect[]): inspect is readonly Inspect[] =>
+  Array.isArray(inspect)
 
 /** So does a listener: XState would let what it throws, and Node what it rejects with, end the process. */
 export const harmlessListener = <Event>(listener: (event: Event) => unknown): ((event: Event) => void) =>

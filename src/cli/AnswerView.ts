@@ -11,7 +11,12 @@ export class AnswerView {
   }
 
   show({ output, metadata }: Pick<ChatResult, 'output' | 'metadata'>): void {
-    const { thinking } = metadata
+    const { thinking, restart } = metadata
+    if (restart === true) {
+      this.#screen.endLine()
+      const said = '  ! This message begins anew: what was shown of it is void.'
+      this.#screen.note(this.#screen.notePaint.yellow(said))
+    }
     if (typeof thinking === 'string' && this.#screen.isTerminal) {
       this.#isThinking = true
       this.#screen.text(thinking, this.#screen.paint.dim)

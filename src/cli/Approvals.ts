@@ -55,3 +55,11 @@ export class Approvals {
     return /^\s*y(es)?\s*$/i.test(answer ?? '') || { approve: false, reason: 'The user did not allow it.' }
   }
 }
+
+/** What a run is told of a decision. */
+export const decisionOn = (callId: string, approval: Approval) => {
+  const { approve, reason = '' } = typeof approval === 'boolean' ? { approve: approval } : approval
+  return approve
+    ? ({ type: 'tool.approve', callId } as const)
+    : ({ type: 'tool.reject', callId, reason } as const)
+}

@@ -41,7 +41,9 @@ export class Screen {
   }
 
   json(value: object): void {
-    this.#out.write(`${JSON.stringify(value)}\n`)
+    // JSON leaves these control characters as they are, and a terminal would do what they say.
+    const safe = JSON.stringify(value).replace(/[\u007f-\u009f]/g, escaped)
+    this.#out.write(`${safe}\n`)
   }
 
   line(line = ''): void {
@@ -59,10 +61,15 @@ export class Screen {
     this.#err.write(`${line}\n`)
   }
 
+  /** How much fits in a line. */
+  get columns(): number {
+    // A terminal that does not know its width says 0.
+    return this.#out.columns || this.#err.columns || 120
+  }
+
   /** The beginning of a line, as much as fits on the screen behind a small mark. */
   clip(line: string): string {
-    // A terminal that does not know its width says 0.
-    const room = (this.#out.columns || this.#err.columns || 120) - 6
+    const room = this.columns - 6
     return line.length > room ? `${line.slice(0, room - 1)}…` : line
   }
 
@@ -73,3 +80,5 @@ export class Screen {
     this.#isAfterLine = true
   }
 }
+
+const escaped = (sign: string): string => `\\u00${sign.charCodeAt(0).toString(16)}`

@@ -1,4 +1,4 @@
-import { findProvider } from '../../providers/registry.ts'
+import { listProviders } from '../../providers/registry.ts'
 import { type ErrorData, errorDataOf } from '../messages/errors.ts'
 import { exit, UsageError } from './exit.ts'
 
@@ -19,8 +19,10 @@ export const describeError = (error: ErrorData): ErrorReport => {
 }
 
 const hintFor = ({ status, provider, cause, code }: ErrorData): string => {
-  if (provider === undefined) return ''
-  const { keyVariable, name } = findProvider(provider)
+  // The error of a stored run may name a provider of another program.
+  const known = listProviders().find(({ name }) => name === provider)
+  if (!known) return ''
+  const { keyVariable, name } = known
   if (status === 401 || status === 403) {
     return keyVariable ? `Check the key in ${keyVariable}.` : 'The server wants a key.'
   }

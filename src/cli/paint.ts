@@ -27,3 +27,6 @@ export const wantsColour = (stream: { isTTY?: boolean }, env: NodeJS.ProcessEnv)
 /** Text of a model or a tool on a terminal: without the control characters that would make the terminal do things. */
 export const printable = (text: string): string =>
   text.replace(/\p{Cc}/gu, (sign) => (sign === '\n' || sign === '\t' ? sign : ''))
+
+/** The same in one line. */
+export const oneLine = (text: string): string => printable(text).replace(/\s+/g, ' ').trim()

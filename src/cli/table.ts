@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
 
-const widthOf = (cell: string): number => stripVTControlCharacters(cell).length
+/** How much room a text takes. */
+export const widthOf = (cell: string): number => stripVTControlCharacters(cell).length
 
 /** Rows in columns, each as wide as its widest cell; colours take no room. */
 export const table = (rows: readonly string[][]): string[] => {

@@ -1,6 +1,6 @@
 import type { ErrorData } from '../messages/errors.ts'
 import type { ToolCallPart, ToolResultPart } from '../messages/messages.ts'
-import { printable } from './paint.ts'
+import { oneLine } from './paint.ts'
 
 /** A call in one line: `calculator(expression: 2 + 3)`. */
 export const callLine = ({ name, arguments: args, argumentsRaw }: ToolCallPart): string => {
@@ -13,8 +13,6 @@ export const resultLine = ({ name, result, isError }: ToolResultPart): string =>
   oneLine(`${name} ${isError ? '✗' : '→'} ${result}`)
 
 const wordOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
-
-const oneLine = (text: string): string => printable(text).replace(/\s+/g, ' ').trim()
 
 export const retryLine = ({ error, delayMs }: { error: ErrorData | null; delayMs: number }): string =>
   oneLine(`Trying again in ${(delayMs / 1000).toFixed(1)} s. ${error?.message ?? 'The answer did not fit.'}`)

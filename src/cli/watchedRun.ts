@@ -2,8 +2,7 @@ import type { AgentEmitted, AgentOutput } from '../../machines/events.ts'
 import { Agent } from '../agent/Agent.ts'
 import type { Inspect } from '../agent/watching.ts'
 import { describeThrown, OrchestrationError } from '../messages/errors.ts'
-import type { Approval } from '../tools/approval.ts'
-import { Approvals } from './Approvals.ts'
+import { Approvals, decisionOn } from './Approvals.ts'
 import { agentOptions } from './agentOptions.ts'
 import type { ChosenModel } from './chooseModel.ts'
 import type { Invocation } from './command.ts'
@@ -40,7 +39,7 @@ export const watchedRun = async (invocation: Invocation, run: WatchedRun): Promi
     if (event.type !== 'tool.approval') return
     const { callId, call } = event
     Promise.resolve(approvals.decide(call)).then(
-      (approval) => actor.send(decision(callId, approval)),
+      (approval) => actor.send(decisionOn(callId, approval)),
       (thrown) => actor.send({ type: 'tool.reject', callId, reason: describeThrown(thrown) }),
     )
   })
@@ -61,11 +60,4 @@ export const watchedRun = async (invocation: Invocation, run: WatchedRun): Promi
     approvals.withdraw()
     release()
   }
-}
-
-const decision = (callId: string, approval: Approval) => {
-  const { approve, reason = '' } = typeof approval === 'boolean' ? { approve: approval } : approval
-  return approve
-    ? ({ type: 'tool.approve', callId } as const)
-    : ({ type: 'tool.reject', callId, reason } as const)
 }

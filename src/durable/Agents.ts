@@ -9,6 +9,11 @@ export class Agents {
     this.#agents = agents
   }
 
+  /** Whether nobody may run here. */
+  get areNone(): boolean {
+    return Object.keys(this.#agents).length === 0
+  }
+
   find(name: string): AnyAgent | undefined {
     return Object.hasOwn(this.#agents, name) ? this.#agents[name] : undefined
   }

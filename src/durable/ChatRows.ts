@@ -23,6 +23,15 @@ export class ChatRows {
     )
   }
 
+  /** The chat of an agent that had the last turn. */
+  newest(agent: string): string | undefined {
+    const row = this.#file.get(
+      'SELECT id FROM chats WHERE agent = ? AND run IS NOT NULL ORDER BY run DESC LIMIT 1',
+      agent,
+    )
+    return row && textIn(row, 'id')
+  }
+
   /** Whether there was none of this id yet. */
   insert({ id, agent, run, length }: ChatRow): boolean {
     const changes = this.#file.run(

@@ -1,11 +1,12 @@
 import type { AgentCommand, AgentInput } from '../../machines/events.ts'
+import type { AnyAgent } from '../agent/Agent.ts'
 import { ConfigurationError, type ErrorData, errorDataOf } from '../messages/errors.ts'
 import type { Agents } from './Agents.ts'
 import { checkCommand, checkStored, isUseful } from './checkCommand.ts'
 import { giveUp, tellReaders } from './closeRun.ts'
 import { hostedFrom } from './head.ts'
-import { LiveRun } from './LiveRun.ts'
-import { Ownership } from './Ownership.ts'
+import { LiveRun, UnheardCommand } from './LiveRun.ts'
+import { hasOwner, Ownership } from './Ownership.ts'
 import { Poll } from './Poll.ts'
 import { pack } from './pack.ts'
 import { infoOf, type NewRun, notBegun, type Progress, type RunRow, type RunSummary } from './RunRows.ts'
@@ -42,7 +43,8 @@ export class Keeper {
   readonly chunks: Watch
   readonly stands: Watch
   readonly #options: KeeperOptions
-  readonly #ownership: Ownership
+  /** A guest has none: it can run nothing, and leaves the store to those that can. */
+  readonly #ownership: Ownership | undefined
   readonly #live = new Map<number, LiveRun>()
   /** Runs that do not go on in this process, because the store failed. */
   readonly #failures = new Map<number, Error>()
@@ -53,11 +55,11 @@ export class Keeper {
   constructor(store: OpenStore, options: KeeperOptions) {
     this.store = store
     this.#options = options
-    this.#ownership = new Ownership(store.file.path, store.openDriver)
+    this.#ownership = options.agents.areNone ? undefined : new Ownership(store.file.path, store.openDriver)
     this.chunks = new Watch(this.#poll.hold)
     this.stands = new Watch(this.#poll.hold)
     this.#version = store.file.dataVersion()
-    if (this.#ownership.take()) this.#serve()
+    if (this.#ownership?.take()) this.#serve()
   }
 
   get agents(): Agents {
@@ -66,7 +68,17 @@ export class Keeper {
 
   /** Whether this process runs things. */
   get isOwner(): boolean {
-    return this.#ownership.isHeld
+    return this.#ownership?.isHeld ?? false
+  }
+
+  /** Whether it never does. */
+  get isGuest(): boolean {
+    return this.agents.areNone
+  }
+
+  /** Whether anybody does, here or elsewhere. */
+  get hasOwner(): boolean {
+    return this.isOwner || hasOwner(this.store.file.path, this.store.openDriver)
   }
 
   live(n: number): LiveRun | undefined {
@@ -83,7 +95,7 @@ export class Keeper {
 
   /** Stores a run that begins; whoever owns the store starts it. */
   begin(run: Beginning): void {
-    const agent = this.agents.get(run.agent)
+    const agent = this.#leftTo(run.agent)
     const { store } = this
     const { id, input, base, forkedFrom, alongside } = run
     const items = store.items.inherit(base)
@@ -92,7 +104,7 @@ export class Keeper {
       alongside?.(n)
       return n
     }
-    if (!this.isOwner) {
+    if (!agent || !this.isOwner) {
       const progress = { ...notBegun, head: pack({ input }, items) }
       store.file.write(store.synchronous, () => store.items.insert(insert(progress), items.fresh))
       return
@@ -124,7 +136,7 @@ export class Keeper {
 
   /** Stores a run that goes on from where another one is. */
   adopt(run: NewRun): void {
-    this.agents.get(run.agent)
+    this.#leftTo(run.agent)
     const { file, runs, synchronous } = this.store
     file.write(synchronous, () => void runs.insert(run, Date.now()))
     if (this.isOwner) this.#serve()
@@ -166,7 +178,7 @@ export class Keeper {
       run.flush()
       run.leave()
     }
-    this.#ownership.release()
+    this.#ownership?.release()
     this.store.file.close()
     this.chunks.tellAll()
     this.stands.tellAll()
@@ -283,15 +295,24 @@ export class Keeper {
     onEnd: ({ number, failure }: LiveRun): void => {
       if (number === undefined) return
       this.#live.delete(number)
+      if (failure instanceof UnheardCommand) {
+        if (this.isOwner) this.#serve()
+        return
+      }
       if (failure) this.#failures.set(number, failure)
       this.#tell(number)
     },
   }
 
+  /** The agent of a new run, which a guest leaves to whoever knows it. */
+  #leftTo(name: string): AnyAgent | undefined {
+    return this.isGuest ? undefined : this.agents.get(name)
+  }
+
   #look(): void {
     try {
       this.#polls += 1
-      const isNew = !this.isOwner && this.#polls % takeOverPolls === 0 && this.#ownership.take()
+      const isNew = !this.isOwner && this.#polls % takeOverPolls === 0 && this.#ownership?.take()
       const version = this.store.file.dataVersion()
       if (version === this.#version && !isNew) return
       this.#version = version

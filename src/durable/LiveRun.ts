@@ -40,6 +40,12 @@ export type LiveSetup = {
   onEnd(run: LiveRun): void
 }
 
+/**
+ * A run came to its end, and another process had been told that it would hear something first: the end does not count, and
+ * the run goes on from the step before it.
+ */
+export class UnheardCommand extends Error {}
+
 /** How long text may be shown before it is stored. */
 const flushMs = 20
 
@@ -194,6 +200,9 @@ export class LiveRun {
     this.#number = store.file.write(synchronous, () => {
       const n = change()
       for (const write of this.#due) write()
+      // Nobody can leave word any more once this is stored: what was left until now must be heard first.
+      if (this.#stand.status === 'complete' && this.#stand.live && store.commands.of(n).length > 0)
+        throw new UnheardCommand()
       store.items.insert(n, items.fresh)
       this.#log.writeTo(store.stream, n)
       return n

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import type { OpenDriver } from './driver.ts'
 import { SqliteFile } from './SqliteFile.ts'
 
@@ -10,7 +11,7 @@ export class Ownership {
   #isHeld = false
 
   constructor(path: string, openDriver: OpenDriver) {
-    this.#file = new SqliteFile(`${path}-owner`, openDriver)
+    this.#file = new SqliteFile(ownerFile(path), openDriver)
     this.#file.exec('PRAGMA busy_timeout = 0')
   }
 
@@ -33,5 +34,22 @@ export class Ownership {
   release(): void {
     this.#isHeld = false
     this.#file.close()
+  }
+}
+
+const ownerFile = (path: string): string => `${path}-owner`
+
+/** Whether some process runs the things of a file. Whoever asks takes nothing. */
+export const hasOwner = (path: string, openDriver: OpenDriver): boolean => {
+  if (!existsSync(ownerFile(path))) return false
+  const file = new SqliteFile(ownerFile(path), openDriver)
+  try {
+    file.exec('PRAGMA busy_timeout = 0')
+    file.get('SELECT 1 FROM sqlite_master')
+    return false
+  } catch {
+    return true
+  } finally {
+    file.close()
   }
 }

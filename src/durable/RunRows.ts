@@ -201,16 +201,17 @@ export const infoOf = (run: RunSummary): RunInfo => ({
 
 const jsonOf = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value))
 
-const statuses: ReadonlySet<unknown> = new Set([
+/** How runs may stand. */
+export const statuses: readonly RunStatus[] = [
   'running',
   'waiting',
   'complete',
   'failed',
   'aborted',
   'abandoned',
-] satisfies RunStatus[])
+]
 
-export const isStatus = (value: unknown): value is RunStatus => statuses.has(value)
+export const isStatus = (value: unknown): value is RunStatus => statuses.some((each) => each === value)
 
 const summaryOf = (row: Row): RunSummary => {
   const status = row.status

@@ -25,6 +25,9 @@ export class SqliteRuns implements StoredRuns {
 
   async start(agent: string, prompt: string | Part[], options: StartOptions = {}): Promise<DurableRun> {
     const { id = newId(), history, context } = options
+    // A guest that is not sure whether its run is there may ask; there is nobody whom it could name for a new one.
+    if (this.#keeper.isGuest && !this.#summary(id))
+      throw new ConfigurationError('These runs were opened without agents: nothing can be started here.')
     const input = { prompt, id, ...(history && { history }) }
     return this.#begin({ id, agent, prompt: promptText(prompt), input, context: contextJson(context) })
   }

@@ -6,6 +6,8 @@
 
 export type { OpenDriver, SqliteDriver, SqliteStatement, SqlValue } from './driver.ts'
 export { type OpenOptions, openRuns } from './openRuns.ts'
+export type { LegEnd, LegStart, NumberedCommand, ReplayEngine } from './replay.ts'
+export { type LegOptions, replayLeg } from './replayLeg.ts'
 export type {
   DurableChat,
   DurableChunk,

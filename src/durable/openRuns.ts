@@ -14,14 +14,18 @@ import { Keeper } from './Keeper.ts'
 import type { RunInfo, StoredRuns } from './runs.ts'
 import { SqliteRuns } from './SqliteRuns.ts'
 import { openStore, type RunStore } from './sqlite.ts'
+import { setKeeper } from './storeView.ts'
 
 /** What runs are opened with. */
 export type OpenOptions = {
   /** Where they are kept: see {@link sqlite}. */
   store: RunStore
-  /** Who may run, by name. The names are stored. */
-  agents: Readonly<Record<string, AnyAgent>>
-  /** How often a run is taken up without getting any further before it is given up; default 20. */
+  /**
+   * Who may run, by name. The names are stored. Without agents, this process is a guest: it lists, reads and streams,
+   * leaves commands and forks for whoever runs things, and never runs anything itself.
+   */
+  agents?: Readonly<Record<string, AnyAgent>>
+  /** How often a run is taken up without getting any further before it is given up; default 50. */
   maxRecoveries?: number
   /** Makes what the tools get as `context` from what was stored with the run: connections, for example. */
   context?: (stored: unknown, info: RunInfo) => unknown
@@ -43,11 +47,11 @@ export const openRuns = async (options: OpenOptions): Promise<StoredRuns> => {
     context: callable,
   })
   checkValue('The options of openRuns', options, member('store', object))
-  checkValue('The options of openRuns', options, member('agents', object))
-  const { store, agents, maxRecoveries = 20, context = (stored) => stored } = options
-  return new SqliteRuns(
-    new Keeper(await openStore(store), { agents: new Agents(agents), maxRecoveries, context }),
-  )
+  const { store, agents = {}, maxRecoveries = 50, context = (stored) => stored } = options
+  const keeper = new Keeper(await openStore(store), { agents: new Agents(agents), maxRecoveries, context })
+  const runs = new SqliteRuns(keeper)
+  setKeeper(runs, keeper)
+  return runs
 }
 
 const agentsRule: Rule = (name, value) =>

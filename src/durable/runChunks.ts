@@ -1,4 +1,5 @@
 import type { AgentOutput } from '../../machines/events.ts'
+import { isRun } from '../../machines/pendingCalls.ts'
 import { restartChunks } from '../../machines/receiveDeltas.ts'
 import { isJsonObject } from '../messages/json.ts'
 import { messageFlaw } from '../messages/messageFlaw.ts'
@@ -6,7 +7,7 @@ import type { ChatMessage } from '../messages/messages.ts'
 import type { FinishReason, PendingCall } from '../messages/result.ts'
 import type { DurableChunk, RunStatus } from './runs.ts'
 import type { StreamTail } from './StreamRows.ts'
-import { contextsIn, isRun, messagesOf } from './standing.ts'
+import { contextsIn, messagesOf } from './standing.ts'
 
 /** A chunk that says only this. */
 export const chunkWith = (some: Partial<DurableChunk>): DurableChunk => ({

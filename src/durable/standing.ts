@@ -1,4 +1,5 @@
-import type { StreamingState } from '../../machines/streamingState.ts'
+import { isRun } from '../../machines/pendingCalls.ts'
+import { isToolProgress, waitsFor } from '../../machines/toolProgress.ts'
 import { isJsonObject } from '../messages/json.ts'
 import { addUsage, type Usage } from '../messages/result.ts'
 
@@ -19,14 +20,13 @@ const nodeOf = (snapshot: unknown): Node => {
   return { status, value, context: isJsonObject(context) ? context : {}, below }
 }
 
-/** Whether this is the data of the lifecycle chart; other charts may have any. */
-export const isRun = (context: object): context is StreamingState =>
-  'round' in context && isJsonObject(context.round) && 'history' in context && Array.isArray(context.history)
-
 /** Whether a run waits, and nothing of it is at work: then it can be put away until somebody has decided. */
 export const isResting = (snapshot: unknown): boolean => {
   const { status, value, context, below } = nodeOf(snapshot)
   if (status !== 'active') return true
+  // The calls that are left are sub-agents that wait. One that is restored hears of a decision a moment later.
+  if (isToolProgress(snapshot))
+    return waitsFor(snapshot).length > 0 && Object.keys(snapshot.commands).length === 0
   const isWaiting = isRun(context) && (value === 'AwaitingApproval' || value === 'AwaitingTools')
   return (isWaiting || below.length > 0) && below.every(isResting)
 }

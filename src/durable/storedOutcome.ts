@@ -1,4 +1,4 @@
-import { lastText, type RunResult, resultOf, textOfRun } from '../../machines/agentOutput.ts'
+import { isRunResult, lastText, resultOf, textOfRun } from '../../machines/agentOutput.ts'
 import { nothingReached, outcomeOf } from '../agent/runOutcome.ts'
 import { errorFrom, OrchestrationError } from '../messages/errors.ts'
 import { isJsonObject } from '../messages/json.ts'
@@ -32,9 +32,7 @@ export const storedOutcome = ({ items }: OpenStore, run: RunRow): DurableResult 
 /** What a run has reached that has not ended. */
 const partialOf = (snapshot: unknown): SendResult & { pendingApproval?: never } => {
   const context = isJsonObject(snapshot) ? snapshot.context : undefined
-  // An orchestrator of the user's need not keep its data as ours do.
-  const isKnown = isJsonObject(context) && isJsonObject(context.totals) && Array.isArray(context.messages)
-  const { pendingApproval: _, ...known } = isKnown ? resultOf(context as RunResult) : nothingReached
+  const { pendingApproval: _, ...known } = isRunResult(context) ? resultOf(context) : nothingReached
   const messages = messagesOf(snapshot).filter(isMessage)
   return { ...known, messages, output: textOfRun(messages), answer: lastText(messages) }
 }

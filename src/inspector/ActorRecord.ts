@@ -19,6 +19,8 @@ export type Moment = {
   readonly event: AnyEventObject
   readonly steps: readonly Microstep[]
   snapshot: Snapshot<unknown>
+  /** Ids of the states, where the snapshot does not have them. */
+  readonly states?: readonly string[]
   reads: number
   progress: [attempt: number, text: number, thinking: number]
 }
@@ -219,7 +221,7 @@ const readTransition = (snapshot: Snapshot<unknown>, reads: number): [string, nu
 /** Machines of other copies of XState count, too. */
 const machineOf = (logic: unknown): Charted | null => (isCharted(logic) ? logic : null)
 
-const isCharted = (logic: unknown): logic is Charted =>
+export const isCharted = (logic: unknown): logic is Charted =>
   typeof logic === 'object' && logic !== null && 'root' in logic && 'config' in logic
 
 /** Whether a context is that of our lifecycle chart, whatever the machine is called. */

@@ -1,11 +1,18 @@
 import type { StreamingState } from '../../machines/streamingState.ts'
 import type { Delta } from '../model/delta.ts'
 import { SafeText } from './SafeText.ts'
+import type { AttemptRow } from './wire.ts'
 
-const longestText = 1_000_000
+export const longestText = 1_000_000
 
 /** A call that the model is still writing. */
 export type CallDraft = { name: string; arguments: string }
+
+/** What is known of a request beside its text. */
+export type AttemptFacts = Omit<
+  AttemptRow,
+  'index' | 'owner' | 'endedAt' | 'isVoid' | 'text' | 'thinking' | 'drafts'
+>
 
 /** One request to a model: what it streamed, when, and what it used. */
 export class Attempt {
@@ -24,6 +31,22 @@ export class Attempt {
     this.state = state
     this.text = new SafeText(secrets, longestText)
     this.thinking = new SafeText(secrets, longestText)
+  }
+
+  get facts(): AttemptFacts {
+    const { step, request, answer, failure } = this.state
+    const { usage, finish } = answer.accumulated
+    return {
+      step,
+      attempt: request.attempt,
+      modelIndex: request.modelIndex,
+      startedAt: answer.askedAt,
+      firstChunkAt: answer.firstChunkAt,
+      chunks: answer.chunks,
+      usage,
+      finish: finish?.raw ?? finish?.reason ?? '',
+      failure: failure ? String(failure.message) : '',
+    }
   }
 
   /** Whether the run's data is still about this request. One that failed counts the next try before it begins it. */

@@ -1,7 +1,7 @@
-import type { ActorRecord } from './ActorRecord.ts'
 import { mostMoments } from './ActorRecord.ts'
 import { actorRow } from './actorRow.ts'
 import { mostRuns, type Recorder } from './Recorder.ts'
+import { StoredRecord, type Subject } from './StoredRecord.ts'
 import { Watch } from './Watch.ts'
 import type { FeedMessage } from './wire.ts'
 
@@ -27,15 +27,18 @@ export class Feed {
   next(): FeedMessage | null {
     const { actors, secrets } = this.#recorder
     for (const record of actors.values()) if (record.ref) this.#recorder.look(record)
-    const { version, droppedRuns } = this.#recorder
-    const changed = [...actors.values()].filter((record) => record.version > this.#version)
-    const gone = [...this.#known].filter((id) => !actors.has(id))
+    const { version, droppedRuns, hasMoreStored } = this.#recorder
+    const changed = this.#recorder.subjects.filter((subject) => subject.version > this.#version)
+    const gone = [...this.#known].filter((id) => !this.#recorder.subject(id))
     const watched = this.#watched()?.next()
     const message: FeedMessage = {
       ...(this.#isFirst && { isFirst: true, limits: { moments: mostMoments, runs: mostRuns } }),
       ...(changed.length > 0 && { actors: changed.map((record) => actorRow(record, secrets)) }),
       ...(gone.length > 0 && { gone }),
-      ...((gone.length > 0 || this.#isFirst) && { droppedRuns }),
+      ...((gone.length > 0 || this.#isFirst) && {
+        droppedRuns,
+        ...(hasMoreStored && { hasMoreStored }),
+      }),
       ...(watched && { watched }),
     }
     this.#isFirst = false
@@ -47,13 +50,18 @@ export class Feed {
 
   #watched(): Watch | undefined {
     const record = this.#target()
-    if (record && record !== this.#watch?.record) this.#watch = new Watch(this.#recorder, record)
+    if (record && record !== this.#watch?.record) {
+      if (record instanceof StoredRecord) record.watch()
+      this.#watch = new Watch(this.#recorder, record)
+    }
     return this.#watch
   }
 
-  #target(): ActorRecord | undefined {
-    const { actors } = this.#recorder
-    if (this.#chosen !== null) return actors.get(this.#chosen)
-    return [...actors.values()].findLast(({ parent, snapshot }) => parent === null && snapshot !== null)
+  #target(): Subject | undefined {
+    if (this.#chosen !== null) return this.#recorder.subject(this.#chosen)
+    const roots = this.#recorder.subjects.filter(({ parent }) => parent === null)
+    const shown = roots.filter((each) => each instanceof StoredRecord || each.snapshot !== null)
+    // The ids are in the order in which they became known.
+    return shown.reduce<Subject | undefined>((a, b) => (a && a.id > b.id ? a : b), undefined)
   }
 }

@@ -19,6 +19,10 @@ export class Pages {
     this.#secrets = secrets
   }
 
+  get isOpen(): boolean {
+    return this.#open.size > 0
+  }
+
   add(response: ServerResponse, feed: Feed): void {
     if (this.#open.size >= mostPages) throw new Refusal(503, 'Too many pages are open.')
     response.writeHead(200, { ...securityHeaders, 'content-type': 'text/event-stream' })

@@ -2,6 +2,7 @@ import type { AnyActor, AnyEventObject, AnyTransitionDefinition, InspectionEvent
 import { nameOf } from '../visualize/transitions.ts'
 import { ActorRecord } from './ActorRecord.ts'
 import { isRead } from './isRead.ts'
+import type { StoredRecord, Subject } from './StoredRecord.ts'
 
 /** Finished runs that are kept; the oldest go first. */
 export const mostRuns = 50
@@ -17,8 +18,11 @@ const mostActors = 500
 export class Recorder {
   /** By id, in the order of their creation. */
   readonly actors = new Map<number, ActorRecord>()
+  readonly #stored = new Map<number, StoredRecord>()
   readonly secrets: readonly string[]
   droppedRuns = 0
+  /** There are more stored runs than are shown. */
+  hasMoreStored = false
   /** Counts changes: whoever looked at version n has not seen what has a higher one. */
   version = 0
   readonly #records = new WeakMap<object, ActorRecord>()
@@ -60,6 +64,28 @@ export class Recorder {
     }
   }
 
+  /** Everything that pages are told of. */
+  get subjects(): Subject[] {
+    return [...this.actors.values(), ...this.#stored.values()]
+  }
+
+  subject(id: number): Subject | undefined {
+    return this.actors.get(id) ?? this.#stored.get(id)
+  }
+
+  addStored(make: (id: number) => StoredRecord): StoredRecord {
+    this.#lastId += 1
+    const record = make(this.#lastId)
+    this.#stored.set(record.id, record)
+    this.touch(record)
+    return record
+  }
+
+  dropStored({ id }: StoredRecord): void {
+    this.#stored.delete(id)
+    this.#onChange()
+  }
+
   /** Who sent an event, by name; empty if nobody knows. */
   senderOf(event: AnyEventObject): string {
     const sender = this.#senders.get(event)
@@ -71,8 +97,8 @@ export class Recorder {
     const now = Date.now()
     const snapshot = record.ref?.getSnapshot() as Snapshot<unknown> | undefined
     if (snapshot && snapshot.status !== 'active' && record.endedAt === null && record.sent) {
-      record.settle(record.sent, snapshot, this.#nextSeq(), now)
-      this.#touch(record)
+      record.settle(record.sent, snapshot, this.nextSeq(), now)
+      this.touch(record)
     } else record.look(now)
   }
 
@@ -80,13 +106,13 @@ export class Recorder {
     const record = this.#recordOf(ref)
     const now = Date.now()
     if (isRead(event) && snapshot.status === 'active' && !record.steps.some(({ hasTarget }) => hasTarget)) {
-      record.read(event, snapshot, this.#nextSeq, now)
+      record.read(event, snapshot, this.nextSeq, now)
     } else {
       record.note((snapshot as { context?: unknown }).context, this.secrets, now)
-      record.settle(event, snapshot, this.#nextSeq(), now)
+      record.settle(event, snapshot, this.nextSeq(), now)
       if (record.endedAt !== null && record.parent === null) this.#forgetRuns()
     }
-    this.#touch(record)
+    this.touch(record)
   }
 
   #step(ref: object, snapshot: Snapshot<unknown>, transitions: readonly AnyTransitionDefinition[]): void {
@@ -126,20 +152,21 @@ export class Recorder {
     const record = new ActorRecord(this.#lastId, ref, parent, Date.now())
     this.#records.set(ref, record)
     this.actors.set(record.id, record)
-    this.#touch(record)
+    this.touch(record)
     record.root.size += 1
     if (parent) this.#forgetActors(record.root)
     else this.#forgetRuns()
     return record
   }
 
-  #touch(record: ActorRecord): void {
+  /** There is something new to tell of it. */
+  touch(record: Subject): void {
     this.version += 1
     record.version = this.version
     this.#onChange()
   }
 
-  readonly #nextSeq = (): number => {
+  readonly nextSeq = (): number => {
     this.#lastSeq += 1
     return this.#lastSeq
   }

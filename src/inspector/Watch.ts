@@ -1,7 +1,9 @@
-import type { ActorRecord } from './ActorRecord.ts'
+import type { Usage } from '../messages/result.ts'
 import type { Attempt } from './Attempt.ts'
 import type { Recorder } from './Recorder.ts'
 import { attemptRow, momentRow, toolRowsOf } from './rows.ts'
+import type { StoredAttempt } from './StoredAttempt.ts'
+import { StoredRecord, type Subject } from './StoredRecord.ts'
 import type { AttemptRow, MomentRow, ToolRow, Watched } from './wire.ts'
 
 type Seen = { text: number; thinking: number; state: unknown; endedAt: number | null; isVoid: boolean }
@@ -10,33 +12,32 @@ const unseen: Seen = { text: 0, thinking: 0, state: null, endedAt: null, isVoid:
 
 /** How far one page knows one actor. */
 export class Watch {
-  readonly record: ActorRecord
+  readonly record: Subject
   readonly #recorder: Recorder
   #isFirst = true
   #seq = 0
   #reads = 0
   #dropped = 0
-  readonly #attempts = new Map<Attempt, Seen>()
+  readonly #attempts = new Map<Attempt | StoredAttempt, Seen>()
   readonly #tools = new Map<string, string>()
 
-  constructor(recorder: Recorder, record: ActorRecord) {
+  constructor(recorder: Recorder, record: Subject) {
     this.#recorder = recorder
     this.record = record
   }
 
   next(): Watched | null {
-    const { id, dropped, droppedTaken, attempts, snapshot } = this.record
+    const { id, dropped, droppedTaken, attempts } = this.record
     const isFirst = this.#isFirst
     const isDropped = dropped !== this.#dropped
     const newAttempts = attempts.flatMap((attempt, index) => this.#attempt(attempt, index))
     const moments = this.#moments()
     const tools = moments.length + newAttempts.length > 0 ? this.#newTools() : []
-    const { context } = (snapshot ?? {}) as { context?: { totals?: Pick<Watched, 'usage'> } }
     const watched: Watched = {
       id,
       ...(isFirst && { isFirst }),
       ...((isFirst || isDropped) && { dropped: { moments: dropped, taken: [...droppedTaken] } }),
-      ...(moments.length > 0 && { moments, usage: context?.totals?.usage ?? null }),
+      ...(moments.length > 0 && { moments, usage: usageOf(this.record) }),
       ...(newAttempts.length > 0 && { attempts: newAttempts }),
       ...(tools.length > 0 && { tools }),
     }
@@ -59,7 +60,7 @@ export class Watch {
       .map((moment, index) => momentRow(moment, moments[first + index - 1], this.#recorder))
   }
 
-  #attempt(attempt: Attempt, index: number): AttemptRow[] {
+  #attempt(attempt: Attempt | StoredAttempt, index: number): AttemptRow[] {
     const seen = this.#attempts.get(attempt) ?? unseen
     const { text, thinking, state, endedAt, isVoid } = attempt
     const isSame =
@@ -94,4 +95,10 @@ export class Watch {
       return true
     })
   }
+}
+
+const usageOf = (subject: Subject): Usage | null => {
+  if (subject instanceof StoredRecord) return subject.info.usage ?? null
+  const { context } = (subject.snapshot ?? {}) as { context?: { totals?: { usage?: Usage | null } } }
+  return context?.totals?.usage ?? null
 }

@@ -1,15 +1,22 @@
-import type { AnyMachineSnapshot, Snapshot } from 'xstate'
+import type { Snapshot } from 'xstate'
 import { textOf } from '../messages/messages.ts'
 import { type ActorRecord, isRunData } from './ActorRecord.ts'
 import { brief } from './readable.ts'
+import { StoredRecord, type Subject } from './StoredRecord.ts'
+import { stateOf } from './stateOf.ts'
+import { storedRow } from './storedRow.ts'
 import type { ActorRow, ActorStatus } from './wire.ts'
 
-/** An actor as a line of the tree. */
-export const actorRow = (record: ActorRecord, secrets: readonly string[]): ActorRow => ({
+/** A subject as a line of the tree. */
+export const actorRow = (subject: Subject, secrets: readonly string[]): ActorRow =>
+  subject instanceof StoredRecord ? storedRow(subject) : rowOf(subject, secrets)
+
+const rowOf = (record: ActorRecord, secrets: readonly string[]): ActorRow => ({
   id: record.id,
   parent: record.parent?.id ?? null,
   name: record.name,
   title: titleOf(record),
+  run: '',
   kind: record.isAgent ? 'agent' : record.machine ? 'machine' : 'other',
   status: statusOf(record),
   state: stateOf(record.snapshot),
@@ -62,22 +69,3 @@ const statusOf = ({ snapshot, endedAt }: ActorRecord): ActorStatus => {
       return isWaiting ? 'put away' : 'stopped'
   }
 }
-
-/** The innermost active states: `Accumulating.Streaming`, those of parallel states side by side. */
-export const stateOf = (snapshot: Snapshot<unknown> | null): string => {
-  const { value } = (snapshot ?? {}) as { value?: unknown }
-  return leavesOf(value).join(', ')
-}
-
-const leavesOf = (value: unknown): string[] => {
-  if (typeof value === 'string') return [value]
-  if (typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([key, inner]) => {
-    const leaves = leavesOf(inner)
-    return leaves.length === 0 ? [key] : leaves.map((leaf) => `${key}.${leaf}`)
-  })
-}
-
-/** Ids of the active states, as a chart knows them. */
-export const stateIdsOf = (snapshot: Snapshot<unknown>): string[] =>
-  ((snapshot as Partial<AnyMachineSnapshot>)._nodes ?? []).map(({ id }) => id)

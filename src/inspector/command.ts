@@ -1,40 +1,53 @@
+import type { AgentCommand } from '../../machines/events.ts'
+import { describeThrown } from '../messages/errors.ts'
 import type { JsonObject } from '../messages/json.ts'
 import type { ActorRecord } from './ActorRecord.ts'
 import { accepts } from './actorRow.ts'
 import type { Recorder } from './Recorder.ts'
 import { Refusal } from './requests.ts'
+import { StoredRecord } from './StoredRecord.ts'
 
 const longestReason = 2_000
 
-/** Sends what a person clicked to the actor it is meant for. Nothing but these three events can be sent. */
-export const obey = ({ actors }: Recorder, { actor, type, callId, reason }: JsonObject): void => {
-  const record = typeof actor === 'number' ? actors.get(actor) : undefined
-  if (!record) throw new Refusal(404, 'This actor is not known.')
+/** Sends what a person clicked to what it is meant for, and gives what there is to say about it. */
+export const obey = async (recorder: Recorder, { actor, ...given }: JsonObject): Promise<string> => {
+  const subject = typeof actor === 'number' ? recorder.subject(actor) : undefined
+  if (!subject) throw new Refusal(404, 'This actor is not known.')
+  const command = commandOf(given)
+  if (subject instanceof StoredRecord) return store(subject, command)
+  send(subject, command)
+  return ''
+}
+
+/** Nothing but these three can be sent. */
+const commandOf = ({ type, callId, reason }: JsonObject): AgentCommand => {
   switch (type) {
     case 'abort':
-      send(record, { type, reason: 'from the inspector' })
-      break
+      return { type, reason: 'from the inspector' }
     case 'tool.approve':
-      send(record, { type, callId: textOf(callId) })
-      break
+      return { type, callId: textOf(callId) }
     case 'tool.reject':
-      send(record, {
+      return {
         type,
         callId: textOf(callId),
         ...(typeof reason === 'string' && reason !== '' && { reason: reason.slice(0, longestReason) }),
-      })
-      break
+      }
     default:
       throw new Refusal(400, 'This is not a command.')
   }
 }
 
-const send = (record: ActorRecord, event: { type: string; callId?: string; reason?: string }): void => {
+const send = (record: ActorRecord, command: AgentCommand): void => {
   const { ref } = record
   if (ref?.getSnapshot().status !== 'active') throw new Refusal(409, 'This actor has ended.')
-  if (!accepts(record, event.type)) throw new Refusal(409, `This actor knows no "${event.type}".`)
-  ref.send(event)
+  if (!accepts(record, command.type)) throw new Refusal(409, `This actor knows no "${command.type}".`)
+  ref.send(command)
 }
+
+const store = (record: StoredRecord, command: AgentCommand): Promise<string> =>
+  record.send(command).catch((thrown) => {
+    throw new Refusal(409, describeThrown(thrown))
+  })
 
 const textOf = (value: unknown): string => {
   if (typeof value !== 'string') throw new Refusal(400, 'The id of the call is missing.')

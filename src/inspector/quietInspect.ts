@@ -1,7 +1,7 @@
 import type { InspectionEvent, Snapshot } from 'xstate'
 import type { Inspect } from '../agent/watching.ts'
-import { stateOf } from './actorRow.ts'
 import { isRead } from './isRead.ts'
+import { stateOf } from './stateOf.ts'
 
 type SnapshotEvent = Extract<InspectionEvent, { type: '@xstate.snapshot' }>
 

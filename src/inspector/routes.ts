@@ -1,7 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { ActorRecord } from './ActorRecord.ts'
 import { chartOf } from './chartOf.ts'
 import { obey } from './command.ts'
 import { Feed } from './Feed.ts'
@@ -10,6 +9,7 @@ import { type Pages, safeJson } from './Pages.ts'
 import type { Recorder } from './Recorder.ts'
 import { answer, bodyOf, Refusal } from './requests.ts'
 import { pastMoment } from './rows.ts'
+import type { Subject } from './StoredRecord.ts'
 import { isOwnHost, isOwnOrigin, isToken } from './security.ts'
 
 const pageFolder = new URL('./page/', import.meta.url)
@@ -26,8 +26,8 @@ export type Handler = (request: IncomingMessage, response: ServerResponse) => Pr
 export const routes = (recorder: Recorder, pages: Pages, token: string, portOf: () => number): Handler => {
   const files = new Set(readdirSync(pageFolder).filter((name) => types.has(endingOf(name))))
 
-  const actorOf = (query: URLSearchParams): ActorRecord => {
-    const record = recorder.actors.get(Number(query.get('actor')))
+  const actorOf = (query: URLSearchParams): Subject => {
+    const record = recorder.subject(Number(query.get('actor')))
     if (!record) throw new Refusal(404, 'This actor is not known, or no longer kept.')
     return record
   }
@@ -66,8 +66,8 @@ export const routes = (recorder: Recorder, pages: Pages, token: string, portOf: 
     if (path === 'command') {
       if (request.method !== 'POST') throw new Refusal(405, 'A command is posted.')
       if (request.headers.origin === undefined) throw new Refusal(403, 'Only the inspector itself may ask.')
-      obey(recorder, await bodyOf(request))
-      return answer(response, 200, 'application/json', '{}')
+      const note = await obey(recorder, await bodyOf(request))
+      return answer(response, 200, 'application/json', safeJson({ note }, recorder.secrets))
     }
     if (request.method !== 'GET') throw new Refusal(405, 'This can only be read.')
     if (!files.has(file)) return look(path, new URLSearchParams(query), response)

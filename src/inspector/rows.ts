@@ -1,16 +1,19 @@
-import type { AnyEventObject } from 'xstate'
+import type { AnyEventObject, Snapshot } from 'xstate'
 import { type ActorRecord, type Moment, takenIn } from './ActorRecord.ts'
 import type { Attempt } from './Attempt.ts'
-import { stateIdsOf, stateOf } from './actorRow.ts'
 import { changesBetween } from './changes.ts'
 import { hideSecrets } from './hideSecrets.ts'
 import type { Recorder } from './Recorder.ts'
 import { readable } from './readable.ts'
+import type { StoredAttempt } from './StoredAttempt.ts'
+import { StoredRecord, type Subject } from './StoredRecord.ts'
+import { stateIdsOf, stateOf } from './stateOf.ts'
+import { storedTools } from './storedTools.ts'
 import { toolRows } from './toolRows.ts'
 import type { AttemptRow, MomentRow, PastMoment, ToolRow } from './wire.ts'
 
 export const momentRow = (moment: Moment, before: Moment | undefined, recorder: Recorder): MomentRow => {
-  const { seq, at, event, reads, steps, snapshot, progress } = moment
+  const { seq, at, event, reads, steps, snapshot, states, progress } = moment
   const path = [
     ...steps.filter(({ hasTarget }) => hasTarget).map((step) => stateOf(step.snapshot)),
     stateOf(snapshot),
@@ -21,7 +24,7 @@ export const momentRow = (moment: Moment, before: Moment | undefined, recorder: 
     event: eventName(event),
     from: recorder.senderOf(event),
     reads,
-    states: stateIdsOf(snapshot),
+    states: [...(states ?? stateIdsOf(snapshot))],
     path: path.filter((state, index) => state !== path[index - 1]),
     taken: takenIn(moment),
     changes: before ? changesBetween(contextOf(before), contextOf(moment), recorder.secrets) : [],
@@ -39,39 +42,33 @@ const contextOf = (moment: Moment | undefined): unknown =>
   (moment?.snapshot as { context?: unknown } | undefined)?.context
 
 export const attemptRow = (
-  { owner, state, endedAt, isVoid, drafts }: Attempt,
+  { owner, facts, endedAt, isVoid, drafts }: Attempt | StoredAttempt,
   index: number,
   secrets: readonly string[],
 ): Omit<AttemptRow, 'text' | 'thinking'> => ({
   index,
   owner,
-  step: state.step,
-  attempt: state.request.attempt,
-  modelIndex: state.request.modelIndex,
-  startedAt: state.answer.askedAt,
-  firstChunkAt: state.answer.firstChunkAt,
+  ...facts,
+  failure: hideSecrets(facts.failure, secrets).slice(0, 500),
   endedAt,
-  chunks: state.answer.chunks,
-  usage: state.answer.accumulated.usage,
-  finish: state.answer.accumulated.finish?.raw ?? state.answer.accumulated.finish?.reason ?? '',
-  failure: state.failure ? hideSecrets(String(state.failure.message), secrets).slice(0, 500) : '',
   isVoid,
   drafts: drafts.filter((draft) => draft !== undefined),
 })
 
-/** The tool calls of an actor and of the agents it is made of: as they stand, or as they stood at a moment. */
-export const toolRowsOf = (recorder: Recorder, record: ActorRecord, asOf?: number): ToolRow[] => {
+/** The tool calls of a subject and of the agents it is made of: as they stand, or as they stood at a moment. */
+export const toolRowsOf = (recorder: Recorder, record: Subject, asOf?: number): ToolRow[] => {
+  if (record instanceof StoredRecord) return storedTools(record, snapshotAt(record, asOf), recorder.secrets)
   const owners = new Set(record.attempts.map(({ owner }) => owner))
   return [...owners].flatMap((id) => {
     const owner = recorder.actors.get(id)
     if (!owner) return []
-    const snapshot =
-      asOf === undefined
-        ? owner.snapshot
-        : (owner.moments.findLast(({ seq }) => seq <= asOf)?.snapshot ?? null)
+    const snapshot = snapshotAt(owner, asOf)
     return toolRows(owner, snapshot, recorder.secrets, (callId) => childOfCall(recorder, owner, callId))
   })
 }
+
+const snapshotAt = ({ snapshot, moments }: Subject, asOf: number | undefined): Snapshot<unknown> | null =>
+  asOf === undefined ? snapshot : (moments.findLast(({ seq }) => seq <= asOf)?.snapshot ?? null)
 
 /** What a call runs that is worth a look: a sub-agent. */
 const childOfCall = ({ actors }: Recorder, owner: ActorRecord, callId: string): number | null => {
@@ -82,7 +79,7 @@ const childOfCall = ({ actors }: Recorder, owner: ActorRecord, callId: string): 
 }
 
 /** An actor as it was: everything that is too much to be told of every moment. */
-export const pastMoment = (recorder: Recorder, record: ActorRecord, seq: number): PastMoment | null => {
+export const pastMoment = (recorder: Recorder, record: Subject, seq: number): PastMoment | null => {
   const moment = record.moments.find((each) => each.seq === seq)
   if (!moment) return null
   const { snapshot, event } = moment

@@ -3,11 +3,13 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { InspectionEvent } from 'xstate'
 import { listProviders } from '../../providers/registry.ts'
+import type { Runs } from '../durable/index.ts'
 import { ConfigurationError } from '../messages/errors.ts'
 import { Pages } from './Pages.ts'
 import { Recorder } from './Recorder.ts'
 import { answer, Refusal } from './requests.ts'
 import { routes } from './routes.ts'
+import { StoredRuns } from './StoredRuns.ts'
 import { newToken } from './security.ts'
 
 /** Settings of the inspector; all have a default. */
@@ -16,6 +18,11 @@ export type InspectorOptions = {
   port?: number
   /** Texts that must never be shown. Keys of well-known shapes and those in the environment never are, anyway. */
   secrets?: readonly string[]
+  /**
+   * Stored runs that are shown, too. The inspector leaves decisions for whoever runs them, and runs nothing itself. The charts
+   * of their agents are shown if these were opened with them.
+   */
+  runs?: Runs
 }
 
 /** A running inspector. */
@@ -41,6 +48,8 @@ export const startInspector = async (options: InspectorOptions = {}): Promise<In
   const secrets = [...(options.secrets ?? []), ...keysOfEnvironment()]
   const pages = new Pages(secrets)
   const recorder = new Recorder(secrets, pages.wake)
+  const stored = options.runs && new StoredRuns(options.runs, recorder, () => pages.isOpen)
+  await stored?.open()
   const token = newToken()
   const portOf = () => (server.address() as AddressInfo).port
   const handle = routes(recorder, pages, token, portOf)
@@ -53,6 +62,7 @@ export const startInspector = async (options: InspectorOptions = {}): Promise<In
   })
   server.listen(options.port ?? 0, '127.0.0.1')
   await once(server, 'listening').catch((cause) => {
+    stored?.close()
     throw new ConfigurationError(
       `The inspector cannot use port ${options.port}: leave it out, or choose another.`,
       {
@@ -69,6 +79,7 @@ export const startInspector = async (options: InspectorOptions = {}): Promise<In
     async close() {
       if (!isOpen) return
       isOpen = false
+      stored?.close()
       pages.close()
       recorder.actors.clear()
       const closed = once(server, 'close')

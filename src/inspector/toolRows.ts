@@ -40,6 +40,7 @@ export const toolRows = (
       startedAt: status === 'waiting' || status === 'pending' ? null : (times?.startedAt ?? null),
       endedAt: answer ? (times?.endedAt ?? null) : null,
       result: answer ? String(readable(answer.result, secrets)) : null,
+      isInDoubt: context.round.inDoubt.includes(call.id),
       child: childOf(call.id),
     }
   })

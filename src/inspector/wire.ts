@@ -12,13 +12,18 @@ export type FeedMessage = {
   gone?: number[]
   /** Finished runs that are no longer kept, in all. */
   droppedRuns?: number
+  /** There are more stored runs than are told of. */
+  hasMoreStored?: boolean
   /** More of the actor that this page watches. */
   watched?: Watched
 }
 
 export type Limits = { moments: number; runs: number }
 
-/** How an actor stands. `waiting`: for a person's approval; `put away`: stopped while it waited. */
+/**
+ * How an actor or a stored run stands. `waiting`: for a person's approval; `put away`: stopped while it waited; `abandoned`:
+ * a stored run that was given up.
+ */
 export type ActorStatus =
   | 'created'
   | 'active'
@@ -28,6 +33,7 @@ export type ActorStatus =
   | 'failed'
   | 'aborted'
   | 'stopped'
+  | 'abandoned'
 
 /** One line of the tree. */
 export type ActorRow = {
@@ -36,6 +42,8 @@ export type ActorRow = {
   name: string
   /** What a run was asked. */
   title: string
+  /** The id of a stored run; empty for an actor. */
+  run: string
   kind: 'agent' | 'machine' | 'other'
   status: ActorStatus
   /** The active states, as a person reads them: `Accumulating.Streaming`. */
@@ -93,7 +101,8 @@ export type AttemptRow = {
   step: number
   attempt: number
   modelIndex: number
-  startedAt: number
+  /** Not known of a stored run. */
+  startedAt: number | null
   firstChunkAt: number | null
   endedAt: number | null
   chunks: number
@@ -119,6 +128,8 @@ export type ToolRow = {
   startedAt: number | null
   endedAt: number | null
   result: string | null
+  /** It was running when its process ended: nobody knows whether it took effect. */
+  isInDoubt: boolean
   /** The actors that the call runs, such as a sub-agent. */
   child: number | null
 }

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, type JsonValue, ownValue } from './json.
 
 /** Adds a piece to metadata that comes in piece by piece. */
 export const addMetadata = (growing: Growing<JsonObject>, piece: JsonObject): Growing<JsonObject> =>
-  grown(growing, piece, mergeMetadata)
+  Object.keys(piece).length === 0 ? growing : grown(growing, piece, mergeMetadata)
 
 /** All pieces as one. */
 export const wholeMetadata = (growing: Growing<JsonObject>): JsonObject =>

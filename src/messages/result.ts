@@ -55,8 +55,12 @@ export type SendResult<T = string> = ChatResult<T> & {
   answer: string
 }
 
-/** A call that a run waits for: an `approval` by a person, or the `answer` of an external tool. */
-export type PendingCall = ToolCallPart & { kind: 'approval' | 'answer' }
+/**
+ * A call that a run waits for: an `approval` by a person, or the `answer` of an external tool. A call of a sub-agent has the
+ * id of the call that runs it before its own: `a/b`. One that is `inDoubt` was running when its process ended: approve it to
+ * run it again, reject it to take it as failed, or give its result.
+ */
+export type PendingCall = ToolCallPart & { kind: 'approval' | 'answer'; inDoubt?: true }
 
 /** A run that waits, as plain JSON: it can be stored and resumed in another process. */
 export type PendingApproval = { calls: [PendingCall, ...PendingCall[]]; snapshot: Snapshot<unknown> }

@@ -17,5 +17,5 @@ export type Approval = boolean | ({ approve: boolean; reason?: string } & Approv
 /** What is said about a call that waits: an approval, or the result of an external tool. */
 export type CallDecision = Approval | { result: unknown; isError?: boolean }
 
-/** Decides on a call that needs approval. */
-export type OnApproval = (call: ToolCallPart) => Approval | Promise<Approval>
+/** Decides on a call that needs approval, or on one that is in doubt: then a yes runs it again. */
+export type OnApproval = (call: ToolCallPart & { inDoubt?: true }) => Approval | Promise<Approval>

@@ -1,9 +1,19 @@
 import type { AnyActorRef } from 'xstate'
 import { ConfigurationError } from '../messages/errors.ts'
 import type { JsonObject } from '../messages/json.ts'
-import { amount, callable, checkOptions, flag, type Rule, type Rules, text } from '../messages/optionRules.ts'
+import {
+  amount,
+  callable,
+  checkOptions,
+  flag,
+  oneOf,
+  type Rule,
+  type Rules,
+  text,
+} from '../messages/optionRules.ts'
 import type { Usage } from '../messages/result.ts'
 import { type CompiledSchema, compileSchema, type Infer, type Schema } from './schema.ts'
+import { defaultMaxResult } from './toolResult.ts'
 
 /** What a tool gets beside its arguments. */
 export type ToolContext<Deps = unknown> = {
@@ -13,8 +23,14 @@ export type ToolContext<Deps = unknown> = {
   signal: AbortSignal
   /** What the sender gave for this run (`SendOptions.context`): the user, a database, a logger. Never stored. */
   context: Deps
+  /** 1, or more for a call that is run again after its process had ended (`onInterrupted`). */
+  attempt: number
+  /** The same for every attempt at this call, and for no other call of any run: give it to services that take one. */
+  idempotencyKey: string
   /** Counts tokens that the tool itself used towards the run's usage. */
   addUsage: (usage: Usage) => void
+  /** Says how far a long call has come, as JSON: listeners hear of it (`tool.progress`), the model does not. */
+  report: (value: unknown) => void
   /** The actor of this call: the parent for actors the tool starts, so that the inspector shows them in their place. */
   self: AnyActorRef | undefined
 }
@@ -37,7 +53,18 @@ export type ToolOptions<S extends Schema, Deps = unknown> = {
   timeoutMs?: number
   /** The run is complete once this tool succeeded: its result is not shown to the model any more. */
   endsRun?: boolean
+  /** What becomes of a call whose process ended while it ran. Default `unknown`. */
+  onInterrupted?: OnInterrupted
+  /** How many characters of a result the model gets: of a longer one, its beginning and its end. Default 65,536. */
+  maxResult?: number
 }
+
+/**
+ * A call whose process ended while it ran may have taken effect, or not. `unknown`: the model is told so. `rerun`: it runs
+ * again, with the same `idempotencyKey`. `ask`: a person decides whether to run it again, to take it as failed, or what its
+ * result is.
+ */
+export type OnInterrupted = 'unknown' | 'rerun' | 'ask'
 
 /** A tool ready to run; made by {@link tool}. `Deps` is the `context` that it needs. */
 export type Tool<Deps = unknown> = {
@@ -51,6 +78,10 @@ export type Tool<Deps = unknown> = {
   readonly needsApproval: boolean | ((args: unknown, run: { context: Deps }) => boolean)
   readonly timeoutMs: number
   readonly endsRun: boolean
+  readonly onInterrupted: OnInterrupted
+  readonly maxResult: number
+  /** Whether its calls are runs of an agent: kept with the run that calls, step by step. */
+  readonly isAgent: boolean
 }
 
 export const defaultToolTimeoutMs = 300_000
@@ -68,6 +99,8 @@ const rules: Rules<Omit<ToolOptions<Schema>, 'name' | 'input'>> = {
   needsApproval: (name, value) => (typeof value === 'function' ? undefined : flag(name, value)),
   timeoutMs: amount,
   endsRun: flag,
+  onInterrupted: oneOf('unknown', 'rerun', 'ask'),
+  maxResult: amount,
 }
 
 /** Something that {@link tool} made. */
@@ -123,6 +156,9 @@ export const tool = <S extends Schema = { jsonSchema: JsonObject }, Deps = unkno
         : needsApproval,
     timeoutMs: options.timeoutMs ?? defaultToolTimeoutMs,
     endsRun: options.endsRun ?? false,
+    onInterrupted: options.onInterrupted ?? 'unknown',
+    maxResult: options.maxResult ?? defaultMaxResult,
+    isAgent: false,
   }
 }
 

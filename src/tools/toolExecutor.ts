@@ -4,10 +4,14 @@ import { copyJson } from '../messages/json.ts'
 import type { ToolCallPart, ToolResultPart } from '../messages/messages.ts'
 import type { Usage } from '../messages/result.ts'
 import { type Clock, systemClock } from '../model/clock.ts'
+import { newId } from '../model/newId.ts'
 import { redact } from '../transport/redact.ts'
 import { LazySignal } from './lazySignal.ts'
 import type { Tool } from './tool.ts'
 import { errorResult, misfit, toolResultOf, unknownTool } from './toolResult.ts'
+
+/** Which attempt at a call this is, and what all attempts at it, and no other call, go by. */
+export type Attempt = { attempt: number; idempotencyKey: string }
 
 /** What an executor gets beside the calls. */
 export type ExecutionOptions = {
@@ -22,6 +26,10 @@ export type ExecutionOptions = {
   self?: AnyActorRef
   /** What the sender gave for the tools of this run: `SendOptions.context`. */
   context?: unknown
+  /** Which attempt at a call this is; default the first. */
+  attemptAt?: (callId: string) => Attempt
+  /** Told how far a call has come. */
+  report?: (callId: string, value: unknown) => void
   /** Told of each result as it comes; a batch that was stopped half-way loses none of them. */
   onResult?: (result: ToolResultPart) => void
 }
@@ -118,11 +126,14 @@ const hidden = (problem: string, hide: (text: string) => string): string => {
 const neverStarted = (call: ToolCallPart): ToolResultPart =>
   errorResult(call, 'The run was aborted before this tool started.')
 
+/** Of a call that is part of no run. */
+const firstAttempt = (): Attempt => ({ attempt: 1, idempotencyKey: newId() })
+
 const runTool = async (
   tool: Tool,
   call: ToolCallPart,
   end: LazySignal,
-  { addUsage = () => {}, self, context }: ExecutionOptions,
+  { addUsage = () => {}, report = () => {}, attemptAt = firstAttempt, self, context }: ExecutionOptions,
 ): Promise<ToolResultPart> => {
   if (!tool.execute) return errorResult(call, `The tool "${call.name}" is answered from outside.`)
   // A copy: what a tool does to its arguments must not change the conversation.
@@ -135,8 +146,10 @@ const runTool = async (
       return end.signal
     },
     context,
+    ...attemptAt(call.id),
     addUsage,
+    report: (progress) => report(call.id, progress),
     self,
   })
-  return toolResultOf(call, value)
+  return toolResultOf(call, value, tool.maxResult)
 }

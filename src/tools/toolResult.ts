@@ -5,8 +5,8 @@ import type { DataPart, LinkPart, Part, ToolCallPart, ToolResultPart } from '../
 type Answered = Pick<ToolCallPart, 'id' | 'name'>
 type Media = DataPart | LinkPart
 
-/** A result longer than this is refused: it would only fill the model's context. */
-const longestResult = 4 * 1024 * 1024
+/** What the model gets of a result unless its tool says otherwise: more would only fill its context. */
+export const defaultMaxResult = 64 * 1024
 /** As base64, of all parts together. No provider takes more in one request. */
 const largestMedia = 32 * 1024 * 1024
 /** What is wrong can be said in less; a longer text is cut. */
@@ -33,20 +33,37 @@ export const misfit = (call: Answered, problem: string): ToolResultPart =>
   errorResult(call, `The arguments do not fit the schema of "${call.name}": ${problem}`)
 
 /**
- * What a tool gave, as the model gets it: a string as it is; data, links and texts as parts; everything else as JSON.
- * Throws for what JSON cannot hold.
+ * What a tool gave, as the model gets it: a string as it is; data, links and texts as parts; everything else as JSON. Of a
+ * long text, its beginning and its end. Throws for what JSON cannot hold.
  */
-export const toolResultOf = ({ id, name }: Answered, value: unknown): ToolResultPart => {
+export const toolResultOf = (
+  { id, name }: Answered,
+  value: unknown,
+  maxResult = defaultMaxResult,
+): ToolResultPart => {
   const { text, media } = contentOf(value)
   const size = media.reduce((sum, part) => sum + (part.type === 'data' ? part.data.length : 0), 0)
-  const isTooLong = text.length > longestResult || size > largestMedia
-  if (isTooLong) {
-    const allowed = `at most ${longestResult} characters of text and ${largestMedia} of base64 data are allowed`
-    return errorResult({ id, name }, `The result has ${text.length + size} characters; ${allowed}.`)
-  }
-  const base: ToolResultPart = { type: 'toolResult', id, name, result: text }
+  if (size > largestMedia)
+    return errorResult(
+      { id, name },
+      `The files of the result have ${size} characters of base64; at most ${largestMedia} are allowed.`,
+    )
+  const base: ToolResultPart = { type: 'toolResult', id, name, result: shortened(text, maxResult) }
   return media.length > 0 ? { ...base, parts: media } : base
 }
+
+/** Two thirds of what is kept are of the beginning, the rest of the end; the model learns how much is missing. */
+const shortened = (text: string, most: number): string => {
+  if (text.length <= most) return text
+  const head = wholeAt(text, Math.ceil((most * 2) / 3))
+  const tail = wholeAt(text, text.length - Math.floor(most / 3))
+  const missing = `[… ${tail - head} of ${text.length} characters are left out here: ask for less, or for a part …]`
+  return `${text.slice(0, head)}\n${missing}\n${text.slice(tail)}`
+}
+
+/** A place near this one that does not part a character of two code units. */
+const wholeAt = (text: string, index: number): number =>
+  /^[\uDC00-\uDFFF]/.test(text[index] ?? '') ? index + 1 : index
 
 const contentOf = (value: unknown): { text: string; media: Media[] } => {
   if (typeof value === 'string') return { text: value, media: [] }

@@ -20,6 +20,7 @@ export const askingAgent = (turns: readonly ScriptTurn[], options: AgentOptions 
       description: name,
       needsApproval,
       input,
+      onInterrupted: 'rerun',
       execute: (args, { callId }) => {
         ran.push(`${callId} ${JSON.stringify(args)}`)
         return `ran ${callId}`

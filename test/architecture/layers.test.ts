@@ -17,6 +17,7 @@ const mayImport: Record<string, readonly string[]> = {
   'src/agent': ['src/messages', 'src/model', 'src/transport', 'src/tools', 'providers', 'machines'],
   'src/durable': ['src/messages', 'src/model', 'src/tools', 'machines', 'src/agent'],
   'src/dbos': ['src/messages', 'src/model', 'src/tools', 'machines', 'src/agent', 'src/durable'],
+  'src/telemetry': ['src/messages', 'src/model', 'src/transport', 'machines'],
   'src/testing': ['src/messages', 'src/model', 'src/visualize'],
   'src/simulator': ['src/messages'],
   'src/visualize': [],
@@ -28,6 +29,7 @@ const mayImport: Record<string, readonly string[]> = {
     'providers',
     'machines',
     'src/agent',
+    'src/durable',
   ],
 }
 

@@ -24,7 +24,7 @@ const failures = ({ results }: Report) =>
   results.flatMap(({ contenders }) => contenders.filter(({ failed }) => failed !== undefined))
 
 beforeAll(async () => {
-  const entry = { index: 'src/index.ts' }
+  const entry = { index: 'src/index.ts', durable: 'src/durable/index.ts' }
   await build({ entry, outDir: dist, format: 'esm', target: 'node20', silent: true, config: false })
 }, 60_000)
 
@@ -68,6 +68,22 @@ describe('the benchmark', () => {
     expect(page).toContain('| abort to closed socket |')
     expect(page).toContain(`on Node ${process.version}`)
     expect(await readFile(join(folder, 'results.svg'), 'utf8')).toMatch(/^<svg [\s\S]*<\/svg>\n$/)
+  }, 120_000)
+
+  it('keeps runs in a file, and another process reads along', async () => {
+    const report = await bench('--only', 'durable')
+    expect(failures(report)).toEqual([])
+    const measured = report.results.map(({ id, contenders }) => [id, contenders.length])
+    expect(measured).toEqual([
+      ['durable/runs', 3],
+      ...[10, 20].flatMap((step) =>
+        ['given', 'written', 'time'].map((what) => [`durable/checkpoint/${what}${step}`, 2]),
+      ),
+      ['durable/lag/median', 2],
+      ['durable/lag/p95', 2],
+    ])
+    for (const { contenders } of report.results)
+      for (const { value } of contenders) expect(value).toBeGreaterThan(0)
   }, 120_000)
 
   it('measures the Node that it is told to, and says which one that is', async () => {

@@ -2,7 +2,9 @@ import { spawn } from 'node:child_process'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { listen } from '../inspector/watching.ts'
 import { askSimulator, bareEnvironment, binary, ended, seen, start, statewire } from './spawned.ts'
+import { owning } from './storedRuns.ts'
 
 const address = /Inspector: (http:\/\/127\.0\.0\.1:\d+\/\S*)/
 
@@ -76,3 +78,26 @@ it.skipIf(!isBuilt)(
     expect(code).toBe(0)
   },
 )
+
+it('shows the runs of a file with --db, and runs none of them', async () => {
+  const { cwd, runs } = await owning([
+    [{ toolCall: { id: 'c1', name: 'remove', arguments: { path: 'a.txt' } } }],
+  ])
+  await (await runs.start('janitor', 'Remove a.txt', { id: 'job' })).result
+  await runs.close()
+  const child = start(['inspect', '--db', 'runs.db'], { cwd })
+  const end = ended(child)
+  const url = address.exec(await seen(child.stdout, /Inspector: \S+\n/))?.[1] ?? ''
+  const told = await listen({ url })
+  await told.until(({ tools }) => tools.get('c1')?.status === 'pending')
+  expect([...told.actors.values()]).toMatchObject([{ run: 'job', status: 'waiting', title: 'Remove a.txt' }])
+  child.kill('SIGINT')
+  expect((await end).code).toBe(0)
+  const [missing, prompt] = [
+    await statewire(['inspect', '--db', 'none.db'], { cwd }),
+    await statewire(['inspect', '--db', 'runs.db', 'Hi'], { cwd }),
+  ]
+  expect([missing.code, prompt.code]).toEqual([2, 2])
+  expect(missing.stderr).toContain('There is no file none.db')
+  expect(prompt.stderr).toContain('With --db there is no prompt')
+})

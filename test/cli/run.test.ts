@@ -40,7 +40,7 @@ it('tells states and calls on stderr with --verbose', async () => {
     '· Accumulating.Streaming',
     '· Consolidating',
     '· ToolCheck',
-    '· ToolExecution',
+    '· ToolExecution.Working',
     '· calculator(expression: 6*7)',
   ])
   expect(lines).toContain('· calculator → 6*7 = 42')

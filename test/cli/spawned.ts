@@ -10,7 +10,8 @@ export const binary = resolve('dist/cli.js')
 
 export type Ended = { code: number | null; stdout: string; stderr: string }
 
-export type SpawnOptions = { input?: string; env?: Record<string, string>; cwd?: string }
+/** `binary`: another copy of the command line. */
+export type SpawnOptions = { input?: string; env?: Record<string, string>; cwd?: string; binary?: string }
 
 /** No key, no local Ollama, no colours: whatever the machine has that the tests run on. */
 export const bareEnvironment = (): Record<string, string> => {
@@ -21,10 +22,10 @@ export const bareEnvironment = (): Record<string, string> => {
 /** Starts the real command line, as it was built. */
 export const start = (
   args: readonly string[],
-  { env, cwd, input }: SpawnOptions = {},
+  { env, cwd, input, binary: program = binary }: SpawnOptions = {},
 ): ChildProcessWithoutNullStreams => {
   if (!existsSync(binary)) throw new Error('dist/cli.js is missing: npm run build makes it.')
-  const child = spawn(process.execPath, [binary, ...args], { env: { ...bareEnvironment(), ...env }, cwd })
+  const child = spawn(process.execPath, [program, ...args], { env: { ...bareEnvironment(), ...env }, cwd })
   onTestFinished(() => {
     child.kill('SIGKILL')
   })

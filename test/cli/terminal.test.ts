@@ -1,63 +1,9 @@
-// What a person sees: the command line in a pseudo-terminal, made by util-linux's `script`.
-import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process'
+// What a person sees: the command line in a pseudo-terminal.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { stripVTControlCharacters } from 'node:util'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { askSimulator, bareEnvironment, binary, folder } from './spawned.ts'
-
-const hasScript = /util-linux/.test(spawnSync('script', ['--version']).stdout?.toString() ?? '')
-if (!hasScript) console.warn('The terminal tests are skipped: they need `script` of util-linux.')
-
-class Terminal {
-  readonly #child: ChildProcessWithoutNullStreams
-  #text = ''
-  #looked = 0
-  readonly code: Promise<number | null>
-
-  constructor(
-    args: readonly string[],
-    { cwd = process.cwd(), env = {} }: { cwd?: string; env?: Record<string, string> } = {},
-  ) {
-    const words = [process.execPath, binary, ...args].map((word) => `'${word}'`)
-    // Without `exec` the shell in between would hear Ctrl-C as well, and end with a code of its own.
-    const command = `exec ${words.join(' ')}`
-    this.#child = spawn('script', ['-qefc', command, '/dev/null'], {
-      cwd,
-      env: { ...bareEnvironment(), TERM: 'xterm', SHELL: '/bin/sh', ...env },
-    })
-    this.#child.stdout.setEncoding('utf8').on('data', (text) => {
-      this.#text += text
-    })
-    this.code = new Promise((resolve) => this.#child.on('close', resolve))
-    onTestFinished(() => {
-      this.#child.kill('SIGKILL')
-    })
-  }
-
-  get screen(): string {
-    return this.#text
-  }
-
-  /** Waits for a text behind the one that was last waited for. */
-  async sees(pattern: RegExp): Promise<void> {
-    for (;;) {
-      const found = pattern.exec(stripVTControlCharacters(this.#text).slice(this.#looked))
-      if (found) {
-        this.#looked += found.index + found[0].length
-        return
-      }
-      await new Promise((resolve) => this.#child.stdout.once('data', resolve))
-    }
-  }
-
-  types(keys: string): void {
-    this.#child.stdin.write(keys)
-  }
-}
-
-const ctrlC = '\u0003'
-const ctrlD = '\u0004'
+import { describe, expect, it } from 'vitest'
+import { askSimulator, folder } from './spawned.ts'
+import { ctrlC, ctrlD, hasScript, Terminal } from './Terminal.ts'
 
 describe.skipIf(!hasScript)('at a terminal', () => {
   it('Ctrl-C ends a running answer, and the conversation goes on; at the prompt it leaves', async () => {

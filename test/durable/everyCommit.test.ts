@@ -11,7 +11,7 @@ import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
 import { findDriver, type OpenDriver } from '../../src/durable/driver.ts'
 import type { DurableChunk, DurableRun, StoredRuns } from '../../src/durable/index.ts'
 import { type ChatMessage, toolResultsOf } from '../../src/messages/messages.ts'
-import type { ChatModel } from '../../src/model/chatModel.ts'
+import type { ChatModel, ModelRequest } from '../../src/model/chatModel.ts'
 import { type ScriptStep, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tools/tool.ts'
 import { opened, storeFile } from './storeFile.ts'
@@ -40,15 +40,16 @@ const copying = async (path: string, onCommit: (copy: string) => void): Promise<
 }
 
 /** What it says follows from what it is asked, so that it says the same again. Its text comes in pieces. */
-const talkative = (answer: (messages: readonly ChatMessage[]) => ScriptStep[]): ChatModel => ({
+const talkative = (answer: (request: ModelRequest) => ScriptStep[]): ChatModel => ({
   ...scriptedModel([]),
-  stream: (request, sink) => scriptedModel([answer(request.messages)]).stream(request, sink),
+  stream: (request, sink) => scriptedModel([answer(request)]).stream(request, sink),
 })
 
 const words = (text: string): ScriptStep[] =>
   text.split(/(?<= )/).flatMap((word) => [{ text: word }, { delayMs: 8 }])
 
-const answering = talkative((messages) => {
+const answering = talkative(({ messages, tools = [] }) => {
+  if (tools.length === 0) return words('I can only think here. ')
   const results = messages.flatMap(toolResultsOf).length
   if (results === 0)
     return [
@@ -60,8 +61,19 @@ const answering = talkative((messages) => {
   return words('That was all of it. ')
 })
 
-const look = tool({ name: 'look', description: 'Looks.', execute: async () => 'a view' })
-const ask = tool({ name: 'ask', description: 'Asks.', needsApproval: true, execute: async () => 'a yes' })
+const look = tool({
+  name: 'look',
+  description: 'Looks.',
+  onInterrupted: 'rerun',
+  execute: async () => 'a view',
+})
+const ask = tool({
+  name: 'ask',
+  description: 'Asks.',
+  needsApproval: true,
+  onInterrupted: 'rerun',
+  execute: async () => 'a yes',
+})
 
 /** What a reader puts together. */
 type Reading = { cursor: string | undefined; texts: string[]; text: string; messages: ChatMessage[] }

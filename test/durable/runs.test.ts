@@ -226,7 +226,7 @@ describe('a run that waits', () => {
     const runs = await opened(storeFile(), { agent })
     const run = await runs.start('agent', 'Wipe b', { id: 'job' })
     expect((await run.result).pendingApproval?.calls).toHaveLength(1)
-    expect(await run.info()).toMatchObject({ status: 'waiting', state: 'Draft', step: 1 })
+    expect(await run.info()).toMatchObject({ status: 'waiting', state: 'Draft.Waiting', step: 1 })
     await runs.send('job', { type: 'tool.approve', callId: 'c' })
     expect(await run.result).toMatchObject({ output: 'A draft.' })
     expect(wiped).toEqual(['b'])

@@ -20,7 +20,7 @@ export const storeFile = (): string => {
 /** Opens a store, and closes it when the test is over. */
 export const opened = async (
   path: string,
-  agents: OpenOptions['agents'],
+  agents: NonNullable<OpenOptions['agents']>,
   { driver, synchronous, ...options }: Omit<OpenOptions, 'store' | 'agents'> & SqliteOptions = {},
 ): Promise<StoredRuns> => {
   const store = sqlite(path, { ...(driver && { driver }), ...(synchronous && { synchronous }) })

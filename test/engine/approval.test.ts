@@ -189,7 +189,7 @@ describe('steering', () => {
   test('during a tool round joins the one result message, after the results', async () => {
     const { model, output } = await steered(
       [[{ toolCall: { id: 'a', name: 'echo' } }], 'Bonjour'],
-      'ToolExecution',
+      'ToolExecution.Working',
     )
     expect(output.messages[2]?.parts.map(({ type }) => type)).toEqual(['toolResult', 'text'])
     expect(validateHistory(output.messages)).toEqual([])

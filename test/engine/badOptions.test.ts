@@ -89,7 +89,7 @@ describe('an agent', () => {
     fallback: ['an empty list'],
     orchestrator: [],
     clock: [],
-    inspect: ['an empty object', 'a function'],
+    inspect: ['an empty object', 'an empty list', 'a function'],
     name: ['an empty text', 'a wrong word'],
     prepareStep: ['a function'],
   }
@@ -254,6 +254,8 @@ describe('a tool', () => {
     needsApproval: ['a function'],
     timeoutMs: ['Infinity'],
     endsRun: [],
+    onInterrupted: [],
+    maxResult: ['Infinity'],
   }
   const { taken, refused } = rows(takes)
   const isRequired = (option: string) => option === 'name'

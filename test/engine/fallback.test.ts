@@ -7,6 +7,7 @@ import { toolResultsOf } from '../../src/messages/messages.ts'
 import { validateHistory } from '../../src/messages/validateHistory.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tools/tool.ts'
+import { createToolExecutor, type ToolExecutor } from '../../src/tools/toolExecutor.ts'
 import { gated, recorder } from './sampleTools.ts'
 import { collect, endOf, idle, rejection } from './watching.ts'
 
@@ -182,10 +183,19 @@ describe('an agent as a tool', () => {
     expect(hanging.closed).toBe(1)
   })
 
-  test('that needs an approval nobody can give is an error result', async () => {
+  test('that needs an approval in an executor of the user that cannot wait is an error result', async () => {
     const risky = tool({ name: 'risky', description: '', needsApproval: true, execute: () => 'never' })
     const inner = new Agent(scriptedModel([[{ toolCall: { id: 'x', name: 'risky' } }]]), { tools: [risky] })
-    const outcome = await Promise.race([outer(inner).send('Go'), idle(200)])
+    const { executeSingle } = createToolExecutor()
+    const toolExecutor: Partial<ToolExecutor> = {
+      executeBatch: (calls, ...rest) => Promise.all(calls.map((each) => executeSingle(each, ...rest))),
+    }
+    const outcome = await Promise.race([
+      new Agent(scriptedModel([ask, 'So it is.']), { tools: [inner.asTool(options)], toolExecutor }).send(
+        'Go',
+      ),
+      idle(200),
+    ])
     expect(outcome?.messages.flatMap(toolResultsOf)[0]).toMatchObject({
       isError: true,
       result: expect.stringContaining('risky'),

@@ -22,6 +22,7 @@ const runners = () => {
       name,
       description: name,
       needsApproval,
+      onInterrupted: 'rerun',
       execute: async (_, { callId }) => {
         ran.push(callId)
         await idle(callId.length % 2 ? 1 : 2)

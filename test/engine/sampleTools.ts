@@ -14,6 +14,8 @@ export const recorder = (
     tool: tool({
       name,
       description: `Records ${name}`,
+      // It only looks at what it was given: a run that is restored while it runs ends as any other.
+      onInterrupted: 'rerun',
       input: { jsonSchema: { type: 'object' } },
       execute: (given, { callId }) => {
         calls.push(callId)

@@ -11,7 +11,7 @@ const shows: Record<string, (string | RegExp)[]> = {
     '[first] {"Accumulating":"Streaming"}',
     "[first] calls get_weather { city: 'Oslo' }",
     /stored in \d+ characters/,
-    '[second] "ToolExecution"',
+    '[second] {"ToolExecution":"Working"}',
     '[second] result {"city":"Oslo","celsius":21}',
     '[second] "Complete"',
     /complete: .*\n.*21/,
@@ -80,6 +80,10 @@ const shows: Record<string, (string | RegExp)[]> = {
     /after [1-9]\d* updates: .*"name":"Bergen".*"name":"Lima"/,
     'OutputValidationError: The answer does not fit the schema: nothing is good enough',
     'the model had said: {"city":',
+  ],
+  'durableServer.mjs': [
+    "job-7 waits for the approval of delete_file { path: 'notes.txt' }\nthe server was killed",
+    /server \d+ deletes notes\.txt\njob-7: [\s\S]*notes\.txt is deleted/,
   ],
   'webServer.mjs': ['asks for delete_file {"path":"notes.txt"}', 'Ada ', 'deleted ', 'notes.txt'],
 }

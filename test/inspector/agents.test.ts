@@ -57,7 +57,7 @@ describe('A run of an agent', () => {
     ])
     expect(told.attempts.map(({ text }) => text).join('\n')).toBe(result.output)
     for (const { startedAt, firstChunkAt, endedAt } of told.attempts) {
-      expect(firstChunkAt).toBeGreaterThanOrEqual(startedAt)
+      expect(firstChunkAt).toBeGreaterThanOrEqual(startedAt ?? Number.POSITIVE_INFINITY)
       expect(endedAt).toBeGreaterThanOrEqual(firstChunkAt ?? Number.POSITIVE_INFINITY)
     }
     const [call] = told.tools.values()
@@ -124,12 +124,12 @@ describe('A run of an agent', () => {
     await told.until(isOver)
     const started = told.moments.find(({ event }) => event === 'tool.started')
     expect(started).toMatchObject({
-      states: ['agent', 'agent.ToolExecution'],
+      states: ['agent', 'agent.ToolExecution', 'agent.ToolExecution.Working'],
       progress: [0, 'Let me see.'.length, 'Which tool?'.length],
     })
     const past = await momentOf(inspector, told.watched ?? 0, started?.seq ?? 0)
     expect(past).toMatchObject({
-      value: 'ToolExecution',
+      value: { ToolExecution: 'Working' },
       event: { type: 'tool.started' },
       context: { step: 1, round: { started: [['call_1']] } },
       tools: [{ callId: 'call_1', status: 'running', result: null, endedAt: null }],
@@ -138,8 +138,8 @@ describe('A run of an agent', () => {
       'MessageReset → Accumulating.Requesting',
       'Accumulating.Streaming',
       'Accumulating.Streaming',
-      'Consolidating → ToolCheck → ToolExecution',
-      'ToolExecution',
+      'Consolidating → ToolCheck → ToolExecution.Working',
+      'ToolExecution.Working',
       'ToolResults → MessageReset → Accumulating.Requesting',
       'Accumulating.Streaming',
       'Accumulating.Streaming',

@@ -79,7 +79,7 @@ describe('quietInspect', () => {
     expect(values.filter((value, index) => value !== values[index - 1])).toEqual([
       '{"Accumulating":"Requesting"}',
       '{"Accumulating":"Streaming"}',
-      '"ToolExecution"',
+      '{"ToolExecution":"Working"}',
       '{"Accumulating":"Requesting"}',
       '{"Accumulating":"Streaming"}',
       '"Complete"',

@@ -70,7 +70,7 @@ const events = (snapshot: AgentSnapshot): AnyEventObject[] => {
   const always = [{ type: 'abort', reason: 'enough' }, ...steering(snapshot)]
   if (snapshot.matches('Accumulating')) return [...modelEvents(snapshot), ...always]
   if (snapshot.matches('AwaitingApproval')) return [...approvals(snapshot), ...always]
-  if (snapshot.matches('ToolExecution')) return [...executorEvents(snapshot), ...always]
+  if (snapshot.matches('ToolExecution')) return [...executorEvents(snapshot), ...ofSubAgents, ...always]
   if (snapshot.matches('AwaitingTools')) return [...answers(snapshot), ...always]
   return always
 }
@@ -120,7 +120,15 @@ const approvals = ({ context }: AgentSnapshot): AnyEventObject[] =>
   [...context.round.pendingApprovals, 'nobody'].flatMap((callId) => [
     { type: 'tool.approve', callId },
     { type: 'tool.reject', callId, reason: 'too risky' },
+    { type: 'tool.answer', callId, result: 'it had run' },
   ])
+
+/** Decisions on calls of sub-agents, whose runs are below the executor. */
+const ofSubAgents: AnyEventObject[] = [
+  { type: 'tool.approve', callId: 'plain-1/a' },
+  { type: 'tool.reject', callId: 'plain-1/a' },
+  { type: 'tool.answer', callId: 'plain-1/a', result: 'ok' },
+]
 
 const answers = ({ context }: AgentSnapshot): AnyEventObject[] =>
   [...round.externalCalls(context).map(({ id }) => id), 'nobody'].flatMap((callId) => [
@@ -128,7 +136,8 @@ const answers = ({ context }: AgentSnapshot): AnyEventObject[] =>
     { type: 'tool.reject', callId, reason: 'nobody at home' },
   ])
 
-const executorEvents = ({ context }: AgentSnapshot): AnyEventObject[] => {
+const executorEvents = (snapshot: AgentSnapshot): AnyEventObject[] => {
+  const { context } = snapshot
   const calls = round.callsToRun(context)
   const result = (id: string, name: string) => ({ type: 'toolResult' as const, id, name, result: 'ok' })
   const [next] = calls
@@ -143,7 +152,29 @@ const executorEvents = ({ context }: AgentSnapshot): AnyEventObject[] => {
       type: 'xstate.done.actor.toolExecutor',
       output: { results: calls.map(({ id, name }) => result(id, name)) },
     },
+    ...(next ? [{ type: 'tool.progress', callId: next.id, value: 0.5 }] : []),
     { type: 'xstate.error.actor.toolExecutor', error: new Error('broken executor') },
+    // Restored once, and of a sub-agent once: more would only multiply the states.
+    ...(next && context.step === 1 && context.round.inDoubt.length === 0
+      ? [
+          {
+            type: 'tool.interrupted',
+            inDoubt: [next.id],
+            interruptions: { [next.id]: 1 },
+            runs: {},
+            results: calls.slice(1, 2).map(({ id, name }) => result(id, name)),
+          },
+        ]
+      : []),
+    ...(context.step === 1
+      ? [
+          {
+            type: 'tool.waiting',
+            calls: [{ type: 'toolCall', id: 'plain-1/a', name: 'inner', arguments: {}, kind: 'approval' }],
+          },
+          { type: 'tool.working' },
+        ]
+      : []),
     { type: 'timer.fired', at: late },
   ]
 }
@@ -165,6 +196,7 @@ const key = ({ value, status, context }: AgentSnapshot): string =>
     context.emptyAnswers,
     round.isAfterTools(context),
     context.round.pendingApprovals.length,
+    context.round.inDoubt.length,
     context.round.started.length > 0,
     context.round.results.flat().length,
     round.externalCalls(context).length,

@@ -30,7 +30,7 @@ const eventsOf: Record<string, AnyEventObject[]> = {
 
 export const decisionPaths: PathOptions<typeof decision> = {
   inputs: [{ prompt: 'Which one?' }],
-  events: ({ value }) => eventsOf[value] ?? [],
+  events: ({ value }) => eventsOf[typeof value === 'string' ? value : (Object.keys(value)[0] ?? '')] ?? [],
   key: ({ value, status, context: { chosen, failure, abortReason } }) =>
     JSON.stringify([value, status, chosen?.type, failure?.name, failure?.state, abortReason]),
   from: fromRun,

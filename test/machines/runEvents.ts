@@ -49,8 +49,10 @@ export const runEnds = (...texts: string[]): AnyEventObject[] => [
 export const runEvents = (...texts: string[]): AnyEventObject[] => [
   ...runEnds(...texts),
   emittedEvent('hello'),
+  { type: 'run.waiting' },
+  { type: 'run.working' },
   ...commandEvents,
 ]
 
 export const fromRun = ({ type }: AnyEventObject): string | undefined =>
-  type === 'run.emitted' ? 'run' : undefined
+  type.startsWith('run.') ? 'run' : undefined

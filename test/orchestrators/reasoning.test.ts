@@ -128,7 +128,9 @@ describe('reasoning in phases', () => {
     const { agent } = reasoning(phases)
     const actor = agent.actor({ prompt: 'Warm?' })
     const seen: string[] = []
-    actor.subscribe(({ value }) => seen.push(String(value)))
+    actor.subscribe(({ value }) =>
+      seen.push(typeof value === 'string' ? value : (Object.keys(value)[0] ?? '')),
+    )
     actor.start()
     await endOf(actor)
     expect([...new Set(seen)]).toEqual(['Analysis', 'Hypothesis', 'Evidence', 'Synthesis', 'Complete'])

@@ -5,6 +5,7 @@ import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
 import { AbortedError } from '../../src/messages/errors.ts'
 import { textOf, toolResultsOf } from '../../src/messages/messages.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
+import { tool } from '../../src/tools/tool.ts'
 import { idle, rejection } from '../engine/watching.ts'
 
 const ask = (id: string, prompt: string) => ({ toolCall: { id, name: 'expert', arguments: { prompt } } })
@@ -94,4 +95,135 @@ describe('an agent as a tool of another', () => {
     expect(messages.flatMap(toolResultsOf)).toMatchObject([{ isError: true, result: '{"error":"boom"}' }])
     expect(usage).toEqual({ outputTokens: 5 })
   })
+})
+
+describe('a sub-agent that waits for a person', () => {
+  const risky = (ran: string[], name = 'risky') =>
+    tool({
+      name,
+      description: name,
+      needsApproval: true,
+      execute: (_, { callId, idempotencyKey }) => {
+        ran.push(`${callId} ${idempotencyKey.split('/').slice(0, 3).join('/')}`)
+        return 'done it'
+      },
+    })
+  const wants = (id: string): ScriptTurn => [{ toolCall: { id, name: 'risky' } }]
+  const asking = (
+    inner: ScriptTurn[],
+    outer: ScriptTurn[],
+    options: AgentOptions = {},
+    own: AgentOptions = {},
+  ) => {
+    const ran: string[] = []
+    return { ran, ...team(outer, inner, options, { tools: [risky(ran)], ...own }) }
+  }
+
+  test('lets the whole run wait: its call is named below the one that runs it', async () => {
+    const { boss, ran } = asking([wants('x'), 'Expert done.'], [[ask('a', 'Do it.')], 'All done.'])
+    const run = boss.start('Go', { id: 'job' })
+    const announced: string[] = []
+    run.on('*', (event) => {
+      if (event.type === 'tool.approval') announced.push(event.callId)
+    })
+    const { pendingApproval } = await run.result
+    expect(pendingApproval?.calls).toMatchObject([{ id: 'a/x', name: 'risky', kind: 'approval' }])
+    expect(announced).toEqual(['a/x'])
+    run.approve('a/x')
+    expect((await run.result).output).toBe('All done.')
+    expect(ran).toEqual(['x job/a/x'])
+  })
+
+  test('shows that it waits, and so does every machine above it', async () => {
+    const { boss } = asking([wants('x'), 'Expert done.'], [[ask('a', 'Do it.')], 'Draft.', 'Good.'], {
+      orchestrator: reflectionOrchestrator({ maxRounds: 1, isContent: () => true }),
+    })
+    const actor = boss.actor({ prompt: 'Go' })
+    actor.subscribe({ error: () => {} })
+    actor.start()
+    await idle(10)
+    expect(actor.getSnapshot()).toMatchObject({ value: { Draft: 'Waiting' } })
+    expect(actor.getSnapshot().hasTag('waiting')).toBe(true)
+    actor.send({ type: 'tool.approve', callId: 'a/x' })
+    await idle(10)
+    expect(actor.getSnapshot().hasTag('waiting')).toBe(false)
+    expect(actor.getSnapshot().status).toBe('done')
+  })
+
+  test('is stored with the run, and goes on from where it was in another process', async () => {
+    const first = asking([wants('x')], [[ask('a', 'Do it.')]])
+    const { pendingApproval } = await first.boss.send('Go')
+    if (!pendingApproval) throw new Error('Nothing waits.')
+    const stored = JSON.parse(JSON.stringify(pendingApproval))
+    const second = asking(['Expert done.'], ['All done.'])
+    const result = await second.boss.resume(stored, { 'a/x': true })
+    expect(result.output).toBe('All done.')
+    expect(result.messages.flatMap(toolResultsOf)).toMatchObject([{ id: 'a', result: 'Expert done.' }])
+    expect([first.ran, second.ran].map(({ length }) => length)).toEqual([0, 1])
+    expect(second.expertModel.requests[0]?.messages).toHaveLength(3)
+  })
+
+  test('goes on while another one still waits, and both are waited for when nothing else is at work', async () => {
+    const inner: ScriptTurn[] = [wants('x'), wants('x'), 'Expert done.', 'Expert done.']
+    const { boss, ran } = asking(inner, [[ask('a', '1'), ask('b', '2')], 'All done.'], {
+      toolExecution: 'parallel',
+    })
+    const run = boss.start('Go')
+    expect((await run.result).pendingApproval?.calls.map(({ id }) => id)).toEqual(['a/x', 'b/x'])
+    run.approve('b/x')
+    expect((await run.result).pendingApproval?.calls.map(({ id }) => id)).toEqual(['a/x'])
+    run.reject('a/x', 'no')
+    expect((await run.result).output).toBe('All done.')
+    expect(ran.map((each) => each.split(' ')[0])).toEqual(['x'])
+  })
+
+  test('does not use up its time', async () => {
+    const expert = new Agent(scriptedModel([wants('x'), 'Expert done.']), { tools: [risky([])] })
+    const tools = [expert.asTool({ name: 'expert', description: 'Knows a lot', timeoutMs: 30 })]
+    const boss = new Agent(scriptedModel([[ask('a', 'Do it.')], 'All done.']), { tools })
+    const run = boss.start('Go')
+    await run.result
+    await new Promise((resolve) => setTimeout(resolve, 60))
+    run.approve('a/x')
+    expect((await run.result).messages.flatMap(toolResultsOf)[0]?.result).toBe('Expert done.')
+  })
+
+  test('two levels down is named by the whole way', async () => {
+    const ran: string[] = []
+    const inmost = new Agent(scriptedModel([wants('x'), 'Done.']), { tools: [risky(ran)] })
+    const middle = new Agent(scriptedModel([[ask('m', 'Do.')], 'Done.']), {
+      tools: [inmost.asTool({ name: 'expert', description: '' })],
+    })
+    const boss = new Agent(scriptedModel([[ask('a', 'Do.')], 'All done.']), {
+      tools: [middle.asTool({ name: 'expert', description: '' })],
+    })
+    const { pendingApproval } = await boss.send('Go', { id: 'job' })
+    if (!pendingApproval) throw new Error('Nothing waits.')
+    expect(pendingApproval.calls.map(({ id }) => id)).toEqual(['a/m/x'])
+  })
+})
+
+test('a sub-agent whose process ended goes on: what it had done is not done again, what was running is in doubt', async () => {
+  const seen: string[] = []
+  const work = (isSlow: boolean) =>
+    tool({
+      name: 'work',
+      description: 'Works',
+      execute: (_, { callId }) => {
+        seen.push(callId)
+        return isSlow && callId === 'two' ? new Promise(() => {}) : `did ${callId}`
+      },
+    })
+  const calls: ScriptTurn = ['one', 'two', 'three'].map((id) => ({ toolCall: { id, name: 'work' } }))
+  const first = team([[ask('a', 'Do.')]], [calls], {}, { tools: [work(true)] })
+  const run = first.boss.start('Go')
+  run.result.catch(() => {})
+  await idle(10)
+  const snapshot = run.snapshot()
+  run.abort()
+  const second = team(['All done.'], ['Expert done.'], {}, { tools: [work(false)] })
+  expect((await second.boss.start({ snapshot }).result).output).toBe('All done.')
+  expect(seen).toEqual(['one', 'two', 'three'])
+  const results = second.expertModel.requests[0]?.messages.flatMap(toolResultsOf).map(({ result }) => result)
+  expect(results).toEqual(['did one', expect.stringContaining('unknown'), 'did three'])
 })

@@ -1,14 +1,16 @@
 import { Agent } from '../../agent/Agent.ts'
-import { Chat } from '../../agent/Chat.ts'
 import { AbortedError } from '../../messages/errors.ts'
 import { toolCallsOf } from '../../messages/messages.ts'
 import { AnswerView } from '../AnswerView.ts'
 import { Approvals } from '../Approvals.ts'
 import { agentOptions } from '../agentOptions.ts'
+import { MemoryTalk } from '../chat/MemoryTalk.ts'
+import { StoredTalk } from '../chat/StoredTalk.ts'
+import type { MakeAgent, Piece, Talk } from '../chat/talk.ts'
 import { type ChosenModel, chooseModel } from '../chooseModel.ts'
-import { type Command, type Invocation, modelOptions } from '../command.ts'
+import { type Command, type Invocation, modelOptions, textOption } from '../command.ts'
 import { reportOf } from '../describeError.ts'
-import { exit } from '../exit.ts'
+import { exit, UsageError } from '../exit.ts'
 import { columns } from '../help.ts'
 import { onInterrupt } from '../interrupt.ts'
 import { type Lines, pipedLines, terminalLines } from '../Lines.ts'
@@ -20,10 +22,18 @@ export const chat: Command = {
   name: 'chat',
   summary: 'Talks with a model, and keeps the conversation',
   operands: '',
-  options: modelOptions,
+  options: {
+    ...modelOptions,
+    db: { type: 'string', value: 'path', about: 'keep the conversation in this file' },
+    chat: { type: 'string', value: 'name', about: 'the chat of this name in the file, or a new one' },
+    continue: { type: 'boolean', short: 'c', about: 'go on with the last chat of the file' },
+  },
   details: [
     'Type a line, get an answer; /help lists the commands. Ctrl-C ends a running',
     'answer, at the prompt it leaves. Lines from a pipe are turns, too.',
+    '',
+    'With --db a conversation outlives this command, however it ends: an answer that',
+    'was being given goes on, and what was being asked is asked again.',
   ],
   run: async (invocation) => {
     const conversation = await Conversation.open(invocation)
@@ -47,9 +57,12 @@ class Conversation {
   readonly #invocation: Invocation
   readonly #lines: Lines
   readonly #isAtTerminal: boolean
+  readonly #approvals: Approvals
   #chosen: ChosenModel
-  #chat: Chat
+  #talk: Talk | undefined
   #abort = new AbortController()
+  /** Somebody left instead of deciding. */
+  #isLeft = false
   #failures = 0
 
   static async open(invocation: Invocation): Promise<Conversation> {
@@ -57,57 +70,66 @@ class Conversation {
   }
 
   constructor(invocation: Invocation, chosen: ChosenModel) {
-    const { stdin, screen } = invocation
+    const { stdin, screen, values } = invocation
     this.#invocation = invocation
     this.#isAtTerminal = stdin.isTTY === true && screen.isTerminal
     this.#lines = this.#isAtTerminal ? terminalLines(stdin, process.stdout) : pipedLines(stdin)
     this.#chosen = chosen
-    this.#chat = new Chat(this.#agent())
+    this.#approvals = new Approvals({
+      isApproved: values.approve === true,
+      lines: this.#isAtTerminal ? this.#lines : undefined,
+      screen,
+      leave: () => {
+        this.#isLeft = true
+        this.#abort.abort()
+      },
+    })
   }
 
   async hold(): Promise<number> {
     const { screen } = this.#invocation
-    screen.note(screen.notePaint.dim(`Model: ${this.#chosen.said}`))
-    if (this.#isAtTerminal) screen.note(screen.notePaint.dim('/help lists the commands, Ctrl-D leaves.'))
+    this.#note(`Model: ${this.#chosen.said}`)
+    const talk = await openTalk(this.#invocation, this.#makeAgent, this.#approvals, this.#note)
+    this.#talk = talk
+    if (this.#isAtTerminal) this.#note('/help lists the commands, Ctrl-D leaves.')
+    await this.#show((signal) => talk.unfinished(signal))
     for (;;) {
+      if (this.#isLeft && talk.isKept) break
+      this.#isLeft = false
       const line = await this.#lines.next(screen.paint.bold('> '))
       if (line === undefined || /^\s*\/(?:exit|quit)\s*$/.test(line)) break
       if (line.trim() === '') continue
-      if (line.trim().startsWith('/')) await this.#obey(line.trim())
-      else await this.#answer(line)
+      if (line.trim().startsWith('/')) await this.#obey(line.trim(), talk)
+      else await this.#show((signal) => talk.answer(line, signal))
     }
+    if (this.#isLeft) this.#note('Nothing was decided: --continue asks again.')
     return this.#isAtTerminal || this.#failures === 0 ? exit.complete : exit.failed
   }
 
   async close(): Promise<void> {
     this.#lines.close()
+    await this.#talk?.close()
     await this.#chosen.close()
   }
 
-  #agent(): Agent {
-    const { screen, values } = this.#invocation
-    const approvals = new Approvals({
-      isApproved: values.approve === true,
-      lines: this.#isAtTerminal ? this.#lines : undefined,
-      screen,
-      leave: () => this.#abort.abort(),
-    })
-    return new Agent(this.#chosen.model, {
-      ...agentOptions(this.#invocation, this.#chosen),
-      onApproval: (call) => approvals.decide(call),
-    })
+  readonly #makeAgent: MakeAgent = (more) =>
+    new Agent(this.#chosen.model, { ...agentOptions(this.#invocation, this.#chosen), ...more })
+
+  readonly #note = (line: string): void => {
+    const { screen } = this.#invocation
+    screen.note(screen.notePaint.dim(line))
   }
 
-  async #answer(prompt: string): Promise<void> {
+  async #show(answer: (signal: AbortSignal) => MaybePieces | Promise<MaybePieces>): Promise<void> {
     const { screen } = this.#invocation
     const view = new AnswerView(screen)
     this.#abort = new AbortController()
     const release = onInterrupt(() => this.#abort.abort())
     try {
-      for await (const chunk of this.#chat.sendStream(prompt, { signal: this.#abort.signal })) {
-        view.show(chunk)
-        for (const call of chunk.messages.flatMap(toolCallsOf)) {
-          screen.note(screen.notePaint.dim(`  · ${screen.clip(callLine(call))}`))
+      for await (const piece of (await answer(this.#abort.signal)) ?? []) {
+        view.show(piece)
+        for (const call of piece.messages.flatMap(toolCallsOf)) {
+          this.#note(`  · ${screen.clip(callLine(call))}`)
         }
       }
       screen.endLine()
@@ -123,22 +145,21 @@ class Conversation {
     }
   }
 
-  async #obey(line: string): Promise<void> {
+  async #obey(line: string, talk: Talk): Promise<void> {
     const { screen, values } = this.#invocation
     const [name = '', argument] = line.split(/\s+/)
     switch (name) {
       case '/help':
         return screen.line(columns(slashCommands, screen.paint).join('\n'))
       case '/clear':
-        this.#chat = new Chat(this.#agent())
-        return screen.note(screen.notePaint.dim('The conversation is forgotten.'))
+        return this.#note(await talk.clear())
       case '/tools':
         if (argument === 'on' || argument === 'off') values['no-tools'] = argument === 'off'
-        this.#renew()
-        return screen.note(screen.notePaint.dim(`Tools are ${values['no-tools'] === true ? 'off' : 'on'}.`))
+        await talk.change()
+        return this.#note(`Tools are ${values['no-tools'] === true ? 'off' : 'on'}.`)
       case '/model':
-        if (argument !== undefined) await this.#switchTo(argument)
-        return screen.note(screen.notePaint.dim(`Model: ${this.#chosen.said}`))
+        if (argument !== undefined) await this.#switchTo(argument, talk)
+        return this.#note(`Model: ${this.#chosen.said}`)
       default: {
         const meant = nearest(
           name,
@@ -151,20 +172,40 @@ class Conversation {
     }
   }
 
-  async #switchTo(model: string): Promise<void> {
+  async #switchTo(model: string, talk: Talk): Promise<void> {
     const { screen, values, env } = this.#invocation
     try {
       const chosen = await chooseModel({ env, values: { ...values, model, 'base-url': undefined } })
       await this.#chosen.close()
       this.#chosen = { ...chosen, said: chosen.said.replace('(--model)', '(as you say)') }
-      this.#renew()
+      await talk.change()
     } catch (error) {
       showError(reportOf(error), screen)
     }
   }
+}
 
-  /** The same conversation with another agent. */
-  #renew(): void {
-    this.#chat = new Chat(this.#agent(), { history: this.#chat.history })
-  }
+type MaybePieces = AsyncIterable<Piece> | undefined
+
+const openTalk = async (
+  invocation: Invocation,
+  makeAgent: MakeAgent,
+  approvals: Approvals,
+  note: (line: string) => void,
+): Promise<Talk> => {
+  const file = textOption(invocation, 'db')
+  const chat = textOption(invocation, 'chat')
+  const isContinued = invocation.values.continue === true
+  if (file !== undefined)
+    return StoredTalk.open({
+      file,
+      isContinued,
+      makeAgent,
+      approvals,
+      note,
+      ...(chat !== undefined && { chat }),
+    })
+  if (chat !== undefined || isContinued)
+    throw new UsageError('--chat and --continue need the file of the conversations: --db chats.db')
+  return new MemoryTalk(makeAgent, approvals)
 }

@@ -1,7 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import type { AnyStateMachine } from 'xstate'
-import { createChart } from '../../../machines/agentMachine.ts'
-import { findProvider } from '../../../providers/registry.ts'
+import { lifecycleChart } from '../../inspector/lifecycleChart.ts'
 import { describeThrown } from '../../messages/errors.ts'
 import { type Command, type Invocation, textOption } from '../command.ts'
 import { exit, UsageError } from '../exit.ts'
@@ -33,7 +32,7 @@ export const graph: Command = {
     const format = formatOf(invocation, out)
     const name = textOption(invocation, 'export')
     if (file === undefined && name !== undefined) throw new UsageError('--export needs a file.')
-    const machine = file === undefined ? lifecycle() : await findMachine(file, name)
+    const machine = file === undefined ? lifecycleChart() : await findMachine(file, name)
     const drawing = await draw(machine, format)
     if (out === undefined) screen.line(drawing.trimEnd())
     else {
@@ -60,7 +59,3 @@ const draw = async (machine: AnyStateMachine, format: Format): Promise<string> =
   const { toMermaid, toSvg } = await import('../../visualize/index.ts')
   return format === 'svg' ? toSvg(machine) : toMermaid(machine)
 }
-
-/** The chart does not depend on the model; any will do. */
-const lifecycle = (): AnyStateMachine =>
-  createChart({ model: findProvider('openai').chatModel(undefined, {}) })

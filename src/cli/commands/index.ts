@@ -5,5 +5,6 @@ import { graph } from './graph.ts'
 import { inspect } from './inspect.ts'
 import { models } from './models.ts'
 import { run } from './run.ts'
+import { runs } from './runs.ts'
 
-export const commands: readonly Command[] = [chat, run, inspect, graph, models, doctor]
+export const commands: readonly Command[] = [chat, run, inspect, runs, graph, models, doctor]

@@ -2,9 +2,10 @@ import { once } from 'node:events'
 import type { AgentEmitted } from '../../../machines/events.ts'
 import { AnswerView } from '../AnswerView.ts'
 import { chooseModel } from '../chooseModel.ts'
-import { type Command, modelOptions } from '../command.ts'
+import { type Command, modelOptions, textOption } from '../command.ts'
 import { exitCodeOf, showEnd } from '../outcome.ts'
 import { promptOf } from '../promptOf.ts'
+import { inspectFile } from '../runs/inspectFile.ts'
 import { stateWatcher } from '../stateNames.ts'
 import { callLine, resultLine, retryLine } from '../toolLine.ts'
 import { interrupted, watchedRun } from '../watchedRun.ts'
@@ -18,6 +19,7 @@ export const inspect: Command = {
   options: {
     ...modelOptions,
     keep: { type: 'boolean', about: 'leave the inspector open after the end, whatever this is' },
+    db: { type: 'string', value: 'path', about: 'shows the runs of a file instead; runs nothing' },
   },
   details: [
     'Prints the address of the inspector, a line for each state that the run enters,',
@@ -25,6 +27,7 @@ export const inspect: Command = {
     'Without a prompt it asks one that makes tools run; - reads it from stdin.',
   ],
   run: async (invocation) => {
+    if (textOption(invocation, 'db') !== undefined) return inspectFile(invocation)
     const { screen, values } = invocation
     const { paint } = screen
     const prompt = await promptOf(invocation, defaultPrompt)

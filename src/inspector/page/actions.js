@@ -44,7 +44,7 @@ export const openTab = (tab) => {
 
 /**
  * @param {Command} command
- * @returns {Promise<string>} what went wrong, or nothing
+ * @returns {Promise<{ isDone: boolean, text: string }>} with what there is to say, if anything
  */
 export const command = async (command) => {
   try {
@@ -53,9 +53,11 @@ export const command = async (command) => {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(command),
     })
-    return response.ok ? '' : await response.text()
+    if (!response.ok) return { isDone: false, text: await response.text() }
+    const { note } = await response.json()
+    return { isDone: true, text: note }
   } catch {
-    return 'The process does not answer.'
+    return { isDone: false, text: 'The process does not answer.' }
   }
 }
 

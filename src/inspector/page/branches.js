@@ -33,7 +33,7 @@ export const branches = () => {
       return []
     })
   }
-  return below(null, 1).reverse()
+  return below(null, 1).sort((a, b) => b.actor.createdAt - a.actor.createdAt || b.actor.id - a.actor.id)
 }
 
 /** @param {Branch} branch */

@@ -47,7 +47,11 @@ const renderBlock = (made, attempt) => {
   const isRunning = endedAt === null
   const facts = isRunning
     ? [firstChunkAt === null ? 'asked, no answer yet' : 'streaming', plural(attempt.chunks, 'chunk')]
-    : [duration(endedAt - startedAt), plural(attempt.chunks, 'chunk'), attempt.finish]
+    : [
+        startedAt === null ? '' : duration(endedAt - startedAt),
+        plural(attempt.chunks, 'chunk'),
+        attempt.finish,
+      ]
   setText(made.meta, facts.filter(Boolean).join(' · '))
   made.block.className = [isVoid ? 'void' : '', isRunning ? 'running' : ''].join(' ')
   made.thought.hidden = attempt.thinking === ''

@@ -10,6 +10,7 @@ export const state = {
   /** @type {Map<number, ActorRow>} */
   actors: new Map(),
   droppedRuns: 0,
+  hasMoreStored: false,
   limits: { moments: 0, runs: 0 },
   /** The actor a person chose; null follows the newest run. @type {number | null} */
   chosen: null,
@@ -87,6 +88,7 @@ export const apply = (message) => {
   }
   if (message.limits) state.limits = message.limits
   if (message.droppedRuns !== undefined) state.droppedRuns = message.droppedRuns
+  if (message.hasMoreStored !== undefined) state.hasMoreStored = message.hasMoreStored
   for (const row of message.actors ?? []) state.actors.set(row.id, row)
   for (const id of message.gone ?? []) state.actors.delete(id)
   if (message.watched) applyWatched(message.watched)

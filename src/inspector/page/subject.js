@@ -39,9 +39,10 @@ const render = () => {
   const reads = isPast ? readsUpTo(shownIndex()) : shown.reads
   const parts = [
     shown.title ? shown.name : '',
+    shown.run === '' || shown.run === shown.title ? '' : `run ${shown.run}`,
     now,
     duration(elapsed),
-    reads > 0 ? plural(reads, 'chunk') : '',
+    reads > 0 && shown.run === '' ? plural(reads, 'chunk') : '',
   ]
   facts.replaceChildren(badge(isPast ? 'past' : shown.status), ...parts.filter(Boolean).map(part))
   setText(failure, (problem.actor === shown.id && problem.text) || (isPast ? '' : shown.failure))
@@ -70,7 +71,7 @@ abort.addEventListener('click', async () => {
   const id = state.watched
   if (id === null) return
   abort.disabled = true
-  problem = { actor: id, text: await command({ actor: id, type: 'abort' }) }
+  problem = { actor: id, text: (await command({ actor: id, type: 'abort' })).text }
   abort.disabled = false
   render()
 })

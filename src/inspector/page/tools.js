@@ -93,6 +93,10 @@ const makeCard = (row, isPast) => {
       element('button', { type: 'button', class: 'link', click: open }, 'Show the run of this agent'),
     )
   }
+  if (row.status === 'pending' && row.isInDoubt) {
+    const doubt = 'It was running when its process ended: whether it took effect is not known.'
+    card.append(element('p', { class: 'note' }, doubt))
+  }
   if (row.status === 'pending') card.append(isPast ? '' : decision(row))
   return { card, time }
 }
@@ -126,12 +130,14 @@ const decision = ({ owner, callId, name }) => {
   /** @param {boolean} isApproved */
   const decide = async (isApproved) => {
     for (const control of form.querySelectorAll('button')) control.disabled = true
-    problem.textContent = await command(
+    const { isDone, text } = await command(
       isApproved
         ? { actor: owner, type: 'tool.approve', callId }
         : { actor: owner, type: 'tool.reject', callId, reason: reason.value },
     )
-    for (const control of form.querySelectorAll('button')) control.disabled = problem.textContent === ''
+    problem.textContent = text
+    problem.className = isDone ? 'note' : 'problem'
+    for (const control of form.querySelectorAll('button')) control.disabled = isDone
   }
   const form = element(
     'div',

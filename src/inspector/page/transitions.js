@@ -29,12 +29,15 @@ const render = () => {
     list.replaceChildren()
   }
   addMoments()
-  setText(
-    dropped,
-    state.droppedMoments > 0
-      ? `${plural(state.droppedMoments, 'earlier moment')} no longer kept: only the last ${number(state.limits.moments)} are.`
+  const kept = number(state.limits.moments)
+  const lost = plural(state.droppedMoments, 'earlier moment')
+  const notes = [
+    actor()?.run
+      ? 'A stored run: where it stood each time it was looked at. Its transitions are not stored.'
       : '',
-  )
+    state.droppedMoments > 0 ? `${lost} no longer kept: only the last ${kept} are.` : '',
+  ]
+  setText(dropped, notes.filter(Boolean).join(' '))
   const shown = state.pastSeq === null ? undefined : shownMoment()
   let isLater = false
   for (const { moments, row } of groups) {

@@ -63,7 +63,11 @@ const renderItem = (branch) => {
 /** @param {Branch} branch */
 const factsOf = ({ actor }) => {
   const isRunning = actor.status === 'active' || actor.status === 'waiting'
-  const facts = [isRunning ? actor.state : actor.status, actor.reads > 0 ? plural(actor.reads, 'chunk') : '']
+  const facts = [
+    actor.run === '' ? '' : actor.name,
+    isRunning ? actor.state : actor.status,
+    actor.reads > 0 && actor.run === '' ? plural(actor.reads, 'chunk') : '',
+  ]
   return facts.filter(Boolean).join(' · ')
 }
 
@@ -75,10 +79,11 @@ const render = () => {
   follow.setAttribute('aria-pressed', String(state.chosen === null))
   const lost = plural(state.droppedRuns, 'older run')
   const kept = number(state.limits.runs)
-  setText(
-    forgotten,
+  const notes = [
     state.droppedRuns > 0 ? `${lost} no longer kept: only the last ${kept} finished ones are.` : '',
-  )
+    state.hasMoreStored ? `Of the stored runs, the newest ${kept} are shown.` : '',
+  ]
+  setText(forgotten, notes.filter(Boolean).join(' '))
 }
 
 /** @param {number} id */

@@ -29,32 +29,32 @@ const render = () => {
   ])
   if (key === drawn) return
   drawn = key
-  if (attempts.length === 0) {
+  if (attempts.length === 0 && !state.usage) {
     panel.replaceChildren(element('p', { class: 'nothing' }, 'No model was asked yet.'))
     return
   }
+  const timed = [
+    ...attempts.flatMap((each) => attemptBar(each, now)),
+    ...tools.map((each) => toolBar(each, now)),
+  ]
+  const isStored = shown.run !== ''
   panel.replaceChildren(
-    element('h3', {}, 'Timing'),
-    bars([...attempts.map((each) => attemptBar(each, now)), ...tools.map((each) => toolBar(each, now))], now),
+    ...(isStored ? [] : [element('h3', {}, 'Timing'), bars(timed, now)]),
     element('h3', {}, 'Tokens'),
-    tokens(attempts),
+    tokens(isStored ? [] : attempts),
+    ...(isStored ? [element('p', { class: 'note' }, 'What each step took and used is not stored.')] : []),
   )
 }
 
-/** @param {AttemptRow} attempt @param {number} now @returns {Bar} */
+/** @param {AttemptRow} attempt @param {number} now @returns {Bar[]} */
 const attemptBar = ({ step, attempt, startedAt, firstChunkAt, endedAt }, now) => {
+  if (startedAt === null) return []
   const to = Math.min(endedAt ?? now, now)
   const first = firstChunkAt !== null && firstChunkAt <= now ? firstChunkAt : null
   const waited = first === null ? '' : `first chunk after ${duration(first - startedAt)}`
   const name = `Step ${step}${attempt > 0 ? `, try ${attempt + 1}` : ''}`
-  return {
-    name,
-    kind: 'model',
-    from: startedAt,
-    first,
-    to,
-    note: [duration(to - startedAt), waited].filter(Boolean).join(', '),
-  }
+  const note = [duration(to - startedAt), waited].filter(Boolean).join(', ')
+  return [{ name, kind: 'model', from: startedAt, first, to, note }]
 }
 
 /** @param {ToolRow} tool @param {number} now @returns {Bar} */

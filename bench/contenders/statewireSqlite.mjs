@@ -1,0 +1,32 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { builtModule } from '../built.mjs'
+import { agentOf } from './statewire.mjs'
+
+/** Runs that are kept in a file: `for await` over the stream of each. `driver`: another way to SQLite. */
+export const openSqlite = async ({ driver, ...options }, synchronous) => {
+  const { openRuns, sqlite } = await import(builtModule('durable'))
+  const folder = await mkdtemp(join(tmpdir(), 'statewire-bench-'))
+  const path = join(folder, 'runs.db')
+  const store = sqlite(path, { synchronous, ...(driver && { driver }) })
+  const runs = await openRuns({ store, agents: { agent: agentOf({ ...options, maxSteps: 10_000 }) } })
+  return {
+    path,
+    runs,
+    async ask(prompt) {
+      const run = await runs.start('agent', prompt)
+      const held = []
+      let text = ''
+      for await (const { chunk } of run.stream()) {
+        text += chunk.output
+        held.push(...chunk.messages)
+      }
+      return { text, held }
+    },
+    async close() {
+      await runs.close()
+      await rm(folder, { recursive: true })
+    },
+  }
+}

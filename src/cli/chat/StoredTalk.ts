@@ -1,0 +1,146 @@
+import type { DurableChat, DurableRun, StoredRuns } from '../../durable/index.ts'
+import { viewOf } from '../../durable/storeView.ts'
+import { newId } from '../../model/newId.ts'
+import { type Approvals, decisionOn } from '../Approvals.ts'
+import { UsageError } from '../exit.ts'
+import { oneLine } from '../paint.ts'
+import { followRun } from '../runs/followRun.ts'
+import type { MakeAgent, Piece, Talk } from './talk.ts'
+
+/** Who answers, as the file knows it. */
+const agentName = 'chat'
+
+export type StoredTalkOptions = {
+  file: string
+  /** The chat to go on with, or to begin. */
+  chat?: string
+  /** Goes on with the chat that had the last turn. */
+  isContinued: boolean
+  makeAgent: MakeAgent
+  approvals: Approvals
+  /** What else there is to know. */
+  note: (line: string) => void
+}
+
+/** A conversation that is kept in a file: each answer is a run, and what a process leaves behind is gone on with. */
+export class StoredTalk implements Talk {
+  readonly isKept = true
+  readonly #options: StoredTalkOptions
+  #runs: StoredRuns
+  #chat: DurableChat
+
+  static async open(options: StoredTalkOptions): Promise<StoredTalk> {
+    const runs = await openRunsOf(options)
+    try {
+      const chat = await runs.chat(chatId(options, runs), { agent: agentName })
+      const talk = new StoredTalk(options, runs, chat)
+      await talk.#greet()
+      return talk
+    } catch (thrown) {
+      await runs.close()
+      throw thrown
+    }
+  }
+
+  private constructor(options: StoredTalkOptions, runs: StoredRuns, chat: DurableChat) {
+    this.#options = options
+    this.#runs = runs
+    this.#chat = chat
+  }
+
+  async *answer(prompt: string, signal: AbortSignal): AsyncGenerator<Piece, void> {
+    yield* this.#follow(await this.#chat.send(prompt), signal)
+  }
+
+  async unfinished(signal: AbortSignal): Promise<AsyncIterable<Piece> | undefined> {
+    const id = viewOf(this.#runs)?.lastRun(this.#chat.id)
+    const run = id === undefined ? undefined : await this.#runs.get(id)
+    const info = await run?.info()
+    if (!run || (info?.status !== 'running' && info?.status !== 'waiting')) return undefined
+    this.#options.note(`Goes on with: ${oneLine(info.prompt)}`)
+    return this.#follow(run, signal)
+  }
+
+  async clear(): Promise<string> {
+    const before = this.#chat.id
+    this.#chat = await this.#runs.chat(newId(), { agent: agentName })
+    return `A new conversation begins; the other one is kept as ${oneLine(before)}.`
+  }
+
+  async change(): Promise<void> {
+    await this.#runs.close()
+    this.#runs = await openRunsOf(this.#options)
+    this.#chat = await this.#runs.chat(this.#chat.id)
+  }
+
+  async close(): Promise<void> {
+    await this.#runs.close()
+  }
+
+  async #greet(): Promise<void> {
+    const { note, file } = this.#options
+    const count = (await this.#chat.history()).length
+    const name = oneLine(this.#chat.id)
+    note(count === 0 ? `Chat ${name}` : `Chat ${name}, ${count} messages so far`)
+    if (!viewOf(this.#runs)?.isOwner())
+      note(`Another program runs ${file}: it gives the answers, if it has the agent "${agentName}".`)
+  }
+
+  /** Shows a run to its end, and asks whoever sits here about what it waits for. */
+  async *#follow(run: DurableRun, signal: AbortSignal): AsyncGenerator<Piece, void> {
+    const abort = () => void this.#runs.send(run.id, { type: 'abort', reason: 'interrupted' }).catch(() => {})
+    let after: string | undefined
+    for (;;) {
+      if (signal.aborted) abort()
+      signal.addEventListener('abort', abort)
+      const chunks = followRun(run, { ...(after !== undefined && { after }) })
+      let next = await chunks.next()
+      for (; !next.done; next = await chunks.next()) {
+        after = next.value.cursor
+        yield next.value.chunk
+      }
+      // Whoever leaves instead of deciding finds the question again.
+      signal.removeEventListener('abort', abort)
+      if (next.value.status !== 'waiting') break
+      await this.#ask(run, after, signal)
+      if (signal.aborted) return
+    }
+    // Throws the error of a run that failed or was aborted.
+    await run.result
+  }
+
+  /** Asks about each call. Whatever is decided elsewhere meanwhile is asked no more. */
+  async #ask(run: DurableRun, after: string | undefined, signal: AbortSignal): Promise<void> {
+    const { approvals } = this.#options
+    const asked = new AbortController()
+    const news = run.stream({ signal: asked.signal, ...(after !== undefined && { after }) })
+    news.next().then(
+      () => approvals.withdraw(),
+      () => {},
+    )
+    try {
+      for (const call of (await run.info()).pending) {
+        const approval = await approvals.decide(call)
+        if (signal.aborted) return
+        const { pending } = await run.info()
+        if (pending.some(({ id }) => id === call.id))
+          await this.#runs.send(run.id, decisionOn(call.id, approval))
+      }
+    } finally {
+      asked.abort()
+    }
+  }
+}
+
+const openRunsOf = async ({ file, makeAgent }: StoredTalkOptions): Promise<StoredRuns> => {
+  const { openRuns, sqlite } = await import('../../durable/index.ts')
+  return openRuns({ store: sqlite(file), agents: { [agentName]: makeAgent() } })
+}
+
+const chatId = ({ file, chat, isContinued }: StoredTalkOptions, runs: StoredRuns): string => {
+  if (chat !== undefined) return chat
+  if (!isContinued) return newId()
+  const newest = viewOf(runs)?.newestChat(agentName)
+  if (newest === undefined) throw new UsageError(`There is no chat in ${file} yet: leave --continue out.`)
+  return newest
+}

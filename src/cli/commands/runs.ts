@@ -1,0 +1,74 @@
+import type { Command, Invocation } from '../command.ts'
+import { UsageError } from '../exit.ts'
+import { nearest } from '../nearest.ts'
+import type { RunsAction } from '../runs/action.ts'
+import { answer, approve, reject } from '../runs/decide.ts'
+import { fork } from '../runs/fork.ts'
+import { list } from '../runs/list.ts'
+import { openFile } from '../runs/openFile.ts'
+import { prune } from '../runs/prune.ts'
+import { show } from '../runs/show.ts'
+import { stream } from '../runs/stream.ts'
+import { abort, steer } from '../runs/tell.ts'
+
+const actions: readonly RunsAction[] = [
+  list,
+  show,
+  stream,
+  approve,
+  reject,
+  answer,
+  steer,
+  abort,
+  fork,
+  prune,
+]
+
+export const runs: Command = {
+  name: 'runs',
+  summary: 'Shows the runs that a file keeps, and decides on them',
+  operands: '[action]',
+  options: {
+    db: { type: 'string', value: 'path', about: 'the file of the runs; default runs.db' },
+    json: { type: 'boolean', about: 'list, show, stream: JSON, one line each' },
+    status: { type: 'string', value: 'name', about: 'list, prune: only those that stand like this' },
+    agent: { type: 'string', value: 'name', about: 'list: only those of an agent; fork: who goes on' },
+    limit: { type: 'string', value: 'n', about: 'list: how many; default 50' },
+    after: { type: 'string', value: 'cursor', about: 'stream: what comes after a chunk' },
+    reason: { type: 'string', value: 'text', about: 'reject, abort: why' },
+    'at-step': { type: 'string', value: 'n', about: 'fork: from before this model call' },
+    id: { type: 'string', value: 'id', about: 'fork: the id of the new run' },
+    'older-than': { type: 'string', value: 'time', about: 'prune: such as 30d, 12h' },
+    yes: { type: 'boolean', about: 'prune: without asking' },
+  },
+  details: [
+    ...actions.map(({ name, operands, summary }) => `  ${`${name} ${operands}`.padEnd(30)}${summary}`),
+    '',
+    'Without a call id, the only call that waits is meant.',
+    'Nothing is run here: a decision is stored, and the program that runs the file,',
+    'or the next one that opens it, goes on with it.',
+  ],
+  run: async (invocation) => {
+    const [name = list.name, ...words] = invocation.words
+    const action = actions.find((each) => each.name === name)
+    if (!action) throw new UsageError(unknown(name))
+    checkOptions(action, invocation)
+    const file = await openFile(invocation)
+    try {
+      return await action.run({ ...invocation, words }, file)
+    } finally {
+      await file.close()
+    }
+  },
+}
+
+const unknown = (name: string): string => {
+  const names = actions.map((each) => each.name)
+  const meant = nearest(name, names)
+  return `There is no "runs ${name}".${meant ? ` Did you mean "${meant}"?` : ` There are: ${names.join(', ')}.`}`
+}
+
+const checkOptions = ({ name, options }: RunsAction, { values }: Invocation): void => {
+  const useless = Object.keys(values).find((each) => each !== 'db' && !options.includes(each))
+  if (useless !== undefined) throw new UsageError(`"runs ${name}" has no --${useless}.`)
+}

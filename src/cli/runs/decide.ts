@@ -1,0 +1,79 @@
+import type { RunInfo } from '../../durable/index.ts'
+import type { PendingCall } from '../../messages/result.ts'
+import { textOption } from '../command.ts'
+import { exit, UsageError } from '../exit.ts'
+import { promptOf } from '../promptOf.ts'
+import { callLine } from '../toolLine.ts'
+import { namedRun, noteOwner, type RunsAction } from './action.ts'
+
+export const approve: RunsAction = {
+  name: 'approve',
+  operands: '<id> [callId]',
+  summary: 'lets a call run',
+  options: [],
+  run: async (invocation, runs) => {
+    const info = await (await namedRun(runs, invocation.words)).info()
+    const mayRun = ({ kind, inDoubt }: PendingCall) => kind === 'approval' || inDoubt === true
+    const call = chosenCall(info, info.pending.filter(mayRun), invocation.words[1])
+    await runs.send(info.id, { type: 'tool.approve', callId: call.id })
+    invocation.screen.line(`approved: ${callLine(call)}`)
+    noteOwner(runs, invocation)
+    return exit.complete
+  },
+}
+
+export const reject: RunsAction = {
+  name: 'reject',
+  operands: '<id> [callId]',
+  summary: 'refuses a call; the model is told the --reason',
+  options: ['reason'],
+  run: async (invocation, runs) => {
+    const info = await (await namedRun(runs, invocation.words)).info()
+    const call = chosenCall(info, info.pending, invocation.words[1])
+    const reason = textOption(invocation, 'reason')
+    await runs.send(info.id, {
+      type: 'tool.reject',
+      callId: call.id,
+      ...(reason !== undefined && { reason }),
+    })
+    invocation.screen.line(`rejected: ${callLine(call)}`)
+    noteOwner(runs, invocation)
+    return exit.complete
+  },
+}
+
+export const answer: RunsAction = {
+  name: 'answer',
+  operands: '<id> <callId> <text>',
+  summary: 'gives the result of a call; - reads stdin',
+  options: [],
+  run: async (invocation, runs) => {
+    const [, callId, ...said] = invocation.words
+    const info = await (await namedRun(runs, invocation.words)).info()
+    if (callId === undefined) throw new UsageError(`Which call? ${waiting(info.pending)}`)
+    const call = chosenCall(info, info.pending, callId)
+    const result = await promptOf({ ...invocation, words: said })
+    await runs.send(info.id, { type: 'tool.answer', callId: call.id, result })
+    invocation.screen.line(`answered: ${callLine(call)}`)
+    noteOwner(runs, invocation)
+    return exit.complete
+  },
+}
+
+/** The call that was named, or the only one there is. */
+const chosenCall = (
+  { id, status }: RunInfo,
+  calls: readonly PendingCall[],
+  named: string | undefined,
+): PendingCall => {
+  const [first, ...others] = named === undefined ? calls : calls.filter((call) => call.id === named)
+  if (first && others.length === 0) return first
+  if (first) throw new UsageError(`Which call? ${waiting(calls)}`)
+  const problem = named === undefined ? 'waits for no such decision' : `does not wait for the call "${named}"`
+  throw new UsageError(`The run "${id}" (${status}) ${problem}. ${waiting(calls)}`)
+}
+
+const waiting = (calls: readonly PendingCall[]): string =>
+  calls.length === 0
+    ? 'Nothing waits.'
+    : `These wait:\n${calls.map((call) => `  ${call.id}  ${callLine(call)}`).join('\n')}`

@@ -1,0 +1,26 @@
+import type { RunStatus } from '../../durable/index.ts'
+import { isStatus, statuses } from '../../durable/RunRows.ts'
+import { type Invocation, textOption } from '../command.ts'
+import { UsageError } from '../exit.ts'
+import type { Paint } from '../paint.ts'
+
+/** What `--status` asks for. */
+export const statusOption = (invocation: Invocation): { status?: RunStatus } => {
+  const status = textOption(invocation, 'status')
+  if (status === undefined) return {}
+  if (isStatus(status)) return { status }
+  throw new UsageError(`"${status}" is not a status: use ${statuses.join(', ')}.`)
+}
+
+/** A status in its colour. */
+export const painted = (status: RunStatus, paint: Paint): string => {
+  const shades = {
+    running: paint.cyan,
+    waiting: paint.yellow,
+    complete: paint.green,
+    failed: paint.red,
+    abandoned: paint.red,
+    aborted: paint.dim,
+  }
+  return shades[status](status)
+}

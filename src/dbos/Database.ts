@@ -1,0 +1,139 @@
+import { ConfigurationError, describeThrown, OrchestrationError } from '../messages/errors.ts'
+import type { Pool, PoolOptions } from './loadDbos.ts'
+import { pause } from './pause.ts'
+
+/** A row as Postgres gives it. */
+export type Row = Readonly<Record<string, unknown>>
+
+type Query = (sql: string, ...values: readonly unknown[]) => Promise<Row[]>
+
+const connectMs = 10_000
+const againMs = 500
+const noSuchDatabase = '3D000'
+/** That the database exists, and how Postgres says so when two make it at once. */
+const isThere = ['42P04', '23505']
+
+/** The tables beside those of DBOS, in the same database. What it throws never holds the password. */
+export class Database {
+  readonly #Pool: new (
+    options: PoolOptions,
+  ) => Pool
+  readonly #url: string
+  readonly #host: string
+  readonly #pool: Pool
+  readonly #hide: (text: string) => string
+  readonly #away = new WeakSet<Error>()
+
+  constructor(PoolClass: new (options: PoolOptions) => Pool, url: string) {
+    this.#Pool = PoolClass
+    this.#url = url
+    this.#pool = new PoolClass({ connectionString: url, max: 6, connectionTimeoutMillis: connectMs })
+    // A connection that breaks while nobody uses it is replaced by the pool.
+    this.#pool.on('error', () => {})
+    const { password, host } = new URL(url)
+    const secrets = [url, password, decodeURIComponent(password)].filter((secret) => secret !== '')
+    this.#hide = (text) => secrets.reduce((hidden, secret) => hidden.replaceAll(secret, '***'), text)
+    this.#host = host
+  }
+
+  readonly query: Query = async (sql, ...values) => {
+    try {
+      return rowsOf(await this.#pool.query(sql, values))
+    } catch (thrown) {
+      throw this.failure(thrown)
+    }
+  }
+
+  /** Several statements that count together or not at all. */
+  async transaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
+    const client = await this.#pool.connect().catch((thrown) => {
+      throw this.failure(thrown)
+    })
+    try {
+      await client.query('BEGIN')
+      const done = await work(async (sql, ...values) => rowsOf(await client.query(sql, values)))
+      await client.query('COMMIT')
+      client.release()
+      return done
+    } catch (thrown) {
+      // A connection that cannot even roll back is of no use to anybody.
+      const broken = await client.query('ROLLBACK').then(
+        () => undefined,
+        (error: Error) => error,
+      )
+      client.release(broken)
+      throw codeOf(thrown) !== '' || isAway(thrown) ? this.failure(thrown) : thrown
+    }
+  }
+
+  /** Says what to do where Postgres cannot be reached. A database that is not there yet is made. */
+  async check(): Promise<void> {
+    try {
+      await this.#pool.query('SELECT 1').catch((thrown) => {
+        if (codeOf(thrown) !== noSuchDatabase) throw thrown
+        return this.#create()
+      })
+    } catch (thrown) {
+      const code = codeOf(thrown)
+      const problem = code.startsWith('28')
+        ? `Postgres at ${this.#host} refuses the user or the password of databaseUrl.`
+        : `Postgres does not answer at ${this.#host}: is it running, and is databaseUrl right? (${this.#said(thrown)})`
+      throw new ConfigurationError(problem)
+    }
+  }
+
+  /** What went wrong, as an error of ours. */
+  failure(thrown: unknown): OrchestrationError {
+    const failure = new OrchestrationError(`Postgres at ${this.#host} failed: ${this.#said(thrown)}`)
+    if (isAway(thrown)) this.#away.add(failure)
+    return failure
+  }
+
+  /** Does something again and again for as long as Postgres is away, as DBOS does with what is its own. */
+  async insist<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    for (;;) {
+      try {
+        return await work()
+      } catch (thrown) {
+        if (signal.aborted || !(thrown instanceof OrchestrationError) || !this.#away.has(thrown)) throw thrown
+        await pause(againMs, signal)
+      }
+    }
+  }
+
+  end(): Promise<void> {
+    return this.#pool.end()
+  }
+
+  async #create(): Promise<void> {
+    const url = new URL(this.#url)
+    const name = decodeURIComponent(url.pathname.slice(1))
+    url.pathname = '/postgres'
+    const pool = new this.#Pool({ connectionString: url.href, max: 1, connectionTimeoutMillis: connectMs })
+    try {
+      await pool.query(`CREATE DATABASE "${name.replaceAll('"', '""')}"`)
+    } catch (thrown) {
+      // Another process that begins at the same time may have been faster.
+      if (!isThere.includes(codeOf(thrown))) throw thrown
+    } finally {
+      await pool.end()
+    }
+  }
+
+  #said(thrown: unknown): string {
+    const inner: unknown = thrown instanceof AggregateError ? thrown.errors[0] : thrown
+    return this.#hide(describeThrown(inner))
+  }
+}
+
+/** A connection that is lost or refused, or a server that stops or starts. */
+const isAway = (thrown: unknown): boolean => {
+  const code = codeOf(thrown)
+  const isLost = thrown instanceof Error && /connection|timeout/i.test(thrown.message)
+  return code === '' ? isLost : /^(08|57P|53|E[A-Z]+$)/.test(code)
+}
+
+const codeOf = (thrown: unknown): string =>
+  thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : ''
+
+const rowsOf = ({ rows }: { rows: unknown[] }): Row[] => rows.filter((row): row is Row => Object(row) === row)

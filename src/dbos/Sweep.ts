@@ -1,0 +1,141 @@
+import { errorDataOf, OrchestrationError } from '../messages/errors.ts'
+import { legName, queueOf, workflowOf } from './legWorkflow.ts'
+import type { Service } from './Service.ts'
+import { lock } from './tables.ts'
+
+export type SweepOptions = {
+  /** Who this is, to DBOS and to the other workers. */
+  worker: string
+  /** A worker that was silent for so long is taken for dead. */
+  takeOverAfterMs: number
+  maxRecoveries: number
+}
+
+/**
+ * Says that this worker is alive, and takes over from those that are not. It goes by what is the case, not by what happened:
+ * a leg that DBOS says is running, and whose worker is not among the living, goes back to the queue, whoever saw it die.
+ */
+export class Sweep {
+  readonly #service: Service
+  readonly #options: SweepOptions
+  #timer: NodeJS.Timeout | undefined
+  #beatTimer: NodeJS.Timeout | undefined
+  #sweeping: Promise<void> = Promise.resolve()
+
+  constructor(service: Service, options: SweepOptions) {
+    this.#service = service
+    this.#options = options
+  }
+
+  /** Must be done before DBOS is launched: a worker that has runs and is not alive would lose them. */
+  async beat(): Promise<void> {
+    await this.#service.database.query(
+      `INSERT INTO statewire.workers (id, beat_at) VALUES ($1, clock_timestamp())
+       ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at`,
+      this.#options.worker,
+    )
+  }
+
+  start(): void {
+    const { takeOverAfterMs } = this.#options
+    this.#beatTimer = setInterval(() => void this.beat().catch(() => {}), takeOverAfterMs / 5)
+    const next = () => {
+      this.#sweeping = this.#sweep()
+        // The database may be away for a while.
+        .catch(() => {})
+        .then(() => {
+          if (!this.#service.signal.aborted) this.#timer = setTimeout(next, takeOverAfterMs / 4)
+        })
+    }
+    next()
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#beatTimer)
+    clearTimeout(this.#timer)
+    await this.#sweeping
+    clearTimeout(this.#timer)
+  }
+
+  /** From now on others may take over what ran here. */
+  async leave(): Promise<void> {
+    await this.#service.database.query('DELETE FROM statewire.workers WHERE id = $1', this.#options.worker)
+  }
+
+  async #sweep(): Promise<void> {
+    if ((await this.#orphans()).length > 0) await this.#takeOver()
+    await this.#mend()
+  }
+
+  /** The legs that run nowhere. */
+  async #orphans(): Promise<{ workflow: string; run: string; leg: number; agent: string }[]> {
+    const { sdk, agents, database, outside } = this.#service
+    // Asked for first: whoever has a leg by then was among the living before.
+    const pending = await outside(() =>
+      sdk.DBOS.listWorkflows({
+        status: 'PENDING',
+        workflowName: legName,
+        queueName: [...agents.keys()].map(queueOf),
+        loadOutput: false,
+      }),
+    )
+    if (pending.length === 0) return []
+    const alive = await database.query(
+      'SELECT id FROM statewire.workers WHERE beat_at > clock_timestamp() - make_interval(secs => $1)',
+      this.#options.takeOverAfterMs / 1000,
+    )
+    const isAlive = new Set(alive.map(({ id }) => id))
+    return pending.flatMap(({ workflowID, executorId, input = [] }) => {
+      const [run, leg, agent] = input
+      const isOrphan = !isAlive.has(executorId)
+      return isOrphan
+        ? [{ workflow: workflowID, run: String(run), leg: Number(leg), agent: String(agent) }]
+        : []
+    })
+  }
+
+  /** One worker at a time: of two, the second would take a leg from whoever the first has just given it to. */
+  #takeOver(): Promise<void> {
+    const { sdk, rows, database, outside } = this.#service
+    return database.transaction(async (query) => {
+      const [got] = await query('SELECT pg_try_advisory_xact_lock($1) AS got', lock.sweep)
+      if (got?.got !== true) return
+      for (const { workflow, run, leg, agent } of await this.#orphans()) {
+        if ((await rows.takenUp(run)) > this.#options.maxRecoveries) {
+          await rows.giveUp(run, leg, 'abandoned', tooOften(this.#options.maxRecoveries))
+          await outside(() => sdk.DBOS.cancelWorkflow(workflow))
+        } else await outside(() => sdk.DBOS.resumeWorkflow(workflow, { queueName: queueOf(agent) }))
+      }
+      await query("DELETE FROM statewire.workers WHERE beat_at < clock_timestamp() - interval '1 day'")
+    })
+  }
+
+  /** A process may die between the table of runs and the queue, and people may end workflows in the tools of DBOS. */
+  async #mend(): Promise<void> {
+    const { sdk, rows, agents, outside } = this.#service
+    const quiet = await rows.quiet([...agents.keys()], this.#options.takeOverAfterMs)
+    if (quiet.length === 0) return
+    const workflowIDs = quiet.map(({ id, leg }) => workflowOf(id, leg))
+    const found = await outside(() => sdk.DBOS.listWorkflows({ workflowIDs, loadInput: false }))
+    const byId = new Map(found.map((each) => [each.workflowID, each]))
+    for (const { id, leg, agent } of quiet) {
+      const workflow = byId.get(workflowOf(id, leg))
+      if (!workflow) await this.#service.startLeg(id, leg, agent)
+      else if (workflow.status === 'ERROR') await rows.giveUp(id, leg, 'failed', errorDataOf(workflow.error))
+      else if (workflow.status === 'CANCELLED' || workflow.status === 'MAX_RECOVERY_ATTEMPTS_EXCEEDED')
+        await rows.giveUp(id, leg, 'abandoned', ended(workflow.status))
+    }
+  }
+}
+
+const tooOften = (times: number) =>
+  errorDataOf(
+    new OrchestrationError(
+      `The run was taken up ${times} times and got nowhere: its process ended each time (maxRecoveries). Fork it to try again.`,
+    ),
+  )
+
+const ended = (status: string) =>
+  errorDataOf(
+    new OrchestrationError(`The workflow of the run was ended in DBOS (${status}). Fork it to go on.`),
+  )

@@ -1,0 +1,75 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { ReplayEngine } from '../durable/replay.ts'
+import type { DurableChunk } from '../durable/runs.ts'
+import { newId } from '../model/newId.ts'
+import type { Dbos } from './loadDbos.ts'
+
+/** The name of the stream that a leg writes. */
+export const streamKey = 'chunks'
+
+/** What is written at once. DBOS writes it again when it loses its connection, and may have written it before: see its id. */
+export type StreamEntry = { id: string; chunks: readonly DurableChunk[] }
+
+/** The name under which DBOS records a write to a stream. */
+const writeName = 'DBOS.writeStream'
+/** A step that was under way when its process ended, and left its place empty. */
+const lostName = 'lost'
+
+/**
+ * The steps and writes of a leg, in the journal of DBOS. That one counts steps; here they go by name, because calls that run
+ * side by side end in any order. So a leg that is taken up again first walks through all that is recorded, in its order, and
+ * what is new comes after that.
+ *
+ * Call it inside of the workflow. `outside` is anywhere else: what is asked there is not recorded itself.
+ */
+export const dbosJournal = async (
+  sdk: Dbos,
+  workflow: string,
+  outside: <T>(work: () => T) => T,
+): Promise<Pick<ReplayEngine, 'step' | 'write'>> => {
+  const { DBOS } = sdk
+  // Actors are called back by sockets and timers, in the context of whoever opened them.
+  const inWorkflow = AsyncLocalStorage.snapshot()
+  const recorded = (await outside(() => DBOS.listWorkflowSteps(workflow))) ?? []
+  const byPlace = new Map(recorded.map((step) => [step.functionID, step]))
+  const places = 1 + Math.max(-1, ...byPlace.keys())
+  // That of a step is recorded, too. It is done again, in another place.
+  const failed = (thrown: unknown): null => {
+    if (isSuperseded(sdk, thrown)) throw thrown
+    return null
+  }
+  const walk = Array.from({ length: places }, (_, place) => {
+    const name = byPlace.get(place)?.name ?? lostName
+    return name === writeName
+      ? DBOS.writeStream(streamKey, null)
+      : DBOS.runStep(async () => null, { name }).catch(failed)
+  })
+  await Promise.all(walk)
+  const known = new Map(
+    recorded
+      .filter(({ error, name }) => error === null && name !== lostName)
+      .map((step) => [step.name, step]),
+  )
+  let written = recorded.filter(({ name }) => name === writeName).length
+  let writing: Promise<void> = Promise.resolve()
+  return {
+    step: async <T>(name: string, run: () => Promise<T>): Promise<T> => {
+      const found = known.get(name)
+      // What was recorded under a name is what the same code gave.
+      return found ? (found.output as T) : await inWorkflow(() => DBOS.runStep(run, { name }))
+    },
+    write: async (chunks, isLive) => {
+      const entry: StreamEntry = { id: newId(), chunks }
+      if (isLive) return await DBOS.writeStream(streamKey, entry)
+      written -= 1
+      if (written >= 0) return
+      // DBOS puts what is written at once into any order.
+      writing = writing.then(() => inWorkflow(() => DBOS.writeStream(streamKey, entry)))
+      await writing
+    },
+  }
+}
+
+/** Whether somebody else has the leg now, or it was cancelled: DBOS must hear of that, and nobody else. */
+export const isSuperseded = ({ Error: errors }: Dbos, thrown: unknown): boolean =>
+  thrown instanceof errors.DBOSWorkflowConflictError || thrown instanceof errors.DBOSWorkflowCancelledError

@@ -1,0 +1,17 @@
+/**
+ * Runs that many machines share, on DBOS and Postgres. The same API as `statewire/durable`.
+ *
+ * @module statewire/dbos
+ */
+
+export type {
+  DurableChunk,
+  DurableResult,
+  DurableRun,
+  RunInfo,
+  RunStatus,
+  Runs,
+  StartOptions,
+  WaitsFor,
+} from '../durable/runs.ts'
+export { type DbosOptions, dbosRuns } from './dbosRuns.ts'

@@ -1,0 +1,275 @@
+import type { Actor, Snapshot } from 'xstate'
+import type { AgentMachine } from '../../machines/agentSnapshot.ts'
+import type { AgentEmitted, AgentOutput } from '../../machines/events.ts'
+import { pendingIn, unattendedIn } from '../../machines/pendingCalls.ts'
+import type { RunHost } from '../../machines/runHost.ts'
+import { type AnyAgent, type HostedFrom, hostedRun } from '../agent/Agent.ts'
+import { outcomeOf } from '../agent/runOutcome.ts'
+import { ConfigurationError, describeThrown, errorDataOf, OrchestrationError } from '../messages/errors.ts'
+import type { ToolResultPart } from '../messages/messages.ts'
+import type { ModelSink } from '../model/chatModel.ts'
+import { durableChunk } from './durableChunk.ts'
+import { ReplayStream } from './ReplayStream.ts'
+import { reachedIn } from './reachedIn.ts'
+import type { LegEnd, LegStart, NumberedCommand, ReplayEngine } from './replay.ts'
+import { cutResult, recordedCall } from './replayCall.ts'
+import { replayIds } from './replayIds.ts'
+import type { LegOptions } from './replayLeg.ts'
+import { askModel, endTurn, showTurn, type Turn } from './replayTurn.ts'
+import { endChunk, waitChunk } from './runChunks.ts'
+import type { WaitsFor } from './runs.ts'
+
+/**
+ * The actor of a run on an engine that replays. What it does to the world are steps; between them it runs as always, and as
+ * it did before, because it is given the same answers and results.
+ */
+export class ReplayedRun {
+  /** Where the leg ends. Rejects with whatever the engine threw: it knows what becomes of the leg then. */
+  readonly end: Promise<LegEnd>
+  readonly #agent: AnyAgent
+  readonly #engine: ReplayEngine
+  readonly #options: LegOptions
+  readonly #context: unknown
+  readonly #stream: ReplayStream
+  readonly #host: RunHost
+  readonly #isRestored: boolean
+  readonly #names = new Map<string, number>()
+  #actor: Actor<AgentMachine>
+  #seen: number
+  /** Steps under way. */
+  #steps = 0
+  /** Those of them that wait for what is to become of a call in doubt. */
+  #inDoubt = 0
+  #isLooking = false
+  #isOver = false
+  #resolve: (end: LegEnd | Promise<LegEnd>) => void = () => {}
+  #reject: (error: unknown) => void = () => {}
+
+  constructor(
+    agent: AnyAgent,
+    engine: ReplayEngine,
+    { from, seen, context, commands }: LegStart & { commands: NumberedCommand[] },
+    isFirstLife: boolean,
+    options: LegOptions,
+  ) {
+    this.end = new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
+    this.#agent = agent
+    this.#engine = engine
+    this.#options = options
+    this.#context = options.context ? options.context(context) : context
+    this.#seen = seen
+    this.#isRestored = 'snapshot' in from
+    this.#stream = new ReplayStream(engine.write, isFirstLife, this.#broken)
+    this.#host = {
+      newId: replayIds(from),
+      turn: (name, ask, sink) => this.#turn(name, ask, sink),
+      call: (key, execute) => this.#call(key, execute),
+    }
+    options.signal?.addEventListener('abort', this.#stop)
+    this.#actor = this.#begin(from)
+    this.#deliver(commands)
+    this.#look()
+  }
+
+  #begin(from: HostedFrom): Actor<AgentMachine> {
+    const actor = hostedRun(this.#agent, from, this.#host, this.#context)
+    // It is asked for while it starts.
+    this.#actor = actor
+    actor.on('*', (emitted: AgentEmitted) => {
+      if (emitted.type === 'chunk' && !this.#isOver) this.#stream.show(durableChunk(emitted))
+    })
+    const isCurrent = () => this.#actor === actor
+    actor.subscribe({
+      next: () => this.#look(),
+      complete: () => isCurrent() && this.#done(),
+      error: (thrown) => isCurrent() && this.#crashed(thrown),
+    })
+    actor.start()
+    return actor
+  }
+
+  #turn(name: string, request: (sink: ModelSink) => unknown, sink: ModelSink): () => void {
+    let isClosed = false
+    let onClose = () => {}
+    const turn: Turn = {
+      ask: request,
+      sink,
+      onClose: (close) => {
+        onClose = close
+        if (isClosed) close()
+      },
+    }
+    let isLive = false
+    const ask = () => {
+      isLive = true
+      return askModel(turn, this.#engine, this.#stream, this.#seen)
+    }
+    const own = this.#unused(name)
+    // The chart asks before it shows what came before: that must have its place first.
+    const record = Promise.resolve().then(() => this.#engine.step(own, ask))
+    this.#follow(record, (found) => {
+      if (!isLive && !isClosed) showTurn(found, turn, this.#stream)
+      this.#deliver(found.commands)
+      if (!isClosed) endTurn(found, turn)
+      if (isLive) this.#options.onStep?.(this.#actor.getSnapshot())
+    })
+    return () => {
+      isClosed = true
+      onClose()
+    }
+  }
+
+  #call(key: string, execute: () => Promise<ToolResultPart>): Promise<ToolResultPart> {
+    return new Promise((resolve) => {
+      let isLive = false
+      const live = () => {
+        isLive = true
+        return execute()
+      }
+      const record = recordedCall(this.#unused(key), live, this.#engine, () => this.#seen)
+      this.#follow(record, (found) => {
+        if (found.type === 'inDoubt') {
+          this.#inDoubt += 1
+          this.#steps += 1
+          return
+        }
+        this.#deliver(found.commands)
+        resolve(found.type === 'cut' ? cutResult : found.result)
+        if (isLive) this.#options.onStep?.(this.#actor.getSnapshot())
+      })
+    })
+  }
+
+  /** A name of its own for each step: an answer that is asked for again is another step. */
+  #unused(name: string): string {
+    const nth = (this.#names.get(name) ?? 0) + 1
+    this.#names.set(name, nth)
+    return nth === 1 ? name : `${name} (${nth})`
+  }
+
+  #follow<T>(record: Promise<T>, take: (found: T) => void): void {
+    this.#steps += 1
+    record
+      .then((found) => {
+        if (!this.#isOver) take(found)
+        this.#steps -= 1
+        this.#look()
+      })
+      .catch(this.#broken)
+  }
+
+  #deliver(commands: readonly NumberedCommand[]): void {
+    for (const { number, command } of commands) {
+      if (number <= this.#seen) continue
+      this.#seen = number
+      if (this.#actor.getSnapshot().status === 'active') this.#actor.send(command)
+    }
+  }
+
+  /** Ends the leg if the run waits, and nothing is under way. Later: what was just told the chart must have arrived. */
+  #look(): void {
+    if (this.#isLooking) return
+    this.#isLooking = true
+    setImmediate(() => {
+      this.#isLooking = false
+      if (this.#isOver || this.#steps > this.#inDoubt) return
+      if (this.#inDoubt > 0) this.#takeUp()
+      else this.#waitIfUnattended()
+    })
+  }
+
+  /** Whoever is asked by `onApproval` is still going to answer. */
+  #waitIfUnattended(): void {
+    const snapshot = this.#actor.getSnapshot()
+    const [first, ...rest] = pendingIn(snapshot)
+    if (first && unattendedIn(snapshot).length === 1 + rest.length) this.#wait([first, ...rest])
+  }
+
+  /** What becomes of a call in doubt is for its tool to say: the chart knows how, once it is restored. */
+  #takeUp(): void {
+    this.#steps -= this.#inDoubt
+    this.#inDoubt = 0
+    const before = this.#actor
+    try {
+      const snapshot = stored(before)
+      before.stop()
+      this.#begin({ snapshot })
+    } catch (thrown) {
+      this.#crashed(thrown)
+    }
+  }
+
+  #wait(pending: WaitsFor['calls']): void {
+    try {
+      const snapshot = stored(this.#actor)
+      const reached = reachedIn(this.#actor.getSnapshot())
+      const pendingApproval = { calls: pending }
+      this.#stream.show(waitChunk(pending))
+      this.#finish({
+        status: 'waiting',
+        snapshot,
+        result: { ...reached, finishReason: 'toolCalls', pendingApproval },
+        seen: this.#seen,
+      })
+      this.#actor.stop()
+    } catch (thrown) {
+      // Data that cannot be stored, such as that of an orchestrator of the user's.
+      this.#crashed(thrown)
+    }
+  }
+
+  #done(): void {
+    const { output, status } = this.#actor.getSnapshot()
+    if (this.#isOver || status === 'stopped') return
+    if (output && outcomeOf(output)) this.#finish({ status: output.status, output, seen: this.#seen })
+    else this.#crashed(new TypeError('it ended without an AgentOutput'))
+  }
+
+  #crashed(cause: unknown): void {
+    if (this.#isOver) return
+    const snapshot = this.#actor.getSnapshot()
+    const state = JSON.stringify(snapshot.value) ?? 'its only state'
+    const isRefused = cause instanceof ConfigurationError
+    const problem = `The machine of the run broke in ${state}: ${describeThrown(cause)}`
+    const error = errorDataOf(isRefused ? cause : new OrchestrationError(problem, { cause, state }))
+    this.#stream.show(endChunk('error'))
+    // Nothing that ran broke: what is stored cannot be gone on with, by this code.
+    if (isRefused && this.#isRestored) this.#finish({ status: 'abandoned', error, seen: this.#seen })
+    else {
+      const output: AgentOutput = {
+        status: 'failed',
+        error,
+        ...reachedIn(snapshot),
+        finishReason: 'error',
+      }
+      this.#finish({ status: 'failed', output, seen: this.#seen })
+    }
+    this.#actor.stop()
+  }
+
+  #finish(end: LegEnd): void {
+    this.#isOver = true
+    this.#options.signal?.removeEventListener('abort', this.#stop)
+    this.#resolve(this.#stream.settled().then(() => end))
+  }
+
+  /** The engine has thrown: the run belongs to somebody else now, or cannot be recorded. */
+  readonly #broken = (error: unknown): void => {
+    if (this.#isOver) return
+    this.#stop()
+    this.#reject(error)
+  }
+
+  readonly #stop = (): void => {
+    this.#isOver = true
+    this.#options.signal?.removeEventListener('abort', this.#stop)
+    this.#actor.stop()
+  }
+}
+
+/** As JSON: whatever cannot be stored throws here, and not in the engine. */
+const stored = (actor: Actor<AgentMachine>): Snapshot<unknown> =>
+  JSON.parse(JSON.stringify(actor.getPersistedSnapshot()))

@@ -1,0 +1,15 @@
+import { lastText, type RunResult, resultOf, textOfRun } from '../../machines/agentOutput.ts'
+import { messagesIn } from '../../machines/pendingCalls.ts'
+import { nothingReached } from '../agent/runOutcome.ts'
+import type { SendResult } from '../messages/result.ts'
+
+/** What a run has so far, by the snapshot of its actor. An orchestrator of the user's need not keep its data as ours do. */
+export const reachedIn = (snapshot: { context?: Partial<RunResult> }): SendResult => {
+  const { context } = snapshot
+  const known = isResult(context) ? resultOf(context) : nothingReached
+  const messages = messagesIn(snapshot)
+  return { ...known, messages, output: textOfRun(messages), answer: lastText(messages) }
+}
+
+const isResult = (context: Partial<RunResult> | undefined): context is RunResult =>
+  context?.totals !== undefined && Array.isArray(context.messages)

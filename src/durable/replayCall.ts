@@ -1,0 +1,56 @@
+import type { ToolResultPart } from '../messages/messages.ts'
+import { errorResult } from '../tools/toolResult.ts'
+import { CommandWatch } from './CommandWatch.ts'
+import type { NumberedCommand, ReplayEngine } from './replay.ts'
+
+/** One attempt at a call of a tool, as it is recorded. */
+export type CallRecord =
+  | { type: 'result'; result: ToolResultPart; commands: NumberedCommand[] }
+  /** An abort came before the tool was done. */
+  | { type: 'cut'; commands: NumberedCommand[] }
+  /** It had begun in an earlier life, and nobody knows whether it took effect. */
+  | { type: 'inDoubt' }
+
+/**
+ * A call is two steps. The first says that the tool is going to run; it is recorded before the tool runs. Whoever finds it
+ * recorded, and no result, knows that the call is in doubt. Both take their places at once, so that calls that run side by
+ * side have the same places in every life.
+ */
+export const recordedCall = (
+  name: string,
+  execute: () => Promise<ToolResultPart>,
+  engine: ReplayEngine,
+  seen: () => number,
+): Promise<CallRecord> => {
+  let isNew = false
+  const intent = engine.step(`${name} intent`, async () => {
+    isNew = true
+    return null
+  })
+  intent.catch(() => {})
+  return engine.step<CallRecord>(name, async () => {
+    await intent
+    return isNew ? await attempt(execute, engine, seen()) : { type: 'inDoubt' }
+  })
+}
+
+const attempt = async (
+  execute: () => Promise<ToolResultPart>,
+  engine: ReplayEngine,
+  seen: number,
+): Promise<CallRecord> => {
+  const watch = new CommandWatch(engine, seen)
+  try {
+    const result = await Promise.race([execute(), watch.aborted])
+    const commands = await watch.come()
+    return result ? { type: 'result', result, commands } : { type: 'cut', commands }
+  } finally {
+    watch.stop()
+  }
+}
+
+/** For a chart that takes no abort. */
+export const cutResult: ToolResultPart = errorResult(
+  { id: '', name: '' },
+  'The run was aborted while this tool was running; whether it took effect is unknown.',
+)

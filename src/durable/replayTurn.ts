@@ -1,0 +1,118 @@
+import { type ErrorData, errorDataOf } from '../messages/errors.ts'
+import type { ModelSink } from '../model/chatModel.ts'
+import type { Delta } from '../model/delta.ts'
+import { isThenable } from '../tools/isThenable.ts'
+import { CommandWatch, hasAbort } from './CommandWatch.ts'
+import type { ReplayStream } from './ReplayStream.ts'
+import type { NumberedCommand, ReplayEngine } from './replay.ts'
+
+/** One request to a model, as it is recorded. */
+export type TurnRecord = {
+  deltas: Delta[]
+  end: TurnEnd
+  /** What came while it was asked. */
+  commands: NumberedCommand[]
+}
+
+/** `cut`: an abort, or the chart itself, ended it. */
+type TurnEnd = { type: 'end' } | { type: 'cut' } | { type: 'failed'; error: ErrorData } | ErrorDelta
+
+type ErrorDelta = Extract<Delta, { type: 'error' }>
+
+export type Turn = {
+  ask: (sink: ModelSink) => unknown
+  /** The chart, which is shown each read at once, and the end of the answer when that is recorded. */
+  sink: ModelSink
+  /** Is called when the chart closes the request, at once if it has done so. */
+  onClose(close: () => void): void
+}
+
+/** Asks a model. The step of a turn runs this. */
+export const askModel = async (
+  { ask, sink, onClose }: Turn,
+  engine: ReplayEngine,
+  stream: ReplayStream,
+  seen: number,
+): Promise<TurnRecord> => {
+  const watch = new CommandWatch(engine, seen)
+  const answer = await stream.live()
+  const deltas: Delta[] = []
+  let close = () => {}
+  const ended = new Promise<TurnEnd>((resolve) => {
+    let isOver = false
+    const end = (how: TurnEnd) => {
+      isOver = true
+      resolve(how)
+    }
+    onClose(() => end({ type: 'cut' }))
+    watch.aborted.then(() => end({ type: 'cut' }))
+    if (isOver) return
+    close = closing(
+      () =>
+        ask({
+          deltas: (read) => {
+            if (isOver) return
+            // An error ends the answer for the chart: it may only hear of it when that is recorded.
+            const last = read.at(-1)
+            const good = last?.type === 'error' ? read.slice(0, -1) : read
+            for (const delta of good) addDelta(deltas, delta)
+            if (good.length > 0) stream.read(answer, () => sink.deltas(good))
+            if (last?.type === 'error') end(last)
+          },
+          end: () => end({ type: 'end' }),
+          fail: (error) => end({ type: 'failed', error }),
+        }),
+      (thrown) => end({ type: 'failed', error: errorDataOf(thrown, 'ModelError') }),
+    )
+  })
+  try {
+    const end = await Promise.race([ended, answer.failed])
+    await answer.end()
+    return { deltas, end, commands: await watch.come() }
+  } finally {
+    close()
+    watch.stop()
+  }
+}
+
+/** Shows a chart a recorded answer; its end is told with {@link endTurn}. */
+export const showTurn = ({ deltas }: TurnRecord, { sink }: Turn, stream: ReplayStream): void => {
+  if (deltas.length > 0) stream.replayed(() => sink.deltas(deltas))
+}
+
+/** Tells a chart how an answer ended. */
+export const endTurn = ({ end, commands }: TurnRecord, { sink }: Turn): void => {
+  if (end.type === 'end') sink.end()
+  else if (end.type === 'failed') sink.fail(end.error)
+  else if (end.type === 'error') sink.deltas([end])
+  // Only a chart that takes no abort still listens. One that lost patience does so again, by its own clock.
+  else if (hasAbort(commands)) sink.fail({ name: 'AbortedError', message: 'The request was aborted.' })
+}
+
+/** Pieces of text that follow each other are one: a record need not know how they came. */
+const addDelta = (deltas: Delta[], delta: Delta): void => {
+  const last = deltas.at(-1)
+  if ((delta.type === 'text' || delta.type === 'thinking') && last?.type === delta.type)
+    deltas[deltas.length - 1] = { type: delta.type, text: last.text + delta.text }
+  else deltas.push(delta)
+}
+
+/** Asks, and gives what closes the request, whatever a model of the user's does: throw, or give a promise. */
+const closing = (ask: () => unknown, fail: (thrown: unknown) => void): (() => void) => {
+  try {
+    const returned = ask()
+    if (isThenable(returned)) Promise.resolve(returned).catch(fail)
+    return () => void Promise.resolve(returned).then(closed, () => {})
+  } catch (thrown) {
+    fail(thrown)
+    return () => {}
+  }
+}
+
+const closed = (close: unknown): void => {
+  try {
+    if (typeof close === 'function') close()
+  } catch {
+    // The request is over: how badly it was closed concerns nobody.
+  }
+}

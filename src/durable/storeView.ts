@@ -1,0 +1,46 @@
+import type { AnyAgent, HostedFrom } from '../agent/Agent.ts'
+import { hostedFrom } from './head.ts'
+import type { Keeper } from './Keeper.ts'
+import type { Runs } from './runs.ts'
+
+/** What those who show stored runs know of them beside what `Runs` tells everybody. */
+export type StoreView = {
+  /** Whether any process runs things, and whether it is this one. */
+  hasOwner(): boolean
+  isOwner(): boolean
+  /** What a run goes on from: its snapshot, or its input if it has not begun. */
+  from(id: string): HostedFrom | undefined
+  /** An agent by its name, if it is known here. */
+  agent(name: string): AnyAgent | undefined
+  /** The chat of an agent that had the last turn. */
+  newestChat(agent: string): string | undefined
+  /** The id of the run that a chat ends with. */
+  lastRun(chat: string): string | undefined
+}
+
+const keepers = new WeakMap<Runs, Keeper>()
+
+/** From now on, this keeps these runs. */
+export const setKeeper = (runs: Runs, keeper: Keeper): void => void keepers.set(runs, keeper)
+
+/** The view of runs that are kept in a file. */
+export const viewOf = (runs: Runs): StoreView | undefined => {
+  const keeper = keepers.get(runs)
+  if (!keeper) return undefined
+  return {
+    hasOwner: () => keeper.hasOwner,
+    isOwner: () => keeper.isOwner,
+    from: (id) => {
+      const { store } = keeper
+      const row = store.runs.get(id)
+      return row && hostedFrom(row.head, store.items.load(row.n, row.base))
+    },
+    agent: (name) => keeper.agents.find(name),
+    newestChat: (agent) => keeper.store.chats.newest(agent),
+    lastRun: (chat) => {
+      const { chats, runs } = keeper.store
+      const n = chats.get(chat)?.run
+      return n === undefined ? undefined : runs.byNumber(n)?.id
+    },
+  }
+}

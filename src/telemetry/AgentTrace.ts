@@ -1,0 +1,128 @@
+import type { Attributes } from '@opentelemetry/api'
+import type { AnyMachineSnapshot } from 'xstate'
+import type { AgentOutput } from '../../machines/events.ts'
+import { type ErrorData, errorDataOf } from '../messages/errors.ts'
+import { isJsonObject } from '../messages/json.ts'
+import type { ChatModel } from '../model/chatModel.ts'
+import { redact } from '../transport/redact.ts'
+import { attribute, content, finishReasons, own, providerName } from './conventions.ts'
+import { failureOf } from './failureOf.ts'
+import type { Meters } from './Meters.ts'
+import { messagesContent } from './messageContent.ts'
+import { type Failure, Operation, type OperationOptions } from './Operation.ts'
+
+export type AgentTraceOptions = {
+  name: string | undefined
+  runId: string | undefined
+  above: Operation | undefined
+  /** On every span of the run. */
+  attributes: Attributes
+  captureContent: boolean
+  meters: Meters | undefined
+}
+
+/** A run from its start to its end, whatever charts it is made of: the span that all others of it are below. */
+export class AgentTrace {
+  readonly operation: Operation
+  readonly meters: Meters | undefined
+  readonly #attributes: Attributes
+  readonly #captureContent: boolean
+  #provider: Attributes | undefined
+  #hideOwn = (text: string) => text
+
+  constructor({ name, runId, above, attributes, captureContent, meters }: AgentTraceOptions) {
+    this.#captureContent = captureContent
+    this.meters = meters
+    this.#attributes = attributes
+    this.operation = new Operation({
+      operation: 'invoke_agent',
+      of: name,
+      above,
+      attributes: { ...attributes, ...(runId !== undefined && { [own.runId]: runId }) },
+      measured: name === undefined ? {} : { [attribute.agent]: name },
+      meters,
+    })
+  }
+
+  /** Something that the run does. */
+  begin({ attributes, measured, ...options }: Omit<OperationOptions, 'above' | 'meters'>): Operation {
+    const { meters, operation: above } = this
+    return new Operation({
+      ...options,
+      above,
+      meters,
+      attributes: { ...this.#attributes, ...attributes },
+      ...(measured && { measured: { ...this.#provider, ...measured } }),
+    })
+  }
+
+  /** The credentials of its models, which only they know. */
+  keepSecret(hide: (text: string) => string): void {
+    this.#hideOwn = hide
+  }
+
+  /** Who is asked; the first one counts. */
+  ask({ provider }: Pick<ChatModel, 'provider'>): void {
+    if (this.#provider) return
+    this.#provider = { [attribute.provider]: providerName(provider) }
+    this.operation.describeMeasured(this.#provider)
+  }
+
+  /** The name of the agent. Its actor goes by another id where a machine of the user's invokes it. */
+  rename(name: string): void {
+    this.operation.rename(name)
+    this.operation.describeMeasured({ [attribute.agent]: name })
+  }
+
+  /** Whether what was said is to be recorded, and anybody keeps it. */
+  shows(operation: Operation): boolean {
+    return this.#captureContent && operation.isRecording
+  }
+
+  /** A text without secrets. What cannot be searched for them is not shown. */
+  readonly hide = (text: string): string => {
+    try {
+      return redact(this.#hideOwn(text), [])
+    } catch {
+      return '***'
+    }
+  }
+
+  failure(error: Pick<ErrorData, 'name' | 'status' | 'message'>): Failure {
+    return failureOf(error, this.#captureContent ? this.hide : undefined)
+  }
+
+  /** The run has ended, or is not waited for any longer. */
+  end(snapshot: AnyMachineSnapshot): void {
+    if (!this.operation.isOpen) return
+    const { status, failure } = this.#outcomeOf(snapshot)
+    this.operation.describe({ [own.runStatus]: status })
+    if (this.shows(this.operation) && isOutput(snapshot.output)) this.#describeOutput(snapshot.output)
+    this.operation.end(failure)
+  }
+
+  #outcomeOf(snapshot: AnyMachineSnapshot): { status: string; failure?: Failure } {
+    const { status, output, error } = snapshot
+    if (status === 'error') return { status: 'failed', failure: this.failure(errorDataOf(error)) }
+    // Whoever is not there to decide lets go of a run that waits: it goes on from its snapshot, in another trace.
+    if (status !== 'done') return { status: snapshot.tags?.has('waiting') ? 'waiting' : 'stopped' }
+    if (!isOutput(output)) return { status: 'complete' }
+    return output.status === 'failed'
+      ? { status: output.status, failure: this.failure(output.error) }
+      : { status: output.status }
+  }
+
+  #describeOutput({ messages, finishReason }: AgentOutput): void {
+    const [asked] = messages
+    const answer = messages.findLast(({ role }) => role === 'model')
+    const finish = finishReasons[finishReason]
+    if (asked && asked.role === 'user')
+      this.operation.describe({ [content.input]: messagesContent([asked], this.hide).json })
+    if (answer)
+      this.operation.describe({ [content.output]: messagesContent([answer], this.hide, finish).json })
+  }
+}
+
+/** A chart of the user's may end with anything. */
+const isOutput = (output: unknown): output is AgentOutput =>
+  isJsonObject(output) && typeof output.status === 'string' && Array.isArray(output.messages)

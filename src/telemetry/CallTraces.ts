@@ -1,0 +1,77 @@
+import type { Attributes } from '@opentelemetry/api'
+import type { TracedCalls } from '../../machines/runTracer.ts'
+import type { ToolCallPart, ToolResultPart } from '../messages/messages.ts'
+import type { AgentTrace } from './AgentTrace.ts'
+import { attribute, content, own, toolError } from './conventions.ts'
+import { argumentsContent, resultContent } from './messageContent.ts'
+import type { Operation } from './Operation.ts'
+import { shortId } from './shortId.ts'
+
+/** The calls that one actor runs: mostly one; a batch of the user's own runs all calls of a turn. */
+export class CallTraces {
+  readonly #agent: AgentTrace
+  readonly #open: Map<string, Operation>
+
+  constructor(agent: AgentTrace, traced: TracedCalls, attributes: Attributes) {
+    agent.keepSecret(traced.hide)
+    this.#agent = agent
+    this.#open = new Map(traced.calls.map((call) => [call.id, begun(agent, call, traced, attributes)]))
+  }
+
+  /** The call, if it is the only one. */
+  get only(): Operation | undefined {
+    const [first, second] = this.#open.values()
+    return second ? undefined : first
+  }
+
+  settle(results: readonly ToolResultPart[]): void {
+    for (const result of results) {
+      // An executor of the user's may give anything.
+      const operation = this.#open.get(result?.id)
+      if (!operation) continue
+      this.#open.delete(result.id)
+      const text = this.#agent.shows(operation) ? resultContent(result, this.#agent.hide) : undefined
+      if (text !== undefined) operation.describe({ [content.callResult]: text })
+      operation.end(result.isError ? { type: toolError, message: text } : undefined)
+    }
+  }
+
+  /** The last results have come: a call that got none has failed. */
+  settleAll(results: readonly ToolResultPart[] = []): void {
+    this.settle(results)
+    for (const operation of this.#open.values()) operation.end({ type: toolError })
+    this.#open.clear()
+  }
+
+  /** Nobody waits for them any longer. */
+  end(): void {
+    for (const operation of this.#open.values()) operation.end()
+    this.#open.clear()
+  }
+}
+
+const begun = (
+  agent: AgentTrace,
+  call: ToolCallPart,
+  { tools, attemptAt }: TracedCalls,
+  attributes: Attributes,
+): Operation => {
+  const tool = tools.get(call.name)
+  const { attempt } = attemptAt(call.id)
+  const operation = agent.begin({
+    operation: 'execute_tool',
+    of: tool?.name,
+    attributes: {
+      ...attributes,
+      [attribute.tool]: shortId(call.name),
+      [attribute.toolType]: 'function',
+      [attribute.callId]: shortId(call.id),
+      ...(tool && { [attribute.toolDescription]: tool.description }),
+      ...(attempt > 1 && { [own.attempt]: attempt }),
+    },
+    measured: tool ? { [attribute.tool]: tool.name } : {},
+  })
+  if (agent.shows(operation))
+    operation.describe({ [content.callArguments]: argumentsContent(call.arguments, agent.hide) })
+  return operation
+}

@@ -1,0 +1,187 @@
+import { type Attributes, type Context, context } from '@opentelemetry/api'
+import type {
+  AnyActor,
+  AnyActorRef,
+  AnyEventObject,
+  AnyMachineSnapshot,
+  InspectionEvent,
+  Snapshot,
+} from 'xstate'
+import type { AgentSnapshot } from '../../machines/agentSnapshot.ts'
+import { isRun } from '../../machines/pendingCalls.ts'
+import { isRunMachine } from '../../machines/runMachine.ts'
+import { type RunTracer, setTracer, type TracedCalls, type TracedTurn } from '../../machines/runTracer.ts'
+import { valuesOf } from '../../machines/runValues.ts'
+import { isJsonObject } from '../messages/json.ts'
+import type { ModelSink } from '../model/chatModel.ts'
+import { AgentTrace } from './AgentTrace.ts'
+import { CallTraces } from './CallTraces.ts'
+import type { Meters } from './Meters.ts'
+import type { Operation } from './Operation.ts'
+import { RunTrace } from './RunTrace.ts'
+
+/** A run that begins, or goes on from where it was stored. */
+export type TracedRun = {
+  /** Its id, if it has one. */
+  id: string | undefined
+  /** The name of the agent, if it has one. */
+  agent: string | undefined
+  /** What the sender gave for this run: `SendOptions.context`. */
+  context: unknown
+}
+
+export type TracingOptions = {
+  captureContent: boolean
+  meters: Meters | undefined
+  attributesOf: (run: TracedRun) => Attributes
+}
+
+/**
+ * Makes traces of the runs of a system. What happens in them is known from inspection: an actor of a run that starts, a
+ * step of its chart, the result of a call. What a run does outside comes by, so that it can run in the context of its span.
+ */
+export class Tracing implements RunTracer {
+  readonly #options: TracingOptions
+  /** By the actors of whole runs, of lifecycle charts, and of calls. */
+  readonly #agents = new WeakMap<AnyActorRef, AgentTrace>()
+  readonly #runs = new WeakMap<AnyActorRef, RunTrace>()
+  readonly #calls = new WeakMap<AnyActorRef, CallTraces>()
+  readonly #lookedAfter = new WeakSet<AnyActorRef>()
+
+  constructor(options: TracingOptions) {
+    this.#options = options
+  }
+
+  readonly inspect = (event: InspectionEvent): void => {
+    unlessBroken(() => this.#see(event, event.actorRef as AnyActor))
+  }
+
+  turn(actor: AnyActorRef, turn: TracedTurn, ask: (sink: ModelSink) => unknown, sink: ModelSink): unknown {
+    const run = actor._parent && this.#runs.get(actor._parent)
+    const chat = run && unlessBroken(() => run.ask(turn))
+    if (!chat) return ask(sink)
+    // A socket that is used again calls back in the context of whoever opened it: that may be another run.
+    // It may also be the chart of somebody who has nothing to do with this request, and goes on when the run has ended.
+    const { outside } = run.agent.operation
+    const bound: ModelSink = {
+      deltas: context.bind(outside, (deltas) => sink.deltas(deltas)),
+      end: context.bind(outside, () => sink.end()),
+      fail: context.bind(outside, (error) => sink.fail(error)),
+    }
+    return context.with(chat.context, () => ask(bound))
+  }
+
+  calls<T>(actor: AnyActorRef, traced: TracedCalls, execute: () => T): T {
+    const within = unlessBroken(() => this.#beginCalls(actor, traced))
+    return within ? context.with(within, execute) : execute()
+  }
+
+  #see(event: InspectionEvent, actor: AnyActor): void {
+    if (event.type === '@xstate.actor') setTracer(actor.system, this)
+    else if (event.type === '@xstate.event') this.#hear(actor, event.event)
+    else if (event.type === '@xstate.microstep') this.#follow(actor, event.snapshot)
+    else if (event.type === '@xstate.snapshot' && event.event.type !== 'model.deltas') {
+      this.#follow(actor, event.snapshot)
+      if (event.event.type === 'xstate.stop') this.#stop(actor, event.snapshot)
+    }
+  }
+
+  #beginCalls(actor: AnyActorRef, traced: TracedCalls): Context | undefined {
+    const run = nearest(actor, this.#runs)
+    if (!run) return undefined
+    const calls = new CallTraces(run.agent, traced, run.attributes)
+    this.#calls.set(actor, calls)
+    return (calls.only ?? run.agent.operation).context
+  }
+
+  #hear(actor: AnyActor, event: AnyEventObject): void {
+    // The end of a call is known here before the run goes on.
+    if (event.type === 'xstate.init') this.#begin(actor, event)
+    else if (event.type === 'call.settled' || event.type === 'batch.result')
+      this.#calls.get(actor)?.settle([event.output.result])
+    else if (event.type === 'batch.finished' || event.type === 'batch.failed')
+      this.#calls.get(actor)?.settleAll(event.results)
+    this.#lookAfter(actor)
+  }
+
+  #begin(actor: AnyActor, { input }: AnyEventObject): void {
+    if (!isRunMachine(actor.logic)) return
+    const { context: data }: { context?: unknown } = actor.getSnapshot()
+    const whole = this.#wholeOf(actor)
+    const agent = whole ?? this.#beginAgent(actor, idIn(data) ?? idIn({ input }))
+    if (!whole) this.#agents.set(actor, agent)
+    if (isRun(data)) this.#runs.set(actor, new RunTrace(agent, actor, whole && phaseOf(actor)))
+  }
+
+  #beginAgent(actor: AnyActor, runId: string | undefined): AgentTrace {
+    const { captureContent, meters, attributesOf } = this.#options
+    // Without a name of its own, an actor goes by the id that XState gave it.
+    const name = actor.id === actor.sessionId ? undefined : actor.id
+    const traced = { id: runId, agent: name, context: valuesOf(actor).context }
+    const attributes = unlessBroken(() => attributesOf(traced)) ?? {}
+    return new AgentTrace({ name, runId, above: this.#above(actor), attributes, captureContent, meters })
+  }
+
+  /** The run that a chart is a part of. What a call starts is a run of its own. */
+  #wholeOf(actor: AnyActorRef): AgentTrace | undefined {
+    for (let each = actor._parent; each && !this.#calls.has(each); each = each._parent) {
+      const agent = this.#agents.get(each)
+      if (agent) return agent
+    }
+    return undefined
+  }
+
+  /** The operation that the actor of a run works for. */
+  #above(actor: AnyActorRef): Operation | undefined {
+    for (let each = actor._parent; each; each = each._parent) {
+      const operation = this.#calls.get(each)?.only ?? this.#agents.get(each)?.operation
+      if (operation) return operation
+    }
+    return undefined
+  }
+
+  #follow(actor: AnyActor, snapshot: Snapshot<unknown>): void {
+    this.#runs.get(actor)?.follow(snapshot as AgentSnapshot)
+    if (snapshot.status !== 'active') this.#agents.get(actor)?.end(snapshot as AnyMachineSnapshot)
+  }
+
+  #stop(actor: AnyActor, snapshot: Snapshot<unknown>): void {
+    this.#calls.get(actor)?.end()
+    // A logic that is no chart may not know of its end.
+    this.#agents.get(actor)?.end(snapshot as AnyMachineSnapshot)
+  }
+
+  /** Nobody is told of an actor that breaks: it is looked at once it has handled what it was sent. */
+  #lookAfter(actor: AnyActor): void {
+    const agent = this.#agents.get(actor)
+    if (!agent || this.#lookedAfter.has(actor)) return
+    this.#lookedAfter.add(actor)
+    queueMicrotask(() => {
+      this.#lookedAfter.delete(actor)
+      const snapshot = actor.getSnapshot()
+      if (snapshot.status === 'error') unlessBroken(() => agent.end(snapshot))
+    })
+  }
+}
+
+/** Whoever watches must not break what is watched. */
+const unlessBroken = <T>(watch: () => T): T | undefined => {
+  try {
+    return watch()
+  } catch {
+    return undefined
+  }
+}
+
+const nearest = <T>(actor: AnyActorRef, known: WeakMap<AnyActorRef, T>): T | undefined =>
+  known.get(actor) ?? (actor._parent && nearest(actor._parent, known))
+
+/** The id of a run, by the data of our charts, or by what it is started with. */
+const idIn = (data: unknown): string | undefined => {
+  if (isRun(data)) return data.options.id
+  const input = isJsonObject(data) ? data.input : undefined
+  return isJsonObject(input) && typeof input.id === 'string' ? input.id : undefined
+}
+
+/** What a chart made of runs calls the one that it invokes. */
+const phaseOf = ({ src, id }: AnyActor): string => (typeof src === 'string' ? src : id)

@@ -1,0 +1,123 @@
+import type { FinishReason, Usage } from '../messages/result.ts'
+import type { GenerationSettings } from '../model/chatModel.ts'
+
+/*
+ * The semantic conventions for generative AI, version 1.41, as far as runs have something to say: the names of everything
+ * that is sent, and the words that they allow. Nothing else knows them, so that another version is a change of this file.
+ */
+
+export const scope = { name: 'statewire', schemaUrl: 'https://opentelemetry.io/schemas/1.41.0' } as const
+
+export type OperationName = 'invoke_agent' | 'chat' | 'execute_tool'
+
+export const attribute = {
+  operation: 'gen_ai.operation.name',
+  provider: 'gen_ai.provider.name',
+  agent: 'gen_ai.agent.name',
+  model: 'gen_ai.request.model',
+  stream: 'gen_ai.request.stream',
+  outputType: 'gen_ai.output.type',
+  responseId: 'gen_ai.response.id',
+  finishReasons: 'gen_ai.response.finish_reasons',
+  timeToFirstChunk: 'gen_ai.response.time_to_first_chunk',
+  tool: 'gen_ai.tool.name',
+  toolType: 'gen_ai.tool.type',
+  toolDescription: 'gen_ai.tool.description',
+  callId: 'gen_ai.tool.call.id',
+  tokenType: 'gen_ai.token.type',
+  errorType: 'error.type',
+} as const
+
+/** Only where content is asked for. */
+export const content = {
+  system: 'gen_ai.system_instructions',
+  input: 'gen_ai.input.messages',
+  output: 'gen_ai.output.messages',
+  tools: 'gen_ai.tool.definitions',
+  callArguments: 'gen_ai.tool.call.arguments',
+  callResult: 'gen_ai.tool.call.result',
+} as const
+
+/** What the conventions have no name for. */
+export const own = {
+  runId: 'statewire.run.id',
+  runStatus: 'statewire.run.status',
+  phase: 'statewire.phase',
+  step: 'statewire.step',
+  attempt: 'statewire.attempt',
+  delayMs: 'statewire.delay_ms',
+  waitsFor: 'statewire.wait.kind',
+  waitingTools: 'statewire.wait.tools',
+  omittedMessages: 'statewire.omitted_messages',
+} as const
+
+export const settingNames = {
+  temperature: 'gen_ai.request.temperature',
+  topP: 'gen_ai.request.top_p',
+  maxOutputTokens: 'gen_ai.request.max_tokens',
+  seed: 'gen_ai.request.seed',
+  stopSequences: 'gen_ai.request.stop_sequences',
+} as const satisfies Partial<Record<keyof GenerationSettings, string>>
+
+export const usageNames = {
+  inputTokens: 'gen_ai.usage.input_tokens',
+  outputTokens: 'gen_ai.usage.output_tokens',
+  cachedInputTokens: 'gen_ai.usage.cache_read.input_tokens',
+  cacheWriteTokens: 'gen_ai.usage.cache_creation.input_tokens',
+  reasoningTokens: 'gen_ai.usage.reasoning.output_tokens',
+} as const satisfies Partial<Record<keyof Usage, string>>
+
+const seconds = {
+  unit: 's',
+  advice: { explicitBucketBoundaries: Array.from({ length: 14 }, (_, power) => 0.01 * 2 ** power) },
+}
+
+export const metric = {
+  duration: {
+    name: 'gen_ai.client.operation.duration',
+    options: { ...seconds, description: 'How long an operation took.' },
+  },
+  timeToFirstChunk: {
+    name: 'gen_ai.client.operation.time_to_first_chunk',
+    options: { ...seconds, description: 'From the request to the first chunk of its answer.' },
+  },
+  tokens: {
+    name: 'gen_ai.client.token.usage',
+    options: {
+      unit: '{token}',
+      description: 'Input and output tokens of a request.',
+      advice: { explicitBucketBoundaries: Array.from({ length: 14 }, (_, power) => 4 ** power) },
+    },
+  },
+} as const
+
+export const finishReasons: Readonly<Record<FinishReason, string>> = {
+  stop: 'stop',
+  length: 'length',
+  toolCalls: 'tool_call',
+  contentFilter: 'content_filter',
+  maxSteps: 'length',
+  aborted: 'error',
+  error: 'error',
+  unspecified: 'stop',
+}
+
+const providers = new Map([
+  ['openai-responses', 'openai'],
+  ['openai-chat', 'openai'],
+  ['openai-compatible', 'openai'],
+  ['azure', 'azure.ai.openai'],
+  ['azure-responses', 'azure.ai.openai'],
+  ['azure-chat', 'azure.ai.openai'],
+  ['google', 'gcp.gemini'],
+  ['vertex', 'gcp.vertex_ai'],
+  ['bedrock', 'aws.bedrock'],
+  ['mistral', 'mistral_ai'],
+  ['xai', 'x_ai'],
+])
+
+/** A provider by the name that the conventions have for it; others keep their own. */
+export const providerName = (provider: string): string => providers.get(provider) ?? provider
+
+/** What an error result of a tool is called. */
+export const toolError = 'tool_error'

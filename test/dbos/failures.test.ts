@@ -1,0 +1,169 @@
+/** What can go wrong around runs on DBOS: each time somebody is told what to do, and nothing that was stored is lost. */
+import { once } from 'node:events'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { dbosRuns, type Runs } from '../../src/dbos/index.ts'
+import { ConfigurationError } from '../../src/index.ts'
+import { type Postgres, startPostgres } from './postgres.ts'
+import { plannedAgents } from './world/agents.ts'
+import { type PlannedTurn, promptOf } from './world/plan.ts'
+import { type ModelServer, startModel } from './world/startModel.ts'
+import { buildWorker, Workers } from './world/Workers.ts'
+
+let postgres: Postgres
+let model: ModelServer
+let runs: Runs | undefined
+const log = join(mkdtempSync(join(tmpdir(), 'statewire-failures-')), 'calls.log')
+
+beforeAll(async () => {
+  await buildWorker()
+  postgres = await startPostgres()
+  model = await startModel(5)
+}, 60_000)
+
+afterEach(async () => {
+  await runs?.close()
+  runs = undefined
+})
+
+afterAll(async () => {
+  await model?.stop()
+  await postgres?.stop()
+})
+
+const open = async (
+  databaseUrl: string,
+  options: { concurrency?: number; takeOverAfterMs?: number } = {},
+) => {
+  runs = await dbosRuns({ databaseUrl, agents: plannedAgents(model.url, log), ...options })
+  return runs
+}
+
+const plan = (...turns: PlannedTurn[]) => promptOf({ id: 'test', turns })
+const long = (words: number): PlannedTurn => ({
+  text: Array.from({ length: words }, (_, n) => `word${n}`).join(' '),
+})
+
+const refused = async (databaseUrl: string): Promise<string> => {
+  const thrown = await open(databaseUrl).then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  expect(thrown).toBeInstanceOf(ConfigurationError)
+  const said = `${thrown instanceof Error ? `${thrown.message} ${thrown.stack} ${thrown.cause}` : ''}`
+  expect(said).not.toContain('secret-of-tests')
+  expect(said).not.toContain('another-secret')
+  return said
+}
+
+test('a database that cannot be reached, or a URL that is none, is told without the password', async () => {
+  const url = new URL(postgres.database())
+  url.port = '9'
+  expect(await refused(url.href)).toContain('Postgres does not answer at 127.0.0.1:9')
+  const other = new URL(postgres.database())
+  other.password = 'another-secret'
+  expect(await refused(other.href)).toContain('refuses the user or the password of databaseUrl')
+  expect(await refused('mysql://root:another-secret@localhost/x')).toContain(
+    'must be a URL such as postgresql://',
+  )
+  expect(await refused('another-secret')).toContain('must be a URL such as postgresql://')
+})
+
+test('runs that were closed say so, and go on where they are opened next', async () => {
+  const databaseUrl = postgres.database()
+  const first = await open(databaseUrl)
+  const run = await first.start(
+    'one',
+    plan({ calls: [{ name: 'note', input: { what: 'c1' } }] }, long(400)),
+    { id: 'goes-on' },
+  )
+  let after = ''
+  for await (const { cursor, chunk } of run.stream()) {
+    after = cursor
+    if (chunk.output.includes('word')) break
+  }
+  const left = run.result
+  const closed = expect(left).rejects.toThrow('These runs were closed')
+  await first.close()
+  await closed
+  await expect(first.start('one', 'Hi')).rejects.toThrow('These runs were closed')
+  await expect(run.info()).rejects.toThrow('These runs were closed')
+  await expect(run.stream().next()).rejects.toThrow('These runs were closed')
+
+  const second = await open(databaseUrl)
+  const again = await second.get('goes-on')
+  let text = ''
+  let restarts = 0
+  for await (const { chunk } of again?.stream({ after }) ?? []) {
+    if (chunk.metadata.restart === true) {
+      text = ''
+      restarts += 1
+    } else text += chunk.output
+  }
+  const whole = await again?.result
+  expect(restarts).toBe(1)
+  expect(text.trim()).toBe(whole?.output)
+  expect(whole?.output).toMatch(/^word0 .*word399$/)
+})
+
+test('a run outlives a restart of Postgres', async () => {
+  const service = await open(postgres.database())
+  const run = await service.start(
+    'one',
+    plan({ calls: [{ name: 'note', input: { what: 'r1' } }] }, long(300)),
+    { id: 'restart' },
+  )
+  const { result } = run
+  let text = ''
+  for await (const { chunk } of run.stream()) {
+    text += chunk.output
+    if (chunk.output.includes('word20')) break
+  }
+  await postgres.restart()
+  expect((await result).output).toMatch(/word299$/)
+  expect(text).toContain('word0')
+})
+
+test('a run whose process dies each time is given up, and its error says why', async () => {
+  const databaseUrl = postgres.database()
+  const service = await open(databaseUrl, { concurrency: 0 })
+  const run = await service.start('one', plan({ calls: [{ name: 'die', input: {} }] }, { text: 'Alive.' }), {
+    id: 'dies',
+  })
+  const workers = new Workers(databaseUrl, model.url, log, 2)
+  const result = run.result
+  const outcome = expect(result).rejects.toThrow(/taken up 2 times and got nowhere.*Fork it/)
+  let isOver = false
+  result.catch(() => {
+    isOver = true
+  })
+  let lives = 0
+  while (!isOver && lives < 20) {
+    lives += 1
+    const child = await workers.start()
+    await Promise.race([once(child, 'exit'), result.catch(() => {})])
+  }
+  await workers.stop()
+  await outcome
+  expect(await run.info()).toMatchObject({ status: 'abandoned', error: { name: 'OrchestrationError' } })
+}, 120_000)
+
+test('a workflow that is cancelled in the tools of DBOS is a run that was given up', async () => {
+  const { DBOS } = await import('@dbos-inc/dbos-sdk')
+  const service = await open(postgres.database(), { takeOverAfterMs: 500 })
+  const run = await service.start('one', plan(long(5000)), { id: 'cancelled' })
+  for await (const { chunk } of run.stream()) if (chunk.output !== '') break
+  await DBOS.cancelWorkflow('cancelled#1')
+  await expect(run.result).rejects.toThrow('was ended in DBOS (CANCELLED)')
+})
+
+test('tables of a later release are left alone', async () => {
+  const databaseUrl = postgres.database()
+  await (await open(databaseUrl)).close()
+  await postgres.query(databaseUrl, 'UPDATE statewire.version SET version = 99')
+  expect(await refused(databaseUrl)).toContain(
+    'are of version 99, and this release of statewire reads version 1',
+  )
+})

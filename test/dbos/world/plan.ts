@@ -1,0 +1,15 @@
+/** What a scripted model says and calls, turn by turn. The prompt of a run is its plan. */
+export type Plan = { id: string; turns: PlannedTurn[] }
+
+export type PlannedCall = { name: string; input: { what?: string; ms?: number; prompt?: string } }
+
+export type PlannedTurn = { text: string } | { calls: PlannedCall[] }
+
+/** As one word: a plan may be part of a call in another one. */
+export const promptOf = (plan: Plan): string =>
+  `PLAN:${Buffer.from(JSON.stringify(plan)).toString('base64url')}`
+
+export const planIn = (text: string): Plan | undefined => {
+  const [, word] = /PLAN:([\w-]+)/.exec(text) ?? []
+  return word === undefined ? undefined : JSON.parse(Buffer.from(word, 'base64url').toString())
+}

@@ -1,0 +1,102 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Dice, dice } from '../proof/dice.ts'
+import type { WorldScripts } from './world/buildWorld.ts'
+import { Episode } from './world/Episode.ts'
+import { effectsFile, effectsIn } from './world/effects.ts'
+import { type Judgement, judged } from './world/judged.ts'
+import { ModelServer } from './world/ModelServer.ts'
+import type { RunPlan } from './world/plan.ts'
+import type { Death, Way } from './world/requests.ts'
+import { WorkerDied, WorkerHandle } from './world/WorkerHandle.ts'
+import { type Staff, Workers } from './world/Workers.ts'
+
+/** A series of runs whose workers are killed at random. */
+export type SeriesOptions = {
+  scripts: WorldScripts
+  way: Way
+  seed: number
+  runs: number
+  kills: number
+  /** When workers die: at any time, or only right after a tool began to take effect. */
+  aim: 'anywhere' | 'begun'
+  /** How many workers there are at the same time, and how many that only read; those are not killed. */
+  workers: number
+  readers: number
+  /** What the runs do. */
+  planOf(id: string, dice: Dice): RunPlan
+  /** How long all runs may take to end once nobody is killed any more. */
+  patienceMs: number
+}
+
+/** Runs it, and says what went wrong. */
+export const killSeries = async (options: SeriesOptions): Promise<Judgement & { kills: number }> => {
+  const { scripts, way, seed, patienceMs } = options
+  const random = dice(seed)
+  const folder = mkdtempSync(join(tmpdir(), 'statewire-kills-'))
+  const model = await ModelServer.start(scripts.model)
+  const hire = () => new WorkerHandle(scripts.worker, model.url)
+  const workers = new Workers(hire, { way, folder, agents: true }, options.workers, random)
+  const readers = new Workers(hire, { way, folder, agents: false }, options.readers, random)
+  const all = [workers, ...(options.readers > 0 ? [readers] : [])]
+  const anyone: Staff = { any: () => random.pick(all).any() }
+  try {
+    const episodes = Array.from({ length: options.runs }, (_, index) => {
+      const own = dice(random.seed())
+      return new Episode(options.planOf(`r${index}`, own), { starters: workers, anyone }, own)
+    })
+    const playing = playAll(episodes, () => workers.kills / options.kills)
+    await killAll(workers, options, random)
+    await Promise.race([playing, pause(patienceMs, undefined, { ref: false })])
+    await Promise.all(episodes.map((episode) => episode.look()))
+    const evidence = episodes.map((episode) => episode.evidence)
+    const judgement = judged(evidence, effectsIn(effectsFile(folder)), await model.told())
+    judgement.faults.surprise.push(...workers.crashes, ...readers.crashes)
+    return { ...judgement, kills: workers.kills }
+  } finally {
+    await Promise.all([workers.stop(), readers.stop()])
+    model.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Runs at the same time. */
+const atOnce = 8
+
+/** Plays them in their order; some are kept for the kills to come. */
+const playAll = async (episodes: readonly Episode[], killed: () => number): Promise<void> => {
+  const waiting = [...episodes.entries()]
+  const playNext = async (): Promise<void> => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      const [index, episode] = next
+      while (index / episodes.length > killed() + atOnce / episodes.length && killed() < 1) await pause(10)
+      await episode.play().catch((thrown) => episode.evidence.surprises.push(String(thrown)))
+    }
+  }
+  await Promise.all(Array.from({ length: atOnce }, playNext))
+}
+
+/** Kills one worker after the other. One that has nothing to do comes to no moment, and is killed all the same. */
+const killAll = async (workers: Workers, { kills, aim }: SeriesOptions, random: Dice): Promise<void> => {
+  while (workers.kills < kills) {
+    await pause(20 + random.below(400))
+    const worker = await workers.any()
+    const death = aim === 'begun' ? { moments: 1, kind: aim } : randomDeath(random)
+    if (death)
+      await worker.ask('die', death).catch((thrown) => {
+        if (!(thrown instanceof WorkerDied)) throw thrown
+      })
+    const wasKilled = worker.died.then(() => true)
+    if (!death || !(await Promise.race([wasKilled, pause(1000, false)]))) worker.kill()
+    await worker.died
+  }
+}
+
+/** Half of the deaths come from outside, at any time; half at one of the next moments that make a difference. */
+const randomDeath = ({ below, chance, pick }: Dice): Death | undefined => {
+  if (chance(0.5)) return undefined
+  const kind = pick(['write', 'request', 'answer', 'effect', 'begun', undefined] as const)
+  return { moments: 1 + below(kind === undefined ? 80 : 12), ...(kind && { kind }) }
+}

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { Agent } from '../../src/agent/Agent.ts'
+import { scriptedModel } from '../../src/testing/scriptedModel.ts'
+import { opened, storeFile } from './storeFile.ts'
+import { callOf, wiping } from './wiping.ts'
+
+test('a decision on a call of a sub-agent reaches it after the run was put away', async () => {
+  const path = storeFile()
+  const { agent: janitor, wiped } = wiping([[callOf('c', 'b')], 'Wiped.'])
+  const boss = new Agent(
+    scriptedModel([
+      [{ toolCall: { id: 'a', name: 'janitor', arguments: { prompt: 'Wipe b.' } } }],
+      'All done.',
+    ]),
+    { tools: [janitor.asTool({ name: 'janitor', description: 'Wipes files' })] },
+  )
+  const runs = await opened(path, { boss })
+  const run = await runs.start('boss', 'Clean up.', { id: 'job' })
+  expect((await run.result).pendingApproval?.calls).toMatchObject([{ id: 'a/c', name: 'wipe' }])
+  expect(await run.info()).toMatchObject({ status: 'waiting' })
+  await runs.send('job', { type: 'tool.approve', callId: 'a/c' })
+  expect(await run.result).toMatchObject({ output: 'All done.' })
+  expect(wiped).toEqual(['b'])
+})

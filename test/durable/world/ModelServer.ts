@@ -1,0 +1,31 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import type { ToldResults } from './judgeCalls.ts'
+
+/** The model's process; it is never killed before the end. */
+export class ModelServer {
+  readonly url: string
+  readonly #process: ChildProcess
+
+  private constructor(process: ChildProcess, url: string) {
+    this.#process = process
+    this.url = url
+  }
+
+  static async start(script: string): Promise<ModelServer> {
+    const child = fork(script)
+    const [{ port }] = await once(child, 'message')
+    return new ModelServer(child, `http://127.0.0.1:${port}`)
+  }
+
+  /** What models were shown as the result of each call. */
+  async told(): Promise<ToldResults> {
+    const response = await fetch(`${this.url}/told`)
+    const told: Record<string, string[]> = JSON.parse(await response.text())
+    return new Map(Object.entries(told).map(([id, results]) => [id, new Set(results)]))
+  }
+
+  stop(): void {
+    this.#process.disconnect()
+  }
+}

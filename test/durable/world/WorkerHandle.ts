@@ -1,0 +1,81 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import type { StreamItem } from './keptRuns.ts'
+import type { Report, RequestName, Requests } from './requests.ts'
+
+/** The worker was killed before it could answer: nobody knows whether it did what it was asked. */
+export class WorkerDied extends Error {}
+
+/** The worker answered that it cannot do what it was asked. */
+export class Refused extends Error {}
+
+type Waiting = {
+  resolve(answer: unknown): void
+  reject(error: Error): void
+  show(item: StreamItem): void
+}
+
+/** A worker as the one who asks and kills it sees it. */
+export class WorkerHandle {
+  readonly #process: ChildProcess
+  readonly #waiting = new Map<number, Waiting>()
+  #count = 0
+  #isDead = false
+  #complaint = ''
+  /** Resolves when the worker is dead, and everything that it said was heard: with its last words, if nobody killed it. */
+  readonly died: Promise<string | undefined>
+
+  constructor(script: string, modelUrl: string, node = process.execPath) {
+    this.#process = fork(script, [modelUrl], { execPath: node, stdio: ['ignore', 'inherit', 'pipe', 'ipc'] })
+    this.#process.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.#complaint += text
+    })
+    this.#process.on('message', (report: Report) => this.#hear(report))
+    this.died = this.#end()
+  }
+
+  get isDead(): boolean {
+    return this.#isDead
+  }
+
+  /** Resolves with the answer; rejects with `Refused`, or with `WorkerDied`. */
+  async ask<Name extends RequestName>(
+    name: Name,
+    ask: Requests[Name]['ask'],
+    show: (item: StreamItem, number: number) => void = () => {},
+  ): Promise<Requests[Name]['answer']> {
+    if (this.#isDead) throw new WorkerDied()
+    this.#count += 1
+    const number = this.#count
+    return new Promise((resolve, reject) => {
+      // What a request of this name is answered with is for the worker to know.
+      const answered = (answer: unknown) => resolve(answer as Requests[Name]['answer'])
+      this.#waiting.set(number, { resolve: answered, reject, show: (item) => show(item, number) })
+      // A process that is gone takes nothing any more: its end tells those who wait.
+      this.#process.send({ number, do: name, ...ask }, () => {})
+    })
+  }
+
+  kill(): void {
+    this.#process.kill('SIGKILL')
+  }
+
+  #hear(report: Report): void {
+    const waiting = this.#waiting.get(report.number)
+    if (report.says !== 'chunk') this.#waiting.delete(report.number)
+    if (report.says === 'chunk') waiting?.show(report.item)
+    else if (report.says === 'answer') waiting?.resolve(report.answer)
+    else waiting?.reject(new Refused(report.problem))
+  }
+
+  async #end(): Promise<string | undefined> {
+    const [[code, signal]] = await Promise.all([
+      once(this.#process, 'close'),
+      once(this.#process, 'disconnect'),
+    ])
+    this.#isDead = true
+    for (const { reject } of this.#waiting.values()) reject(new WorkerDied())
+    this.#waiting.clear()
+    return signal === 'SIGKILL' ? undefined : `exit ${code}: ${this.#complaint.slice(-2000)}`
+  }
+}

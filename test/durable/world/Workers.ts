@@ -1,0 +1,69 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Dice } from '../../proof/dice.ts'
+import type { Place } from './requests.ts'
+import { WorkerDied, type WorkerHandle } from './WorkerHandle.ts'
+
+/** Where somebody who wants something finds a worker that is alive. */
+export type Staff = { any(): Promise<WorkerHandle> }
+
+/** Workers on one store. Whichever dies is replaced, until they are stopped. */
+export class Workers implements Staff {
+  readonly #make: () => WorkerHandle
+  readonly #place: Place
+  readonly #dice: Dice
+  readonly #alive = new Set<WorkerHandle>()
+  readonly #open = new Set<WorkerHandle>()
+  #isStopped = false
+  /** How many were killed. */
+  kills = 0
+  /** The last words of those that nobody killed. */
+  readonly crashes: string[] = []
+
+  constructor(make: () => WorkerHandle, place: Place, count: number, dice: Dice) {
+    this.#make = make
+    this.#place = place
+    this.#dice = dice
+    for (let index = 0; index < count; index += 1) void this.#keepOne()
+  }
+
+  async any(): Promise<WorkerHandle> {
+    while (!this.#isStopped) {
+      const open = [...this.#open]
+      if (open.length > 0) return this.#dice.pick(open)
+      await pause(5)
+    }
+    throw new Error('The workers were stopped.')
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    for (const worker of this.#alive) worker.kill()
+    await Promise.all([...this.#alive].map(({ died }) => died))
+  }
+
+  async #keepOne(): Promise<void> {
+    while (!this.#isStopped) {
+      const worker = this.#make()
+      this.#alive.add(worker)
+      await this.#openIn(worker)
+      const lastWords = await worker.died
+      this.#alive.delete(worker)
+      this.#open.delete(worker)
+      if (lastWords !== undefined) this.crashes.push(lastWords)
+      else if (!this.#isStopped) this.kills += 1
+      // At times the next one is there at once, at times the others are alone for a while.
+      await pause(this.#dice.below(100))
+    }
+  }
+
+  async #openIn(worker: WorkerHandle): Promise<void> {
+    try {
+      await worker.ask('open', this.#place)
+      this.#open.add(worker)
+    } catch (thrown) {
+      if (thrown instanceof WorkerDied) return
+      this.crashes.push(String(thrown))
+      worker.kill()
+    }
+  }
+}

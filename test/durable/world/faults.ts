@@ -1,0 +1,115 @@
+import { type ChatMessage, textOf, toolCallsOf } from '../../../src/messages/messages.ts'
+import { validateHistory } from '../../../src/messages/validateHistory.ts'
+import { saidInHistory } from './conversation.ts'
+import type { Evidence } from './Episode.ts'
+import { textOfTurn, turnFor } from './script.ts'
+
+/** What can go wrong with a run that somebody keeps. All of it must stay empty. */
+export type Faults = {
+  /** Acknowledged, and not there. */
+  lost: string[]
+  /** Not over although nobody is killed any more, or given up. */
+  stuck: string[]
+  /** A call that ran twice although its tool does not say `rerun`; a command that counted twice. */
+  doubled: string[]
+  /** A call in doubt of which the model was told something else. */
+  undeclared: string[]
+  /** The text, or the calls, are not what the model said. */
+  wrongText: string[]
+  /** A reader saw something else than what is stored. */
+  wrongStream: string[]
+  invalidHistory: string[]
+  /** A key or an attempt that is not what the tool was promised. */
+  wrongKey: string[]
+  /** Refused or ended though it should not; a worker that broke by itself. */
+  surprise: string[]
+}
+
+export const noFaults = (): Faults => ({
+  lost: [],
+  stuck: [],
+  doubled: [],
+  undeclared: [],
+  wrongText: [],
+  wrongStream: [],
+  invalidHistory: [],
+  wrongKey: [],
+  surprise: [],
+})
+
+/** Adds what is wrong with one run, as far as its messages and its readers know. */
+export const judge = (evidence: Evidence, faults: Faults): void => {
+  const { plan, outcome, readers, surprises, isStarted } = evidence
+  const { id } = plan
+  faults.surprise.push(...surprises.map((each) => `${id}: ${each}`))
+  if (!outcome) {
+    if (isStarted) faults.stuck.push(`${id}: ${lastSeen(evidence)}`)
+    return
+  }
+  const { messages, status } = outcome
+  const isAborted = status === 'aborted'
+  if (status !== 'complete' && !isAborted) faults.stuck.push(`${id}: ${status}, ${outcome.error}`)
+  for (const reader of readers)
+    faults.wrongStream.push(...reader.faultsAgainst(messages).map((each) => `${id}: ${each}`))
+  faults.invalidHistory.push(...validateHistory(messages).map(({ message }) => `${id}: ${message}`))
+  for (const [index, message] of messages.entries())
+    if (message.role === 'model' && !(isAborted && index === messages.length - 1)) {
+      const flaw = flawOf(message, messages.slice(0, index))
+      if (flaw) faults.wrongText.push(`${id}: ${flaw}`)
+    }
+}
+
+/** Where those who read it left it. */
+const lastSeen = ({ plan: { agent, rounds, inner }, readers, told, standing }: Evidence): string =>
+  [
+    JSON.stringify({ agent, rounds, inner }),
+    JSON.stringify(standing),
+    ...readers.map(
+      ({ cursor, waitsFor }) =>
+        `read to ${cursor}, waits for "${waitsFor.map(({ id: call }) => call).join(' ')}"`,
+    ),
+    ...told.map(({ command, came }) => `${came} ${JSON.stringify(command)}`),
+  ].join('; ')
+
+/** What a model message has that the script would not have said to the conversation before it. */
+const flawOf = (message: ChatMessage, before: readonly ChatMessage[]): string | undefined => {
+  const turn = turnFor(saidInHistory(before))
+  const [text, expected] = [textOf(message), textOfTurn(turn)]
+  if (text !== expected) return `said ${JSON.stringify(text)}, not ${JSON.stringify(expected)}`
+  const [calls, planned] = [toolCallsOf(message), turn.calls].map((each) =>
+    each.map((call) => call.id).join(),
+  )
+  return calls === planned ? undefined : `called ${calls}, not ${planned}`
+}
+
+/** Adds what is wrong with what a run was told. `results`: what is known of its calls, those of its sub-agents as well. */
+export const judgeCommands = (
+  { plan: { id }, told, outcome }: Evidence,
+  results: ReadonlyMap<string, ReadonlySet<string>>,
+  faults: Faults,
+): void => {
+  if (!outcome) return
+  const isAborted = outcome.status === 'aborted'
+  const texts = outcome.messages.flatMap(({ parts }) =>
+    parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])),
+  )
+  const isRejected = (callId: string) =>
+    [...(results.get(ownId(callId)) ?? [])].some((result) => result.includes('A person rejected'))
+  for (const { command, came, inDoubt } of told) {
+    const isSure = came === 'surely'
+    if (command.type === 'abort' && isSure && !isAborted) faults.lost.push(`${id}: the abort`)
+    if (command.type === 'steer') {
+      const times = texts.filter((text) => text.includes(command.text)).length
+      if (isSure && times === 0 && !isAborted) faults.lost.push(`${id}: the steering`)
+      if (times > 1) faults.doubled.push(`${id}: steered ${times} times`)
+    }
+    if (isAborted || !isSure || inDoubt) continue
+    if (command.type === 'tool.approve' && isRejected(command.callId))
+      faults.lost.push(`${id}: the approval of ${command.callId}`)
+    if (command.type === 'tool.reject' && !isRejected(command.callId))
+      faults.lost.push(`${id}: the rejection of ${command.callId}`)
+  }
+}
+
+/** What the agent that made a call knows it as: that of a sub-agent has the calls around it before its own id. */
+export const ownId = (callId: string): string => callId.split('/').at(-1) ?? ''

@@ -1,0 +1,95 @@
+import type { Effect } from './effects.ts'
+import type { Faults } from './faults.ts'
+import { toolOf } from './script.ts'
+
+/** What became of the calls. */
+export type CallCounts = {
+  /** Those that ran at all. */
+  ran: number
+  /** Those of which the model was told that nobody knows. */
+  inDoubt: number
+  /** Those of them that had come to their end. */
+  inDoubtButDone: number
+  /** Run again because their tool, or a person, says so. */
+  rerun: number
+}
+
+/** What was told of each call: by models, and by stored histories. More than one result is one too many. */
+export type ToldResults = Map<string, Set<string>>
+
+/** What is known of calls beside their effects. */
+export type KnownOfCalls = {
+  told: ToldResults
+  /** The calls in doubt that a person wanted to run again, once for each time. */
+  runAgain: readonly string[]
+  /** Whether the run of a call was aborted. */
+  isAborted(callId: string): boolean
+}
+
+/** Adds what is wrong with the calls: what they did, by the file of their effects, beside what was told of them. */
+export const judgeCalls = (
+  effects: readonly Effect[],
+  { told, runAgain, isAborted }: KnownOfCalls,
+  faults: Faults,
+): CallCounts => {
+  const calls = new Map<string, Effect[]>()
+  for (const effect of effects) calls.set(effect.callId, [...(calls.get(effect.callId) ?? []), effect])
+  const counts: CallCounts = { ran: calls.size, inDoubt: 0, inDoubtButDone: 0, rerun: 0 }
+
+  const keys = new Map<string, string>()
+  for (const [callId, ofCall] of calls) {
+    const begun = ofCall.filter(({ what }) => what === 'begin')
+    const wanted = runAgain.filter((id) => id === callId).length
+    const mayBegin = toolOf(callId) === 'again' ? Number.POSITIVE_INFINITY : 1 + wanted
+    if (begun.length > mayBegin) faults.doubled.push(`${callId} began ${begun.length} times`)
+    else if (begun.length > 1) counts.rerun += 1
+    const attempts = begun.map(({ attempt }) => attempt)
+    if (attempts.some((attempt, index) => attempt <= (attempts[index - 1] ?? 0)))
+      faults.wrongKey.push(`${callId}: the attempts ${attempts.join(', ')}`)
+    const ofOther = begun.find(({ key }) => (keys.get(key) ?? callId) !== callId)
+    const own = new Set(begun.map(({ key }) => key))
+    for (const key of own) keys.set(key, callId)
+    if (ofOther || own.size > 1) faults.wrongKey.push(`${callId}: the keys ${[...own].join(', ')}`)
+  }
+
+  for (const [callId, results] of told) {
+    const ofCall = calls.get(callId) ?? []
+    if (results.size > 1) faults.undeclared.push(`${callId} has the results ${[...results].join(' | ')}`)
+    for (const result of results) {
+      const flaw = flawOf(callId, result, ofCall, isAborted(callId))
+      if (flaw) faults.undeclared.push(`${callId}: ${flaw}`)
+      if (!isUnknown(result)) continue
+      counts.inDoubt += 1
+      if (ofCall.some(({ what }) => what === 'end')) counts.inDoubtButDone += 1
+    }
+  }
+  return counts
+}
+
+/** How a model is told that nobody knows. */
+const isUnknown = (result: string): boolean => result.includes('unknown')
+
+const flawOf = (
+  callId: string,
+  result: string,
+  ofCall: readonly Effect[],
+  isAborted: boolean,
+): string | undefined => {
+  if (result.startsWith(`done ${callId} `)) {
+    const wasGiven = ofCall.some(({ what, nonce }) => what === 'end' && result.endsWith(` ${nonce}`))
+    return wasGiven ? undefined : `nobody gave ${result}`
+  }
+  // The answer of the agent behind `delegate`.
+  if (result.startsWith(`[${callId}/`)) return undefined
+  const tool = toolOf(callId)
+  const isAsked = tool === 'settle'
+  if (isAsked && (result.includes('take it as failed') || result.startsWith('settled '))) return undefined
+  if (isUnknown(result))
+    return tool === 'note' || tool === 'check' || isAborted
+      ? undefined
+      : 'told to be unknown, though its tool says otherwise'
+  // Rejected, or never come to: then it has not run.
+  const isNotRun = result.includes('rejected') || result.includes('it was not run')
+  if (!isNotRun) return `told ${result}`
+  return ofCall.length > 0 ? `told not to have run: ${result}` : undefined
+}

@@ -1,0 +1,21 @@
+/** Before and after a write, a request to the model and an acknowledgement; around the effect of a tool, and right after it began. */
+export type MomentKind = 'write' | 'request' | 'answer' | 'effect' | 'begun'
+
+/**
+ * The moments at which it makes a difference that a process dies. They are counted, and the process ends itself, as hard
+ * as `kill -9`, at the one it was told.
+ */
+let left = Number.POSITIVE_INFINITY
+let counted: MomentKind | undefined
+
+export const moment = (kind: MomentKind): void => {
+  if (counted !== undefined && counted !== kind) return
+  left -= 1
+  if (left === 0) process.kill(process.pid, 'SIGKILL')
+}
+
+/** From now on so many moments are left: of one kind, or of all. */
+export const dieIn = ({ moments, kind }: { moments: number; kind?: MomentKind }): void => {
+  left = moments
+  counted = kind
+}

@@ -1,0 +1,41 @@
+import type { AgentCommand } from '../../../machines/events.ts'
+import type { Outcome, Standing, StreamItem } from './keptRuns.ts'
+import type { MomentKind } from './moments.ts'
+import type { RunPlan } from './plan.ts'
+
+/** How runs are kept: in the store, or by hand as the control does it. */
+export type Way = 'stored' | 'subscribed'
+
+/** Where runs are kept. A worker with `agents` runs them; one without reads them, and passes on what it is told. */
+export type Place = { way: Way; folder: string; agents: boolean }
+
+/** So many moments later, of this kind or of any, a worker is dead. */
+export type Death = { moments: number; kind?: MomentKind }
+
+/** What a worker is asked, and what it answers with. */
+export type Requests = {
+  /** Before anything else. */
+  open: { ask: Place & { dies?: Death }; answer: undefined }
+  close: { ask: object; answer: undefined }
+  start: { ask: { plan: RunPlan }; answer: undefined }
+  send: { ask: { id: string; command: AgentCommand }; answer: undefined }
+  info: { ask: { id: string }; answer: Standing | undefined }
+  outcome: { ask: { id: string }; answer: Outcome }
+  /** Answered when the stream is over; its chunks come meanwhile. */
+  stream: { ask: { id: string; after: string | undefined }; answer: undefined }
+  /** Ends the stream of that request. */
+  leave: { ask: { stream: number }; answer: undefined }
+  die: { ask: Death; answer: undefined }
+}
+
+export type RequestName = keyof Requests
+
+export type Request = {
+  [Name in RequestName]: { number: number; do: Name } & Requests[Name]['ask']
+}[RequestName]
+
+/** What a worker says: a chunk of a stream, the answer to a request. */
+export type Report =
+  | { says: 'chunk'; number: number; item: StreamItem }
+  | { says: 'answer'; number: number; answer?: unknown }
+  | { says: 'refused'; number: number; problem: string }

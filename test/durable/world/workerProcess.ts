@@ -1,0 +1,79 @@
+import type { KeptRuns } from './keptRuns.ts'
+import { dieIn, moment } from './moments.ts'
+import type { Report, Request } from './requests.ts'
+import { storedRuns } from './storedRuns.ts'
+import { subscribedRuns } from './subscribedRuns.ts'
+import { worldAgents } from './worldAgents.ts'
+
+// A process that keeps runs, and does with them what its parent asks. It is killed again and again. Its argument is where
+// the model is.
+
+const modelUrl = process.argv[2] ?? ''
+let kept: KeptRuns | undefined
+const streams = new Map<number, AbortController>()
+
+const runs = (): KeptRuns => {
+  if (!kept) throw new Error('Nothing is open.')
+  return kept
+}
+
+const answer = async (request: Request): Promise<unknown> => {
+  switch (request.do) {
+    case 'open': {
+      if (request.dies) dieIn(request.dies)
+      const keep = request.way === 'stored' ? storedRuns : subscribedRuns
+      kept = await keep(
+        request.folder,
+        request.agents ? worldAgents({ modelUrl, folder: request.folder }) : {},
+      )
+      return
+    }
+    case 'close':
+      await runs().close()
+      kept = undefined
+      return
+    case 'start':
+      return runs().start(request.plan)
+    case 'send':
+      return runs().send(request.id, request.command)
+    case 'info':
+      return runs().info(request.id)
+    case 'outcome':
+      return runs().outcome(request.id)
+    case 'stream':
+      return show(request)
+    case 'leave':
+      return streams.get(request.stream)?.abort()
+    case 'die':
+      return dieIn(request)
+  }
+}
+
+const show = async ({ number, id, after }: Extract<Request, { do: 'stream' }>): Promise<void> => {
+  const leaving = new AbortController()
+  streams.set(number, leaving)
+  try {
+    for await (const item of runs().stream(id, after, leaving.signal)) say({ says: 'chunk', number, item })
+  } catch (thrown) {
+    if (!leaving.signal.aborted) throw thrown
+  }
+  streams.delete(number)
+}
+
+const say = (report: Report): void => void process.send?.(report)
+
+/** An acknowledgement is an effect, too. */
+const acknowledge = (report: Report): void => {
+  moment('answer')
+  say(report)
+  moment('answer')
+}
+
+process.on('message', (request: Request) => {
+  const { number } = request
+  answer(request).then(
+    (value) => acknowledge({ says: 'answer', number, answer: value }),
+    (thrown) => acknowledge({ says: 'refused', number, problem: String(thrown) }),
+  )
+})
+process.on('disconnect', () => process.exit())

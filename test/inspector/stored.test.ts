@@ -1,0 +1,165 @@
+// Stored runs in the inspector: what pages are told, and what becomes of a click. The page itself is in storedPage.test.ts.
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { reflectionOrchestrator } from '../../machines/reflection.ts'
+import { Agent } from '../../src/agent/Agent.ts'
+import { openRuns, sqlite } from '../../src/durable/index.ts'
+import { startInspector } from '../../src/inspector/index.ts'
+import { scriptedModel } from '../../src/testing/index.ts'
+import { folder } from '../cli/spawned.ts'
+import { owning, removal } from '../cli/storedRuns.ts'
+import { command, inspecting, listen, momentOf, type Told } from './watching.ts'
+
+const asking = [
+  { thinking: 'Which one?' },
+  { text: 'Let me ' },
+  { text: 'see.' },
+  { toolCall: { id: 'c1', name: 'remove', arguments: { path: 'a.txt' } } },
+  { usage: { inputTokens: 10, outputTokens: 5 } },
+]
+
+const guestOf = async (file: string) => {
+  const runs = await openRuns({ store: sqlite(file) })
+  onTestFinished(() => runs.close())
+  return runs
+}
+
+const rowOf = (told: Told, run: string) => [...told.actors.values()].find((row) => row.run === run)
+
+it('lists stored runs, and shows the newest: its state, text, calls, tokens and data', async () => {
+  const { file, runs } = await owning(['Hello.', asking])
+  await (await runs.start('janitor', 'Say hello', { id: 'first' })).result
+  await (await runs.start('janitor', 'Remove a.txt', { id: 'second' })).result
+  const inspector = await inspecting({ runs: await guestOf(file) })
+  const told = await listen(inspector)
+  await told.until(({ text }) => text === 'Let me see.')
+  expect(rowOf(told, 'first')).toMatchObject({ status: 'done', state: 'Complete', title: 'Say hello' })
+  expect(rowOf(told, 'second')).toMatchObject({
+    id: told.watched,
+    name: 'janitor',
+    kind: 'agent',
+    status: 'waiting',
+    state: 'AwaitingApproval',
+    canAbort: true,
+    endedAt: null,
+  })
+  expect(told.attempts).toMatchObject([{ step: 1, thinking: 'Which one?', startedAt: null, isVoid: false }])
+  expect(told.moments.at(-1)).toMatchObject({ states: ['agent', 'agent.AwaitingApproval'] })
+  expect([...told.tools.values()]).toMatchObject([
+    { callId: 'c1', name: 'remove', arguments: { path: 'a.txt' }, status: 'pending', isInDoubt: false },
+  ])
+  expect(told.messages.findLast(({ watched }) => watched?.usage)?.watched?.usage).toMatchObject({
+    inputTokens: 10,
+  })
+  const past = await momentOf(inspector, told.watched ?? 0, told.moments.at(-1)?.seq ?? 0)
+  expect(past).toMatchObject({ value: 'AwaitingApproval', context: { step: 1 }, tools: [{ callId: 'c1' }] })
+  const chart = await fetch(`${inspector.url}chart?actor=${told.watched}`)
+  expect(await chart.text()).toContain('data-state="agent.AwaitingApproval"')
+})
+
+it('leaves an approval for the process that runs the runs, and shows what comes of it', async () => {
+  const { file, runs } = await owning([asking, [{ text: 'Removed ' }, { text: 'it.' }]])
+  const run = await runs.start('janitor', 'Remove a.txt', { id: 'job' })
+  await run.result
+  const inspector = await inspecting({ runs: await guestOf(file) })
+  const told = await listen(inspector)
+  await told.until(({ tools }) => tools.get('c1')?.status === 'pending')
+  const response = await command(inspector, { actor: told.watched, type: 'tool.approve', callId: 'c1' })
+  expect(await response.json()).toEqual({ note: '' })
+  expect((await run.result).answer).toBe('Removed it.')
+  await told.until(({ tools }) => tools.get('c1')?.status === 'done' && rowOf(told, 'job')?.status === 'done')
+  expect(told.tools.get('c1')?.result).toBe('removed a.txt')
+  expect(told.attempts.map(({ step, text }) => [step, text])).toEqual([
+    [1, 'Let me see.'],
+    [2, 'Removed it.'],
+  ])
+  expect(told.moments.at(-1)?.states).toEqual(['agent', 'agent.Complete'])
+  expect(told.moments.at(-1)?.changes.some(({ path }) => path.startsWith('history[0]'))).toBe(false)
+  const late = await command(inspector, { actor: told.watched, type: 'tool.approve', callId: 'c1' })
+  expect([late.status, await late.text()]).toEqual([409, expect.stringContaining('is over (complete)')])
+})
+
+it('says that a decision waits when nobody runs the runs, and runs nothing itself', async () => {
+  const { cwd, file, runs } = await owning([asking])
+  await (await runs.start('janitor', 'Remove a.txt', { id: 'job' })).result
+  await runs.close()
+  const inspector = await inspecting({ runs: await guestOf(file) })
+  const told = await listen(inspector)
+  await told.until(({ tools }) => tools.size > 0)
+  const reject = { actor: told.watched, type: 'tool.reject', callId: 'c1', reason: 'not today' }
+  const response = await command(inspector, reject)
+  expect(((await response.json()) as { note: string }).note).toContain('Nobody runs these runs now')
+  const next = await owning(['As you wish.'], cwd)
+  expect((await (await next.runs.get('job'))?.result)?.answer).toBe('As you wish.')
+  await told.until(() => rowOf(told, 'job')?.status === 'done')
+  expect(told.tools.get('c1')).toMatchObject({ status: 'failed' })
+  expect(told.tools.get('c1')?.result).toContain('not today')
+})
+
+it('shows text as it comes, runs that begin later, and answers that begin anew', async () => {
+  const { cwd, file, runs } = await owning([[{ text: 'Half an ' }, { hang: true }]])
+  const inspector = await inspecting({ runs: await guestOf(file) })
+  const told = await listen(inspector)
+  await runs.start('janitor', 'Go', { id: 'job' })
+  await told.until(({ text }) => text === 'Half an ')
+  expect(rowOf(told, 'job')).toMatchObject({ status: 'active', state: 'Accumulating.Requesting' })
+  await runs.close()
+  await owning(['A whole answer.'], cwd)
+  await told.until(() => rowOf(told, 'job')?.status === 'done')
+  expect(told.attempts.map(({ text, isVoid, attempt }) => [text, isVoid, attempt])).toEqual([
+    ['Half an ', true, 0],
+    ['A whole answer.', false, 1],
+  ])
+})
+
+it('aborts a run, and forgets one that is deleted', async () => {
+  const { file, runs } = await owning([[{ text: 'On and on ' }, { hang: true }]])
+  const run = await runs.start('janitor', 'Go', { id: 'job' })
+  const inspector = await inspecting({ runs: await guestOf(file) })
+  const told = await listen(inspector)
+  await told.until(({ text }) => text === 'On and on ')
+  await command(inspector, { actor: told.watched, type: 'abort' })
+  await expect(run.result).rejects.toThrow('from the inspector')
+  await told.until(() => rowOf(told, 'job')?.status === 'aborted')
+  expect(rowOf(told, 'job')).toMatchObject({ canAbort: false, state: 'Aborted' })
+  await runs.prune({ olderThan: new Date(Date.now() + 1000) })
+  await told.until(({ actors }) => actors.size === 0)
+})
+
+it('shows the chart of the agent where it is known, and the lifecycle where it is not', async () => {
+  const file = join(await folder(), 'runs.db')
+  const careful = new Agent(scriptedModel([asking]), {
+    tools: [removal],
+    orchestrator: reflectionOrchestrator(),
+  })
+  const runs = await openRuns({ store: sqlite(file), agents: { careful } })
+  onTestFinished(() => runs.close())
+  await (await runs.start('careful', 'Remove a.txt', { id: 'job' })).result
+  const [known, unknown] = [await inspecting({ runs }), await inspecting({ runs: await guestOf(file) })]
+  const toldOf = async (inspector: typeof known) => {
+    const told = await listen(inspector)
+    await told.until(({ tools }) => tools.get('c1')?.status === 'pending')
+    const chart = await (await fetch(`${inspector.url}chart?actor=${told.watched}`)).text()
+    return { states: told.moments.at(-1)?.states ?? [], chart }
+  }
+  const here = await toldOf(known)
+  expect(here.states[0]).toBe('reflection')
+  for (const state of here.states) expect(here.chart).toContain(`data-state="${state}"`)
+  expect((await toldOf(unknown)).states).toEqual(['agent', 'agent.AwaitingApproval'])
+})
+
+it('hides keys in what was stored', async () => {
+  const { file, runs } = await owning(['The key is sk-abcdefghijklmnopqrstuvwxyz123456, keep it.'])
+  await (await runs.start('janitor', 'sk-abcdefghijklmnopqrstuvwxyz123456?', { id: 'job' })).result
+  const inspector = await inspecting({ runs: await guestOf(file) })
+  const told = await listen(inspector)
+  await told.until(({ text }) => text.includes('keep it.'))
+  expect(told.raw).not.toContain('abcdefghijklmnop')
+})
+
+it('rejects runs that cannot be read', async () => {
+  const { file } = await owning([])
+  const closed = await openRuns({ store: sqlite(file) })
+  await closed.close()
+  await expect(startInspector({ runs: closed })).rejects.toThrow('These runs were closed')
+})

@@ -1,0 +1,87 @@
+// A person looks at stored runs, in a real browser.
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { openRuns, sqlite } from '../../src/durable/index.ts'
+import { owning } from '../cli/storedRuns.ts'
+import { executablePath, launch, open } from './browser.ts'
+import { inspecting } from './watching.ts'
+
+const asking = [
+  { text: 'Let me see.' },
+  { toolCall: { id: 'c1', name: 'remove', arguments: { path: '/tmp/a' } } },
+  { usage: { inputTokens: 10, outputTokens: 5 } },
+]
+
+const inspectFile = async (file: string) => {
+  const runs = await openRuns({ store: sqlite(file) })
+  onTestFinished(() => runs.close())
+  return inspecting({ runs })
+}
+
+const active = (page: Page, state: string) => page.locator(`#chart [data-state="${state}"].active`)
+const runsOf = (page: Page) => page.locator('#tree .level-1 > .name')
+
+describe.skipIf(!executablePath)('The page', { timeout: 60_000 }, () => {
+  let browser: Browser
+  beforeAll(async () => {
+    browser = await launch()
+  })
+  afterAll(() => browser?.close())
+
+  it('lists stored runs, the newest first, and shows the one that is chosen', async () => {
+    const { file, runs } = await owning(['Good morning.', [{ error: { message: 'out of order' } }], asking])
+    await (await runs.start('janitor', 'Say hello', { id: 'first' })).result
+    await (await runs.start('janitor', 'Break', { id: 'second' })).result.catch(() => {})
+    await (await runs.start('janitor', 'Remove /tmp/a', { id: 'third' })).result
+    const { url } = await inspectFile(file)
+    const { page, problems, elsewhere } = await open(browser, url)
+    await active(page, 'agent.AwaitingApproval').waitFor()
+    expect(await runsOf(page).allTextContents()).toEqual(['Remove /tmp/a', 'Break', 'Say hello'])
+    expect(await page.locator('#facts .status').textContent()).toBe('waiting')
+    expect(await page.locator('#facts').textContent()).toContain('run third')
+    await runsOf(page).getByText('Say hello').click()
+    await active(page, 'agent.Complete').waitFor()
+    await page.locator('#panel-output').getByText('Good morning.').waitFor()
+    await page.locator('#tab-context').click()
+    await page.locator('#panel-context').getByText('emptyAnswers').waitFor()
+    await page.locator('#tab-usage').click()
+    await page.getByText('What each step took and used is not stored.').waitFor()
+    await runsOf(page).getByText('Break').click()
+    await active(page, 'agent.Failed').waitFor()
+    expect(await page.locator('#failure').textContent()).toBe('ModelError: out of order')
+    expect([...problems, ...elsewhere]).toEqual([])
+  })
+
+  it('approves a call of a stored run, and shows what came of it', async () => {
+    const { file, runs } = await owning([asking, 'Removed it.'])
+    await (await runs.start('janitor', 'Remove /tmp/a', { id: 'job' })).result
+    const { url } = await inspectFile(file)
+    const { page } = await open(browser, url)
+    await page.locator('#tools-badge.urgent').waitFor()
+    await page.locator('#tab-tools').click()
+    await page.getByRole('button', { name: 'Approve' }).click()
+    await page.locator('.card.done').waitFor()
+    expect(await page.locator('.card pre').textContent()).toBe('removed /tmp/a')
+    await active(page, 'agent.Complete').waitFor()
+    await page.locator('#tab-output').click()
+    await page.locator('#panel-output').getByText('Removed it.').waitFor()
+    expect(await (await runs.get('job'))?.info()).toMatchObject({ status: 'complete' })
+  })
+
+  it('says that a rejection waits where nobody runs the runs, and the next owner hears it', async () => {
+    const { cwd, file, runs } = await owning([asking])
+    await (await runs.start('janitor', 'Remove /tmp/a', { id: 'job' })).result
+    await runs.close()
+    const { url } = await inspectFile(file)
+    const { page } = await open(browser, url)
+    await page.locator('#tab-tools').click()
+    await page.getByLabel('Reason to reject remove').fill('Not that one.')
+    await page.getByRole('button', { name: 'Reject' }).click()
+    await page.getByText('Nobody runs these runs now').waitFor()
+    expect(await page.getByRole('button', { name: 'Approve' }).isDisabled()).toBe(true)
+    await owning(['As you wish.'], cwd)
+    await page.locator('.card.failed').waitFor()
+    expect(await page.locator('.card').textContent()).toContain('Not that one.')
+    await active(page, 'agent.Complete').waitFor()
+  })
+})

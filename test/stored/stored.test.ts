@@ -1,0 +1,54 @@
+/**
+ * Runs that older releases stored go on in this one. The files in a folder were written by the release whose snapshots have
+ * that version, one for each state of each chart, and are never written again.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { snapshotVersion } from '../../machines/snapshotVersion.ts'
+import { ConfigurationError } from '../../src/messages/errors.ts'
+import { validateHistory } from '../../src/messages/validateHistory.ts'
+import { type ChartName, chartNames, stateNames, successor } from '../api/standingRuns.ts'
+import { idle, rejection } from '../engine/watching.ts'
+
+const versions = readdirSync(import.meta.dirname).filter((name) => /^\d/.test(name))
+
+const storedBy = (version: string, file: string) =>
+  JSON.parse(readFileSync(join(import.meta.dirname, version, file), 'utf8'))
+
+test('there are snapshots of this version, in every state of every chart', () => {
+  const names = chartNames.flatMap((chart) => stateNames.map((state) => `${chart}.${state}.json`))
+  for (const version of [...versions, snapshotVersion])
+    expect(readdirSync(join(import.meta.dirname, version)).toSorted()).toEqual(names.toSorted())
+})
+
+describe.each(versions)('stored by version %s', (version) => {
+  test.each(readdirSync(join(import.meta.dirname, version)))('%s goes on to its end', async (file) => {
+    const { agent, schema } = successor(file.split('.')[0] as ChartName)
+    const run = agent.start({ snapshot: storedBy(version, file) }, schema)
+    run.result.catch(() => {})
+    await idle(20)
+    for (let round = 0; run.pending.length > 0 && round < 3; round += 1) {
+      for (const { id, kind } of run.pending) kind === 'answer' ? run.answer(id, 'ok') : run.reject(id)
+      await idle(20)
+    }
+    const { messages, finishReason } = await run.result
+    expect(finishReason).toBe('stop')
+    expect(validateHistory(messages)).toEqual([])
+  })
+})
+
+test.each([
+  ['of another major', '3.9', /reads versions 4\.0 to/],
+  ['of a newer release', '4.99', /a newer release wrote it/],
+  ['that is not one', 'new', /reads versions/],
+  ['that is missing', undefined, /version is missing/],
+])('a version %s is refused, and the error says why', async (_, version, reason) => {
+  const stored = storedBy(snapshotVersion, 'plain.Requesting.json')
+  stored.context.version = version
+  const error = await rejection(
+    successor('plain').agent.start({ snapshot: stored }).result,
+    ConfigurationError,
+  )
+  expect(error.message).toMatch(reason)
+})
