@@ -129,6 +129,21 @@ test('a run that kills its process again and again is given up, and says why', a
   expect(status).toMatchObject({ status: 'abandoned' })
 }, 60_000)
 
+test('a file that the system does not let grow stops its run, which goes on when it may', async () => {
+  const path = storeFile()
+  const limited = new Script(script, ['fill', path, 'job', '40'], 'ulimit -f 400')
+  const { name, message } = dataOf<{ name: string; message: string }>(await limited.line('filled'))
+  expect(name).toBe('OrchestrationError')
+  expect(message).toMatch(/^The disk (failed|is full).* What was acknowledged is stored/)
+  await limited.ended
+  const { step } = await looking(path, (driver) => Object(driver.prepare('SELECT step FROM runs').get()))
+  expect(step).toBeGreaterThan(1)
+  const next = started('fill', path, 'job', '40')
+  const result = dataOf<DurableResult>(await next.line('filled'))
+  expect(result.output).toBe('Full.')
+  expect(result.messages.flatMap(toolResultsOf)).toHaveLength(40)
+}, 60_000)
+
 test('a process that has nothing else to do ends, and prints no warning', async () => {
   const idle = started('idle', storeFile())
   expect(await idle.ended).toEqual([0, null])
