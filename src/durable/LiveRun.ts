@@ -9,12 +9,13 @@ import { ChunkLog, type PlacedChunk } from './ChunkLog.ts'
 import { brokenError, progressOf } from './progress.ts'
 import { chunkWith, endChunk, waitChunk } from './runChunks.ts'
 import type { DurableChunk, RunStatus } from './runs.ts'
+
 import type { Items } from './sqlite/Items.ts'
 import type { Progress } from './sqlite/RunRows.ts'
 import type { Synchronous } from './sqlite/SqliteFile.ts'
 import type { StreamTail } from './sqlite/StreamRows.ts'
 import type { OpenStore } from './sqlite/sqlite.ts'
-import { messagesOf } from './standing.ts'
+import { isAtEnd, messagesOf } from './standing.ts'
 
 /** What a run that goes on in this process is made of. */
 export type LiveSetup = {
@@ -157,7 +158,10 @@ export class LiveRun {
     if (this.#isOver) throw new OrchestrationError(`The run "${this.id}" does not go on in this process.`)
     const progress = this.#progress()
     if (progress.head !== this.#head || progress.status !== this.#stand.status) {
-      this.#attempt(() => this.#write(this.#setup.store.synchronous, () => this.#store(progress)))
+      // A restored run that ends at once would do so again.
+      const mustHear = this.#isStarted && isAtEnd(this.#actor.getSnapshot())
+      const { synchronous } = this.#setup.store
+      this.#attempt(() => this.#write(synchronous, () => this.#store(progress), mustHear))
       if (this.#failure) throw this.#failure
       this.#head = progress.head
       this.#setup.onNews(this, true)
@@ -195,14 +199,13 @@ export class LiveRun {
   }
 
   /** One transaction, with everything that is not stored yet. `change` gives the number of the run. */
-  #write(synchronous: Synchronous, change: () => number): void {
+  #write(synchronous: Synchronous, change: () => number, mustHear = false): void {
     const { store, items } = this.#setup
     this.#number = store.file.write(synchronous, () => {
       const n = change()
       for (const write of this.#due) write()
-      // Nobody can leave word any more once this is stored: what was left until now must be heard first.
-      if (this.#stand.status === 'complete' && this.#stand.live && store.commands.of(n).length > 0)
-        throw new UnheardCommand()
+      // Nothing is heard any more once this is stored: what was left for it until now comes first.
+      if (mustHear && store.commands.of(n).length > 0) throw new UnheardCommand()
       store.items.insert(n, items.fresh)
       this.#log.writeTo(store.stream, n)
       return n

@@ -50,9 +50,10 @@ export const forkRun = (keeper: Keeper, from: RunRow, fork: Fork): void => {
 /** The head of a run under another id: that of its own data, and of the runs inside it, which are named after it. */
 const renamed = (head: string, from: string, to: string): string => {
   const parsed: unknown = JSON.parse(head)
-  const rename = (named: unknown) => {
-    if (!isJsonObject(named) || typeof named.id !== 'string') return
-    if (named.id === from || named.id.startsWith(`${from}/`)) named.id = to + named.id.slice(from.length)
+  const rename = (named: unknown, key = 'id') => {
+    const name = isJsonObject(named) ? named[key] : undefined
+    if (!isJsonObject(named) || typeof name !== 'string') return
+    if (name === from || name.startsWith(`${from}/`)) named[key] = to + name.slice(from.length)
   }
   const visit = (snapshot: unknown): void => {
     if (!isJsonObject(snapshot)) return
@@ -61,6 +62,11 @@ const renamed = (head: string, from: string, to: string): string => {
       rename(data.input)
     }
     rename(snapshot.input)
+    // The tool executor, with the runs of sub-agents, which it may have left to the run itself.
+    rename(snapshot, 'run')
+    const { round } = Object(snapshot.context)
+    for (const runs of [snapshot.runs, Object(round).runs].filter(isJsonObject))
+      Object.values(runs).forEach(visit)
     const children: JsonObject = isJsonObject(snapshot.children) ? snapshot.children : {}
     for (const child of Object.values(children)) visit(isJsonObject(child) ? child.snapshot : undefined)
   }

@@ -31,6 +31,14 @@ export const isResting = (snapshot: unknown): boolean => {
   return (isWaiting || below.length > 0) && below.every(isResting)
 }
 
+/** Whether a run is complete, or one that it is made of, and cannot be told anything any more. */
+export const isAtEnd = (snapshot: unknown): boolean => {
+  const { status, context, below } = nodeOf(snapshot)
+  const { output } = Object(snapshot)
+  if (status === 'done') return 'messages' in context && Object(output).status === 'complete'
+  return below.some(isAtEnd)
+}
+
 /** Model calls so far. A chart made of runs does not count them itself: each of its finished runs left its answers. */
 export const stepsIn = (snapshot: unknown): number => {
   const { context, below } = nodeOf(snapshot)

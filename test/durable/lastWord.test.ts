@@ -1,22 +1,30 @@
 import { expect, test } from 'vitest'
+import type { AgentCommand } from '../../machines/events.ts'
+import { reflectionOrchestrator } from '../../machines/reflection.ts'
 import { textOf } from '../../src/messages/messages.ts'
 import { readAll } from './reading.ts'
 import { opened, storeFile } from './storeFile.ts'
 import { wiping } from './wiping.ts'
 
+const steer: AgentCommand = { type: 'steer', text: 'One more thing.' }
+const reflection = { orchestrator: reflectionOrchestrator({ isContent: () => true }) }
+
 test.each([
-  ['steer', { type: 'steer', text: 'One more thing.' }, 'complete'],
-  ['abort', { type: 'abort' }, 'aborted'],
+  ['a run', 'a steer', {}, 1, steer, 'complete'],
+  ['a run', 'an abort', {}, 1, { type: 'abort' }, 'aborted'],
+  ['a chart made of runs', 'a steer', reflection, 2, steer, 'complete'],
+  ['a chart made of runs', 'an abort', reflection, 2, { type: 'abort' }, 'aborted'],
 ] as const)(
-  'a run does not end before it has heard a %s that was acknowledged',
-  async (_, command, status) => {
+  '%s does not end before it has heard %s that was acknowledged',
+  async (_, __, options, last, command, status) => {
     const path = storeFile()
-    let isSent = false
-    const { agent } = wiping(['Done.', 'Done.', 'That as well.'], {
+    let turns = 0
+    const { agent } = wiping(Array(6).fill('Done.'), {
+      ...options,
       // Too late for the process that runs it to look for news before the answer is there.
       prepareStep: async () => {
-        if (!isSent) await others.send('job', command)
-        isSent = true
+        turns += 1
+        if (turns === last) await others.send('job', command)
         return undefined
       },
     })
