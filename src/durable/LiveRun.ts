@@ -224,7 +224,21 @@ export class LiveRun {
       write()
     } catch (thrown) {
       this.#failure = thrown instanceof Error ? thrown : new OrchestrationError(String(thrown))
-      queueMicrotask(() => this.leave())
+      queueMicrotask(() => {
+        if (thrown instanceof UnheardCommand) this.#keepShown()
+        this.leave()
+      })
+    }
+  }
+
+  /** Readers in this process have seen what was not stored with the step that does not count: they read on from there. */
+  #keepShown(): void {
+    const n = this.#number ?? 0
+    this.#due = []
+    try {
+      this.#write('normal', () => n)
+    } catch {
+      // Whoever goes on with the run runs into it as well, and says so.
     }
   }
 

@@ -31,8 +31,10 @@ test.each([
     const runs = await opened(path, { agent })
     const others = await opened(path, { agent })
     const run = await runs.start('agent', 'Wipe it.', { id: 'job' })
-    const { messages } = await readAll(run)
+    const { messages, texts } = await readAll(run)
     expect((await run.info()).status).toBe(status)
+    const answers = messages.filter(({ role, parts }) => role === 'model' && parts.length > 0)
+    expect(texts.map((text) => text.trim())).toEqual(answers.map(textOf))
     const said = messages.map(textOf).filter((text) => text === 'One more thing.')
     expect(said).toHaveLength(command.type === 'steer' ? 1 : 0)
   },
