@@ -4,6 +4,18 @@ import { join } from 'node:path'
 import { builtModule } from '../built.mjs'
 import { agentOf } from './statewire.mjs'
 
+/** Asks an agent of some runs, and reads the stream of each. */
+export const asking = (runs) => async (prompt) => {
+  const run = await runs.start('agent', prompt)
+  const held = []
+  let text = ''
+  for await (const { chunk } of run.stream()) {
+    text += chunk.output
+    held.push(...chunk.messages)
+  }
+  return { text, held }
+}
+
 /** Runs that are kept in a file: `for await` over the stream of each. `driver`: another way to SQLite. */
 export const openSqlite = async ({ driver, ...options }, synchronous) => {
   const { openRuns, sqlite } = await import(builtModule('durable'))
@@ -14,16 +26,7 @@ export const openSqlite = async ({ driver, ...options }, synchronous) => {
   return {
     path,
     runs,
-    async ask(prompt) {
-      const run = await runs.start('agent', prompt)
-      const held = []
-      let text = ''
-      for await (const { chunk } of run.stream()) {
-        text += chunk.output
-        held.push(...chunk.messages)
-      }
-      return { text, held }
-    },
+    ask: asking(runs),
     async close() {
       await runs.close()
       await rm(folder, { recursive: true })

@@ -1,12 +1,15 @@
 /** Who keeps runs, and how. Another store is another contender: it gives what `contenders/statewireSqlite.mjs` gives. */
 const keepers = ['statewire-sqlite-full', 'statewire-sqlite-normal']
 
+/** DBOS needs a Postgres server, whose URL the environment gives. */
+const onPostgres = process.env.BENCH_DATABASE_URL ? ['statewire-dbos'] : []
+
 /** Runs that outlive their process: how many a second, what a step of one writes, and how late others read it. */
 export const durable = ({ sizes: { durable } }) => [
   {
     id: 'durable/runs',
     title: `runs of one tool round, ${durable.atOnce} at once`,
-    contenders: ['statewire', ...keepers],
+    contenders: ['statewire', ...keepers, ...onPostgres],
     job: { task: 'throughput', chunks: 20, rounds: 1, calls: 2, ...durable },
     values: { perSecond: { unit: 'runs/s' } },
   },
