@@ -87,6 +87,11 @@ export const subRun = (
         reject(thrown)
       },
     })
+    // Whoever watches may have ended the whole while the actor was made.
+    if (signal.aborted) {
+      reject(new ToolExecutionError('The run was aborted before the agent started.'))
+      return
+    }
     signal.addEventListener('abort', abort, { once: true })
     if (of) report({ type: 'call.run', callId: of.call.id, run: actor })
     actor.start()
