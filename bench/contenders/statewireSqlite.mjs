@@ -10,17 +10,20 @@ export const openSqlite = async ({ driver, ...options }, synchronous) => {
   const folder = await mkdtemp(join(tmpdir(), 'statewire-bench-'))
   const path = join(folder, 'runs.db')
   const store = sqlite(path, { synchronous, ...(driver && { driver }) })
-  const runs = await openRuns({ store, agents: { agent: agentOf({ ...options, maxSteps: 10_000 }) } })
+  const runs = await openRuns({ store, agents: { agent: agentOf(options) } })
   return {
     path,
     runs,
-    async ask(prompt) {
+    async ask(prompt, { onMessages } = {}) {
       const run = await runs.start('agent', prompt)
       const held = []
       let text = ''
       for await (const { chunk } of run.stream()) {
         text += chunk.output
-        held.push(...chunk.messages)
+        if (chunk.messages.length > 0) {
+          held.push(...chunk.messages)
+          onMessages?.(chunk.messages)
+        }
       }
       return { text, held }
     },
