@@ -13,6 +13,7 @@ const own = {
   'statewire-inspected': './statewireInspected.mjs',
   'statewire-watched': './statewireWatched.mjs',
   'statewire-sqlite-full': './statewireSqliteFull.mjs',
+  'statewire-dbos': './statewireDbos.mjs',
   'statewire-sqlite-normal': './statewireSqliteNormal.mjs',
 }
 

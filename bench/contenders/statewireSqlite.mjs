@@ -4,6 +4,22 @@ import { join } from 'node:path'
 import { builtModule } from '../built.mjs'
 import { agentOf } from './statewire.mjs'
 
+/** Asks an agent of some runs, and reads the stream of each. */
+export const asking =
+  (runs) =>
+  async (prompt, { onMessages } = {}) => {
+    const run = await runs.start('agent', prompt)
+    const held = []
+    let text = ''
+    for await (const { chunk } of run.stream()) {
+      text += chunk.output
+      if (chunk.messages.length === 0) continue
+      held.push(...chunk.messages)
+      onMessages?.(chunk.messages)
+    }
+    return { text, held }
+  }
+
 /** Runs that are kept in a file: `for await` over the stream of each. `driver`: another way to SQLite. */
 export const openSqlite = async ({ driver, ...options }, synchronous) => {
   const { openRuns, sqlite } = await import(builtModule('durable'))
@@ -14,19 +30,7 @@ export const openSqlite = async ({ driver, ...options }, synchronous) => {
   return {
     path,
     runs,
-    async ask(prompt, { onMessages } = {}) {
-      const run = await runs.start('agent', prompt)
-      const held = []
-      let text = ''
-      for await (const { chunk } of run.stream()) {
-        text += chunk.output
-        if (chunk.messages.length > 0) {
-          held.push(...chunk.messages)
-          onMessages?.(chunk.messages)
-        }
-      }
-      return { text, held }
-    },
+    ask: asking(runs),
     async close() {
       await runs.close()
       await rm(folder, { recursive: true })

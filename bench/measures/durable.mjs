@@ -1,6 +1,9 @@
 /** Who keeps runs, and how. Another store is another contender: it gives what `contenders/statewireSqlite.mjs` gives. */
 const keepers = ['statewire-sqlite-full', 'statewire-sqlite-normal']
 
+/** DBOS needs a Postgres server, whose URL the environment gives. */
+const onPostgres = process.env.BENCH_DATABASE_URL ? ['statewire-dbos'] : []
+
 /** The values of a long run, at each of some steps. */
 const atSteps = (steps, values) =>
   Object.fromEntries(
@@ -20,7 +23,7 @@ export const durable = ({ sizes: { durable } }) => {
     {
       id: 'durable/runs',
       title: `runs of one tool round, ${throughput.atOnce} at once`,
-      contenders: ['statewire', ...keepers],
+      contenders: ['statewire', ...keepers, ...onPostgres],
       job: { task: 'throughput', chunks: 20, rounds: 1, calls: 2, ...throughput },
       values: { perSecond: { unit: 'runs/s' } },
     },

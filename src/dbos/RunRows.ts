@@ -1,7 +1,7 @@
 import type { AgentCommand } from '../../machines/events.ts'
 import type { HostedFrom } from '../agent/Agent.ts'
 import { checkCommand } from '../durable/checkCommand.ts'
-import type { LegEnd, LegStart, NumberedCommand } from '../durable/replay.ts'
+import type { LegEnd, LegStart, NumberedCommand } from '../durable/replay/replay.ts'
 import type { RunStatus } from '../durable/runs.ts'
 import { stateName, stepsIn, usageIn } from '../durable/standing.ts'
 import { ConfigurationError, type ErrorData } from '../messages/errors.ts'

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { ReplayEngine } from '../durable/replay.ts'
+import type { ReplayEngine } from '../durable/replay/replay.ts'
 import type { DurableChunk } from '../durable/runs.ts'
 import { newId } from '../model/newId.ts'
 import type { Dbos } from './loadDbos.ts'

@@ -1,5 +1,5 @@
-import type { ReplayEngine } from '../durable/replay.ts'
-import { replayLeg } from '../durable/replayLeg.ts'
+import type { ReplayEngine } from '../durable/replay/replay.ts'
+import { replayLeg } from '../durable/replay/replayLeg.ts'
 import { ConfigurationError, errorDataOf } from '../messages/errors.ts'
 import { dbosJournal, isSuperseded } from './dbosJournal.ts'
 import type { Service } from './Service.ts'

@@ -3,16 +3,16 @@ import type { ChatMessage, Part } from '../messages/messages.ts'
 import { checkValue, wholeFrom } from '../messages/optionRules.ts'
 import type { PendingCall } from '../messages/result.ts'
 import { newId } from '../model/newId.ts'
-import type { ChatRow } from './ChatRows.ts'
 import { conversationAfter, conversationOf, isPrompt } from './conversation.ts'
-import { hostedFrom } from './head.ts'
-import { Items } from './Items.ts'
 import type { Beginning, Keeper } from './Keeper.ts'
-import { extentOf, pack } from './pack.ts'
 import { RunHandle } from './RunHandle.ts'
-import type { RunRow } from './RunRows.ts'
 import { checkId, contextJson, promptText } from './runInput.ts'
 import type { DurableChat, DurableRun, TurnOptions } from './runs.ts'
+import type { ChatRow } from './sqlite/ChatRows.ts'
+import { hostedFrom } from './sqlite/head.ts'
+import { Items } from './sqlite/Items.ts'
+import { extentOf, pack } from './sqlite/pack.ts'
+import type { RunRow } from './sqlite/RunRows.ts'
 
 type Begin = (run: Beginning) => Promise<DurableRun>
 
@@ -50,6 +50,11 @@ export class ChatHandle implements DurableChat {
 
   async history(): Promise<ChatMessage[]> {
     return structuredClone(this.#standing().history)
+  }
+
+  async run(): Promise<DurableRun | undefined> {
+    const { run } = this.#standing()
+    return run && new RunHandle(this.#keeper, run)
   }
 
   async pending(): Promise<PendingCall[]> {

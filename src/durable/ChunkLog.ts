@@ -1,9 +1,9 @@
 import { isJsonObject, type JsonObject } from '../messages/json.ts'
-import type { ItemSource, Items } from './Items.ts'
-import { pack, unpack } from './pack.ts'
 import type { DurableChunk } from './runs.ts'
-import type { StreamPosition, StreamRows, StreamTail } from './StreamRows.ts'
-import { damaged } from './storeError.ts'
+import type { ItemSource, Items } from './sqlite/Items.ts'
+import { pack, unpack } from './sqlite/pack.ts'
+import type { StreamPosition, StreamRows, StreamTail } from './sqlite/StreamRows.ts'
+import { damaged } from './sqlite/storeError.ts'
 
 /** A chunk and its place in the stream. */
 export type PlacedChunk = StreamPosition & { chunk: DurableChunk }

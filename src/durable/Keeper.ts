@@ -4,16 +4,23 @@ import { ConfigurationError, type ErrorData, errorDataOf } from '../messages/err
 import type { Agents } from './Agents.ts'
 import { checkCommand, checkStored, isUseful } from './checkCommand.ts'
 import { giveUp, tellReaders } from './closeRun.ts'
-import { hostedFrom } from './head.ts'
 import { LiveRun, UnheardCommand } from './LiveRun.ts'
-import { hasOwner, Ownership } from './Ownership.ts'
 import { Poll } from './Poll.ts'
-import { pack } from './pack.ts'
-import { infoOf, type NewRun, notBegun, type Progress, type RunRow, type RunSummary } from './RunRows.ts'
 import { missingChunks } from './runChunks.ts'
 import type { RunInfo } from './runs.ts'
-import type { OpenStore } from './sqlite.ts'
-import { DamagedData } from './storeError.ts'
+import { hostedFrom } from './sqlite/head.ts'
+import { hasOwner, Ownership } from './sqlite/Ownership.ts'
+import { pack } from './sqlite/pack.ts'
+import {
+  infoOf,
+  type NewRun,
+  notBegun,
+  type Progress,
+  type RunRow,
+  type RunSummary,
+} from './sqlite/RunRows.ts'
+import type { OpenStore } from './sqlite/sqlite.ts'
+import { DamagedData } from './sqlite/storeError.ts'
 import { Watch } from './Watch.ts'
 
 /** What {@link Keeper} goes by. */

@@ -1,8 +1,8 @@
 import { ConfigurationError } from '../messages/errors.ts'
 import type { Keeper } from './Keeper.ts'
-import { infoOf, type RunSummary } from './RunRows.ts'
 import type { DurableChunk, DurableResult, DurableRun, RunInfo } from './runs.ts'
 import { readStream } from './StreamReader.ts'
+import { infoOf, type RunSummary } from './sqlite/RunRows.ts'
 import { storedOutcome } from './storedOutcome.ts'
 
 /** A stored run for whoever asks about it. */

@@ -8,9 +8,9 @@ import { forkRun } from './forkRun.ts'
 import type { Beginning, Keeper } from './Keeper.ts'
 import { pruneRuns } from './pruneRuns.ts'
 import { RunHandle } from './RunHandle.ts'
-import { infoOf, isStatus, type RunSummary } from './RunRows.ts'
 import { checkId, contextJson, promptText } from './runInput.ts'
 import type { DurableChat, DurableRun, RunInfo, Runs, StartOptions, StoredRuns } from './runs.ts'
+import { infoOf, isStatus, type RunSummary } from './sqlite/RunRows.ts'
 
 /** A page of a list. */
 const usualLimit = 100

@@ -2,12 +2,12 @@ import { ConfigurationError } from '../messages/errors.ts'
 import { isJsonObject } from '../messages/json.ts'
 import { chunkFrom, type PlacedChunk } from './ChunkLog.ts'
 import { cursorOf, readCursor } from './cursor.ts'
-import { type ItemSource, itemFrom } from './Items.ts'
 import type { Keeper } from './Keeper.ts'
-import type { RunSummary } from './RunRows.ts'
 import { restart } from './runChunks.ts'
 import type { DurableChunk } from './runs.ts'
-import type { StreamBatch, StreamPosition } from './StreamRows.ts'
+import { type ItemSource, itemFrom } from './sqlite/Items.ts'
+import type { RunSummary } from './sqlite/RunRows.ts'
+import type { StreamBatch, StreamPosition } from './sqlite/StreamRows.ts'
 
 type Shown = { cursor: string; chunk: DurableChunk }
 

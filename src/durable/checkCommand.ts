@@ -3,8 +3,9 @@ import { answer, approval, waitingCall } from '../agent/runDecisions.ts'
 import { ConfigurationError, describeThrown } from '../messages/errors.ts'
 import { copyJson, isJsonObject } from '../messages/json.ts'
 import type { PendingCall } from '../messages/result.ts'
-import type { RunSummary } from './RunRows.ts'
-import type { OpenStore } from './sqlite.ts'
+import type { RunSummary } from './sqlite/RunRows.ts'
+import type { OpenStore } from './sqlite/sqlite.ts'
+import { isAtEnd } from './standing.ts'
 
 /** Longer than anything that a person or a tool has to say. */
 const longestCommand = 16 * 1024 * 1024
@@ -63,12 +64,17 @@ const exceptions = (except: unknown): { except?: string[] } => {
 }
 
 /** A command that a stored run can take. What another process has decided on is not decided on again. */
-export const checkStored = ({ commands }: OpenStore, run: RunSummary, given: unknown): AgentCommand => {
+export const checkStored = ({ commands, runs }: OpenStore, run: RunSummary, given: unknown): AgentCommand => {
   if (run.status !== 'running' && run.status !== 'waiting')
     throw new ConfigurationError(`The run "${run.id}" is over (${run.status}): start a new one, or fork it.`)
   const decided = new Set(commands.of(run.n).map(({ command }) => callOf(command)))
   const open = run.pending.filter((call) => !decided.has(call.id))
-  return checkCommand(given, open)
+  const command = checkCommand(given, open)
+  // Its process died between the end of the last run that it is made of and its own: nobody listens there any more.
+  const { snapshot } = Object(JSON.parse(runs.byNumber(run.n)?.head ?? '{}'))
+  if (command.type === 'steer' && isAtEnd(snapshot))
+    throw new ConfigurationError(`The run "${run.id}" is about to end, and cannot be steered any more.`)
+  return command
 }
 
 /** Whether a command that was stored is still of use: what it is about may have been decided on since. */

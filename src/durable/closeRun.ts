@@ -1,11 +1,11 @@
 import type { ErrorData } from '../messages/errors.ts'
 import { ChunkLog } from './ChunkLog.ts'
-import { hostedFrom } from './head.ts'
-import { Items } from './Items.ts'
-import type { RunRow } from './RunRows.ts'
 import { endChunk, missingChunks } from './runChunks.ts'
 import type { DurableChunk } from './runs.ts'
-import type { OpenStore } from './sqlite.ts'
+import { hostedFrom } from './sqlite/head.ts'
+import { Items } from './sqlite/Items.ts'
+import type { RunRow } from './sqlite/RunRows.ts'
+import type { OpenStore } from './sqlite/sqlite.ts'
 
 /** Tells the readers of a run that stands still how it stands: its process died before it could. */
 export const tellReaders = (store: OpenStore, row: RunRow): void => {

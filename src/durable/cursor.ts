@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../messages/errors.ts'
-import type { StreamPosition } from './StreamRows.ts'
+import type { StreamPosition } from './sqlite/StreamRows.ts'
 
 /** The place of a chunk as readers keep it. */
 export const cursorOf = ({ life, seq }: StreamPosition): string => `${life}.${seq}`

@@ -2,10 +2,10 @@ import { ConfigurationError } from '../messages/errors.ts'
 import { isJsonObject, type JsonObject } from '../messages/json.ts'
 import { checkValue, wholeFrom } from '../messages/optionRules.ts'
 import { conversationBefore, conversationOf } from './conversation.ts'
-import { hostedFrom } from './head.ts'
 import type { Keeper } from './Keeper.ts'
-import { extentOf, pack } from './pack.ts'
-import type { RunRow } from './RunRows.ts'
+import { hostedFrom } from './sqlite/head.ts'
+import { extentOf, pack } from './sqlite/pack.ts'
+import type { RunRow } from './sqlite/RunRows.ts'
 
 /** What a fork is to be. */
 export type Fork = { id: string; agent: string; atStep: number | undefined }
@@ -50,9 +50,10 @@ export const forkRun = (keeper: Keeper, from: RunRow, fork: Fork): void => {
 /** The head of a run under another id: that of its own data, and of the runs inside it, which are named after it. */
 const renamed = (head: string, from: string, to: string): string => {
   const parsed: unknown = JSON.parse(head)
-  const rename = (named: unknown) => {
-    if (!isJsonObject(named) || typeof named.id !== 'string') return
-    if (named.id === from || named.id.startsWith(`${from}/`)) named.id = to + named.id.slice(from.length)
+  const rename = (named: unknown, key = 'id') => {
+    const name = isJsonObject(named) ? named[key] : undefined
+    if (!isJsonObject(named) || typeof name !== 'string') return
+    if (name === from || name.startsWith(`${from}/`)) named[key] = to + name.slice(from.length)
   }
   const visit = (snapshot: unknown): void => {
     if (!isJsonObject(snapshot)) return
@@ -61,6 +62,11 @@ const renamed = (head: string, from: string, to: string): string => {
       rename(data.input)
     }
     rename(snapshot.input)
+    // The tool executor, with the runs of sub-agents, which it may have left to the run itself.
+    rename(snapshot, 'run')
+    const { round } = Object(snapshot.context)
+    for (const runs of [snapshot.runs, Object(round).runs].filter(isJsonObject))
+      Object.values(runs).forEach(visit)
     const children: JsonObject = isJsonObject(snapshot.children) ? snapshot.children : {}
     for (const child of Object.values(children)) visit(isJsonObject(child) ? child.snapshot : undefined)
   }

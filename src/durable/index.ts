@@ -4,10 +4,9 @@
  * @module statewire/durable
  */
 
-export type { OpenDriver, SqliteDriver, SqliteStatement, SqlValue } from './driver.ts'
 export { type OpenOptions, openRuns } from './openRuns.ts'
-export type { LegEnd, LegStart, NumberedCommand, ReplayEngine } from './replay.ts'
-export { type LegOptions, replayLeg } from './replayLeg.ts'
+export type { LegEnd, LegStart, NumberedCommand, ReplayEngine } from './replay/replay.ts'
+export { type LegOptions, replayLeg } from './replay/replayLeg.ts'
 export type {
   DurableChat,
   DurableChunk,
@@ -21,4 +20,5 @@ export type {
   TurnOptions,
   WaitsFor,
 } from './runs.ts'
-export { type RunStore, type SqliteOptions, sqlite } from './sqlite.ts'
+export type { OpenDriver, SqliteDriver, SqliteStatement, SqlValue } from './sqlite/driver.ts'
+export { type RunStore, type SqliteOptions, sqlite } from './sqlite/sqlite.ts'

@@ -13,7 +13,7 @@ import { Agents } from './Agents.ts'
 import { Keeper } from './Keeper.ts'
 import type { RunInfo, StoredRuns } from './runs.ts'
 import { SqliteRuns } from './SqliteRuns.ts'
-import { openStore, type RunStore } from './sqlite.ts'
+import { openStore, type RunStore } from './sqlite/sqlite.ts'
 import { setKeeper } from './storeView.ts'
 
 /** What runs are opened with. */

@@ -9,10 +9,10 @@ import {
   OrchestrationError,
   type StatewireError,
 } from '../messages/errors.ts'
-import type { Items } from './Items.ts'
-import { pack } from './pack.ts'
-import type { Progress } from './RunRows.ts'
 import type { RunStatus } from './runs.ts'
+import type { Items } from './sqlite/Items.ts'
+import { pack } from './sqlite/pack.ts'
+import type { Progress } from './sqlite/RunRows.ts'
 import { isResting, stateName, stepsIn, usageIn } from './standing.ts'
 
 /** Where a run stands, as it is stored. What is new joins its items. */

@@ -1,7 +1,7 @@
 import type { Keeper } from './Keeper.ts'
-import { baseIn } from './RunRows.ts'
 import type { RunStatus } from './runs.ts'
-import { numberIn, type SqliteFile } from './SqliteFile.ts'
+import { baseIn } from './sqlite/RunRows.ts'
+import { numberIn, type SqliteFile } from './sqlite/SqliteFile.ts'
 
 const over: readonly RunStatus[] = ['complete', 'failed', 'aborted', 'abandoned']
 

@@ -6,7 +6,7 @@ import { messageFlaw } from '../messages/messageFlaw.ts'
 import type { ChatMessage } from '../messages/messages.ts'
 import type { FinishReason, PendingCall } from '../messages/result.ts'
 import type { DurableChunk, RunStatus } from './runs.ts'
-import type { StreamTail } from './StreamRows.ts'
+import type { StreamTail } from './sqlite/StreamRows.ts'
 import { contextsIn, messagesOf } from './standing.ts'
 
 /** A chunk that says only this. */

@@ -104,7 +104,9 @@ export type DurableChat = {
   readonly agent: string
   /** The conversation so far, without an answer that is still being given. */
   history(): Promise<ChatMessage[]>
-  /** The calls that the last answer waits for: decide on them with `runs.send`. */
+  /** The run of the last turn, under way or over; undefined before the first. */
+  run(): Promise<DurableRun | undefined>
+  /** The calls that the last answer waits for: decide on them with `runs.send`, and the id of `run()`. */
   pending(): Promise<PendingCall[]>
   /** Asks; refused while an answer is being given, or waits. */
   send(prompt: string | Part[], options?: TurnOptions): Promise<DurableRun>

@@ -1,7 +1,7 @@
 import type { AnyAgent, HostedFrom } from '../agent/Agent.ts'
-import { hostedFrom } from './head.ts'
 import type { Keeper } from './Keeper.ts'
 import type { Runs } from './runs.ts'
+import { hostedFrom } from './sqlite/head.ts'
 
 /** What those who show stored runs know of them beside what `Runs` tells everybody. */
 export type StoreView = {

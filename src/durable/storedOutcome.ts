@@ -5,10 +5,10 @@ import { isJsonObject } from '../messages/json.ts'
 import { messageFlaw } from '../messages/messageFlaw.ts'
 import type { ChatMessage } from '../messages/messages.ts'
 import type { SendResult } from '../messages/result.ts'
-import { hostedFrom } from './head.ts'
-import type { RunRow } from './RunRows.ts'
 import type { DurableResult } from './runs.ts'
-import type { OpenStore } from './sqlite.ts'
+import { hostedFrom } from './sqlite/head.ts'
+import type { RunRow } from './sqlite/RunRows.ts'
+import type { OpenStore } from './sqlite/sqlite.ts'
 import { messagesOf } from './standing.ts'
 
 /** What a run that stands still has come to: its result, or what it waits for. Throws its error. */

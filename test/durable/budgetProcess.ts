@@ -1,8 +1,8 @@
 // Makes a run of many steps and prints what it wrote: `node budgetProcess.mjs <file> <steps>`.
 import { existsSync, readFileSync } from 'node:fs'
 import { Agent } from '../../src/agent/Agent.ts'
-import { findDriver, type OpenDriver } from '../../src/durable/driver.ts'
 import { openRuns, sqlite } from '../../src/durable/index.ts'
+import { findDriver, type OpenDriver } from '../../src/durable/sqlite/driver.ts'
 import type { ChatModel } from '../../src/model/chatModel.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tools/tool.ts'

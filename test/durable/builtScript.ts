@@ -31,8 +31,12 @@ export class Script {
   #printed = ''
   #errors = ''
 
-  constructor(script: string, args: readonly string[]) {
-    this.child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+  /** `limit`: what the shell is told before it becomes the process. */
+  constructor(script: string, args: readonly string[], limit = '') {
+    const command = [process.execPath, script, ...args]
+    const [program = '', ...rest] =
+      limit === '' ? command : ['sh', '-c', `${limit}; exec "$@"`, 'sh', ...command]
+    this.child = spawn(program, rest, { stdio: ['ignore', 'pipe', 'pipe'] })
     this.ended = once(this.child, 'close')
     this.child.stdout?.on('data', (piece) => {
       this.#printed += piece

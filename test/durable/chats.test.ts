@@ -1,7 +1,7 @@
 /** A stored chat is a tree of runs: each turn stands on the messages of the one before, and none is copied. */
 import { describe, expect, test } from 'vitest'
-import { findDriver } from '../../src/durable/driver.ts'
-import { numberIn, SqliteFile } from '../../src/durable/SqliteFile.ts'
+import { findDriver } from '../../src/durable/sqlite/driver.ts'
+import { numberIn, SqliteFile } from '../../src/durable/sqlite/SqliteFile.ts'
 import { textOf } from '../../src/messages/messages.ts'
 import { validateHistory } from '../../src/messages/validateHistory.ts'
 import { opened, storeFile } from './storeFile.ts'
@@ -25,6 +25,7 @@ describe('a stored chat', () => {
     const { agent, model } = wiping(['Hello Ada.', 'You are Ada.', 'Still Ada.'])
     const first = await opened(path, { agent })
     const chat = await first.chat('ada')
+    expect(await chat.run()).toBeUndefined()
     await (await chat.send('I am Ada.')).result
     await (await chat.send('Who am I?')).result
     await first.close()
@@ -62,6 +63,7 @@ describe('a stored chat', () => {
     const run = await chat.send('Wipe b')
     await run.result
     expect(await chat.pending()).toMatchObject([{ id: 'c', kind: 'approval' }])
+    expect(await (await chat.run())?.info()).toMatchObject({ status: 'waiting' })
     expect(await chat.history()).toEqual([])
     await expect(chat.send('Hello?')).rejects.toThrow(/waits for a decision/)
     await runs.send(run.id, { type: 'tool.approve', callId: 'c' })

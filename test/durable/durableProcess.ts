@@ -51,11 +51,23 @@ const deadly: ChatModel = {
   },
 }
 
+/** Results of 20 kB, and as many of them as it was asked for. */
+const filling: ChatModel = {
+  ...scriptedModel([]),
+  stream: (request, sink) => {
+    const results = request.messages.flatMap(toolResultsOf).length
+    const call = { toolCall: { id: `fill-${results}`, name: 'fill' } }
+    return scriptedModel([results < Number(argument) ? [call] : 'Full.']).stream(request, sink)
+  },
+}
+const fill = tool({ name: 'fill', description: 'Fills.', execute: async () => 'x'.repeat(20_000) })
+
 const runs = await openRuns({
   store: sqlite(path),
   agents: {
     agent: new Agent(model, { tools: [noting('look', false), noting('ask', true)] }),
     deadly: new Agent(deadly),
+    filling: new Agent(filling, { tools: [fill], maxSteps: 100 }),
   },
   maxRecoveries: id === 'doomed' ? 3 : 50,
 })
@@ -93,6 +105,9 @@ if (what === 'work') {
 } else if (what === 'die') {
   await runs.start('deadly', 'Go', { id })
   await new Promise((resolve) => setTimeout(resolve, 10_000))
+} else if (what === 'fill') {
+  const run = await runs.start('filling', 'Go', { id })
+  say('filled', await run.result.catch(({ name, message }) => ({ name, message })))
 } else if (what === 'hold') {
   const run = await runs.start('agent', 'Go', { id })
   await run.result

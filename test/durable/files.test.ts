@@ -1,7 +1,7 @@
 /** A file that fails gives a clear error, and what was acknowledged is still there when it works again. */
 import { closeSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { findDriver, type OpenDriver, type SqliteDriver } from '../../src/durable/driver.ts'
+import { findDriver, type OpenDriver, type SqliteDriver } from '../../src/durable/sqlite/driver.ts'
 import { ConfigurationError, OrchestrationError } from '../../src/messages/errors.ts'
 import { opened, storeFile } from './storeFile.ts'
 import { callOf, wiping } from './wiping.ts'

@@ -1,8 +1,8 @@
 /** A fork goes on from another run and stands on its messages; pruning never takes away what others stand on. */
 import { describe, expect, test } from 'vitest'
 import { reflectionOrchestrator } from '../../machines/reflection.ts'
-import { findDriver } from '../../src/durable/driver.ts'
-import { SqliteFile } from '../../src/durable/SqliteFile.ts'
+import { findDriver } from '../../src/durable/sqlite/driver.ts'
+import { SqliteFile } from '../../src/durable/sqlite/SqliteFile.ts'
 import { textOf, toolResultsOf, userMessage } from '../../src/messages/messages.ts'
 import { readAll } from './reading.ts'
 import { opened, storeFile } from './storeFile.ts'

@@ -1,8 +1,8 @@
 /** What is packed comes back the same, each message is stored once, and a head does not grow with the conversation. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type ItemRow, Items } from '../../src/durable/Items.ts'
-import { extentOf, pack, unpack } from '../../src/durable/pack.ts'
+import { type ItemRow, Items } from '../../src/durable/sqlite/Items.ts'
+import { extentOf, pack, unpack } from '../../src/durable/sqlite/pack.ts'
 import { type ChatMessage, modelMessage, userMessage } from '../../src/messages/messages.ts'
 
 /** The items as another process finds them. */

@@ -1,8 +1,9 @@
 /** Real processes and real kills: what was acknowledged is there, and whoever is left goes on. */
 import { readFileSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'
-import { findDriver } from '../../src/durable/driver.ts'
 import type { DurableChunk, DurableResult, SqliteDriver } from '../../src/durable/index.ts'
+import { findDriver } from '../../src/durable/sqlite/driver.ts'
+import { toolResultsOf } from '../../src/messages/messages.ts'
 import { builtScript, Script } from './builtScript.ts'
 import { storeFile } from './storeFile.ts'
 
@@ -59,7 +60,12 @@ test('a run is finished by the last of many processes that are killed', async ()
   const reader = started('read', path, 'job')
   await reader.ended
   expect(textOf(reader.lines)).toBe(whole)
-  expect(new Set(logOf(path))).toEqual(new Set(['look-0', 'look-1', 'ask-2']))
+  // Each call ran once, or is said to be in doubt.
+  const ran = logOf(path)
+  expect(ran).toEqual([...new Set(ran)])
+  const doubted = result.messages.flatMap(toolResultsOf).filter(({ isError }) => isError)
+  expect(doubted.every(({ result: text }) => text.includes('unknown'))).toBe(true)
+  expect(new Set([...ran, ...doubted.map(({ id }) => id)])).toEqual(new Set(['look-0', 'look-1', 'ask-2']))
 }, 60_000)
 
 test('another process reads along, and takes over when the first one is killed', async () => {
@@ -121,6 +127,21 @@ test('a run that kills its process again and again is given up, and says why', a
   expect(last.errors).toMatch(/The run "doomed" was given up: it was taken up 3 times and got no further/)
   const status = await looking(path, (driver) => driver.prepare('SELECT status FROM runs').get())
   expect(status).toMatchObject({ status: 'abandoned' })
+}, 60_000)
+
+test('a file that the system does not let grow stops its run, which goes on when it may', async () => {
+  const path = storeFile()
+  const limited = new Script(script, ['fill', path, 'job', '40'], 'ulimit -f 400')
+  const { name, message } = dataOf<{ name: string; message: string }>(await limited.line('filled'))
+  expect(name).toBe('OrchestrationError')
+  expect(message).toMatch(/^The disk (failed|is full).* What was acknowledged is stored/)
+  await limited.ended
+  const { step } = await looking(path, (driver) => Object(driver.prepare('SELECT step FROM runs').get()))
+  expect(step).toBeGreaterThan(1)
+  const next = started('fill', path, 'job', '40')
+  const result = dataOf<DurableResult>(await next.line('filled'))
+  expect(result.output).toBe('Full.')
+  expect(result.messages.flatMap(toolResultsOf)).toHaveLength(40)
 }, 60_000)
 
 test('a process that has nothing else to do ends, and prints no warning', async () => {

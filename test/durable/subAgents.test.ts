@@ -22,3 +22,23 @@ test('a decision on a call of a sub-agent reaches it after the run was put away'
   expect(await run.result).toMatchObject({ output: 'All done.' })
   expect(wiped).toEqual(['b'])
 })
+
+test('a fork of a run whose sub-agent waits is a run of its own, sub-agent and all', async () => {
+  const { agent: janitor, wiped } = wiping([[callOf('c', 'b')], 'Wiped.', 'Wiped again.'])
+  const call = [{ toolCall: { id: 'a', name: 'janitor', arguments: { prompt: 'Wipe b.' } } }]
+  const boss = new Agent(scriptedModel([call, 'All done.', 'All done again.']), {
+    tools: [janitor.asTool({ name: 'janitor', description: 'Wipes files' })],
+  })
+  const runs = await opened(storeFile(), { boss })
+  await (await runs.start('boss', 'Clean up.', { id: 'job' })).result
+  const fork = await runs.fork('job', { id: 'second' })
+  for (const [id, output] of [
+    ['second', 'All done.'],
+    ['job', 'All done again.'],
+  ] as const) {
+    await runs.send(id, { type: 'tool.approve', callId: 'a/c' })
+    expect(await (await runs.get(id))?.result).toMatchObject({ output })
+  }
+  expect(await fork.info()).toMatchObject({ status: 'complete', forkedFrom: 'job' })
+  expect(wiped).toEqual(['b', 'b'])
+})

@@ -15,7 +15,8 @@ export const installInto = async (manager: Manager, tarball: string, xstate: str
   const manifest = {
     private: true,
     type: 'module',
-    dependencies: { statewire: `file:${tarball}`, xstate, zod: '^4' },
+    // Node 20 has no SQLite of its own.
+    dependencies: { statewire: `file:${tarball}`, xstate, zod: '^4', libsql: '^0.5.29' },
     devDependencies: { '@types/node': '^20' },
   }
   await writeFile(join(folder, 'package.json'), JSON.stringify(manifest))

@@ -10,6 +10,7 @@ const allowed: Record<string, readonly string[]> = {
   machines: ['_clock', '_parent'],
   'src/agent': [],
   'src/tools': ['_zod'],
+  'src/telemetry': ['_parent'],
   'src/testing': ['_parent', '_transitions'],
   'src/inspector': ['_nodes', '_parent', '_transitions'],
 }

@@ -1,5 +1,5 @@
 import type { RunStatus } from '../../durable/index.ts'
-import { isStatus, statuses } from '../../durable/RunRows.ts'
+import { isStatus, statuses } from '../../durable/sqlite/RunRows.ts'
 import { type Invocation, textOption } from '../command.ts'
 import { UsageError } from '../exit.ts'
 import type { Paint } from '../paint.ts'

@@ -1,4 +1,4 @@
-import type { NumberedCommand, ReplayEngine } from '../../../src/durable/replay.ts'
+import type { NumberedCommand, ReplayEngine } from '../../../src/durable/replay/replay.ts'
 import type { DurableChunk } from '../../../src/durable/runs.ts'
 
 /** What outlives a process: the records of a leg, and the stream of the run. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Agent } from '../../../src/agent/Agent.ts'
-import { findDriver } from '../../../src/durable/driver.ts'
 import { openRuns, sqlite } from '../../../src/durable/index.ts'
+import { findDriver } from '../../../src/durable/sqlite/driver.ts'
 import { type KeptRuns, outcomeOf } from './keptRuns.ts'
 import { type AgentName, promptOf } from './plan.ts'
 import { watchedDriver } from './watchedDriver.ts'

@@ -1,4 +1,4 @@
-import type { OpenDriver } from '../../../src/durable/driver.ts'
+import type { OpenDriver } from '../../../src/durable/sqlite/driver.ts'
 import { moment } from './moments.ts'
 
 /** A driver whose every commit is a moment to die before, and one to die after. */

@@ -1,4 +1,4 @@
-import { ConfigurationError, describeThrown } from '../messages/errors.ts'
+import { ConfigurationError, describeThrown } from '../../messages/errors.ts'
 
 /** What a statement is bound to. */
 export type SqlValue = string | number | null

@@ -1,5 +1,5 @@
-import type { ToolResultPart } from '../messages/messages.ts'
-import { errorResult } from '../tools/toolResult.ts'
+import type { ToolResultPart } from '../../messages/messages.ts'
+import { errorResult } from '../../tools/toolResult.ts'
 import { CommandWatch } from './CommandWatch.ts'
 import type { NumberedCommand, ReplayEngine } from './replay.ts'
 

@@ -1,7 +1,7 @@
-import { lastText, type RunResult, resultOf, textOfRun } from '../../machines/agentOutput.ts'
-import { messagesIn } from '../../machines/pendingCalls.ts'
-import { nothingReached } from '../agent/runOutcome.ts'
-import type { SendResult } from '../messages/result.ts'
+import { lastText, type RunResult, resultOf, textOfRun } from '../../../machines/agentOutput.ts'
+import { messagesIn } from '../../../machines/pendingCalls.ts'
+import { nothingReached } from '../../agent/runOutcome.ts'
+import type { SendResult } from '../../messages/result.ts'
 
 /** What a run has so far, by the snapshot of its actor. An orchestrator of the user's need not keep its data as ours do. */
 export const reachedIn = (snapshot: { context?: Partial<RunResult> }): SendResult => {

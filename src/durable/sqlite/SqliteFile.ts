@@ -1,4 +1,4 @@
-import { ConfigurationError, OrchestrationError } from '../messages/errors.ts'
+import { ConfigurationError, OrchestrationError } from '../../messages/errors.ts'
 import type { SqliteDriver, SqliteStatement, SqlValue } from './driver.ts'
 import { damaged, storeError } from './storeError.ts'
 

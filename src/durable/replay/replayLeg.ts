@@ -1,4 +1,4 @@
-import type { AnyAgent } from '../agent/Agent.ts'
+import type { AnyAgent } from '../../agent/Agent.ts'
 import { ReplayedRun } from './ReplayedRun.ts'
 import type { LegEnd, LegStart, ReplayEngine } from './replay.ts'
 

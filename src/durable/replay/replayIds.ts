@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { HostedFrom } from '../agent/Agent.ts'
+import type { HostedFrom } from '../../agent/Agent.ts'
 
 /**
  * The ids that a leg makes: the same ones in every life. A leg that goes on from a snapshot makes others than the legs

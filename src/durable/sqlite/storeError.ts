@@ -1,4 +1,9 @@
-import { ConfigurationError, describeThrown, OrchestrationError, StatewireError } from '../messages/errors.ts'
+import {
+  ConfigurationError,
+  describeThrown,
+  OrchestrationError,
+  StatewireError,
+} from '../../messages/errors.ts'
 
 /** What SQLite says when a file fails, by the number and the name of its code. */
 const failures: readonly (readonly [code: number, name: string, say: (path: string) => StatewireError])[] = [

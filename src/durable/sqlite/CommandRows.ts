@@ -1,5 +1,5 @@
-import type { AgentCommand } from '../../machines/events.ts'
-import { isJsonObject } from '../messages/json.ts'
+import type { AgentCommand } from '../../../machines/events.ts'
+import { isJsonObject } from '../../messages/json.ts'
 import { jsonIn, numberIn, type Row, type SqliteFile } from './SqliteFile.ts'
 import { damaged } from './storeError.ts'
 

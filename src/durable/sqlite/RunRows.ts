@@ -1,8 +1,8 @@
-import type { ErrorData } from '../messages/errors.ts'
-import { isJsonObject } from '../messages/json.ts'
-import type { PendingCall, Usage } from '../messages/result.ts'
+import type { ErrorData } from '../../messages/errors.ts'
+import { isJsonObject } from '../../messages/json.ts'
+import type { PendingCall, Usage } from '../../messages/result.ts'
+import type { RunInfo, RunStatus } from '../runs.ts'
 import type { Counts } from './Items.ts'
-import type { RunInfo, RunStatus } from './runs.ts'
 import { jsonIn, numberIn, type Row, type SqliteFile, textIn } from './SqliteFile.ts'
 import { damaged } from './storeError.ts'
 

@@ -1,5 +1,5 @@
-import type { HostedFrom } from '../agent/Agent.ts'
-import { isJsonObject } from '../messages/json.ts'
+import type { HostedFrom } from '../../agent/Agent.ts'
+import { isJsonObject } from '../../messages/json.ts'
 import type { ItemSource } from './Items.ts'
 import { unpack } from './pack.ts'
 import { damaged } from './storeError.ts'

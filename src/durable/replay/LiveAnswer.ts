@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { DurableChunk } from './runs.ts'
+import type { DurableChunk } from '../runs.ts'
 
 /** How long chunks are gathered before they are written. */
 const gatherMs = 20

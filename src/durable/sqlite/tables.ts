@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../messages/errors.ts'
+import { ConfigurationError } from '../../messages/errors.ts'
 import { numberIn, type SqliteFile } from './SqliteFile.ts'
 
 /** "swir": what tells our files from those of others. */

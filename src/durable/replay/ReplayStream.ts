@@ -1,7 +1,7 @@
+import { restart } from '../runChunks.ts'
+import type { DurableChunk } from '../runs.ts'
 import { LiveAnswer } from './LiveAnswer.ts'
 import type { ReplayEngine } from './replay.ts'
-import { restart } from './runChunks.ts'
-import type { DurableChunk } from './runs.ts'
 
 /**
  * What of a run goes to its stream. The text of an answer is written while it comes, inside of the step that asks for it; a

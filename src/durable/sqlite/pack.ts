@@ -1,6 +1,6 @@
-import { StatewireError } from '../messages/errors.ts'
-import { isJsonObject, type JsonObject } from '../messages/json.ts'
-import type { ChatMessage, Part } from '../messages/messages.ts'
+import { StatewireError } from '../../messages/errors.ts'
+import { isJsonObject, type JsonObject } from '../../messages/json.ts'
+import type { ChatMessage, Part } from '../../messages/messages.ts'
 import type { Counts, ItemSource, Items, Place } from './Items.ts'
 import { damaged } from './storeError.ts'
 

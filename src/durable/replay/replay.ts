@@ -1,8 +1,8 @@
 import type { Snapshot } from 'xstate'
-import type { AgentCommand, AgentOutput } from '../../machines/events.ts'
-import type { HostedFrom } from '../agent/Agent.ts'
-import type { ErrorData } from '../messages/errors.ts'
-import type { DurableChunk, DurableResult, WaitsFor } from './runs.ts'
+import type { AgentCommand, AgentOutput } from '../../../machines/events.ts'
+import type { HostedFrom } from '../../agent/Agent.ts'
+import type { ErrorData } from '../../messages/errors.ts'
+import type { DurableChunk, DurableResult, WaitsFor } from '../runs.ts'
 
 /** A command for a run. Those of one run are numbered from 1 on, in the order in which they came. */
 export type NumberedCommand = { number: number; command: AgentCommand }
