@@ -18,13 +18,13 @@ export const agentOf = ({ wire, baseUrl, hasTools, typed: _, ...rest }) =>
     retry: { maxRetries: 0 },
     // A million chunks are more than the default allows.
     limits: { maxResponseSize: Number.MAX_SAFE_INTEGER },
-    ...(hasTools && { tools: [weatherTool], toolExecution: 'parallel' }),
+    ...(hasTools && { tools: [weatherTool], toolExecution: 'parallel', maxSteps: 10_000 }),
     ...rest,
   })
 
 /** As most people use it: `for await` over `sendStream`. */
 export const streaming = (agent) => ({
-  async ask(prompt, { onText, signal } = {}) {
+  async ask(prompt, { onText, onMessages, signal } = {}) {
     const held = []
     let text = ''
     for await (const { output, messages } of agent.sendStream(prompt, { signal })) {
@@ -32,7 +32,10 @@ export const streaming = (agent) => ({
         text += output
         onText?.(output)
       }
-      if (messages.length > 0) held.push(...messages)
+      if (messages.length > 0) {
+        held.push(...messages)
+        onMessages?.(messages)
+      }
     }
     return { text, held }
   },

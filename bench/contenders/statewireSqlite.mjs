@@ -5,16 +5,20 @@ import { builtModule } from '../built.mjs'
 import { agentOf } from './statewire.mjs'
 
 /** Asks an agent of some runs, and reads the stream of each. */
-export const asking = (runs) => async (prompt) => {
-  const run = await runs.start('agent', prompt)
-  const held = []
-  let text = ''
-  for await (const { chunk } of run.stream()) {
-    text += chunk.output
-    held.push(...chunk.messages)
+export const asking =
+  (runs) =>
+  async (prompt, { onMessages } = {}) => {
+    const run = await runs.start('agent', prompt)
+    const held = []
+    let text = ''
+    for await (const { chunk } of run.stream()) {
+      text += chunk.output
+      if (chunk.messages.length === 0) continue
+      held.push(...chunk.messages)
+      onMessages?.(chunk.messages)
+    }
+    return { text, held }
   }
-  return { text, held }
-}
 
 /** Runs that are kept in a file: `for await` over the stream of each. `driver`: another way to SQLite. */
 export const openSqlite = async ({ driver, ...options }, synchronous) => {
@@ -22,7 +26,7 @@ export const openSqlite = async ({ driver, ...options }, synchronous) => {
   const folder = await mkdtemp(join(tmpdir(), 'statewire-bench-'))
   const path = join(folder, 'runs.db')
   const store = sqlite(path, { synchronous, ...(driver && { driver }) })
-  const runs = await openRuns({ store, agents: { agent: agentOf({ ...options, maxSteps: 10_000 }) } })
+  const runs = await openRuns({ store, agents: { agent: agentOf(options) } })
   return {
     path,
     runs,

@@ -4,38 +4,56 @@ const keepers = ['statewire-sqlite-full', 'statewire-sqlite-normal']
 /** DBOS needs a Postgres server, whose URL the environment gives. */
 const onPostgres = process.env.BENCH_DATABASE_URL ? ['statewire-dbos'] : []
 
-/** Runs that outlive their process: how many a second, what a step of one writes, and how late others read it. */
-export const durable = ({ sizes: { durable } }) => [
-  {
-    id: 'durable/runs',
-    title: `runs of one tool round, ${durable.atOnce} at once`,
-    contenders: ['statewire', ...keepers, ...onPostgres],
-    job: { task: 'throughput', chunks: 20, rounds: 1, calls: 2, ...durable },
-    values: { perSecond: { unit: 'runs/s' } },
-  },
-  {
-    id: 'durable/checkpoint',
-    title: 'a checkpoint',
-    contenders: keepers,
-    job: { task: 'checkpoints', chunks: 5, rounds: durable.steps.at(-1), calls: 1, steps: durable.steps },
-    // It takes long, and what it counts does not waver.
-    repetitions: 3,
-    values: Object.fromEntries(
-      durable.steps.flatMap((step) => [
-        [`given${step}`, { name: `given to SQLite at step ${step}`, unit: 'bytes' }],
-        [`written${step}`, { name: `written at step ${step}`, unit: 'KiB' }],
-        [`time${step}`, { name: `time at step ${step}`, unit: 'ms' }],
+/** The values of a long run, at each of some steps. */
+const atSteps = (steps, values) =>
+  Object.fromEntries(
+    steps.flatMap((step) =>
+      Object.entries(values).map(([key, { name, unit }]) => [
+        `${key}${step}`,
+        { name: `${name}at step ${step}`, unit },
       ]),
     ),
-  },
-  {
-    id: 'durable/lag',
-    title: 'a reader in another process',
-    contenders: keepers,
-    job: { task: 'readerLag', pacing: 'slow', chunks: durable.lagChunks },
-    values: {
-      median: { name: 'later than in the process of the run, median', unit: 'ms' },
-      p95: { name: 'later than in the process of the run, 95 of 100', unit: 'ms' },
+  )
+
+/** Runs that outlive their process: how many a second, what a step of one costs, and how late others read it. */
+export const durable = ({ sizes: { durable } }) => {
+  const { steps, lagChunks, ...throughput } = durable
+  const job = { task: 'longRun', chunks: 5, rounds: steps.at(-1), calls: 1, steps }
+  return [
+    {
+      id: 'durable/runs',
+      title: `runs of one tool round, ${throughput.atOnce} at once`,
+      contenders: ['statewire', ...keepers, ...onPostgres],
+      job: { task: 'throughput', chunks: 20, rounds: 1, calls: 2, ...throughput },
+      values: { perSecond: { unit: 'runs/s' } },
     },
-  },
-]
+    {
+      id: 'durable/step',
+      title: 'a step of a long run',
+      contenders: ['statewire', ...keepers],
+      job,
+      // It takes long.
+      repetitions: 3,
+      values: atSteps(steps, { step: { name: '', unit: 'ms' } }),
+    },
+    {
+      id: 'durable/checkpoint',
+      title: 'a checkpoint of a long run',
+      contenders: keepers,
+      job,
+      repetitions: 3,
+      values: atSteps(steps, {
+        given: { name: 'given to SQLite ', unit: 'bytes' },
+        written: { name: 'written ', unit: 'KiB' },
+        time: { name: 'time ', unit: 'ms' },
+      }),
+    },
+    {
+      id: 'durable/lag',
+      title: 'a reader in another process, later than one in the same',
+      contenders: keepers,
+      job: { task: 'readerLag', pacing: 'slow', chunks: lagChunks },
+      values: { median: { name: 'median', unit: 'ms' }, p95: { name: '95 of 100', unit: 'ms' } },
+    },
+  ]
+}

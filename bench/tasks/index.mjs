@@ -11,7 +11,7 @@ const names = [
   'firstToken',
   'load',
   'throughput',
-  'checkpoints',
+  'longRun',
   'readerLag',
 ]
 

@@ -74,8 +74,10 @@ describe('the benchmark', () => {
     const report = await bench('--only', 'durable')
     expect(failures(report)).toEqual([])
     const measured = report.results.map(({ id, contenders }) => [id, contenders.length])
+    const at = (what: string) => [10, 20].map((step) => `${what}${step}`)
     expect(measured).toEqual([
       ['durable/runs', 3],
+      ...at('durable/step/step').map((id) => [id, 3]),
       ...[10, 20].flatMap((step) =>
         ['given', 'written', 'time'].map((what) => [`durable/checkpoint/${what}${step}`, 2]),
       ),

@@ -19,7 +19,7 @@ export type Faults = {
   /** A reader saw something else than what is stored. */
   wrongStream: string[]
   invalidHistory: string[]
-  /** A key or an attempt that is not what the tool was promised. */
+  /** A key, an attempt or a context that is not what the tool was promised. */
   wrongKey: string[]
   /** Refused or ended though it should not; a worker that broke by itself. */
   surprise: string[]

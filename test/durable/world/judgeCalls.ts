@@ -46,6 +46,8 @@ export const judgeCalls = (
     const attempts = begun.map(({ attempt }) => attempt)
     if (attempts.some((attempt, index) => attempt <= (attempts[index - 1] ?? 0)))
       faults.wrongKey.push(`${callId}: the attempts ${attempts.join(', ')}`)
+    if (begun.some(({ run }) => !callId.startsWith(`${run}.`)))
+      faults.wrongKey.push(`${callId}: the context of ${begun.map(({ run }) => run).join(', ')}`)
     const ofOther = begun.find(({ key }) => (keys.get(key) ?? callId) !== callId)
     const own = new Set(begun.map(({ key }) => key))
     for (const key of own) keys.set(key, callId)

@@ -1,4 +1,4 @@
-/** Before and after a write, a request to the model and an acknowledgement; around the effect of a tool, and right after it began. */
+/** Around a write, a request to the model, an acknowledgement or the effect of a tool; right after that effect began. */
 export type MomentKind = 'write' | 'request' | 'answer' | 'effect' | 'begun'
 
 /**
