@@ -23,7 +23,7 @@ export type TracedCalls = {
 }
 
 /**
- * Whoever traces runs. Inspection tells what happens in them; what they do outside, a request or a call of a tool, goes
+ * Whoever traces runs. Inspection shows what happens in them; what they do outside, a request or a call of a tool, goes
  * through here, because only who starts it can say in which context it runs.
  */
 export type RunTracer = {

@@ -252,7 +252,7 @@ export class LiveRun {
     }
   }
 
-  /** Once the step is over: what it showed is stored, and a run that waits is put away. */
+  /** Once the step is over: what it showed is stored, and a run that waits is released. */
   #settleSoon(): void {
     if (this.#isSettling) return
     this.#isSettling = true
