@@ -78,7 +78,7 @@ export const runMachine = (chart: AnyStateMachine, hasPlainContext = false): Any
       if (host.writeAhead)
         scope.defer(() => {
           const next: AnyMachineSnapshot = scope.self.getSnapshot()
-          if (isRead(event, snapshot, next)) return
+          if (isRead(event, snapshot, next) || isUnchanged(snapshot, next)) return
           try {
             host.writeAhead?.()
           } catch (thrown) {
@@ -126,6 +126,16 @@ const isRead = ({ type }: AnyEventObject, before: AnyMachineSnapshot, after: Any
   readTypes.has(type) ||
   (type === 'run.emitted' && JSON.stringify(before.value) === JSON.stringify(after.value)) ||
   type === 'xstate.stop'
+
+/**
+ * A step that only passes its event on is written down by whoever takes it: a command must never be stored as heard
+ * before it is.
+ */
+const isUnchanged = (before: AnyMachineSnapshot, after: AnyMachineSnapshot): boolean =>
+  before.context === after.context &&
+  before.children === after.children &&
+  before.status === after.status &&
+  JSON.stringify(before.value) === JSON.stringify(after.value)
 
 /**
  * The logic of a chart of the user's: the charts that it is made of, as far as they have a name, are written down as it is

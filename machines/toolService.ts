@@ -36,6 +36,8 @@ type ToolServiceEvent =
   | { type: 'calls.begin'; calls: ToolCallPart[] }
   | { type: 'batch.finished'; results: ToolResultPart[]; usage?: Usage }
   | { type: 'batch.failed'; error: unknown }
+  /** What was left for a sub-agent can be passed on. */
+  | { type: 'commands.due'; callId: string }
   | CallReport
   | Extract<AgentCommand, { callId: string }>
 
@@ -79,6 +81,20 @@ export const toolService = (
         stops.add(() => scope.stopChild(actor))
         actor.start()
       }
+  }
+
+  /**
+   * A run that reports is in the middle of a step, and takes nothing before that is over. What it is sent must not be
+   * stored as passed on until then.
+   */
+  const deliverSoon = (callId: string, scope: AnyActorScope): void => {
+    let isStopped = false
+    running.get(scope.self)?.add(() => {
+      isStopped = true
+    })
+    queueMicrotask(() => {
+      if (!isStopped) scope.self.send({ type: 'commands.due', callId })
+    })
   }
 
   /** Reports what the turn waits for, if that has changed. */
@@ -140,8 +156,11 @@ export const toolService = (
         case 'call.waits': {
           const waiting = { ...snapshot.waiting, [event.callId]: below(event.callId, event.calls) }
           reportWait(snapshot, { ...snapshot, waiting }, scope)
-          return { ...snapshot, waiting, commands: delivered(snapshot, event.callId, scope) }
+          if (ownOf(snapshot.commands, event.callId)) deliverSoon(event.callId, scope)
+          return { ...snapshot, waiting }
         }
+        case 'commands.due':
+          return { ...snapshot, commands: delivered(snapshot, event.callId, scope) }
         case 'tool.approve':
         case 'tool.reject':
         case 'tool.answer':

@@ -131,7 +131,8 @@ export class LiveRun {
   /** It is stored when this returns. */
   send(command: AgentCommand): void {
     this.#actor.send(command)
-    // A command that changed nothing is done with, too.
+    // Whatever took it, also what is not a chart of ours; and a command that changed nothing is done with, too.
+    if (!this.#isOver) this.#writeAhead()
     if (this.#due.length > 0) this.flush()
     if (this.#failure) throw this.#failure
   }

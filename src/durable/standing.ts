@@ -13,20 +13,28 @@ type Node = {
 
 const nodeOf = (snapshot: unknown): Node => {
   const { status, value, context, children }: Readonly<Record<string, unknown>> = Object(snapshot)
-  const below = Object.values(Object(children)).map((child) => {
-    const { getSnapshot, snapshot: stored } = Object(child)
-    return typeof getSnapshot === 'function' ? Reflect.apply(getSnapshot, child, []) : stored
-  })
+  const below = Object.values(Object(children)).map((child) => snapshotOf(child) ?? Object(child).snapshot)
   return { status, value, context: isJsonObject(context) ? context : {}, below }
+}
+
+/** The snapshot of an actor; of one that was stored, nothing. */
+const snapshotOf = (actor: unknown): unknown => {
+  const { getSnapshot } = Object(actor)
+  return typeof getSnapshot === 'function' ? Reflect.apply(getSnapshot, actor, []) : undefined
 }
 
 /** Whether a run waits, and nothing of it is at work: then it can be put away until somebody has decided. */
 export const isResting = (snapshot: unknown): boolean => {
   const { status, value, context, below } = nodeOf(snapshot)
   if (status !== 'active') return true
-  // The calls that are left are sub-agents that wait. One that is restored hears of a decision a moment later.
+  // The calls that are left are sub-agents that wait. One that is restored hears of a decision a moment later, and one
+  // that has heard of it says so a moment later.
   if (isToolProgress(snapshot))
-    return waitsFor(snapshot).length > 0 && Object.keys(snapshot.commands).length === 0
+    return (
+      waitsFor(snapshot).length > 0 &&
+      Object.keys(snapshot.commands).length === 0 &&
+      Object.values(snapshot.runs).every((run) => isResting(snapshotOf(run) ?? run))
+    )
   const isWaiting = isRun(context) && (value === 'AwaitingApproval' || value === 'AwaitingTools')
   return (isWaiting || below.length > 0) && below.every(isResting)
 }

@@ -2,51 +2,16 @@
  * A run whose process dies after any of its commits goes on from there: nothing acknowledged is lost, and every reader,
  * also one that saw more than was stored, puts the right text together.
  */
-import { copyFileSync, existsSync, mkdirSync } from 'node:fs'
-import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { reasoningOrchestrator } from '../../machines/reasoning.ts'
 import { reflectionOrchestrator } from '../../machines/reflection.ts'
 import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
 import type { DurableChunk, DurableRun, StoredRuns } from '../../src/durable/index.ts'
-import { findDriver, type OpenDriver } from '../../src/durable/sqlite/driver.ts'
 import { type ChatMessage, toolResultsOf } from '../../src/messages/messages.ts'
-import type { ChatModel, ModelRequest } from '../../src/model/chatModel.ts'
-import { type ScriptStep, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tools/tool.ts'
+import { copying } from './copying.ts'
 import { opened, storeFile } from './storeFile.ts'
-
-/** A driver that keeps a copy of the file after each commit: what a process finds that was killed right then. */
-const copying = async (path: string, onCommit: (copy: string) => void): Promise<OpenDriver> => {
-  const open = await findDriver()
-  let commits = 0
-  return (at) => {
-    const driver = open(at)
-    if (at !== path) return driver
-    return {
-      prepare: (sql) => driver.prepare(sql),
-      close: () => driver.close(),
-      exec: (sql) => {
-        driver.exec(sql)
-        if (sql !== 'COMMIT') return
-        commits += 1
-        const copy = join(dirname(path), `after-${commits}`, 'runs.db')
-        mkdirSync(dirname(copy))
-        for (const end of ['', '-wal']) if (existsSync(path + end)) copyFileSync(path + end, copy + end)
-        onCommit(copy)
-      },
-    }
-  }
-}
-
-/** What it says follows from what it is asked, so that it says the same again. Its text comes in pieces. */
-const talkative = (answer: (request: ModelRequest) => ScriptStep[]): ChatModel => ({
-  ...scriptedModel([]),
-  stream: (request, sink) => scriptedModel([answer(request)]).stream(request, sink),
-})
-
-const words = (text: string): ScriptStep[] =>
-  text.split(/(?<= )/).flatMap((word) => [{ text: word }, { delayMs: 8 }])
+import { talkative, words } from './talkative.ts'
 
 const answering = talkative(({ messages, tools = [] }) => {
   if (tools.length === 0) return words('I can only think here. ')
