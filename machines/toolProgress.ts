@@ -36,7 +36,7 @@ export type ToolServiceSnapshot = Snapshot<ToolServiceOutput> &
     /** What those runs wait for, by call id. */
     waiting: { [callId: string]: PendingCall[] }
     /** Commands for a stored run that is not there again yet. */
-    commands: { [callId: string]: AgentCommand[] }
+    commands: { [callId: string]: Extract<AgentCommand, { callId: string }>[] }
   }
 
 /** Whether a snapshot is that of a tool executor. */
@@ -92,9 +92,12 @@ export const unfinished = ({ calls, begun, results }: ToolProgress): ToolCallPar
   return calls.slice(0, countOf(begun)).filter(({ id }) => !answered.has(id))
 }
 
-/** What the turn waits for: nothing while anything is at work. */
+/** What the turn waits for: nothing while anything is at work. What is decided on already is not waited for. */
 export const waitsFor = (progress: ToolProgress): PendingCall[] => {
-  const open = unfinished(progress).map(({ id }) => ownOf(progress.waiting, id) ?? [])
+  const open = unfinished(progress).map(({ id }) => {
+    const decided = new Set(ownOf(progress.commands, id)?.map(({ callId }) => `${id}/${callId}`))
+    return (ownOf(progress.waiting, id) ?? []).filter((call) => !decided.has(call.id))
+  })
   return open.every((calls) => calls.length > 0) ? open.flat() : []
 }
 
@@ -156,7 +159,7 @@ const progressShape = is.fields({
   inDoubt: is.listOf(is.text),
   runs: is.recordOf(is.object),
   waiting: is.recordOf(is.listOf(is.part('toolCall'))),
-  commands: is.recordOf(is.listOf(is.fields({ type: is.text }))),
+  commands: is.recordOf(is.listOf(is.fields({ type: is.text, callId: is.text }))),
 })
 
 /** Calls begin in their order, each once, and only those that have begun have a result. */

@@ -155,8 +155,8 @@ export const toolService = (
           return { ...snapshot, runs: { ...snapshot.runs, [event.callId]: event.run } }
         case 'call.waits': {
           const waiting = { ...snapshot.waiting, [event.callId]: below(event.callId, event.calls) }
-          reportWait(snapshot, { ...snapshot, waiting }, scope)
           if (ownOf(snapshot.commands, event.callId)) deliverSoon(event.callId, scope)
+          reportWait(snapshot, { ...snapshot, waiting }, scope)
           return { ...snapshot, waiting }
         }
         case 'commands.due':
@@ -266,6 +266,11 @@ const runBatch = (
 ): (() => void) => {
   const end = new LazySignal()
   const used = new UsageCount()
+  let isStopped = false
+  /** A batch may go on after its stop; nobody listens then. */
+  const tell = (event: ToolServiceEvent) => {
+    if (!isStopped) self.send(event)
+  }
   const attempt = (callId: string) => attemptAt(progress, callId)
   const options: ExecutionOptions = {
     get signal() {
@@ -275,12 +280,11 @@ const runBatch = (
     self,
     context: valuesOf(self).context,
     attemptAt: attempt,
-    report: (callId, value) => self.send(progressReport(callId, value)),
+    report: (callId, value) => tell(progressReport(callId, value)),
     addUsage: used.add,
     onResult: (given) => {
       const call = calls.find(({ id }) => id === given?.id)
-      if (call)
-        self.send({ type: 'batch.result', output: { result: asToolResult(call, given), ...used.take() } })
+      if (call) tell({ type: 'batch.result', output: { result: asToolResult(call, given), ...used.take() } })
     },
   }
   const execute = () => {
@@ -291,12 +295,15 @@ const runBatch = (
   settled(
     execute,
     (results) =>
-      self.send(
+      tell(
         Array.isArray(results)
           ? { type: 'batch.finished', results, ...used.take() }
           : { type: 'batch.failed', error: new TypeError('executeBatch gave no list of results') },
       ),
-    (error) => self.send({ type: 'batch.failed', error }),
+    (error) => tell({ type: 'batch.failed', error }),
   )
-  return () => end.abort()
+  return () => {
+    isStopped = true
+    end.abort()
+  }
 }

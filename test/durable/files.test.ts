@@ -129,6 +129,29 @@ test('a file that another program holds is waited for, then refused', async () =
   expect((await run.result).output).toBe('Done.')
 })
 
+test('a new file that others make at the same time is opened once they have', async () => {
+  const path = storeFile()
+  let refusals = 3
+  // What SQLite does to one of two that would wait for each other, without waiting itself.
+  const driver: OpenDriver = (at) => {
+    const connection = open(at)
+    return {
+      exec: (sql) => connection.exec(sql),
+      close: () => connection.close(),
+      prepare: (sql) => {
+        if (sql === 'PRAGMA journal_mode = WAL' && refusals > 0) {
+          refusals -= 1
+          throw Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' })
+        }
+        return connection.prepare(sql)
+      },
+    }
+  }
+  const runs = await opened(path, { agent: wiping(['Hello.']).agent }, { driver })
+  expect((await (await runs.start('agent', 'Hi')).result).output).toBe('Hello.')
+  expect(refusals).toBe(0)
+})
+
 describe('a file that cannot be used', () => {
   const refused = async (path: string) =>
     opened(path, { agent: wiping([]).agent }).then(

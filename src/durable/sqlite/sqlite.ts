@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { ConfigurationError } from '../../messages/errors.ts'
 import { callable, checkOptions, checkValue, oneOf, rule } from '../../messages/optionRules.ts'
 import { ChatRows } from './ChatRows.ts'
@@ -9,6 +10,7 @@ import { ItemRows } from './ItemRows.ts'
 import { RunRows } from './RunRows.ts'
 import { SqliteFile, type Synchronous } from './SqliteFile.ts'
 import { StreamRows } from './StreamRows.ts'
+import { LockedFile } from './storeError.ts'
 import { prepareTables } from './tables.ts'
 
 /** How a file is used. */
@@ -66,7 +68,16 @@ export const openStore = async (store: RunStore): Promise<OpenStore> => {
   const options = made.get(store)
   if (!options) throw new ConfigurationError('store must be what sqlite(path) gives.')
   const { driver = await findDriver(), synchronous = 'full' } = options
-  return openTables(store.path, driver, synchronous)
+  const giveUpAt = performance.now() + busyMs
+  for (;;) {
+    try {
+      return openTables(store.path, driver, synchronous)
+    } catch (thrown) {
+      if (!(thrown instanceof LockedFile) || performance.now() > giveUpAt) throw thrown
+    }
+    // Two that make a new file at the same time would wait for each other: SQLite refuses one of them at once.
+    await pause(10 + Math.random() * 40)
+  }
 }
 
 const filePath = rule(

@@ -5,6 +5,9 @@ import {
   StatewireError,
 } from '../../messages/errors.ts'
 
+/** Another connection holds the file: another try may succeed. */
+export class LockedFile extends OrchestrationError {}
+
 /** What SQLite says when a file fails, by the number and the name of its code. */
 const failures: readonly (readonly [code: number, name: string, say: (path: string) => StatewireError])[] = [
   [
@@ -25,7 +28,7 @@ const failures: readonly (readonly [code: number, name: string, say: (path: stri
     5,
     'SQLITE_BUSY',
     (path) =>
-      new OrchestrationError(
+      new LockedFile(
         `"${path}" is locked: another program holds it. What was acknowledged is stored; end that program and open the runs again.`,
       ),
   ],
