@@ -5,7 +5,7 @@ const { env } = process
 /** `npm run soak`: the random runs and the random kills of `npm test`, for as long as wanted. */
 export default defineConfig({
   test: {
-    include: ['test/proof/soak.test.ts', 'test/durable/{kills,exhaustive}.test.ts'],
+    include: ['test/proof/soak.test.ts', 'test/durable/{kills,exhaustive}.test.ts', 'test/dbos/kills.test.ts'],
     // Each of them keeps the whole machine busy.
     fileParallelism: false,
     env: {
@@ -15,6 +15,9 @@ export default defineConfig({
       DURABLE_RUNS: env.DURABLE_RUNS ?? '500',
       DURABLE_SEED: env.DURABLE_SEED ?? `${Date.now() % 2 ** 31}`,
       DURABLE_PLANS: 'all',
+      DBOS_KILLS: env.DBOS_KILLS ?? '20',
+      DBOS_RUNS: env.DBOS_RUNS ?? '100',
+      PROOF_SEED: env.PROOF_SEED ?? `${Date.now() % 1_000_000}`,
     },
     disableConsoleIntercept: true,
   },
