@@ -1,25 +1,16 @@
 import { type EventObject, fromCallback } from 'xstate'
-import {
-  ConfigurationError,
-  describeThrown,
-  type ErrorData,
-  errorDataOf,
-  OrchestrationError,
-} from '../src/messages/errors.ts'
-import { copyJson, isJsonObject } from '../src/messages/json.ts'
+import { ConfigurationError, describeThrown, OrchestrationError } from '../src/messages/errors.ts'
 import { systemMessage } from '../src/messages/messages.ts'
 import type { ChatModel, ModelRequest, ModelSink } from '../src/model/chatModel.ts'
 import { longestTimeoutMs } from '../src/model/clock.ts'
 import type { Delta } from '../src/model/delta.ts'
-import { isThenable } from '../src/tools/isThenable.ts'
 import type { Tool } from '../src/tools/tool.ts'
 import { AnswerTimer } from './AnswerTimer.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
+import { askModel, modelFailure } from './askModel.ts'
 import type { ChildEvent, PreparedRequest } from './events.ts'
 import { offeredNames, type PreparedStep, preparedStep } from './prepareStep.ts'
-import { hostOf } from './runHost.ts'
 import { specsOf, toolsOf } from './runTools.ts'
-import { tracerOf } from './runTracer.ts'
 import { valuesOf } from './runValues.ts'
 import { copyOf, type modelInput } from './streamingState.ts'
 import { clockIn } from './systemTime.ts'
@@ -58,12 +49,8 @@ export const modelActor = (config: ResolvedConfig) =>
     }
     const tools = toolsOf(config, self)
     const ask = (prepared: PreparedStep): (() => void) => {
-      const { model, request } = requestOf(config, input, tools, prepared)
-      const turned = { agent: config.name, model, request, hide: config.hide }
-      const ask = (to: ModelSink) =>
-        tracerOf(self).turn(self, turned, (sink) => model.stream(request, sink), to)
-      const { turn } = hostOf(self)
-      return closing(turn ? turn(`${input.options.id}/turn ${input.step}`, ask, sink) : ask(sink), fail)
+      const asked = requestOf(config, input, tools, prepared)
+      return askModel(config, self, { ...asked, name: `${input.options.id}/turn ${input.step}` }, sink)
     }
     const timer = new AnswerTimer(config, clock, input.deadlineAt, fail)
     let close = () => {}
@@ -97,7 +84,7 @@ export const modelActor = (config: ResolvedConfig) =>
 /** What is asked, and of which model. */
 const requestOf = (
   { models, system: systemOfAgent, settings }: ResolvedConfig,
-  { messages, options, modelIndex }: ModelInput,
+  { messages, options, modelIndex, isLast }: ModelInput,
   tools: ReadonlyMap<string, Tool>,
   prepared: PreparedStep,
 ): { model: ChatModel; request: ModelRequest } => {
@@ -113,6 +100,8 @@ const requestOf = (
     ...options.settings,
     ...prepared.settings,
     ...(prepared.toolChoice !== undefined && { toolChoice: prepared.toolChoice }),
+    // The tools stay: without them the provider's cache would be of no use, and some refuse the calls in the history.
+    ...(isLast && specs.length > 0 && { toolChoice: 'none' as const }),
     messages: system === undefined ? messages : [systemMessage(system), ...messages],
     ...(specs.length > 0 && {
       tools: answerTool
@@ -141,32 +130,6 @@ const preparedRequest = (
 
 /** Keep-alives, counts and names may come for ever from a server that has nothing to say. */
 const isContent = (delta: Delta | undefined): boolean => delta?.type !== 'usage' && delta?.type !== 'response'
-
-const modelFailure = (error: unknown): ErrorData => {
-  try {
-    if (isJsonObject(error) && !(error instanceof Error) && typeof error.message === 'string') {
-      return copyJson(error) as ErrorData
-    }
-  } catch {
-    // Full of traps, or no data: described like anything else.
-  }
-  return errorDataOf(error, 'ModelError')
-}
-
-/** What closes a request, from whatever a model of the user's returned: nothing, a promise, a function that throws. */
-const closing = (returned: unknown, fail: (thrown: unknown) => void): (() => void) => {
-  const close = (): void => {
-    try {
-      if (typeof returned === 'function') returned()
-    } catch {
-      // The request is over: how badly it was closed concerns nobody.
-    }
-  }
-  if (!isThenable(returned)) return close
-  const late = Promise.resolve(returned)
-  late.catch(fail)
-  return () => void late.then((found) => closing(found, () => {})()).catch(() => {})
-}
 
 /** A moment, not a span: it stays the same when a snapshot is restored later. Null is never. */
 export type TimerInput = { at: number | null }

@@ -1,4 +1,5 @@
 import { withDefaults } from '../src/messages/optionRules.ts'
+import type { Usage } from '../src/messages/result.ts'
 import { type Accumulator, messageAccumulator } from '../src/model/accumulator.ts'
 import type { ChatModel, GenerationSettings } from '../src/model/chatModel.ts'
 import { newId } from '../src/model/newId.ts'
@@ -8,10 +9,28 @@ import type { OnApproval } from '../src/tools/approval.ts'
 import { type AnyTool, type Tool, toolsByName } from '../src/tools/tool.ts'
 import { createToolExecutor, isOwnBatch, type ToolExecutor } from '../src/tools/toolExecutor.ts'
 import { checkConfig } from './configRules.ts'
+import { type AtLimit, limitsOf, type RunLimits } from './limits.ts'
 import type { PrepareStep } from './prepareStep.ts'
 
 /** How many calls of one turn may run at the same time. */
 export type ToolExecution = 'sequential' | 'parallel' | { concurrency: number }
+
+/** How a conversation that no longer fits is made shorter for the model. With it, also before it is refused. */
+export type CompactionOptions<Model = ChatModel> = {
+  /** The tokens that fit; default what the model is known for, or what a provider says when it refuses. */
+  window?: number
+  /** How full it may get, as a part of it. Default 0.8. */
+  at?: number
+  /** The tokens at the end of the conversation that stay as they are. Default a quarter of the window. */
+  keepTokens?: number
+  /** The model that writes the summary; default the one that is asked. */
+  model?: Model
+  /** What a summary is asked for with. */
+  instructions?: string
+}
+
+/** What a request cost in US dollars. One that throws, or gives no number, counts as not known. */
+export type Price = (model: { provider: string; model: string }, usage: Usage) => number | undefined
 
 /** Everything an agent's chart is built from. Only `model` is required. */
 export type AgentMachineConfig = {
@@ -24,8 +43,16 @@ export type AgentMachineConfig = {
   /** The system prompt. */
   system?: string
   settings?: GenerationSettings
-  /** Model calls of one run at most. Default 25. */
+  /** Model calls of one run at most: short for `limits.steps`. Default 25. */
   maxSteps?: number
+  /** What a run may use. */
+  limits?: RunLimits
+  /** What a run does at a limit. Default `stop`. */
+  atLimit?: AtLimit
+  /** How a conversation that is too long is made shorter for the model. Default: after a request that was refused for it. */
+  compaction?: false | CompactionOptions
+  /** What a request cost in US dollars, where the provider does not say; undefined if you do not know. */
+  price?: Price
   toolExecution?: ToolExecution
   retry?: Partial<RetryPolicy>
   timeouts?: Timeouts
@@ -53,7 +80,11 @@ export type ResolvedConfig = {
   ownTools: readonly AnyTool[]
   system: string | undefined
   settings: GenerationSettings
-  maxSteps: number
+  limits: RunLimits
+  atLimit: AtLimit
+  /** `isAhead`: the table of models counts, too. */
+  compaction: false | (CompactionOptions & { isAhead: boolean })
+  price: Price | undefined
   toolExecution: ToolExecution
   retry: RetryPolicy
   firstChunkMs: number
@@ -77,7 +108,7 @@ export const resolveConfig = (
   toolsOfAgent?: AgentMachineConfig['tools'],
 ): ResolvedConfig => {
   checkConfig(config)
-  const { maxSteps = 25, toolExecution = 'sequential', tools = [] } = config
+  const { toolExecution = 'sequential', tools = [], compaction } = config
   const ofAgent = toolsOfAgent ?? tools
   const models = [config.model, ...(config.fallback ?? [])]
   const { executeSingle, executeBatch } = config.toolExecutor ?? {}
@@ -90,7 +121,10 @@ export const resolveConfig = (
     ownTools: tools.filter((each) => !ofAgent.includes(each)),
     system: config.system,
     settings: config.settings ?? {},
-    maxSteps,
+    limits: limitsOf(config),
+    atLimit: config.atLimit ?? 'stop',
+    compaction: compaction === false ? false : { ...compaction, isAhead: compaction !== undefined },
+    price: config.price,
     toolExecution,
     retry: withDefaults(defaultRetryPolicy, config.retry),
     firstChunkMs: config.timeouts?.firstChunkMs ?? defaultTimeouts.firstChunkMs,

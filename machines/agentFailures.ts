@@ -19,6 +19,20 @@ export const uselessAnswer = (raw = 'error'): ErrorData => ({
   retryable: true,
 })
 
+export const uselessSummary: ErrorData = {
+  name: 'ModelError',
+  message: 'The conversation is too long, and its summary did not make it shorter.',
+  code: 'context_overflow',
+  retryable: false,
+}
+
+export const noSummary: ErrorData = {
+  name: 'ModelError',
+  message: 'The model gave no summary of the conversation.',
+  code: 'no_summary',
+  retryable: true,
+}
+
 export const truncation: ErrorData = {
   name: 'ModelError',
   message: 'The stream ended before the answer was complete.',

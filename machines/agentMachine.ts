@@ -4,7 +4,8 @@ import { type AgentMachineConfig, type ResolvedConfig, resolveConfig } from './a
 import { abortedOutput, completeOutput, failedOutput } from './agentOutput.ts'
 import { agentSetup } from './agentSetup.ts'
 import type { AgentMachine } from './agentSnapshot.ts'
-import type { AgentOutput } from './events.ts'
+import { renewSummariser, summariserInput } from './contextWindow.ts'
+import type { AgentEvent, AgentOutput } from './events.ts'
 import { agentMigrations } from './migrations.ts'
 import { withReadLane } from './readLane.ts'
 import { readDeltas } from './receiveDeltas.ts'
@@ -36,7 +37,7 @@ export const createAgentMachine = (
   // From the inside out: the chart, whose children never outlive it and are heard of after a restore;
   const chart: AgentMachine = runMachine(chartOf(config), true)
   // a snapshot of another shape is refused before the chart sees it;
-  const checked = withStoredCheck(chart, storedFlaw, agentMigrations)
+  const checked = withStoredCheck(chart, storedFlaw, agentMigrations, renewSummariser(config))
   // and the reads of a running answer, of which there are thousands, take the short way.
   return withReadLane(checked, readDeltas(config.accumulator))
 }
@@ -47,6 +48,53 @@ export const createAgentMachine = (
  * @example createChart({ model }).root.states // Initialized, MessageReset, Accumulating …
  */
 export const createChart = (options: AgentMachineConfig): AnyStateMachine => chartOf(resolveConfig(options))
+
+/** What is left to do when a run ends at a limit. */
+const atTheEnd = ['noteLimitEnd', 'storePaused', 'keepSteering', 'closeTurn'] as const
+
+/** What becomes of a summary, or of the failure to get one. */
+const summaryEvents = <State extends 'Summarising' | 'Halving'>(state: State) =>
+  ({
+    'summary.done': [
+      {
+        guard: { type: 'isShorter', params: ({ event }: { event: Summary }) => event },
+        target: '#agent.MessageReset',
+        actions: { type: 'takeSummary', params: ({ event }: { event: Summary }) => event },
+      },
+      {
+        target: '#agent.Failed',
+        actions: [countSummary, 'noteUselessSummary'],
+      },
+    ],
+    'summary.failed': [
+      {
+        guard: { type: 'isHalfBetter', params: ({ event }: { event: NoSummary }) => event },
+        target: 'Halving',
+        reenter: true,
+        actions: [countSummary, 'halve'],
+      },
+      {
+        guard: { type: 'isSummaryWorthRetrying', params: ({ event }: { event: NoSummary }) => event },
+        target: state,
+        reenter: true,
+        actions: [countSummary, noteNoSummary, 'scheduleRetry', 'announceRetry'],
+      },
+      { target: '#agent.Failed', actions: [countSummary, noteNoSummary] },
+    ],
+  }) as const
+
+type Summary = Extract<AgentEvent, { type: 'summary.done' }>
+type NoSummary = Extract<AgentEvent, { type: 'summary.failed' }>
+
+const countSummary = {
+  type: 'countSummary',
+  params: ({ event }: { event: Summary | NoSummary }) => ({ usage: event.usage }),
+} as const
+
+const noteNoSummary = {
+  type: 'noteFailure',
+  params: ({ event }: { event: NoSummary }) => ({ error: event.error }),
+} as const
 
 const chartOf = (config: ResolvedConfig) => {
   const deadlineTimer = {
@@ -61,6 +109,12 @@ const chartOf = (config: ResolvedConfig) => {
     input: ({ context }: { context: run.StreamingState }) => ({ calls: round.askedCalls(context) }),
   }
 
+  const askSummariser = {
+    id: 'summariser' as const,
+    src: 'summariser' as const,
+    input: ({ context }: { context: run.StreamingState }) => summariserInput(config, context),
+  }
+
   return agentSetup(config).createMachine({
     id: 'agent',
     context: ({ input, self }) => run.initialState(input, timeIn(self.system), config),
@@ -73,6 +127,7 @@ const chartOf = (config: ResolvedConfig) => {
         actions: { type: 'noteAbort', params: ({ event }) => ({ reason: event.reason }) },
       },
       steer: { actions: { type: 'queueSteering', params: ({ event }) => ({ text: event.text }) } },
+      compact: { actions: 'wantCompaction' },
     },
 
     states: {
@@ -85,15 +140,70 @@ const chartOf = (config: ResolvedConfig) => {
       },
 
       MessageReset: {
-        description: 'Before each model call: the step limit, and a clean slate for the next message.',
+        description:
+          'Before each model call: the limits, the room for it, and a clean slate for the next message.',
+        entry: 'clearRound',
         always: [
-          {
-            guard: 'isStepLimitReached',
-            target: 'Complete',
-            actions: ['noteStepLimit', 'storePaused', 'closeTurn'],
-          },
+          { guard: 'isLimitReached', target: 'AtLimit', actions: 'noteLimit' },
+          { guard: 'isTooFull', target: 'Compacting' },
           { target: 'Accumulating', actions: 'beginStep' },
         ],
+      },
+
+      AtLimit: {
+        description:
+          'A limit is reached: the run ends, answers once more without tools, or waits for a person.',
+        tags: 'waiting',
+        entry: ['beginWaiting', 'announceLimit'],
+        exit: 'endWaiting',
+        always: [
+          { guard: 'isToStop', target: 'Complete', actions: atTheEnd },
+          { guard: 'isToAnswer', target: 'Accumulating', actions: 'beginStep' },
+        ],
+        on: {
+          'limit.raise': {
+            target: 'MessageReset',
+            actions: { type: 'raiseLimits', params: ({ event }) => ({ limits: event.limits }) },
+          },
+          'tool.approve': {
+            guard: { type: 'isAboutLimit', params: ({ event }) => event },
+            target: 'MessageReset',
+            actions: { type: 'raiseLimits', params: ({ event }) => ({ limits: event.arguments }) },
+          },
+          'limit.stop': { target: 'Complete', actions: atTheEnd },
+          'tool.reject': {
+            guard: { type: 'isAboutLimit', params: ({ event }) => event },
+            target: 'Complete',
+            actions: atTheEnd,
+          },
+        },
+      },
+
+      Compacting: {
+        description: 'The conversation is too long: the model sees less of it from here on.',
+        entry: 'beginCompaction',
+        initial: 'Clearing',
+        states: {
+          Clearing: {
+            description: 'Old tool results go first.',
+            always: [
+              { guard: 'isClearingEnough', target: '#agent.MessageReset', actions: 'clearResults' },
+              { guard: 'isSummaryShort', target: 'Summarising' },
+              { target: 'Halving', actions: 'halve' },
+            ],
+          },
+          Summarising: {
+            description: 'A model sums up what is older, without tools.',
+            invoke: askSummariser,
+            on: summaryEvents('Summarising'),
+          },
+          Halving: {
+            description:
+              'That was too long itself: only the newer half of it is summed up, and half of that.',
+            invoke: askSummariser,
+            on: summaryEvents('Halving'),
+          },
+        },
       },
 
       Accumulating: {
@@ -144,8 +254,13 @@ const chartOf = (config: ResolvedConfig) => {
           },
           Interrupted: {
             description: 'The answer broke off: try again, ask another model, or give up.',
-            entry: 'closeModel',
+            entry: ['closeModel', 'countAttempt'],
             always: [
+              {
+                guard: 'isTooLong',
+                target: '#agent.Compacting',
+                actions: ['announceVoid', 'learnWindow', 'forgetAttempt'],
+              },
               {
                 guard: 'isWorthRetrying',
                 target: 'BackingOff',
@@ -183,7 +298,7 @@ const chartOf = (config: ResolvedConfig) => {
 
       Consolidating: {
         description: 'The answer is whole: count it, and make a message of it.',
-        entry: ['announceStep', 'consolidate'],
+        entry: ['countAnswer', 'announceStep', 'consolidate'],
         always: [
           { guard: 'hasFailed', target: 'Failed' },
           { guard: 'isPausedByProvider', target: 'MessageReset', actions: 'keepPausedMessage' },
@@ -196,6 +311,7 @@ const chartOf = (config: ResolvedConfig) => {
         description: 'Decides on the calls that are there, never on the word the provider ended with.',
         entry: 'beginRound',
         always: [
+          { guard: 'isLastAnswer', target: 'Complete', actions: ['refuseCalls', ...atTheEnd] },
           { guard: 'isApprovalNeeded', target: 'AwaitingApproval' },
           { guard: 'hasCalls', target: 'ToolExecution' },
           { guard: 'isSteered', target: 'MessageReset', actions: ['storeSteering', 'announceMessage'] },

@@ -1,22 +1,33 @@
 import { type AnyActorRef, assign, emit, enqueueActions, forwardTo, setup, stopChild } from 'xstate'
 import { describeThrown, type ErrorData } from '../src/messages/errors.ts'
 import type { ToolCallPart, ToolResultPart } from '../src/messages/messages.ts'
-import type { PendingCall } from '../src/messages/result.ts'
+import type { PendingCall, Usage } from '../src/messages/result.ts'
 import { retryDelayMs } from '../src/model/retryPolicy.ts'
 import { modelActor, timer } from './agentActors.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
-import { broken, outOfTime, totalTimeout, truncation, uselessAnswer } from './agentFailures.ts'
+import {
+  broken,
+  outOfTime,
+  totalTimeout,
+  truncation,
+  uselessAnswer,
+  uselessSummary,
+} from './agentFailures.ts'
 import { abortedBy, finalChunk } from './agentOutput.ts'
 import { approver } from './approver.ts'
+import * as room from './contextWindow.ts'
 import type { AgentEmitted, AgentEvent, AgentInput, AgentOutput, Asked, PreparedRequest } from './events.ts'
 import { settle } from './interruption.ts'
+import { limitId, raised, reachedLimit, repeatNote, repeatsIn } from './limits.ts'
 import { askEvent } from './pendingCalls.ts'
 import { announcementOf, receiveDeltas, restartChunks, unreadable } from './receiveDeltas.ts'
 import { hostOf } from './runHost.ts'
 import { toolsOf } from './runTools.ts'
 import { valuesOf } from './runValues.ts'
+import { priced, usageOfSummary, withUsage, withUsageOf } from './stepCost.ts'
 import * as run from './streamingState.ts'
 import { copyOf, type StreamingState } from './streamingState.ts'
+import { summariser } from './summariser.ts'
 import { timeIn } from './systemTime.ts'
 import type { ToolServiceOutput } from './toolProgress.ts'
 import * as round from './toolRound.ts'
@@ -44,10 +55,26 @@ export const agentSetup = (config: ResolvedConfig) => {
       timer,
       approver: approver(config.onApproval),
       toolExecutor: toolService(config),
+      summariser: summariser(config),
     },
     guards: {
       hasFailed: ({ context }) => context.failure !== null,
-      isStepLimitReached: ({ context }) => context.step >= context.options.maxSteps,
+      isLimitReached: ({ context }) => reachedLimit(context) !== undefined,
+      // XState's types take a guard without parameters for one with any.
+      isToStop: (_) => config.atLimit === 'stop',
+      isToAnswer: (_) => config.atLimit === 'answer',
+      isAboutLimit: (_, { callId }: { callId: string }) => callId === limitId,
+      isLastAnswer: ({ context }) => context.bounds.reached !== null,
+      isTooFull: ({ context }) => room.isTooFull(config, context),
+      isTooLong: ({ context }) =>
+        (context.answer.chunks === 0 || retry.midStream) && room.mayCompact(config, context),
+      isClearingEnough: ({ context }) => room.isClearingEnough(config, context),
+      isSummaryShort: ({ context }) => room.isSummaryShort(config, context) || !room.hasHalf(config, context),
+      isShorter: ({ context }, { text }: { text: string }) => room.isShorter(config, context, text),
+      isHalfBetter: ({ context }, { error }: { error: ErrorData }) =>
+        room.isOverflow(error) && room.hasHalf(config, context),
+      isSummaryWorthRetrying: ({ context: { request } }, { error }: { error: ErrorData }) =>
+        error.retryable === true && request.attempt < retry.maxRetries,
       isStreamComplete: ({ context }) => context.answer.accumulated.finish !== null,
       /** The provider ended the answer with an error of its own, and nothing of it was shown: another try may help. */
       isWorthAnotherTry: ({ context: { answer, request } }) =>
@@ -67,9 +94,14 @@ export const agentSetup = (config: ResolvedConfig) => {
         request.modelIndex + 1 < config.models.length &&
         (answer.chunks === 0 || retry.midStream) &&
         failure?.code !== outOfTime,
-      isPausedByProvider: ({ context }) => context.answer.accumulated.finish?.pause === true,
+      // A last answer is the last one, whatever it is.
+      isPausedByProvider: ({ context }) =>
+        context.answer.accumulated.finish?.pause === true && context.bounds.reached === null,
       isEmptyAfterTools: ({ context }) =>
-        context.emptyAnswers === 0 && run.isEmptyAnswer(context) && round.isAfterTools(context),
+        context.bounds.emptyAnswers === 0 &&
+        context.bounds.reached === null &&
+        run.isEmptyAnswer(context) &&
+        round.isAfterTools(context),
       hasCalls: ({ context }) => round.currentCalls(context).length > 0,
       isApprovalNeeded: ({ context }) => context.round.pendingApprovals.length > 0,
       isPending: ({ context }, { callId }: { callId: string }) =>
@@ -93,8 +125,76 @@ export const agentSetup = (config: ResolvedConfig) => {
         const message = messages.at(-1)
         if (message) for (const each of announcementOf(totals.responseId, message)) enqueue.emit(each)
       }),
-      noteStepLimit: assign(({ context: { totals } }) => ({
-        totals: { ...totals, finishReason: 'maxSteps' },
+      clearRound: assign({ round: run.noRound }),
+      noteLimit: assign(({ context }) => ({
+        bounds: { ...context.bounds, reached: reachedLimit(context) ?? null },
+      })),
+      announceLimit: enqueueActions(({ context: { bounds }, enqueue }) => {
+        if (bounds.reached) enqueue.emit({ type: 'limit', ...bounds.reached })
+      }),
+      raiseLimits: assign(({ context }, { limits }: { limits?: unknown }) => raised(context, limits)),
+      noteLimitEnd: assign(({ context: { totals, bounds } }) => ({
+        totals: { ...totals, finishReason: bounds.reached?.limit === 'steps' ? 'maxSteps' : 'limit' },
+      })),
+      /** A model that calls tools although it must not. */
+      refuseCalls: enqueueActions(({ context, enqueue }) => {
+        if (round.currentCalls(context).length === 0) return
+        const refused = round.resultMessage(context)
+        enqueue.assign(run.append(context, refused))
+        for (const each of announcementOf(context.totals.responseId, refused)) enqueue.emit(each)
+      }),
+      keepSteering: enqueueActions(({ context, enqueue }) => {
+        if (context.steering.length === 0) return
+        const steering = round.steeringMessage(context)
+        enqueue.assign({ ...run.append(context, steering), steering: [] })
+        for (const each of announcementOf(context.totals.responseId, steering)) enqueue.emit(each)
+      }),
+      wantCompaction: assign(({ context: { window } }) => ({
+        window: { ...window, due: 'command' as const },
+      })),
+      beginCompaction: assign(({ context }) => room.beginCompaction(context)),
+      // The request that was refused does not count as a step.
+      learnWindow: assign(({ context }) => ({
+        window: room.learned(config, context),
+        step: context.step - 1,
+      })),
+      announceVoid: enqueueActions(({ context, enqueue }) => {
+        if (!hasShown(context)) return
+        const { attempt } = context.request
+        enqueue.emit({ type: 'retry', attempt, delayMs: 0, restart: true, error: copyOf(context.failure) })
+        if (context.answer.chunks > 0) for (const chunk of restartChunks(context)) enqueue.emit(chunk)
+      }),
+      clearResults: enqueueActions(({ context, enqueue }) => {
+        const { change, compaction } = room.compact(config, context)
+        enqueue.assign(change)
+        enqueue.emit({ type: 'compaction', ...compaction })
+        const marker = change.messages?.at(-1)
+        if (marker) for (const each of announcementOf(context.totals.responseId, marker)) enqueue.emit(each)
+      }),
+      takeSummary: enqueueActions(
+        ({ context, enqueue }, { text, usage }: { text: string; usage: Usage | null }) => {
+          const { change, compaction } = room.compact(config, context, text)
+          enqueue.assign({
+            ...change,
+            totals: withUsage(context.totals, usageOfSummary(config, context, usage)),
+          })
+          enqueue.emit({ type: 'compaction', ...compaction })
+          const marker = change.messages?.at(-1)
+          if (marker) for (const each of announcementOf(context.totals.responseId, marker)) enqueue.emit(each)
+        },
+      ),
+      countSummary: assign(({ context }, { usage }: { usage: Usage | null }) => ({
+        totals: withUsage(context.totals, usageOfSummary(config, context, usage)),
+      })),
+      noteUselessSummary: assign({ failure: uselessSummary }),
+      halve: assign(({ context: { window } }) => ({ window: { ...window, halvings: window.halvings + 1 } })),
+      countAttempt: assign(({ context }) => ({
+        totals: withUsage(context.totals, priced(config, context)),
+        answer: withUsageOf(context.answer, null),
+      })),
+      countAnswer: assign(({ context }) => ({
+        window: room.measured(config, context),
+        answer: withUsageOf(context.answer, priced(config, context)),
       })),
       storePaused: enqueueActions(({ context, enqueue }) => {
         const { paused, totals } = context
@@ -149,8 +249,10 @@ export const agentSetup = (config: ResolvedConfig) => {
         if (context.answer.chunks > 0) for (const chunk of restartChunks(context)) enqueue.emit(chunk)
       }),
       forgetAttempt: assign(({ context }) => run.forgetAttempt(context)),
-      useFallback: assign(({ context: { request } }) => ({
+      useFallback: assign(({ context: { request, window } }) => ({
         request: { ...request, modelIndex: request.modelIndex + 1, attempt: 0 },
+        // Another model has another window, and counts in its own way.
+        window: { ...window, tokens: null, ratio: null },
       })),
       announceFallback: enqueueActions(({ context, enqueue }) => {
         const { provider, model } = askedIn(config, context)
@@ -169,7 +271,7 @@ export const agentSetup = (config: ResolvedConfig) => {
       keepPausedMessage: assign(({ context }) => ({ ...run.answerTaken(context), paused: context.draft })),
       countEmptyAnswer: assign(({ context }) => ({
         ...run.answerTaken(context),
-        emptyAnswers: context.emptyAnswers + 1,
+        bounds: { ...context.bounds, emptyAnswers: context.bounds.emptyAnswers + 1 },
       })),
       storeMessage: assign(({ context }) => run.storeDraft(context)),
       beginRound: enqueueActions(({ context, self, enqueue }) => {
@@ -250,11 +352,16 @@ export const agentSetup = (config: ResolvedConfig) => {
       noteExecutorFailure: assign((_, { error }: { error: unknown }) => ({
         failure: broken(error, 'ToolExecution'),
       })),
-      storeResults: assign(({ context }) => ({
-        ...run.append(context, round.resultMessage(context)),
-        steering: [],
-        emptyAnswers: 0,
-      })),
+      storeResults: assign(({ context, self }) => {
+        const plain = run.append(context, round.resultMessage(context))
+        const repeats = repeatsIn({ ...context, ...plain }, toolsOf(config, self))
+        const note = repeatNote(context, repeats)
+        return {
+          ...(note === undefined ? plain : run.append(context, round.resultMessage(context, note))),
+          steering: [],
+          bounds: { ...context.bounds, repeats, emptyAnswers: 0 },
+        }
+      }),
       storeSteering: assign(({ context }) => ({
         ...run.append(context, round.steeringMessage(context)),
         steering: [],
@@ -271,7 +378,10 @@ export const agentSetup = (config: ResolvedConfig) => {
         failure: context.failure && { ...whereabouts(config, context), ...context.failure },
       })),
       settle: enqueueActions(({ context, self, enqueue }) => {
-        const { change, messages } = settle(context, newIdFor(self, context))
+        const { change, messages } = settle(
+          { ...context, answer: withUsageOf(context.answer, priced(config, context)) },
+          newIdFor(self, context),
+        )
         enqueue.assign(change)
         for (const message of messages) {
           for (const each of announcementOf(change.totals.responseId, message)) enqueue.emit(each)

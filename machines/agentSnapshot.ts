@@ -23,6 +23,8 @@ export type AgentStateValue =
   | 'Initialized'
   | 'MessageReset'
   | { Accumulating: 'Requesting' | 'Streaming' | 'Interrupted' | 'BackingOff' }
+  | 'AtLimit'
+  | { Compacting: 'Clearing' | 'Summarising' | 'Halving' }
   | 'Consolidating'
   | 'ToolCheck'
   | 'AwaitingApproval'

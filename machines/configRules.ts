@@ -1,3 +1,4 @@
+import { ConfigurationError } from '../src/messages/errors.ts'
 import {
   amount,
   callable,
@@ -14,6 +15,7 @@ import {
   oneOf,
   type Rule,
   type Rules,
+  rule,
   text,
   wholeFrom,
   wholeNumber,
@@ -25,6 +27,8 @@ import type { Timeouts } from '../src/model/timeouts.ts'
 import { toolRule } from '../src/tools/tool.ts'
 import type { ToolExecutor } from '../src/tools/toolExecutor.ts'
 import type { AgentMachineConfig } from './agentConfig.ts'
+import type { RunLimits } from './limits.ts'
+import { recordOf } from './shape.ts'
 
 export const settingRules: Rules<GenerationSettings> = {
   temperature: finiteAmount,
@@ -59,6 +63,31 @@ const accumulatorRules: Rules<Accumulator> = { accumulate: callable, consolidate
 
 const executorRules: Rules<ToolExecutor> = { executeSingle: callable, executeBatch: callable }
 
+export const limitRules: Rules<RunLimits> = {
+  steps: wholeFrom(1),
+  tokens: amount,
+  cost: amount,
+  toolCalls: wholeFrom(0),
+  repeats: wholeFrom(1),
+  perTool: (name, value) => recordOf(wholeFrom(0))(name, value),
+}
+
+/** Of a compaction, with a rule for its model. */
+export const compactionRule = (model: Rule): Rule =>
+  objectOr(
+    fields({
+      window: wholeFrom(1),
+      at: rule(
+        'a number above 0, at most 1',
+        (value) => typeof value === 'number' && value > 0 && value <= 1,
+      ),
+      keepTokens: amount,
+      model,
+      instructions: text,
+    }),
+    rule('false or an object', (value) => value === false),
+  )
+
 /** The options that an agent and its machine have in common. */
 export const sharedRules = {
   name: text,
@@ -66,6 +95,9 @@ export const sharedRules = {
   tools: listOf(toolRule),
   system: text,
   maxSteps: wholeFrom(1),
+  limits: fields(limitRules),
+  atLimit: oneOf('stop', 'answer', 'ask'),
+  price: callable,
   toolExecution: objectOr(member('concurrency', wholeFrom(1)), oneOf('sequential', 'parallel')),
   retry: fields(retryRules),
   timeouts: fields(timeoutRules),
@@ -81,6 +113,7 @@ const configRules: Rules<AgentMachineConfig> = {
   ...sharedRules,
   model: chatModelRule,
   fallback: listOf(chatModelRule),
+  compaction: compactionRule(chatModelRule),
   settings: fields(settingRules),
   newId: callable,
   random: callable,
@@ -90,4 +123,6 @@ const configRules: Rules<AgentMachineConfig> = {
 export const checkConfig = (config: AgentMachineConfig): void => {
   checkOptions('The configuration of an agent machine', config, configRules)
   checkValue('model', config.model, chatModelRule)
+  if (config.maxSteps !== undefined && config.limits?.steps !== undefined)
+    throw new ConfigurationError('maxSteps is short for limits.steps: give one of them.')
 }

@@ -1,4 +1,5 @@
 import type { Snapshot } from 'xstate'
+import type { Compaction } from '../src/messages/compaction.ts'
 import type { ErrorData } from '../src/messages/errors.ts'
 import type { JsonObject, JsonValue } from '../src/messages/json.ts'
 import type { ChatMessage, Part, ToolCallPart, ToolResultPart } from '../src/messages/messages.ts'
@@ -6,6 +7,7 @@ import type { ChatResult, PendingCall, SendResult, Usage } from '../src/messages
 import type { GenerationSettings } from '../src/model/chatModel.ts'
 import type { Delta } from '../src/model/delta.ts'
 import type { ApprovalOptions } from '../src/tools/approval.ts'
+import type { LimitReached, RunLimits } from './limits.ts'
 
 /** What a run is started with. Plain JSON. */
 export type AgentInput = {
@@ -22,8 +24,10 @@ export type AgentInput = {
   system?: string
   /** In place of the agent's settings of the same name. */
   settings?: GenerationSettings
-  /** In place of the agent's. */
+  /** In place of the agent's: short for `limits.steps`. */
   maxSteps?: number
+  /** In place of the agent's of the same name. */
+  limits?: RunLimits
 }
 
 /** What anyone may send to a running agent. */
@@ -36,6 +40,12 @@ export type AgentCommand =
   | { type: 'tool.answer'; callId: string; result: unknown; isError?: boolean }
   /** Adds a user message at the next turn boundary. */
   | { type: 'steer'; text: string }
+  /** Makes the model see less of the conversation, before its next answer. */
+  | { type: 'compact' }
+  /** Lets a run that stands at a limit go on; without limits, by as much again. */
+  | { type: 'limit.raise'; limits?: RunLimits }
+  /** Ends a run that stands at a limit. */
+  | { type: 'limit.stop' }
 
 /** What the agent's own children report. `at` is the time of the clock, so that guards stay pure. */
 export type ChildEvent =
@@ -46,6 +56,9 @@ export type ChildEvent =
   | { type: 'model.done'; at: number }
   | { type: 'model.failed'; error: ErrorData; at: number }
   | { type: 'timer.fired'; at: number }
+  /** What a model wrote when it was asked for a summary. */
+  | { type: 'summary.done'; text: string; usage: Usage | null }
+  | { type: 'summary.failed'; error: ErrorData; usage: Usage | null }
   /** `results`: what is known of the turn already, from an executor that was restored. */
   | { type: 'tool.started'; calls: readonly ToolCallPart[]; results?: readonly ToolResultPart[] }
   /** `usage`: what the tool itself used of models. `calls`: those that start in its place. The last result of a turn comes with the executor's end. */
@@ -84,6 +97,10 @@ export type AgentEmitted =
   | ({ type: 'step'; step: number; usage: Usage | null; metrics: StepMetrics } & Asked)
   /** `restart`: what was shown of the answer is void, text and pieces of calls: it begins anew. */
   | { type: 'retry'; attempt: number; delayMs: number; restart: boolean; error: ErrorData | null }
+  /** The model sees less of the conversation from here on: see {@link Compaction}. */
+  | ({ type: 'compaction' } & Compaction)
+  /** A limit is reached. */
+  | ({ type: 'limit' } & LimitReached)
   /** The run goes on with another model; `restart` as above. */
   | { type: 'fallback'; provider: string; model: string; restart: boolean; error: ErrorData | null }
 

@@ -17,6 +17,9 @@ export const runCommands = {
   'tool.reject': { actions: 'forward' },
   'tool.answer': { actions: 'forward' },
   steer: { actions: 'forward' },
+  compact: { actions: 'forward' },
+  'limit.raise': { actions: 'forward' },
+  'limit.stop': { actions: 'forward' },
 } as const
 
 /** A run that waits for people is waited for by whoever is made of it. */

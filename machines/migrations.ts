@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../src/messages/json.ts'
 import { type Migration, snapshotVersion } from './snapshotVersion.ts'
-import { noRound } from './streamingState.ts'
+import { noBounds, noRound, unknownWindow } from './streamingState.ts'
 
 // How snapshots of older releases become such as this one reads. They come from outside: what does not look as expected is
 // left as it is, and the check that follows says what is wrong with it.
@@ -29,7 +29,7 @@ const agentTo41: Migration = (stored) => {
   return {
     ...stored,
     ...(stored.value === 'ToolExecution' && { value: { ToolExecution: 'Working' } }),
-    context: { ...context, version: snapshotVersion, round, totals: totalsTo41(context.totals) },
+    context: { ...context, round, totals: totalsTo41(context.totals) },
     children: childrenTo41(inside(stored.children), run, round.id ?? ''),
   }
 }
@@ -52,8 +52,36 @@ const childrenTo41 = (children: JsonObject, run: JsonValue, round: JsonValue): J
 const askedTo41 = (calls: JsonValue | undefined): JsonValue =>
   Array.isArray(calls) ? calls.map((call) => ({ ...inside(call), kind: 'approval' })) : (calls ?? null)
 
+/** Steps were the only limit, and conversations were not compacted. */
+const agentTo42: Migration = (stored) => {
+  const { emptyAnswers = 0, ...context } = inside(stored.context)
+  const options = optionsTo42(context.options)
+  const { model, ...rest } = inside(stored.children)
+  const asked = inside(inside(model).snapshot)
+  const input: JsonObject = { ...inside(asked.input), options, isLast: false }
+  return {
+    ...stored,
+    context: {
+      ...context,
+      version: snapshotVersion,
+      options,
+      bounds: { ...noBounds, emptyAnswers },
+      window: { ...unknownWindow },
+    },
+    children: {
+      ...rest,
+      ...(isJsonObject(model) && { model: { ...model, snapshot: { ...asked, input } } }),
+    },
+  }
+}
+
+const optionsTo42 = (options: JsonValue | undefined): JsonObject => {
+  const { maxSteps = 0, ...rest } = inside(options)
+  return { ...rest, limits: { steps: maxSteps } }
+}
+
 /** Of snapshots of the lifecycle chart. */
-export const agentMigrations: readonly Migration[] = [agentTo41]
+export const agentMigrations: readonly Migration[] = [agentTo41, agentTo42]
 
 /** Of snapshots of charts that are made of runs; the runs in them are migrated by their own machines. */
 export const phasedMigrations = (phases: Readonly<Record<string, object>>): readonly Migration[] => [
@@ -64,7 +92,8 @@ export const phasedMigrations = (phases: Readonly<Record<string, object>>): read
     return {
       ...stored,
       ...(typeof value === 'string' && phase && 'run' in phase && { value: { [value]: 'Working' } }),
-      context: { ...context, version: snapshotVersion, totals: totalsTo41(context.totals) },
+      context: { ...context, totals: totalsTo41(context.totals) },
     }
   },
+  (stored) => ({ ...stored, context: { ...inside(stored.context), version: snapshotVersion } }),
 ]

@@ -3,6 +3,7 @@ import { messageFlaw } from '../src/messages/messageFlaw.ts'
 import type { ChatMessage } from '../src/messages/messages.ts'
 import type { PendingCall } from '../src/messages/result.ts'
 import type { AgentEmitted } from './events.ts'
+import { limitQuestion } from './limits.ts'
 import { copyOf, type StreamingState } from './streamingState.ts'
 import { isToolProgress, waitsFor } from './toolProgress.ts'
 import { askedCalls, externalCalls } from './toolRound.ts'
@@ -40,6 +41,7 @@ const waitsIn = (snapshot: unknown): Wait[] => {
   if (isRun(context)) {
     if (value === 'AwaitingApproval')
       return [{ calls: askedCalls(context), isAttended: isActive(children.approver) }]
+    if (value === 'AtLimit') return [{ calls: limitQuestion(context), isAttended: false }]
     if (value === 'AwaitingTools') {
       const calls = externalCalls(context).map((call): PendingCall => ({ ...call, kind: 'answer' }))
       return [{ calls, isAttended: false }]

@@ -275,11 +275,12 @@ const mapValues = <T, U>(record: Readonly<Record<string, T>>, map: (value: T) =>
   Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]))
 
 /** What was asked for with the prompt counts in every phase. */
-const askedOfAll = ({ id, system, settings, maxSteps }: AgentInput): AgentInput => ({
+const askedOfAll = ({ id, system, settings, maxSteps, limits }: AgentInput): AgentInput => ({
   ...(id !== undefined && { id }),
   ...(system !== undefined && { system }),
   ...(settings !== undefined && { settings }),
   ...(maxSteps !== undefined && { maxSteps }),
+  ...(limits !== undefined && { limits }),
 })
 
 const runState = (name: string, { input, next, isAnswer = false }: RunPhase<never>) => {

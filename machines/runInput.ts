@@ -1,9 +1,11 @@
+import { lastSaid } from '../src/messages/compaction.ts'
 import { describeThrown, type ErrorData } from '../src/messages/errors.ts'
 import { copyJson, isJsonObject } from '../src/messages/json.ts'
 import { type ChatMessage, textPart } from '../src/messages/messages.ts'
 import { isFatal, validateHistory } from '../src/messages/validateHistory.ts'
 import type { GenerationSettings } from '../src/model/chatModel.ts'
 import type { AgentInput } from './events.ts'
+import { areLimits, type RunLimits } from './limits.ts'
 import type { RunOptions } from './streamingState.ts'
 
 export type RunInput = {
@@ -17,9 +19,9 @@ export type RunInput = {
  * What a run begins with, or why it cannot begin. It is a copy: whoever changes a history that runs were given, a tool
  * or another run, changes none of them.
  */
-export const readInput = (input: AgentInput | undefined, maxSteps: number): RunInput => {
+export const readInput = (input: AgentInput | undefined, ofAgent: RunLimits): RunInput => {
   try {
-    const options = optionsOf(input ?? {}, maxSteps)
+    const options = optionsOf(input ?? {}, ofAgent)
     if (isText(input)) {
       const asked: ChatMessage = { role: 'user', parts: [textPart(input.prompt)] }
       return { history: [asked], prompt: [asked], options, failure: null }
@@ -30,18 +32,25 @@ export const readInput = (input: AgentInput | undefined, maxSteps: number): RunI
     return { history: all, prompt, options, failure: inputProblem(all) }
   } catch (thrown) {
     const failure = refusal(`The input is not usable: it holds ${describeThrown(thrown)}.`)
-    return { history: [], prompt: [], options: optionsOf({}, maxSteps), failure }
+    return { history: [], prompt: [], options: optionsOf({}, ofAgent), failure }
   }
 }
 
-const optionsOf = (input: AgentInput, ofAgent: number): RunOptions => {
-  const { id = '', outputSchema = null, system = null, settings = {}, maxSteps = ofAgent } = input
+const optionsOf = (input: AgentInput, ofAgent: RunLimits): RunOptions => {
+  const { id = '', outputSchema = null, system = null, settings = {}, maxSteps, limits = {} } = input
   if (typeof id !== 'string') throw new TypeError('an id that is not text')
   if (system !== null && typeof system !== 'string') throw new TypeError('a system prompt that is not text')
   if (!isJsonObject(settings)) throw new TypeError('settings that are not an object')
-  if (!Number.isInteger(maxSteps) || maxSteps < 1)
+  if (maxSteps !== undefined && (!Number.isInteger(maxSteps) || maxSteps < 1))
     throw new TypeError(`maxSteps of ${String(maxSteps)}, which is not a whole number from 1 on`)
-  return { id, outputSchema, system, settings: copyJson(settings) as GenerationSettings, maxSteps }
+  if (!areLimits(limits)) throw new TypeError('limits that are not amounts')
+  return {
+    id,
+    outputSchema,
+    system,
+    settings: copyJson(settings) as GenerationSettings,
+    limits: { ...ofAgent, ...(maxSteps !== undefined && { steps: maxSteps }), ...limits },
+  }
 }
 
 /** A text and nothing else needs neither a copy nor a check. */
@@ -70,7 +79,7 @@ const inputProblem = (history: readonly ChatMessage[]): ErrorData | null => {
     const list = fatal.map(({ index, message }) => `message ${index}: ${message}`).join(' ')
     return refusal(`The history is not usable. ${list} validateHistory() lists all problems.`)
   }
-  return history.at(-1)?.role === 'user'
+  return lastSaid(history)?.role === 'user'
     ? null
     : refusal('There is nothing to answer: give a prompt, or a history that ends with a user message.')
 }

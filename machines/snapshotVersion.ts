@@ -4,7 +4,7 @@ import { copyJson, isJsonObject, type JsonObject, type JsonValue } from '../src/
 import { type AnyRunMachine, changed } from './runMachine.ts'
 
 const major = 4
-const minor = 1
+const minor = 2
 
 /**
  * The shape of the data that our charts keep: major and minor. A change that an older snapshot can be brought to raises the
@@ -20,16 +20,18 @@ export type Migration = (stored: JsonObject) => JsonObject
 
 /**
  * Makes a machine refuse a stored snapshot that it cannot go on from, before the chart trips over it. One of an older minor
- * is migrated first: `migrations[0]` is from minor 0.
+ * is migrated first: `migrations[0]` is from minor 0. What follows from the rest, and from how the machine is configured
+ * now, is made anew.
  */
 export const withStoredCheck = <M extends AnyRunMachine>(
   machine: M,
   flawIn: StoredFlaw,
   migrations: readonly Migration[],
+  renew: Migration = (stored) => stored,
 ): M =>
   changed(machine, ({ id, restoreSnapshot }) => ({
     restoreSnapshot: (stored, scope) => {
-      const { flaw, usable } = lookedAt(stored, flawIn, migrations)
+      const { flaw, usable } = lookedAt(stored, flawIn, migrations, renew)
       if (flaw) throw unusable(id, flaw)
       try {
         return restoreSnapshot(usable, scope)
@@ -52,6 +54,7 @@ const lookedAt = (
   stored: Snapshot<unknown>,
   flawIn: StoredFlaw,
   migrations: readonly Migration[],
+  renew: Migration,
 ): LookedAt => {
   const refused = (flaw: string): LookedAt => ({ flaw, usable: stored })
   try {
@@ -63,9 +66,10 @@ const lookedAt = (
     if (!isJsonObject(context)) return refused('it has no context')
     const from = minorOf(context.version)
     if (typeof from === 'string') return refused(from)
-    if (from === minor) return { flaw: flawIn(snapshot), usable: stored }
     const migrated = migrations.slice(from).reduce((older, migrate) => migrate(older), snapshot)
-    return { flaw: flawIn(migrated), usable: { ...stored, ...migrated } }
+    const flaw = flawIn(migrated)
+    const renewed = flaw === undefined ? renew(migrated) : migrated
+    return { flaw, usable: renewed === snapshot ? stored : { ...stored, ...renewed } }
   } catch (thrown) {
     return refused(`it is not plain JSON: it holds ${describeThrown(thrown)}`)
   }

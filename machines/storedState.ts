@@ -1,6 +1,8 @@
+import { lastSaid } from '../src/messages/compaction.ts'
 import { isJsonObject, stableJson } from '../src/messages/json.ts'
 import type { PendingCall } from '../src/messages/result.ts'
 import { isFatal, validateHistory } from '../src/messages/validateHistory.ts'
+import { areLimits } from './limits.ts'
 import * as is from './shape.ts'
 
 import { modelInput, noRound, retryTime, type StreamingState } from './streamingState.ts'
@@ -22,6 +24,7 @@ export const totalsShape = is.fields({
     'toolCalls',
     'contentFilter',
     'maxSteps',
+    'limit',
     'aborted',
     'error',
     'unspecified',
@@ -43,7 +46,7 @@ const stateShape = is.fields({
     outputSchema: is.orNull(is.object),
     system: is.orNull(is.text),
     settings: is.object,
-    maxSteps: is.count,
+    limits: (name, value) => (areLimits(value) ? undefined : `${name} must be limits`),
   }),
   step: is.count,
   answer: is.fields({
@@ -89,7 +92,18 @@ const stateShape = is.fields({
   totals: totalsShape,
   paused: is.orNull(is.message),
   draft: is.orNull(is.message),
-  emptyAnswers: is.count,
+  bounds: is.fields({
+    reached: is.orNull(is.fields({ limit: is.text, used: is.number, allowed: is.number })),
+    repeats: is.count,
+    emptyAnswers: is.count,
+  }),
+  window: is.fields({
+    tokens: is.orNull(is.number),
+    ratio: is.orNull(is.number),
+    due: is.orNull(is.oneOf('full', 'overflow', 'command')),
+    compactedAt: is.listOf(is.count),
+    halvings: is.count,
+  }),
   steering: is.listOf(is.text),
   deadlineAt: is.orNull(is.number),
   failure: failureShape,
@@ -105,7 +119,14 @@ const standing: Readonly<Record<string, { must: readonly string[]; may?: string 
   '{"ToolExecution":"Working"}': { must: ['toolExecutor'], may: 'timer' },
   '{"ToolExecution":"Waiting"}': { must: ['toolExecutor'] },
   '"AwaitingTools"': { must: [] },
+  '"AtLimit"': { must: [] },
+  '{"Compacting":"Summarising"}': { must: ['summariser'] },
+  '{"Compacting":"Halving"}': { must: ['summariser'] },
 }
+
+/** Those between two rounds: the conversation ends with the user's word. */
+const betweenRounds = ['Accumulating', 'AtLimit', 'Compacting']
+const isBetween = (name: string): boolean => betweenRounds.some((each) => name.includes(each))
 
 const ended = ['"Complete"', '"Failed"', '"Aborted"']
 
@@ -147,10 +168,10 @@ const isSame = (a: unknown, b: unknown): boolean => stableJson(a) === stableJson
 const childrenFlaw = (
   state: StreamingState,
   name: string,
-  { model, timer, approver, toolExecutor }: Readonly<Record<string, Child>>,
+  { model, timer, approver, toolExecutor, summariser }: Readonly<Record<string, Child>>,
 ): string | undefined => {
   // They end when the run has heard of it, and are gone then.
-  const ended = [model, timer].find((child) => child && child.snapshot.status !== 'active')
+  const ended = [model, timer, summariser].find((child) => child && child.snapshot.status !== 'active')
   if (ended) return 'what it waits for has ended without a word'
   if (model && !isSame(model.snapshot.input, modelInput(state))) return 'its model is asked something else'
   const at = name.includes('ToolExecution') ? state.deadlineAt : retryTime(state)
@@ -178,12 +199,12 @@ const conversationFlaw = (state: StreamingState, name: string): string | undefin
   const { history, messages } = state
   const own = history.slice(history.length - messages.length)
   if (!isSame(own, messages)) return 'its messages are not the end of its history'
-  const isInRound = !name.includes('Accumulating')
+  const isInRound = !isBetween(name)
   const before = isInRound ? history.slice(0, -1) : history
   const [problem] = validateHistory(before).filter(isFatal)
   if (problem) return `its history is not valid: ${problem.message}`
   if (isInRound) return currentCalls(state).length > 0 ? undefined : 'its last message has no calls'
-  return history.at(-1)?.role === 'user' ? undefined : 'its history does not end with a user message'
+  return lastSaid(history)?.role === 'user' ? undefined : 'its history does not end with a user message'
 }
 
 const executorShape = is.fields({
@@ -220,8 +241,11 @@ const executorFlaw = (
 
 /** Each call of the round is pending, cleared or answered without being run. */
 const roundFlaw = (state: StreamingState, name: string): string | undefined => {
-  if (name.includes('Accumulating'))
-    return isSame(state.round, noRound) ? undefined : 'it has a tool round while the model answers'
+  if (isBetween(name)) {
+    const { waitingSince: _, ...round } = state.round
+    const { waitingSince: __, ...none } = noRound
+    return isSame(round, none) ? undefined : 'it has a tool round while the model answers'
+  }
   const { pendingApprovals, cleared, external, ending, edited, inDoubt, interruptions, runs } = state.round
   const started = state.round.started.flat()
   const calls = new Set(currentCalls(state).map(({ id }) => id))

@@ -1,4 +1,5 @@
 import type { Snapshot } from 'xstate'
+import { type CompactionReason, lastSaid, seenOf } from '../src/messages/compaction.ts'
 import type { ErrorData } from '../src/messages/errors.ts'
 import type { Growing, Runs } from '../src/messages/growing.ts'
 import { copyJson, type JsonObject } from '../src/messages/json.ts'
@@ -10,6 +11,7 @@ import type { GenerationSettings } from '../src/model/chatModel.ts'
 import { assignToolIds } from '../src/model/toolIds.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
 import type { AgentInput, PreparedRequest } from './events.ts'
+import type { LimitReached, RunLimits } from './limits.ts'
 import { readInput } from './runInput.ts'
 import { snapshotVersion } from './snapshotVersion.ts'
 
@@ -47,8 +49,8 @@ export type StreamingState = {
   paused: ChatMessage | null
   /** The finished message, until it is decided what becomes of it. */
   draft: ChatMessage | null
-  /** Empty answers in a row since the last tool round. */
-  emptyAnswers: number
+  bounds: Bounds
+  window: Window
   /** Texts to be added to the conversation at the next turn boundary. */
   steering: string[]
   /** When the whole run must be over; null for never. */
@@ -63,7 +65,31 @@ export type RunOptions = {
   outputSchema: JsonObject | null
   system: string | null
   settings: GenerationSettings
-  maxSteps: number
+  limits: RunLimits
+}
+
+/** What keeps a run from going on for ever. */
+export type Bounds = {
+  /** The limit that it stands at, or gives its last answer at. */
+  reached: LimitReached | null
+  /** How often the same calls have given the same results by now. */
+  repeats: number
+  /** Empty answers in a row since the last tool round. */
+  emptyAnswers: number
+}
+
+/** What is known of the room for the conversation. */
+export type Window = {
+  /** The tokens of input that fit, as a provider has shown; null as long as none refused any. */
+  tokens: number | null
+  /** Tokens of a character, as the last answer showed. */
+  ratio: number | null
+  /** Why the conversation must be compacted, if it must. */
+  due: CompactionReason | null
+  /** The steps after which it was, the last ones. */
+  compactedAt: number[]
+  /** How often the part that is being summarised was halved. */
+  halvings: number
 }
 
 /** Calls that need no approval any more: all of a tool, or those with the same arguments, as JSON. */
@@ -126,9 +152,9 @@ type Change = Partial<StreamingState>
 export const initialState = (
   input: AgentInput | undefined,
   now: number,
-  { totalMs, maxSteps }: Pick<ResolvedConfig, 'totalMs' | 'maxSteps'>,
+  { totalMs, limits }: Pick<ResolvedConfig, 'totalMs' | 'limits'>,
 ): StreamingState => {
-  const { history, prompt, options, failure } = readInput(input, maxSteps)
+  const { history, prompt, options, failure } = readInput(input, limits)
   return {
     version: snapshotVersion,
     history,
@@ -142,13 +168,18 @@ export const initialState = (
     totals: nothingYet,
     paused: null,
     draft: null,
-    emptyAnswers: 0,
+    bounds: noBounds,
+    window: unknownWindow,
     steering: [],
     deadlineAt: totalMs === undefined ? null : now + totalMs,
     failure,
     abortReason: '',
   }
 }
+
+export const noBounds: Bounds = { reached: null, repeats: 0, emptyAnswers: 0 }
+
+export const unknownWindow: Window = { tokens: null, ratio: null, due: null, compactedAt: [], halvings: 0 }
 
 const emptyAnswer = (askedAt: number, newlineDue: boolean): Answer => ({
   accumulated: nothingAccumulated,
@@ -191,21 +222,25 @@ export const modelInput = (state: StreamingState) => ({
   deadlineAt: state.deadlineAt,
   step: state.step,
   usage: state.totals.usage,
+  isLast: state.bounds.reached !== null,
 })
 
 /** When the wait before the next try is over. */
 export const retryTime = ({ request: { retryAt }, deadlineAt }: StreamingState): number =>
   Math.min(retryAt, deadlineAt ?? retryAt)
 
-/** What the model is asked to continue: the history, and the part of the answer it paused in. */
-export const requestMessages = (state: StreamingState): ChatMessage[] =>
-  state.paused ? [...state.history, state.paused] : state.history
+/** What the model is asked to continue: the history as it sees it, and the part of the answer it paused in. */
+export const requestMessages = (state: StreamingState): ChatMessage[] => {
+  const seen = seenOf(state.history)
+  return state.paused ? [...seen, state.paused] : seen
+}
 
 export const beginStep = (state: StreamingState, now: number): Change => ({
   ...beginAttempt(state, now),
   step: state.step + 1,
   request: { ...state.request, attempt: 0, prepared: null },
   round: noRound,
+  window: { ...state.window, due: null },
 })
 
 export const beginAttempt = (state: StreamingState, now: number): Change => ({
@@ -239,7 +274,11 @@ export const consolidate = (
 const consolidated = (state: StreamingState, accumulator: Accumulator, newId: () => string): ChatMessage => {
   const { accumulated } = state.answer
   const message = accumulator.consolidate(accumulated)
-  const { parts, providerCallIds } = assignToolIds(accumulated.calls, requestMessages(state), newId)
+  const { parts, providerCallIds } = assignToolIds(
+    accumulated.calls,
+    [...state.history, ...(state.paused ? [state.paused] : [])],
+    newId,
+  )
   const renamed = Object.keys(providerCallIds).length > 0
   const whole: ChatMessage = {
     ...message,
@@ -311,7 +350,7 @@ export const answerTaken = ({ answer }: StreamingState): Change => ({
  * from two user messages in a row.
  */
 export const closingMessage = ({ history, totals }: StreamingState): ChatMessage | undefined => {
-  if (history.at(-1)?.role !== 'user') return undefined
+  if (lastSaid(history)?.role !== 'user') return undefined
   const { finishReason } = totals
   return {
     role: 'model',

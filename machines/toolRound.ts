@@ -1,3 +1,4 @@
+import { lastSaid } from '../src/messages/compaction.ts'
 import { describeThrown } from '../src/messages/errors.ts'
 import { appended } from '../src/messages/growing.ts'
 import { copyJson, isJsonObject, stableJson } from '../src/messages/json.ts'
@@ -14,13 +15,14 @@ import { isThenable } from '../src/tools/isThenable.ts'
 import type { Tool } from '../src/tools/tool.ts'
 import { errorResult, misfit, toolResultOf, unknownTool } from '../src/tools/toolResult.ts'
 import type { AgentCommand, AgentEvent } from './events.ts'
+import { refusedCalls } from './limits.ts'
 import { noRound, type Remembered, type StreamingState, type ToolRound } from './streamingState.ts'
 import type { ToolServiceInput } from './toolProgress.ts'
 
 type Change = Partial<StreamingState>
 type ApprovalCommand = Omit<Extract<AgentCommand, { type: 'tool.approve' }>, 'type'>
 
-export const lastMessage = (state: StreamingState): ChatMessage | undefined => state.history.at(-1)
+export const lastMessage = (state: StreamingState): ChatMessage | undefined => lastSaid(state.history)
 
 /** The calls of the current round. */
 export const currentCalls = (state: StreamingState): ToolCallPart[] => {
@@ -52,10 +54,17 @@ export const beginRound = (
     ending: [],
   }
   const results: ToolResultPart[] = []
-  for (const call of currentCalls(state)) {
-    const tool = tools.get(call.name)
+  const calls = currentCalls(state)
+  const refused = refusedCalls(state, calls)
+  const decide = (call: ToolCallPart, tool: Tool | undefined) => {
+    const excess = refused.get(call.id)
+    if (excess !== undefined) return errorResult(call, excess)
     const isHidden = tool !== undefined && !isOffered.has(call.name)
-    const decision = isHidden ? unknownTool(call, offered) : decideOn(call, tool, state.remembered, context)
+    return isHidden ? unknownTool(call, offered) : decideOn(call, tool, state.remembered, context)
+  }
+  for (const call of calls) {
+    const tool = tools.get(call.name)
+    const decision = decide(call, tool)
     if (decision === 'ask') round.pendingApprovals.push(call.id)
     else if (decision === 'run') round.cleared.push(call.id)
     else results.push(decision)
@@ -287,8 +296,8 @@ const namedCall = (state: StreamingState, callId: string): { id: string; name: s
   return { id: callId, name: call?.name ?? '' }
 }
 
-/** The one user message that answers a round: every result, in call order, then what people said meanwhile. */
-export const resultMessage = (state: StreamingState): ChatMessage => {
+/** The one user message that answers a round: every result, in call order, then what people said meanwhile, and a note. */
+export const resultMessage = (state: StreamingState, note?: string): ChatMessage => {
   const results = new Map(state.round.results.flat().map((result) => [result.id, result]))
   const calls = currentCalls(state)
   const missing = missingResult(state)
@@ -300,6 +309,7 @@ export const resultMessage = (state: StreamingState): ChatMessage => {
         Object.hasOwn(state.round.edited, id) ? [textPart(editNote(name, state.round.edited[id]))] : [],
       ),
       ...state.steering.map(textPart),
+      ...(note === undefined ? [] : [textPart(note)]),
     ],
   }
 }

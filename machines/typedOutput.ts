@@ -161,6 +161,7 @@ const returnResult: Tool = {
   endsRun: true,
   onInterrupted: 'rerun',
   maxResult: Number.POSITIVE_INFINITY,
+  repeatable: false,
   isAgent: false,
 }
 

@@ -1,3 +1,4 @@
+import { endsCompacted } from '../../src/messages/compaction.ts'
 import type { ErrorData } from '../../src/messages/errors.ts'
 import { isJsonObject, ownValue } from '../../src/messages/json.ts'
 import type { ChatMessage } from '../../src/messages/messages.ts'
@@ -19,6 +20,8 @@ export const previousResponseOf = (
 ): PreviousResponse | undefined => {
   for (let position = turns.length - 2; position >= 0; position -= 1) {
     const turn = turns[position]
+    // The provider would bring back what was compacted.
+    if (turn && endsCompacted(turn)) return undefined
     if (turn?.role !== 'model') continue
     const id = stringAt(opaqueOf(turn, protocolName, provider), 'responseId')
     if (id) return { id, position }

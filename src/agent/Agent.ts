@@ -1,5 +1,5 @@
 import { type Actor, type AnyActorLogic, createActor, type Snapshot } from 'xstate'
-import type { AgentMachineConfig } from '../../machines/agentConfig.ts'
+import type { AgentMachineConfig, CompactionOptions } from '../../machines/agentConfig.ts'
 import type { AgentMachine } from '../../machines/agentSnapshot.ts'
 import type { AgentInput } from '../../machines/events.ts'
 import { defaultOrchestrator, type Orchestrator, orchestratorParts } from '../../machines/orchestrator.ts'
@@ -25,7 +25,7 @@ import { type WireSchema, wireSchemaOf } from '../tools/typedAnswer.ts'
 import { type AgentToolOptions, agentTool } from './agentTool.ts'
 import { ChunkStream } from './ChunkStream.ts'
 import { checkAgent, checkSend } from './checkOptions.ts'
-import { type FallbackModel, fallbackModel, withModelStrings } from './otherModels.ts'
+import { type FallbackModel, fallbackModel, withModelStrings, withSummariser } from './otherModels.ts'
 import type { DeepPartial } from './partialValues.ts'
 import { beginRun, gripOn, Run, readRun } from './Run.ts'
 import { plainRun, typedRun } from './runForms.ts'
@@ -48,13 +48,23 @@ export type AgentOptions<Deps = unknown, Machine extends AnyActorLogic = AnyActo
   ConnectionOptions &
   Omit<
     AgentMachineConfig,
-    'model' | 'settings' | 'fallback' | 'newId' | 'random' | 'onApproval' | 'tools' | 'prepareStep'
+    | 'model'
+    | 'settings'
+    | 'fallback'
+    | 'newId'
+    | 'random'
+    | 'onApproval'
+    | 'tools'
+    | 'prepareStep'
+    | 'compaction'
   > & {
     tools?: readonly Tool<Deps>[]
     /** Called before each model call, for another model, fewer tools or other settings in this step. */
     prepareStep?: PrepareStep<Deps, string | ChatModel>
     /** Models to go on with, one after the other, when retries do not help. */
     fallback?: readonly FallbackModel[]
+    /** How a conversation that is too long is made shorter for the model. Default: after a request that was refused for it. */
+    compaction?: false | CompactionOptions<string | ChatModel>
     /** Another way of answering than one run of the lifecycle chart. */
     orchestrator?: Orchestrator<Machine>
     /** Decides on calls of tools with `needsApproval`. Without it a run that needs a decision returns, to be resumed. */
@@ -122,6 +132,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
   readonly model: ChatModel
   readonly #options: AgentOptions<Deps, Machine>
   readonly #inspect: Inspect | undefined
+  readonly #compaction: AgentMachineConfig['compaction']
   readonly #embeddings: (() => EmbeddingsModel) | undefined
   #machine: AgentMachine | undefined
   /** For typed answers, without tools and with them. */
@@ -144,15 +155,15 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
     checkAgent(model, options)
     this.#options = { ...options }
     this.#inspect = options.inspect && harmlessInspect(options.inspect)
-    if (typeof model !== 'string') {
-      this.model = model
-      return
+    if (typeof model !== 'string') this.model = model
+    else {
+      const name = parseModelString(model)
+      const provider = findProvider(name.provider)
+      this.model = provider.chatModel(name.chat, options)
+      const { embeddingsModel } = provider
+      if (embeddingsModel) this.#embeddings = () => embeddingsModel(name.embeddings, options)
     }
-    const name = parseModelString(model)
-    const provider = findProvider(name.provider)
-    this.model = provider.chatModel(name.chat, options)
-    const { embeddingsModel } = provider
-    if (embeddingsModel) this.#embeddings = () => embeddingsModel(name.embeddings, options)
+    this.#compaction = withSummariser(options.compaction, this.model, options)
   }
 
   /** The name it was given: it stands in errors, in the `step` event and in the inspector. */
@@ -357,11 +368,13 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
     tools: readonly AnyTool[] = this.#options.tools ?? [],
   ): AgentMachine {
     // An orchestrator has no business with the connection: what it keeps or shows must not hold a key.
-    const { fallback = [], apiKey: _, headers: __, baseUrl: ___, prepareStep, ...options } = this.#options
+    const { fallback = [], apiKey: _, headers: __, baseUrl: ___, ...rest } = this.#options
+    const { prepareStep, compaction: ____, ...options } = rest
     const parts = orchestratorParts({
       ...options,
       tools,
       ...(prepareStep && { prepareStep: this.#withModels(prepareStep) }),
+      ...(this.#compaction !== undefined && { compaction: this.#compaction }),
       model: this.model,
       fallback: fallback.map((each) => fallbackModel(each, options)),
       settings: settingsOf(options) ?? {},

@@ -42,5 +42,6 @@ export const agentTool = <Deps>(
       return outcome.result.output
     },
   }),
+  repeatable: false,
   isAgent: true,
 })

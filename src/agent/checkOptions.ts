@@ -1,4 +1,10 @@
-import { chatModelRule, settingRules, sharedRules } from '../../machines/configRules.ts'
+import {
+  chatModelRule,
+  compactionRule,
+  limitRules,
+  settingRules,
+  sharedRules,
+} from '../../machines/configRules.ts'
 import { message } from '../../machines/shape.ts'
 import { headerForms, readHeaders } from '../../providers/headers.ts'
 import type { ConnectionOptions } from '../../providers/provider.ts'
@@ -27,7 +33,7 @@ import type { AgentOptions } from './Agent.ts'
 import type { ChatOptions } from './Chat.ts'
 import type { AnyOptions } from './sendOptions.ts'
 
-const limitRules: Rules<Limits> = {
+const sizeRules: Rules<Limits> = {
   maxEventSize: amount,
   maxResponseSize: amount,
   maxDocumentSize: amount,
@@ -66,7 +72,7 @@ const connectionRules: Rules<ConnectionOptions> = {
   headers: rule(headerForms, (value) => readHeaders(value) !== undefined),
   dispatcher: having('dispatch'),
   fetch: callable,
-  limits: fields(limitRules),
+  limits: fields(sizeRules),
   profile: fields(profileRules),
 }
 
@@ -86,6 +92,8 @@ const agentRules: Rules<AgentOptions> = {
   ...connectionRules,
   ...sharedRules,
   fallback: listOf(fallbackRule),
+  limits: fields({ ...sizeRules, ...limitRules }),
+  compaction: compactionRule(objectOr(chatModelRule, text)),
   orchestrator: having('create'),
   clock: having('now', 'setTimeout', 'clearTimeout'),
   inspect: (name, value) => (Array.isArray(value) ? listOf(inspectRule) : inspectRule)(name, value),
@@ -104,6 +112,7 @@ const sendRules: Rules<AnyOptions> = {
   attachments: listOf(object),
   system: text,
   maxSteps: sharedRules.maxSteps,
+  limits: fields(limitRules),
   tools: sharedRules.tools,
   prepareStep: callable,
   signal: having('addEventListener'),

@@ -1,6 +1,8 @@
+import type { CompactionOptions } from '../../machines/agentConfig.ts'
 import { mustBePrepared, type PrepareStep } from '../../machines/prepareStep.ts'
 import type { ConnectionOptions } from '../../providers/provider.ts'
 import { findProvider } from '../../providers/registry.ts'
+import { ConfigurationError, describeThrown } from '../messages/errors.ts'
 import type { ChatModel } from '../model/chatModel.ts'
 import { parseModelString } from '../model/modelString.ts'
 
@@ -21,9 +23,16 @@ const networkOf = ({ dispatcher, fetch }: ConnectionOptions): ConnectionOptions 
 })
 
 /**
- * Lets `prepareStep` name models by their strings. One of the agent's own provider has the agent's whole connection; any
- * other one only its way to the network.
+ * A model by its string. One of the agent's own provider has the agent's whole connection; any other one only its way to the
+ * network.
  */
+const namedModel = (text: string, ofAgent: ChatModel, connection: ConnectionOptions): ChatModel => {
+  const { provider, chat } = parseModelString(text)
+  const found = findProvider(provider)
+  return found.chatModel(chat, found.name === ofAgent.provider ? connection : networkOf(connection))
+}
+
+/** Lets `prepareStep` name models by their strings. */
 export const withModelStrings = (
   prepare: PrepareStep<never, string | ChatModel>,
   ofAgent: ChatModel,
@@ -31,10 +40,7 @@ export const withModelStrings = (
 ): PrepareStep => {
   const made = new Map<string, ChatModel>()
   const modelOf = (text: string): ChatModel => {
-    const { provider, chat } = parseModelString(text)
-    const found = findProvider(provider)
-    const own = found.name === ofAgent.provider ? connection : networkOf(connection)
-    const model = made.get(text) ?? found.chatModel(chat, own)
+    const model = made.get(text) ?? namedModel(text, ofAgent, connection)
     made.set(text, model)
     return model
   }
@@ -45,5 +51,22 @@ export const withModelStrings = (
     const { model, ...rest } = prepared
     if (model === undefined) return rest
     return { ...rest, model: typeof model === 'string' ? modelOf(model) : model }
+  }
+}
+
+/** Lets the model of a compaction be named by its string. */
+export const withSummariser = (
+  compaction: false | CompactionOptions<string | ChatModel> | undefined,
+  ofAgent: ChatModel,
+  connection: ConnectionOptions,
+): false | CompactionOptions | undefined => {
+  if (!compaction) return compaction
+  const { model, ...rest } = compaction
+  if (model === undefined) return rest
+  if (typeof model !== 'string') return { ...rest, model }
+  try {
+    return { ...rest, model: namedModel(model, ofAgent, connection) }
+  } catch (cause) {
+    throw new ConfigurationError(`compaction.model cannot be used: ${describeThrown(cause)}`, { cause })
   }
 }

@@ -14,7 +14,8 @@ export const waitingCall = (
 ): PendingCall => {
   const call = pending.find(({ id }) => id === callId)
   // What becomes of a call in doubt may be said in any way.
-  if (call && (kind === undefined || call.kind === kind || call.inDoubt)) return call
+  const isLimit = call?.kind === 'limit' && kind !== 'answer'
+  if (call && (kind === undefined || call.kind === kind || call.inDoubt || isLimit)) return call
   const waiting = pending.map((each) => `${each.id} (${each.kind})`).join(', ')
   throw new ConfigurationError(
     `No call "${callId}" waits for an ${kind ?? 'approval or answer'}; ${waiting === '' ? 'nothing does.' : `pending are: ${waiting}.`}`,

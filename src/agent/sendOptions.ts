@@ -1,6 +1,7 @@
 import type { AnyActorRef } from 'xstate'
 import { settingRules } from '../../machines/configRules.ts'
 import type { AgentInput } from '../../machines/events.ts'
+import type { RunLimits } from '../../machines/limits.ts'
 import type { PrepareStep } from '../../machines/prepareStep.ts'
 import type { JsonObject } from '../messages/json.ts'
 import type { ChatMessage, Part } from '../messages/messages.ts'
@@ -43,7 +44,10 @@ export type SendOptions<Deps = unknown> = ResumeOptions<Deps> &
     /** Images, documents and other parts that go with the prompt. */
     attachments?: Part[]
     system?: string
+    /** Short for `limits.steps`. */
     maxSteps?: number
+    /** What this run may use, in place of the agent's limits of the same name. */
+    limits?: RunLimits
   }
 
 /** Asks for a value of this schema: `output` is validated. */
@@ -75,7 +79,7 @@ export const inputOf = (
   id: string,
   outputSchema: JsonObject | undefined,
 ): AgentInput => {
-  const { history, attachments, system, maxSteps } = options
+  const { history, attachments, system, maxSteps, limits } = options
   const settings = settingsOf(options)
   return {
     prompt,
@@ -84,6 +88,7 @@ export const inputOf = (
     ...(attachments && { attachments }),
     ...(system !== undefined && { system }),
     ...(maxSteps !== undefined && { maxSteps }),
+    ...(limits !== undefined && { limits }),
     ...(settings && { settings }),
     ...(outputSchema && { outputSchema }),
   }

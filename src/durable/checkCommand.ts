@@ -1,4 +1,5 @@
 import type { AgentCommand } from '../../machines/events.ts'
+import { areLimits, limitId } from '../../machines/limits.ts'
 import { answer, approval, waitingCall } from '../agent/runDecisions.ts'
 import { ConfigurationError, describeThrown } from '../messages/errors.ts'
 import { copyJson, isJsonObject } from '../messages/json.ts'
@@ -32,11 +33,28 @@ export const checkCommand = (given: unknown, pending: readonly PendingCall[]): A
       const call = waitingCall(pending, text('callId', callId), 'answer')
       return answer(call, command.result, command.isError)
     }
+    case 'compact':
+      return { type }
+    case 'limit.raise': {
+      atLimit(pending)
+      const { limits } = command
+      if (limits === undefined) return { type }
+      if (!areLimits(limits)) throw new ConfigurationError('limits must be amounts, such as { cost: 5 }.')
+      return { type, limits }
+    }
+    case 'limit.stop':
+      atLimit(pending)
+      return { type }
     default:
       throw new ConfigurationError(
-        `${JSON.stringify(type) ?? 'undefined'} is not a command: use abort, steer, tool.approve, tool.reject or tool.answer.`,
+        `${JSON.stringify(type) ?? 'undefined'} is not a command: use abort, steer, compact, tool.approve, tool.reject, tool.answer, limit.raise or limit.stop.`,
       )
   }
+}
+
+const atLimit = (pending: readonly PendingCall[]): void => {
+  if (!pending.some(({ id, kind }) => kind === 'limit' && id === limitId))
+    throw new ConfigurationError('The run does not stand at a limit.')
 }
 
 const plainData = (given: unknown): unknown => {

@@ -35,7 +35,8 @@ export const isResting = (snapshot: unknown): boolean => {
       Object.keys(snapshot.commands).length === 0 &&
       Object.values(snapshot.runs).every((run) => isResting(snapshotOf(run) ?? run))
     )
-  const isWaiting = isRun(context) && (value === 'AwaitingApproval' || value === 'AwaitingTools')
+  const isWaiting =
+    isRun(context) && (value === 'AwaitingApproval' || value === 'AwaitingTools' || value === 'AtLimit')
   return (isWaiting || below.length > 0) && below.every(isResting)
 }
 

@@ -54,7 +54,8 @@ const failureOf = (snapshot: Snapshot<unknown> | null, secrets: readonly string[
 const statusOf = ({ snapshot, endedAt }: ActorRecord): ActorStatus => {
   if (!snapshot) return 'created'
   const { context, value } = snapshot as { context?: unknown; value?: unknown }
-  const isWaiting = isRunData(context) && (value === 'AwaitingApproval' || value === 'AwaitingTools')
+  const isWaiting =
+    isRunData(context) && (value === 'AwaitingApproval' || value === 'AwaitingTools' || value === 'AtLimit')
   switch (snapshot.status) {
     case 'active':
       if (endedAt !== null) return 'stopped'

@@ -9,6 +9,8 @@ export type FinishReason =
   | 'toolCalls'
   | 'contentFilter'
   | 'maxSteps'
+  /** Another limit than that of steps (`limits`). */
+  | 'limit'
   | 'aborted'
   | 'error'
   | 'unspecified'
@@ -58,9 +60,10 @@ export type SendResult<T = string> = ChatResult<T> & {
 /**
  * A call that a run waits for: an `approval` by a person, or the `answer` of an external tool. A call of a sub-agent has the
  * id of the call that runs it before its own: `a/b`. One that is `inDoubt` was running when its process ended: approve it to
- * run it again, reject it to take it as failed, or give its result.
+ * run it again, reject it to take it as failed, or give its result. A `limit` is the question whether the run may go on:
+ * approve it, with other limits as its arguments, or reject it to end the run.
  */
-export type PendingCall = ToolCallPart & { kind: 'approval' | 'answer'; inDoubt?: true }
+export type PendingCall = ToolCallPart & { kind: 'approval' | 'answer' | 'limit'; inDoubt?: true }
 
 /** A run that waits, as plain JSON: it can be stored and resumed in another process. */
 export type PendingApproval = { calls: [PendingCall, ...PendingCall[]]; snapshot: Snapshot<unknown> }

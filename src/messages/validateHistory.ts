@@ -1,3 +1,4 @@
+import { compactionOf } from './compaction.ts'
 import { messageFlaw } from './messageFlaw.ts'
 import type { ChatMessage, Part } from './messages.ts'
 
@@ -62,7 +63,8 @@ export const validateHistory = (messages: readonly ChatMessage[]): HistoryProble
       return
     }
     if (message.role === 'system') {
-      if (lastRole) report('misplacedSystem', index, 'A system message stands after the conversation began.')
+      if (lastRole && !compactionOf(message))
+        report('misplacedSystem', index, 'A system message stands after the conversation began.')
       for (const part of message.parts) checkPart(part, message, index)
       return
     }

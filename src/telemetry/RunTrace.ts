@@ -80,4 +80,5 @@ export class RunTrace {
 const waits = new Map<AgentStateValue, string>([
   ['AwaitingApproval', 'approval'],
   ['AwaitingTools', 'answer'],
+  ['AtLimit', 'limit'],
 ])

@@ -97,6 +97,7 @@ export const finishReasons: Readonly<Record<FinishReason, string>> = {
   toolCalls: 'tool_call',
   contentFilter: 'content_filter',
   maxSteps: 'length',
+  limit: 'length',
   aborted: 'error',
   error: 'error',
   unspecified: 'stop',

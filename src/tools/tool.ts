@@ -55,6 +55,8 @@ export type ToolOptions<S extends Schema, Deps = unknown> = {
   endsRun?: boolean
   /** What becomes of a call whose process ended while it ran. Default `unknown`. */
   onInterrupted?: OnInterrupted
+  /** It is right to call it again and again with the same result, as for polling: it does not count for `limits.repeats`. */
+  repeatable?: boolean
   /** How many characters of a result the model gets: of a longer one, its beginning and its end. Default 65,536. */
   maxResult?: number
 }
@@ -80,6 +82,7 @@ export type Tool<Deps = unknown> = {
   readonly endsRun: boolean
   readonly onInterrupted: OnInterrupted
   readonly maxResult: number
+  readonly repeatable: boolean
   /** Whether its calls are runs of an agent: kept with the run that calls, step by step. */
   readonly isAgent: boolean
 }
@@ -101,6 +104,7 @@ const rules: Rules<Omit<ToolOptions<Schema>, 'name' | 'input'>> = {
   endsRun: flag,
   onInterrupted: oneOf('unknown', 'rerun', 'ask'),
   maxResult: amount,
+  repeatable: flag,
 }
 
 /** Something that {@link tool} made. */
@@ -158,6 +162,7 @@ export const tool = <S extends Schema = { jsonSchema: JsonObject }, Deps = unkno
     endsRun: options.endsRun ?? false,
     onInterrupted: options.onInterrupted ?? 'unknown',
     maxResult: options.maxResult ?? defaultMaxResult,
+    repeatable: options.repeatable ?? false,
     isAgent: false,
   }
 }

@@ -39,15 +39,35 @@ const calls: ScriptTurn = [
   { usage: { inputTokens: 5 } },
 ]
 
-/** The turn in which a run comes to stand in a state, and what is decided before. */
+const freeCall = (id: string): ScriptTurn => [{ toolCall: { id, name: 'free' } }]
+
+type Standing = {
+  turns: ScriptTurn[]
+  prompt?: string
+  isDecided?: boolean
+  isSlow?: boolean
+  options?: AgentOptions
+}
+
+/** The turns in which a run comes to stand in a state, and what is decided before. */
 const states = {
-  Requesting: { turn: [{ hang: true }] },
-  Streaming: { turn: [{ thinking: 'Hm' }, { text: 'We' }, { metadata: { k: [1] } }, { hang: true }] },
-  BackingOff: { turn: [{ error: { retryable: true, message: 'busy' } }] },
-  AwaitingApproval: { turn: calls },
-  ToolExecution: { turn: calls, isDecided: true, isSlow: true },
-  AwaitingTools: { turn: calls, isDecided: true },
-} satisfies Record<string, { turn: ScriptTurn; isDecided?: boolean; isSlow?: boolean }>
+  Requesting: { turns: [[{ hang: true }]] },
+  Streaming: { turns: [[{ thinking: 'Hm' }, { text: 'We' }, { metadata: { k: [1] } }, { hang: true }]] },
+  BackingOff: { turns: [[{ error: { retryable: true, message: 'busy' } }]] },
+  AwaitingApproval: { turns: [calls] },
+  ToolExecution: { turns: [calls], isDecided: true, isSlow: true },
+  AwaitingTools: { turns: [calls], isDecided: true },
+  AtLimit: { turns: [freeCall('f')], options: { limits: { toolCalls: 1 }, atLimit: 'ask' } },
+  Summarising: {
+    prompt: 'Go on. '.repeat(1000),
+    turns: [
+      freeCall('f'),
+      freeCall('g'),
+      [{ error: { retryable: false, message: 'too long', code: 'context_overflow' } }],
+      [{ hang: true }],
+    ],
+  },
+} satisfies Record<string, Standing>
 
 export type StateName = keyof typeof states
 export const stateNames = Object.keys(states) as StateName[]
@@ -87,22 +107,19 @@ const schemaOf = (chart: ChartName) => (isTyped(chart) ? { schema: answerSchema 
 
 /** A run of a chart that has come to stand in a state: its snapshot. */
 export const standing = async (chart: ChartName, state: StateName): Promise<JsonObject> => {
-  const {
-    turn,
-    isDecided = false,
-    isSlow = false,
-  }: { turn: ScriptTurn; isDecided?: boolean; isSlow?: boolean } = states[state]
-  const model = scriptedModel([...charts[chart].before, turn], { profile: profileOf(chart) ?? {} })
+  const { turns, prompt = 'Go', isDecided = false, isSlow = false, options = {} }: Standing = states[state]
+  const model = scriptedModel([...charts[chart].before, ...turns], { profile: profileOf(chart) ?? {} })
   // Its waits never end: a clock that does not leap.
   const agent = new Agent<unknown, AnyActorLogic>(model, {
     ...charts[chart].options,
+    ...options,
     tools: toolsOf([], isSlow),
     retry: { maxRetries: 3, initialDelayMs: 90_000, maxDelayMs: 90_000 },
     clock: { now: () => 0, setTimeout: () => 0, clearTimeout: () => {} },
   })
-  const run: AnyRun = agent.start('Go', schemaOf(chart))
+  const run: AnyRun = agent.start(prompt, schemaOf(chart))
   run.result.catch(() => {})
-  await idle()
+  await idle(20)
   if (isDecided) {
     run.approve('a')
     run.reject('b', 'no')
@@ -128,11 +145,12 @@ export const successor = (chart: ChartName) => {
     provider: 'endless',
     model: 'endless',
     profile,
-    stream: (_, sink) => {
+    stream: ({ tools }, sink) => {
       let isOpen = true
       queueMicrotask(() => {
         if (!isOpen) return
-        const isReturned = chart === 'returnResult'
+        // A summary is asked for without tools.
+        const isReturned = chart === 'returnResult' && tools !== undefined
         sink.deltas([
           isReturned ? returned : answer,
           { type: 'finish', reason: isReturned ? 'toolCalls' : 'stop' },

@@ -30,7 +30,9 @@ const decisionsIn = (state: StateName) =>
     ? { a: true, b: false }
     : state === 'AwaitingTools'
       ? { x: { result: 'here' } }
-      : {}
+      : state === 'AtLimit'
+        ? { limit: true }
+        : {}
 
 type Way = (from: Successor, snapshot: JsonObject, state: StateName) => Promise<unknown>
 

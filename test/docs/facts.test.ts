@@ -9,7 +9,7 @@ import { defaultLimits } from '../../src/transport/limits.ts'
 
 const read = (page: string): string => readFileSync(page, 'utf8').replace(/\s+/g, ' ')
 const model = scriptedModel([])
-const { retry, maxSteps, firstChunkMs, idleMs, totalMs, toolExecution } = resolveConfig({ model })
+const { retry, limits, firstChunkMs, idleMs, totalMs, toolExecution } = resolveConfig({ model })
 
 test('the defaults in the README are those of the code', () => {
   const readme = read('README.md')
@@ -18,7 +18,7 @@ test('the defaults in the README are those of the code', () => {
   expect(totalMs).toBeUndefined()
   expect(readme).toContain(`| \`timeouts\` | ${minutes(firstChunkMs)}, ${minutes(idleMs)}, none |`)
   expect(readme).toContain(`| ${maxRetries} retries, ${initialDelayMs} ms, ${maxDelayMs / 1000} s |`)
-  expect(readme).toContain(`| \`maxSteps\` | ${maxSteps} |`)
+  expect(readme).toContain(`| \`maxSteps\` | ${limits.steps} |`)
   expect(readme).toContain(`| \`toolExecution\` | \`'${toolExecution}'\` |`)
 })
 

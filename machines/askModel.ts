@@ -1,0 +1,51 @@
+import type { AnyActorRef } from 'xstate'
+import { type ErrorData, errorDataOf } from '../src/messages/errors.ts'
+import { copyJson, isJsonObject } from '../src/messages/json.ts'
+import type { ChatModel, ModelRequest, ModelSink } from '../src/model/chatModel.ts'
+import { isThenable } from '../src/tools/isThenable.ts'
+import type { ResolvedConfig } from './agentConfig.ts'
+import { hostOf } from './runHost.ts'
+import { tracerOf } from './runTracer.ts'
+
+/** A request, and the name that whoever keeps the run knows it by. */
+export type NamedRequest = { model: ChatModel; request: ModelRequest; name: string }
+
+/** Sends a request for an actor of a run: whoever traces the run, and whoever keeps it, takes part. Gives what closes it. */
+export const askModel = (
+  { name: agent, hide }: ResolvedConfig,
+  self: AnyActorRef,
+  { model, request, name }: NamedRequest,
+  sink: ModelSink,
+): (() => void) => {
+  const ask = (to: ModelSink) =>
+    tracerOf(self).turn(self, { agent, model, request, hide }, (traced) => model.stream(request, traced), to)
+  const { turn } = hostOf(self)
+  return closing(turn ? turn(name, ask, sink) : ask(sink), (thrown) => sink.fail(modelFailure(thrown)))
+}
+
+/** A model of the user's may fail with an error instead of its data. */
+export const modelFailure = (error: unknown): ErrorData => {
+  try {
+    if (isJsonObject(error) && !(error instanceof Error) && typeof error.message === 'string') {
+      return copyJson(error) as ErrorData
+    }
+  } catch {
+    // Full of traps, or no data: described like anything else.
+  }
+  return errorDataOf(error, 'ModelError')
+}
+
+/** What closes a request, from whatever a model of the user's returned: nothing, a promise, a function that throws. */
+const closing = (returned: unknown, fail: (thrown: unknown) => void): (() => void) => {
+  const close = (): void => {
+    try {
+      if (typeof returned === 'function') returned()
+    } catch {
+      // The request is over: how badly it was closed concerns nobody.
+    }
+  }
+  if (!isThenable(returned)) return close
+  const late = Promise.resolve(returned)
+  late.catch(fail)
+  return () => void late.then((found) => closing(found, () => {})()).catch(() => {})
+}

@@ -1,0 +1,168 @@
+import { isJsonObject, stableJson } from '../src/messages/json.ts'
+import { type ChatMessage, type ToolCallPart, toolCallsOf, toolResultsOf } from '../src/messages/messages.ts'
+import type { PendingCall, Usage } from '../src/messages/result.ts'
+import type { Tool } from '../src/tools/tool.ts'
+import { compactionsInARow } from './contextWindow.ts'
+import type { StreamingState } from './streamingState.ts'
+
+/** What a run may use; what is left out is not limited, `steps` aside. */
+export type RunLimits = {
+  /** Model calls; default 25. */
+  steps?: number
+  /** Tokens of all requests, input and output. */
+  tokens?: number
+  /** US dollars, where the provider or `price` says what a step cost. */
+  cost?: number
+  /** Tool calls; a call beyond them is refused. */
+  toolCalls?: number
+  /** How often the same calls may give the same results, one after the other or in turns of up to four. */
+  repeats?: number
+  /** Calls of single tools, by name; a call beyond them is refused, and the run goes on. */
+  perTool?: { [tool: string]: number }
+}
+
+/** What a run does at a limit: it ends, answers once more without tools, or asks a person. */
+export type AtLimit = 'stop' | 'answer' | 'ask'
+
+/** The limit that a run has reached. `compactions`: the conversation had to be compacted again and again. */
+export type LimitReached = {
+  limit: 'steps' | 'tokens' | 'cost' | 'toolCalls' | 'repeats' | 'compactions'
+  used: number
+  allowed: number
+}
+
+/** The first limit that is reached. */
+export const reachedLimit = (state: StreamingState): LimitReached | undefined => {
+  const { steps, tokens, cost, toolCalls, repeats } = state.options.limits
+  const { usage } = state.totals
+  const calls = toolCalls === undefined ? 0 : callsIn(state.messages).length
+  const used: [LimitReached['limit'], number, number | undefined][] = [
+    ['steps', state.step, steps],
+    ['tokens', tokensIn(usage), tokens],
+    ['cost', usage?.cost ?? 0, cost],
+    ['toolCalls', calls, toolCalls],
+    // The model is told when it is reached, and gets one more chance.
+    ['repeats', state.bounds.repeats - 1, repeats],
+    ['compactions', compactionsInARow(state) ?? 0, 1],
+  ]
+  const [found] = used.filter(([, count, allowed]) => allowed !== undefined && count >= allowed)
+  return found && { limit: found[0], used: found[1], allowed: found[2] ?? 0 }
+}
+
+const tokensIn = (usage: Usage | null): number =>
+  usage?.totalTokens ?? (usage?.inputTokens ?? 0) + (usage?.outputTokens ?? 0)
+
+const callsIn = (messages: readonly ChatMessage[]): ToolCallPart[] => messages.flatMap(toolCallsOf)
+
+/** Why each of the calls of a message that is too much is refused, by call id. */
+export const refusedCalls = (
+  { messages, options: { limits } }: StreamingState,
+  calls: readonly ToolCallPart[],
+): ReadonlyMap<string, string> => {
+  const { toolCalls, perTool = {} } = limits
+  const refused = new Map<string, string>()
+  if (toolCalls === undefined && Object.keys(perTool).length === 0) return refused
+  const before = callsIn(messages.slice(0, -1))
+  const counts = new Map<string, number>()
+  for (const { name } of before) counts.set(name, (counts.get(name) ?? 0) + 1)
+  calls.forEach(({ id, name }, index) => {
+    const ofTool = (counts.get(name) ?? 0) + 1
+    counts.set(name, ofTool)
+    const most = Object.hasOwn(perTool, name) ? perTool[name] : undefined
+    if (toolCalls !== undefined && before.length + index >= toolCalls)
+      refused.set(id, `This run may make ${toolCalls} tool calls at most: the call was not made.`)
+    else if (most !== undefined && ofTool > most)
+      refused.set(id, `This run may call "${name}" ${most} times at most: the call was not made.`)
+  })
+  return refused
+}
+
+const longestPeriod = 4
+
+/**
+ * How often in a row the last rounds were made of the same calls with the same results: one round again and again, or up
+ * to four in turns.
+ */
+export const repeatsIn = (
+  { messages, options: { limits } }: StreamingState,
+  tools: ReadonlyMap<string, Tool>,
+): number => {
+  if (limits.repeats === undefined) return 0
+  const rounds = lastRounds(messages, (limits.repeats + 2) * longestPeriod, tools)
+  const counts = Array.from({ length: longestPeriod }, (_, index) => timesIn(rounds, index + 1))
+  return Math.max(...counts)
+}
+
+/** The newest first. A round with a call that may be repeated is like no other. */
+const lastRounds = (
+  messages: readonly ChatMessage[],
+  most: number,
+  tools: ReadonlyMap<string, Tool>,
+): string[] => {
+  const rounds: string[] = []
+  for (let index = messages.length - 1; index > 0 && rounds.length < most; index -= 1) {
+    const [asked, answered] = [messages[index - 1], messages[index]]
+    if (!asked || !answered || answered.role !== 'user') continue
+    const calls = toolCallsOf(asked)
+    if (calls.length === 0) continue
+    if (calls.some(({ name }) => tools.get(name)?.repeatable)) break
+    const results = toolResultsOf(answered).map(({ result, parts }) => [result, parts ?? null])
+    rounds.push(stableJson([calls.map(({ name, arguments: args }) => [name, args]), results]))
+  }
+  return rounds
+}
+
+const timesIn = (rounds: readonly string[], period: number): number => {
+  let same = 0
+  while (same + period < rounds.length && rounds[same] === rounds[same + period]) same += 1
+  return Math.floor((same + period) / period)
+}
+
+/** What the model is told when it goes round in circles; undefined as long as it does not. */
+export const repeatNote = ({ options: { limits } }: StreamingState, repeats: number): string | undefined =>
+  limits.repeats !== undefined && repeats === limits.repeats
+    ? `You have now made the same calls with the same results ${repeats} times. Try something else, or answer with what you have.`
+    : undefined
+
+/** The question whether a run may go on, as people are asked about a call: a yes raises the limit, a no ends the run. */
+export const limitQuestion = ({ bounds: { reached } }: StreamingState): PendingCall[] =>
+  reached ? [{ type: 'toolCall', id: limitId, name: 'limit', arguments: { ...reached }, kind: 'limit' }] : []
+
+export const limitId = 'limit'
+
+/** Whether a value is limits that a run can be given. */
+export const areLimits = (value: unknown): value is RunLimits =>
+  isJsonObject(value) && Object.entries(value).every(([name, given]) => isLimit(name, given))
+
+const names: ReadonlySet<string> = new Set(['steps', 'tokens', 'cost', 'toolCalls', 'repeats'])
+
+const usualSteps = 25
+
+/** Those of an agent: what else is called a limit, such as the size of an answer, is not for its runs. */
+export const limitsOf = ({ limits = {}, maxSteps }: { limits?: RunLimits; maxSteps?: number }): RunLimits => {
+  const own = Object.entries(limits).filter(([name]) => names.has(name) || name === 'perTool')
+  return {
+    steps: maxSteps ?? usualSteps,
+    ...Object.fromEntries(own.filter(([, value]) => value !== undefined)),
+  }
+}
+
+const isLimit = (name: string, value: unknown): boolean =>
+  name === 'perTool'
+    ? isJsonObject(value) && Object.values(value).every(isAmount)
+    : names.has(name) && isAmount(value)
+
+const isAmount = (value: unknown): boolean => typeof value === 'number' && value >= 0
+
+/** The run may use more: what is said, or else as much again. */
+export const raised = (state: StreamingState, limits: unknown): Partial<StreamingState> => {
+  const { options, bounds, window } = state
+  const { limit, used, allowed } = bounds.reached ?? { limit: 'steps', used: 0, allowed: 0 }
+  const again = limit === 'compactions' ? {} : { [limit]: used + Math.max(1, allowed) }
+  const given: RunLimits = areLimits(limits) && Object.keys(limits).length > 0 ? limits : again
+  return {
+    options: { ...options, limits: { ...options.limits, ...given } },
+    bounds: { ...bounds, reached: null, repeats: 0 },
+    window: { ...window, compactedAt: limit === 'compactions' ? [] : window.compactedAt },
+  }
+}

@@ -1,0 +1,78 @@
+import { type EventObject, fromCallback } from 'xstate'
+import type { ChatMessage } from '../src/messages/messages.ts'
+import type { Usage } from '../src/messages/result.ts'
+import type { ModelSink } from '../src/model/chatModel.ts'
+import { AnswerTimer } from './AnswerTimer.ts'
+import type { ResolvedConfig } from './agentConfig.ts'
+import { noSummary, truncation } from './agentFailures.ts'
+import { askModel, modelFailure } from './askModel.ts'
+import type { ChildEvent } from './events.ts'
+import { clockIn } from './systemTime.ts'
+
+export type SummariserInput = {
+  messages: ChatMessage[]
+  /** Which of the agent's models is asked, unless there is one for summaries. */
+  modelIndex: number
+  /** The name of the request, for whoever keeps the run. */
+  name: string
+  /** Not before that, after a failure. */
+  at: number
+  deadlineAt: number | null
+}
+
+/** Asks for a summary: reports `summary.done` or `summary.failed`, once. */
+export const summariser = (config: ResolvedConfig) =>
+  fromCallback<EventObject, SummariserInput>(({ input, sendBack, system, self }) => {
+    const clock = clockIn(system)
+    let text = ''
+    let usage: Usage | null = null
+    let isFinished = false
+    let isOver = false
+    let close = () => {}
+    let timer: AnswerTimer | undefined
+    const tell = (event: ChildEvent) => {
+      if (isOver) return
+      isOver = true
+      timer?.stop()
+      sendBack(event)
+    }
+    const fail = (thrown: unknown) => tell({ type: 'summary.failed', error: modelFailure(thrown), usage })
+    const sink: ModelSink = {
+      deltas: (deltas) => {
+        for (const delta of deltas) {
+          if (delta.type === 'text') text += delta.text
+          if (delta.type === 'usage') usage = { ...usage, ...delta.usage }
+          if (delta.type === 'finish') isFinished = delta.reason === 'stop' || delta.reason === 'length'
+          if (delta.type === 'error') fail(delta.error)
+          else timer?.read(clock.now())
+        }
+      },
+      end: () => {
+        if (!isFinished) fail(truncation)
+        else if (text.trim() === '') fail(noSummary)
+        else tell({ type: 'summary.done', text, usage })
+      },
+      fail,
+    }
+    const ask = () => {
+      timer = new AnswerTimer(config, clock, input.deadlineAt, fail)
+      const model = config.compaction && config.compaction.model
+      const asked = model || config.models[input.modelIndex]
+      if (!asked) return fail(new Error(`The agent has no model number ${input.modelIndex}.`))
+      try {
+        const request = { messages: input.messages, cache: 'off' as const }
+        close = askModel(config, self, { model: asked, request, name: input.name }, sink)
+      } catch (thrown) {
+        fail(thrown)
+      }
+    }
+    const wait = input.at - clock.now()
+    const waiting = wait > 0 ? clock.setTimeout(ask, wait) : undefined
+    if (wait <= 0) ask()
+    return () => {
+      isOver = true
+      if (waiting !== undefined) clock.clearTimeout(waiting)
+      timer?.stop()
+      close()
+    }
+  })
