@@ -50,7 +50,7 @@ export const createAgentMachine = (
 export const createChart = (options: AgentMachineConfig): AnyStateMachine => chartOf(resolveConfig(options))
 
 /** What is left to do when a run ends at a limit. */
-const atTheEnd = ['noteLimitEnd', 'storePaused', 'keepSteering', 'closeTurn'] as const
+const atTheEnd = ['noteLimitEnd', 'storePaused', 'closeTurn', 'keepSteering', 'closeTurn'] as const
 
 /** What becomes of a summary, or of the failure to get one. */
 const summaryEvents = <State extends 'Summarising' | 'Halving'>(state: State) =>

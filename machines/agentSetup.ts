@@ -140,7 +140,7 @@ export const agentSetup = (config: ResolvedConfig) => {
       refuseCalls: enqueueActions(({ context, enqueue }) => {
         if (round.currentCalls(context).length === 0) return
         const refused = round.resultMessage(context)
-        enqueue.assign(run.append(context, refused))
+        enqueue.assign({ ...run.append(context, refused), steering: [] })
         for (const each of announcementOf(context.totals.responseId, refused)) enqueue.emit(each)
       }),
       keepSteering: enqueueActions(({ context, enqueue }) => {

@@ -7,6 +7,7 @@ import {
 } from 'xstate'
 import { nodesOf } from '../visualize/transitions.ts'
 import { exploreGraph, type GraphState, type PathOptions } from './graph.ts'
+import { brokenBy, type Never } from './never.ts'
 import { enteredStates, type Probe, probeTransitions } from './probes.ts'
 import { withPuppets } from './puppets.ts'
 
@@ -23,6 +24,8 @@ export type Exit<M extends AnyStateMachine> = {
 /** How {@link checkModel} explores a machine, and what must hold in it. */
 export type ModelOptions<M extends AnyStateMachine> = PathOptions<M> & {
   exits?: readonly Exit<M>[]
+  /** What must not happen on any path. */
+  never?: readonly Never<M>[]
   /** Whether a machine that is over has ended well; default when its status is `done`. */
   isEnd?: (snapshot: SnapshotFrom<M>) => boolean
 }
@@ -33,9 +36,10 @@ export type ModelOptions<M extends AnyStateMachine> = PathOptions<M> & {
  * - `neverTaken`: a transition that nothing leads to.
  * - `deadGuard`: a guard that always says the same, so that it, or what comes after it, is of no use.
  * - `closedExit`: a running state that does not take an exit, or is led elsewhere by it.
+ * - `happens`: something that must never happen does, on a path.
  */
 export type ModelProblem = {
-  kind: 'unreachable' | 'stuck' | 'neverTaken' | 'deadGuard' | 'closedExit'
+  kind: 'unreachable' | 'stuck' | 'neverTaken' | 'deadGuard' | 'closedExit' | 'happens'
   /** The state, the transition, or the key of the state of the graph. */
   at: string
   why: string
@@ -70,7 +74,11 @@ export const checkModel = <M extends AnyStateMachine>(
     for (const graph of graphs) {
       report.states += graph.size
       for (const { edges } of graph.values()) report.edges += edges.length
-      report.problems.push(...stuckStates(graph, options), ...closedExits(probed, graph, options))
+      report.problems.push(
+        ...stuckStates(graph, options),
+        ...closedExits(probed, graph, options),
+        ...happening(graph, options),
+      )
     }
   }
   const unreachable = [...names].filter((name) => !entered.has(name))
@@ -132,6 +140,15 @@ const closedExits = <M extends AnyStateMachine>(
       return why === '' ? [] : [{ kind: 'closedExit', at, why: `${why} after ${wayOf(way)}` }]
     }),
   )
+
+const happening = <M extends AnyStateMachine>(
+  graph: StateGraph<M>,
+  { never = [] }: ModelOptions<M>,
+): ModelProblem[] =>
+  never.flatMap((each): ModelProblem[] => {
+    const events = brokenBy(graph, each)
+    return events ? [{ kind: 'happens', at: each.name, why: `it happens after ${wayOf({ events })}` }] : []
+  })
 
 const isOver = ({ status }: AnyMachineSnapshot): boolean => status !== 'active'
 

@@ -12,6 +12,7 @@ export {
   type ModelProblem,
   type ModelReport,
 } from './checkModel.ts'
+export type { ModelStep, Never } from './never.ts'
 export { type MachinePath, type PathOptions, planPaths, type ReplayOptions, replayPath } from './paths.ts'
 export { withPuppets } from './puppets.ts'
 export {

@@ -7,7 +7,10 @@ import {
   createChart,
 } from '../../machines/index.ts'
 import * as round from '../../machines/toolRound.ts'
+import { compactionOf } from '../../src/messages/compaction.ts'
+import { type ChatMessage, modelMessage, userMessage } from '../../src/messages/messages.ts'
 import type { Delta } from '../../src/model/delta.ts'
+import type { ModelStep, Never } from '../../src/testing/never.ts'
 import type { PathOptions } from '../../src/testing/paths.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tools/tool.ts'
@@ -20,7 +23,7 @@ const tools = [
 ]
 
 /** The agent's chart with limits so small that a path can reach them. */
-const chartWith = (limits: Pick<AgentMachineConfig, 'maxSteps' | 'fallback' | 'retry' | 'accumulator'>) =>
+const chartWith = (limits: Omit<AgentMachineConfig, 'model'>) =>
   createChart({
     model: scriptedModel([]),
     tools,
@@ -34,17 +37,44 @@ const consolidate = () => {
   throw new Error('broken accumulator')
 }
 
-/** One chart goes through many steps, one through models, one breaks: together they would have too many states. */
+/** Charts with this limit, which is never reached, are tried with few events. */
+const narrow = { tokens: Number.MAX_SAFE_INTEGER }
+
+/**
+ * One chart goes through many steps, one through models, one breaks, one asks at its limit, one answers once more, one has a
+ * small window: together they would have too many states.
+ */
 export const charts = [
   chartWith({ maxSteps: 3, retry: { maxRetries: 1, initialDelayMs: 10 } }),
   chartWith({ maxSteps: 1, retry: { maxRetries: 0 }, fallback: [scriptedModel([])] }),
   chartWith({ maxSteps: 1, retry: { maxRetries: 0 }, accumulator: { consolidate } }),
+  chartWith({ limits: { steps: 1, ...narrow }, retry: { maxRetries: 0 }, atLimit: 'ask' }),
+  chartWith({ limits: { steps: 1, ...narrow }, retry: { maxRetries: 0 }, atLimit: 'answer' }),
+  chartWith({
+    limits: { steps: 2, ...narrow },
+    retry: { maxRetries: 1, initialDelayMs: 10 },
+    compaction: { window: 2000 },
+  }),
+]
+
+const long = 'x'.repeat(1600)
+const longTalk: ChatMessage[] = [1, 2].flatMap(() => [userMessage(long), modelMessage(long)])
+const longResult: ChatMessage[] = [
+  userMessage('hi'),
+  modelMessage([{ type: 'toolCall', id: 'old', name: 'plain', arguments: {} }]),
+  userMessage([{ type: 'toolResult', id: 'old', name: 'plain', result: long.repeat(4) }]),
+  modelMessage('there it is'),
 ]
 
 const inputs: AgentInput[] = [
   { prompt: 'hi' },
   { history: [{ role: 'model', parts: [{ type: 'text', text: 'nobody asked' }] }] },
+  { history: longTalk, prompt: 'go on' },
+  { history: longResult, prompt: 'go on' },
 ]
+
+const isLong = ({ context }: AgentSnapshot): boolean =>
+  context.history.length > 4 && context.messages[0] !== context.history[0]
 
 const call = (name: string, { context }: AgentSnapshot): Delta => ({
   type: 'toolCall',
@@ -63,16 +93,62 @@ const read = (seq: number, ...deltas: Delta[]) => ({ type: 'model.deltas', delta
 /** After every deadline, whether time began at 0 or in 1970. */
 const late = Number.MAX_SAFE_INTEGER
 
-const failure = (retryable: boolean) => ({ name: 'ModelError', message: 'no', retryable })
+function failure(retryable: boolean) {
+  return { name: 'ModelError', message: 'no', retryable }
+}
+
+function overflow() {
+  return { name: 'ModelError', message: 'too long', code: 'context_overflow', retryable: false }
+}
 
 /** What may happen in a state: the children's reports that it waits for, and what anyone may send at any time. */
 const events = (snapshot: AgentSnapshot): AnyEventObject[] => {
   const always = [{ type: 'abort', reason: 'enough' }, ...steering(snapshot)]
+  if (snapshot.matches('AtLimit')) return [...limitEvents(snapshot), ...always]
+  if (snapshot.matches('Compacting')) return [...summaryEvents, ...always]
+  if (isLong(snapshot)) return [...fewEvents(snapshot), { type: 'abort', reason: 'enough' }]
+  if (snapshot.context.options.limits.tokens === narrow.tokens) return [...fewEvents(snapshot), ...always]
   if (snapshot.matches('Accumulating')) return [...modelEvents(snapshot), ...always]
   if (snapshot.matches('AwaitingApproval')) return [...approvals(snapshot), ...always]
   if (snapshot.matches('ToolExecution')) return [...executorEvents(snapshot), ...ofSubAgents, ...always]
   if (snapshot.matches('AwaitingTools')) return [...answers(snapshot), ...always]
   return always
+}
+
+/** Raised once: more would only multiply the states. */
+const limitEvents = ({ context }: AgentSnapshot): AnyEventObject[] => [
+  { type: 'limit.stop' },
+  { type: 'tool.reject', callId: 'limit' },
+  { type: 'tool.reject', callId: 'nobody' },
+  { type: 'tool.approve', callId: 'nobody' },
+  ...(context.step < 2
+    ? [
+        { type: 'limit.raise', limits: { steps: 2 } },
+        { type: 'tool.approve', callId: 'limit' },
+      ]
+    : []),
+]
+
+const summaryEvents: AnyEventObject[] = [
+  { type: 'summary.done', text: 'They said x.', usage: { inputTokens: 5 } },
+  { type: 'summary.done', text: long.repeat(5), usage: null },
+  { type: 'summary.failed', error: overflow(), usage: null },
+  { type: 'summary.failed', error: failure(true), usage: null },
+  { type: 'summary.failed', error: failure(false), usage: null },
+]
+
+/** What a conversation that is too long and a run at its limit need, and no more. */
+const fewEvents = (snapshot: AgentSnapshot): AnyEventObject[] => {
+  if (snapshot.matches('ToolExecution')) return executorEvents(snapshot).slice(0, 3)
+  if (!snapshot.matches('Accumulating')) return []
+  if (snapshot.matches({ Accumulating: 'BackingOff' })) return modelEvents(snapshot)
+  return [
+    read(0, call('plain', snapshot), finish('toolCalls')),
+    read(0, finish('stop')),
+    { type: 'model.done', at: 1 },
+    { type: 'model.failed', error: overflow(), at: 1 },
+    ...(snapshot.context.window.due === null ? [{ type: 'compact' }] : []),
+  ]
 }
 
 /** Steered once, early: more would only multiply the states. */
@@ -111,6 +187,7 @@ const modelEvents = (snapshot: AgentSnapshot): AnyEventObject[] => {
     { type: 'model.done', at: 1 },
     { type: 'model.failed', error: failure(true), at: 1 },
     { type: 'model.failed', error: failure(false), at: 1 },
+    { type: 'model.failed', error: overflow(), at: 1 },
     { type: 'model.failed', error: totalTimeout(1000), at: late },
     { type: 'xstate.error.actor.model', error: new Error('broken adapter') },
   ]
@@ -198,6 +275,10 @@ const key = ({ value, status, context }: AgentSnapshot): string =>
     context.window.due,
     context.window.compactedAt.length,
     context.window.halvings,
+    context.history.filter((message) => message.role === 'system').length,
+    isLong({ context } as AgentSnapshot),
+    context.history[1]?.parts[0]?.type,
+    context.options.limits.steps,
     round.isAfterTools(context),
     context.round.pendingApprovals.length,
     context.round.inDoubt.length,
@@ -210,7 +291,12 @@ const key = ({ value, status, context }: AgentSnapshot): string =>
     round.currentCalls(context).some(({ name }) => name === 'last'),
   ])
 
-const children: Record<string, string> = { model: 'model', timer: 'timer', tool: 'toolExecutor' }
+const children: Record<string, string> = {
+  model: 'model',
+  timer: 'timer',
+  tool: 'toolExecutor',
+  summary: 'summariser',
+}
 const commands = new Set(['tool.approve', 'tool.reject', 'tool.answer'])
 
 export const agentPaths: PathOptions<AnyStateMachine> = {
@@ -219,3 +305,26 @@ export const agentPaths: PathOptions<AnyStateMachine> = {
   key,
   from: ({ type }) => (commands.has(type) ? undefined : children[type.split('.')[0] ?? '']),
 }
+
+type Step = ModelStep<AnyStateMachine>
+
+const markersIn = ({ context }: AgentSnapshot) => context.messages.filter(compactionOf).length
+const answersIn = ({ context }: AgentSnapshot) =>
+  context.messages.filter(({ role }) => role === 'model').length
+const isCompacted = ({ before, after }: Step) => markersIn(after) > markersIn(before)
+
+/** What must not happen, on whatever path. */
+export const agentNever: readonly Never<AnyStateMachine>[] = [
+  {
+    name: 'two compactions without an answer between',
+    after: isCompacted,
+    until: ({ before, after }) => answersIn(after) > answersIn(before),
+    bad: isCompacted,
+  },
+  {
+    name: 'a tool call after AtLimit without a raise',
+    after: ({ after: { context } }) => context.bounds.reached !== null,
+    until: ({ after: { context } }) => context.bounds.reached === null,
+    bad: ({ after }) => after.matches('ToolExecution'),
+  },
+]

@@ -1,6 +1,6 @@
 import type { AnyStateMachine } from 'xstate'
 import type { Exit, ModelOptions } from '../../src/testing/checkModel.ts'
-import { agentPaths, charts as agents } from './agentPaths.ts'
+import { agentNever, agentPaths, charts as agents } from './agentPaths.ts'
 import { decision, decisionPaths } from './decisionPaths.ts'
 import { reasoning, reasoningPaths } from './reasoningPaths.ts'
 import { reflection, reflectionPaths } from './reflectionPaths.ts'
@@ -25,7 +25,7 @@ const runAborts: Exit<AnyStateMachine> = { events: [abort, abortedRun], leadsTo:
 export const agentChart: TestedChart = {
   id: 'agent',
   machines: agents,
-  options: { ...agentPaths, exits: [{ events: [abort], leadsTo: 'Aborted' }] },
+  options: { ...agentPaths, exits: [{ events: [abort], leadsTo: 'Aborted' }], never: agentNever },
   finals: threeEnds,
 }
 

@@ -212,6 +212,43 @@ describe('the checker', () => {
     ])
   })
 
+  test('finds what must never happen, and the path to it', () => {
+    const machine = createMachine({
+      id: 'wrong',
+      initial: 'A',
+      states: {
+        A: { on: { go: 'B', abort: 'Done' } },
+        B: { on: { go: 'C', abort: 'A' } },
+        C: end,
+        Done: end,
+      },
+    })
+    const arrives =
+      (state: string) =>
+      ({ after }: { after: { value: unknown } }) =>
+        after.value === state
+    const never = [
+      { name: 'C after B', after: arrives('B'), bad: arrives('C') },
+      {
+        name: 'Done after B, unless A comes again',
+        after: arrives('B'),
+        until: arrives('A'),
+        bad: arrives('Done'),
+      },
+      { name: 'Done at all', bad: arrives('Done') },
+    ]
+    const { problems } = checkModel([machine], {
+      inputs: [undefined],
+      events: () => [go, abort],
+      key: ({ value }) => String(value),
+      never,
+    })
+    expect(problems).toEqual([
+      { kind: 'happens', at: 'C after B', why: 'it happens after the start, go, go' },
+      { kind: 'happens', at: 'Done at all', why: 'it happens after the start, abort' },
+    ])
+  })
+
   test('leaves the machine as it was', () => {
     const machine = createMachine({
       id: 'right',

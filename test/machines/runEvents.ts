@@ -11,6 +11,9 @@ export const commandEvents: AnyEventObject[] = [
   { type: 'tool.reject', callId: 'a' },
   { type: 'tool.answer', callId: 'a', result: 'ok' },
   { type: 'steer', text: 'and be brief' },
+  { type: 'compact' },
+  { type: 'limit.raise', limits: { steps: 9 } },
+  { type: 'limit.stop' },
 ]
 
 export const emittedEvent = (output: string): AnyEventObject => ({
