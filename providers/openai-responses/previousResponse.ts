@@ -18,9 +18,11 @@ export const previousResponseOf = (
   turns: readonly ChatMessage[],
   provider: string,
 ): PreviousResponse | undefined => {
+  // The provider would bring back what was compacted.
+  const last = turns.at(-1)
+  if (last && endsCompacted(last)) return undefined
   for (let position = turns.length - 2; position >= 0; position -= 1) {
     const turn = turns[position]
-    // The provider would bring back what was compacted.
     if (turn && endsCompacted(turn)) return undefined
     if (turn?.role !== 'model') continue
     const id = stringAt(opaqueOf(turn, protocolName, provider), 'responseId')
