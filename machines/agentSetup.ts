@@ -130,7 +130,7 @@ export const agentSetup = (config: ResolvedConfig) => {
         bounds: { ...context.bounds, reached: reachedLimit(context) ?? null },
       })),
       announceLimit: enqueueActions(({ context: { bounds }, enqueue }) => {
-        if (bounds.reached) enqueue.emit({ type: 'limit', ...bounds.reached })
+        if (bounds.reached) enqueue.emit({ type: 'limit', callId: limitId, ...bounds.reached })
       }),
       raiseLimits: assign(({ context }, { limits }: { limits?: unknown }) => raised(context, limits)),
       noteLimitEnd: assign(({ context: { totals, bounds } }) => ({

@@ -8,7 +8,7 @@ import {
 import type { ErrorData } from '../src/messages/errors.ts'
 import { copyJson, isJsonObject } from '../src/messages/json.ts'
 import { type ChatMessage, type Part, textPart, toolResultsOf } from '../src/messages/messages.ts'
-import type { ResolvedConfig } from './agentConfig.ts'
+import type { CompactionOptions, ResolvedConfig } from './agentConfig.ts'
 import { specsOf } from './runTools.ts'
 import type { Migration } from './snapshotVersion.ts'
 import { append, requestMessages, type StreamingState, type Window } from './streamingState.ts'
@@ -113,17 +113,20 @@ const windowOf = ({ compaction, models }: ResolvedConfig, state: StreamingState)
   return Number.isFinite(found) ? found : undefined
 }
 
+/** What the user has said about it. */
+const chosen = ({ compaction }: ResolvedConfig): CompactionOptions => (compaction === false ? {} : compaction)
+
 /** What a request should stay below. */
 const threshold = (config: ResolvedConfig, state: StreamingState): number | undefined => {
   const window = windowOf(config, state)
-  return window === undefined ? undefined : window * ((config.compaction || {}).at ?? usualShare)
+  return window === undefined ? undefined : window * (chosen(config).at ?? usualShare)
 }
 
 /** Where the conversation is cut: a result stays with its call, and what was said last stays. */
 const cutOf = (config: ResolvedConfig, state: StreamingState): number => {
   const seen = seenOf(state.history)
   const whole = windowOf(config, state) ?? estimate(config, state)
-  const most = (config.compaction || {}).keepTokens ?? whole * keptShare
+  const most = chosen(config).keepTokens ?? whole * keptShare
   let cut = seen.length
   let size = 0
   for (let start = seen.length - 1; start >= 0; start -= 1) {
@@ -237,7 +240,7 @@ export const hasHalf = (config: ResolvedConfig, state: StreamingState): boolean 
 export const summaryRequest = (config: ResolvedConfig, state: StreamingState): ChatMessage[] => {
   const messages = toSummarise(config, state)
   const left = olderOf(config, state).length - messages.length
-  const { instructions = usualInstructions } = config.compaction || {}
+  const { instructions = usualInstructions } = chosen(config)
   const transcript = [
     ...(left > 0 ? [`[${left} earlier messages are left out]`] : []),
     ...messages.map(transcriptOf),

@@ -99,8 +99,8 @@ export type AgentEmitted =
   | { type: 'retry'; attempt: number; delayMs: number; restart: boolean; error: ErrorData | null }
   /** The model sees less of the conversation from here on: see {@link Compaction}. */
   | ({ type: 'compaction' } & Compaction)
-  /** A limit is reached. */
-  | ({ type: 'limit' } & LimitReached)
+  /** A limit is reached. A run that asks waits for `limit.raise` or `limit.stop`, or for a decision on this call. */
+  | ({ type: 'limit'; callId: string } & LimitReached)
   /** The run goes on with another model; `restart` as above. */
   | { type: 'fallback'; provider: string; model: string; restart: boolean; error: ErrorData | null }
 

@@ -5,7 +5,7 @@
  */
 
 export type { Timeouts } from '../src/model/timeouts.ts'
-export type { AgentMachineConfig, ToolExecution } from './agentConfig.ts'
+export type { AgentMachineConfig, CompactionOptions, Price, ToolExecution } from './agentConfig.ts'
 export { createAgentMachine, createChart } from './agentMachine.ts'
 export type { AgentMachine, AgentSnapshot, AgentStateValue } from './agentSnapshot.ts'
 export {
@@ -32,6 +32,7 @@ export type {
   PreparedRequest,
   StepMetrics,
 } from './events.ts'
+export type { AtLimit, LimitReached, RunLimits } from './limits.ts'
 export {
   defaultOrchestrator,
   type Orchestrator,

@@ -1,4 +1,4 @@
-import { isJsonObject, stableJson } from '../src/messages/json.ts'
+import { isJsonObject, type JsonObject, stableJson } from '../src/messages/json.ts'
 import { type ChatMessage, type ToolCallPart, toolCallsOf, toolResultsOf } from '../src/messages/messages.ts'
 import type { PendingCall, Usage } from '../src/messages/result.ts'
 import type { Tool } from '../src/tools/tool.ts'
@@ -127,6 +127,13 @@ export const repeatNote = ({ options: { limits } }: StreamingState, repeats: num
 /** The question whether a run may go on, as people are asked about a call: a yes raises the limit, a no ends the run. */
 export const limitQuestion = ({ bounds: { reached } }: StreamingState): PendingCall[] =>
   reached ? [{ type: 'toolCall', id: limitId, name: 'limit', arguments: { ...reached }, kind: 'limit' }] : []
+
+/** The limit that such a question is about. It may have been stored. */
+export const reachedIn = (question: JsonObject): LimitReached => ({
+  limit: String(question.limit) as LimitReached['limit'],
+  used: Number(question.used),
+  allowed: Number(question.allowed),
+})
 
 export const limitId = 'limit'
 

@@ -3,7 +3,7 @@ import { messageFlaw } from '../src/messages/messageFlaw.ts'
 import type { ChatMessage } from '../src/messages/messages.ts'
 import type { PendingCall } from '../src/messages/result.ts'
 import type { AgentEmitted } from './events.ts'
-import { limitQuestion } from './limits.ts'
+import { limitQuestion, reachedIn } from './limits.ts'
 import { copyOf, type StreamingState } from './streamingState.ts'
 import { isToolProgress, waitsFor } from './toolProgress.ts'
 import { askedCalls, externalCalls } from './toolRound.ts'
@@ -71,10 +71,13 @@ export const isRun = (context: unknown): context is StreamingState =>
   isJsonObject(context) && isJsonObject(context.round) && Array.isArray(context.history)
 
 /** What is emitted when a run begins to wait for a call. */
-export const askEvent = ({ kind, inDoubt, ...call }: PendingCall): AgentEmitted => ({
-  ...(kind === 'approval'
-    ? { type: 'tool.approval', ...(inDoubt && { inDoubt }) }
-    : { type: 'tool.external' }),
-  callId: call.id,
-  call: copyOf(call),
-})
+export const askEvent = ({ kind, inDoubt, ...call }: PendingCall): AgentEmitted =>
+  kind === 'limit'
+    ? { type: 'limit', callId: call.id, ...reachedIn(call.arguments) }
+    : {
+        ...(kind === 'approval'
+          ? { type: 'tool.approval', ...(inDoubt && { inDoubt }) }
+          : { type: 'tool.external' }),
+        callId: call.id,
+        call: copyOf(call),
+      }

@@ -12,7 +12,7 @@ export const usageOfSummary = (
   { request }: StreamingState,
   usage: Usage | null,
 ): Usage | null => {
-  const { model } = config.compaction || {}
+  const { model } = config.compaction === false ? {} : config.compaction
   return withCost(config, model ?? config.models[request.modelIndex], usage)
 }
 

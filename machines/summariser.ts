@@ -56,12 +56,11 @@ export const summariser = (config: ResolvedConfig) =>
     }
     const ask = () => {
       timer = new AnswerTimer(config, clock, input.deadlineAt, fail)
-      const model = config.compaction && config.compaction.model
-      const asked = model || config.models[input.modelIndex]
-      if (!asked) return fail(new Error(`The agent has no model number ${input.modelIndex}.`))
+      const { model = config.models[input.modelIndex] } = config.compaction === false ? {} : config.compaction
+      if (!model) return fail(new Error(`The agent has no model number ${input.modelIndex}.`))
       try {
         const request = { messages: input.messages, cache: 'off' as const }
-        close = askModel(config, self, { model: asked, request, name: input.name }, sink)
+        close = askModel(config, self, { model, request, name: input.name }, sink)
       } catch (thrown) {
         fail(thrown)
       }

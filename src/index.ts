@@ -4,7 +4,7 @@
  * @module statewire
  */
 
-export type { AgentMachineConfig, ToolExecution } from '../machines/agentConfig.ts'
+export type { AgentMachineConfig, CompactionOptions, Price, ToolExecution } from '../machines/agentConfig.ts'
 export { createAgentMachine } from '../machines/agentMachine.ts'
 export type { AgentMachine, AgentSnapshot, AgentStateValue } from '../machines/agentSnapshot.ts'
 export type { DecidedEvent, Decision, DecisionEvents, DecisionInput } from '../machines/decision.ts'
@@ -18,6 +18,7 @@ export type {
   PreparedRequest,
   StepMetrics,
 } from '../machines/events.ts'
+export type { AtLimit, LimitReached, RunLimits } from '../machines/limits.ts'
 export { defaultOrchestrator, type Orchestrator, type OrchestratorParts } from '../machines/orchestrator.ts'
 export type { PreparedStep, PrepareStep, StepInfo } from '../machines/prepareStep.ts'
 export { type ReasoningOptions, type ReasoningPhase, reasoningOrchestrator } from '../machines/reasoning.ts'
@@ -56,6 +57,7 @@ export type { DeepPartial } from './agent/partialValues.ts'
 export type { Run } from './agent/Run.ts'
 export type { ActorValues, ResumeOptions, SendOptions, TypedOptions } from './agent/sendOptions.ts'
 export type { Inspect } from './agent/watching.ts'
+export type { Compaction, CompactionReason } from './messages/compaction.ts'
 export {
   AbortedError,
   ConfigurationError,

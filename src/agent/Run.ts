@@ -40,6 +40,7 @@ const newLeg = (): Leg => {
 const decidersOf: Readonly<Record<string, PendingCall['kind']>> = {
   'tool.approval': 'approval',
   'tool.external': 'answer',
+  limit: 'limit',
 }
 
 const keyOf = (event: AgentEmitted): string => ('callId' in event ? `${event.type} ${event.callId}` : '')
