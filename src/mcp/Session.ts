@@ -59,7 +59,7 @@ export class Session {
         await client.close().catch(() => {})
         problem ??= thrown
         // Nobody is there, or nobody lets us in: that is the same over the older transport.
-        if (isUnreachable(thrown) || [401, 403].includes(Number(Object(thrown).status))) break
+        if (isUnreachable(thrown) || [401, 403].includes(statusOf(thrown))) break
       }
     }
     throw failure(setup.endpoint, 'cannot be connected to', problem)
@@ -74,6 +74,7 @@ export class Session {
   async request<T>(send: (client: Client) => Promise<T>, signal?: AbortSignal): Promise<T> {
     this.#mustBeOpen()
     if (this.#isLost) await this.#renew()
+    signal?.throwIfAborted()
     const count = this.#count
     this.#open += 1
     try {
@@ -84,6 +85,7 @@ export class Session {
       if (count === this.#count) this.#isLost = true
       if (loss === 'inDoubt') throw new ToolExecutionError(lostInCall)
       await this.#renew()
+      signal?.throwIfAborted()
       return await send(this.client).catch((again) => {
         throw shown(this.#setup.endpoint, again)
       })
@@ -128,7 +130,7 @@ export class Session {
         return
       } catch (thrown) {
         problem = thrown
-        if (!isUnreachable(thrown)) break
+        if (isRefusal(thrown)) break
       }
     }
     throw failure(this.#setup.endpoint, 'was lost, and cannot be connected to again', problem)
@@ -168,6 +170,12 @@ const lostInCall =
 
 const connected = (client: Client, { sdk, endpoint, connectTimeoutMs }: SessionSetup, wire: Wire) =>
   client.connect(transportFor(sdk, endpoint, wire), { timeout: connectTimeoutMs })
+
+/** The status of the server's answer; NaN where there was none. An error of the older transport calls it `code`. */
+const statusOf = (thrown: unknown): number => Number(Object(thrown).status ?? Object(thrown).code)
+
+/** Whether the server has said that it will not have us: it will not change its mind in a second. */
+const isRefusal = (thrown: unknown): boolean => statusOf(thrown) >= 400 && statusOf(thrown) < 500
 
 const longestProblem = 2000
 
