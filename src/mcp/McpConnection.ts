@@ -3,6 +3,7 @@ import type { Tool, ToolSource } from '../tools/tool.ts'
 import { listAll, sendCall } from './client.ts'
 import type { McpConnectOptions } from './connectMcp.ts'
 import type { Wire } from './endpoint.ts'
+import { keepListening } from './keepListening.ts'
 import type { ClientSdk } from './loadSdk.ts'
 import { Questions } from './Questions.ts'
 import { Refresh } from './Refresh.ts'
@@ -42,7 +43,10 @@ export class McpConnection implements ToolSource {
       return client
     }
     let refresh: Refresh | undefined
-    const onRenewed = () => refresh?.request()
+    const onRenewed = () => {
+      refresh?.request()
+      listen()
+    }
     const session = await Session.open({ sdk, endpoint: options, connectTimeoutMs, newClient, onRenewed })
     const list = new ToolList(options, async (tool, args, callOptions, call) => {
       const send = (client: Client) => sendCall(client, tool, args, callOptions)
@@ -53,9 +57,11 @@ export class McpConnection implements ToolSource {
     })
     const takeList = async () => list.take(await session.request(listAll))
     refresh = new Refresh(takeList, session.end)
+    const listen = () => void keepListening(session.client, () => refresh?.request(), session.end)
     try {
       await takeList()
       list.mustInclude()
+      listen()
       return new McpConnection(session, list)
     } catch (thrown) {
       await session.close()
