@@ -18,21 +18,25 @@ export const resultContent = (given: unknown): unknown => {
 const textIn = (parts: readonly Part[]): string =>
   parts.flatMap((part) => (part.type === 'text' ? part.text : [])).join('\n')
 
-/** Servers repeat structured content as text for older clients. Where they do not, the model would miss it. */
+/**
+ * Servers repeat structured content as content for older clients: as JSON, or as what stands in its only field. Where they
+ * do not, the model would miss it.
+ */
 const structured = ({ structuredContent }: JsonObject, content: readonly JsonValue[]): TextPart[] => {
   if (structuredContent === undefined) return []
-  const json = stableJson(structuredContent)
-  const isRepeated = content.some(
-    (each) => isJsonObject(each) && typeof each.text === 'string' && saysTheSame(each.text, json),
-  )
-  return isRepeated ? [] : [textPart(JSON.stringify(structuredContent))]
+  const inner = isJsonObject(structuredContent) ? Object.values(structuredContent) : []
+  const meant = [structuredContent, ...(inner.length === 1 ? inner : [])].map(stableJson)
+  const said = [content, ...content.flatMap(readingsOf)].map(stableJson)
+  return said.some((each) => meant.includes(each)) ? [] : [textPart(JSON.stringify(structuredContent))]
 }
 
-const saysTheSame = (text: string, json: string): boolean => {
+/** A text is itself, and perhaps JSON. */
+const readingsOf = (block: JsonValue): JsonValue[] => {
+  if (!isJsonObject(block) || typeof block.text !== 'string') return []
   try {
-    return stableJson(JSON.parse(text)) === json
+    return [block.text, copyJson(JSON.parse(block.text))]
   } catch {
-    return false
+    return [block.text]
   }
 }
 
