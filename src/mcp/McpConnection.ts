@@ -26,7 +26,7 @@ export class McpConnection implements ToolSource {
   /** @internal Use `connectMcp`. */
   static async open(sdk: ClientSdk, options: McpConnectOptions): Promise<McpConnection> {
     const { name = 'statewire', connectTimeoutMs = 60_000, elicitation = false } = options
-    const questions = new Questions()
+    const questions = new Questions(typeof elicitation === 'function' ? elicitation : undefined)
     const newClient = (wire: Wire): Client => {
       const client = new sdk.Client(
         { name, version: '1' },

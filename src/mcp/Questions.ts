@@ -1,15 +1,35 @@
 import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client'
 import { callOf } from '../../machines/toolCall.ts'
 import { askOutside } from '../../machines/toolQuestion.ts'
-import { copyJson, isJsonObject } from '../messages/json.ts'
+import { ToolExecutionError } from '../messages/errors.ts'
+import { copyJson, isJsonObject, type JsonObject } from '../messages/json.ts'
+import type { ToolContext } from '../tools/tool.ts'
+import { within } from '../transport/within.ts'
 import type { ActiveCall } from './runCall.ts'
+
+/** What a server wants to know: a message, and a schema of what is to be filled in. */
+export type McpQuestion = { message: string; requestedSchema: JsonObject }
+
+/**
+ * Answers a question: with what was filled in, or with `{ action: 'decline' }` or `{ action: 'cancel' }`. It gets the id
+ * of the call, and the `context` and the `signal` of its run.
+ */
+export type AnswerQuestion = (
+  question: McpQuestion,
+  call: Pick<ToolContext, 'callId' | 'context' | 'signal'>,
+) => unknown
 
 const largestQuestion = 64_000
 
-/** Passes a server's questions on to the run whose call they belong to. */
+/** Passes a server's questions on to the run whose call they belong to, or to a function that knows whom to ask. */
 export class Questions {
+  readonly #answer: AnswerQuestion | undefined
   readonly #calls = new Set<ActiveCall>()
   #last: Promise<unknown> = Promise.resolve()
+
+  constructor(answer?: AnswerQuestion) {
+    this.#answer = answer
+  }
 
   /** Asks within this call while it lasts. */
   async during<T>(call: ActiveCall, run: () => Promise<T>): Promise<T> {
@@ -36,10 +56,20 @@ export class Questions {
     const question = copyJson(params)
     if (!call || !isJsonObject(question) || JSON.stringify(question).length > largestQuestion)
       return { action: 'cancel' }
-    const { _meta: _, ...shown } = question
+    const { message, requestedSchema } = question
+    const shown = {
+      message: String(message),
+      requestedSchema: isJsonObject(requestedSchema) ? requestedSchema : {},
+    }
     call.timer.pause()
     try {
-      return answerOf(await askOutside(call.context, 'elicitation', shown, signal))
+      const ask = this.#answer ?? ((each) => askOutside(call.context, 'elicitation', each, signal))
+      // A function that never answers must not keep the next question waiting.
+      const end = AbortSignal.any([signal, call.context.signal])
+      const answer = Promise.resolve(ask(shown, call.context))
+      return answerOf(
+        await within(answer, { signal: end, timeout: () => new ToolExecutionError('Nobody answered.') }),
+      )
     } finally {
       call.timer.resume()
     }

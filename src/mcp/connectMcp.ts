@@ -3,6 +3,7 @@ import { amount, checkOptions, flag, type Rules, text } from '../messages/option
 import { commandRules, isUrl, type McpCommand, type McpUrl, urlRules } from './endpoint.ts'
 import { loadClient } from './loadSdk.ts'
 import { McpConnection } from './McpConnection.ts'
+import type { AnswerQuestion } from './Questions.ts'
 import { type McpToolOptions, toolOptionRules } from './toolOptions.ts'
 
 type ConnectionSettings = {
@@ -11,10 +12,10 @@ type ConnectionSettings = {
   /** How long it may take to connect. Default 1 minute. */
   connectTimeoutMs?: number
   /**
-   * Whether the server may ask the person something while a tool runs. The run then waits for an answer, as for an
-   * external tool (`tool.external`, `run.answer`). Default `false`.
+   * Whether the server may ask the person something while a tool runs. `true`: the run then waits for an answer, as for
+   * an external tool (`tool.external`, `run.answer`). A function asks by itself. Default `false`.
    */
-  elicitation?: boolean
+  elicitation?: boolean | AnswerQuestion
 }
 
 /** A server, and how its tools are offered. */
@@ -23,7 +24,7 @@ export type McpConnectOptions = (McpUrl | McpCommand) & ConnectionSettings & Mcp
 const settingRules: Rules<ConnectionSettings> = {
   name: text,
   connectTimeoutMs: amount,
-  elicitation: flag,
+  elicitation: (name, value) => (typeof value === 'function' ? undefined : flag(name, value)),
 }
 
 /**

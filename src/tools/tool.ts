@@ -6,6 +6,7 @@ import {
   callable,
   checkOptions,
   flag,
+  listOf,
   oneOf,
   type Rule,
   type Rules,
@@ -111,7 +112,8 @@ const rules: Rules<Omit<ToolOptions<Schema>, 'name' | 'input'>> = {
 export const toolRule: Rule = (name, value) => {
   const { name: own, validate, tools } = Object(value)
   const isTool = typeof own === 'string' && typeof validate === 'function'
-  if (isTool || Array.isArray(tools)) return undefined
+  if (isTool) return undefined
+  if (Array.isArray(tools)) return listOf(toolRule)(`${name}.tools`, tools)
   return `${name} is not a tool: make it with tool({ name, description, execute }).`
 }
 

@@ -1,5 +1,5 @@
 /** A server that asks the person something while its tool runs: the run waits for an answer, as for an external tool. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { Agent } from '../../src/agent/Agent.ts'
 import type { Run } from '../../src/agent/Run.ts'
 import type { McpConnection } from '../../src/mcp/index.ts'
@@ -75,6 +75,28 @@ test('a run that is aborted takes its question back', async () => {
   const next = agentFor(remote).start('go')
   next.on('tool.external', ({ callId }) => next.reject(callId))
   expect(await resultOf(next)).toContain('User declined')
+})
+
+test('a function that never answers does not hold up the next question', async () => {
+  let asked = 0
+  const answer = () => {
+    asked += 1
+    return asked === 1 ? new Promise(() => {}) : { action: 'decline' }
+  }
+  const remote = await connected({ ...everything, ...options, elicitation: answer })
+  const run = agentFor(remote).start('go')
+  await vi.waitFor(() => expect(asked).toBe(1), 5000)
+  run.abort('enough')
+  await expect(run.result).rejects.toMatchObject({ name: 'AbortedError' })
+  expect(await resultOf(agentFor(remote).start('go'))).toContain('User declined')
+})
+
+test('a function that throws is an error for the server, not for the run', async () => {
+  const answer = () => {
+    throw new Error('nobody at home')
+  }
+  const remote = await connected({ ...everything, ...options, elicitation: answer })
+  expect(await resultOf(agentFor(remote).start('go'))).toMatch(/nobody at home|error/i)
 })
 
 test('a question that was open when the run was stored is lost with its call; the model is told, and the run goes on', async () => {
