@@ -20,6 +20,7 @@ const tries = [0, 500, 1000, 2000]
 /** After an error of an open stream, the server is asked whether it still knows the session. */
 const checks = [0, 1000, 2000]
 const pingTimeoutMs = 5000
+const graceMs = 100
 
 /**
  * The connection to one server. Where it is lost, the next request opens it again. A request that has failed is repeated
@@ -142,11 +143,19 @@ export class Session {
    */
   #doubt(error: Error): void {
     if (this.#wire === 'stdio' || this.end.aborted || this.#isLost || this.#renewal) return
-    if (error instanceof this.#setup.sdk.SseError) void this.client.close().catch(() => {})
-    else if (this.#open > 0 && this.client.getProtocolEra() === 'legacy')
+    if (error instanceof this.#setup.sdk.SseError) {
+      this.#isLost = true
+      void this.#abandon(this.#count)
+    } else if (this.#open > 0 && this.client.getProtocolEra() === 'legacy')
       this.#check ??= this.#verify(this.#count).finally(() => {
         this.#check = undefined
       })
+  }
+
+  /** Ends what waits for an answer, once that which could not even be sent has said so. */
+  async #abandon(count: number): Promise<void> {
+    await pause(graceMs, this.end)
+    if (count === this.#count && !this.#renewal) await this.client.close().catch(() => {})
   }
 
   async #verify(count: number): Promise<void> {

@@ -44,7 +44,10 @@ const paths = { streamableHttp: '/mcp', sse: '/sse' } as const
 export const everythingOnPort = async (wire: keyof typeof paths): Promise<WebServer> => {
   const port = await freePort()
   let child: ChildProcess | undefined
+  let isOver = false
   const start = async () => {
+    // A test that failed may still be about to start it.
+    if (isOver) return
     child = spawn(process.execPath, [programOf('server-everything'), wire], {
       env: { ...process.env, PORT: String(port) },
       stdio: 'ignore',
@@ -57,7 +60,10 @@ export const everythingOnPort = async (wire: keyof typeof paths): Promise<WebSer
     child.kill('SIGKILL')
     await ended
   }
-  onTestFinished(kill)
+  onTestFinished(async () => {
+    isOver = true
+    await kill()
+  })
   await start()
   return { url: `http://127.0.0.1:${port}${paths[wire]}`, kill, start }
 }
