@@ -13,6 +13,11 @@ import { ToolList } from './ToolList.ts'
 /**
  * A connection to an MCP server, made by {@link connectMcp}. Among the tools of an agent it stands for those that the
  * server offers at each step.
+ *
+ * @example
+ * const files = await connectMcp({ command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '.'] })
+ * const agent = new Agent('openai:gpt-6-luna', { tools: [files] })
+ * const { resources } = await files.client.listResources()
  */
 export class McpConnection implements ToolSource {
   readonly #session: Session

@@ -7,12 +7,18 @@ import type { ToolContext } from '../tools/tool.ts'
 import { within } from '../transport/within.ts'
 import type { ActiveCall } from './runCall.ts'
 
-/** What a server wants to know: a message, and a schema of what is to be filled in. */
+/**
+ * What a server wants to know: a message, and a schema of what is to be filled in.
+ *
+ * @example const ask = async ({ message }: McpQuestion) => ({ name: await readLine(message) })
+ */
 export type McpQuestion = { message: string; requestedSchema: JsonObject }
 
 /**
  * Answers a question: with what was filled in, or with `{ action: 'decline' }` or `{ action: 'cancel' }`. It gets the id
  * of the call, and the `context` and the `signal` of its run.
+ *
+ * @example await connectMcp({ url, elicitation: ({ message }) => askInTerminal(message) })
  */
 export type AnswerQuestion = (
   question: McpQuestion,

@@ -4,6 +4,11 @@ import { isJsonObject } from '../messages/json.ts'
 /**
  * A connected client of the TypeScript SDK, version 1 (`@modelcontextprotocol/sdk`) or 2 (`@modelcontextprotocol/client`):
  * the part of it that is used here.
+ *
+ * @example
+ * const client = new Client({ name: 'my-app', version: '1.0.0' })
+ * await client.connect(transport)
+ * const tools = await mcpTools(client)
  */
 export type McpClient = {
   listTools(params?: { cursor?: string }, options?: never): Promise<object>

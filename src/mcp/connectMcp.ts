@@ -18,7 +18,12 @@ type ConnectionSettings = {
   elicitation?: boolean | AnswerQuestion
 }
 
-/** A server, and how its tools are offered. */
+/**
+ * A server, and how its tools are offered.
+ *
+ * @example
+ * const options: McpConnectOptions = { url: 'https://example.com/mcp', headers: { authorization }, prefix: 'docs_' }
+ */
 export type McpConnectOptions = (McpUrl | McpCommand) & ConnectionSettings & McpToolOptions
 
 const settingRules: Rules<ConnectionSettings> = {

@@ -2,7 +2,11 @@ import type { StreamableHTTPClientTransportOptions, Transport } from '@modelcont
 import { callable, listOf, object, oneOf, type Rules, rule, text } from '../messages/optionRules.ts'
 import type { ClientSdk } from './loadSdk.ts'
 
-/** A server on the web. */
+/**
+ * A server on the web.
+ *
+ * @example await connectMcp({ url: 'https://example.com/mcp', headers: { authorization: `Bearer ${token}` } })
+ */
 export type McpUrl = {
   url: string | URL
   /** With every request. They are sent to this server only, and never shown. */
@@ -14,7 +18,11 @@ export type McpUrl = {
   transport?: 'http' | 'sse'
 }
 
-/** A server that is started as a child process. */
+/**
+ * A server that is started as a child process.
+ *
+ * @example await connectMcp({ command: 'node', args: ['server.js'], env: { DATABASE: 'notes.db' } })
+ */
 export type McpCommand = {
   command: string
   args?: readonly string[]

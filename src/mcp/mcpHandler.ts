@@ -20,10 +20,18 @@ type ServedAgent = {
   start(prompt: string, options: { signal: AbortSignal; context: never }): AnyRun
 }
 
-/** What is served under one name: an agent, or an agent and what others are told that it is good for. */
+/**
+ * What is served under one name: an agent, or an agent and what others are told that it is good for.
+ *
+ * @example const served: McpServed = { agent, description: 'Knows the weather of every city' }
+ */
 export type McpServed = ServedAgent | { agent: ServedAgent; description: string }
 
-/** What {@link mcpHandler} can be told; nothing is required. */
+/**
+ * What {@link mcpHandler} can be told; nothing is required.
+ *
+ * @example const options: McpHandlerOptions = { name: 'weather', timeoutMs: 60_000 }
+ */
 export type McpHandlerOptions = {
   /** The name of the server. Default `statewire`. */
   name?: string
@@ -33,7 +41,11 @@ export type McpHandlerOptions = {
   context?: (request: Request) => unknown
 }
 
-/** Answers requests of MCP clients; `close` ends those that are being answered. */
+/**
+ * Answers requests of MCP clients; `close` ends those that are being answered.
+ *
+ * @example Bun.serve({ routes: { '/mcp': handler } })
+ */
 export type McpHandler = ((request: Request) => Promise<Response>) & { close(): Promise<void> }
 
 const rules: Rules<McpHandlerOptions> = { name: text, timeoutMs: amount, context: callable }

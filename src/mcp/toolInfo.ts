@@ -1,7 +1,11 @@
 import { describeThrown } from '../messages/errors.ts'
 import { copyJson, isJsonObject, type JsonObject } from '../messages/json.ts'
 
-/** What a server says of one of its tools. Nothing of it is checked by anyone: a server may call itself harmless. */
+/**
+ * What a server says of one of its tools. Nothing of it is checked by anyone: a server may call itself harmless.
+ *
+ * @example const isReader = ({ annotations }: McpToolInfo) => annotations?.readOnlyHint === true
+ */
 export type McpToolInfo = {
   /** The name that the server gave it. */
   name: string

@@ -4,7 +4,15 @@ import { defaultToolTimeoutMs, type OnInterrupted } from '../tools/tool.ts'
 import type { TimeLimits } from './CallTimer.ts'
 import type { McpToolInfo } from './toolInfo.ts'
 
-/** How the tools of a server are offered; nothing is required. */
+/**
+ * How the tools of a server are offered; nothing is required.
+ *
+ * @example
+ * const options: McpToolOptions = {
+ *   prefix: 'files_',
+ *   needsApproval: ({ name }, args) => name !== 'read_file' || String(args.path).includes('secret'),
+ * }
+ */
 export type McpToolOptions = {
   /** Put before every name, to keep the tools of two servers apart: letters, digits, `_` and `-`. */
   prefix?: string
