@@ -9,8 +9,11 @@ const patienceMs = 2000
 export class Refresh {
   readonly #list: () => Promise<void>
   readonly #end: AbortSignal
-  #isDue = false
-  #running: Promise<void> | undefined
+  /** How many changes the server told of, and how many of them are in the list. */
+  #told = 0
+  #listed = 0
+  #isRunning = false
+  #round = Promise.resolve()
 
   constructor(list: () => Promise<void>, end: AbortSignal) {
     this.#list = list
@@ -19,24 +22,34 @@ export class Refresh {
 
   /** Something has changed. */
   readonly request = (): void => {
-    this.#isDue = true
-    this.#running ??= this.#run().finally(() => {
-      this.#running = undefined
-    })
+    this.#told += 1
+    if (!this.#isRunning) void this.#run()
   }
 
-  /** Resolves once nothing is to be listed any more, or when that takes too long. */
+  /** Resolves once what was told so far is in the list, or when that takes too long. */
   async settled(): Promise<void> {
-    if (this.#running) await atMost(patienceMs, this.#running)
+    if (this.#listed < this.#told) await atMost(patienceMs, this.#until(this.#told))
+  }
+
+  async #until(change: number): Promise<void> {
+    while (this.#listed < change && !this.#end.aborted) await this.#round
   }
 
   async #run(): Promise<void> {
-    while (this.#isDue) {
-      await pause(debounceMs, this.#end)
-      if (this.#end.aborted) return
-      this.#isDue = false
-      // What was listed before stays, until the server tells of another change.
-      await this.#list().catch(() => {})
+    this.#isRunning = true
+    while (this.#listed < this.#told && !this.#end.aborted) {
+      this.#round = this.#once()
+      await this.#round
     }
+    this.#isRunning = false
+  }
+
+  async #once(): Promise<void> {
+    await pause(debounceMs, this.#end)
+    if (this.#end.aborted) return
+    const told = this.#told
+    // What was listed before stays, until the server tells of another change.
+    await this.#list().catch(() => {})
+    this.#listed = told
   }
 }

@@ -194,8 +194,11 @@ const shown = (endpoint: McpEndpoint, thrown: unknown, before = ''): ToolExecuti
     (before + redact(describeThrown(thrown), secretsOf(endpoint))).slice(0, longestProblem),
   )
 
-const failure = (endpoint: McpEndpoint, what: string, thrown: unknown): ToolExecutionError => {
-  // What `fetch` says itself is only that it failed.
-  const told: unknown = isUnreachable(thrown) ? (Object(thrown).cause ?? thrown) : thrown
-  return shown(endpoint, told, `The MCP server ${shownEndpoint(endpoint)} ${what}: `)
+const failure = (endpoint: McpEndpoint, what: string, thrown: unknown): ToolExecutionError =>
+  shown(endpoint, causeOf(thrown), `The MCP server ${shownEndpoint(endpoint)} ${what}: `)
+
+/** What `fetch` says itself is only that it failed. */
+const causeOf = (thrown: unknown): unknown => {
+  const { message, cause } = Object(thrown)
+  return cause && /fetch failed$/.test(String(message)) ? causeOf(cause) : thrown
 }

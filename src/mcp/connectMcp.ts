@@ -39,7 +39,7 @@ const settingRules: Rules<ConnectionSettings> = {
  *
  * @example
  * const files = await connectMcp({ command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '.'] })
- * const agent = new Agent('openai:gpt-6-luna', { tools: [weather, files], system: files.instructions })
+ * const agent = new Agent('openai:gpt-6-luna', { tools: [weather, files] })
  * await files.close()
  */
 export const connectMcp = async (options: McpConnectOptions): Promise<McpConnection> => {

@@ -100,9 +100,8 @@ export const transportFor = (sdk: ClientSdk, endpoint: McpEndpoint, wire: Wire):
   }
   const { url, headers = {}, authProvider, fetch: own } = endpoint
   const options = {
-    // A redirect would take the headers along.
-    requestInit: { headers: { ...headers }, redirect: 'error' as const },
-    fetch: limitedFetch(own ?? fetch),
+    requestInit: { headers: { ...headers } },
+    fetch: carefulFetch(own ?? fetch),
     ...(authProvider && { authProvider }),
   }
   return wire === 'sse'
@@ -113,11 +112,14 @@ export const transportFor = (sdk: ClientSdk, endpoint: McpEndpoint, wire: Wire):
 /** More than any provider takes of a result. */
 const largestAnswer = 64 * 1024 * 1024
 
-/** Answers to calls are limited. The stream of an open connection (GET) is not: it grows as long as that lasts. */
-const limitedFetch =
+/**
+ * Follows no redirect, which would take the headers along. Answers to calls are limited; the stream of an open connection
+ * (GET) is not: it grows as long as that lasts.
+ */
+const carefulFetch =
   (inner: typeof fetch) =>
   async (url: string | URL, init?: RequestInit): Promise<Response> => {
-    const response = await inner(url, init)
+    const response = await inner(url, { ...init, redirect: 'error' })
     if (init?.method !== 'POST' || !response.body) return response
     let left = largestAnswer
     const limit = new TransformStream<Uint8Array, Uint8Array>({

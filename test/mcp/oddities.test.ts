@@ -90,7 +90,7 @@ test('a call that may have run is not repeated, though the server is there again
 })
 
 test('progress renews the time of a call, and is told', async () => {
-  const { remote } = await odd({ timeoutMs: 400 })
+  const { remote } = await odd({ timeoutMs: 700 })
   const run = new Agent(scriptedModel([call('beat'), 'done']), { tools: [remote] }).start('go')
   const told: unknown[] = []
   run.on('tool.progress', ({ value }) => told.push(value))
@@ -109,7 +109,7 @@ test('a call of which nothing is heard ends, and the server is told', async () =
 })
 
 test('progress does not renew it for ever', async () => {
-  const { remote } = await odd({ timeoutMs: 300, maxTimeoutMs: 500 })
+  const { remote } = await odd({ timeoutMs: 450, maxTimeoutMs: 500 })
   const { results } = await runOf(remote, 'beat')
   expect(results[0]).toMatchObject({ isError: true, result: expect.stringContaining('within 500 ms') })
 })
