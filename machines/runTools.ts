@@ -28,7 +28,7 @@ type Made = { from: readonly Tool[]; tools: Tools }
 const made = new WeakMap<Entries, Made>()
 
 /** With what the sources hold at this moment. What did not change is the same object as before. */
-const currentTools = (entries: Entries): Tools => {
+export const currentTools = (entries: Entries): Tools => {
   const known = made.get(entries)
   const from = entries.flatMap((entry) => (isToolSource(entry) ? entry.tools : []))
   if (known && known.from.length === from.length && known.from.every((each, index) => each === from[index]))
