@@ -6,7 +6,7 @@ import { newId } from '../src/model/newId.ts'
 import { defaultRetryPolicy, type RetryPolicy } from '../src/model/retryPolicy.ts'
 import { defaultTimeouts, type Timeouts } from '../src/model/timeouts.ts'
 import type { OnApproval } from '../src/tools/approval.ts'
-import { type AnyTool, type Tool, toolsByName } from '../src/tools/tool.ts'
+import { type AnyToolEntry, toolsByName } from '../src/tools/tool.ts'
 import { createToolExecutor, isOwnBatch, type ToolExecutor } from '../src/tools/toolExecutor.ts'
 import { checkConfig } from './configRules.ts'
 import { type AtLimit, limitsOf, type RunLimits } from './limits.ts'
@@ -39,7 +39,7 @@ export type AgentMachineConfig = {
   name?: string
   /** Models to go on with, one after the other, when retries do not help. */
   fallback?: readonly ChatModel[]
-  tools?: readonly AnyTool[]
+  tools?: readonly AnyToolEntry[]
   /** The system prompt. */
   system?: string
   settings?: GenerationSettings
@@ -73,11 +73,11 @@ export type ResolvedConfig = {
   /** The model, and those to fall back on. */
   models: readonly ChatModel[]
   name: string | undefined
-  tools: ReadonlyMap<string, Tool>
+  tools: readonly AnyToolEntry[]
   /** Whether tools that come with a prompt stand in for the agent's. */
   takesTools: boolean
   /** The tools that the agent does not have: a chart made of runs adds them to some of its runs. */
-  ownTools: readonly AnyTool[]
+  ownTools: readonly AnyToolEntry[]
   system: string | undefined
   settings: GenerationSettings
   limits: RunLimits
@@ -110,13 +110,15 @@ export const resolveConfig = (
   checkConfig(config)
   const { toolExecution = 'sequential', tools = [], compaction } = config
   const ofAgent = toolsOfAgent ?? tools
+  // Refuses two of the same name now, and not in the middle of a run.
+  toolsByName(tools)
   const models = [config.model, ...(config.fallback ?? [])]
   const { executeSingle, executeBatch } = config.toolExecutor ?? {}
   const hide = (text: string) => models.reduce((safe, model) => model.redact?.(safe) ?? safe, text)
   return {
     models,
     name: config.name,
-    tools: toolsByName(tools),
+    tools: [...tools],
     takesTools: tools === ofAgent || (tools.length > 0 && ofAgent.every((each) => tools.includes(each))),
     ownTools: tools.filter((each) => !ofAgent.includes(each)),
     system: config.system,

@@ -9,7 +9,7 @@ import type { ErrorData } from '../src/messages/errors.ts'
 import { copyJson, isJsonObject } from '../src/messages/json.ts'
 import { type ChatMessage, type Part, textPart, toolResultsOf } from '../src/messages/messages.ts'
 import type { CompactionOptions, ResolvedConfig } from './agentConfig.ts'
-import { specsOf } from './runTools.ts'
+import { currentTools, specsOf } from './runTools.ts'
 import type { Migration } from './snapshotVersion.ts'
 import { append, requestMessages, type StreamingState, type Window } from './streamingState.ts'
 import type { SummariserInput } from './summariser.ts'
@@ -61,10 +61,12 @@ const filesIn = (part: Part): number => {
 const charactersIn = (messages: readonly ChatMessage[]): number =>
   messages.reduce((sum, message) => sum + sizeOf(message), 0)
 
-const fixedSizes = new WeakMap<ResolvedConfig['tools'], number>()
+const fixedSizes = new WeakMap<ReturnType<typeof currentTools>, number>()
 
 /** The part of each request that no compaction shrinks: system prompt and tools. */
-const fixedCharacters = ({ tools, system = '' }: ResolvedConfig, { options }: StreamingState): number => {
+const fixedCharacters = (config: ResolvedConfig, { options }: StreamingState): number => {
+  const { system = '' } = config
+  const tools = currentTools(config.tools)
   const known = fixedSizes.get(tools) ?? JSON.stringify(specsOf(tools)).length
   fixedSizes.set(tools, known)
   return known + (options.system ?? system).length

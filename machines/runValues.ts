@@ -1,5 +1,5 @@
 import type { AnyActorRef } from 'xstate'
-import type { AnyTool } from '../src/tools/tool.ts'
+import type { AnyToolEntry } from '../src/tools/tool.ts'
 import type { WireSchema } from '../src/tools/typedAnswer.ts'
 import type { PrepareStep } from './prepareStep.ts'
 import { type RunHost, setHost } from './runHost.ts'
@@ -12,7 +12,7 @@ export type RunValues = {
   /** For the run's tools. */
   context?: unknown
   /** In place of the agent's. */
-  tools?: readonly AnyTool[]
+  tools?: readonly AnyToolEntry[]
   prepareStep?: PrepareStep
 }
 

@@ -129,9 +129,9 @@ export const resumed = (
   const fate = ({ name, argumentsError }: ToolCallPart) =>
     argumentsError === undefined ? (tools.get(name)?.onInterrupted ?? 'unknown') : 'rerun'
   const again = open.filter((call) => fate(call) !== 'unknown')
+  const lost = open.filter((call) => fate(call) === 'unknown').map(unknownEffect)
   return {
-    ...progress,
-    results: appended(progress.results, open.filter((call) => fate(call) === 'unknown').map(unknownEffect)),
+    ...lost.reduce(withResult, progress),
     interruptions: {
       ...interruptions,
       ...Object.fromEntries(again.map(({ id }) => [id, (ownOf(interruptions, id) ?? 0) + 1])),

@@ -2,7 +2,7 @@ import { fromPromise } from 'xstate'
 import { ConfigurationError, ToolExecutionError } from '../src/messages/errors.ts'
 import { type ChatMessage, textOf, toolCallsOf, toolResultsOf } from '../src/messages/messages.ts'
 import { addMetadata } from '../src/messages/metadata.ts'
-import { defaultToolTimeoutMs, type Tool } from '../src/tools/tool.ts'
+import { defaultToolTimeoutMs, type Tool, toolsByName } from '../src/tools/tool.ts'
 import { type ReadAnswer, readAnswer, type WireSchema } from '../src/tools/typedAnswer.ts'
 import type { AgentMachineConfig } from './agentConfig.ts'
 import type { AgentEmitted, AgentInput, AgentOutput } from './events.ts'
@@ -52,7 +52,7 @@ type TypedState = PhasedRun & TypedData
  */
 export const typedOutputPhases = ({ config, lifecycle }: OrchestratorParts): PhasedOptions<TypedData> => {
   const { tools = [] } = config
-  if (tools.some(({ name }) => name === returnResultName)) {
+  if (toolsByName(tools).has(returnResultName)) {
     throw new ConfigurationError(
       `A tool cannot be named "${returnResultName}" where typed output is asked for: rename it.`,
     )

@@ -140,5 +140,13 @@ export {
 export type { Timeouts } from './model/timeouts.ts'
 export type { Approval, ApprovalOptions, CallDecision, OnApproval, Remember } from './tools/approval.ts'
 export type { Infer, Schema, StandardSchema } from './tools/schema.ts'
-export { type AnyTool, type Tool, type ToolContext, type ToolOptions, tool } from './tools/tool.ts'
+export {
+  type AnyTool,
+  type AnyToolEntry,
+  type Tool,
+  type ToolContext,
+  type ToolOptions,
+  type ToolSource,
+  tool,
+} from './tools/tool.ts'
 export { createToolExecutor, type ExecutionOptions, type ToolExecutor } from './tools/toolExecutor.ts'

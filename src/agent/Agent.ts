@@ -20,7 +20,7 @@ import { parseModelString } from '../model/modelString.ts'
 import { newId } from '../model/newId.ts'
 import type { CallDecision, OnApproval } from '../tools/approval.ts'
 import { compileSchema, type Infer, type Schema } from '../tools/schema.ts'
-import type { AnyTool, Tool } from '../tools/tool.ts'
+import type { AnyToolEntry, Tool, ToolSource } from '../tools/tool.ts'
 import { type WireSchema, wireSchemaOf } from '../tools/typedAnswer.ts'
 import { type AgentToolOptions, agentTool } from './agentTool.ts'
 import { ChunkStream } from './ChunkStream.ts'
@@ -58,7 +58,7 @@ export type AgentOptions<Deps = unknown, Machine extends AnyActorLogic = AnyActo
     | 'prepareStep'
     | 'compaction'
   > & {
-    tools?: readonly Tool<Deps>[]
+    tools?: readonly (Tool<Deps> | ToolSource)[]
     /** Called before each model call, for another model, fewer tools or other settings in this step. */
     prepareStep?: PrepareStep<Deps, string | ChatModel>
     /** Models to go on with, one after the other, when retries do not help. */
@@ -356,7 +356,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
   }
 
   /** What answers for a schema, which comes with the input. How depends on whether there are tools. */
-  #typedMachine(tools: readonly AnyTool[] = this.#options.tools ?? []): AgentMachine {
+  #typedMachine(tools: readonly AnyToolEntry[] = this.#options.tools ?? []): AgentMachine {
     const hasTools = tools.length > 0
     const machine = this.#typedMachines.get(hasTools) ?? this.#build(typedOutputOrchestrator, tools)
     this.#typedMachines.set(hasTools, machine)
@@ -365,7 +365,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
 
   #build(
     { create, providerHint }: Orchestrator,
-    tools: readonly AnyTool[] = this.#options.tools ?? [],
+    tools: readonly AnyToolEntry[] = this.#options.tools ?? [],
   ): AgentMachine {
     // An orchestrator has no business with the connection: what it keeps or shows must not hold a key.
     const { fallback = [], apiKey: _, headers: __, baseUrl: ___, ...rest } = this.#options

@@ -7,7 +7,7 @@ import type { JsonObject } from '../messages/json.ts'
 import type { ChatMessage, Part } from '../messages/messages.ts'
 import type { ChatModel, GenerationSettings } from '../model/chatModel.ts'
 import type { Schema } from '../tools/schema.ts'
-import type { Tool } from '../tools/tool.ts'
+import type { Tool, ToolSource } from '../tools/tool.ts'
 import type { AnyRun, RunGrip } from './Run.ts'
 
 /** Required where the tools need one. */
@@ -20,7 +20,7 @@ type ContextOption<Deps> = undefined extends Deps
 /** What a run is given that cannot be stored: a resumed run is given it again. */
 export type ActorValues<Deps = unknown> = ContextOption<Deps> & {
   /** In place of the agent's tools. */
-  tools?: readonly Tool<Deps>[]
+  tools?: readonly (Tool<Deps> | ToolSource)[]
   /** Called before each model call, in place of the agent's own. */
   prepareStep?: PrepareStep<Deps, string | ChatModel>
 }

@@ -6,6 +6,7 @@ import {
   callable,
   checkOptions,
   flag,
+  listOf,
   oneOf,
   type Rule,
   type Rules,
@@ -107,11 +108,13 @@ const rules: Rules<Omit<ToolOptions<Schema>, 'name' | 'input'>> = {
   repeatable: flag,
 }
 
-/** Something that {@link tool} made. */
+/** Something that {@link tool} made, or a source of such. */
 export const toolRule: Rule = (name, value) => {
-  const { name: own, validate } = Object(value)
+  const { name: own, validate, tools } = Object(value)
   const isTool = typeof own === 'string' && typeof validate === 'function'
-  return isTool ? undefined : `${name} is not a tool: make it with tool({ name, description, execute }).`
+  if (isTool) return undefined
+  if (Array.isArray(tools)) return listOf(toolRule)(`${name}.tools`, tools)
+  return `${name} is not a tool: make it with tool({ name, description, execute }).`
 }
 
 /**
@@ -170,10 +173,22 @@ export const tool = <S extends Schema = { jsonSchema: JsonObject }, Deps = unkno
 /** Any tool, whatever `context` it needs. */
 export type AnyTool = Tool<never>
 
+/**
+ * Something whose tools change while runs go on, such as a server: each step of a run takes those that are there then.
+ *
+ * @example new Agent('openai:gpt-6-luna', { tools: [weather, await connectMcp({ url })] })
+ */
+export type ToolSource = { readonly tools: readonly Tool[] }
+
+/** What a list of tools is made of. */
+export type AnyToolEntry = AnyTool | ToolSource
+
+export const isToolSource = (entry: AnyToolEntry): entry is ToolSource => 'tools' in entry
+
 /** The tools by name; two of the same name are a mistake. */
-export const toolsByName = (tools: readonly AnyTool[]): ReadonlyMap<string, Tool> => {
+export const toolsByName = (entries: readonly AnyToolEntry[]): ReadonlyMap<string, Tool> => {
   const map = new Map<string, Tool>()
-  for (const each of tools) {
+  for (const each of entries.flatMap((entry) => (isToolSource(entry) ? entry.tools : entry))) {
     if (map.has(each.name)) throw new ConfigurationError(`Two tools are named "${each.name}".`)
     // Whoever sends gives the context that the tools need: the types of `Agent` see to it.
     map.set(each.name, each as Tool)

@@ -1,6 +1,7 @@
 // Loaded before the code of a page: whatever provider the code names, its requests end at the simulator of this process.
 import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import { listProviders } from 'statewire'
 import { startSimulator } from 'statewire/simulator'
 
@@ -9,6 +10,8 @@ const { Client } = createRequire(import.meta.resolve('statewire'))('undici')
 
 for (const { keyVariable } of listProviders())
   if (keyVariable) process.env[keyVariable] = 'a-key-for-documents'
+
+process.env.PATH = `${join(import.meta.dirname, 'bin')}:${process.env.PATH}`
 
 const simulator = await startSimulator({ delayMs: 0 })
 

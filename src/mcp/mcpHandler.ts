@@ -1,0 +1,153 @@
+import type { CallToolResult, McpHttpHandler, McpServer, ServerContext } from '@modelcontextprotocol/server'
+import type { AnyRun } from '../agent/Run.ts'
+import { ConfigurationError, describeThrown } from '../messages/errors.ts'
+import type { JsonObject } from '../messages/json.ts'
+import {
+  amount,
+  callable,
+  checkOptions,
+  checkValue,
+  having,
+  type Rules,
+  text,
+} from '../messages/optionRules.ts'
+import { defaultToolTimeoutMs } from '../tools/tool.ts'
+import { loadServer } from './loadSdk.ts'
+
+/** An agent, whatever context its tools need. */
+type ServedAgent = {
+  readonly name: string | undefined
+  start(prompt: string, options: { signal: AbortSignal; context: never }): AnyRun
+}
+
+/**
+ * What is served under one name: an agent, or an agent and what others are told that it is good for.
+ *
+ * @example const served: McpServed = { agent, description: 'Knows the weather of every city' }
+ */
+export type McpServed = ServedAgent | { agent: ServedAgent; description: string }
+
+/**
+ * What {@link mcpHandler} can be told; nothing is required.
+ *
+ * @example const options: McpHandlerOptions = { name: 'weather', timeoutMs: 60_000 }
+ */
+export type McpHandlerOptions = {
+  /** The name of the server. Default `statewire`. */
+  name?: string
+  /** How long an answer may take: older clients cannot cancel. Default 5 minutes. */
+  timeoutMs?: number
+  /** Gives the agent's tools their `context`, from the request: the user who signed in, for example. */
+  context?: (request: Request) => unknown
+}
+
+/**
+ * Answers requests of MCP clients; `close` ends those that are being answered.
+ *
+ * @example Bun.serve({ routes: { '/mcp': handler } })
+ */
+export type McpHandler = ((request: Request) => Promise<Response>) & { close(): Promise<void> }
+
+const rules: Rules<McpHandlerOptions> = { name: text, timeoutMs: amount, context: callable }
+
+const promptSchema: JsonObject = {
+  type: 'object',
+  properties: { prompt: { type: 'string', description: 'The whole task, with everything needed to do it.' } },
+  required: ['prompt'],
+}
+
+/**
+ * Serves agents over MCP (streamable HTTP): each is a tool that takes a prompt and gives the agent's answer. Needs the
+ * package `@modelcontextprotocol/server`. Whoever reaches the handler may ask: put what signs people in before it.
+ *
+ * @example
+ * const handler = mcpHandler({ ask: agent })
+ * export const POST = handler
+ *
+ * @example
+ * mcpHandler({ ask_weather: { agent, description: 'Knows the weather of every city' } }, { name: 'weather' })
+ */
+export const mcpHandler = (
+  agents: Readonly<Record<string, McpServed>>,
+  options: McpHandlerOptions = {},
+): McpHandler => {
+  checkOptions('The options of mcpHandler', options, rules)
+  const served = Object.entries(Object(agents) as Record<string, McpServed>).map(([name, each]) => {
+    const { agent, description } =
+      'agent' in Object(each)
+        ? (each as Exclude<McpServed, ServedAgent>)
+        : { agent: each as ServedAgent, description: undefined }
+    checkValue(`The agent "${name}" of mcpHandler`, agent, having('start'))
+    const told = description ?? `Asks the agent ${agent.name ?? name}. It knows nothing but the prompt.`
+    return { name, agent, description: told }
+  })
+  if (served.length === 0)
+    throw new ConfigurationError('mcpHandler needs an agent: mcpHandler({ ask: agent }).')
+  if (served.some(({ name }) => !/^[A-Za-z0-9_.-]{1,64}$/.test(name)))
+    throw new ConfigurationError(
+      'The names of mcpHandler are those of tools: letters, digits, _, - and dots.',
+    )
+  const { name = 'statewire', timeoutMs = defaultToolTimeoutMs, context = () => undefined } = options
+
+  const open = async (): Promise<McpHttpHandler> => {
+    const { createMcpHandler, McpServer, fromJsonSchema } = await loadServer()
+    const inputSchema = fromJsonSchema<{ prompt: string }>(promptSchema)
+    return createMcpHandler(({ requestInfo }) => {
+      const server: McpServer = new McpServer({ name, version: '1' })
+      for (const { name: tool, agent, description } of served)
+        server.registerTool(tool, { description, inputSchema }, ({ prompt }, { mcpReq }) => {
+          const signals = [mcpReq.signal, AbortSignal.timeout(Math.min(timeoutMs, 2 ** 31 - 1))]
+          if (requestInfo) signals.push(requestInfo.signal)
+          return answer(agent, prompt, mcpReq, {
+            signal: AbortSignal.any(signals),
+            // The types of the agent's tools are the user's own matter.
+            context: (requestInfo && context(requestInfo)) as never,
+          })
+        })
+      return server
+    })
+  }
+  let opened: Promise<McpHttpHandler> | undefined
+  const handler = async (request: Request): Promise<Response> => {
+    opened ??= open()
+    return await (await opened).fetch(request)
+  }
+  const close = async () => await (await opened)?.close()
+  return Object.assign(handler, { close })
+}
+
+type Asked = Pick<ServerContext['mcpReq'], '_meta' | 'notify'>
+
+/** One answer. Whoever wants to hear of progress gets the text as it grows. */
+const answer = async (
+  agent: ServedAgent,
+  prompt: string,
+  { _meta, notify }: Asked,
+  options: { signal: AbortSignal; context: never },
+): Promise<CallToolResult> => {
+  const progressToken = _meta?.progressToken
+  try {
+    const run = agent.start(prompt, options)
+    let progress = 0
+    run.on('chunk', ({ output: message }) => {
+      if (progressToken === undefined || message === '') return
+      progress += message.length
+      // Nobody may listen any more.
+      notify({ method: 'notifications/progress', params: { progressToken, progress, message } }).catch(
+        () => {},
+      )
+    })
+    const { answer: said, pendingApproval } = await run.result
+    if (!pendingApproval) return { content: [{ type: 'text', text: said }] }
+    run.abort('nobody can be asked')
+    const waiting = pendingApproval.calls.map((call) => call.name).join(', ')
+    return failed(`The agent needs a decision on ${waiting}, and nobody can be asked: give it onApproval.`)
+  } catch (thrown) {
+    return failed(describeThrown(thrown))
+  }
+}
+
+const failed = (problem: string): CallToolResult => ({
+  content: [{ type: 'text', text: problem }],
+  isError: true,
+})

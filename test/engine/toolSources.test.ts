@@ -1,0 +1,105 @@
+/** Tools that come from a source: each step takes those that are there then. */
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { Agent } from '../../src/agent/Agent.ts'
+import { ConfigurationError } from '../../src/messages/errors.ts'
+import { toolResultsOf } from '../../src/messages/messages.ts'
+import { scriptedModel } from '../../src/testing/scriptedModel.ts'
+import { type Tool, tool } from '../../src/tools/tool.ts'
+
+const named = (name: string, does = () => {}, says = name): Tool =>
+  tool({
+    name,
+    description: name,
+    execute: () => {
+      does()
+      return says
+    },
+  })
+
+const call = (name: string) => [{ toolCall: { name } }]
+
+/** A source whose tool `grow` adds another. */
+const growing = () => {
+  const source: { tools: Tool[] } = { tools: [] }
+  source.tools = [named('grow', () => (source.tools = [...source.tools, named('grown')]))]
+  return source
+}
+
+const offeredTo = (model: ReturnType<typeof scriptedModel>) =>
+  model.requests.map(({ tools = [] }) => tools.map(({ name }) => name))
+
+test('a tool that comes up during a run is offered and called at the next step', async () => {
+  const model = scriptedModel([call('grow'), call('grown'), 'done'])
+  const { messages } = await new Agent(model, { tools: [named('own'), growing()] }).send('go')
+  expect(offeredTo(model)).toEqual([
+    ['own', 'grow'],
+    ['own', 'grow', 'grown'],
+    ['own', 'grow', 'grown'],
+  ])
+  expect(messages.flatMap(toolResultsOf)[1]).toMatchObject({ result: 'grown' })
+})
+
+test('so is one of a source that came with the prompt', async () => {
+  const model = scriptedModel([call('grow'), call('grown'), 'done'])
+  const agent = new Agent(model, { tools: [named('own')] })
+  const { messages } = await agent.send('go', { tools: [growing()] })
+  expect(messages.flatMap(toolResultsOf)[1]).toMatchObject({ result: 'grown' })
+})
+
+test.each([true, false])(
+  'and where a typed answer is asked for (native schema: %s)',
+  async (nativeSchema) => {
+    const end = nativeSchema ? '{"a":1}' : [{ toolCall: { name: 'return_result', arguments: { a: 1 } } }]
+    const model = scriptedModel([call('grow'), call('grown'), end], { profile: { nativeSchema } })
+    const { output, messages } = await new Agent(model, { tools: [growing()] }).sendFor(
+      'go',
+      z.object({ a: z.number() }),
+    )
+    expect(output).toEqual({ a: 1 })
+    expect(messages.flatMap(toolResultsOf)[1]).toMatchObject({ result: 'grown' })
+  },
+)
+
+test('prepareStep may offer what the source has at that step', async () => {
+  const model = scriptedModel([call('grow'), call('grown'), 'done'])
+  const agent = new Agent(model, {
+    tools: [growing()],
+    prepareStep: ({ step }) => (step === 2 ? { tools: ['grown'] } : undefined),
+  })
+  await agent.send('go')
+  expect(offeredTo(model)[1]).toEqual(['grown'])
+})
+
+test('a restored run takes the tools that are there now', async () => {
+  const source = {
+    tools: [tool({ name: 'act', description: 'x', needsApproval: true, execute: () => 'old' })],
+  }
+  const { pendingApproval } = await new Agent(scriptedModel([call('act')]), { tools: [source] }).send('go')
+  if (!pendingApproval) throw new Error('Nothing is pending.')
+  source.tools = [tool({ name: 'act', description: 'x', needsApproval: true, execute: () => 'new' })]
+  const { messages } = await new Agent(scriptedModel(['done']), { tools: [source] }).resume(pendingApproval, {
+    [pendingApproval.calls[0].id]: true,
+  })
+  expect(messages.flatMap(toolResultsOf)[0]).toMatchObject({ result: 'new' })
+})
+
+test('two tools of a name are a mistake when the agent is made, and later the first one stays', async () => {
+  const source = { tools: [named('twice')] }
+  const agent = () => new Agent(scriptedModel([]), { tools: [source, named('twice')] }).machine
+  expect(agent).toThrow(ConfigurationError)
+  source.tools = [
+    named('grow', () => (source.tools = [...source.tools, named('twice', undefined, 'theirs')])),
+  ]
+  const model = scriptedModel([call('grow'), call('twice'), 'done'])
+  const { messages } = await new Agent(model, { tools: [source, named('twice', undefined, 'mine')] }).send(
+    'go',
+  )
+  expect(messages.flatMap(toolResultsOf)[1]).toMatchObject({ result: 'mine' })
+})
+
+test('a source of anything but tools is refused', () => {
+  const wrong = { tools: [{ name: 'x' }] }
+  // @ts-expect-error not a tool
+  expect(() => new Agent(scriptedModel([]), { tools: [wrong] })).toThrow('tools[0].tools[0] is not a tool')
+})

@@ -1,0 +1,116 @@
+/** A server that is killed, and started again, while a run goes on: nothing runs twice, nothing hangs. */
+import { setTimeout } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import { Agent } from '../../src/agent/Agent.ts'
+import type { McpConnection } from '../../src/mcp/index.ts'
+import { toolResultsOf } from '../../src/messages/messages.ts'
+import { scriptedModel } from '../../src/testing/scriptedModel.ts'
+import { connected, everything, everythingOnPort } from './servers.ts'
+
+const echo = (id: string) => [{ toolCall: { id, name: 'echo', arguments: { message: id } } }]
+const long = [
+  {
+    toolCall: { id: 'long', name: 'trigger-long-running-operation', arguments: { duration: 60, steps: 60 } },
+  },
+]
+
+/** What the calls of a run gave; `between` happens before the model's answer that makes each call. */
+const results = async (remote: McpConnection, turns: readonly (() => Promise<void> | void)[]) => {
+  const script = [...turns.map((_, index) => echo(`e${index}`)), 'done']
+  const agent = new Agent(scriptedModel(script), {
+    tools: [remote],
+    prepareStep: async ({ step }) => {
+      await turns[step - 1]?.()
+      return {}
+    },
+  })
+  const { messages, finishReason } = await agent.send('go')
+  expect(finishReason).toBe('stop')
+  return messages.flatMap(toolResultsOf).map(({ result }) => result)
+}
+
+const longRun = async (remote: McpConnection, whileRunning: () => Promise<void>) => {
+  const run = new Agent(scriptedModel([long, echo('after'), 'done']), { tools: [remote] }).start('go')
+  const begun = new Promise<void>((resolve, reject) => {
+    const { unsubscribe } = run.on('tool.progress', () => {
+      unsubscribe()
+      whileRunning().then(resolve, reject)
+    })
+  })
+  const { messages } = await run.result
+  await begun
+  return messages.flatMap(toolResultsOf)
+}
+
+describe.each(['streamableHttp', 'sse'] as const)('over %s', (wire) => {
+  test('a call after the restart runs, on a new session', async () => {
+    const server = await everythingOnPort(wire)
+    const remote = await connected({ url: server.url })
+    const restart = async () => {
+      await server.kill()
+      await server.start()
+    }
+    expect(await results(remote, [() => {}, restart, () => {}])).toEqual(['Echo: e0', 'Echo: e1', 'Echo: e2'])
+  })
+
+  test('a call made while the server is down waits for it to come back', async () => {
+    const server = await everythingOnPort(wire)
+    const remote = await connected({ url: server.url })
+    let started: Promise<void> | undefined
+    const down = async () => {
+      await server.kill()
+      // A call that is sent in the very moment of the end is in doubt: see below.
+      await setTimeout(200)
+      started = setTimeout(300).then(server.start)
+    }
+    expect(await results(remote, [() => {}, down])).toEqual(['Echo: e0', 'Echo: e1'])
+    await started
+  })
+
+  test('a call whose server dies ends in doubt, and is not repeated; the next one runs', async () => {
+    const server = await everythingOnPort(wire)
+    const remote = await connected({ url: server.url })
+    const before = Date.now()
+    const [cut, after] = await longRun(remote, async () => {
+      await server.kill()
+      await server.start()
+    })
+    expect(cut).toMatchObject({ isError: true, result: expect.stringContaining('took effect is unknown') })
+    expect(after).toMatchObject({ result: 'Echo: after' })
+    expect(Date.now() - before).toBeLessThan(15_000)
+  })
+
+  test('a server that stays away is an error for the model, not for the run', async () => {
+    const server = await everythingOnPort(wire)
+    const remote = await connected({ url: `${server.url}?key=hidden-key-of-mine` })
+    const [gone] = await results(remote, [() => server.kill()])
+    expect(gone).toMatch(/cannot be connected to again/)
+    expect(gone).not.toContain('hidden-key')
+  })
+})
+
+describe('over stdio', () => {
+  const pidOf = (remote: McpConnection): number => {
+    const pid: unknown = Reflect.get(Object(remote.client.transport), 'pid')
+    if (typeof pid !== 'number') throw new Error('The server has no process.')
+    return pid
+  }
+
+  test('a server that was killed is started again for the next call', async () => {
+    const remote = await connected(everything)
+    const first = pidOf(remote)
+    const kill = async () => {
+      process.kill(first, 'SIGKILL')
+      await setTimeout(200)
+    }
+    expect(await results(remote, [() => {}, kill])).toEqual(['Echo: e0', 'Echo: e1'])
+    expect(pidOf(remote)).not.toBe(first)
+  })
+
+  test('a call whose server is killed ends in doubt, and is not repeated; the next one runs', async () => {
+    const remote = await connected(everything)
+    const [cut, after] = await longRun(remote, async () => void process.kill(pidOf(remote), 'SIGKILL'))
+    expect(cut).toMatchObject({ isError: true, result: expect.stringContaining('took effect is unknown') })
+    expect(after).toMatchObject({ result: 'Echo: after' })
+  })
+})
