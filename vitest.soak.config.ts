@@ -5,7 +5,11 @@ const { env } = process
 /** `npm run soak`: the random runs and the random kills of `npm test`, for as long as wanted. */
 export default defineConfig({
   test: {
-    include: ['test/proof/soak.test.ts', 'test/durable/{kills,exhaustive}.test.ts', 'test/dbos/kills.test.ts'],
+    include: [
+      'test/proof/soak.test.ts',
+      'test/durable/{kills,exhaustive}.test.ts',
+      'test/dbos/kills.test.ts',
+    ],
     // Each of them keeps the whole machine busy.
     fileParallelism: false,
     env: {
