@@ -12,6 +12,7 @@ const library = {
   durable: 'src/durable/index.ts',
   dbos: 'src/dbos/index.ts',
   telemetry: 'src/telemetry/index.ts',
+  ui: 'src/ui/index.ts',
 }
 
 export default defineConfig({

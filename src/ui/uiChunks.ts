@@ -1,0 +1,25 @@
+import type { JsonObject, JsonValue } from '../messages/json.ts'
+
+/** What a stream of UI messages is made of, as far as it is written here: each is understood by `ai` 5, 6 and 7, or marked. */
+export type UiChunk =
+  | { type: 'start'; messageId: string }
+  | { type: 'start-step' | 'finish-step' }
+  | { type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'; id: string }
+  | { type: 'text-delta' | 'reasoning-delta'; id: string; delta: string }
+  | { type: 'tool-input-start'; toolCallId: string; toolName: string }
+  | { type: 'tool-input-delta'; toolCallId: string; inputTextDelta: string }
+  | { type: 'tool-input-available'; toolCallId: string; toolName: string; input: JsonObject }
+  | { type: 'tool-input-error'; toolCallId: string; toolName: string; input: string; errorText: string }
+  /** From `ai` 6 on. */
+  | { type: 'tool-approval-request'; approvalId: string; toolCallId: string; reason?: string }
+  | { type: 'tool-output-available'; toolCallId: string; output: JsonValue }
+  | { type: 'tool-output-error'; toolCallId: string; errorText: string }
+  /** From `ai` 6 on. */
+  | { type: 'tool-output-denied'; toolCallId: string }
+  | { type: `data-${string}`; id?: string; data: JsonValue; transient?: boolean }
+  | { type: 'finish'; finishReason: UiFinishReason; messageMetadata?: JsonObject }
+  | { type: 'error'; errorText: string }
+  | { type: 'abort' }
+
+/** The finish reasons that `ai` 5, 6 and 7 share. */
+export type UiFinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'error' | 'other'
