@@ -63,11 +63,11 @@ class EventSource implements Outlet {
 
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {
     this.#controller = controller
-    this.#forget = onAbort(this.#asked, () => this.#leave('the client has left'))
+    this.#forget = onAbort(this.#asked, () => this.#clientLeft())
     this.#beat = setInterval(() => this.#keepAlive(), this.#limits.keepAliveMs)
     // At once, so that the headers leave.
     this.#write(': open\n\n')
-    if (this.#asked.aborted) this.#leave('the client has left')
+    if (this.#asked.aborted) this.#clientLeft()
     this.#play(this, this.#left.signal).then(
       () => {
         if (this.#end()) controller.close()
@@ -92,7 +92,7 @@ class EventSource implements Outlet {
 
   async ready(): Promise<void> {
     while (!this.#isLeft && this.#unread > comfortableBytes) {
-      const stalled = setTimeout(() => this.#leave('the reader was too slow'), longestStallMs)
+      const stalled = setTimeout(() => this.#cutOff(), longestStallMs)
       await new Promise<void>((resolve) => {
         this.#caughtUp = resolve
       })
@@ -111,7 +111,7 @@ class EventSource implements Outlet {
   #write(text: string): void {
     if (this.#isLeft) return
     // Looked at before: a single event may be larger than the limit, for a reader that reads.
-    if (this.#unread >= this.#limits.maxUnreadBytes) this.#leave('the reader was too slow')
+    if (this.#unread >= this.#limits.maxUnreadBytes) this.#cutOff()
     else this.#controller?.enqueue(encoder.encode(text))
   }
 
@@ -120,11 +120,22 @@ class EventSource implements Outlet {
     if (this.#unread === 0) this.#write(': keep-alive\n\n')
   }
 
-  #leave(reason: string): void {
-    if (!this.#end()) return
+  #clientLeft(): void {
+    // Not an error: servers would print it, and nobody reads it.
+    if (this.#leave('the client has left')) this.#controller?.close()
+  }
+
+  #cutOff(): void {
+    const reason = 'the reader was too slow'
+    if (this.#leave(reason)) this.#controller?.error(new Error(`The stream was cut off: ${reason}.`))
+  }
+
+  /** Whether it is news. */
+  #leave(reason: string): boolean {
+    if (!this.#end()) return false
     this.#left.abort(reason)
-    this.#controller?.error(new Error(`The stream has ended: ${reason}.`))
     this.#caughtUp()
+    return true
   }
 
   /** Whether somebody still read it. */

@@ -46,7 +46,7 @@ describe('a client that leaves', () => {
     await until(() => provider.closedAt.length === 1, 1_000)
     leave.abort()
     await until(() => provider.closedAt.length === 2, 1_000)
-    await expect(second.text()).rejects.toThrow('the client has left')
+    expect(await second.text()).not.toContain('[DONE]')
   })
 
   test('before the answer begins starts nothing that stays', async () => {
