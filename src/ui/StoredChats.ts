@@ -94,13 +94,13 @@ const isUnderWay = async (run: DurableRun): Promise<boolean> => {
 
 const askIn = async (
   chat: DurableChat,
-  { prompt, history, intent }: Question,
+  { prompt, asked, intent }: Question,
   { context }: TurnContext,
 ): Promise<DurableRun> => {
   const options = context === undefined ? {} : { context }
   if (intent === 'new') return chat.send(prompt, options)
   const stored = await chat.history()
-  const at = placeOf(history, stored)
+  const at = placeOf(asked, stored)
   const same = stored[at]
   if (!same) return chat.send(prompt, options)
   if (intent === 'edit') return chat.edit(at, prompt, options)
@@ -112,12 +112,12 @@ const askIn = async (
  * Where the prompt that follows a client's conversation stands in the stored one. A client may still show prompts that
  * got no answer, and were not kept: those are passed over.
  */
-const placeOf = (told: readonly ChatMessage[], stored: readonly ChatMessage[]): number => {
+const placeOf = (asked: readonly string[], stored: readonly ChatMessage[]): number => {
   const prompts = stored.flatMap((message, index) => (isPrompt(message) ? [index] : []))
   let matched = 0
-  for (const message of told.filter(isPrompt)) {
+  for (const text of asked) {
     const next = stored[prompts[matched] ?? stored.length]
-    if (next && textOf(next) === textOf(message)) matched += 1
+    if (next && textOf(next) === text) matched += 1
   }
   return prompts[matched] ?? stored.length
 }

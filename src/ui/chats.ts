@@ -8,6 +8,8 @@ export type Question = {
   prompt: Part[]
   /** The conversation before it, as the client tells it. */
   history: ChatMessage[]
+  /** The texts of the prompts in it. */
+  asked: string[]
   /** Whether it takes the place of an earlier prompt, or of an earlier answer to it. */
   intent: 'new' | 'edit' | 'regenerate'
 }

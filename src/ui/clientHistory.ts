@@ -3,6 +3,7 @@ import {
   type Part,
   type ToolCallPart,
   type ToolResultPart,
+  textOf,
   toolCallsOf,
 } from '../messages/messages.ts'
 
@@ -34,6 +35,10 @@ export const historyOf = (told: readonly ToldMessage[]): ChatMessage[] => {
   }
   return history
 }
+
+/** The texts of the prompts that a client tells of. */
+export const promptsIn = (told: readonly ToldMessage[]): string[] =>
+  told.flatMap((message) => (message.role === 'user' ? [textOf(message)] : []))
 
 const isFresh = ({ id }: ToolCallPart, seen: Set<string>): boolean => {
   if (id === '' || seen.has(id)) return false

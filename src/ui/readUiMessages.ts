@@ -3,7 +3,7 @@ import { partFlaw } from '../messages/messageFlaw.ts'
 import type { Part, ToolResultPart } from '../messages/messages.ts'
 import type { PendingCall } from '../messages/result.ts'
 import type { Decisions, Question } from './chats.ts'
-import { historyOf, type ToldMessage } from './clientHistory.ts'
+import { historyOf, promptsIn, type ToldMessage } from './clientHistory.ts'
 import { mediaPart } from './mediaPart.ts'
 import { Refusal } from './Refusal.ts'
 
@@ -27,7 +27,8 @@ export const readUiRequest = ({ messages, trigger, messageId }: JsonObject): UiR
   const prompt = partsOf(last).flatMap(userPart)
   if (prompt.length === 0) throw new Refusal(400, 'The last message is empty.')
   const intent = isRegenerated ? 'regenerate' : named === last ? 'edit' : 'new'
-  return { question: { prompt, history: historyOf(told.slice(0, -1).flatMap(toldBy)), intent } }
+  const before = told.slice(0, -1).flatMap(toldBy)
+  return { question: { prompt, history: historyOf(before), asked: promptsIn(before), intent } }
 }
 
 /** The decisions in a message on calls that wait. Nothing else counts: neither the call's name nor its arguments. */

@@ -24,6 +24,8 @@ export type Client = {
   readonly status: string
   readonly error: Error | undefined
   send(text: string, messageId?: string): Promise<void>
+  /** Sends what was decided, where that does not happen by itself. */
+  continue(): Promise<void>
   regenerate(): Promise<void>
   stop(): Promise<void>
   resume(): Promise<void>
@@ -108,6 +110,7 @@ const clientOf = (chat: Chat5 | Chat6 | Chat7, decide: Client['decide']): Client
     return chat.error
   },
   send: (text, messageId) => chat.sendMessage({ text, ...edited(messageId) }),
+  continue: () => chat.sendMessage(),
   regenerate: () => chat.regenerate(),
   stop: () => chat.stop(),
   resume: () => chat.resumeStream(),
