@@ -1,10 +1,9 @@
-import type { AgentEmitted } from '../../machines/events.ts'
-import { type Agent, type StartFrom, sendWith } from '../agent/Agent.ts'
-import type { AnyRun } from '../agent/Run.ts'
+import type { Agent, StartFrom } from '../agent/Agent.ts'
 import type { PendingCall } from '../messages/result.ts'
+import { type AgentTurnOptions, agentTurn } from './agentTurn.ts'
 import type { Chats, Decisions, Question, Turn, TurnContext } from './chats.ts'
+import { clientToolsFor } from './clientTools.ts'
 import { Refusal } from './Refusal.ts'
-import { eventsOf, type TurnEvent } from './turnEvents.ts'
 import type { WaitingRuns } from './WaitingRuns.ts'
 
 /**
@@ -23,7 +22,7 @@ export class AgentChats implements Chats {
   async ask(chatId: string, { prompt, history }: Question, context: TurnContext): Promise<Turn> {
     // Whoever asks something else does not decide any more.
     this.#waiting.delete(chatId)
-    return this.#turn(chatId, prompt, { ...context, history })
+    return this.#turn(chatId, prompt, { ...this.#options(context), history })
   }
 
   async resume(
@@ -34,9 +33,10 @@ export class AgentChats implements Chats {
     const pending = this.#waiting.get(chatId)
     const decisions = pending ? decide(pending.calls) : {}
     if (!pending || Object.keys(decisions).length === 0) throw nothingDecided()
+    const options = this.#options(context)
     // Before anything else happens: the same decision a second time finds nothing.
     this.#waiting.delete(chatId)
-    return this.#turn(chatId, { snapshot: pending.snapshot, decisions }, context)
+    return this.#turn(chatId, { snapshot: pending.snapshot, decisions }, options)
   }
 
   async current(): Promise<undefined> {}
@@ -45,19 +45,15 @@ export class AgentChats implements Chats {
 
   async history(): Promise<undefined> {}
 
-  #turn(chatId: string, from: StartFrom, options: object): Turn {
+  #options({ context, tools = [] }: TurnContext): AgentTurnOptions {
+    return { context, clientTools: clientToolsFor(this.#agent, tools) }
+  }
+
+  #turn(chatId: string, from: StartFrom, options: AgentTurnOptions): Turn {
     return {
-      follow: async ({ hear, signal }) => {
-        const onRun = (run: AnyRun) => follow(run, hear)
-        const { pendingApproval, finishReason, usage } = await sendWith(this.#agent, from, {
-          ...options,
-          signal,
-          onRun,
-        })
-        if (pendingApproval) {
-          this.#waiting.put(chatId, pendingApproval)
-          hear({ type: 'waits', calls: pendingApproval.calls })
-        } else hear({ type: 'end', finishReason, ...(usage && { usage }) })
+      follow: async (audience) => {
+        const pending = await agentTurn(this.#agent, from, options, audience)
+        if (pending) this.#waiting.put(chatId, pending)
       },
     }
   }
@@ -68,24 +64,3 @@ export const nothingDecided = () =>
     409,
     'No call of this chat waits for such a decision: it was decided on already, or is too old.',
   )
-
-/** Tells what a run emits, and each state that it comes to. */
-const follow = (run: AnyRun, hear: (event: TurnEvent) => void): void => {
-  let state = ''
-  hear({ type: 'begin', runId: run.id })
-  run.on('*', (event) => {
-    if (run.state !== state) {
-      state = run.state
-      hear({ type: 'state', state })
-    }
-    for (const told of eventsIn(event)) hear(told)
-  })
-}
-
-function* eventsIn(event: AgentEmitted): Generator<TurnEvent> {
-  if (event.type === 'chunk') yield* eventsOf(event)
-  else if (event.type === 'tool.delta') yield { ...event, type: 'callPiece' }
-  else if (event.type === 'tool.result') yield { type: 'result', result: event.result }
-  else if (event.type === 'tool.progress')
-    yield { type: 'progress', callId: event.callId, value: event.value }
-}

@@ -1,6 +1,7 @@
 import type { ChatMessage, Part } from '../messages/messages.ts'
 import type { PendingCall } from '../messages/result.ts'
 import type { CallDecision } from '../tools/approval.ts'
+import type { ClientTool } from './clientTools.ts'
 import type { TurnEvent } from './turnEvents.ts'
 
 /** What a client asks. */
@@ -15,7 +16,7 @@ export type Question = {
 }
 
 /** What goes with a turn beside the question. */
-export type TurnContext = { context: unknown }
+export type TurnContext = { context: unknown; tools?: readonly ClientTool[] }
 
 /** Decisions on calls that wait, by id. */
 export type Decisions = Record<string, CallDecision>

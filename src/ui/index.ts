@@ -6,4 +6,5 @@
 
 export type { ChatHandlerOptions, HandlerOptions, Served } from './handlerOptions.ts'
 export { type Handler, nodeListener } from './nodeListener.ts'
-export { type UiMessageHandlerOptions, uiMessageHandler } from './uiMessageHandler.ts'
+export { type OpenaiHandlerOptions, openaiHandler } from './openai/openaiHandler.ts'
+export { type UiMessageHandlerOptions, uiMessageHandler } from './uiMessages/uiMessageHandler.ts'

@@ -7,7 +7,7 @@ import { Agent } from '../../src/agent/Agent.ts'
 import { isFatal, validateHistory } from '../../src/messages/validateHistory.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tools/tool.ts'
-import { type UiMessageHandlerOptions, uiMessageHandler } from '../../src/ui/uiMessageHandler.ts'
+import { type UiMessageHandlerOptions, uiMessageHandler } from '../../src/ui/uiMessages/uiMessageHandler.ts'
 import { kinds, target } from './targets.ts'
 
 const call = { id: 'c1', name: 'delete_file', arguments: { path: 'notes.txt' } }

@@ -4,15 +4,16 @@ import { Agent } from '../../src/agent/Agent.ts'
 import { textOf, toolResultsOf } from '../../src/messages/messages.ts'
 import { type ScriptStep, type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tools/tool.ts'
-import { uiMessageHandler } from '../../src/ui/uiMessageHandler.ts'
+import { uiMessageHandler } from '../../src/ui/uiMessages/uiMessageHandler.ts'
 import { opened, storeFile } from '../durable/storeFile.ts'
 import { callIn, clientFor, lastTexts, type Message, settled, type Version, versions } from './chatClients.ts'
-import { kinds, target } from './targets.ts'
 import { serve, until } from './serve.ts'
+import { kinds, target } from './targets.ts'
 
 const words = (...texts: string[]): ScriptStep[] => texts.flatMap((text) => [{ text }, { delayMs: 20 }])
 
-const messagesAt = async (api: string): Promise<Message[]> => (await fetch(`${api}/chat-1/messages`)).json() as Promise<Message[]>
+const messagesAt = async (api: string): Promise<Message[]> =>
+  (await fetch(`${api}/chat-1/messages`)).json() as Promise<Message[]>
 
 /** A page that was just opened: it has what the server has, and reads on. */
 const openPage = async (version: Version, api: string) => {
@@ -119,7 +120,9 @@ describe('a stored chat', () => {
   test('survives a restart of the server while it waits, and while it answers', async () => {
     sent.length = 0
     const path = storeFile()
-    const first = await opened(path, { assistant: new Agent(scriptedModel([asking('c1')]), { tools: [send] }) })
+    const first = await opened(path, {
+      assistant: new Agent(scriptedModel([asking('c1')]), { tools: [send] }),
+    })
     const api = await serve(uiMessageHandler(first))
     await clientFor(7, { api, id: 'chat-1' }).send('Send it')
     await first.close()
@@ -166,7 +169,12 @@ describe('a stored chat', () => {
     await client.send('Second')
     const second = client.messages.findLast(({ role }) => role === 'user')
     await client.send('Another', second?.id)
-    expect((await (await runs.chat('chat-1')).history()).map(textOf)).toEqual(['First', 'One.', 'Another', 'Other.'])
+    expect((await (await runs.chat('chat-1')).history()).map(textOf)).toEqual([
+      'First',
+      'One.',
+      'Another',
+      'Other.',
+    ])
   })
 
   test('takes nothing of the client’s conversation but the prompt', async () => {
@@ -225,6 +233,11 @@ describe.each(kinds)('with %s', (kind) => {
     expect(lastTexts(client)).toEqual(['All sent.'])
     await client.send('Thank you')
     expect(lastTexts(client)).toEqual(['You are welcome.'])
-    expect(outer.requests.at(-1)?.messages.flatMap(toolResultsOf).map(({ id }) => id)).toEqual(['p'])
+    expect(
+      outer.requests
+        .at(-1)
+        ?.messages.flatMap(toolResultsOf)
+        .map(({ id }) => id),
+    ).toEqual(['p'])
   })
 })

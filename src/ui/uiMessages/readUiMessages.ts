@@ -1,11 +1,11 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../messages/json.ts'
-import { partFlaw } from '../messages/messageFlaw.ts'
-import type { Part, ToolResultPart } from '../messages/messages.ts'
-import type { PendingCall } from '../messages/result.ts'
-import type { Decisions, Question } from './chats.ts'
-import { historyOf, promptsIn, type ToldMessage } from './clientHistory.ts'
-import { mediaPart } from './mediaPart.ts'
-import { Refusal } from './Refusal.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../messages/json.ts'
+import { partFlaw } from '../../messages/messageFlaw.ts'
+import type { Part, ToolResultPart } from '../../messages/messages.ts'
+import type { PendingCall } from '../../messages/result.ts'
+import type { Decisions, Question } from '../chats.ts'
+import { historyOf, promptsIn, type ToldMessage } from '../clientHistory.ts'
+import { mediaPart } from '../mediaPart.ts'
+import { Refusal } from '../Refusal.ts'
 
 /** What a client of the AI SDK sends: a question, or decisions on what its last message waits for. */
 export type UiRequest =

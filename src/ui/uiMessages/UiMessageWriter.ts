@@ -1,9 +1,9 @@
-import { AbortedError } from '../messages/errors.ts'
-import type { JsonObject } from '../messages/json.ts'
-import { type ToolCallPart, type ToolResultPart, toolCallsOf } from '../messages/messages.ts'
-import type { FinishReason, PendingCall, Usage } from '../messages/result.ts'
-import type { Decisions } from './chats.ts'
-import { outputOf, problemOf, type TurnEvent } from './turnEvents.ts'
+import { AbortedError } from '../../messages/errors.ts'
+import type { JsonObject } from '../../messages/json.ts'
+import { type ToolCallPart, type ToolResultPart, toolCallsOf } from '../../messages/messages.ts'
+import type { FinishReason, PendingCall, Usage } from '../../messages/result.ts'
+import type { Decisions } from '../chats.ts'
+import { outputOf, problemOf, type TurnEvent } from '../turnEvents.ts'
 import type { UiChunk, UiFinishReason } from './uiChunks.ts'
 
 /** What of a message is being shown. */

@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from '../messages/json.ts'
-import { type ChatMessage, type ToolResultPart, toolResultsOf } from '../messages/messages.ts'
-import { outputOf, problemOf } from './turnEvents.ts'
+import type { JsonObject, JsonValue } from '../../messages/json.ts'
+import { type ChatMessage, type ToolResultPart, toolResultsOf } from '../../messages/messages.ts'
+import { outputOf, problemOf } from '../turnEvents.ts'
 
 /** A message as the AI SDK's hooks keep it. */
 export type UiMessage = { id: string; role: 'user' | 'assistant'; parts: JsonObject[] }

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../messages/json.ts'
+import type { JsonObject, JsonValue } from '../../messages/json.ts'
 
 /** What a stream of UI messages is made of, as far as it is written here: each is understood by `ai` 5, 6 and 7, or marked. */
 export type UiChunk =

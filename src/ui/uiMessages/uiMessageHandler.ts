@@ -1,16 +1,16 @@
-import { type Rules, rule } from '../messages/optionRules.ts'
-import { answering, chatIdOf } from './answering.ts'
-import type { Decisions, Turn } from './chats.ts'
-import { eventStream } from './eventStream.ts'
+import { type Rules, rule } from '../../messages/optionRules.ts'
+import { answering, chatIdOf } from '../answering.ts'
+import type { Decisions, Turn } from '../chats.ts'
+import { eventStream } from '../eventStream.ts'
 import {
   type ChatHandlerOptions,
   chatHandlerRules,
   chatsOf,
   checkHandler,
   type Served,
-} from './handlerOptions.ts'
-import { Refusal } from './Refusal.ts'
-import { readBody } from './readBody.ts'
+} from '../handlerOptions.ts'
+import { Refusal } from '../Refusal.ts'
+import { readBody } from '../readBody.ts'
 import { readUiRequest } from './readUiMessages.ts'
 import { UiMessageWriter } from './UiMessageWriter.ts'
 import { uiMessagesOf } from './uiMessages.ts'
