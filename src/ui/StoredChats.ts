@@ -6,6 +6,7 @@ import type { PendingCall } from '../messages/result.ts'
 import type { CallDecision } from '../tools/approval.ts'
 import { nothingDecided } from './AgentChats.ts'
 import type { Audience, Chats, Decisions, Question, Turn, TurnContext } from './chats.ts'
+import { Refusal } from './Refusal.ts'
 import { eventsOf, type TurnEvent } from './turnEvents.ts'
 
 /** Where to go on in the stream of a run: after the wait for these calls, which are decided on. */
@@ -25,6 +26,8 @@ export class StoredChats implements Chats {
   }
 
   async ask(chatId: string, question: Question, context: TurnContext): Promise<Turn> {
+    if (context.tools && context.tools.length > 0)
+      throw new Refusal(400, 'Stored chats take no tools of a page: give them to the agent, without execute.')
     const chat = await this.#chat(chatId)
     // Whoever asks something else has heard enough.
     await this.#end(chat, 'the user has asked something else')

@@ -11,7 +11,8 @@ import {
   withDefaults,
 } from '../messages/optionRules.ts'
 import { AgentChats } from './AgentChats.ts'
-import type { Chats } from './chats.ts'
+import type { Chats, TurnContext } from './chats.ts'
+import { Refusal } from './Refusal.ts'
 import { StoredChats } from './StoredChats.ts'
 import { WaitingRuns } from './WaitingRuns.ts'
 
@@ -90,6 +91,15 @@ const isRuns = (served: unknown): served is StoredRuns => {
   const { chat, send } = Object(served)
   return typeof chat === 'function' && typeof send === 'function'
 }
+
+/** Lets a client in, or not, and says what its tools get. */
+export const admission =
+  ({ authorize, context }: ChatHandlerOptions) =>
+  async (request: Request, chatId: string): Promise<TurnContext> => {
+    if (authorize && !(await authorize(request, chatId)))
+      throw new Refusal(403, 'This chat is not yours.', 'forbidden')
+    return { context: await context?.(request, chatId) }
+  }
 
 export const checkHandler = <Options extends HandlerOptions>(
   name: string,

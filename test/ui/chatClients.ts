@@ -1,6 +1,7 @@
 import * as ai7 from 'ai'
 import * as ai5 from 'ai5'
 import * as ai6 from 'ai6'
+import type { AgentChatTransport } from '../../src/ui/uiMessages/AgentChatTransport.ts'
 
 /** A part of a message, as far as these tests look at it. */
 export type Part = {
@@ -34,12 +35,10 @@ export type Client = {
   decide(tool: string, callId: string, approved: boolean, reason?: string): Promise<void>
 }
 
-export type ClientOptions = {
-  api: string
-  id: string
-  messages?: Message[]
-  headers?: Record<string, string>
-}
+export type ClientOptions = { id: string; messages?: Message[] } & (
+  | { api: string; transport?: never }
+  | { transport: AgentChatTransport<5> | AgentChatTransport<7>; api?: never }
+)
 
 class State<M> {
   status: 'submitted' | 'streaming' | 'ready' | 'error' = 'ready'
@@ -63,10 +62,10 @@ class State<M> {
 const edited = (messageId: string | undefined) => (messageId === undefined ? {} : { messageId })
 
 class Chat5 extends ai5.AbstractChat<ai5.UIMessage> {
-  constructor({ api, id, messages = [], headers = {} }: ClientOptions) {
+  constructor({ api = '', transport, id, messages = [] }: ClientOptions) {
     super({
       id,
-      transport: new ai5.DefaultChatTransport({ api, headers }),
+      transport: (transport as AgentChatTransport<5> | undefined) ?? new ai5.DefaultChatTransport({ api }),
       state: new State(messages as ai5.UIMessage[]),
       sendAutomaticallyWhen: ai5.lastAssistantMessageIsCompleteWithToolCalls,
     })
@@ -74,10 +73,10 @@ class Chat5 extends ai5.AbstractChat<ai5.UIMessage> {
 }
 
 class Chat6 extends ai6.AbstractChat<ai6.UIMessage> {
-  constructor({ api, id, messages = [], headers = {} }: ClientOptions) {
+  constructor({ api = '', transport, id, messages = [] }: ClientOptions) {
     super({
       id,
-      transport: new ai6.DefaultChatTransport({ api, headers }),
+      transport: transport ?? new ai6.DefaultChatTransport({ api }),
       state: new State(messages as ai6.UIMessage[]),
       sendAutomaticallyWhen: (chat) =>
         ai6.lastAssistantMessageIsCompleteWithToolCalls(chat) ||
@@ -87,10 +86,10 @@ class Chat6 extends ai6.AbstractChat<ai6.UIMessage> {
 }
 
 class Chat7 extends ai7.AbstractChat<ai7.UIMessage> {
-  constructor({ api, id, messages = [], headers = {} }: ClientOptions) {
+  constructor({ api = '', transport, id, messages = [] }: ClientOptions) {
     super({
       id,
-      transport: new ai7.DefaultChatTransport({ api, headers }),
+      transport: transport ?? new ai7.DefaultChatTransport({ api }),
       state: new State(messages as ai7.UIMessage[]),
       sendAutomaticallyWhen: (chat) =>
         ai7.lastAssistantMessageIsCompleteWithToolCalls(chat) ||

@@ -23,3 +23,8 @@ export type UiChunk =
 
 /** The finish reasons that `ai` 5, 6 and 7 share. */
 export type UiFinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'error' | 'other'
+
+/** The chunks that a major version of `ai` knows. */
+export type UiChunkOf<Version extends 5 | 6 | 7> = Version extends 5
+  ? Exclude<UiChunk, { type: 'tool-approval-request' | 'tool-output-denied' }>
+  : UiChunk

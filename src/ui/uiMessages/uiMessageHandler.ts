@@ -3,6 +3,7 @@ import { answering, chatIdOf } from '../answering.ts'
 import type { Decisions, Turn } from '../chats.ts'
 import { eventStream } from '../eventStream.ts'
 import {
+  admission,
   type ChatHandlerOptions,
   chatHandlerRules,
   chatsOf,
@@ -48,14 +49,10 @@ export const uiMessageHandler = (
   options: UiMessageHandlerOptions = {},
 ): ((request: Request) => Promise<Response>) => {
   const limits = checkHandler('uiMessageHandler', options, rules)
-  const { authorize, context, clientVersion = 7 } = options
+  const { clientVersion = 7 } = options
   const { showError, maxBodyBytes } = limits
   const chats = chatsOf(served, options)
-
-  const admit = async (request: Request, chatId: string): Promise<void> => {
-    if (authorize && !(await authorize(request, chatId)))
-      throw new Refusal(403, 'This chat is not yours.', 'forbidden')
-  }
+  const admit = admission(options)
 
   const show = (request: Request, turn: Turn, messageId?: string, decisions: Decisions = {}): Response =>
     eventStream(request, headers, limits, async (outlet, signal) => {
@@ -81,9 +78,8 @@ export const uiMessageHandler = (
   const ask = async (request: Request): Promise<Response> => {
     const body = await readBody(request, maxBodyBytes)
     const chatId = chatIdOf(body.id)
-    await admit(request, chatId)
+    const given = await admit(request, chatId)
     const asked = readUiRequest(body)
-    const given = { context: await context?.(request, chatId) }
     if ('question' in asked) return show(request, await chats.ask(chatId, asked.question, given))
     let decisions: Decisions = {}
     const turn = await chats.resume(
