@@ -12,6 +12,9 @@ import { eventsOf, type TurnEvent } from './turnEvents.ts'
 /** Where to go on in the stream of a run: after the wait for these calls, which are decided on. */
 type After = { waited: readonly PendingCall[]; decided: readonly string[] }
 
+/** How long an answer may take to end. */
+const longestEndMs = 10_000
+
 /**
  * Chats that are stored. The conversation is the server's: of what a client tells, the last prompt counts, and its place.
  * A run goes on when its reader leaves, and can be read again.
@@ -86,8 +89,23 @@ export class StoredChats implements Chats {
       // It has ended meanwhile.
       if (!(error instanceof ConfigurationError)) throw error
     }
-    await run.result.catch(() => {})
+    if (await isWithin(longestEndMs, run.result)) return
+    // Nobody runs it at the moment: it is aborted by whoever does so next.
+    throw new Refusal(409, 'The chat is still answering: try again later.')
   }
+}
+
+/** Whether a promise is settled in time. */
+const isWithin = async (ms: number, promise: Promise<unknown>): Promise<boolean> => {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), ms)
+  })
+  const settled = promise.then(
+    () => true,
+    () => true,
+  )
+  return Promise.race([settled, late]).finally(() => clearTimeout(timer))
 }
 
 const isUnderWay = async (run: DurableRun): Promise<boolean> => {

@@ -23,3 +23,12 @@ export const chatIdOf = (value: unknown): string => {
   if (typeof value === 'string' && value !== '' && value.length <= 200 && !/\p{Cc}/u.test(value)) return value
   throw new Refusal(400, 'The id of a chat must be 1 to 200 characters, none of them a control character.')
 }
+
+/** A part of a path; `''` if it is none. */
+export const decoded = (part: string): string => {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return ''
+  }
+}

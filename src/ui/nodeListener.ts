@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { callable, checkValue } from '../messages/optionRules.ts'
 
 /** Answers a request of the web platform. */
 export type Handler = (request: Request) => Response | Promise<Response>
@@ -15,9 +16,11 @@ type ServedRequest = IncomingMessage & { originalUrl?: string; body?: unknown }
  * // Express, with or without express.json() before it.
  * app.all('/api/chat/{*path}', nodeListener(uiMessageHandler(agent)))
  */
-export const nodeListener =
-  (handler: Handler) =>
-  (request: IncomingMessage, response: ServerResponse): void => {
+export const nodeListener = (
+  handler: Handler,
+): ((request: IncomingMessage, response: ServerResponse) => void) => {
+  checkValue('The handler of nodeListener', handler, callable)
+  return (request, response) => {
     const left = new AbortController()
     response.on('close', () => {
       if (!response.writableFinished) left.abort('the client has left')
@@ -27,6 +30,7 @@ export const nodeListener =
       else response.writeHead(500).end()
     })
   }
+}
 
 const answer = async (
   handler: Handler,

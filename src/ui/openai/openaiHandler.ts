@@ -1,9 +1,9 @@
 import { Agent, type AnyAgent } from '../../agent/Agent.ts'
 import { ConfigurationError } from '../../messages/errors.ts'
 import type { JsonObject } from '../../messages/json.ts'
-import { callable, type Rules } from '../../messages/optionRules.ts'
+import { callable, checkValue, object, type Rules } from '../../messages/optionRules.ts'
 import { agentTurn } from '../agentTurn.ts'
-import { answering } from '../answering.ts'
+import { answering, decoded } from '../answering.ts'
 import { clientToolsFor } from '../clientTools.ts'
 import { eventStream } from '../eventStream.ts'
 import { checkHandler, type HandlerOptions, handlerRules } from '../handlerOptions.ts'
@@ -60,6 +60,7 @@ export const openaiHandler = (
   options: OpenaiHandlerOptions = {},
 ): ((request: Request) => Promise<Response>) => {
   const limits = checkHandler('openaiHandler', options, rules)
+  checkValue('What openaiHandler serves', agents, object)
   const models = new Map(Object.entries(agents).map(([name, agent]) => [name, agentOf(name, agent)]))
   const { authorize, context } = options
   const { showError, maxBodyBytes } = limits
@@ -115,8 +116,8 @@ export const openaiHandler = (
     if (isModels === undefined || request.method !== 'GET')
       throw new Refusal(404, `There is no ${request.method} ${pathname.slice(0, 100)}.`, 'not_found')
     if (name === undefined) return Response.json({ object: 'list', data: [...models.keys()].map(modelOf) })
-    agentNamed(name)
-    return Response.json(modelOf(name))
+    agentNamed(decoded(name))
+    return Response.json(modelOf(decoded(name)))
   }
   return (request) => answering(request, route, showError, jsonError)
 }

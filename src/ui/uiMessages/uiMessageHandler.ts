@@ -1,5 +1,5 @@
 import { type Rules, rule } from '../../messages/optionRules.ts'
-import { answering, chatIdOf } from '../answering.ts'
+import { answering, chatIdOf, decoded } from '../answering.ts'
 import type { Decisions, Turn } from '../chats.ts'
 import { eventStream } from '../eventStream.ts'
 import {
@@ -117,12 +117,4 @@ export const uiMessageHandler = (
     throw new Refusal(405, 'Use POST, GET or DELETE.', 'method_not_allowed')
   }
   return (request) => answering(request, answer, showError)
-}
-
-const decoded = (text: string): string => {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return ''
-  }
 }
