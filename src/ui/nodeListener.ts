@@ -100,10 +100,11 @@ const headersOf = ({ rawHeaders, httpVersionMajor }: IncomingMessage): Headers =
 }
 
 /** A parser of the framework may have read it already. */
-const bodyOf = (asked: ServedRequest): ReadableStream<Uint8Array> | Uint8Array | string => {
+const bodyOf = (asked: ServedRequest): ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer> | string => {
   const { body } = asked
   if (body === undefined || body === null) return streamOf(asked)
-  return typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body)
+  if (body instanceof Uint8Array) return new Uint8Array(body)
+  return typeof body === 'string' ? body : JSON.stringify(body)
 }
 
 const streamOf = (asked: IncomingMessage): ReadableStream<Uint8Array> =>
