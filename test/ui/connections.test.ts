@@ -146,6 +146,17 @@ describe('an idle stream', () => {
   })
 })
 
+test('signs of life do not pile up for a client that does not read', async () => {
+  const provider = await endlessProvider()
+  const handler = uiMessageHandler(provider.agent, { keepAliveMs: 2 })
+  const init = { method: 'POST', headers, body: question() }
+  const reader = (await handler(new Request('http://localhost/', init))).body?.getReader()
+  await pause(100)
+  const first = await Promise.all([1, 2, 3, 4].map(() => reader?.read()))
+  await reader?.cancel()
+  expect(first.map((read) => new TextDecoder().decode(read?.value)).join('')).not.toContain('keep-alive')
+})
+
 describe('a request', () => {
   const handlerWith = (options: UiMessageHandlerOptions = {}) =>
     uiMessageHandler(new Agent(scriptedModel(['Hello.'])), options)

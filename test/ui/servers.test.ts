@@ -60,6 +60,16 @@ const servers: Record<string, (handler: Handler) => Promise<string>> = {
   },
 }
 
+test('a handler sees the whole address, wherever it is mounted', async () => {
+  const app = express()
+  app.use(
+    '/api/chat',
+    nodeListener((request) => new Response(request.url)),
+  )
+  const api = await at(app.listen(0, '127.0.0.1'))
+  expect(await (await fetch(`${api}/a%20b/stream?x=1`)).text()).toBe(`${api}/a%20b/stream?x=1`)
+})
+
 describe.each(Object.entries(servers))('%s', (_, start) => {
   test('serves a chat with an approval, and says that nothing can be resumed', async () => {
     const send = tool({ name: 'send', description: 'Sends', needsApproval: true, execute: () => 'sent' })

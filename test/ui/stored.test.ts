@@ -1,6 +1,7 @@
 /** Chats that stand on stored runs: they outlive a reload and a restart, and the conversation is the server's. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { Agent } from '../../src/agent/Agent.ts'
+import { openRuns, sqlite } from '../../src/durable/index.ts'
 import { textOf, toolResultsOf } from '../../src/messages/messages.ts'
 import { type ScriptStep, type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tools/tool.ts'
@@ -103,6 +104,18 @@ describe.each(versions)('ai %i', (version) => {
     expect(results.map(({ rejected = false }) => rejected)).toEqual([false, true])
   })
 
+  test('decides twice in one answer, and is shown everything once', async () => {
+    const { client } = await page([asking('c1'), asking('c2'), 'Done.'])
+    await client.send('Send both')
+    await client.decide('send', 'c1', true)
+    await settled(client)
+    await client.decide('send', 'c2', true)
+    await settled(client)
+    expect(client.error).toBeUndefined()
+    expect(lastTexts(client)).toEqual(['I ask.', 'I ask.', 'Done.'])
+    expect(sent).toEqual([{ to: 'c1' }, { to: 'c2' }])
+  })
+
   test('asks again and edits, and the store has the branch that the page shows', async () => {
     const { client, runs } = await page(['One.', 'Two.', 'Two again.', 'Other.'])
     await client.send('First')
@@ -143,6 +156,31 @@ describe('a stored chat', () => {
     expect(lastTexts(last.client).at(-1)).toBe('Whole.')
     expect(callIn(last.client, 'c1')?.state).toBe('output-available')
     expect(sent).toEqual([{ to: 'c1' }])
+  })
+
+  test('is decided on and read in a process that runs nothing', async () => {
+    sent.length = 0
+    const path = storeFile()
+    const model = scriptedModel([asking('c1', 'c2'), 'Done.'])
+    const owner = await opened(path, { assistant: new Agent(model, { tools: [send] }) })
+    await (await (await owner.chat('chat-1')).send('Send both')).result
+    const guest = await openRuns({ store: sqlite(path) })
+    onTestFinished(() => guest.close())
+    // The owner is slow: it takes up the first decision before it hears of the second.
+    const decide = guest.send.bind(guest)
+    guest.send = async (id, command) => {
+      await decide(id, command)
+      if ('callId' in command && command.callId === 'c1')
+        await until(async () => (await (await guest.get(id))?.info())?.pending.length === 1)
+    }
+    const { client, reading } = await openPage(7, await serve(uiMessageHandler(guest)))
+    await reading
+    await client.decide('send', 'c1', true)
+    await client.decide('send', 'c2', true)
+    await settled(client)
+    expect(client.error).toBeUndefined()
+    expect(lastTexts(client)).toEqual(['I ask.', 'Done.'])
+    expect(sent).toEqual([{ to: 'c1' }, { to: 'c2' }])
   })
 
   test('ends the answer that is being given when something else is asked', async () => {
