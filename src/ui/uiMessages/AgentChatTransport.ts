@@ -3,11 +3,10 @@ import { ConfigurationError } from '../../messages/errors.ts'
 import { isJsonObject, type JsonObject } from '../../messages/json.ts'
 import { callable, checkOptions, object, type Rules, rule } from '../../messages/optionRules.ts'
 import { AgentChats } from '../AgentChats.ts'
-import type { Chats, Decisions, Turn } from '../chats.ts'
+import type { Chats } from '../chats.ts'
 import { WaitingRuns } from '../WaitingRuns.ts'
-import { readUiRequest } from './readUiMessages.ts'
-import { UiMessageWriter } from './UiMessageWriter.ts'
 import type { UiChunk, UiChunkOf } from './uiChunks.ts'
+import { showTurn, type UiTurn, uiTurn } from './uiTurn.ts'
 
 /** What an {@link AgentChatTransport} is made of. */
 export type AgentChatTransportOptions<Version extends 5 | 6 | 7 = 7> = {
@@ -57,21 +56,10 @@ export class AgentChatTransport<Version extends 5 | 6 | 7 = 7> {
   /** Called by the AI SDK. */
   async sendMessages(sent: SentMessages): Promise<ReadableStream<UiChunkOf<Version>>> {
     const { chatId, abortSignal } = sent
+    const context = { context: await this.#options.context?.(chatId) }
     // As it would come over a wire: what the page changes later is not ours.
-    const asked = readUiRequest(plain({ ...sent, abortSignal: undefined }))
-    const given = { context: await this.#options.context?.(chatId) }
-    if ('question' in asked)
-      return this.#show(await this.#chats.ask(chatId, asked.question, given), abortSignal, undefined, {})
-    let decisions: Decisions = {}
-    const turn = await this.#chats.resume(
-      chatId,
-      (calls) => {
-        decisions = asked.decide(calls)
-        return decisions
-      },
-      given,
-    )
-    return this.#show(turn, abortSignal, asked.messageId, decisions)
+    const turn = await uiTurn(this.#chats, chatId, plain({ ...sent, abortSignal: undefined }), context)
+    return this.#show(turn, abortSignal)
   }
 
   /** Called by the AI SDK: an answer ends with its reader, so there is never one to go on with. */
@@ -79,12 +67,7 @@ export class AgentChatTransport<Version extends 5 | 6 | 7 = 7> {
     return null
   }
 
-  #show(
-    turn: Turn,
-    abortSignal: AbortSignal | undefined,
-    messageId: string | undefined,
-    decisions: Decisions,
-  ): ReadableStream<UiChunkOf<Version>> {
+  #show(turn: UiTurn, abortSignal: AbortSignal | undefined): ReadableStream<UiChunkOf<Version>> {
     const { clientVersion = 7, showError = messageOf } = this.#options
     const left = new AbortController()
     const signal = abortSignal ? AbortSignal.any([abortSignal, left.signal]) : left.signal
@@ -94,14 +77,11 @@ export class AgentChatTransport<Version extends 5 | 6 | 7 = 7> {
           // The writer sends a version only what it knows.
           if (!left.signal.aborted) controller.enqueue(chunk as UiChunkOf<Version>)
         }
-        const writer = new UiMessageWriter({ send, clientVersion, messageId, decisions, showError })
-        const audience = { hear: writer.hear.bind(writer), ready: async () => {}, signal }
-        void turn
-          .follow(audience)
-          .catch((error: unknown) => writer.fail(error))
-          .then(() => {
+        void showTurn(turn, { send, clientVersion, showError }, { ready: async () => {}, signal }).then(
+          () => {
             if (!left.signal.aborted) controller.close()
-          })
+          },
+        )
       },
       cancel: () => left.abort('the reader has left'),
     })

@@ -1,6 +1,5 @@
 import { type Rules, rule } from '../../messages/optionRules.ts'
 import { answering, chatIdOf, decoded } from '../answering.ts'
-import type { Decisions, Turn } from '../chats.ts'
 import { eventStream } from '../eventStream.ts'
 import {
   admission,
@@ -12,9 +11,9 @@ import {
 } from '../handlerOptions.ts'
 import { Refusal } from '../Refusal.ts'
 import { readBody } from '../readBody.ts'
-import { readUiRequest } from './readUiMessages.ts'
-import { UiMessageWriter } from './UiMessageWriter.ts'
+import type { UiChunk } from './uiChunks.ts'
 import { uiMessagesOf } from './uiMessages.ts'
+import { newMessage, showTurn, type UiTurn, uiTurn } from './uiTurn.ts'
 
 /** What {@link uiMessageHandler} can be told; nothing is required. */
 export type UiMessageHandlerOptions = ChatHandlerOptions & {
@@ -54,43 +53,18 @@ export const uiMessageHandler = (
   const chats = chatsOf(served, options)
   const admit = admission(options)
 
-  const show = (request: Request, turn: Turn, messageId?: string, decisions: Decisions = {}): Response =>
+  const show = (request: Request, turn: UiTurn): Response =>
     eventStream(request, headers, limits, async (outlet, signal) => {
-      const writer = new UiMessageWriter({
-        send: (chunk) => outlet.send(JSON.stringify(chunk)),
-        clientVersion,
-        messageId,
-        decisions,
-        showError,
-      })
-      try {
-        await turn.follow({
-          hear: (event) => writer.hear(event),
-          ready: () => outlet.ready(),
-          signal,
-        })
-      } catch (error) {
-        writer.fail(error)
-      }
+      const send = (chunk: UiChunk) => outlet.send(JSON.stringify(chunk))
+      await showTurn(turn, { send, clientVersion, showError }, { ready: () => outlet.ready(), signal })
       outlet.send('[DONE]')
     })
 
   const ask = async (request: Request): Promise<Response> => {
     const body = await readBody(request, maxBodyBytes)
     const chatId = chatIdOf(body.id)
-    const given = await admit(request, chatId)
-    const asked = readUiRequest(body)
-    if ('question' in asked) return show(request, await chats.ask(chatId, asked.question, given))
-    let decisions: Decisions = {}
-    const turn = await chats.resume(
-      chatId,
-      (calls) => {
-        decisions = asked.decide(calls)
-        return decisions
-      },
-      given,
-    )
-    return show(request, turn, asked.messageId, decisions)
+    const context = await admit(request, chatId)
+    return show(request, await uiTurn(chats, chatId, body, context))
   }
 
   const other = async (request: Request): Promise<Response> => {
@@ -106,7 +80,7 @@ export const uiMessageHandler = (
       return new Response(null, { status: 204 })
     } else {
       const turn = await chats.current(chatId)
-      return turn ? show(request, turn) : new Response(null, { status: 204 })
+      return turn ? show(request, newMessage(turn)) : new Response(null, { status: 204 })
     }
     throw new Refusal(404, 'The messages of this chat are not stored here.', 'not_found')
   }
