@@ -107,6 +107,14 @@ describe.skipIf(!executablePath)('the chat page, in a real browser', () => {
     expect(await last().textContent()).toContain('A postcard is on its way to Rome.')
   })
 
+  test('looks and asks in one answer, and goes on once it is approved', async () => {
+    await ready()
+    await ask('What is the weather in Oslo? Send a postcard there, too.')
+    await page.getByRole('button', { name: 'Approve' }).click()
+    await state('Complete')
+    expect(await last().textContent()).toMatch(/get_weather.*celsius.*send_postcard.*on its way to Oslo/)
+  })
+
   test('takes a no', async () => {
     await ready()
     await ask('Please send a postcard to Paris.')

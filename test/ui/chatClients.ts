@@ -35,9 +35,11 @@ export type Client = {
   decide(tool: string, callId: string, approved: boolean, reason?: string): Promise<void>
 }
 
+type AnyTransport = AgentChatTransport<5> | AgentChatTransport<6> | AgentChatTransport<7>
+
 export type ClientOptions = { id: string; messages?: Message[] } & (
   | { api: string; transport?: never }
-  | { transport: AgentChatTransport<5> | AgentChatTransport<7>; api?: never }
+  | { transport: AnyTransport; api?: never }
 )
 
 class State<M> {
@@ -76,7 +78,7 @@ class Chat6 extends ai6.AbstractChat<ai6.UIMessage> {
   constructor({ api = '', transport, id, messages = [] }: ClientOptions) {
     super({
       id,
-      transport: transport ?? new ai6.DefaultChatTransport({ api }),
+      transport: (transport as AgentChatTransport<6> | undefined) ?? new ai6.DefaultChatTransport({ api }),
       state: new State(messages as ai6.UIMessage[]),
       sendAutomaticallyWhen: (chat) =>
         ai6.lastAssistantMessageIsCompleteWithToolCalls(chat) ||
@@ -89,7 +91,7 @@ class Chat7 extends ai7.AbstractChat<ai7.UIMessage> {
   constructor({ api = '', transport, id, messages = [] }: ClientOptions) {
     super({
       id,
-      transport: transport ?? new ai7.DefaultChatTransport({ api }),
+      transport: (transport as AgentChatTransport<7> | undefined) ?? new ai7.DefaultChatTransport({ api }),
       state: new State(messages as ai7.UIMessage[]),
       sendAutomaticallyWhen: (chat) =>
         ai7.lastAssistantMessageIsCompleteWithToolCalls(chat) ||

@@ -7,7 +7,10 @@ import { Agent } from '../../src/agent/Agent.ts'
 import { ConfigurationError } from '../../src/messages/errors.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tools/tool.ts'
-import { AgentChatTransport } from '../../src/ui/uiMessages/AgentChatTransport.ts'
+import {
+  AgentChatTransport,
+  type AgentChatTransportOptions,
+} from '../../src/ui/uiMessages/AgentChatTransport.ts'
 import { callIn, clientFor, lastTexts, settled, versions } from './chatClients.ts'
 
 const sent: unknown[] = []
@@ -28,16 +31,19 @@ test('an AgentChatTransport is a ChatTransport of every version', () => {
   expectTypeOf<AgentChatTransport>().toExtend<ai7.ChatTransport<ai7.UIMessage>>()
 })
 
+const transports = {
+  5: (options: AgentChatTransportOptions) => new AgentChatTransport({ ...options, clientVersion: 5 }),
+  6: (options: AgentChatTransportOptions) => new AgentChatTransport({ ...options, clientVersion: 6 }),
+  7: (options: AgentChatTransportOptions) => new AgentChatTransport(options),
+}
+
 describe.each(versions)('ai %i', (version) => {
   const chat = (turns: ScriptTurn[]) => {
     sent.length = 0
     const model = scriptedModel(turns)
     const agent = new Agent(model, { tools: [send] })
     const options = { agent, context: (id: string) => ({ id }) }
-    const transport =
-      version === 5
-        ? new AgentChatTransport({ ...options, clientVersion: version })
-        : new AgentChatTransport({ ...options })
+    const transport = transports[version](options)
     return { model, client: clientFor(version, { transport, id: 'chat-1' }) }
   }
 

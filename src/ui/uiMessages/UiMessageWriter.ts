@@ -36,6 +36,8 @@ export class UiMessageWriter {
   /** Calls whose arguments are being shown, by their index in the answer. */
   readonly #streaming = new Map<number, { id: string; name: string; isBegun: boolean }>()
   readonly #calls = new Set<string>()
+  /** The calls of the last answer. */
+  #round: readonly ToolCallPart[] = []
   readonly #results = new Set<string>()
 
   constructor(options: UiWriterOptions) {
@@ -140,6 +142,7 @@ export class UiMessageWriter {
     this.#closePart()
     this.#dropPieces(new Set(calls.map(({ id }) => id)))
     for (const call of calls) this.#call(call)
+    this.#round = calls
     // Without calls nothing more belongs to the step.
     if (calls.length === 0) this.#endStep()
   }
@@ -185,6 +188,10 @@ export class UiMessageWriter {
   }
 
   #waits(calls: readonly PendingCall[]): void {
+    const hasApprovals = calls.some(({ kind }) => kind === 'approval')
+    for (const call of this.#round)
+      if (!this.#results.has(call.id) && !calls.some(({ id }) => id === call.id))
+        this.#setAside(call, hasApprovals)
     for (const call of calls) {
       // The page has not seen it.
       if (isOfSubAgent(call.id) && !this.#calls.has(call.id)) {
@@ -194,6 +201,16 @@ export class UiMessageWriter {
       if (call.kind === 'approval') this.#askFor(call)
     }
     this.#finish('toolCalls', undefined)
+  }
+
+  /** A call that runs here once the others are decided on: the hooks go on by themselves only if it looks settled. */
+  #setAside({ id, name, arguments: input, argumentsError }: ToolCallPart, hasApprovals: boolean): void {
+    if (argumentsError !== undefined) return
+    const call = { toolCallId: id, toolName: name, input }
+    this.#send({ type: 'tool-input-available', ...call, providerExecuted: true })
+    if (!hasApprovals || this.#options.clientVersion < 7) return
+    this.#send({ type: 'tool-approval-request', approvalId: id, toolCallId: id, isAutomatic: true })
+    this.#send({ type: 'tool-approval-response', approvalId: id, approved: true })
   }
 
   #askFor({ id, name, arguments: args, inDoubt }: PendingCall): void {

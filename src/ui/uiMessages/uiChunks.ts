@@ -8,10 +8,24 @@ export type UiChunk =
   | { type: 'text-delta' | 'reasoning-delta'; id: string; delta: string }
   | { type: 'tool-input-start'; toolCallId: string; toolName: string }
   | { type: 'tool-input-delta'; toolCallId: string; inputTextDelta: string }
-  | { type: 'tool-input-available'; toolCallId: string; toolName: string; input: JsonObject }
+  | {
+      type: 'tool-input-available'
+      toolCallId: string
+      toolName: string
+      input: JsonObject
+      providerExecuted?: true
+    }
   | { type: 'tool-input-error'; toolCallId: string; toolName: string; input: string; errorText: string }
   /** From `ai` 6 on. */
-  | { type: 'tool-approval-request'; approvalId: string; toolCallId: string; reason?: string }
+  | {
+      type: 'tool-approval-request'
+      approvalId: string
+      toolCallId: string
+      reason?: string
+      isAutomatic?: true
+    }
+  /** From `ai` 7 on. */
+  | { type: 'tool-approval-response'; approvalId: string; approved: true }
   | { type: 'tool-output-available'; toolCallId: string; output: JsonValue }
   | { type: 'tool-output-error'; toolCallId: string; errorText: string }
   /** From `ai` 6 on. */
@@ -26,5 +40,7 @@ export type UiFinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls'
 
 /** The chunks that a major version of `ai` knows. */
 export type UiChunkOf<Version extends 5 | 6 | 7> = Version extends 5
-  ? Exclude<UiChunk, { type: 'tool-approval-request' | 'tool-output-denied' }>
-  : UiChunk
+  ? Exclude<UiChunk, { type: 'tool-approval-request' | 'tool-approval-response' | 'tool-output-denied' }>
+  : Version extends 6
+    ? Exclude<UiChunk, { type: 'tool-approval-response' }>
+    : UiChunk
