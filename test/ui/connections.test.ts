@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { Agent } from '../../src/agent/Agent.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { nodeListener } from '../../src/ui/nodeListener.ts'
@@ -126,6 +126,29 @@ describe('a client that does not read', () => {
     await until(async () => (await runs.list())[0]?.status === 'complete')
     expect((await response.text()).match(/text-delta/g)).toHaveLength(500)
   })
+})
+
+test('a reader of a stored answer that stands still for a minute is cut off', async () => {
+  const model = scriptedModel([Array.from({ length: 500 }, () => ({ text: 'x'.repeat(1000) }))])
+  const runs = await opened(storeFile(), { assistant: new Agent(model) })
+  const init = { method: 'POST', headers, body: question() }
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  try {
+    const { body } = await uiMessageHandler(runs)(new Request('http://localhost/', init))
+    while ((await runs.list())[0]?.status !== 'complete') await pause(5)
+    await pause(50)
+    const reader = body?.getReader()
+    vi.advanceTimersByTime(59_000)
+    await reader?.read()
+    await pause(5)
+    vi.advanceTimersByTime(59_000)
+    await reader?.read()
+    await pause(5)
+    vi.advanceTimersByTime(61_000)
+    await expect(reader?.read()).rejects.toThrow('too slow')
+  } finally {
+    vi.useRealTimers()
+  }
 })
 
 describe('an idle stream', () => {
