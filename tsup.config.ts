@@ -13,6 +13,7 @@ const library = {
   dbos: 'src/dbos/index.ts',
   telemetry: 'src/telemetry/index.ts',
   mcp: 'src/mcp/index.ts',
+  ui: 'src/ui/index.ts',
 }
 
 export default defineConfig({

@@ -103,6 +103,7 @@ let streaming: <C, Deps, Machine extends AnyActorLogic>(
   options: AnyOptions,
 ) => AsyncIterableIterator<ChatResult<C>>
 
+let tooling: (agent: AnyAgent) => readonly AnyToolEntry[]
 let hosting: (agent: AnyAgent, from: HostedFrom, host: RunHost, context: unknown) => Actor<AgentMachine>
 
 /** An agent, whatever its tools need. */
@@ -113,6 +114,9 @@ export type HostedFrom = { input: AgentInput } | { snapshot: Snapshot<unknown> }
 
 /** The actor of a run for whoever keeps it, not yet started. */
 export const hostedRun: typeof hosting = (agent, from, host, context) => hosting(agent, from, host, context)
+
+/** The tools of an agent, for whoever adds some for a run. */
+export const toolsOf: typeof tooling = (agent) => tooling(agent)
 
 /** The result of a run, for `Chat`: what T is follows from the options. */
 export const sendWith: typeof sending = (agent, from, options) => sending(agent, from, options)
@@ -141,6 +145,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
   static {
     sending = (agent, from, options) => agent.#result(from, options)
     streaming = (agent, from, options) => agent.#stream(from, options)
+    tooling = (agent) => (#options in agent ? (agent.#options.tools ?? []) : [])
     hosting = (agent, from, host, context) => {
       if (typeof agent === 'object' && agent !== null && #options in agent)
         return agent.#hosted(from, host, context)

@@ -153,8 +153,9 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
     const entry = { type, hear, heard }
     this.#listeners.add(entry)
     const subscription = this.#actor.on(type, hear)
-    // A call may wait already. Whoever leaves was perhaps the one that was expected to decide.
-    this.#waitIfUnattended()
+    // A call may wait already; before the beginning, it may be one that is decided on there. Whoever leaves was perhaps the
+    // one that was expected to decide.
+    if (this.#hasBegun) this.#waitIfUnattended()
     const unsubscribe = () => {
       this.#listeners.delete(entry)
       subscription.unsubscribe()

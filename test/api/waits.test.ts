@@ -1,6 +1,8 @@
 /** A run that waits says so to whoever is there, and is never waited for in vain. */
 import { describe, expect, test } from 'vitest'
+import { Agent } from '../../src/agent/Agent.ts'
 import { OrchestrationError } from '../../src/messages/errors.ts'
+import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { collect, idle } from '../engine/watching.ts'
 import { askingAgent, call, settled, waitOf } from './askingAgent.ts'
 
@@ -22,6 +24,17 @@ describe('a stored run', () => {
       'b ask',
     ])
     expect(ran).toEqual(['b {}'])
+  })
+
+  test('whose sub-agent was decided on does not wait again because somebody listens', async () => {
+    const inner = askingAgent([[call('a')], 'inner done']).agent
+    const sub = inner.asTool({ name: 'sub', description: 'A sub-agent' })
+    const outer = (turns: ScriptTurn[]) => new Agent(scriptedModel(turns), { tools: [sub] })
+    const asked: ScriptTurn = [{ toolCall: { id: 's', name: 'sub', arguments: { prompt: 'Go' } } }]
+    const pending = waitOf(await outer([asked]).send('Go'))
+    const run = outer(['done']).start({ ...pending, decisions: { 's/a': true } })
+    run.on('*', () => {})
+    expect((await settled(run.result)).output).toBe('done')
   })
 
   test('tells those who listen for external calls, too', async () => {

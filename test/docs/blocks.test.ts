@@ -30,7 +30,7 @@ describe('the code in the documents', () => {
     const [good, bad] = ["import { tool } from 'statewire'\nconst used = tool", 'used(1)']
     const [found, ...others] = typeProblems(
       [badPage('broken.md', good, bad), ...programs],
-      ['examples/react/App.tsx'],
+      ['examples/react/App.tsx', 'examples/inBrowser/App.tsx'],
     )
     expect(others).toEqual([])
     expect(found).toMatch(/^broken\.md:11: Argument of type 'number'/)

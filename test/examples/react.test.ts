@@ -1,19 +1,21 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { executablePath, launch } from '../inspector/browser.ts'
 
-const executablePath = '/usr/bin/chromium'
-const args =
-  '--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync'
-const isMissing = !existsSync(executablePath)
-if (isMissing) console.log(`The React page is not tested: there is no ${executablePath}.`)
+if (!executablePath) console.log('The chat page is not tested: there is no browser. Set CHROMIUM_PATH.')
+
+const folder = mkdtempSync(join(tmpdir(), 'statewire-page-'))
 
 /** Starts the page's server, as a user would, and gives the address it prints. */
-const serve = (): Promise<{ server: ChildProcess; url: string }> =>
+const serve = (port = 0): Promise<{ server: ChildProcess; url: string }> =>
   new Promise((resolve, reject) => {
     const server = spawn(process.execPath, ['examples/react/server.mjs'], {
       stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, CHATS: join(folder, 'chats.db'), PORT: String(port) },
     })
     let printed = ''
     const read = (text: Buffer) => {
@@ -26,59 +28,118 @@ const serve = (): Promise<{ server: ChildProcess; url: string }> =>
     server.on('close', () => reject(new Error(`The server ended: ${printed}`)))
   })
 
-describe.skipIf(isMissing)('the React page, in a real browser', () => {
+const kill = (server: ChildProcess | undefined): Promise<unknown> =>
+  new Promise((resolve) => {
+    if (!server || server.exitCode !== null) return resolve(undefined)
+    server.on('close', resolve)
+    server.kill('SIGKILL')
+  })
+
+describe.skipIf(!executablePath)('the chat page, in a real browser', () => {
   let server: ChildProcess | undefined
+  let url = ''
   let browser: Browser | undefined
   let page: Page
-  const problems: string[] = []
+  let problems: string[] = []
 
   beforeAll(async () => {
     const started = await serve()
     server = started.server
-    browser = await chromium.launch({ executablePath, args: args.split(' ') })
+    url = started.url
+    browser = await launch()
     page = await browser.newPage()
     page.on('pageerror', (error) => problems.push(String(error)))
     page.on('console', (message) => {
       if (message.type() === 'error') problems.push(message.text())
     })
-    await page.goto(started.url)
+    await page.goto(url)
   }, 60_000)
 
   afterAll(async () => {
     await browser?.close()
-    server?.kill()
+    await kill(server)
+    rmSync(folder, { recursive: true, force: true })
   })
 
-  const state = () => page.locator('article .state').last()
-  const answer = () => page.locator('article p').last()
+  /** The answer to what was asked last. */
+  let place = 0
+  const last = () => page.locator('article.assistant').nth(place)
+  const state = (name: string) => last().locator('.state', { hasText: name }).waitFor()
   const ask = async (prompt: string) => {
+    place = await page.locator('article.assistant').count()
     await page.getByLabel('Prompt').fill(prompt)
     await page.getByRole('button', { name: 'Ask' }).click()
   }
+  const ready = () => page.getByRole('button', { name: 'Ask' }).waitFor()
 
-  test('streams an answer into a component, and runs its tools in the page', async () => {
+  test('streams an answer, its calls and its states', async () => {
     await ask('What is the weather in Oslo?')
-    await state().getByText('Accumulating.Streaming').waitFor()
-    await state().getByText('Complete').waitFor()
-    expect(await answer().textContent()).toMatch(/Oslo.*21/)
+    await state('Accumulating')
+    await state('Complete')
+    expect(await last().locator('.call').textContent()).toMatch(
+      /get_weather {"city":"Oslo"}→ {"city":"Oslo","celsius":21}/,
+    )
+    expect(await last().locator('p').last().textContent()).toMatch(/Oslo.*21/)
+    expect(await last().locator('.usage').textContent()).toMatch(/\d+ tokens/)
   })
 
-  test('shows a call that waits for approval, and goes on once it is approved', async () => {
-    await ask('Please send a postcard to Rome.')
-    await page.getByText('send_postcard {"city":"Rome"}').waitFor()
-    expect(await state().textContent()).toBe('AwaitingApproval')
-    await page.getByRole('button', { name: 'Approve' }).click()
-    await state().getByText('Complete').waitFor()
-    expect(await answer().textContent()).toContain('A postcard is on its way to Rome.')
-  })
-
-  test('stops when the user says so, and can be asked again', async () => {
+  test('goes on after a reload in the middle of an answer', async () => {
+    await ready()
     await ask('What is the weather in Lima?')
-    await page.getByRole('button', { name: 'Stop' }).click()
-    await state().getByText('Aborted').waitFor()
+    await last().locator('.call', { hasText: 'Lima' }).waitFor()
+    await page.reload()
+    await page.getByText('What is the weather in Lima?').waitFor()
+    await state('Complete')
+    expect(await last().locator('p').last().textContent()).toMatch(/Lima.*21/)
+    expect(await page.locator('article').count()).toBe(4)
+  })
+
+  test('asks before it sends, and still does after the server was killed and the page reloaded', async () => {
+    await ready()
+    await ask('Please send a postcard to Rome.')
+    await page.getByRole('button', { name: 'Approve' }).waitFor()
+    await state('AwaitingApproval')
+    await kill(server)
+    server = (await serve(Number(new URL(url).port))).server
+    await page.reload()
+    await page.getByRole('button', { name: 'Approve' }).click()
+    await state('Complete')
+    expect(await last().textContent()).toContain('A postcard is on its way to Rome.')
+  })
+
+  test('looks and asks in one answer, and goes on once it is approved', async () => {
+    await ready()
+    await ask('What is the weather in Oslo? Send a postcard there, too.')
+    await page.getByRole('button', { name: 'Approve' }).click()
+    await state('Complete')
+    expect(await last().textContent()).toMatch(/get_weather.*celsius.*send_postcard.*on its way to Oslo/)
+  })
+
+  test('takes a no', async () => {
+    await ready()
+    await ask('Please send a postcard to Paris.')
+    await page.getByRole('button', { name: 'Deny' }).click()
+    await state('Complete')
+    expect(await last().locator('.call').textContent()).toContain('denied')
+    expect(await last().textContent()).not.toContain('on its way to Paris')
+  })
+
+  test('answers a tool of the page', async () => {
+    await ready()
+    await ask('What is my time zone?')
+    await state('Complete')
+    expect(await last().locator('.call').textContent()).toMatch(/get_time_zone .*"timeZone":"/)
+  })
+
+  test('stops, asks again, and reports no problem', async () => {
+    await ready()
     await ask('What is the weather in Bergen?')
-    await state().getByText('Complete').waitFor()
-    expect(await answer().textContent()).toMatch(/Bergen.*21/)
-    expect(problems).toEqual([])
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await ready()
+    await page.getByRole('button', { name: 'Again' }).click()
+    await state('Complete')
+    expect(await last().locator('p').last().textContent()).toMatch(/Bergen.*21/)
+    expect(problems.filter((problem) => !problem.includes('ERR_CONNECTION_REFUSED'))).toEqual([])
+    problems = []
   })
 })

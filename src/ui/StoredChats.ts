@@ -1,0 +1,209 @@
+import type { AgentCommand } from '../../machines/events.ts'
+import type { DurableChat, DurableRun, StoredRuns } from '../durable/runs.ts'
+import { ConfigurationError } from '../messages/errors.ts'
+import { type ChatMessage, textOf, toolResultsOf } from '../messages/messages.ts'
+import type { PendingCall } from '../messages/result.ts'
+import type { CallDecision } from '../tools/approval.ts'
+import { nothingDecided } from './AgentChats.ts'
+import type { Audience, Chats, Decisions, Question, Turn, TurnContext } from './chats.ts'
+import { Refusal } from './Refusal.ts'
+import { eventsOf, type TurnEvent } from './turnEvents.ts'
+
+/** Where to go on in the stream of a run: after the wait for these calls, which are decided on. */
+type After = { waited: readonly PendingCall[]; decided: readonly string[] }
+
+/** How long an answer may take to end. */
+const longestEndMs = 10_000
+
+/**
+ * Chats that are stored. The conversation is the server's: of what a client tells, the last prompt counts, and its place.
+ * A run goes on when its reader leaves, and can be read again.
+ */
+export class StoredChats implements Chats {
+  readonly #runs: StoredRuns
+  readonly #agent: string | undefined
+
+  constructor(runs: StoredRuns, agent: string | undefined) {
+    this.#runs = runs
+    this.#agent = agent
+  }
+
+  async ask(chatId: string, question: Question, context: TurnContext): Promise<Turn> {
+    if (context.tools && context.tools.length > 0)
+      throw new Refusal(400, 'Stored chats take no tools of a page: give them to the agent, without execute.')
+    const chat = await this.#chat(chatId)
+    // Whoever asks something else has heard enough.
+    await this.#end(chat, 'the user has asked something else')
+    return turnOf(await askIn(chat, question, context))
+  }
+
+  async resume(
+    chatId: string,
+    decide: (calls: readonly PendingCall[]) => Decisions,
+    _: TurnContext,
+  ): Promise<Turn> {
+    const chat = await this.#chat(chatId)
+    const [run, waited] = [await chat.run(), await chat.pending()]
+    const decisions = Object.entries(decide(waited))
+    if (!run || decisions.length === 0) throw nothingDecided()
+    for (const [callId, decision] of decisions) {
+      try {
+        await this.#runs.send(run.id, commandOf(callId, decision))
+      } catch (error) {
+        // Somebody else was faster.
+        throw error instanceof ConfigurationError ? nothingDecided() : error
+      }
+    }
+    return turnOf(run, { waited, decided: decisions.map(([callId]) => callId) })
+  }
+
+  async current(chatId: string): Promise<Turn | undefined> {
+    const run = await (await this.#chat(chatId)).run()
+    return run && (await isUnderWay(run)) ? turnOf(run) : undefined
+  }
+
+  async stop(chatId: string): Promise<void> {
+    await this.#end(await this.#chat(chatId), 'the user has stopped it')
+  }
+
+  async history(chatId: string): Promise<ChatMessage[]> {
+    const chat = await this.#chat(chatId)
+    const history = await chat.history()
+    const run = await chat.run()
+    // An answer that is given anew follows a prompt that is there already.
+    if (!run || !(await isUnderWay(run)) || history.at(-1)?.role === 'user') return history
+    for await (const { chunk } of run.stream()) return [...history, ...chunk.messages]
+    return history
+  }
+
+  #chat(chatId: string): Promise<DurableChat> {
+    return this.#runs.chat(chatId, this.#agent === undefined ? {} : { agent: this.#agent })
+  }
+
+  async #end(chat: DurableChat, reason: string): Promise<void> {
+    const run = await chat.run()
+    if (!run || !(await isUnderWay(run))) return
+    try {
+      await this.#runs.send(run.id, { type: 'abort', reason })
+    } catch (error) {
+      // It has ended meanwhile.
+      if (!(error instanceof ConfigurationError)) throw error
+    }
+    if (await isWithin(longestEndMs, run.result)) return
+    // Nobody runs it at the moment: it is aborted by whoever does so next.
+    throw new Refusal(409, 'The chat is still answering: try again later.')
+  }
+}
+
+/** Whether a promise is settled in time. */
+const isWithin = async (ms: number, promise: Promise<unknown>): Promise<boolean> => {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), ms)
+  })
+  const settled = promise.then(
+    () => true,
+    () => true,
+  )
+  return Promise.race([settled, late]).finally(() => clearTimeout(timer))
+}
+
+const isUnderWay = async (run: DurableRun): Promise<boolean> => {
+  const { status } = await run.info()
+  return status === 'running' || status === 'waiting'
+}
+
+const askIn = async (
+  chat: DurableChat,
+  { prompt, asked, intent }: Question,
+  { context }: TurnContext,
+): Promise<DurableRun> => {
+  const options = context === undefined ? {} : { context }
+  if (intent === 'new') return chat.send(prompt, options)
+  const stored = await chat.history()
+  const at = placeOf(asked, stored)
+  const same = stored[at]
+  if (!same) return chat.send(prompt, options)
+  if (intent === 'edit') return chat.edit(at, prompt, options)
+  const isLast = !stored.slice(at + 1).some(isPrompt)
+  return isLast ? chat.regenerate(options) : chat.edit(at, same.parts, options)
+}
+
+/**
+ * Where the prompt that follows a client's conversation stands in the stored one. A client may still show prompts that
+ * got no answer, and were not kept: those are passed over.
+ */
+const placeOf = (asked: readonly string[], stored: readonly ChatMessage[]): number => {
+  const prompts = stored.flatMap((message, index) => (isPrompt(message) ? [index] : []))
+  let matched = 0
+  for (const text of asked) {
+    const next = stored[prompts[matched] ?? stored.length]
+    if (next && textOf(next) === text) matched += 1
+  }
+  return prompts[matched] ?? stored.length
+}
+
+const isPrompt = (message: ChatMessage): boolean =>
+  message.role === 'user' && toolResultsOf(message).length === 0
+
+const commandOf = (callId: string, decision: CallDecision): AgentCommand => {
+  if (typeof decision === 'object' && 'result' in decision)
+    return { type: 'tool.answer', callId, ...decision }
+  const { approve, reason } = typeof decision === 'object' ? decision : { approve: decision }
+  if (approve) return { type: 'tool.approve', callId }
+  return { type: 'tool.reject', callId, ...(reason !== undefined && { reason }) }
+}
+
+const turnOf = (run: DurableRun, after?: After): Turn => ({
+  follow: async (audience) => {
+    const { hear, signal } = audience
+    hear({ type: 'begin', runId: run.id })
+    const waits = await followTo(run, audience, after)
+    if (signal.aborted) return
+    hear(await stateOf(run))
+    if (waits) hear({ type: 'waits', calls: waits })
+    else {
+      const { finishReason, usage } = await run.result
+      hear({ type: 'end', finishReason, ...(usage && { usage }) })
+    }
+  },
+})
+
+/** Tells the chunks of a run, to its end or to a wait that nobody has decided on yet. */
+const followTo = async (
+  run: DurableRun,
+  { hear, ready, signal }: Audience,
+  after: After | undefined,
+): Promise<readonly PendingCall[] | undefined> => {
+  let isShown = after === undefined
+  let cursor: string | undefined
+  for (;;) {
+    let waited: readonly PendingCall[] | undefined
+    for await (const { cursor: at, chunk } of run.stream({ signal, ...(cursor && { after: cursor }) })) {
+      cursor = at
+      waited = chunk.pendingApproval?.calls
+      if (!isShown) continue
+      for (const event of eventsOf(chunk)) hear(event)
+      if (chunk.messages.length > 0) hear(await stateOf(run))
+      await ready()
+    }
+    if (!waited || signal.aborted) return undefined
+    const isDecided = waited.every(({ id }) => after?.decided.includes(id))
+    if (!isShown) isShown = isSame(waited, after?.waited ?? [])
+    else if (!isDecided && (await isOpen(run, waited))) return waited
+  }
+}
+
+const stateOf = async (run: DurableRun): Promise<TurnEvent> => {
+  const { state } = await run.info()
+  return { type: 'state', state }
+}
+
+/** Whether a run still waits for these calls. */
+const isOpen = async (run: DurableRun, calls: readonly PendingCall[]): Promise<boolean> => {
+  const { status, pending } = await run.info()
+  return status === 'waiting' && isSame(calls, pending)
+}
+
+const isSame = (some: readonly PendingCall[], others: readonly PendingCall[]): boolean =>
+  some.length === others.length && some.every(({ id }) => others.some((other) => other.id === id))

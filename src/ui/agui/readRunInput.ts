@@ -1,0 +1,128 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '../../messages/json.ts'
+import type { Part, ToolResultPart } from '../../messages/messages.ts'
+import type { PendingCall } from '../../messages/result.ts'
+import { parseArguments } from '../../model/toolArguments.ts'
+import { chatIdOf } from '../answering.ts'
+import type { Decisions, Question } from '../chats.ts'
+import { historyOf, promptsIn, type ToldMessage } from '../clientHistory.ts'
+import type { ClientTool } from '../clientTools.ts'
+import { mediaPart } from '../mediaPart.ts'
+import { Refusal } from '../Refusal.ts'
+
+/** What a client of AG-UI sends: a question, or decisions on what its thread waits for. */
+export type RunInput = {
+  threadId: string
+  runId: string
+  messages: JsonObject[]
+  tools: ClientTool[]
+} & ({ question: Question } | { decide: (calls: readonly PendingCall[]) => Decisions })
+
+/** Reads the input of a run. As with every client, its word counts for the prompt and for decisions, and for nothing else. */
+export const readRunInput = (body: JsonObject): RunInput => {
+  const messages = listIn(body.messages)
+  const resume = listIn(body.resume)
+  const head = {
+    threadId: chatIdOf(body.threadId),
+    runId: chatIdOf(body.runId),
+    messages,
+    tools: listIn(body.tools).map(toolOf),
+  }
+  const last = messages.at(-1)
+  if (resume.length > 0 || last?.role === 'tool')
+    return { ...head, decide: (calls) => decisionsIn(resume, messages, calls) }
+  if (last?.role !== 'user')
+    throw new Refusal(400, 'The last message is neither one of the user nor of a tool.')
+  const prompt = partsOf(last.content)
+  if (prompt.length === 0) throw new Refusal(400, 'The last message is empty.')
+  const told = toldIn(messages.slice(0, -1))
+  return { ...head, question: { prompt, history: historyOf(told), asked: promptsIn(told), intent: 'new' } }
+}
+
+const decisionsIn = (
+  resume: readonly JsonObject[],
+  messages: readonly JsonObject[],
+  calls: readonly PendingCall[],
+): Decisions => {
+  const entries = new Map(resume.map((entry) => [entry.interruptId, entry]))
+  const results = new Map(messages.flatMap((each) => (each.role === 'tool' ? [[each.toolCallId, each]] : [])))
+  const decided = calls.flatMap(({ id, kind }) => {
+    const decision = kind !== 'answer' ? approvalIn(entries.get(id)) : answerIn(results.get(id))
+    return decision === undefined ? [] : [[id, decision] as const]
+  })
+  return Object.fromEntries(decided)
+}
+
+const approvalIn = (entry: JsonObject | undefined): Decisions[string] | undefined => {
+  if (entry?.status === 'cancelled') return { approve: false, reason: 'cancelled' }
+  const payload = entry?.status === 'resolved' ? entry.payload : undefined
+  if (!isJsonObject(payload) || typeof payload.approved !== 'boolean') return undefined
+  const { approved: approve, reason } = payload
+  return { approve, ...(typeof reason === 'string' && { reason }) }
+}
+
+const answerIn = (message: JsonObject | undefined): Decisions[string] | undefined => {
+  if (!message) return undefined
+  if (typeof message.error === 'string') return { result: message.error, isError: true }
+  return { result: textIn(message.content) }
+}
+
+/** Messages of the system, activities and thoughts are not the client's to write, or no part of a conversation. */
+const toldIn = (messages: readonly JsonObject[]): ToldMessage[] => {
+  const results = new Map(messages.flatMap(resultIn))
+  return messages.flatMap((message): ToldMessage[] => {
+    if (message.role === 'user') return [{ role: 'user', parts: partsOf(message.content) }]
+    if (message.role !== 'assistant') return []
+    return [
+      {
+        role: 'model',
+        parts: [...partsOf(message.content), ...callsOf(message.toolCalls, results)],
+        results,
+      },
+    ]
+  })
+}
+
+const resultIn = ({ role, toolCallId: id, content, error }: JsonObject): [string, ToolResultPart][] => {
+  if (role !== 'tool' || typeof id !== 'string') return []
+  const isError = typeof error === 'string'
+  // The name is that of the call, which is set when the call is read.
+  const result = isError ? JSON.stringify({ error }) : textIn(content)
+  return [[id, { type: 'toolResult', id, name: '', result, ...(isError && { isError }) }]]
+}
+
+const callsOf = (calls: JsonValue | undefined, results: ReadonlyMap<string, ToolResultPart>): Part[] =>
+  listIn(calls).flatMap(({ id, function: called }): Part[] => {
+    // A call of a sub-agent is no part of this conversation.
+    if (typeof id !== 'string' || id.includes('/') || !isJsonObject(called)) return []
+    const { name, arguments: args } = called
+    if (typeof name !== 'string') return []
+    const result = results.get(id)
+    if (result) result.name = name
+    const parsed = parseArguments(typeof args === 'string' ? args : null)
+    return [{ type: 'toolCall', id, name, arguments: parsed.arguments }]
+  })
+
+const partsOf = (content: JsonValue | undefined): Part[] => {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
+  return listIn(content).flatMap((part): Part[] => {
+    if (typeof part.text === 'string') return part.text === '' ? [] : [{ type: 'text', text: part.text }]
+    const { type, value, mimeType } = isJsonObject(part.source) ? part.source : {}
+    if (typeof value !== 'string') return []
+    const given = typeof mimeType === 'string' ? mimeType : undefined
+    if (type === 'data') return [{ type: 'data', mimeType: given ?? 'application/octet-stream', data: value }]
+    const media = type === 'url' ? mediaPart(value, given) : undefined
+    return media ? [media] : []
+  })
+}
+
+const textIn = (content: JsonValue | undefined): string =>
+  partsOf(content).reduce((text, part) => (part.type === 'text' ? text + part.text : text), '')
+
+const toolOf = ({ name, description, parameters }: JsonObject): ClientTool => ({
+  name: typeof name === 'string' ? name : '',
+  description: typeof description === 'string' ? description : '',
+  parameters: isJsonObject(parameters) ? parameters : { type: 'object', properties: {} },
+})
+
+const listIn = (value: JsonValue | undefined): JsonObject[] =>
+  Array.isArray(value) ? value.filter(isJsonObject) : []

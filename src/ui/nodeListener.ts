@@ -1,0 +1,131 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { callable, checkValue } from '../messages/optionRules.ts'
+
+/** Answers a request of the web platform. */
+export type Handler = (request: Request) => Response | Promise<Response>
+
+/** What frameworks add to a request: the address before routing, and a body that they have read already. */
+type ServedRequest = IncomingMessage & { originalUrl?: string; body?: unknown }
+
+/**
+ * Makes a handler a listener of `node:http`, Express and Fastify. A client that leaves aborts `request.signal`; one that
+ * reads slowly is waited for.
+ *
+ * @example createServer(nodeListener(uiMessageHandler(agent))).listen(3000)
+ * @example
+ * // Express, with or without express.json() before it.
+ * app.all('/api/chat/{*path}', nodeListener(uiMessageHandler(agent)))
+ */
+export const nodeListener = (
+  handler: Handler,
+): ((request: IncomingMessage, response: ServerResponse) => void) => {
+  checkValue('The handler of nodeListener', handler, callable)
+  return (request, response) => {
+    const left = new AbortController()
+    response.on('close', () => {
+      if (!response.writableFinished) left.abort('the client has left')
+    })
+    answer(handler, request, response, left.signal).catch(() => {
+      if (response.headersSent) response.destroy()
+      else response.writeHead(500).end()
+    })
+  }
+}
+
+const answer = async (
+  handler: Handler,
+  asked: IncomingMessage,
+  response: ServerResponse,
+  signal: AbortSignal,
+): Promise<void> => {
+  const { status, headers, body } = await handler(requestOf(asked, signal))
+  response.statusCode = status
+  for (const [name, value] of headers) if (name !== 'set-cookie') response.setHeader(name, value)
+  const cookies = headers.getSetCookie()
+  if (cookies.length > 0) response.setHeader('set-cookie', cookies)
+  // A body that was refused half-way cannot be skipped: the connection ends with the answer.
+  if (!asked.complete) {
+    if (asked.httpVersionMajor === 1) response.setHeader('connection', 'close')
+    response.on('finish', () => asked.destroy())
+  }
+  await pipe(body, response, signal)
+}
+
+const pipe = async (
+  body: ReadableStream<Uint8Array> | null,
+  response: ServerResponse,
+  signal: AbortSignal,
+): Promise<void> => {
+  const reader = body?.getReader()
+  const gone = new Promise<void>((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+  const leave = () => void reader?.cancel().catch(() => {})
+  signal.addEventListener('abort', leave, { once: true })
+  if (signal.aborted) leave()
+  for (;;) {
+    const read = await reader?.read()
+    if (signal.aborted) return
+    if (!read?.value) break
+    if (!response.write(read.value))
+      await Promise.race([gone, new Promise<void>((resolve) => response.once('drain', () => resolve()))])
+  }
+  response.end()
+}
+
+const requestOf = (asked: ServedRequest, signal: AbortSignal): Request => {
+  const { method = 'GET', originalUrl, url = '/', socket } = asked
+  const scheme = 'encrypted' in socket && socket.encrypted ? 'https' : 'http'
+  const headers = headersOf(asked)
+  const path = originalUrl ?? url
+  const address = `${scheme}://${headers.get('host') ?? 'localhost'}${path}`
+  const hasBody = method !== 'GET' && method !== 'HEAD'
+  return new Request(URL.canParse(address) ? address : new URL(path, 'http://localhost'), {
+    method,
+    headers,
+    signal,
+    ...(hasBody && { body: bodyOf(asked), duplex: 'half' }),
+  })
+}
+
+const headersOf = ({ rawHeaders, httpVersionMajor }: IncomingMessage): Headers => {
+  const headers = new Headers()
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    const [name = '', value = ''] = rawHeaders.slice(index, index + 2)
+    // Those of HTTP/2 that are no headers of the web platform.
+    if (httpVersionMajor < 2 || !name.startsWith(':')) headers.append(name, value)
+    else if (name === ':authority') headers.set('host', value)
+  }
+  return headers
+}
+
+/** A parser of the framework may have read it already. */
+const bodyOf = (asked: ServedRequest): ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer> | string => {
+  const { body } = asked
+  if (body === undefined || body === null) return streamOf(asked)
+  if (body instanceof Uint8Array) return new Uint8Array(body)
+  return typeof body === 'string' ? body : JSON.stringify(body)
+}
+
+const streamOf = (asked: IncomingMessage): ReadableStream<Uint8Array> =>
+  new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        asked.on('data', (bytes: Uint8Array) => {
+          controller.enqueue(bytes)
+          if ((controller.desiredSize ?? 0) <= 0) asked.pause()
+        })
+        asked.on('end', () => controller.close())
+        asked.on('close', () => {
+          if (!asked.readableEnded) controller.error(new Error('The client has left.'))
+        })
+        asked.on('error', (error) => controller.error(error))
+      },
+      pull: () => void asked.resume(),
+      cancel() {
+        asked.removeAllListeners('data')
+        asked.pause()
+      },
+    },
+    new ByteLengthQueuingStrategy({ highWaterMark: 64 * 1024 }),
+  )

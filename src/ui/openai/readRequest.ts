@@ -1,0 +1,181 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '../../messages/json.ts'
+import {
+  type ChatMessage,
+  type Part,
+  type ToolResultPart,
+  textOf,
+  toolResultsOf,
+} from '../../messages/messages.ts'
+import { parseArguments } from '../../model/toolArguments.ts'
+import { historyOf, type ToldMessage } from '../clientHistory.ts'
+import type { ClientTool } from '../clientTools.ts'
+import { mediaPart } from '../mediaPart.ts'
+import { Refusal } from '../Refusal.ts'
+
+/** What a client of the OpenAI API asks, whichever of its two forms it uses. */
+export type OpenaiRequest = {
+  model: string
+  prompt: Part[]
+  history: ChatMessage[]
+  tools: ClientTool[]
+  isStream: boolean
+}
+
+/** Reads a request to `/v1/chat/completions`. */
+export const readChatRequest = (body: JsonObject): OpenaiRequest => {
+  if (typeof body.n === 'number' && body.n > 1) throw unsupported('n', 'Only one answer can be given.')
+  refuseShape(body.response_format, 'response_format')
+  return requestOf(body, list(body.messages, 'messages'), list(body.tools ?? [], 'tools').map(chatTool))
+}
+
+/** Reads a request to `/v1/responses`. */
+export const readResponsesRequest = (body: JsonObject): OpenaiRequest => {
+  if (body.previous_response_id)
+    throw unsupported('previous_response_id', 'Answers are not stored: send the whole conversation.')
+  if (body.background === true) throw unsupported('background', 'Answers are not stored.')
+  refuseShape(isJsonObject(body.text) ? body.text.format : undefined, 'text.format')
+  const { input, instructions } = body
+  const items = typeof input === 'string' ? [{ role: 'user', content: input }] : list(input, 'input')
+  const told =
+    typeof instructions === 'string' ? [{ role: 'system', content: instructions }, ...items] : items
+  return requestOf(body, told, list(body.tools ?? [], 'tools').map(responsesTool))
+}
+
+const requestOf = (body: JsonObject, items: readonly JsonObject[], tools: ClientTool[]): OpenaiRequest => {
+  const { model, stream } = body
+  if (typeof model !== 'string') throw new Refusal(400, 'model must be a text.')
+  const { system, told } = readItems(items)
+  const history = historyOf(told)
+  const last = history.at(-1)
+  if (last?.role !== 'user')
+    throw new Refusal(400, 'The conversation must end with a message of the user, or of a tool.')
+  // Results of tools are answered as they are.
+  const isPrompt = toolResultsOf(last).length === 0
+  const before = isPrompt ? history.slice(0, -1) : history
+  return {
+    model,
+    prompt: isPrompt ? last.parts : [],
+    history: [...system, ...before],
+    tools,
+    isStream: stream === true,
+  }
+}
+
+type Told = ToldMessage & { results: Map<string, ToolResultPart>; names: Map<string, string> }
+
+const readItems = (items: readonly JsonObject[]): { system: ChatMessage[]; told: Told[] } => {
+  const system: ChatMessage[] = []
+  const told: Told[] = []
+  const add = (role: Told['role'], parts: Part[]) => {
+    const last = told.at(-1)
+    // The calls of an answer may come one by one, and all their results after them.
+    if (role === 'model' && last?.role === 'model' && last.results.size === 0) last.parts.push(...parts)
+    else told.push({ role, parts, results: new Map(), names: new Map() })
+    for (const part of parts) if (part.type === 'toolCall') told.at(-1)?.names.set(part.id, part.name)
+  }
+  for (const item of items) {
+    if (item.role === 'system' || item.role === 'developer')
+      system.push({ role: 'system', parts: partsOf(item.content) })
+    else if (item.role === 'user') add('user', partsOf(item.content))
+    else if (item.role === 'assistant')
+      add('model', [...partsOf(item.content), ...chatCalls(item.tool_calls)])
+    else if (item.type === 'function_call') add('model', [callOf(item.call_id, item.name, item.arguments)])
+    else if (item.role === 'tool') addResult(told, item.tool_call_id, item.content)
+    else if (item.type === 'function_call_output') addResult(told, item.call_id, item.output)
+    // What the model thought is its own business, and has no form here.
+    else if (item.type !== 'reasoning')
+      throw new Refusal(
+        400,
+        `A message of the kind ${JSON.stringify(item.type ?? item.role)} is not supported.`,
+      )
+  }
+  return { system, told }
+}
+
+const addResult = (
+  told: readonly Told[],
+  id: JsonValue | undefined,
+  content: JsonValue | undefined,
+): void => {
+  const last = told.at(-1)
+  const name = typeof id === 'string' ? last?.names.get(id) : undefined
+  if (typeof id !== 'string' || name === undefined) return
+  const result = textOf({ role: 'user', parts: partsOf(content) })
+  last?.results.set(id, { type: 'toolResult', id, name, result })
+}
+
+const chatCalls = (calls: JsonValue | undefined): Part[] =>
+  (Array.isArray(calls) ? calls.filter(isJsonObject) : []).flatMap(({ id, function: called }) =>
+    isJsonObject(called) ? [callOf(id, called.name, called.arguments)] : [],
+  )
+
+const callOf = (
+  id: JsonValue | undefined,
+  name: JsonValue | undefined,
+  args: JsonValue | undefined,
+): Part => ({
+  type: 'toolCall',
+  id: typeof id === 'string' ? id : '',
+  name: typeof name === 'string' ? name : '',
+  arguments: parseArguments(typeof args === 'string' ? args : null).arguments,
+})
+
+const partsOf = (content: JsonValue | undefined): Part[] => {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
+  return Array.isArray(content) ? content.filter(isJsonObject).flatMap(partOf) : []
+}
+
+const partOf = (part: JsonObject): Part[] => {
+  const { type, text } = part
+  if (typeof text === 'string') return text === '' ? [] : [{ type: 'text', text }]
+  const media =
+    type === 'image_url'
+      ? fileAt(isJsonObject(part.image_url) ? part.image_url.url : part.image_url)
+      : type === 'input_image'
+        ? fileAt(part.image_url)
+        : type === 'input_audio' && isJsonObject(part.input_audio)
+          ? audioOf(part.input_audio)
+          : type === 'file' && isJsonObject(part.file)
+            ? fileAt(part.file.file_data, part.file.filename)
+            : type === 'input_file'
+              ? fileAt(part.file_data ?? part.file_url, part.filename)
+              : undefined
+  if (!media) throw new Refusal(400, `A part of the kind ${JSON.stringify(type)} cannot be read.`)
+  return [media]
+}
+
+const fileAt = (url: JsonValue | undefined, name?: JsonValue): Part | undefined =>
+  typeof url === 'string' ? mediaPart(url, undefined, typeof name === 'string' ? name : undefined) : undefined
+
+const audioOf = ({ data, format }: JsonObject): Part | undefined =>
+  typeof data === 'string' && typeof format === 'string'
+    ? { type: 'data', mimeType: `audio/${format}`, data }
+    : undefined
+
+const chatTool = ({ type, function: described }: JsonObject): ClientTool => {
+  if (type === 'function' && isJsonObject(described)) return toolOf(described)
+  throw unsupported('tools', 'Only functions can be given as tools.')
+}
+
+const responsesTool = (described: JsonObject): ClientTool => {
+  if (described.type === 'function') return toolOf(described)
+  throw unsupported('tools', 'Only functions can be given as tools.')
+}
+
+const toolOf = ({ name, description, parameters }: JsonObject): ClientTool => ({
+  name: typeof name === 'string' ? name : '',
+  description: typeof description === 'string' ? description : '',
+  parameters: isJsonObject(parameters) ? parameters : { type: 'object', properties: {} },
+})
+
+const refuseShape = (format: JsonValue | undefined, name: string): void => {
+  if (isJsonObject(format) && format.type !== 'text') throw unsupported(name, 'Answers are text.')
+}
+
+const list = (value: JsonValue | undefined, name: string): JsonObject[] => {
+  if (!Array.isArray(value)) throw new Refusal(400, `${name} must be a list.`)
+  return value.filter(isJsonObject)
+}
+
+const unsupported = (name: string, why: string) =>
+  new Refusal(400, `${name} is not supported. ${why}`, 'unsupported_parameter')

@@ -1,0 +1,135 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '../../messages/json.ts'
+import { partFlaw } from '../../messages/messageFlaw.ts'
+import type { Part, ToolResultPart } from '../../messages/messages.ts'
+import type { PendingCall } from '../../messages/result.ts'
+import type { Decisions, Question } from '../chats.ts'
+import { historyOf, promptsIn, type ToldMessage } from '../clientHistory.ts'
+import { mediaPart } from '../mediaPart.ts'
+import { Refusal } from '../Refusal.ts'
+
+/** What a client of the AI SDK sends: a question, or decisions on what its last message waits for. */
+export type UiRequest =
+  | { question: Question }
+  | { messageId: string | undefined; decide: (calls: readonly PendingCall[]) => Decisions }
+
+/** Reads a request of a chat. Everything in it is the client's word: see `historyOf` and `decisionsIn` for what counts. */
+export const readUiRequest = ({ messages, trigger, messageId }: JsonObject): UiRequest => {
+  const told = Array.isArray(messages) ? messages.filter(isJsonObject) : []
+  const last = told.at(-1)
+  if (!last) throw new Refusal(400, 'There are no messages.')
+  const named = told.findLast(({ id }) => id !== undefined && id === messageId)
+  const isRegenerated = trigger === 'regenerate-message'
+  if (!isRegenerated) {
+    const answer = [named, last].find((message) => message?.role === 'assistant')
+    if (answer) return { messageId: textIn(answer, 'id'), decide: (calls) => decisionsIn(answer, calls) }
+  }
+  if (last.role !== 'user') throw new Refusal(400, 'The last message is not one of the user.')
+  const prompt = partsOf(last).flatMap(userPart)
+  if (prompt.length === 0) throw new Refusal(400, 'The last message is empty.')
+  const intent = isRegenerated ? 'regenerate' : named === last ? 'edit' : 'new'
+  const before = told.slice(0, -1).flatMap(toldBy)
+  return { question: { prompt, history: historyOf(before), asked: promptsIn(before), intent } }
+}
+
+/** The decisions in a message on calls that wait. Nothing else counts: neither the call's name nor its arguments. */
+const decisionsIn = (message: JsonObject, calls: readonly PendingCall[]): Decisions => {
+  const waiting = new Map(calls.map((call) => [call.id, call]))
+  const decisions: Decisions = {}
+  for (const part of partsOf(message)) {
+    const call = waiting.get(textIn(part, 'toolCallId') ?? '')
+    const decision = call && decisionOf(part, call)
+    if (decision !== undefined) decisions[call?.id ?? ''] = decision
+  }
+  return decisions
+}
+
+const decisionOf = (part: JsonObject, { kind }: PendingCall): Decisions[string] | undefined => {
+  const { state, output = null, approval } = part
+  if (kind === 'answer') {
+    if (state === 'output-available') return { result: output }
+    if (state === 'output-error') return { result: textIn(part, 'errorText') ?? 'It failed.', isError: true }
+    return undefined
+  }
+  // Version 5 of the client has no approvals: its pages answer with an output.
+  const said = state === 'approval-responded' ? approval : state === 'output-available' ? output : undefined
+  if (!isJsonObject(said) || typeof said.approved !== 'boolean') return undefined
+  const reason = textIn(said, 'reason')
+  return { approve: said.approved, ...(reason !== undefined && { reason }) }
+}
+
+/** A message of a client as ours; those of the system are not the client's to write. */
+const toldBy = (message: JsonObject): ToldMessage[] => {
+  const parts = partsOf(message)
+  if (message.role === 'user') return [{ role: 'user', parts: parts.flatMap(userPart) }]
+  return message.role === 'assistant' ? stepsOf(parts) : []
+}
+
+const userPart = (part: JsonObject): Part[] => {
+  const text = textIn(part, 'text')
+  if (part.type === 'text' && text !== undefined && text !== '') return [{ type: 'text', text }]
+  const url = part.type === 'file' ? textIn(part, 'url') : undefined
+  const media = url && mediaPart(url, textIn(part, 'mediaType'), textIn(part, 'filename'))
+  return media ? [media] : []
+}
+
+/** Each step of an answer is a message of the model. */
+const stepsOf = (parts: readonly JsonObject[]): ToldMessage[] => {
+  const steps: (ToldMessage & { results: Map<string, ToolResultPart> })[] = []
+  for (const part of parts) {
+    if (part.type === 'step-start' || steps.length === 0)
+      steps.push({ role: 'model', parts: [], results: new Map() })
+    const step = steps.at(-1)
+    const text = textIn(part, 'text')
+    if (part.type === 'text' && text) step?.parts.push({ type: 'text', text })
+    const id = textIn(part, 'toolCallId')
+    const name = toolNameOf(part)
+    // A call of a sub-agent is no part of this conversation.
+    if (!id || !name || id.includes('/')) continue
+    step?.parts.push({ type: 'toolCall', id, name, arguments: isJsonObject(part.input) ? part.input : {} })
+    const result = resultIn(part, id, name)
+    if (result) step?.results.set(id, result)
+  }
+  return steps
+}
+
+const toolNameOf = (part: JsonObject): string | undefined => {
+  if (part.type === 'dynamic-tool') return textIn(part, 'toolName')
+  return typeof part.type === 'string' && part.type.startsWith('tool-') ? part.type.slice(5) : undefined
+}
+
+const resultIn = (part: JsonObject, id: string, name: string): ToolResultPart | undefined => {
+  const { state, output = null } = part
+  const result = { type: 'toolResult' as const, id, name }
+  if (state === 'output-available') return { ...result, ...contentOf(output) }
+  const problem = state === 'output-error' ? textIn(part, 'errorText') : undefined
+  if (problem !== undefined) return { ...result, result: JSON.stringify({ error: problem }), isError: true }
+  if (state !== 'output-denied') return undefined
+  return {
+    ...result,
+    result: JSON.stringify({ error: 'A person rejected this call.' }),
+    isError: true,
+    rejected: true,
+  }
+}
+
+/** The reverse of `outputOf`. */
+const contentOf = (output: JsonValue): Pick<ToolResultPart, 'result' | 'parts'> => {
+  if (isJsonObject(output) && Array.isArray(output.parts) && output.result !== undefined) {
+    const { result, parts } = output
+    const isMedia = (part: JsonValue) =>
+      isJsonObject(part) && (part.type === 'data' || part.type === 'link') && partFlaw(part) === undefined
+    if (parts.every(isMedia))
+      return { result: asText(result), parts: parts as ToolResultPart['parts'] & JsonValue[] }
+  }
+  return { result: asText(output) }
+}
+
+const asText = (value: JsonValue): string => (typeof value === 'string' ? value : JSON.stringify(value))
+
+const partsOf = ({ parts }: JsonObject): JsonObject[] =>
+  Array.isArray(parts) ? parts.filter(isJsonObject) : []
+
+const textIn = (object: JsonObject, key: string): string | undefined => {
+  const value = object[key]
+  return typeof value === 'string' ? value : undefined
+}
