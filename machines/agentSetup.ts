@@ -252,7 +252,7 @@ export const agentSetup = (config: ResolvedConfig) => {
       useFallback: assign(({ context: { request, window } }) => ({
         request: { ...request, modelIndex: request.modelIndex + 1, attempt: 0 },
         // Another model has another window, and counts in its own way.
-        window: { ...window, tokens: null, ratio: null },
+        window: { ...window, tokens: null, input: null, ratio: null },
       })),
       announceFallback: enqueueActions(({ context, enqueue }) => {
         const { provider, model } = askedIn(config, context)

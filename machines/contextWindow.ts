@@ -81,7 +81,14 @@ const believed = (ratio: number): number => Math.min(largestRatio, Math.max(smal
 export const measured = (config: ResolvedConfig, state: StreamingState): Window => {
   const { inputTokens = 0 } = state.answer.accumulated.usage ?? {}
   if (inputTokens <= 0) return state.window
-  return { ...state.window, ratio: believed(inputTokens / requestCharacters(config, state)) }
+  const { window } = state
+  // A server such as Ollama throws away the front of a request that is too long, and says nothing: a conversation that
+  // has only grown cannot be fewer tokens than before.
+  const isCutOff =
+    config.compaction !== false && config.compaction.isAhead && inputTokens < (window.input ?? 0)
+  if (isCutOff)
+    return { ...window, tokens: Math.min(window.input ?? 0, window.tokens ?? inputTokens), due: 'overflow' }
+  return { ...window, input: inputTokens, ratio: believed(inputTokens / requestCharacters(config, state)) }
 }
 
 const tokensOf = ({ window }: StreamingState, characters: number): number =>
@@ -322,6 +329,7 @@ export const compactionsInARow = ({ window, step }: StreamingState): number | un
 /** The window after a compaction at this step. */
 const afterCompaction = ({ window, step }: StreamingState): Window => ({
   ...window,
+  input: null,
   due: null,
   halvings: 0,
   compactedAt: [...window.compactedAt, step].slice(-mostCompactions),

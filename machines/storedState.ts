@@ -99,6 +99,7 @@ const stateShape = is.fields({
   }),
   window: is.fields({
     tokens: is.orNull(is.number),
+    input: is.orNull(is.number),
     ratio: is.orNull(is.number),
     due: is.orNull(is.oneOf('full', 'overflow', 'command')),
     compactedAt: is.listOf(is.count),

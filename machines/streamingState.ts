@@ -82,6 +82,8 @@ export type Bounds = {
 export type Window = {
   /** The tokens of input that fit, as a provider has shown; null as long as none refused any. */
   tokens: number | null
+  /** The tokens of the last request, as its answer told. */
+  input: number | null
   /** Tokens of a character, as the last answer showed. */
   ratio: number | null
   /** Why the conversation must be compacted, if it must. */
@@ -179,7 +181,14 @@ export const initialState = (
 
 export const noBounds: Bounds = { reached: null, repeats: 0, emptyAnswers: 0 }
 
-export const unknownWindow: Window = { tokens: null, ratio: null, due: null, compactedAt: [], halvings: 0 }
+export const unknownWindow: Window = {
+  tokens: null,
+  input: null,
+  ratio: null,
+  due: null,
+  compactedAt: [],
+  halvings: 0,
+}
 
 const emptyAnswer = (askedAt: number, newlineDue: boolean): Answer => ({
   accumulated: nothingAccumulated,

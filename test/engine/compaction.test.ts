@@ -213,6 +213,19 @@ test('a window that is known is not exceeded', async () => {
   expect(unasked.requests).toHaveLength(1)
 })
 
+test('a server that throws away the front of a request without a word is found out by its count', async () => {
+  const read = tool({ name: 'read', description: 'Reads', execute: () => 'w'.repeat(4000) })
+  const call = (id: string, inputTokens: number): ScriptTurn => [
+    { toolCall: { id, name: 'read' } },
+    { usage: { inputTokens } },
+  ]
+  // Twice as long as before, and half the tokens.
+  const turns = [call('a', 500), call('b', 1700), call('c', 1100), 'A summary.', 'Done.']
+  const { result, compactions } = await ran(turns, { tools: [read], compaction: {} }, [])
+  expect(result).toMatchObject({ answer: 'Done.' })
+  expect(compactions).toMatchObject([{ reason: 'overflow' }])
+})
+
 test('a threshold below what no compaction can shrink is no reason to try', async () => {
   const { result, requests } = await ran(['Done.'], { compaction: { window: 100 }, system: long }, [])
   expect(result).toMatchObject({ answer: 'Done.' })
