@@ -104,10 +104,15 @@ export const learned = (config: ResolvedConfig, state: StreamingState): Window =
   const characters = requestCharacters(config, state)
   const ratio = state.window.ratio ?? (requested === undefined ? null : believed(requested / characters))
   const size = tokensOf({ ...state, window: { ...state.window, ratio } }, characters)
-  // What the provider counts on top of the input is room for the answer.
-  const answer = Math.max(0, (requested ?? 0) - size)
-  const fits = Math.min((told ?? Number.POSITIVE_INFINITY) - answer, size, state.window.tokens ?? size)
-  return { ...state.window, ratio, tokens: Math.max(1, Math.floor(fits)), due: 'overflow' }
+  // Counted in our way: the provider may count more than the input, or other things than we do.
+  const isTold = told !== undefined && requested !== undefined && requested > told
+  const fits = isTold ? size * (told / requested) : Math.min(told ?? size, size)
+  return {
+    ...state.window,
+    ratio,
+    tokens: Math.max(1, Math.floor(Math.min(fits, state.window.tokens ?? fits))),
+    due: 'overflow',
+  }
 }
 
 /** The tokens of input that fit, as far as anybody knows. */
