@@ -7,6 +7,7 @@ import { reasoningOrchestrator } from '../../machines/reasoning.ts'
 import { reflectionOrchestrator } from '../../machines/reflection.ts'
 import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
 import type { DurableChunk, DurableRun, StoredRuns } from '../../src/durable/index.ts'
+import { compactionOf } from '../../src/messages/compaction.ts'
 import { type ChatMessage, toolResultsOf } from '../../src/messages/messages.ts'
 import { tool } from '../../src/tools/tool.ts'
 import { copying } from './copying.ts'
@@ -76,6 +77,7 @@ const fresh = (): Reading => ({ cursor: undefined, texts: [], text: '', messages
 const agents: [string, AgentOptions][] = [
   ['a plain agent', {}],
   ['parallel tools', { toolExecution: 'parallel' }],
+  ['a compacted conversation', { compaction: { window: 200 } }],
   ['reasoning', { orchestrator: reasoningOrchestrator() }],
   ['reflection', { orchestrator: reflectionOrchestrator({ maxRounds: 1 }) }],
 ]
@@ -99,6 +101,7 @@ test.each(agents)(
     const whole = await readToEnd(runs, run, live)
     const result = await run.result
     expect(whole.messages).toEqual(result.messages)
+    expect(result.messages.some(compactionOf)).toBe(options.compaction !== undefined)
     await runs.close()
     expect(copies.length).toBeGreaterThan(15)
     expect(copies.some(({ seen, seenLater }) => seenLater.text !== seen.text)).toBe(true)
