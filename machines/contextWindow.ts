@@ -75,17 +75,23 @@ const fixedCharacters = (config: ResolvedConfig, { options }: StreamingState): n
 const requestCharacters = (config: ResolvedConfig, state: StreamingState): number =>
   charactersIn(requestMessages(state)) + fixedCharacters(config, state)
 
+/** No window is as small as that. */
+const smallRequest = 4000
+
+const isAhead = ({ compaction }: ResolvedConfig): boolean => compaction !== false && compaction.isAhead
+
 const believed = (ratio: number): number => Math.min(largestRatio, Math.max(smallestRatio, ratio))
 
 /** An answer tells how many tokens its request was: the measure for what comes after it. */
 export const measured = (config: ResolvedConfig, state: StreamingState): Window => {
   const { inputTokens = 0 } = state.answer.accumulated.usage ?? {}
-  if (inputTokens <= 0) return state.window
   const { window } = state
+  // Measuring costs about as much as writing the request, and most runs are over before anything is full.
+  const isOfUse = isAhead(config) || window.tokens !== null || inputTokens > smallRequest
+  if (inputTokens <= 0 || !isOfUse) return window
   // A server such as Ollama throws away the front of a request that is too long, and says nothing: a conversation that
   // has only grown cannot be fewer tokens than before.
-  const isCutOff =
-    config.compaction !== false && config.compaction.isAhead && inputTokens < (window.input ?? 0)
+  const isCutOff = isAhead(config) && inputTokens < (window.input ?? 0)
   if (isCutOff)
     return { ...window, tokens: Math.min(window.input ?? 0, window.tokens ?? inputTokens), due: 'overflow' }
   return { ...window, input: inputTokens, ratio: believed(inputTokens / requestCharacters(config, state)) }
