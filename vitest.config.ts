@@ -1,9 +1,12 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     testTimeout: 30_000,
+    // Many tests wait for processes and timers: two of them at a time keep even a small machine busy.
+    maxWorkers: Math.max(2, Math.floor(availableParallelism() / 2)),
     // A promise nobody waits for is a bug of ours: it fails the run.
     dangerouslyIgnoreUnhandledErrors: false,
   },

@@ -1,9 +1,9 @@
 import { defineConfig } from 'vitest/config'
 
-/** `npm run walks`: the random walks over the API and the changed snapshots of `npm test`, all of them. */
+/** `npm run walks`: the random walks, the changed snapshots and the stored paths of `npm test`, all of them. */
 export default defineConfig({
   test: {
-    include: ['test/api/{walk,tampering}.test.ts'],
+    include: ['test/api/{walk,tampering}.test.ts', 'test/machines/paths.test.ts'],
     env: {
       PROOF: '1',
       PROOF_SEED: process.env.PROOF_SEED ?? `${Date.now() % 2 ** 31}`,

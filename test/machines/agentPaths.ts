@@ -158,6 +158,7 @@ const steering = (snapshot: AgentSnapshot): AnyEventObject[] =>
 const isFresh = (snapshot: AgentSnapshot): boolean =>
   snapshot.matches({ Accumulating: 'Requesting' }) &&
   snapshot.context.step === 1 &&
+  snapshot.context.request.modelIndex === 0 &&
   snapshot.context.request.attempt === 0
 
 const modelEvents = (snapshot: AgentSnapshot): AnyEventObject[] => {
