@@ -1,10 +1,11 @@
 /**
- * A scripted model for tests of agents, and a kit that walks every transition of any XState machine.
+ * A scripted model and recordings for tests of agents, and a kit that walks every transition of any XState machine.
  *
  * @module statewire/testing
  */
 
 export { SimulatedClock } from 'xstate'
+export { type Cassette, type CassetteOptions, cassette } from './cassette.ts'
 export {
   checkModel,
   type Exit,

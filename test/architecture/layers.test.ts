@@ -19,7 +19,7 @@ const mayImport: Record<string, readonly string[]> = {
   'src/dbos': ['src/messages', 'src/model', 'src/tools', 'machines', 'src/agent', 'src/durable'],
   'src/telemetry': ['src/messages', 'src/model', 'src/transport', 'machines'],
   'src/mcp': ['src/messages', 'src/model', 'src/transport', 'src/tools', 'machines', 'src/agent'],
-  'src/testing': ['src/messages', 'src/model', 'src/visualize'],
+  'src/testing': ['src/messages', 'src/model', 'src/transport', 'src/tools', 'src/visualize', 'providers'],
   'src/simulator': ['src/messages'],
   'src/visualize': [],
   'src/inspector': [
