@@ -11,7 +11,7 @@ import { exchangesOn, noNetwork, tapePath, textOfTape } from './tapePath.ts'
 
 /** The ids that are made here differ from run to run; the providers' own do not. */
 const withoutOwnIds = (messages: readonly ChatMessage[]): unknown =>
-  JSON.parse(JSON.stringify(messages).replace(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{22}/g, 'id'))
+  JSON.parse(JSON.stringify(messages).replace(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{21}/g, 'id'))
 
 const partsOfStream = async (agent: Agent, prompt: string): Promise<unknown[]> => {
   const chunks: unknown[] = []

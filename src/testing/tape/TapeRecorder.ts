@@ -5,8 +5,8 @@ import type { TapedExchange, TapedRequest } from './tape.ts'
 import type { Outgoing } from './tapedRequest.ts'
 import { writeTape } from './tapeFile.ts'
 
-/** An answer that is read to its last word ends at once; more than this means that nobody reads it. */
-const patienceMs = 3000
+/** An agent closes an answer a second after its last word at the latest; more than this means that nobody reads it. */
+const patienceMs = 1500
 
 /** Records exchanges, and writes the tape whenever one of them is over. */
 export class TapeRecorder {

@@ -23,7 +23,7 @@ export const readTape = (path: string): TapedExchange[] => {
 
 /** Whoever reads the tape meanwhile sees the old one or the new one, and never a half. */
 export const writeTape = (path: string, exchanges: readonly TapedExchange[]): void => {
-  const { mkdirSync, writeFileSync, renameSync, rmSync } = files()
+  const { existsSync, mkdirSync, writeFileSync, renameSync, rmSync } = files()
   const { dirname } = process.getBuiltinModule('node:path')
   const text = tapeText(exchanges)
   if (text.length > largestTape)
@@ -36,7 +36,7 @@ export const writeTape = (path: string, exchanges: readonly TapedExchange[]): vo
     writeFileSync(unfinished, text)
     renameSync(unfinished, path)
   } catch (thrown) {
-    rmSync(unfinished, { force: true })
+    if (existsSync(unfinished)) rmSync(unfinished)
     throw new ConfigurationError(`${path} cannot be written: ${describeThrown(thrown)}`, { cause: thrown })
   }
 }
