@@ -16,6 +16,7 @@ export {
 export type { ModelStep, Never } from './never.ts'
 export { type MachinePath, type PathOptions, planPaths, type ReplayOptions, replayPath } from './paths.ts'
 export { withPuppets } from './puppets.ts'
+export { replayTools } from './replayTools.ts'
 export {
   type ScriptedModel,
   type ScriptOptions,
