@@ -14,7 +14,11 @@ import { TapeRecorder } from './tape/TapeRecorder.ts'
 import { readRequest, type Scrub, tapedRequest } from './tape/tapedRequest.ts'
 import { hasTape, readTape } from './tape/tapeFile.ts'
 
-/** Options of {@link cassette}. */
+/**
+ * Options of {@link cassette}.
+ *
+ * @example cassette('tapes/weather.json', { mode: process.env.RECORD ? 'record' : 'replay', speed: 1 })
+ */
 export type CassetteOptions = {
   /**
    * `record` asks the provider and writes the tape anew. `replay` never goes to the network. `auto`, the default, replays
@@ -26,11 +30,19 @@ export type CassetteOptions = {
    * new in every run. The provider gets the body as it was.
    */
   scrub?: Scrub
-  /** How fast a tape is played: 0, the default, at once; 1 as it was recorded; 2 twice as fast. */
+  /**
+   * How fast a tape is played: 0, the default, at once; 1 as it was recorded; 2 twice as fast. The agent's own waits, as
+   * before a retry, stay what they are.
+   */
   speed?: number
 }
 
-/** A `fetch` that records and replays. */
+/**
+ * A `fetch` that records and replays. Give it to an agent as it is: wrapped in another function, it cannot tell that no key
+ * is needed.
+ *
+ * @example const agent = new Agent('openai:gpt-6-luna', { fetch: tape })
+ */
 export type Cassette = typeof fetch & {
   /** Whether it plays a tape. Then an agent needs no key. */
   readonly isReplay: boolean

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Agent, type AgentOptions, ConfigurationError, type JsonObject } from '../../src/index.ts'
@@ -310,6 +310,21 @@ describe('what cannot work', () => {
 
   test('is refused as a path', () => {
     expect(() => cassette('')).toThrow('must be a path')
+  })
+
+  test('is refused where it is too large, on disk and on its way there', async () => {
+    const size = 65 * 1024 * 1024
+    const path = tapePath()
+    mkdirSync(dirname(path))
+    writeFileSync(path, '')
+    truncateSync(path, size)
+    expect(() => cassette(path)).toThrow(`has ${size} bytes`)
+
+    const server = await loopback(() => ({ body: new Uint8Array(size) }))
+    const tape = cassette(path, { mode: 'record' })
+    const answer = await tape(server.url)
+    await expect(answer.arrayBuffer()).rejects.toThrow('An answer is larger than')
+    await expect(tape.done()).rejects.toThrow(ConfigurationError)
   })
 
   test('is told where the tape cannot be written', async () => {

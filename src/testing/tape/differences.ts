@@ -1,7 +1,5 @@
 import { isJsonObject, type JsonValue, ownValue } from '../../messages/json.ts'
-
-/** What stands on a tape where something secret was. */
-export const hidden = '***'
+import { hidden } from '../../transport/redact.ts'
 
 /** Where two bodies differ, one line each, and no more lines than asked for. */
 export const differences = (
