@@ -13,8 +13,7 @@ export const callsOnTape = (exchanges: readonly TapedExchange[]): RecordedCall[]
   for (const exchange of exchanges) {
     const found = callsIn(exchange.request.body, sent)
     // A conversation grows from request to request, and is told from its beginning each time.
-    if (!conversations.some((known) => isBeginning(found, known)))
-      conversations = [...conversations.filter((known) => !isBeginning(known, found)), found]
+    conversations = [...conversations.filter((known) => !isBeginning(known, found)), found]
     for (const call of callsAnswered(exchange)) sent.set(call.id, call)
   }
   return conversations.flat()
