@@ -15,7 +15,7 @@ export const connectionOf = (preset: KeyPreset, options: ConnectionOptions): Con
   const { headers, dispatcher, fetch, limits } = options
   const baseUrl = serverUrl(preset, options.baseUrl)
   checkServer(preset, baseUrl)
-  const { apiKey, keyAdvice } = keyFor(preset, options, baseUrl)
+  const { apiKey, keyAdvice }: KeyChoice = isReplay(fetch) ? {} : keyFor(preset, options, baseUrl)
   return {
     baseUrl,
     ...(apiKey && { apiKey }),
@@ -30,17 +30,19 @@ export const connectionOf = (preset: KeyPreset, options: ConnectionOptions): Con
   }
 }
 
+/** What plays a recording sends nothing: no key is looked for, and none is asked for. */
+const isReplay = (fetch: ConnectionOptions['fetch']): boolean =>
+  fetch !== undefined && 'isReplay' in fetch && fetch.isReplay === true
+
 export const bearer = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` })
+
+type KeyChoice = { apiKey?: ApiKey | undefined; keyAdvice?: string }
 
 /**
  * The key of the environment belongs to the provider, and only its own hosts get it. Another server may well need none.
  * Headers of the user's may carry one, too.
  */
-const keyFor = (
-  preset: KeyPreset,
-  { apiKey, headers }: ConnectionOptions,
-  baseUrl: string,
-): { apiKey?: ApiKey | undefined; keyAdvice?: string } => {
+const keyFor = (preset: KeyPreset, { apiKey, headers }: ConnectionOptions, baseUrl: string): KeyChoice => {
   if (apiKey) return { apiKey }
   const { name, keyVariable, keyForms } = preset
   const isNamed = Object.keys(headersOf(headers)).some((header) => /auth|key/.test(header))

@@ -1,10 +1,11 @@
 /**
- * A scripted model for tests of agents, and a kit that walks every transition of any XState machine.
+ * A scripted model and recordings for tests of agents, and a kit that walks every transition of any XState machine.
  *
  * @module statewire/testing
  */
 
 export { SimulatedClock } from 'xstate'
+export { type Cassette, type CassetteOptions, cassette } from './cassette.ts'
 export {
   checkModel,
   type Exit,
@@ -15,6 +16,7 @@ export {
 export type { ModelStep, Never } from './never.ts'
 export { type MachinePath, type PathOptions, planPaths, type ReplayOptions, replayPath } from './paths.ts'
 export { withPuppets } from './puppets.ts'
+export { replayTools } from './replayTools.ts'
 export {
   type ScriptedModel,
   type ScriptOptions,

@@ -1,5 +1,5 @@
-import type { ErrorData } from '../messages/errors.ts'
-import { redact } from './redact.ts'
+import { ConfigurationError, type ErrorData, errorDataOf } from '../messages/errors.ts'
+import { redact, redactError } from './redact.ts'
 
 /** The body is compressed in a way that cannot be undone here. */
 export class UnknownEncoding extends Error {
@@ -74,6 +74,8 @@ const brokenOff = 'the connection broke off before the answer was complete. Chec
 
 /** What a failed connection looks like as data. It names the host, never the path, the query or a header. */
 export const networkError = (thrown: unknown, url: URL, secrets: readonly string[] = []): ErrorData => {
+  // A `fetch` of the user's choice knows best what is wrong with its setup.
+  if (thrown instanceof ConfigurationError) return redactError(errorDataOf(thrown), secrets)
   const { name, message, code } = causeOf(thrown)
   const hint = hints.find(({ codes }) => codes.test(code))
   const host = `${url.hostname}:${url.port || (url.protocol === 'https:' ? '443' : '80')}`
@@ -89,7 +91,7 @@ export const networkError = (thrown: unknown, url: URL, secrets: readonly string
 type Cause = { name: string; message: string; code: string }
 
 /** `fetch` and happy eyeballs hide the failure one level down, as a cause or as the first of several errors. */
-const causeOf = (thrown: unknown): Cause => {
+export const causeOf = (thrown: unknown): Cause => {
   if (!(thrown instanceof Error)) return { name: 'Error', message: String(thrown), code: 'network_error' }
   const { code, cause } = thrown as Error & { code?: unknown }
   const inner = thrown instanceof AggregateError ? thrown.errors[0] : cause

@@ -1,7 +1,8 @@
 import type { ErrorData } from '../messages/errors.ts'
 import { secretPattern } from './secretPattern.ts'
 
-const hidden = '***'
+/** Stands where a secret was. */
+export const hidden = '***'
 
 /** Shapes of credentials that servers echo: authorization headers, the well-known key prefixes, keys in query strings. */
 const credentialPatterns: readonly [RegExp, string][] = [

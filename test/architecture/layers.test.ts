@@ -28,7 +28,7 @@ const mayImport: Record<string, readonly string[]> = {
     'src/agent',
     'src/durable',
   ],
-  'src/testing': ['src/messages', 'src/model', 'src/visualize'],
+  'src/testing': ['src/messages', 'src/model', 'src/transport', 'src/tools', 'src/visualize', 'providers'],
   'src/simulator': ['src/messages'],
   'src/visualize': [],
   'src/inspector': [

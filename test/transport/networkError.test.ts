@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { ConfigurationError } from '../../src/index.ts'
 import { networkError } from '../../src/transport/networkError.ts'
 
 const url = new URL('https://user:pass@api.test/v1/chat?key=abcd')
@@ -13,6 +14,14 @@ describe('a network error as data', () => {
       code: 'ECONNRESET',
       retryable: true,
       cause: { name: 'Error', message: 'read ECONNRESET', code: 'ECONNRESET' },
+    })
+  })
+
+  it('passes on what a fetch says of its own setup, without secrets', () => {
+    const thrown = new ConfigurationError('There is no tape for key my-secret-key.')
+    expect(networkError(thrown, url, ['my-secret-key'])).toEqual({
+      name: 'ConfigurationError',
+      message: 'There is no tape for key ***.',
     })
   })
 

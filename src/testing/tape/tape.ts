@@ -1,0 +1,125 @@
+import { ConfigurationError } from '../../messages/errors.ts'
+import type { JsonValue } from '../../messages/json.ts'
+import {
+  checkValue,
+  finiteAmount,
+  listOf,
+  member,
+  oneOf,
+  type Rule,
+  rule,
+  text,
+} from '../../messages/optionRules.ts'
+
+/** A request as it is kept: without its host and its headers, and without anything secret. */
+export type TapedRequest = {
+  method: string
+  path: string
+  /** The JSON that was sent, a text that is no JSON, or null. */
+  body: JsonValue
+}
+
+/** Times are milliseconds since the request was made. */
+export type TapedHead = { ms: number; status: number; statusText: string; headers: Record<string, string> }
+
+/** One network read: as text where it is some by itself, else in base64. */
+export type TapedRead = { ms: number; text: string } | { ms: number; base64: string }
+
+/** `aborted`: whoever asked left. `broken`: the connection failed. */
+export type TapedEnd =
+  | { ms: number; how: 'complete' | 'aborted' }
+  | { ms: number; how: 'broken'; code: string; message: string }
+
+/** A request and what came back. Without a head nothing came. */
+export type TapedExchange = { request: TapedRequest; head?: TapedHead; reads: TapedRead[]; end: TapedEnd }
+
+/** Raised when an older tape cannot be played any more. */
+const version = 1
+
+/** Of a whole tape, in bytes: one that is larger belongs into no repository. */
+export const largestTape = 64 * 1024 * 1024
+
+/**
+ * The tape as JSON that people can read and compare: bodies of requests over many lines, each read of an answer on a line
+ * of its own.
+ */
+export const tapeText = (exchanges: readonly TapedExchange[]): string =>
+  `{\n  "cassette": ${version},\n  "exchanges": [${exchanges.map((each) => `\n${exchangeText(each)}`).join(',')}\n  ]\n}\n`
+
+const exchangeText = ({ request, head, reads, end }: TapedExchange): string => {
+  const lines = [
+    `"request": ${indented(JSON.stringify(request, null, 2))}`,
+    ...(head ? [`"head": ${JSON.stringify(head)}`] : []),
+    `"reads": [${reads.map((read) => `\n        ${JSON.stringify(read)}`).join(',')}\n      ]`,
+    `"end": ${JSON.stringify(end)}`,
+  ]
+  return `    {\n      ${lines.join(',\n      ')}\n    }`
+}
+
+const indented = (json: string): string => json.replaceAll('\n', '\n      ')
+
+/** Reads a tape back. `path` is for the errors. */
+export const parseTape = (json: string, path: string): TapedExchange[] => {
+  let tape: unknown
+  try {
+    tape = JSON.parse(json)
+  } catch (cause) {
+    throw new ConfigurationError(`${path} is not valid JSON. Delete it and record it anew.`, { cause })
+  }
+  checkValue(path, tape, member('cassette', versionRule))
+  checkValue(path, tape, member('exchanges', listOf(exchangeRule)))
+  return (tape as { exchanges: TapedExchange[] }).exchanges
+}
+
+const versionRule: Rule = (name, value) =>
+  value === version
+    ? undefined
+    : `${name} must be ${version}: this is no cassette, or one of another version of statewire. Record it anew.`
+
+const all =
+  (...rules: readonly Rule[]): Rule =>
+  (name, value) => {
+    for (const each of rules) {
+      const problem = each(name, value)
+      if (problem) return problem
+    }
+    return undefined
+  }
+
+/** What `Response` takes. */
+const status = rule(
+  'a status from 200 to 599',
+  (value) => Number.isInteger(value) && Number(value) >= 200 && Number(value) <= 599,
+)
+
+const headers = rule(
+  'an object of texts',
+  (value) =>
+    Object(value) === value && Object.values(Object(value)).every((each) => typeof each === 'string'),
+)
+
+const headRule = all(
+  member('ms', finiteAmount),
+  member('status', status),
+  member('statusText', text),
+  member('headers', headers),
+)
+
+const readRule: Rule = (name, value) =>
+  member('ms', finiteAmount)(name, value) ??
+  member('base64' in Object(value) ? 'base64' : 'text', text)(name, value)
+
+const endRule: Rule = (name, value) =>
+  all(member('ms', finiteAmount), member('how', oneOf('complete', 'aborted', 'broken')))(name, value) ??
+  (Object(value).how === 'broken'
+    ? all(member('code', text), member('message', text))(name, value)
+    : undefined)
+
+const body: Rule = (name, value) => (value === undefined ? `${name} is missing.` : undefined)
+
+const exchangeRule = all(
+  member('request', all(member('method', text), member('path', text), member('body', body))),
+  (name, value) => (Object(value).head === undefined ? undefined : member('head', headRule)(name, value)),
+  member('reads', listOf(readRule)),
+  member('end', endRule),
+)
