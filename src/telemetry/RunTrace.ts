@@ -3,6 +3,7 @@ import type { AnyActor } from 'xstate'
 import type { AgentSnapshot, AgentStateValue } from '../../machines/agentSnapshot.ts'
 import { pendingIn } from '../../machines/pendingCalls.ts'
 import type { TracedTurn } from '../../machines/runTracer.ts'
+import type { StreamingState } from '../../machines/streamingState.ts'
 import { timeIn } from '../../machines/systemTime.ts'
 import type { AgentTrace } from './AgentTrace.ts'
 import { ChatTrace } from './ChatTrace.ts'
@@ -17,6 +18,7 @@ export class RunTrace {
   readonly #actor: AnyActor
   readonly #isPhase: boolean
   #chat: ChatTrace | undefined
+  #summary: ChatTrace | undefined
   #wait: Operation | undefined
 
   constructor(agent: AgentTrace, actor: AnyActor, phase: string | undefined) {
@@ -31,7 +33,8 @@ export class RunTrace {
     this.agent.keepSecret(turn.hide)
     this.agent.ask(turn.model)
     if (turn.agent !== undefined && !this.#isPhase) this.agent.rename(turn.agent)
-    const { context }: AgentSnapshot = this.#actor.getSnapshot()
+    const { value, context }: AgentSnapshot = this.#actor.getSnapshot()
+    if (isCompacting(value)) return this.#askForSummary(turn, context)
     if (!this.#chat?.isFor(turn, context)) {
       this.#chat?.fallBack(turn)
       this.#chat = new ChatTrace(this.agent, turn, context, this.attributes)
@@ -39,8 +42,21 @@ export class RunTrace {
     return this.#chat.operation
   }
 
+  /** Each request for a summary is a question of its own. */
+  #askForSummary(turn: TracedTurn, context: StreamingState): Operation {
+    this.#chat?.fail(context.failure)
+    this.#chat = undefined
+    this.#summary?.fail(context.failure)
+    this.#summary = new ChatTrace(this.agent, turn, context, { ...this.attributes, [own.summary]: true })
+    return this.#summary.operation
+  }
+
   /** The chart has made a step; the same may be told more than once. */
   follow(snapshot: AgentSnapshot): void {
+    if (!isCompacting(snapshot.value)) {
+      this.#summary?.fail(snapshot.value === 'Failed' ? snapshot.context.failure : null)
+      this.#summary = undefined
+    }
     this.#followChat(snapshot)
     this.#followWait(snapshot)
   }
@@ -55,7 +71,7 @@ export class RunTrace {
     if (answering !== undefined) return
     this.#chat = undefined
     if (value === 'Consolidating') chat.complete(context)
-    else chat.fail(value === 'Failed' ? failure : null)
+    else chat.fail(value === 'Failed' || isCompacting(value) ? failure : null)
   }
 
   #followWait(snapshot: AgentSnapshot): void {
@@ -75,6 +91,8 @@ export class RunTrace {
     })
   }
 }
+
+const isCompacting = (value: AgentStateValue): boolean => typeof value === 'object' && 'Compacting' in value
 
 /** States in which the run itself waits for people. Where a sub-agent does, that is its own wait. */
 const waits = new Map<AgentStateValue, string>([

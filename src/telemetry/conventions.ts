@@ -46,6 +46,8 @@ export const own = {
   step: 'statewire.step',
   attempt: 'statewire.attempt',
   delayMs: 'statewire.delay_ms',
+  /** Of a question for a summary. */
+  summary: 'statewire.summary',
   waitsFor: 'statewire.wait.kind',
   waitingTools: 'statewire.wait.tools',
   omittedMessages: 'statewire.omitted_messages',

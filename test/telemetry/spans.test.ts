@@ -3,6 +3,7 @@ import { SpanKind, trace } from '@opentelemetry/api'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { Agent } from '../../src/agent/Agent.ts'
+import { modelMessage, userMessage } from '../../src/messages/messages.ts'
 import { telemetry } from '../../src/telemetry/index.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tools/tool.ts'
@@ -198,4 +199,25 @@ test('is seen beside another inspector', async () => {
   await agent.send('Hi')
   expect(seen).toContain('@xstate.snapshot')
   expect(observed.span('invoke_agent').attributes).toMatchObject({ 'session.id': 's' })
+})
+
+test('a summary of a long conversation is a question of its own', async () => {
+  const observed = observe()
+  const overflow: ScriptTurn = [
+    { error: { message: 'too long', code: 'context_overflow', retryable: false } },
+  ]
+  const agent = new Agent(scriptedModel([overflow, 'A summary.', 'Done.']), { inspect: telemetry() })
+  const long = 'lorem '.repeat(400)
+  const history = [1, 2, 3].flatMap(() => [userMessage(long), modelMessage(long)])
+  await agent.send('Go', { history })
+  expect(observed.tree()).toBe(
+    ['invoke_agent', '  chat script !', '  chat script', '  chat script'].join('\n'),
+  )
+  const chats = observed.spans.filter(({ name }) => name.startsWith('chat'))
+  expect(chats.map(({ attributes }) => attributes['statewire.summary'])).toEqual([undefined, true, undefined])
+  expect(chats.map(({ attributes }) => attributes['error.type'])).toEqual([
+    'context_overflow',
+    undefined,
+    undefined,
+  ])
 })
