@@ -216,7 +216,7 @@ test('a summary of a long conversation is a question of its own', async () => {
   const chats = observed.spans.filter(({ name }) => name.startsWith('chat'))
   expect(chats.map(({ attributes }) => attributes['statewire.summary'])).toEqual([undefined, true, undefined])
   expect(chats.map(({ attributes }) => attributes['error.type'])).toEqual([
-    'context_overflow',
+    'ModelError',
     undefined,
     undefined,
   ])
