@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
+import { limitSentence } from '../../machines/limitSentence.ts'
 import { type LimitReached, reachedIn } from '../../machines/limits.ts'
 import type { ToolCallPart } from '../messages/messages.ts'
 import type { PendingCall } from '../messages/result.ts'
 import type { Approval } from '../tools/approval.ts'
 import type { Lines } from './Lines.ts'
-import { limitLine } from './limitLine.ts'
 import type { Screen } from './Screen.ts'
 import { callLine } from './toolLine.ts'
 
@@ -40,8 +40,8 @@ export class Approvals {
   /** Whether a run may go on past this limit. */
   mayGoOn(reached: LimitReached): Approval | Promise<Approval> {
     const { lines, screen } = this.#options
-    if (lines) return this.#ask(`${limitLine(reached)} Go on?`, lines)
-    screen.note(screen.notePaint.yellow(`  ! ${limitLine(reached)} It ends here.`))
+    if (lines) return this.#ask(`${limitSentence(reached)} Go on?`, lines)
+    screen.note(screen.notePaint.yellow(`  ! ${limitSentence(reached)} It ends here.`))
     return false
   }
 

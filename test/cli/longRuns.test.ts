@@ -1,7 +1,8 @@
 /** Runs at a limit ask, and what was compacted and what it cost is told. */
 import { describe, expect, it } from 'vitest'
-import { limitLine } from '../../src/cli/limitLine.ts'
-import { compactionLine, costText } from '../../src/cli/usageText.ts'
+import { limitSentence } from '../../machines/limitSentence.ts'
+import { compactionLine } from '../../src/cli/usageText.ts'
+import { dollars } from '../../src/messages/dollars.ts'
 import type { JsonObject } from '../../src/messages/json.ts'
 import type { ScriptTurn } from '../../src/testing/index.ts'
 import { tool } from '../../src/tools/tool.ts'
@@ -122,7 +123,7 @@ describe('what a run cost', () => {
     [12.345, '$12.35'],
     [0, '$0.00'],
   ])('is written so that cheap requests are not nothing: %d', (cost, text) => {
-    expect(costText(cost)).toBe(text)
+    expect(dollars(cost)).toBe(text)
   })
 })
 
@@ -209,7 +210,7 @@ it.each([
   ['repeats', 3, 3, 'The run keeps making the same calls with the same results.'],
   ['compactions', 3, 1, 'The conversation does not fit: it had to be compacted again and again.'],
 ] as const)('the limit of %s is a sentence', (limit, used, allowed, sentence) => {
-  expect(limitLine({ limit, used, allowed })).toBe(sentence)
+  expect(limitSentence({ limit, used, allowed })).toBe(sentence)
 })
 
 it('cleared results are told as such', () => {

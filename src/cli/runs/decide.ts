@@ -2,7 +2,7 @@ import type { RunInfo } from '../../durable/index.ts'
 import type { PendingCall } from '../../messages/result.ts'
 import { textOption } from '../command.ts'
 import { exit, UsageError } from '../exit.ts'
-import { pendingLine } from '../limitLine.ts'
+import { pendingLine } from '../pendingLine.ts'
 import { promptOf } from '../promptOf.ts'
 import { namedRun, noteOwner, type RunsAction } from './action.ts'
 

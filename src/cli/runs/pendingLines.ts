@@ -1,5 +1,5 @@
 import type { RunInfo } from '../../durable/index.ts'
-import { pendingLine } from '../limitLine.ts'
+import { pendingLine } from '../pendingLine.ts'
 import { shellWord } from './shellWord.ts'
 
 /** What a run waits for, each call with what can be typed to go on. `file`: what names its file on the command line. */

@@ -1,10 +1,10 @@
 import type { RunInfo } from '../../durable/index.ts'
+import { dollars } from '../../messages/dollars.ts'
 import { describeError } from '../describeError.ts'
 import { exit } from '../exit.ts'
 import { oneLine, printable } from '../paint.ts'
 import type { Screen } from '../Screen.ts'
 import { table } from '../table.ts'
-import { costText } from '../usageText.ts'
 import { namedRun, type RunsAction } from './action.ts'
 import { conversationOf, showConversation } from './conversation.ts'
 import { fileOption } from './openFile.ts'
@@ -42,7 +42,7 @@ const factsOf = (info: RunInfo, { paint }: Screen): string[][] => {
   const { id, agent, status, state, step, usage, recoveries, forkedFrom } = info
   const when = (date: Date) => `${date.toISOString()} (${spanText(Date.now() - date.getTime())} ago)`
   const tokens = usage && `${usage.inputTokens ?? '?'} in, ${usage.outputTokens ?? '?'} out`
-  const cost = usage?.cost === undefined ? undefined : costText(usage.cost)
+  const cost = usage?.cost === undefined ? undefined : dollars(usage.cost)
   const facts: [string, string | undefined][] = [
     ['run', paint.bold(oneLine(id))],
     ['agent', oneLine(agent)],
