@@ -19,6 +19,13 @@ export const uselessAnswer = (raw = 'error'): ErrorData => ({
   retryable: true,
 })
 
+export const emptyPauses = (raw = 'pause'): ErrorData => ({
+  name: 'ModelError',
+  message: `The provider paused twice in a row (${raw}) and brought nothing to go on with. If it compacts the conversation itself, give its compaction a higher trigger, or switch it off.`,
+  code: 'empty_pauses',
+  retryable: false,
+})
+
 export const uselessSummary: ErrorData = {
   name: 'ModelError',
   message: 'The conversation is too long, and its summary did not make it shorter.',

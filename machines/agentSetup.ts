@@ -7,6 +7,7 @@ import { modelActor, timer } from './agentActors.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
 import {
   broken,
+  emptyPauses,
   outOfTime,
   totalTimeout,
   truncation,
@@ -261,6 +262,8 @@ export const agentSetup = (config: ResolvedConfig) => {
         if (context.answer.chunks > 0) for (const chunk of restartChunks(context)) enqueue.emit(chunk)
       }),
       consolidate: assign(({ context, self }) => {
+        if (run.isPausedInVain(context))
+          return { failure: emptyPauses(context.answer.accumulated.finish?.raw) }
         try {
           return run.consolidate(context, accumulator, newIdFor(self, context))
         } catch (thrown) {
@@ -268,7 +271,7 @@ export const agentSetup = (config: ResolvedConfig) => {
         }
       }),
       announceStep: emit(({ context, system }) => stepOf(context, system, askedIn(config, context))),
-      keepPausedMessage: assign(({ context }) => ({ ...run.answerTaken(context), paused: context.draft })),
+      keepPausedMessage: assign(({ context }) => run.keepPaused(context)),
       countEmptyAnswer: assign(({ context }) => ({
         ...run.answerTaken(context),
         bounds: { ...context.bounds, emptyAnswers: context.bounds.emptyAnswers + 1 },

@@ -74,7 +74,7 @@ export type Bounds = {
   reached: LimitReached | null
   /** How often the same calls have given the same results by now. */
   repeats: number
-  /** Empty answers in a row since the last tool round. */
+  /** Empty answers, or pauses that brought nothing, in a row since the last tool round. */
   emptyAnswers: number
 }
 
@@ -340,6 +340,27 @@ export const isEmptyAnswer = ({ answer, paused }: StreamingState): boolean => {
     finish?.reason !== 'contentFilter'
   )
 }
+
+/** A provider may pause for work of its own, such as a compaction, and show nothing of it. */
+export const isEmptyPause = ({ answer }: StreamingState): boolean => {
+  const { text, thinking, calls, media, metadata, finish } = answer.accumulated
+  const isEmpty = [calls, media, metadata].every(({ length }) => length === 0)
+  return finish?.pause === true && text === '' && thinking === '' && isEmpty
+}
+
+/** Whether it has done so twice in a row: it would go on like that for ever. */
+export const isPausedInVain = (state: StreamingState): boolean =>
+  isEmptyPause(state) &&
+  state.paused !== null &&
+  state.bounds.emptyAnswers > 0 &&
+  state.bounds.reached === null
+
+/** The part of an answer that goes on after a pause. */
+export const keepPaused = (state: StreamingState): Change => ({
+  ...answerTaken(state),
+  paused: state.draft,
+  bounds: { ...state.bounds, emptyAnswers: isEmptyPause(state) ? state.bounds.emptyAnswers + 1 : 0 },
+})
 
 /** The finished message joins the conversation. */
 export const storeDraft = (state: StreamingState): Change => ({

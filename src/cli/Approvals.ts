@@ -1,5 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
+import { limitSentence } from '../../machines/limitSentence.ts'
+import { type LimitReached, reachedIn } from '../../machines/limits.ts'
 import type { ToolCallPart } from '../messages/messages.ts'
+import type { PendingCall } from '../messages/result.ts'
 import type { Approval } from '../tools/approval.ts'
 import type { Lines } from './Lines.ts'
 import type { Screen } from './Screen.ts'
@@ -16,7 +19,7 @@ export type ApprovalOptions = {
 
 /**
  * Who decides on tools that need an approval: `--approve`, or a person at the terminal, one call after the other. Where
- * nobody can be asked, the model learns why it was refused.
+ * nobody can be asked, the model learns why it was refused. Whether a run may go on past a limit is for a person alone.
  */
 export class Approvals {
   readonly #options: ApprovalOptions
@@ -31,10 +34,20 @@ export class Approvals {
     const { isApproved, lines } = this.#options
     if (isApproved) return true
     if (!lines) return { approve: false, reason: 'Nobody can be asked here; --approve would allow it.' }
-    const { signal } = this.#withdrawal
-    const asked = this.#before.then(() => this.#ask(call, lines, signal))
-    this.#before = asked
-    return asked
+    return this.#ask(`Allow ${callLine(call)}?`, lines)
+  }
+
+  /** Whether a run may go on past this limit. */
+  mayGoOn(reached: LimitReached): Approval | Promise<Approval> {
+    const { lines, screen } = this.#options
+    if (lines) return this.#ask(`${limitSentence(reached)} Go on?`, lines)
+    screen.note(screen.notePaint.yellow(`  ! ${limitSentence(reached)} It ends here.`))
+    return false
+  }
+
+  /** Whatever a run waits for. */
+  decideOn(call: PendingCall): Approval | Promise<Approval> {
+    return call.kind === 'limit' ? this.mayGoOn(reachedIn(call.arguments)) : this.decide(call)
   }
 
   /** The calls were decided on elsewhere: what is still being asked is asked no more. */
@@ -43,14 +56,21 @@ export class Approvals {
     this.#withdrawal = new AbortController()
   }
 
-  async #ask(call: ToolCallPart, lines: Lines, signal: AbortSignal): Promise<Approval> {
+  #ask(question: string, lines: Lines): Promise<Approval> {
+    const { signal } = this.#withdrawal
+    const asked = this.#before.then(() => this.#answerTo(question, lines, signal))
+    this.#before = asked
+    return asked
+  }
+
+  async #answerTo(question: string, lines: Lines, signal: AbortSignal): Promise<Approval> {
     const { screen, leave } = this.#options
     // What was said before the question is on its way to the screen.
     await setImmediate()
     if (signal.aborted) return false
     if (screen.isTerminal) screen.endLine()
     const { dim, yellow } = screen.paint
-    const answer = await lines.next(`${yellow('?')} Allow ${callLine(call)}? ${dim('[y/N]')} `, signal)
+    const answer = await lines.next(`${yellow('?')} ${question} ${dim('[y/N]')} `, signal)
     if (answer === undefined && !signal.aborted) leave()
     return /^\s*y(es)?\s*$/i.test(answer ?? '') || { approve: false, reason: 'The user did not allow it.' }
   }

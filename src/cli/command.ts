@@ -47,6 +47,8 @@ export const modelOptions = {
   'no-tools': { type: 'boolean', about: 'without the built-in tools' },
   approve: { type: 'boolean', about: 'allow every tool call without asking' },
   thinking: { type: 'boolean', about: 'ask the model to think first' },
+  'max-steps': { type: 'string', value: 'n', about: 'model calls before it asks you; default 25' },
+  'max-cost': { type: 'string', value: 'usd', about: 'the same, where the cost is known' },
 } as const satisfies Record<string, OptionSpec>
 
 /** Reads what was typed after the command's name. */

@@ -20,7 +20,7 @@ export type WatchedRun = {
   onEvent: (event: AgentEmitted) => void
 }
 
-/** One run of an agent as an actor, up to its end. Ctrl-C aborts it; a person at the terminal is asked for approvals. */
+/** One run of an agent as an actor, up to its end. Ctrl-C aborts it; a person at the terminal is asked for approvals, and at limits. */
 export const watchedRun = async (invocation: Invocation, run: WatchedRun): Promise<AgentOutput> => {
   const { screen, stdin, values } = invocation
   const agent = new Agent(run.chosen.model, { ...agentOptions(invocation, run.chosen), inspect: run.inspect })
@@ -36,9 +36,10 @@ export const watchedRun = async (invocation: Invocation, run: WatchedRun): Promi
   actor.on('*', (event) => {
     if (event.type === 'tool.call' || event.type === 'tool.result') approvals.withdraw()
     run.onEvent(event)
-    if (event.type !== 'tool.approval') return
-    const { callId, call } = event
-    Promise.resolve(approvals.decide(call)).then(
+    if (event.type !== 'tool.approval' && event.type !== 'limit') return
+    const { callId } = event
+    const decision = event.type === 'limit' ? approvals.mayGoOn(event) : approvals.decide(event.call)
+    Promise.resolve(decision).then(
       (approval) => actor.send(decisionOn(callId, approval)),
       (thrown) => actor.send({ type: 'tool.reject', callId, reason: describeThrown(thrown) }),
     )

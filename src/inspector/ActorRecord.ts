@@ -1,5 +1,6 @@
 import type { AnyActor, AnyEventObject, AnyMachineSnapshot, Snapshot } from 'xstate'
 import type { StreamingState } from '../../machines/streamingState.ts'
+import type { ChatMessage } from '../messages/messages.ts'
 import type { Charted } from '../visualize/transitions.ts'
 import { Attempt } from './Attempt.ts'
 
@@ -108,11 +109,14 @@ export class ActorRecord {
       last.update(context, now)
       return
     }
+    if (isOwn && last.precedes(context)) return
     if (isOwn) {
       last.end(now)
       last.isVoid = last.state.step === context.step
     }
-    const attempt = new Attempt(this.id, context, secrets)
+    const marker = context.messages.at(-1)
+    const isShown = isOwn && last.state.messages.includes(marker as ChatMessage)
+    const attempt = new Attempt(this.id, context, secrets, isShown ? undefined : marker)
     this.attempts.push(attempt)
     for (let { parent } = this as ActorRecord; parent && !parent.isAgent; parent = parent.parent) {
       parent.attempts.push(attempt)

@@ -1,7 +1,9 @@
 import type { StreamingState } from '../../machines/streamingState.ts'
+import type { ChatMessage } from '../messages/messages.ts'
 import type { Delta } from '../model/delta.ts'
+import { compactionRow } from './compactionRow.ts'
 import { SafeText } from './SafeText.ts'
-import type { AttemptRow } from './wire.ts'
+import type { AttemptRow, CompactionRow } from './wire.ts'
 
 export const longestText = 1_000_000
 
@@ -11,7 +13,7 @@ export type CallDraft = { name: string; arguments: string }
 /** What is known of a request beside its text. */
 export type AttemptFacts = Omit<
   AttemptRow,
-  'index' | 'owner' | 'endedAt' | 'isVoid' | 'text' | 'thinking' | 'drafts'
+  'index' | 'owner' | 'endedAt' | 'compaction' | 'isVoid' | 'text' | 'thinking' | 'drafts'
 >
 
 /** One request to a model: what it streamed, when, and what it used. */
@@ -20,15 +22,23 @@ export class Attempt {
   readonly owner: number
   readonly text: SafeText
   readonly thinking: SafeText
+  readonly compaction: CompactionRow | null
   drafts: CallDraft[] = []
   /** The run's data as far as it is about this request. */
   state: StreamingState
   endedAt: number | null = null
   isVoid = false
 
-  constructor(owner: number, state: StreamingState, secrets: readonly string[]) {
+  /** `marker`: of the compaction right before it. */
+  constructor(
+    owner: number,
+    state: StreamingState,
+    secrets: readonly string[],
+    marker: ChatMessage | undefined,
+  ) {
     this.owner = owner
     this.state = state
+    this.compaction = compactionRow(marker, secrets)
     this.text = new SafeText(secrets, longestText)
     this.thinking = new SafeText(secrets, longestText)
   }
@@ -60,10 +70,20 @@ export class Attempt {
     )
   }
 
+  /** Whether the run is between this request and the next one: a compaction takes back what it had counted. */
+  precedes({ step, request, answer }: StreamingState): boolean {
+    const { state } = this
+    if (answer.askedAt !== state.answer.askedAt || request.modelIndex !== state.request.modelIndex)
+      return false
+    return step < state.step || (step === state.step && request.attempt < state.request.attempt)
+  }
+
   /** Takes newer data; once the request is over, the run clears what it had received. */
   update(state: StreamingState, now: number): void {
+    // What an answer cost is known only when it is whole.
+    const isPriced = state.answer.accumulated.usage?.cost !== undefined
+    if (this.endedAt === null || isPriced) this.state = state
     if (this.endedAt !== null) return
-    this.state = state
     if (state.answer.accumulated.finish || state.failure || state.abortReason !== '') this.end(now)
   }
 

@@ -1,12 +1,16 @@
+import type { ChatMessage } from '../messages/messages.ts'
 import type { AttemptFacts } from './Attempt.ts'
 import { longestText } from './Attempt.ts'
+import { compactionRow } from './compactionRow.ts'
 import { SafeText } from './SafeText.ts'
+import type { CompactionRow } from './wire.ts'
 
 /** One answer of a stored run, as its stream tells it: when it was asked for, and what it used, is not stored. */
 export class StoredAttempt {
   readonly owner: number
   readonly text: SafeText
   readonly thinking: SafeText
+  readonly compaction: CompactionRow | null
   readonly drafts: [] = []
   endedAt: number | null = null
   isVoid = false
@@ -16,9 +20,16 @@ export class StoredAttempt {
   readonly #attempt: number
   #chunks = 0
 
-  /** `attempt`: how often this step was begun before. */
-  constructor(owner: number, step: number, attempt: number, secrets: readonly string[]) {
+  /** `attempt`: how often this step was begun before; `marker`: of the compaction right before it. */
+  constructor(
+    owner: number,
+    step: number,
+    attempt: number,
+    secrets: readonly string[],
+    marker: ChatMessage | undefined,
+  ) {
     this.owner = owner
+    this.compaction = compactionRow(marker, secrets)
     this.#step = step
     this.#attempt = attempt
     this.text = new SafeText(secrets, longestText)

@@ -44,6 +44,8 @@ export class StoredRecord {
   readonly messages: ChatMessage[] = []
   readonly #secrets: readonly string[]
   #isAnswering = false
+  /** Of a compaction, until the next answer begins. */
+  #marker: ChatMessage | undefined
 
   constructor({ id, info, machine, secrets, onWatch, send }: StoredSetup) {
     this.id = id
@@ -87,6 +89,7 @@ export class StoredRecord {
     const text = textOf(message)
     if (message.role !== 'model') {
       this.messages.push(message)
+      if (message.role === 'system') this.#marker = message
       return
     }
     // Its process died before the rest of it was shown.
@@ -103,7 +106,8 @@ export class StoredRecord {
     if (last && this.#isAnswering) return last
     const step = this.#steps + 1
     const before = this.attempts.filter(({ isVoid, facts }) => isVoid && facts.step === step).length
-    const begun = new StoredAttempt(this.id, step, before, this.#secrets)
+    const begun = new StoredAttempt(this.id, step, before, this.#secrets, this.#marker)
+    this.#marker = undefined
     this.attempts.push(begun)
     this.#isAnswering = true
     return begun

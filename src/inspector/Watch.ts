@@ -1,5 +1,6 @@
 import type { Usage } from '../messages/result.ts'
 import type { Attempt } from './Attempt.ts'
+import { questionRows } from './questionRows.ts'
 import type { Recorder } from './Recorder.ts'
 import { attemptRow, momentRow, toolRowsOf } from './rows.ts'
 import type { StoredAttempt } from './StoredAttempt.ts'
@@ -37,7 +38,11 @@ export class Watch {
       id,
       ...(isFirst && { isFirst }),
       ...((isFirst || isDropped) && { dropped: { moments: dropped, taken: [...droppedTaken] } }),
-      ...(moments.length > 0 && { moments, usage: usageOf(this.record) }),
+      ...(moments.length > 0 && {
+        moments,
+        usage: usageOf(this.record),
+        questions: questionRows(this.record),
+      }),
       ...(newAttempts.length > 0 && { attempts: newAttempts }),
       ...(tools.length > 0 && { tools }),
     }

@@ -42,7 +42,7 @@ const contextOf = (moment: Moment | undefined): unknown =>
   (moment?.snapshot as { context?: unknown } | undefined)?.context
 
 export const attemptRow = (
-  { owner, facts, endedAt, isVoid, drafts }: Attempt | StoredAttempt,
+  { owner, facts, endedAt, compaction, isVoid, drafts }: Attempt | StoredAttempt,
   index: number,
   secrets: readonly string[],
 ): Omit<AttemptRow, 'text' | 'thinking'> => ({
@@ -51,6 +51,7 @@ export const attemptRow = (
   ...facts,
   failure: hideSecrets(facts.failure, secrets).slice(0, 500),
   endedAt,
+  compaction,
   isVoid,
   drafts: drafts.filter((draft) => draft !== undefined),
 })

@@ -16,7 +16,8 @@ export const storedTools = (
   secrets: readonly string[],
 ): ToolRow[] => {
   const messages = snapshot ? messagesOf(snapshot).filter(isMessage) : record.messages
-  const pending = snapshot ? pendingIn(snapshot) : record.info.pending
+  const waiting = snapshot ? pendingIn(snapshot) : record.info.pending
+  const pending = waiting.filter(({ kind }) => kind !== 'limit')
   const rounds = contextsIn(snapshot).flatMap(({ round }) => (isJsonObject(round) ? [round] : []))
   const results = [...messages.flatMap(toolResultsOf), ...rounds.flatMap(({ results }) => resultsIn(results))]
   const answers = new Map(results.map((result) => [result.id, result]))

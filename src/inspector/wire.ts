@@ -1,3 +1,4 @@
+import type { Compaction } from '../messages/compaction.ts'
 import type { JsonValue } from '../messages/json.ts'
 import type { Usage } from '../messages/result.ts'
 
@@ -21,7 +22,7 @@ export type FeedMessage = {
 export type Limits = { moments: number; runs: number }
 
 /**
- * How an actor or a stored run stands. `waiting`: for a person's approval; `put away`: stopped while it waited; `abandoned`:
+ * How an actor or a stored run stands. `waiting`: for a person; `put away`: stopped while it waited; `abandoned`:
  * a stored run that was given up.
  */
 export type ActorStatus =
@@ -67,6 +68,8 @@ export type Watched = {
   dropped?: { moments: number; taken: [name: string, count: number][] }
   attempts?: AttemptRow[]
   tools?: ToolRow[]
+  /** Those that are open now. */
+  questions?: QuestionRow[]
   /** Of the whole run, tools included. */
   usage?: Usage | null
 }
@@ -109,6 +112,8 @@ export type AttemptRow = {
   usage: Usage | null
   finish: string
   failure: string
+  /** What was done to the conversation right before it. */
+  compaction: CompactionRow | null
   /** The model was asked again: what is here does not count. */
   isVoid: boolean
   text: string
@@ -116,6 +121,15 @@ export type AttemptRow = {
   /** Calls that are still being written. */
   drafts: { name: string; arguments: string }[]
 }
+
+/** The model sees less of the conversation from here on. */
+export type CompactionRow = Pick<Compaction, 'kind' | 'tokensBefore' | 'tokensAfter' | 'reason'> & {
+  /** Empty where old tool results were cleared. */
+  summary: string
+}
+
+/** A run stands at a limit: approving the call lets it go on, rejecting it ends it. */
+export type QuestionRow = { owner: number; callId: string; text: string }
 
 export type ToolStatus = 'pending' | 'waiting' | 'running' | 'done' | 'failed'
 

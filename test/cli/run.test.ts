@@ -44,7 +44,8 @@ it('tells states and calls on stderr with --verbose', async () => {
     '· calculator(expression: 6*7)',
   ])
   expect(lines).toContain('· calculator → 6*7 = 42')
-  expect(lines.at(-2)).toBe('· Complete')
+  expect(lines.at(-3)).toBe('· Complete')
+  expect(lines.at(-2)).toMatch(/^· \d+ tokens in, \d+ out$/)
 })
 
 it('writes every event as a line of JSON, in order, and one end', async () => {

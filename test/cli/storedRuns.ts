@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { Agent } from '../../src/agent/Agent.ts'
+import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
 import { openRuns, type StoredRuns, sqlite } from '../../src/durable/index.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/index.ts'
 import { tool } from '../../src/tools/tool.ts'
@@ -21,11 +21,15 @@ export const lookup = tool({ name: 'lookup', description: 'Looks something up' }
 export type Owned = { cwd: string; file: string; runs: StoredRuns; model: ReturnType<typeof scriptedModel> }
 
 /** A file of runs that this process runs: its agent `janitor` plays a script. */
-export const owning = async (turns: readonly ScriptTurn[], cwd?: string): Promise<Owned> => {
+export const owning = async (
+  turns: readonly ScriptTurn[],
+  cwd?: string,
+  options: AgentOptions = {},
+): Promise<Owned> => {
   const inside = cwd ?? (await folder())
   const file = join(inside, 'runs.db')
   const model = scriptedModel(turns)
-  const agents = { janitor: new Agent(model, { tools: [removal, lookup] }) }
+  const agents = { janitor: new Agent(model, { tools: [removal, lookup], ...options }) }
   const runs = await openRuns({ store: sqlite(file), agents })
   onTestFinished(() => runs.close().catch(() => {}))
   return { cwd: inside, file, runs, model }

@@ -9,7 +9,7 @@ import { defaultLimits } from '../../src/transport/limits.ts'
 
 const read = (page: string): string => readFileSync(page, 'utf8').replace(/\s+/g, ' ')
 const model = scriptedModel([])
-const { retry, limits, firstChunkMs, idleMs, totalMs, toolExecution } = resolveConfig({ model })
+const { retry, limits, atLimit, firstChunkMs, idleMs, totalMs, toolExecution } = resolveConfig({ model })
 
 test('the defaults in the README are those of the code', () => {
   const readme = read('README.md')
@@ -19,6 +19,8 @@ test('the defaults in the README are those of the code', () => {
   expect(readme).toContain(`| \`timeouts\` | ${minutes(firstChunkMs)}, ${minutes(idleMs)}, none |`)
   expect(readme).toContain(`| ${maxRetries} retries, ${initialDelayMs} ms, ${maxDelayMs / 1000} s |`)
   expect(readme).toContain(`| \`maxSteps\` | ${limits.steps} |`)
+  expect(readme).toContain(`| \`limits\` | ${limits.steps} steps |`)
+  expect(readme).toContain(`| \`atLimit\` | \`'${atLimit}'\` |`)
   expect(readme).toContain(`| \`toolExecution\` | \`'${toolExecution}'\` |`)
 })
 
@@ -29,8 +31,12 @@ test('the limits in the guides are those of the code', () => {
   expect(guide).toContain(`| \`maxResponseSize\` | ${maxResponseSize / 2 ** 20} MiB |`)
   expect(guide).toContain(`| \`maxDocumentSize\` | ${maxDocumentSize / 2 ** 20} MiB |`)
   expect(guide).toContain(`| \`maxErrorBodySize\` | ${maxErrorBodySize / 2 ** 10} KiB |`)
-  const { timeoutMs } = tool({ name: 'x', description: 'x', execute: () => 'x' })
+  const { timeoutMs, maxResult } = tool({ name: 'x', description: 'x', execute: () => 'x' })
   expect(read('docs/tools.md')).toContain(`| \`timeoutMs\` | ${timeoutMs / 60_000} minutes |`)
+  const longest = maxResult.toLocaleString('en-US')
+  expect(read('docs/tools.md')).toContain(`| \`maxResult\` | ${longest} |`)
+  expect(read('docs/long-runs.md')).toContain(`longer than ${longest} characters`)
+  expect(read('docs/long-runs.md')).toContain(`| \`steps\` | model calls; ${limits.steps} by default.`)
 })
 
 test('the table of states has every state of the chart, and no other', () => {

@@ -120,7 +120,7 @@ export class StoredTalk implements Talk {
     )
     try {
       for (const call of (await run.info()).pending) {
-        const approval = await approvals.decide(call)
+        const approval = await approvals.decideOn(call)
         if (signal.aborted) return
         const { pending } = await run.info()
         if (pending.some(({ id }) => id === call.id))

@@ -1,4 +1,5 @@
 import { Agent } from '../../agent/Agent.ts'
+import { compactionOf } from '../../messages/compaction.ts'
 import { AbortedError } from '../../messages/errors.ts'
 import { toolCallsOf } from '../../messages/messages.ts'
 import { AnswerView } from '../AnswerView.ts'
@@ -17,6 +18,7 @@ import { type Lines, pipedLines, terminalLines } from '../Lines.ts'
 import { nearest } from '../nearest.ts'
 import { showError } from '../outcome.ts'
 import { callLine } from '../toolLine.ts'
+import { compactionLine } from '../usageText.ts'
 
 export const chat: Command = {
   name: 'chat',
@@ -130,6 +132,9 @@ class Conversation {
         view.show(piece)
         for (const call of piece.messages.flatMap(toolCallsOf)) {
           this.#note(`  · ${screen.clip(callLine(call))}`)
+        }
+        for (const compaction of piece.messages.map(compactionOf)) {
+          if (compaction) this.#note(`  · ${compactionLine(compaction)}`)
         }
       }
       screen.endLine()

@@ -8,6 +8,7 @@ import { promptOf } from '../promptOf.ts'
 import { inspectFile } from '../runs/inspectFile.ts'
 import { stateWatcher } from '../stateNames.ts'
 import { callLine, resultLine, retryLine } from '../toolLine.ts'
+import { compactionLine, usageText } from '../usageText.ts'
 import { interrupted, watchedRun } from '../watchedRun.ts'
 
 const defaultPrompt = 'What time is it in Tokyo and in New York, and what is 17.5% of 2,480?'
@@ -43,6 +44,7 @@ export const inspect: Command = {
       if (event.type === 'chunk') answer.show(event)
       if (event.type === 'tool.call') quiet(callLine(event.call))
       if (event.type === 'tool.result') quiet(resultLine(event.result))
+      if (event.type === 'compaction') quiet(compactionLine(event))
       if (event.type === 'retry') screen.line(paint.yellow(`  ! ${screen.clip(retryLine(event))}`))
     }
     try {
@@ -59,8 +61,7 @@ export const inspect: Command = {
         onEvent: show,
       })
       showEnd(output, screen)
-      const { inputTokens = '?', outputTokens = '?' } = output.usage ?? {}
-      screen.line(paint.dim(`\n${output.status}, ${inputTokens} tokens in, ${outputTokens} out`))
+      screen.line(paint.dim(`\n${output.status}, ${usageText(output.usage)}`))
       const isLeft = output.status === 'aborted' && output.reason === interrupted
       if (!isLeft && (values.keep === true || screen.isTerminal)) {
         screen.line(paint.dim('The inspector stays open, Ctrl-C to leave.'))

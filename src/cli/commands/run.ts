@@ -6,6 +6,7 @@ import { exitCodeOf, showEnd } from '../outcome.ts'
 import { promptOf } from '../promptOf.ts'
 import { stateWatcher } from '../stateNames.ts'
 import { callLine, resultLine, retryLine } from '../toolLine.ts'
+import { compactionLine, usageText } from '../usageText.ts'
 import { watchedRun } from '../watchedRun.ts'
 
 export const run: Command = {
@@ -18,7 +19,7 @@ export const run: Command = {
     verbose: {
       type: 'boolean',
       short: 'v',
-      about: 'states and tool calls on stderr, whatever it is',
+      about: 'states, tool calls and tokens on stderr, whatever it is',
     },
   },
   details: [
@@ -39,6 +40,7 @@ export const run: Command = {
       if (event.type === 'chunk') answer.show(event)
       if (event.type === 'tool.call') note(callLine(event.call))
       if (event.type === 'tool.result') note(resultLine(event.result))
+      if (event.type === 'compaction') note(compactionLine(event))
       if (event.type === 'retry') screen.note(screen.notePaint.yellow(`  ! ${screen.clip(retryLine(event))}`))
     }
     try {
@@ -54,6 +56,7 @@ export const run: Command = {
         screen.json({ type: 'end', ...end })
       }
       showEnd(output, screen)
+      if (values.verbose === true) note(usageText(output.usage))
       return exitCodeOf(output)
     } finally {
       await chosen.close()

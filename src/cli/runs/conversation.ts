@@ -2,6 +2,7 @@ import type { AgentInput } from '../../../machines/events.ts'
 import { conversationOf as storedConversation } from '../../durable/conversation.ts'
 import type { Runs } from '../../durable/index.ts'
 import { viewOf } from '../../durable/storeView.ts'
+import { compactionOf } from '../../messages/compaction.ts'
 import { messageFlaw } from '../../messages/messageFlaw.ts'
 import {
   type ChatMessage,
@@ -14,6 +15,7 @@ import {
 import { printable } from '../paint.ts'
 import type { Screen } from '../Screen.ts'
 import { callLine } from '../toolLine.ts'
+import { compactionLine } from '../usageText.ts'
 
 /** What a stored run has added to its conversation, and how much there was before. */
 export type Conversation = { earlier: number; messages: ChatMessage[] }
@@ -40,6 +42,11 @@ export const showConversation = ({ earlier, messages }: Conversation, screen: Sc
   const results = new Map(messages.flatMap(toolResultsOf).map((result) => [result.id, result]))
   if (earlier > 0) screen.line(paint.dim(`(after ${earlier} earlier messages)\n`))
   for (const message of messages) {
+    const compaction = compactionOf(message)
+    if (compaction) {
+      screen.line(paint.dim(`  · ${compactionLine(compaction)}\n`))
+      continue
+    }
     const text = printable(textOf(message)).trim()
     if (text !== '') screen.line(message.role === 'user' ? `${paint.bold('>')} ${text}\n` : `${text}\n`)
     for (const call of toolCallsOf(message)) {

@@ -2,21 +2,21 @@ import type { RunInfo } from '../../durable/index.ts'
 import type { PendingCall } from '../../messages/result.ts'
 import { textOption } from '../command.ts'
 import { exit, UsageError } from '../exit.ts'
+import { pendingLine } from '../pendingLine.ts'
 import { promptOf } from '../promptOf.ts'
-import { callLine } from '../toolLine.ts'
 import { namedRun, noteOwner, type RunsAction } from './action.ts'
 
 export const approve: RunsAction = {
   name: 'approve',
   operands: '<id> [callId]',
-  summary: 'lets a call run',
+  summary: 'lets a call run, or a run go on past a limit',
   options: [],
   run: async (invocation, runs) => {
     const info = await (await namedRun(runs, invocation.words)).info()
-    const mayRun = ({ kind, inDoubt }: PendingCall) => kind === 'approval' || inDoubt === true
+    const mayRun = ({ kind, inDoubt }: PendingCall) => kind !== 'answer' || inDoubt === true
     const call = chosenCall(info, info.pending.filter(mayRun), invocation.words[1])
     await runs.send(info.id, { type: 'tool.approve', callId: call.id })
-    invocation.screen.line(`approved: ${callLine(call)}`)
+    invocation.screen.line(`${call.kind === 'limit' ? 'goes on' : 'approved'}: ${pendingLine(call)}`)
     noteOwner(runs, invocation)
     return exit.complete
   },
@@ -25,7 +25,7 @@ export const approve: RunsAction = {
 export const reject: RunsAction = {
   name: 'reject',
   operands: '<id> [callId]',
-  summary: 'refuses a call; the model is told the --reason',
+  summary: 'refuses it; the model is told the --reason',
   options: ['reason'],
   run: async (invocation, runs) => {
     const info = await (await namedRun(runs, invocation.words)).info()
@@ -36,7 +36,7 @@ export const reject: RunsAction = {
       callId: call.id,
       ...(reason !== undefined && { reason }),
     })
-    invocation.screen.line(`rejected: ${callLine(call)}`)
+    invocation.screen.line(`${call.kind === 'limit' ? 'ends' : 'rejected'}: ${pendingLine(call)}`)
     noteOwner(runs, invocation)
     return exit.complete
   },
@@ -54,7 +54,7 @@ export const answer: RunsAction = {
     const call = chosenCall(info, info.pending, callId)
     const result = await promptOf({ ...invocation, words: said })
     await runs.send(info.id, { type: 'tool.answer', callId: call.id, result })
-    invocation.screen.line(`answered: ${callLine(call)}`)
+    invocation.screen.line(`answered: ${pendingLine(call)}`)
     noteOwner(runs, invocation)
     return exit.complete
   },
@@ -76,4 +76,4 @@ const chosenCall = (
 const waiting = (calls: readonly PendingCall[]): string =>
   calls.length === 0
     ? 'Nothing waits.'
-    : `These wait:\n${calls.map((call) => `  ${call.id}  ${callLine(call)}`).join('\n')}`
+    : `These wait:\n${calls.map((call) => `  ${call.id}  ${pendingLine(call)}`).join('\n')}`

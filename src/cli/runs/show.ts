@@ -1,4 +1,5 @@
 import type { RunInfo } from '../../durable/index.ts'
+import { dollars } from '../../messages/dollars.ts'
 import { describeError } from '../describeError.ts'
 import { exit } from '../exit.ts'
 import { oneLine, printable } from '../paint.ts'
@@ -41,6 +42,7 @@ const factsOf = (info: RunInfo, { paint }: Screen): string[][] => {
   const { id, agent, status, state, step, usage, recoveries, forkedFrom } = info
   const when = (date: Date) => `${date.toISOString()} (${spanText(Date.now() - date.getTime())} ago)`
   const tokens = usage && `${usage.inputTokens ?? '?'} in, ${usage.outputTokens ?? '?'} out`
+  const cost = usage?.cost === undefined ? undefined : dollars(usage.cost)
   const facts: [string, string | undefined][] = [
     ['run', paint.bold(oneLine(id))],
     ['agent', oneLine(agent)],
@@ -48,6 +50,7 @@ const factsOf = (info: RunInfo, { paint }: Screen): string[][] => {
     ['state', oneLine(state) || undefined],
     ['model calls', String(step)],
     ['tokens', tokens],
+    ['cost', cost],
     ['created', when(info.createdAt)],
     ['changed', when(info.updatedAt)],
     ['forked from', forkedFrom && oneLine(forkedFrom)],

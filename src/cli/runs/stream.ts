@@ -1,5 +1,6 @@
 import type { DurableChunk, RunInfo, Runs } from '../../durable/index.ts'
 import { viewOf } from '../../durable/storeView.ts'
+import { compactionOf } from '../../messages/compaction.ts'
 import { toolCallsOf, toolResultsOf } from '../../messages/messages.ts'
 import { AnswerView } from '../AnswerView.ts'
 import { type Invocation, textOption } from '../command.ts'
@@ -9,6 +10,7 @@ import { onInterrupt } from '../interrupt.ts'
 import { showError } from '../outcome.ts'
 import type { Screen } from '../Screen.ts'
 import { callLine, resultLine } from '../toolLine.ts'
+import { compactionLine } from '../usageText.ts'
 import { namedRun, type RunsAction } from './action.ts'
 import { followRun } from './followRun.ts'
 import { fileOption } from './openFile.ts'
@@ -64,6 +66,8 @@ const showText =
     view.show(chunk)
     for (const call of chunk.messages.flatMap(toolCallsOf)) note(callLine(call))
     for (const result of chunk.messages.flatMap(toolResultsOf)) note(resultLine(result))
+    for (const compaction of chunk.messages.map(compactionOf))
+      if (compaction) note(compactionLine(compaction))
   }
 
 /** Says once that nobody goes on with what is being waited for. */

@@ -23,6 +23,12 @@ const grouped = new Intl.NumberFormat('en')
 /** @param {number} value */
 export const number = (value) => grouped.format(value)
 
+const cheap = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD', maximumFractionDigits: 6 })
+const usual = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD' })
+
+/** US dollars: a request may cost a small part of a cent. @param {number} cost */
+export const dollars = (cost) => (cost < 1 ? cheap : usual).format(cost)
+
 /**
  * @param {number} count
  * @param {string} one

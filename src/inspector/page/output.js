@@ -1,10 +1,10 @@
 // @ts-check
 import { arrange, byId, element, setText } from './element.js'
-import { duration, plural } from './format.js'
+import { duration, number, plural } from './format.js'
 import { actor, onChange, shownAttempts, state } from './store.js'
 import { TextFlow } from './TextFlow.js'
 
-/** @import { AttemptRow } from '../wire.ts' */
+/** @import { AttemptRow, CompactionRow } from '../wire.ts' */
 
 const panel = byId('panel-output', HTMLElement)
 
@@ -27,22 +27,47 @@ const makeBlock = () => {
   const text = new TextFlow('text')
   const drafts = element('div', { class: 'drafts' })
   const failure = element('p', { class: 'problem' })
+  const compaction = element('div', { class: 'compaction' })
   const block = element(
     'section',
     {},
+    compaction,
     element('header', {}, heading, meta),
     thought,
     text.element,
     drafts,
     failure,
   )
-  return { block, heading, meta, thought, thinking, text, drafts, failure }
+  return { block, compaction, heading, meta, thought, thinking, text, drafts, failure }
+}
+
+const reasons = {
+  full: 'the conversation was about to be too long',
+  overflow: 'the provider refused the conversation as too long',
+  command: 'somebody asked for it',
+}
+
+/** A thin line with its numbers; what a summary says is folded. @param {CompactionRow} row */
+const compactionLine = ({ kind, tokensBefore, tokensAfter, reason, summary }) => {
+  const done = kind === 'cleared' ? 'Old tool results were cleared' : 'Older messages were summed up'
+  const line = `Compacted, ${number(tokensBefore)} → ${number(tokensAfter)} tokens`
+  const why = `${done} for the model: ${reasons[reason] ?? reason}.`
+  return summary === ''
+    ? element('p', { class: 'line', title: why }, line)
+    : element(
+        'details',
+        {},
+        element('summary', { class: 'line', title: why }, line),
+        element('div', { class: 'words' }, summary),
+      )
 }
 
 /** @param {ReturnType<typeof makeBlock>} made @param {AttemptRow} attempt */
 const renderBlock = (made, attempt) => {
   const { startedAt, firstChunkAt, endedAt, isVoid } = attempt
   const number = attempt.attempt > 0 ? `, try ${attempt.attempt + 1}` : ''
+  if (attempt.compaction && !made.compaction.hasChildNodes())
+    made.compaction.append(compactionLine(attempt.compaction))
   setText(made.heading, `Step ${attempt.step}${number}${isVoid ? ' (discarded)' : ''}`)
   const isRunning = endedAt === null
   const facts = isRunning

@@ -1,6 +1,6 @@
 // @ts-check
 
-/** @import { ActorRow, AttemptRow, FeedMessage, MomentRow, PastMoment, ToolRow, Watched } from '../wire.ts' */
+/** @import { ActorRow, AttemptRow, FeedMessage, MomentRow, PastMoment, QuestionRow, ToolRow, Watched } from '../wire.ts' */
 /** @typedef {import('../wire.ts').FeedMessage['limits']} Limits */
 
 /** Everything the page knows, and what the person has chosen. Views read it; only this file and `actions.js` write it. */
@@ -27,6 +27,8 @@ export const state = {
   attempts: [],
   /** @type {Map<string, ToolRow>} */
   tools: new Map(),
+  /** @type {QuestionRow[]} */
+  questions: [],
   /** @type {NonNullable<Watched['usage']> | null} */
   usage: null,
   /** The moment that is looked at; null is live. @type {number | null} */
@@ -119,6 +121,7 @@ const applyWatched = (watched) => {
     }
   }
   for (const tool of watched.tools ?? []) state.tools.set(tool.callId, tool)
+  if (watched.questions) state.questions = watched.questions
   if (watched.usage !== undefined) state.usage = watched.usage
 }
 
@@ -133,6 +136,7 @@ const forget = (id) => {
   state.droppedTaken = new Map()
   state.attempts = []
   state.tools = new Map()
+  state.questions = []
   state.usage = null
   state.past = null
 }

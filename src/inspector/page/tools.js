@@ -1,11 +1,12 @@
 // @ts-check
-import { choose, command, fetchMoment } from './actions.js'
+import { choose, fetchMoment } from './actions.js'
+import { decision } from './decision.js'
 import { arrange, byId, element, setText } from './element.js'
 import { duration } from './format.js'
 import { jsonView } from './jsonView.js'
 import { actor, onChange, state } from './store.js'
 
-/** @import { ToolRow } from '../wire.ts' */
+/** @import { QuestionRow, ToolRow } from '../wire.ts' */
 
 const panel = byId('panel-tools', HTMLElement)
 const badge = byId('tools-badge', HTMLElement)
@@ -16,6 +17,8 @@ panel.append(list, nothing)
 /** @type {Map<string, { row: ToolRow, isPast: boolean, card: HTMLElement, time: HTMLElement }>} */
 let cards = new Map()
 let cardsOf = state.tools
+/** Questions at limits, by call id. @type {Map<string, { key: string, card: HTMLElement }>} */
+const questions = new Map()
 
 const words = {
   pending: 'waits for approval',
@@ -34,20 +37,35 @@ const rows = () =>
 
 const render = () => {
   const live = [...state.tools.values()]
-  const pending = live.filter(({ status }) => status === 'pending').length
-  setText(badge, live.length === 0 ? '' : String(pending || live.length))
+  const pending = live.filter(({ status }) => status === 'pending').length + state.questions.length
+  setText(badge, live.length + pending === 0 ? '' : String(pending || live.length))
   badge.classList.toggle('urgent', pending > 0)
-  badge.title = pending > 0 ? `${pending} waiting for approval` : ''
+  badge.title = pending > 0 ? `${pending} waiting for a decision` : ''
   if (state.tab !== 'tools') return
   if (state.pastSeq !== null) fetchMoment()
   if (cardsOf !== state.tools) {
     cardsOf = state.tools
     cards = new Map()
+    questions.clear()
   }
   const shown = rows()
   if (!shown) return
-  arrange(list, shown.map(cardFor))
-  setText(nothing, shown.length > 0 ? '' : 'No tool was called.')
+  const asked = state.pastSeq === null ? state.questions : []
+  arrange(list, [...asked.map(questionFor), ...shown.map(cardFor)])
+  setText(nothing, shown.length + asked.length > 0 ? '' : 'No tool was called.')
+}
+
+/** A run that stands at a limit. The same question may come again, at another limit. @param {QuestionRow} row */
+const questionFor = (row) => {
+  const status = state.actors.get(row.owner)?.status
+  const key = JSON.stringify([row, status])
+  const known = questions.get(row.callId)
+  if (known?.key === key) return known.card
+  const head = element('header', {}, element('h3', {}, `${row.text} Go on?`))
+  const buttons = decision(row, { yes: 'Go on', no: 'Stop' })
+  const card = element('article', { class: 'card pending question' }, head, buttons)
+  questions.set(row.callId, { key, card })
+  return card
 }
 
 /** @param {ToolRow} row */
@@ -97,7 +115,7 @@ const makeCard = (row, isPast) => {
     const doubt = 'It was running when its process ended: whether it took effect is not known.'
     card.append(element('p', { class: 'note' }, doubt))
   }
-  if (row.status === 'pending') card.append(isPast ? '' : decision(row))
+  if (row.status === 'pending') card.append(isPast ? '' : approval(row))
   return { card, time }
 }
 
@@ -113,41 +131,13 @@ const resultOf = (result) => {
 }
 
 /** @param {ToolRow} row */
-const decision = ({ owner, callId, name }) => {
-  if (state.actors.get(owner)?.status !== 'waiting') {
-    return element(
-      'p',
-      { class: 'note' },
-      'The run was put away. Decide with agent.resume(), or in the process that has it.',
-    )
-  }
+const approval = (row) => {
   const reason = element('input', {
     type: 'text',
     placeholder: 'Reason to reject',
-    'aria-label': `Reason to reject ${name}`,
+    'aria-label': `Reason to reject ${row.name}`,
   })
-  const problem = element('p', { class: 'problem', role: 'alert' })
-  /** @param {boolean} isApproved */
-  const decide = async (isApproved) => {
-    for (const control of form.querySelectorAll('button')) control.disabled = true
-    const { isDone, text } = await command(
-      isApproved
-        ? { actor: owner, type: 'tool.approve', callId }
-        : { actor: owner, type: 'tool.reject', callId, reason: reason.value },
-    )
-    problem.textContent = text
-    problem.className = isDone ? 'note' : 'problem'
-    for (const control of form.querySelectorAll('button')) control.disabled = isDone
-  }
-  const form = element(
-    'div',
-    { class: 'decision' },
-    element('button', { type: 'button', class: 'primary', click: () => decide(true) }, 'Approve'),
-    element('button', { type: 'button', class: 'danger', click: () => decide(false) }, 'Reject'),
-    reason,
-    problem,
-  )
-  return form
+  return decision(row, { yes: 'Approve', no: 'Reject', reason })
 }
 
 export const startTools = () => onChange(render)

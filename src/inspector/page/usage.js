@@ -1,6 +1,6 @@
 // @ts-check
 import { byId, element } from './element.js'
-import { duration, number } from './format.js'
+import { dollars, duration, number } from './format.js'
 import { actor, onChange, shownAttempts, shownMoment, state } from './store.js'
 
 /** @import { AttemptRow, ToolRow } from '../wire.ts' */
@@ -91,6 +91,7 @@ const bars = (all, now) => {
 /** @param {AttemptRow[]} attempts */
 const tokens = (attempts) => {
   const total = state.pastSeq === null ? state.usage : null
+  const hasCost = [total, ...attempts.map(({ usage }) => usage)].some((usage) => usage?.cost !== undefined)
   /** @param {string} name @param {AttemptRow['usage']} usage @param {string} finish */
   const row = (name, usage, finish) =>
     element(
@@ -100,14 +101,15 @@ const tokens = (attempts) => {
       ...[usage?.inputTokens, usage?.cachedInputTokens, usage?.outputTokens, usage?.reasoningTokens].map(
         (count) => element('td', {}, count === undefined ? '–' : number(count)),
       ),
+      ...(hasCost ? [element('td', {}, usage?.cost === undefined ? '–' : dollars(usage.cost))] : []),
       element('td', { class: 'word' }, finish),
     )
-  const head = ['', 'In', 'Cached', 'Out', 'Thinking', 'Ended'].map((name) =>
+  const head = ['', 'In', 'Cached', 'Out', 'Thinking', ...(hasCost ? ['Cost'] : []), 'Ended'].map((name) =>
     element('th', { scope: 'col' }, name),
   )
   return element(
     'table',
-    {},
+    { class: hasCost ? 'wide' : '' },
     element('thead', {}, element('tr', {}, ...head)),
     element('tbody', {}, ...attempts.map(({ step, usage, finish }) => row(`Step ${step}`, usage, finish))),
     ...(total ? [element('tfoot', {}, row('Total', total, ''))] : []),

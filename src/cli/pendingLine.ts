@@ -1,0 +1,8 @@
+import { limitSentence } from '../../machines/limitSentence.ts'
+import { reachedIn } from '../../machines/limits.ts'
+import type { PendingCall } from '../messages/result.ts'
+import { callLine } from './toolLine.ts'
+
+/** What a run waits for, in one line: a call, or the limit that it stands at. */
+export const pendingLine = (call: PendingCall): string =>
+  call.kind === 'limit' ? limitSentence(reachedIn(call.arguments)) : callLine(call)
