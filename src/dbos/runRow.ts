@@ -3,7 +3,7 @@ import type { ErrorData } from '../messages/errors.ts'
 import { OrchestrationError } from '../messages/errors.ts'
 import { isJsonObject, type JsonValue } from '../messages/json.ts'
 import { partFlaw } from '../messages/messageFlaw.ts'
-import type { PendingCall, Usage } from '../messages/result.ts'
+import { type PendingCall, pendingKinds, type Usage } from '../messages/result.ts'
 import type { Row } from './Database.ts'
 
 /** What is read of a run to say how it stands. */
@@ -59,7 +59,7 @@ export const pendingOf = (text: unknown): PendingCall[] => {
 }
 
 const isPending = (call: JsonValue): call is PendingCall =>
-  isJsonObject(call) && partFlaw(call) === undefined && (call.kind === 'approval' || call.kind === 'answer')
+  isJsonObject(call) && partFlaw(call) === undefined && pendingKinds.some((kind) => kind === call.kind)
 
 export const isErrorData = (value: unknown): value is ErrorData =>
   isJsonObject(value) && typeof value.name === 'string' && typeof value.message === 'string'

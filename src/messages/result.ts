@@ -63,7 +63,9 @@ export type SendResult<T = string> = ChatResult<T> & {
  * run it again, reject it to take it as failed, or give its result. A `limit` is the question whether the run may go on:
  * approve it, with other limits as its arguments, or reject it to end the run.
  */
-export type PendingCall = ToolCallPart & { kind: 'approval' | 'answer' | 'limit'; inDoubt?: true }
+export type PendingCall = ToolCallPart & { kind: (typeof pendingKinds)[number]; inDoubt?: true }
+
+export const pendingKinds = ['approval', 'answer', 'limit'] as const
 
 /** A run that waits, as plain JSON: it can be stored and resumed in another process. */
 export type PendingApproval = { calls: [PendingCall, ...PendingCall[]]; snapshot: Snapshot<unknown> }

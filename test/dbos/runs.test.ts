@@ -84,6 +84,20 @@ test('tools run once each, one after the other or side by side', async () => {
   }
 })
 
+test('a run that stands at a limit waits, and goes on when the limit is raised', async () => {
+  const run = await runs.start(
+    'limited',
+    plan({ calls: [noteCall('l1')] }, { calls: [noteCall('l2')] }, { text: 'Done within limits.' }),
+    { id: 'at-limit' },
+  )
+  const first = await run.result
+  expect(first.pendingApproval?.calls).toMatchObject([{ kind: 'limit', arguments: { limit: 'steps' } }])
+  expect(await run.info()).toMatchObject({ status: 'waiting', state: 'AtLimit' })
+  await runs.send('at-limit', { type: 'limit.raise', limits: { steps: 9 } })
+  await expect.poll(async () => (await run.info()).status, { timeout: 20_000 }).toBe('complete')
+  expect((await run.result).output).toBe('Done within limits.')
+})
+
 test('the stream shows text, messages and one last chunk, and goes on after any cursor', async () => {
   const run = await runs.start('one', plan({ calls: [noteCall('s')] }, { text: 'One two three four.' }))
   const entries: { cursor: string; chunk: DurableChunk }[] = []

@@ -38,6 +38,7 @@ export const plannedAgents = (modelUrl: string, log: string) => {
   const ask = helper.asTool({ name: 'ask_helper', description: 'Asks the helper' })
   return {
     one: new Agent('openai:planned', { ...connection, tools }),
+    limited: new Agent('openai:planned', { ...connection, tools, limits: { steps: 1 }, atLimit: 'ask' }),
     side: new Agent('openai:planned', { ...connection, tools: [...tools, ask], toolExecution: 'parallel' }),
     pair: new Agent('openai:planned', { ...connection, tools, toolExecution: { concurrency: 2 } }),
     outer: new Agent('openai:planned', { ...connection, tools: [...tools, ask] }),
