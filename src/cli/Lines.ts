@@ -63,10 +63,3 @@ export const pipedLines = (input: NodeJS.ReadableStream): Lines => {
     close: () => reader.close(),
   }
 }
-
-/** All that comes from a pipe. */
-export const wholeInput = async (input: NodeJS.ReadableStream): Promise<string> => {
-  const parts: Buffer[] = []
-  for await (const part of input) parts.push(Buffer.from(part))
-  return Buffer.concat(parts).toString('utf8').trim()
-}

@@ -33,7 +33,7 @@ it('shows the address, each state, the calls and the text, and ends with the run
 })
 
 it('stays open with --keep until Ctrl-C', async () => {
-  const child = start(['inspect', '--keep', ...(await askSimulator()), 'Count to 3'])
+  const child = start(['inspect', '--keep', ...(await askSimulator()), 'Count to 3'], { input: '' })
   const end = ended(child)
   const shown = await seen(child.stdout, /stays open/)
   const page = await fetch(address.exec(shown)?.[1] ?? '')
@@ -44,7 +44,7 @@ it('stays open with --keep until Ctrl-C', async () => {
 })
 
 it('leaves at once when the run itself is interrupted', async () => {
-  const child = start(['inspect', '--keep', ...(await askSimulator(30)), 'Count to 500'])
+  const child = start(['inspect', '--keep', ...(await askSimulator(30)), 'Count to 500'], { input: '' })
   const end = ended(child)
   await seen(child.stdout, /1 2 3/)
   child.kill('SIGINT')

@@ -22,8 +22,9 @@ export const run: Command = {
     },
   },
   details: [
-    'The text goes to stdout as it comes, everything else to stderr. Without a',
-    'prompt, or with -, the prompt is read from stdin. Ctrl-C aborts the run.',
+    'The text goes to stdout as it comes, everything else to stderr. What is piped in',
+    'joins the prompt, below it; - at the end waits for it however long it takes.',
+    'Ctrl-C aborts the run.',
   ],
   run: async (invocation) => {
     const { screen, values } = invocation
