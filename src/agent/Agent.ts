@@ -187,12 +187,23 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
     return machine as MachineOf<Machine>
   }
 
-  /** A new run as an actor: subscribe to it, listen to its events, then start it. */
-  actor(input: AgentInput, ...rest: Last<ActorValues<Deps>>): Actor<MachineOf<Machine>> {
-    const { clock } = this.#options
+  /** A new run as an actor: subscribe to it, listen to its events, then start it. With a schema, its output is JSON that fits. */
+  actor(
+    input: AgentInput,
+    ...rest: Last<ActorValues<Deps> & TypedOptions<Schema>>
+  ): Actor<MachineOf<Machine>> {
+    const { clock, orchestrator } = this.#options
     const inspect = this.#inspect
-    const options = { input, ...(inspect && { inspect }), ...(clock && { clock }) }
-    const actor: Actor<AnyActorLogic> = createActor(this.#machineFor(lastOf(rest)), options)
+    const values = lastOf(rest)
+    const compiled = values.schema && compileSchema(values.schema, 'The output schema')
+    const wire = compiled && wireSchemaOf(compiled)
+    const outputSchema = orchestrator ? compiled?.jsonSchema : wire?.jsonSchema
+    const options = {
+      input: { ...input, ...(outputSchema && { outputSchema }) },
+      ...(inspect && { inspect }),
+      ...(clock && { clock }),
+    }
+    const actor: Actor<AnyActorLogic> = createActor(this.#machineFor(values, wire), options)
     return actor as Actor<MachineOf<Machine>>
   }
 

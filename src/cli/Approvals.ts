@@ -16,7 +16,7 @@ export type ApprovalOptions = {
 
 /**
  * Who decides on tools that need an approval: `--approve`, or a person at the terminal, one call after the other. Where
- * nobody can be asked, the model learns why it was refused.
+ * nobody sits at one, the model learns why it was refused.
  */
 export class Approvals {
   readonly #options: ApprovalOptions
@@ -30,11 +30,21 @@ export class Approvals {
   decide(call: ToolCallPart): Approval | Promise<Approval> {
     const { isApproved, lines } = this.#options
     if (isApproved) return true
-    if (!lines) return { approve: false, reason: 'Nobody can be asked here; --approve would allow it.' }
+    if (!lines) return { approve: false, reason: 'Nobody is at the terminal to allow it; --approve would.' }
     const { signal } = this.#withdrawal
     const asked = this.#before.then(() => this.#ask(call, lines, signal))
     this.#before = asked
     return asked
+  }
+
+  /** The result of a tool that is answered from outside. */
+  answer(call: ToolCallPart): Promise<{ result: string; isError?: true }> {
+    const { lines } = this.#options
+    const { signal } = this.#withdrawal
+    const question = `Your answer to ${callLine(call)}:`
+    const asked = this.#before.then(() => lines && this.#line(question, lines, signal))
+    this.#before = asked
+    return asked.then((result) => (result === undefined ? unanswered : { result }))
   }
 
   /** The calls were decided on elsewhere: what is still being asked is asked no more. */
@@ -44,17 +54,25 @@ export class Approvals {
   }
 
   async #ask(call: ToolCallPart, lines: Lines, signal: AbortSignal): Promise<Approval> {
+    const { dim } = this.#options.screen.paint
+    const answer = await this.#line(`Allow ${callLine(call)}? ${dim('[y/N]')}`, lines, signal)
+    return /^\s*y(es)?\s*$/i.test(answer ?? '') || { approve: false, reason: 'The user did not allow it.' }
+  }
+
+  /** What a person types; undefined if they leave, or if the question is taken back. */
+  async #line(question: string, lines: Lines, signal: AbortSignal): Promise<string | undefined> {
     const { screen, leave } = this.#options
     // What was said before the question is on its way to the screen.
     await setImmediate()
-    if (signal.aborted) return false
+    if (signal.aborted) return undefined
     if (screen.isTerminal) screen.endLine()
-    const { dim, yellow } = screen.paint
-    const answer = await lines.next(`${yellow('?')} Allow ${callLine(call)}? ${dim('[y/N]')} `, signal)
+    const answer = await lines.next(`${screen.paint.yellow('?')} ${question} `, signal)
     if (answer === undefined && !signal.aborted) leave()
-    return /^\s*y(es)?\s*$/i.test(answer ?? '') || { approve: false, reason: 'The user did not allow it.' }
+    return answer
   }
 }
+
+const unanswered = { result: 'Nobody is at the terminal to answer this.', isError: true } as const
 
 /** What a run is told of a decision. */
 export const decisionOn = (callId: string, approval: Approval) => {

@@ -19,7 +19,9 @@ export async function pipedText(input: Pipe, patienceMs?: number): Promise<strin
     const bytes = Buffer.from(part)
     size += bytes.length
     if (size > mostBytes)
-      throw new UsageError(`More than ${mostBytes / 1024 / 1024} MB came from stdin. No model reads that much.`)
+      throw new UsageError(
+        `More than ${mostBytes / 1024 / 1024} MB came from stdin. No model reads that much.`,
+      )
     parts.push(bytes)
   }
   return Buffer.concat(parts).toString('utf8').trim()

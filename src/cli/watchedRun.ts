@@ -1,10 +1,10 @@
 import type { AgentEmitted, AgentOutput } from '../../machines/events.ts'
-import { Agent } from '../agent/Agent.ts'
+import type { Agent } from '../agent/Agent.ts'
 import type { Inspect } from '../agent/watching.ts'
 import { describeThrown, OrchestrationError } from '../messages/errors.ts'
 import { Approvals, decisionOn } from './Approvals.ts'
-import { agentOptions } from './agentOptions.ts'
-import type { ChosenModel } from './chooseModel.ts'
+import { answerSchema } from './answerSchema.ts'
+import { attachmentsOf } from './attachments.ts'
 import type { Invocation } from './command.ts'
 import { onInterrupt } from './interrupt.ts'
 import { terminalLines } from './Lines.ts'
@@ -14,7 +14,7 @@ export const interrupted = 'interrupted'
 
 export type WatchedRun = {
   prompt: string
-  chosen: ChosenModel
+  agent: Agent
   inspect: Inspect
   /** Every event that the run emits, in order. */
   onEvent: (event: AgentEmitted) => void
@@ -23,8 +23,9 @@ export type WatchedRun = {
 /** One run of an agent as an actor, up to its end. Ctrl-C aborts it; a person at the terminal is asked for approvals. */
 export const watchedRun = async (invocation: Invocation, run: WatchedRun): Promise<AgentOutput> => {
   const { screen, stdin, values } = invocation
-  const agent = new Agent(run.chosen.model, { ...agentOptions(invocation, run.chosen), inspect: run.inspect })
-  const actor = agent.actor({ prompt: run.prompt })
+  const [attachments, schema] = await Promise.all([attachmentsOf(invocation), answerSchema(invocation)])
+  const actor = run.agent.actor({ prompt: run.prompt, attachments }, { ...(schema && { schema }) })
+  actor.system.inspect(run.inspect)
   const abort = () => actor.send({ type: 'abort', reason: interrupted })
   const approvals = new Approvals({
     isApproved: values.approve === true,
@@ -36,6 +37,10 @@ export const watchedRun = async (invocation: Invocation, run: WatchedRun): Promi
   actor.on('*', (event) => {
     if (event.type === 'tool.call' || event.type === 'tool.result') approvals.withdraw()
     run.onEvent(event)
+    if (event.type === 'tool.external') {
+      const { callId, call } = event
+      approvals.answer(call).then((answer) => actor.send({ type: 'tool.answer', callId, ...answer }))
+    }
     if (event.type !== 'tool.approval') return
     const { callId, call } = event
     Promise.resolve(approvals.decide(call)).then(

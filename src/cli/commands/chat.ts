@@ -1,13 +1,14 @@
 import { Agent } from '../../agent/Agent.ts'
 import { AbortedError } from '../../messages/errors.ts'
-import { toolCallsOf } from '../../messages/messages.ts'
+import { type Part, textPart, toolCallsOf } from '../../messages/messages.ts'
 import { AnswerView } from '../AnswerView.ts'
 import { Approvals } from '../Approvals.ts'
-import { agentOptions } from '../agentOptions.ts'
+import { splitFile } from '../agentFile.ts'
+import { attachmentsOf } from '../attachments.ts'
 import { MemoryTalk } from '../chat/MemoryTalk.ts'
 import { StoredTalk } from '../chat/StoredTalk.ts'
 import type { MakeAgent, Piece, Talk } from '../chat/talk.ts'
-import { type ChosenModel, chooseModel } from '../chooseModel.ts'
+import { type ChosenAgent, chooseAgent } from '../chooseAgent.ts'
 import { type Command, type Invocation, modelOptions, textOption } from '../command.ts'
 import { reportOf } from '../describeError.ts'
 import { exit, UsageError } from '../exit.ts'
@@ -21,16 +22,18 @@ import { callLine } from '../toolLine.ts'
 export const chat: Command = {
   name: 'chat',
   summary: 'Talks with a model, and keeps the conversation',
-  operands: '',
+  operands: '[agent file]',
   options: {
     ...modelOptions,
     db: { type: 'string', value: 'path', about: 'keep the conversation in this file' },
     chat: { type: 'string', value: 'name', about: 'the chat of this name in the file, or a new one' },
     continue: { type: 'boolean', short: 'c', about: 'go on with the last chat of the file' },
+    quiet: { type: 'boolean', short: 'q', about: 'nothing on stderr but errors and questions' },
   },
   details: [
     'Type a line, get an answer; /help lists the commands. Ctrl-C ends a running',
-    'answer, at the prompt it leaves. Lines from a pipe are turns, too.',
+    'answer, at the prompt it leaves. Lines from a pipe are turns, too. An agent file',
+    'exports an agent; its code runs. Attachments go with the first prompt.',
     '',
     'With --db a conversation outlives this command, however it ends: an answer that',
     'was being given goes on, and what was being asked is asked again.',
@@ -58,7 +61,10 @@ class Conversation {
   readonly #lines: Lines
   readonly #isAtTerminal: boolean
   readonly #approvals: Approvals
-  #chosen: ChosenModel
+  readonly #file: string | undefined
+  #chosen: ChosenAgent
+  /** What goes with the next prompt. */
+  #attachments: Part[]
   #talk: Talk | undefined
   #abort = new AbortController()
   /** Somebody left instead of deciding. */
@@ -66,10 +72,17 @@ class Conversation {
   #failures = 0
 
   static async open(invocation: Invocation): Promise<Conversation> {
-    return new Conversation(invocation, await chooseModel(invocation))
+    const { file, words } = splitFile(invocation.words)
+    if (words.length > 0) throw new UsageError('chat takes no prompt: type it when it asks, or use run.')
+    const attachments = await attachmentsOf(invocation)
+    const chosen = await chooseAgent(invocation, file)
+    if (file !== undefined && !(chosen.make() instanceof Agent)) throw new UsageError(otherCopy(file))
+    return new Conversation(invocation, file, attachments, chosen)
   }
 
-  constructor(invocation: Invocation, chosen: ChosenModel) {
+  constructor(invocation: Invocation, file: string | undefined, attachments: Part[], chosen: ChosenAgent) {
+    this.#file = file
+    this.#attachments = attachments
     const { stdin, screen, values } = invocation
     this.#invocation = invocation
     this.#isAtTerminal = stdin.isTTY === true && screen.isTerminal
@@ -88,7 +101,7 @@ class Conversation {
 
   async hold(): Promise<number> {
     const { screen } = this.#invocation
-    this.#note(`Model: ${this.#chosen.said}`)
+    this.#note(this.#chosen.said)
     const talk = await openTalk(this.#invocation, this.#makeAgent, this.#approvals, this.#note)
     this.#talk = talk
     if (this.#isAtTerminal) this.#note('/help lists the commands, Ctrl-D leaves.')
@@ -100,7 +113,7 @@ class Conversation {
       if (line === undefined || /^\s*\/(?:exit|quit)\s*$/.test(line)) break
       if (line.trim() === '') continue
       if (line.trim().startsWith('/')) await this.#obey(line.trim(), talk)
-      else await this.#show((signal) => talk.answer(line, signal))
+      else await this.#ask(line, talk)
     }
     if (this.#isLeft) this.#note('Nothing was decided: --continue asks again.')
     return this.#isAtTerminal || this.#failures === 0 ? exit.complete : exit.failed
@@ -112,12 +125,17 @@ class Conversation {
     await this.#chosen.close()
   }
 
-  readonly #makeAgent: MakeAgent = (more) =>
-    new Agent(this.#chosen.model, { ...agentOptions(this.#invocation, this.#chosen), ...more })
+  readonly #makeAgent: MakeAgent = () => this.#chosen.make()
 
   readonly #note = (line: string): void => {
-    const { screen } = this.#invocation
-    screen.note(screen.notePaint.dim(line))
+    const { screen, values } = this.#invocation
+    if (values.quiet !== true) screen.note(screen.notePaint.dim(line))
+  }
+
+  async #ask(line: string, talk: Talk): Promise<void> {
+    const prompt = this.#attachments.length > 0 ? [textPart(line), ...this.#attachments] : line
+    this.#attachments = []
+    await this.#show((signal) => talk.answer(prompt, signal))
   }
 
   async #show(answer: (signal: AbortSignal) => MaybePieces | Promise<MaybePieces>): Promise<void> {
@@ -148,6 +166,8 @@ class Conversation {
   async #obey(line: string, talk: Talk): Promise<void> {
     const { screen, values } = this.#invocation
     const [name = '', argument] = line.split(/\s+/)
+    if (this.#file !== undefined && argument !== undefined && /^\/(?:tools|model)$/.test(name))
+      return this.#note(`${this.#file} brings its own model and tools.`)
     switch (name) {
       case '/help':
         return screen.line(columns(slashCommands, screen.paint).join('\n'))
@@ -159,7 +179,7 @@ class Conversation {
         return this.#note(`Tools are ${values['no-tools'] === true ? 'off' : 'on'}.`)
       case '/model':
         if (argument !== undefined) await this.#switchTo(argument, talk)
-        return this.#note(`Model: ${this.#chosen.said}`)
+        return this.#note(this.#chosen.said)
       default: {
         const meant = nearest(
           name,
@@ -173,17 +193,23 @@ class Conversation {
   }
 
   async #switchTo(model: string, talk: Talk): Promise<void> {
-    const { screen, values, env } = this.#invocation
+    const { screen, values } = this.#invocation
+    const before = { ...values }
+    Object.assign(values, { model, 'base-url': undefined })
     try {
-      const chosen = await chooseModel({ env, values: { ...values, model, 'base-url': undefined } })
+      const chosen = await chooseAgent(this.#invocation, undefined)
       await this.#chosen.close()
       this.#chosen = { ...chosen, said: chosen.said.replace('(--model)', '(as you say)') }
       await talk.change()
     } catch (error) {
+      Object.assign(values, before)
       showError(reportOf(error), screen)
     }
   }
 }
+
+const otherCopy = (file: string): string =>
+  `${file} imports another copy of statewire than this command: write it as an ES module, and start npx statewire in its project.`
 
 type MaybePieces = AsyncIterable<Piece> | undefined
 

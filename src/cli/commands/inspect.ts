@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import type { AgentEmitted } from '../../../machines/events.ts'
 import { AnswerView } from '../AnswerView.ts'
-import { chooseModel } from '../chooseModel.ts'
+import { splitFile } from '../agentFile.ts'
+import { chooseAgent } from '../chooseAgent.ts'
 import { type Command, modelOptions, textOption } from '../command.ts'
 import { exitCodeOf, showEnd } from '../outcome.ts'
 import { promptOf } from '../promptOf.ts'
@@ -15,10 +16,11 @@ const defaultPrompt = 'What time is it in Tokyo and in New York, and what is 17.
 export const inspect: Command = {
   name: 'inspect',
   summary: 'Answers one prompt, and shows the run in a local inspector',
-  operands: '[prompt]',
+  operands: '[agent file] [prompt]',
   options: {
     ...modelOptions,
-    keep: { type: 'boolean', about: 'leave the inspector open after the end, whatever this is' },
+    schema: { type: 'string', value: 'file', about: 'answer in JSON that fits this JSON Schema' },
+    keep: { type: 'boolean', about: 'leave the inspector open after the end, even without a terminal' },
     db: { type: 'string', value: 'path', about: 'shows the runs of a file instead; runs nothing' },
   },
   details: [
@@ -30,9 +32,10 @@ export const inspect: Command = {
     if (textOption(invocation, 'db') !== undefined) return inspectFile(invocation)
     const { screen, values } = invocation
     const { paint } = screen
-    const prompt = await promptOf(invocation, defaultPrompt)
+    const { file, words } = splitFile(invocation.words)
+    const prompt = await promptOf({ ...invocation, words }, file === undefined ? defaultPrompt : '')
     const [chosen, { startInspector }] = await Promise.all([
-      chooseModel(invocation),
+      chooseAgent(invocation, file),
       import('../../inspector/index.ts'),
     ])
     const inspector = await startInspector()
@@ -47,11 +50,11 @@ export const inspect: Command = {
     }
     try {
       screen.line(`Inspector: ${paint.cyan(inspector.url)}`)
-      screen.line(`Model: ${chosen.said}`)
+      screen.line(chosen.said)
       screen.line(`\n${paint.bold('>')} ${prompt}\n`)
       const output = await watchedRun(invocation, {
         prompt,
-        chosen,
+        agent: chosen.make(),
         inspect: (event) => {
           inspector.inspect(event)
           states(event)
