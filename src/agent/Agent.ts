@@ -31,7 +31,7 @@ import { beginRun, gripOn, Run, readRun } from './Run.ts'
 import { plainRun, typedRun } from './runForms.ts'
 import type { RunSetup, RunStart } from './runSetup.ts'
 import {
-  type ActorValues,
+  type ActorOptions,
   type AnyOptions,
   inputOf,
   type Last,
@@ -187,14 +187,11 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
     return machine as MachineOf<Machine>
   }
 
-  /** A new run as an actor: subscribe to it, listen to its events, then start it. With a schema, its output is JSON that fits. */
-  actor(
-    input: AgentInput,
-    ...rest: Last<ActorValues<Deps> & TypedOptions<Schema>>
-  ): Actor<MachineOf<Machine>> {
+  /** A new run as an actor: subscribe to it, listen to its events, then start it. */
+  actor(input: AgentInput, ...rest: Last<ActorOptions<Deps>>): Actor<MachineOf<Machine>> {
     const { clock, orchestrator } = this.#options
-    const inspect = this.#inspect
-    const values = lastOf(rest)
+    const { inspect: also, ...values }: AnyOptions & { inspect?: Inspect } = lastOf(rest)
+    const inspect = also ? harmlessInspect([this.#inspect ?? [], also].flat()) : this.#inspect
     const compiled = values.schema && compileSchema(values.schema, 'The output schema')
     const wire = compiled && wireSchemaOf(compiled)
     const outputSchema = orchestrator ? compiled?.jsonSchema : wire?.jsonSchema

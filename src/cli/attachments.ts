@@ -1,11 +1,8 @@
-import { readFile, stat } from 'node:fs/promises'
 import { basename, extname } from 'node:path'
-import { describeThrown } from '../messages/errors.ts'
 import { dataPart, linkPart, type Part, textPart } from '../messages/messages.ts'
 import { type Invocation, listOption } from './command.ts'
 import { UsageError } from './exit.ts'
-
-const mostBytes = 20 * 1024 * 1024
+import { fileOfOption } from './fileOfOption.ts'
 
 const mimeTypes: Readonly<Record<string, string>> = {
   '.png': 'image/png',
@@ -25,7 +22,7 @@ export const attachmentsOf = (invocation: Invocation): Promise<Part[]> =>
 
 const attachment = async (wanted: string): Promise<Part> => {
   if (/^https?:\/\//i.test(wanted)) return linkPart(wanted, mimeTypeOf(new URL(wanted).pathname))
-  const bytes = await bytesOf(wanted)
+  const bytes = await fileOfOption('attach', wanted)
   const name = basename(wanted)
   const mimeType = mimeTypeOf(wanted)
   if (mimeType !== undefined) return dataPart(mimeType, bytes, name)
@@ -34,20 +31,6 @@ const attachment = async (wanted: string): Promise<Part> => {
 }
 
 const mimeTypeOf = (path: string): string | undefined => mimeTypes[extname(path).toLowerCase()]
-
-const bytesOf = async (path: string): Promise<Buffer> => {
-  try {
-    const { size } = await stat(path)
-    if (size > mostBytes)
-      throw new UsageError(
-        `${path} is larger than ${mostBytes / 1024 / 1024} MB: --attach takes smaller files.`,
-      )
-    return await readFile(path)
-  } catch (error) {
-    if (error instanceof UsageError) throw error
-    throw new UsageError(`--attach: ${path} cannot be read: ${describeThrown(error)}`)
-  }
-}
 
 const textIn = (bytes: Buffer, path: string): string => {
   try {

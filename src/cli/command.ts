@@ -43,14 +43,14 @@ export const modelOptions = {
   'base-url': {
     type: 'string',
     value: 'url',
-    about: 'another server that speaks the protocol of the provider',
+    about: 'another server that speaks its protocol',
   },
   system: { type: 'string', short: 's', value: 'text', about: 'instructions for the model' },
   temperature: {
     type: 'string',
     short: 't',
     value: 'number',
-    about: 'how varied the answers are, such as 0.2',
+    about: 'how varied the answers are',
   },
   attach: {
     type: 'string',

@@ -9,10 +9,10 @@ export type McpServers = { tools: readonly ToolSource[]; close: () => Promise<vo
 
 /** Each `--mcp` is a URL, or a command that is started. If one of them fails, none stays open. */
 export const openServers = async (invocation: Invocation): Promise<McpServers> => {
-  const wanted = listOption(invocation, 'mcp')
+  const wanted = listOption(invocation, 'mcp').map(endpointOf)
   if (wanted.length === 0) return { tools: [], close: async () => {} }
   const { connectMcp } = await import('../mcp/index.ts')
-  const opened = await Promise.allSettled(wanted.map((each) => connectMcp(endpointOf(each))))
+  const opened = await Promise.allSettled(wanted.map((each) => connectMcp(each)))
   const tools = opened.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
   const close = async () => {
     await Promise.allSettled(tools.map((each) => each.close()))

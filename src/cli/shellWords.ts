@@ -15,7 +15,7 @@ export const shellWords = (command: string): string[] => {
 }
 
 const meaningOf = (token: string, command: string): string => {
-  if (token === '"' || token === "'") throw new UsageError(`A ${token} is not closed in: ${command}`)
+  if (token === '"' || token === "'") throw new UsageError(`--mcp: a ${token} is not closed in: ${command}`)
   if (token.startsWith("'")) return token.slice(1, -1)
   if (token.startsWith('"')) return token.slice(1, -1).replace(/\\(["\\])/g, '$1')
   return token.length === 2 && token.startsWith('\\') ? token.slice(1) : token

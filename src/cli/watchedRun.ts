@@ -3,17 +3,16 @@ import type { Agent } from '../agent/Agent.ts'
 import type { Inspect } from '../agent/watching.ts'
 import { describeThrown, OrchestrationError } from '../messages/errors.ts'
 import { Approvals, decisionOn } from './Approvals.ts'
-import { answerSchema } from './answerSchema.ts'
-import { attachmentsOf } from './attachments.ts'
 import type { Invocation } from './command.ts'
 import { onInterrupt } from './interrupt.ts'
 import { terminalLines } from './Lines.ts'
+import type { Question } from './question.ts'
 
 /** Why a run was aborted by Ctrl-C. */
 export const interrupted = 'interrupted'
 
 export type WatchedRun = {
-  prompt: string
+  question: Question
   agent: Agent
   inspect: Inspect
   /** Every event that the run emits, in order. */
@@ -23,9 +22,9 @@ export type WatchedRun = {
 /** One run of an agent as an actor, up to its end. Ctrl-C aborts it; a person at the terminal is asked for approvals. */
 export const watchedRun = async (invocation: Invocation, run: WatchedRun): Promise<AgentOutput> => {
   const { screen, stdin, values } = invocation
-  const [attachments, schema] = await Promise.all([attachmentsOf(invocation), answerSchema(invocation)])
-  const actor = run.agent.actor({ prompt: run.prompt, attachments }, { ...(schema && { schema }) })
-  actor.system.inspect(run.inspect)
+  const { agent, inspect } = run
+  const { prompt, attachments, schema } = run.question
+  const actor = agent.actor({ prompt, attachments }, { inspect, ...(schema && { schema }) })
   const abort = () => actor.send({ type: 'abort', reason: interrupted })
   const approvals = new Approvals({
     isApproved: values.approve === true,

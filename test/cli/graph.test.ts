@@ -89,7 +89,7 @@ it('ends with 2 and tells what is wrong with the file', async () => {
   expect(unnamed).toContain('2 statewire: "lamp" is not exported.')
   expect(broken).toBe('2 statewire: broken.mjs cannot be loaded: not today')
   expect(missing).toBe('2 statewire: There is no file missing.mjs.')
-  expect(format).toContain('2 statewire: "png" is no format')
+  expect(format).toContain('2 statewire: "png" is not a format')
   // Which Node reads TypeScript by itself is its own affair: either it works, or the message says which one does.
   expect(typed).toMatch(/^0|^2 .*does not read TypeScript\. Node 22\.18 or newer does/)
 })

@@ -119,7 +119,9 @@ it('ends with 2 when the prompt is empty, the provider unknown or the key missin
   expect([empty.code, unknown.code, keyless.code]).toEqual([2, 2, 2])
   expect(empty.stderr).toContain('The prompt is empty.')
   expect(unknown.stderr).toContain('There is no provider "opnai". Known are: openai,')
-  expect(keyless.stderr).toContain('set the environment variable OPENAI_API_KEY')
+  expect(keyless.stderr).toContain(
+    'set the environment variable OPENAI_API_KEY, or choose another model with --model.\n',
+  )
 })
 
 it('ends with 1 when the provider refuses, tells what to do, and never shows the key', async () => {
@@ -134,8 +136,8 @@ it('ends with 1 when the provider refuses, tells what to do, and never shows the
     statewire(['run', '--base-url', url, '--model', 'openai:gpt-0', '--json', 'Hi'], { env }),
   ])
   expect([refused.code, unknown.code]).toEqual([1, 1])
-  expect(refused.stderr).toContain('(401)\nCheck the key in OPENAI_API_KEY.')
-  expect(unknown.stderr).toContain('(404)\nThe models of openai are told by: statewire models openai')
+  expect(refused.stderr).toContain('No key was sent: set STATEWIRE_API_KEY. OPENAI_API_KEY only goes to')
+  expect(unknown.stderr).toContain('(404)\nTo list the models of openai: statewire models openai')
   expect(eventsIn(unknown.stdout).at(-1)).toMatchObject({
     type: 'end',
     status: 'failed',
@@ -192,7 +194,7 @@ it('reads a file only with --approve where nobody can be asked', async () => {
     statewire([...args, '--approve'], { cwd }),
   ])
   expect(asked.stdout).toContain(
-    'read_file did not work: A person rejected this call: Nobody can be asked here',
+    'read_file did not work: A person rejected this call: Nobody is at the terminal to allow it',
   )
   expect(approved.stdout).toContain('A statechart is a rose.')
   const without = await statewire([...args, '--approve', '--no-tools'], { cwd })

@@ -52,7 +52,7 @@ describe.skipIf(!hasScript)('at a terminal', () => {
     const plain = new Terminal(args, { env: { NO_COLOR: '1' } })
     expect([await coloured.code, await plain.code]).toEqual([0, 0])
     expect(coloured.screen).toContain('\u001b[2m  · Accumulating.Streaming\u001b[22m')
-    expect(coloured.screen).toContain('\u001b[2mThe \u001b[22m')
+    expect(coloured.screen).toContain('\u001b[2mThe')
     expect(plain.screen).not.toContain('\u001b')
     const shown = plain.screen.replaceAll('\r', '')
     expect(shown).toContain('\nLet me look that up.\n  · Consolidating\n')
@@ -61,10 +61,13 @@ describe.skipIf(!hasScript)('at a terminal', () => {
   })
 
   it('lets no control sequence of a model through to the terminal', async () => {
-    const run = new Terminal(['run', ...(await askSimulator()), 'Say \u001b]0;owned\u0007 hello\u001b[2J'])
+    const text = 'Say \u001b]0;owned\u0007 hello\u001b[2J \u202eolleh\u2066'
+    const run = new Terminal(['run', ...(await askSimulator()), text])
     await run.sees(/hello/)
     expect(await run.code).toBe(0)
     expect(run.screen).not.toContain('\u001b]0;')
     expect(run.screen).not.toContain('\u001b[2J')
+    // Nor those that would show a text in another order than it has.
+    expect(run.screen).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/)
   })
 })

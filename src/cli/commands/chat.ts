@@ -22,7 +22,7 @@ import { callLine } from '../toolLine.ts'
 export const chat: Command = {
   name: 'chat',
   summary: 'Talks with a model, and keeps the conversation',
-  operands: '[agent file]',
+  operands: '[file]',
   options: {
     ...modelOptions,
     db: { type: 'string', value: 'path', about: 'keep the conversation in this file' },
@@ -32,8 +32,8 @@ export const chat: Command = {
   },
   details: [
     'Type a line, get an answer; /help lists the commands. Ctrl-C ends a running',
-    'answer, at the prompt it leaves. Lines from a pipe are turns, too. An agent file',
-    'exports an agent; its code runs. Attachments go with the first prompt.',
+    'answer, at the prompt it leaves. Lines from a pipe are turns, too. A file is one',
+    'that exports an agent; its code runs. Attachments go with the first prompt.',
     '',
     'With --db a conversation outlives this command, however it ends: an answer that',
     'was being given goes on, and what was being asked is asked again.',

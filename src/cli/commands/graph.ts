@@ -8,7 +8,7 @@ import { findMachine } from '../findMachine.ts'
 
 export const graph: Command = {
   name: 'graph',
-  summary: 'Draws the machine of a file, or the lifecycle of an agent',
+  summary: 'Draws the machine of a file, or that of every agent',
   operands: '[file]',
   options: {
     format: {
@@ -50,7 +50,7 @@ type Format = 'svg' | 'mermaid'
 const formatOf = (invocation: Invocation, out: string | undefined): Format => {
   const wanted = textOption(invocation, 'format')
   if (wanted === 'svg' || wanted === 'mermaid') return wanted
-  if (wanted !== undefined) throw new UsageError(`"${wanted}" is no format: use svg or mermaid.`)
+  if (wanted !== undefined) throw new UsageError(`"${wanted}" is not a format: use svg or mermaid.`)
   if (out !== undefined) return /\.(?:mmd|mermaid|md)$/i.test(out) ? 'mermaid' : 'svg'
   return invocation.screen.isTerminal ? 'mermaid' : 'svg'
 }

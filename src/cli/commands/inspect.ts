@@ -1,11 +1,10 @@
 import { once } from 'node:events'
 import type { AgentEmitted } from '../../../machines/events.ts'
 import { AnswerView } from '../AnswerView.ts'
-import { splitFile } from '../agentFile.ts'
 import { chooseAgent } from '../chooseAgent.ts'
 import { type Command, modelOptions, textOption } from '../command.ts'
 import { exitCodeOf, showEnd } from '../outcome.ts'
-import { promptOf } from '../promptOf.ts'
+import { questionOf } from '../question.ts'
 import { inspectFile } from '../runs/inspectFile.ts'
 import { stateWatcher } from '../stateNames.ts'
 import { callLine, resultLine, retryLine } from '../toolLine.ts'
@@ -15,12 +14,12 @@ const defaultPrompt = 'What time is it in Tokyo and in New York, and what is 17.
 
 export const inspect: Command = {
   name: 'inspect',
-  summary: 'Answers one prompt, and shows the run in a local inspector',
-  operands: '[agent file] [prompt]',
+  summary: 'Answers one prompt, shown in a local inspector',
+  operands: '[file] [prompt]',
   options: {
     ...modelOptions,
     schema: { type: 'string', value: 'file', about: 'answer in JSON that fits this JSON Schema' },
-    keep: { type: 'boolean', about: 'leave the inspector open after the end, even without a terminal' },
+    keep: { type: 'boolean', about: 'leave the inspector open after the end' },
     db: { type: 'string', value: 'path', about: 'shows the runs of a file instead; runs nothing' },
   },
   details: [
@@ -32,10 +31,9 @@ export const inspect: Command = {
     if (textOption(invocation, 'db') !== undefined) return inspectFile(invocation)
     const { screen, values } = invocation
     const { paint } = screen
-    const { file, words } = splitFile(invocation.words)
-    const prompt = await promptOf({ ...invocation, words }, file === undefined ? defaultPrompt : '')
+    const question = await questionOf(invocation, defaultPrompt)
     const [chosen, { startInspector }] = await Promise.all([
-      chooseAgent(invocation, file),
+      chooseAgent(invocation, question.file),
       import('../../inspector/index.ts'),
     ])
     const inspector = await startInspector()
@@ -51,9 +49,9 @@ export const inspect: Command = {
     try {
       screen.line(`Inspector: ${paint.cyan(inspector.url)}`)
       screen.line(chosen.said)
-      screen.line(`\n${paint.bold('>')} ${prompt}\n`)
+      screen.line(`\n${paint.bold('>')} ${question.prompt}\n`)
       const output = await watchedRun(invocation, {
-        prompt,
+        question,
         agent: chosen.make(),
         inspect: (event) => {
           inspector.inspect(event)

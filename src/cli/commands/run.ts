@@ -1,10 +1,9 @@
 import type { AgentEmitted } from '../../../machines/events.ts'
 import { AnswerView } from '../AnswerView.ts'
-import { splitFile } from '../agentFile.ts'
 import { chooseAgent } from '../chooseAgent.ts'
 import { type Command, modelOptions } from '../command.ts'
 import { exitCodeOf, showEnd } from '../outcome.ts'
-import { promptOf } from '../promptOf.ts'
+import { questionOf } from '../question.ts'
 import { stateWatcher } from '../stateNames.ts'
 import { callLine, resultLine, retryLine } from '../toolLine.ts'
 import { watchedRun } from '../watchedRun.ts'
@@ -12,31 +11,30 @@ import { watchedRun } from '../watchedRun.ts'
 export const run: Command = {
   name: 'run',
   summary: 'Answers one prompt',
-  operands: '[agent file] [prompt]',
+  operands: '[file] [prompt]',
   options: {
     ...modelOptions,
     schema: { type: 'string', value: 'file', about: 'answer in JSON that fits this JSON Schema' },
-    json: { type: 'boolean', about: 'every event as a line of JSON, the end as the last one' },
+    json: { type: 'boolean', about: 'every event as a line of JSON, the end last' },
     verbose: {
       type: 'boolean',
       short: 'v',
-      about: 'states and tool calls on stderr, even if it is not a terminal',
+      about: 'states and tool calls on stderr, always',
     },
     quiet: { type: 'boolean', short: 'q', about: 'nothing on stderr but errors and questions' },
   },
   details: [
     'The text goes to stdout as it comes, everything else to stderr. What is piped in',
     'joins the prompt, below it; - at the end waits for it however long it takes.',
-    'Ctrl-C aborts the run. An agent file exports an agent; its code runs.',
+    'Ctrl-C aborts the run. A file is one that exports an agent; its code runs.',
   ],
   run: async (invocation) => {
     const { screen, values } = invocation
-    const { file, words } = splitFile(invocation.words)
-    const prompt = await promptOf({ ...invocation, words })
-    const chosen = await chooseAgent(invocation, file)
+    const question = await questionOf(invocation)
+    const chosen = await chooseAgent(invocation, question.file)
     const isJson = values.json === true
     const isQuiet = values.quiet === true
-    const isTyped = values.schema !== undefined
+    const isTyped = question.schema !== undefined
     const isTold = !isQuiet && (values.verbose === true || (screen.hasReader && !isJson))
     const note = (line: string) => {
       if (isTold) screen.note(screen.notePaint.dim(`  · ${screen.clip(line)}`))
@@ -53,7 +51,7 @@ export const run: Command = {
     try {
       if (!isQuiet) screen.note(screen.notePaint.dim(chosen.said))
       const output = await watchedRun(invocation, {
-        prompt,
+        question,
         agent: chosen.make(),
         inspect: stateWatcher(note),
         onEvent: isJson ? (event) => screen.json(event) : show,
@@ -61,7 +59,7 @@ export const run: Command = {
       if (isJson) {
         const { messages: _, metadata: __, ...end } = output
         screen.json({ type: 'end', ...end })
-      } else if (isTyped && output.status === 'complete') screen.text(output.output)
+      } else if (isTyped && output.status === 'complete') screen.json(JSON.parse(output.output))
       showEnd(output, screen)
       return exitCodeOf(output)
     } finally {
