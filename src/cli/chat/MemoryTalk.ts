@@ -1,8 +1,8 @@
 import { Chat } from '../../agent/Chat.ts'
+import type { AnyRun } from '../../agent/Run.ts'
+import { describeThrown } from '../../messages/errors.ts'
 import type { Part } from '../../messages/messages.ts'
-import type { PendingCall } from '../../messages/result.ts'
-import type { CallDecision } from '../../tools/approval.ts'
-import type { Approvals } from '../Approvals.ts'
+import { type Approvals, decisionOn } from '../Approvals.ts'
 import type { MakeAgent, Piece, Talk } from './talk.ts'
 
 /** A conversation that ends with its process. */
@@ -18,13 +18,8 @@ export class MemoryTalk implements Talk {
     this.#chat = new Chat(makeAgent())
   }
 
-  /** Whoever leaves instead of deciding ends the answer: nothing waits for them here. */
-  async *answer(prompt: string | Part[], signal: AbortSignal): AsyncGenerator<Piece, void> {
-    yield* this.#chat.sendStream(prompt, { signal })
-    while (this.#chat.pending) {
-      const decisions = await this.#decide(this.#chat.pending.calls)
-      yield* this.#chat.resumeStream(decisions, { signal })
-    }
+  answer(prompt: string | Part[], signal: AbortSignal): AsyncIterable<Piece> {
+    return this.#chat.sendStream(prompt, { signal, onStart: (run) => this.#attend(run) })
   }
 
   async unfinished(): Promise<undefined> {}
@@ -40,12 +35,25 @@ export class MemoryTalk implements Talk {
 
   async close(): Promise<void> {}
 
-  async #decide(calls: readonly PendingCall[]): Promise<Record<string, CallDecision>> {
-    const decisions: Record<string, CallDecision> = {}
-    for (const call of calls)
-      decisions[call.id] = await (call.kind === 'answer'
-        ? this.#approvals.answer(call)
-        : this.#approvals.decide(call))
-    return decisions
+  /** Asks about calls. What is decided elsewhere meanwhile, such as in the inspector, is asked no more. */
+  #attend(run: AnyRun): void {
+    const approvals = this.#approvals
+    run.on('tool.call', () => approvals.withdraw())
+    run.on('tool.result', () => approvals.withdraw())
+    const isPending = (callId: string) => run.pending.some(({ id }) => id === callId)
+    run.on('tool.approval', async ({ callId, call }) => {
+      const approval = await Promise.resolve(approvals.decide(call)).catch((thrown: unknown) => ({
+        approve: false,
+        reason: describeThrown(thrown),
+      }))
+      if (!isPending(callId)) return
+      const decision = decisionOn(callId, approval)
+      if (decision.type === 'tool.approve') run.approve(callId)
+      else run.reject(callId, decision.reason)
+    })
+    run.on('tool.external', async ({ callId, call }) => {
+      const { result, isError = false } = await approvals.answer(call)
+      if (isPending(callId)) run.answer(callId, result, { isError })
+    })
   }
 }
