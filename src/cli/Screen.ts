@@ -59,6 +59,11 @@ export class Screen {
     this.#out.write(`${safe}\n`)
   }
 
+  /** Something for a file or a pipe. */
+  bytes(bytes: Uint8Array): void {
+    this.#out.write(bytes)
+  }
+
   line(line = ''): void {
     this.endLine()
     this.#out.write(`${line}\n`)

@@ -27,6 +27,8 @@ export type Invocation = {
 
 export type Command = {
   name: string
+  /** Another name for it. */
+  alias?: string
   summary: string
   /** What follows the name: `[prompt]`. */
   operands: string

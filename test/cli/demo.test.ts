@@ -16,7 +16,7 @@ describe.skipIf(!hasScript)('demo at a terminal', () => {
     const env = { PATH: `${join(cwd, 'bin')}:${process.env.PATH}`, DISPLAY: ':0' }
     const demo = new Terminal(['demo'], { env })
     await demo.sees(
-      /An agent plans a trip\. Your browser shows it: \S+\s+A simulator answers[^\n]*\s+It takes about/,
+      /An agent plans a trip\. Your browser shows it: \S+\s+No key, no network[^\n]*\s+Within a minute it asks/,
     )
     const url = (await readFile(opened, 'utf8')).trim()
     expect(demo.screen).toContain(url)

@@ -1,4 +1,5 @@
 // What a person sees: the command line in a pseudo-terminal.
+import { readFileSync, statSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -44,6 +45,48 @@ describe.skipIf(!hasScript)('at a terminal', () => {
     chat.types(' 4\r/exit\r')
     await chat.sees(/1 2 3 4/)
     expect(await chat.code).toBe(0)
+  })
+
+  it('takes what is pasted as one prompt, however many lines it has', async () => {
+    const chat = new Terminal(['chat', '--no-tools', ...(await askSimulator())])
+    await chat.sees(/> $/)
+    chat.types('\u001b[200~My name\ris Ada\rand I\u001b[201~')
+    await chat.sees(/and I$/)
+    chat.types(' count.\r')
+    await chat.sees(/Nice to meet you, Ada\.[\s\S]*> $/)
+    chat.types(ctrlD)
+    expect(await chat.code).toBe(0)
+    expect(chat.screen.match(/Nice to meet you/g)).toHaveLength(1)
+    // The terminal is left as it was.
+    expect(chat.screen.lastIndexOf('[?2004l')).toBeGreaterThan(chat.screen.lastIndexOf('[?2004h'))
+  })
+
+  it('remembers what was typed in earlier chats, for nobody else to read', async () => {
+    const file = join(await folder(), 'state/history')
+    const args = ['chat', ...(await askSimulator())]
+    const env = { STATEWIRE_HISTORY: file }
+    const first = new Terminal(args, { env })
+    await first.sees(/> $/)
+    first.types('Count to 4\r')
+    await first.sees(/1 2 3 4[\s\S]*> $/)
+    first.types(ctrlD)
+    await first.code
+    expect(readFileSync(file, 'utf8')).toBe('Count to 4\n')
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    const second = new Terminal(args, { env })
+    await second.sees(/> $/)
+    second.types('\u001b[A\r')
+    await second.sees(/1 2 3 4[\s\S]*> $/)
+    second.types(ctrlD)
+    expect(await second.code).toBe(0)
+  })
+
+  it('breaks lines between words, at the width of the terminal', async () => {
+    const run = new Terminal(['run', '-q', ...(await askSimulator()), 'Count to 30'], { columns: 40 })
+    expect(await run.code).toBe(0)
+    const lines = run.screen.replaceAll('\r', '').trim().split('\n')
+    expect(lines[0]).toBe('1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16')
+    expect(lines.join(' ')).toMatch(/29 30$/)
   })
 
   it('shows states dimmed and thinking dimmed, unless NO_COLOR is set', async () => {

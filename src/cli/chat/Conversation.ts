@@ -12,6 +12,7 @@ import { exit, UsageError } from '../exit.ts'
 import { columns } from '../help.ts'
 import { onInterrupt } from '../interrupt.ts'
 import { type Lines, pipedLines, terminalLines } from '../Lines.ts'
+import { historyFile, lineHistory } from '../lineHistory.ts'
 import { nearest } from '../nearest.ts'
 import { showError } from '../outcome.ts'
 import { callLine } from '../toolLine.ts'
@@ -62,7 +63,9 @@ export class Conversation {
     const { stdin, screen, values } = invocation
     this.#invocation = invocation
     this.#isAtTerminal = stdin.isTTY === true && screen.isTerminal
-    this.#lines = this.#isAtTerminal ? terminalLines(stdin, process.stdout) : pipedLines(stdin)
+    this.#lines = this.#isAtTerminal
+      ? terminalLines(stdin, process.stdout, lineHistory(historyFile(invocation.env)))
+      : pipedLines(stdin)
     this.#chosen = chosen
     this.#approvals = new Approvals({
       isApproved: values.approve === true,

@@ -28,16 +28,16 @@ export const demo: Command = {
     const agent = demoAgent({ baseUrl: simulator.baseUrl, inspect, pace: isWatched ? 1 : 0 })
     const said = [
       `An agent plans a trip. ${isOpened ? 'Your browser shows it' : 'Watch it in a browser'}: ${url}`,
-      'A simulator answers, so there is no key and no network; one request fails on purpose, and is tried again.',
+      'No key, no network: a simulator answers. One request fails, and is tried again.',
       isWatched
-        ? 'It takes about a minute. Before it books a train, it asks you: answer here, or on the page.'
+        ? 'Within a minute it asks before it books a train: answer here, or on the page.'
         : 'Nobody is at a terminal: it goes fast, and books the train without asking.',
     ].join('\n')
     const close = async () => {
       await Promise.all([inspector.close(), simulator.close()])
     }
     const asked = { ...invocation, values: { approve: !isWatched } }
-    const conversation = new Conversation(asked, { make: () => agent, said, close })
+    const conversation = new Conversation(asked, { make: () => agent, said, close }, { file: 'The demo' })
     try {
       return await conversation.hold(demoPrompt)
     } finally {
