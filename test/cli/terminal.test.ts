@@ -3,6 +3,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { loopback } from '../loopback.ts'
 import { askSimulator, folder } from './spawned.ts'
 import { ctrlC, ctrlD, hasScript, Terminal } from './Terminal.ts'
 
@@ -48,15 +49,20 @@ describe.skipIf(!hasScript)('at a terminal', () => {
   })
 
   it('takes what is pasted as one prompt, however many lines it has', async () => {
-    const chat = new Terminal(['chat', '--no-tools', ...(await askSimulator())])
+    const { url, requests } = await loopback(() => ({
+      body: 'data: {"choices":[{"delta":{"content":"Well."},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n',
+    }))
+    const chat = new Terminal(['chat', '--no-tools', '--model', 'openai:x', '--base-url', url])
     await chat.sees(/> $/)
-    chat.types('\u001b[200~My name\ris Ada\rand I\u001b[201~')
-    await chat.sees(/and I$/)
-    chat.types(' count.\r')
-    await chat.sees(/Nice to meet you, Ada\.[\s\S]*> $/)
+    chat.types('\u001b[200~one\r  two\rthree\u001b[201~')
+    await chat.sees(/three$/)
+    chat.types(' four\r')
+    await chat.sees(/Well\.[\s\S]*> $/)
     chat.types(ctrlD)
     expect(await chat.code).toBe(0)
-    expect(chat.screen.match(/Nice to meet you/g)).toHaveLength(1)
+    expect(requests.map(({ body }) => body.messages)).toEqual([
+      [{ role: 'user', content: 'one\n  two\nthree four' }],
+    ])
     // The terminal is left as it was.
     expect(chat.screen.lastIndexOf('[?2004l')).toBeGreaterThan(chat.screen.lastIndexOf('[?2004h'))
   })

@@ -24,8 +24,8 @@ export const graph: Command = {
   },
   details: [
     'The file is a module (.js, .mjs, .cjs, with a newer Node .ts) that exports an',
-    'XState 5 machine or an agent. It is loaded, so its code runs. A PNG is drawn by a',
-    'Chrome or Chromium of this machine; CHROME_PATH names another one.',
+    'XState 5 machine or an agent. It is loaded, so its code runs. A PNG is drawn',
+    'by a Chrome or Chromium of this machine; CHROME_PATH names another one.',
   ],
   run: async (invocation) => {
     const { words, screen } = invocation
