@@ -26,7 +26,11 @@ export type ActorValues<Deps = unknown> = ContextOption<Deps> & {
   prepareStep?: PrepareStep<Deps, string | ChatModel>
 }
 
-/** What goes with a run that is made as an actor. */
+/**
+ * What goes with a run that is made as an actor.
+ *
+ * @example const actor = agent.actor({ prompt: 'Oslo?' }, { inspect: inspector.inspect })
+ */
 export type ActorOptions<Deps = unknown> = ActorValues<Deps> & {
   /** Asks for an answer of this shape: the output is JSON that fits. */
   schema?: Schema
