@@ -1,4 +1,4 @@
-// What `npm start` promises, from a clone with nothing installed: a run in the inspector, with no key and no network.
+// What `npm start` promises, from a clone with nothing installed: an agent at work in the inspector, with no key and no network.
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { bin, installIfMissing, run } from './install.mjs'
@@ -16,5 +16,7 @@ installIfMissing()
 if (!existsSync(built) || Math.max(...sources.map(changedAt)) > statSync(built).mtimeMs) {
   run('build', bin('tsup'), '--silent', '--no-dts')
 }
-process.argv.splice(1, process.argv.length, built, 'inspect', ...process.argv.slice(2))
+// With a prompt, that is asked instead.
+const asked = process.argv.slice(2)
+process.argv.splice(1, process.argv.length, built, ...(asked.length > 0 ? ['inspect', ...asked] : ['demo']))
 await import('../dist/cli.js')

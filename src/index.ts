@@ -55,7 +55,13 @@ export { createDecision, type DecisionOptions } from './agent/createDecision.ts'
 export type { FallbackModel } from './agent/otherModels.ts'
 export type { DeepPartial } from './agent/partialValues.ts'
 export type { Run } from './agent/Run.ts'
-export type { ActorValues, ResumeOptions, SendOptions, TypedOptions } from './agent/sendOptions.ts'
+export type {
+  ActorOptions,
+  ActorValues,
+  ResumeOptions,
+  SendOptions,
+  TypedOptions,
+} from './agent/sendOptions.ts'
 export type { Inspect } from './agent/watching.ts'
 export type { Compaction, CompactionReason } from './messages/compaction.ts'
 export {

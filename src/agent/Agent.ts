@@ -31,7 +31,7 @@ import { beginRun, gripOn, Run, readRun } from './Run.ts'
 import { plainRun, typedRun } from './runForms.ts'
 import type { RunSetup, RunStart } from './runSetup.ts'
 import {
-  type ActorValues,
+  type ActorOptions,
   type AnyOptions,
   inputOf,
   type Last,
@@ -188,11 +188,19 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
   }
 
   /** A new run as an actor: subscribe to it, listen to its events, then start it. */
-  actor(input: AgentInput, ...rest: Last<ActorValues<Deps>>): Actor<MachineOf<Machine>> {
-    const { clock } = this.#options
-    const inspect = this.#inspect
-    const options = { input, ...(inspect && { inspect }), ...(clock && { clock }) }
-    const actor: Actor<AnyActorLogic> = createActor(this.#machineFor(lastOf(rest)), options)
+  actor(input: AgentInput, ...rest: Last<ActorOptions<Deps>>): Actor<MachineOf<Machine>> {
+    const { clock, orchestrator } = this.#options
+    const { inspect: also, ...values }: AnyOptions & { inspect?: Inspect } = lastOf(rest)
+    const inspect = also ? harmlessInspect([this.#inspect ?? [], also].flat()) : this.#inspect
+    const compiled = values.schema && compileSchema(values.schema, 'The output schema')
+    const wire = compiled && wireSchemaOf(compiled)
+    const outputSchema = orchestrator ? compiled?.jsonSchema : wire?.jsonSchema
+    const options = {
+      input: { ...input, ...(outputSchema && { outputSchema }) },
+      ...(inspect && { inspect }),
+      ...(clock && { clock }),
+    }
+    const actor: Actor<AnyActorLogic> = createActor(this.#machineFor(values, wire), options)
     return actor as Actor<MachineOf<Machine>>
   }
 

@@ -9,6 +9,7 @@ import type { ChatModel, GenerationSettings } from '../model/chatModel.ts'
 import type { Schema } from '../tools/schema.ts'
 import type { Tool, ToolSource } from '../tools/tool.ts'
 import type { AnyRun, RunGrip } from './Run.ts'
+import type { Inspect } from './watching.ts'
 
 /** Required where the tools need one. */
 type ContextOption<Deps> = undefined extends Deps
@@ -23,6 +24,18 @@ export type ActorValues<Deps = unknown> = ContextOption<Deps> & {
   tools?: readonly (Tool<Deps> | ToolSource)[]
   /** Called before each model call, in place of the agent's own. */
   prepareStep?: PrepareStep<Deps, string | ChatModel>
+}
+
+/**
+ * What goes with a run that is made as an actor.
+ *
+ * @example const actor = agent.actor({ prompt: 'Oslo?' }, { inspect: inspector.inspect })
+ */
+export type ActorOptions<Deps = unknown> = ActorValues<Deps> & {
+  /** Asks for an answer of this shape: the output is JSON that fits. */
+  schema?: Schema
+  /** Sees every actor, event and transition of this run, beside the agent's own `inspect`. */
+  inspect?: Inspect
 }
 
 /** What goes with a run that is begun or resumed. */

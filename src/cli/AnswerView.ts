@@ -19,7 +19,7 @@ export class AnswerView {
     }
     if (typeof thinking === 'string' && this.#screen.isTerminal) {
       this.#isThinking = true
-      this.#screen.text(thinking, this.#screen.paint.dim)
+      this.#screen.thought(thinking)
     }
     if (output === '') return
     if (this.#isThinking) this.#screen.endLine()

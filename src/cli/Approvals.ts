@@ -19,7 +19,7 @@ export type ApprovalOptions = {
 
 /**
  * Who decides on tools that need an approval: `--approve`, or a person at the terminal, one call after the other. Where
- * nobody can be asked, the model learns why it was refused. Whether a run may go on past a limit is for a person alone.
+ * nobody sits at one, the model learns why it was refused. Whether a run may go on past a limit is for a person alone.
  */
 export class Approvals {
   readonly #options: ApprovalOptions
@@ -33,7 +33,7 @@ export class Approvals {
   decide(call: ToolCallPart): Approval | Promise<Approval> {
     const { isApproved, lines } = this.#options
     if (isApproved) return true
-    if (!lines) return { approve: false, reason: 'Nobody can be asked here; --approve would allow it.' }
+    if (!lines) return { approve: false, reason: 'Nobody is at the terminal to allow it; --approve would.' }
     return this.#ask(`Allow ${callLine(call)}?`, lines)
   }
 
@@ -50,6 +50,16 @@ export class Approvals {
     return call.kind === 'limit' ? this.mayGoOn(reachedIn(call.arguments)) : this.decide(call)
   }
 
+  /** The result of a tool that is answered from outside. */
+  answer(call: ToolCallPart): Promise<{ result: string; isError?: true }> {
+    const { lines } = this.#options
+    const { signal } = this.#withdrawal
+    const question = `Your answer to ${callLine(call)}:`
+    const asked = this.#before.then(() => lines && this.#line(question, lines, signal))
+    this.#before = asked
+    return asked.then((result) => (result === undefined ? unanswered : { result }))
+  }
+
   /** The calls were decided on elsewhere: what is still being asked is asked no more. */
   withdraw(): void {
     this.#withdrawal.abort()
@@ -64,17 +74,25 @@ export class Approvals {
   }
 
   async #answerTo(question: string, lines: Lines, signal: AbortSignal): Promise<Approval> {
+    const { dim } = this.#options.screen.paint
+    const answer = await this.#line(`${question} ${dim('[y/N]')}`, lines, signal)
+    return /^\s*y(es)?\s*$/i.test(answer ?? '') || { approve: false, reason: 'The user did not allow it.' }
+  }
+
+  /** What a person types; undefined if they leave, or if the question is taken back. */
+  async #line(question: string, lines: Lines, signal: AbortSignal): Promise<string | undefined> {
     const { screen, leave } = this.#options
     // What was said before the question is on its way to the screen.
     await setImmediate()
-    if (signal.aborted) return false
+    if (signal.aborted) return undefined
     if (screen.isTerminal) screen.endLine()
-    const { dim, yellow } = screen.paint
-    const answer = await lines.next(`${yellow('?')} ${question} ${dim('[y/N]')} `, signal)
+    const answer = await lines.next(`${screen.paint.yellow('?')} ${question} `, signal)
     if (answer === undefined && !signal.aborted) leave()
-    return /^\s*y(es)?\s*$/i.test(answer ?? '') || { approve: false, reason: 'The user did not allow it.' }
+    return answer
   }
 }
+
+const unanswered = { result: 'Nobody is at the terminal to answer this.', isError: true } as const
 
 /** What a run is told of a decision. */
 export const decisionOn = (callId: string, approval: Approval) => {

@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline'
+import type { LineHistory } from './lineHistory.ts'
 
 /** What a person types, line by line. Undefined when they leave: Ctrl-D, Ctrl-C, or the end of a pipe. */
 export type Lines = {
@@ -7,14 +8,22 @@ export type Lines = {
   close: () => void
 }
 
+/** Asks the terminal to mark what is pasted, so that its lines can be told from lines that are typed. */
+const markPaste = '\u001b[?2004h'
+const unmarkPaste = '\u001b[?2004l'
+
 /**
  * Lines of a terminal. The terminal is only taken over while a line is typed: in between, Ctrl-C is a signal again, and
- * what is typed ahead waits for the next prompt.
+ * what is typed ahead waits for the next prompt. What is pasted stays together, however many lines it has.
  */
-export const terminalLines = (input: NodeJS.ReadStream, output: NodeJS.WriteStream): Lines => {
+export const terminalLines = (
+  input: NodeJS.ReadStream,
+  output: NodeJS.WriteStream,
+  { lines: earlier, add }: LineHistory = { lines: [], add: () => {} },
+): Lines => {
   const ahead: string[] = []
   let begun = ''
-  let history: string[] = []
+  let history = earlier
   return {
     next: (prompt, signal) => {
       const waiting = ahead.shift()
@@ -23,26 +32,44 @@ export const terminalLines = (input: NodeJS.ReadStream, output: NodeJS.WriteStre
         return Promise.resolve(waiting)
       }
       return new Promise((resolve) => {
-        const reader = createInterface({ input, output, prompt, history, historySize: 200 })
+        const reader = createInterface({ input, output, prompt, history, historySize: 500 })
         let line: string | undefined
+        let isPasting = false
+        let pasted: string[] = []
+        const notice = (_: unknown, key: { name?: string } | undefined) => {
+          if (key?.name === 'paste-start') isPasting = true
+          if (key?.name === 'paste-end') isPasting = false
+        }
+        // Before the reader hears of a key: the end of a line within a paste does not end the question.
+        input.prependListener('keypress', notice)
         reader.on('history', (lines) => {
           history = [...lines]
         })
         reader.on('line', (text) => {
-          // What was pasted at once comes at once: the rest of it is for later prompts.
-          if (line !== undefined) ahead.push(text)
+          if (isPasting) {
+            pasted.push(text)
+            return
+          }
+          const whole = [...pasted, text].join('\n')
+          pasted = []
+          // What was typed ahead comes at once: the rest of it is for later prompts.
+          if (line !== undefined) ahead.push(whole)
           else setImmediate(() => reader.close())
-          line ??= text
+          line ??= whole
         })
         const leave = () => reader.close()
         reader.on('SIGINT', leave)
         signal?.addEventListener('abort', leave)
         reader.on('close', () => {
           signal?.removeEventListener('abort', leave)
+          input.off('keypress', notice)
+          output.write(unmarkPaste)
           begun = line === undefined ? '' : reader.line
           if (line === undefined) output.write('\n')
+          else add(line)
           resolve(line)
         })
+        output.write(markPaste)
         reader.prompt()
         if (begun !== '') reader.write(begun)
       })
@@ -62,11 +89,4 @@ export const pipedLines = (input: NodeJS.ReadableStream): Lines => {
     },
     close: () => reader.close(),
   }
-}
-
-/** All that comes from a pipe. */
-export const wholeInput = async (input: NodeJS.ReadableStream): Promise<string> => {
-  const parts: Buffer[] = []
-  for await (const part of input) parts.push(Buffer.from(part))
-  return Buffer.concat(parts).toString('utf8').trim()
 }

@@ -1,3 +1,4 @@
+import { FlowingText } from './FlowingText.ts'
 import { type Paint, paintFor, printable, wantsColour } from './paint.ts'
 
 type Stream = NodeJS.WriteStream
@@ -12,6 +13,8 @@ export class Screen {
   readonly notePaint: Paint
   readonly #out: Stream
   readonly #err: Stream
+  readonly #flow: FlowingText
+  readonly #thoughts: FlowingText
   #isMidLine = false
   /** A line of our own came last: an answer that goes on below it needs no line break of its own. */
   #isAfterLine = false
@@ -22,6 +25,9 @@ export class Screen {
     this.isTerminal = out.isTTY === true
     this.paint = paintFor(wantsColour(out, env))
     this.notePaint = paintFor(wantsColour(err, env))
+    const width = () => out.columns || 0
+    this.#flow = new FlowingText(width, this.paint)
+    this.#thoughts = new FlowingText(width, paintFor(false))
   }
 
   /** Whether notes are seen by a person. */
@@ -29,21 +35,33 @@ export class Screen {
     return this.#err.isTTY === true
   }
 
-  /** What a model says, piece by piece. */
-  text(piece: string, shade: (text: string) => string = (text) => text): void {
-    if (piece === '') return
-    const safe = this.isTerminal ? printable(piece) : piece
-    const shown = this.#isAfterLine ? safe.replace(/^\n/, '') : safe
-    if (shown === '') return
-    this.#out.write(shade(shown))
-    this.#isMidLine = !shown.endsWith('\n')
+  /** What a model says, piece by piece: on a terminal in colours, and broken between words. */
+  text(piece: string): void {
+    this.#show(piece, (text) => (this.isTerminal ? this.#flow.push(printable(text)) : text))
+  }
+
+  /** What a model thinks, piece by piece. */
+  thought(piece: string): void {
+    this.#show(piece, (text) => this.paint.dim(this.#thoughts.push(printable(text))))
+  }
+
+  #show(piece: string, shownAs: (text: string) => string): void {
+    const text = this.#isAfterLine ? piece.replace(/^\n/, '') : piece
+    if (text === '') return
+    this.#out.write(shownAs(text))
+    this.#isMidLine = !text.endsWith('\n')
     this.#isAfterLine = false
   }
 
   json(value: object): void {
-    // JSON leaves these control characters as they are, and a terminal would do what they say.
-    const safe = JSON.stringify(value).replace(/[\u007f-\u009f]/g, escaped)
+    // JSON leaves these characters as they are, and a terminal would do what they say.
+    const safe = JSON.stringify(value).replace(/[\u007f-\u009f\p{Bidi_Control}]/gu, escaped)
     this.#out.write(`${safe}\n`)
+  }
+
+  /** Something for a file or a pipe. */
+  bytes(bytes: Uint8Array): void {
+    this.#out.write(bytes)
   }
 
   line(line = ''): void {
@@ -54,8 +72,7 @@ export class Screen {
 
   note(line: string): void {
     if (this.isTerminal && this.hasReader) {
-      if (this.#isMidLine) this.#err.write('\n')
-      this.#isMidLine = false
+      this.endLine()
       this.#isAfterLine = true
     }
     this.#err.write(`${line}\n`)
@@ -75,10 +92,12 @@ export class Screen {
 
   endLine(): void {
     if (!this.#isMidLine) return
-    this.#out.write('\n')
+    this.#out.write(`${this.paint.dim(this.#thoughts.flush())}${this.#flow.flush()}\n`)
+    this.#thoughts.startLine()
+    this.#flow.startLine()
     this.#isMidLine = false
     this.#isAfterLine = true
   }
 }
 
-const escaped = (sign: string): string => `\\u00${sign.charCodeAt(0).toString(16)}`
+const escaped = (sign: string): string => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`

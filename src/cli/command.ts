@@ -9,10 +9,12 @@ export type OptionSpec = {
   short?: string
   /** What a string stands for in the help: `--model <name>`. */
   value?: string
+  /** May be given several times. */
+  isMany?: true
   about: string
 }
 
-export type Values = Record<string, string | boolean | undefined>
+export type Values = Record<string, string | boolean | string[] | undefined>
 
 /** What a command gets: what was typed, and the world around it. */
 export type Invocation = {
@@ -25,6 +27,8 @@ export type Invocation = {
 
 export type Command = {
   name: string
+  /** Another name for it. */
+  alias?: string
   summary: string
   /** What follows the name: `[prompt]`. */
   operands: string
@@ -41,9 +45,29 @@ export const modelOptions = {
   'base-url': {
     type: 'string',
     value: 'url',
-    about: 'another server that speaks the protocol of the provider',
+    about: 'another server that speaks its protocol',
   },
   system: { type: 'string', short: 's', value: 'text', about: 'instructions for the model' },
+  temperature: {
+    type: 'string',
+    short: 't',
+    value: 'number',
+    about: 'how varied the answers are',
+  },
+  attach: {
+    type: 'string',
+    short: 'a',
+    value: 'file',
+    isMany: true,
+    about: 'a file or URL that goes with the prompt',
+  },
+  mcp: {
+    type: 'string',
+    value: 'server',
+    isMany: true,
+    about: 'tools of an MCP server: a URL, or a command',
+  },
+  export: { type: 'string', short: 'e', value: 'name', about: 'which export of the file is the agent' },
   'no-tools': { type: 'boolean', about: 'without the built-in tools' },
   approve: { type: 'boolean', about: 'allow every tool call without asking' },
   thinking: { type: 'boolean', about: 'ask the model to think first' },
@@ -57,9 +81,9 @@ export const readArguments = (
   typed: readonly string[],
 ): { values: Values; words: string[] } => {
   const options = Object.fromEntries(
-    Object.entries(command.options).map(([name, { type, short }]) => [
+    Object.entries(command.options).map(([name, { type, short, isMany }]) => [
       name,
-      { type, ...(short && { short }) },
+      { type, ...(short && { short }), ...(isMany && { multiple: true }) },
     ]),
   )
   try {
@@ -86,10 +110,27 @@ const problemOf = (message: string, { name, options }: Command): string => {
   return `${problem.replace(/[.\s]*$/, '.')} ${advice}`
 }
 
-const single = (value: unknown): string | boolean | undefined =>
-  typeof value === 'string' || typeof value === 'boolean' ? value : undefined
+const single = (value: unknown): Values[string] => {
+  if (Array.isArray(value)) return value.filter((each) => typeof each === 'string')
+  return typeof value === 'string' || typeof value === 'boolean' ? value : undefined
+}
 
 export const textOption = ({ values }: Pick<Invocation, 'values'>, name: string): string | undefined => {
   const value = values[name]
   return typeof value === 'string' ? value : undefined
+}
+
+/** An option that may be given several times. */
+export const listOption = ({ values }: Pick<Invocation, 'values'>, name: string): string[] => {
+  const value = values[name]
+  return Array.isArray(value) ? value : []
+}
+
+export const numberOption = (invocation: Pick<Invocation, 'values'>, name: string): number | undefined => {
+  const text = textOption(invocation, name)
+  if (text === undefined) return undefined
+  const value = Number(text)
+  if (text.trim() === '' || !Number.isFinite(value) || value < 0)
+    throw new UsageError(`--${name} takes a number from 0 on, not "${text}".`)
+  return value
 }

@@ -7,8 +7,22 @@ export type ErrorReport = { message: string; hint: string; code: number }
 
 export const reportOf = (thrown: unknown): ErrorReport => {
   if (thrown instanceof UsageError) return { message: thrown.message, hint: '', code: exit.usage }
-  return describeError(errorDataOf(thrown))
+  return describeError(inFlags(errorDataOf(thrown)))
 }
+
+/** What the library says of its options, as options of the command line. */
+const flags: readonly [RegExp, string][] = [
+  [/^baseUrl must be/, '--base-url must be'],
+  [/, or pass apiKey\b.*/, ', or choose another model with --model.'],
+  [/No key was sent: pass apiKey\./, 'No key was sent: set STATEWIRE_API_KEY.'],
+  [/Set thinking: false, or use/, 'Leave --thinking out, or use'],
+]
+
+/** An error of a run that this command made, in the words of its own options. */
+export const inFlags = (error: ErrorData): ErrorData => ({
+  ...error,
+  message: flags.reduce((text, [api, flag]) => text.replace(api, flag), error.message),
+})
 
 export const describeError = (error: ErrorData): ErrorReport => {
   if (error.name === 'AbortedError') return { message: 'aborted', hint: '', code: exit.aborted }
@@ -18,15 +32,16 @@ export const describeError = (error: ErrorData): ErrorReport => {
   return { message: `${from}${error.message}${status}`, hint: hintFor(error), code }
 }
 
-const hintFor = ({ status, provider, cause, code }: ErrorData): string => {
+const hintFor = ({ status, provider, cause, code, message }: ErrorData): string => {
   // The error of a stored run may name a provider of another program.
   const known = listProviders().find(({ name }) => name === provider)
   if (!known) return ''
   const { keyVariable, name } = known
   if (status === 401 || status === 403) {
+    if (message.includes('No key was sent')) return ''
     return keyVariable ? `Check the key in ${keyVariable}.` : 'The server wants a key.'
   }
-  if (status === 404) return `The models of ${name} are told by: statewire models ${name}`
+  if (status === 404) return `To list the models of ${name}: statewire models ${name}`
   if (status !== undefined) return ''
   const isUnreachable = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENETUNREACH|ETIMEDOUT/.test(
     `${cause?.code ?? ''} ${code ?? ''}`,

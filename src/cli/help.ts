@@ -25,7 +25,7 @@ export const helpOf = (command: Command, paint: Paint): string =>
   [
     `${paint.bold('Usage')}  statewire ${`${command.name} ${command.operands}`.trim()} [options]`,
     '',
-    `${command.summary}.`,
+    `${command.summary}.${command.alias ? ` Also: statewire ${command.alias}.` : ''}`,
     ...(command.details.length > 0 ? ['', ...command.details] : []),
     '',
     ...columns([...Object.entries(command.options).map(optionRow), ['-h, --help', 'this text']], paint),

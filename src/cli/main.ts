@@ -12,7 +12,7 @@ import { Screen } from './Screen.ts'
 const main = async (typed: readonly string[], screen: Screen): Promise<number> => {
   const [name = '', ...rest] = typed
   if (name === '' || name === 'help' || name === '--help' || name === '-h') {
-    const about = commands.find((command) => command.name === rest[0])
+    const about = commands.find(({ name: own, alias }) => own === rest[0] || (alias && alias === rest[0]))
     screen.line(about ? helpOf(about, screen.paint) : overview(commands, screen.paint))
     return exit.complete
   }
@@ -20,7 +20,7 @@ const main = async (typed: readonly string[], screen: Screen): Promise<number> =
     screen.line(version)
     return exit.complete
   }
-  const command = commands.find((each) => each.name === name)
+  const command = commands.find((each) => each.name === name || each.alias === name)
   if (!command) throw new UsageError(unknown(name))
   const { values, words } = readArguments(command, rest)
   if (values.help === true) {
@@ -31,7 +31,7 @@ const main = async (typed: readonly string[], screen: Screen): Promise<number> =
 }
 
 const unknown = (name: string): string => {
-  const names = commands.map((command) => command.name)
+  const names = commands.flatMap(({ name: own, alias }) => [own, alias ?? []].flat())
   const meant = nearest(name, names)
   return `There is no command "${name}".${meant ? ` Did you mean "${meant}"?` : ` There are: ${names.join(', ')}.`}`
 }

@@ -1,5 +1,5 @@
 import type { AgentOutput } from '../../machines/events.ts'
-import { describeError, type ErrorReport } from './describeError.ts'
+import { describeError, type ErrorReport, inFlags } from './describeError.ts'
 import { exit } from './exit.ts'
 import { printable } from './paint.ts'
 import type { Screen } from './Screen.ts'
@@ -7,7 +7,7 @@ import type { Screen } from './Screen.ts'
 /** What is left to say when a run has ended. */
 export const showEnd = (output: AgentOutput, screen: Screen): void => {
   screen.endLine()
-  if (output.status === 'failed') showError(describeError(output.error), screen)
+  if (output.status === 'failed') showError(describeError(inFlags(output.error)), screen)
   if (output.status === 'aborted') screen.note(screen.notePaint.yellow('aborted'))
 }
 

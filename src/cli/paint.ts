@@ -24,9 +24,12 @@ export const wantsColour = (stream: { isTTY?: boolean }, env: NodeJS.ProcessEnv)
   return stream.isTTY === true && env.TERM !== 'dumb'
 }
 
-/** Text of a model or a tool on a terminal: without the control characters that would make the terminal do things. */
+/**
+ * Text of a model or a tool on a terminal: without the control characters that would make the terminal do things, and
+ * without those that would show it in another order than it has.
+ */
 export const printable = (text: string): string =>
-  text.replace(/\p{Cc}/gu, (sign) => (sign === '\n' || sign === '\t' ? sign : ''))
+  text.replace(/[\p{Cc}\p{Bidi_Control}]/gu, (sign) => (sign === '\n' || sign === '\t' ? sign : ''))
 
 /** The same in one line. */
 export const oneLine = (text: string): string => printable(text).replace(/\s+/g, ' ').trim()

@@ -1,15 +1,31 @@
 import type { Invocation } from './command.ts'
 import { UsageError } from './exit.ts'
-import { wholeInput } from './Lines.ts'
+import { pipedText } from './pipedText.ts'
 
-/** The prompt: the words on the command line, or else what comes from stdin. */
-export const promptOf = async ({ words, stdin }: Invocation, otherwise = ''): Promise<string> => {
-  const typed = words.join(' ').trim()
-  if (typed !== '' && typed !== '-') return typed
-  if (typed === '' && otherwise !== '') return otherwise
-  if (typed === '' && stdin.isTTY)
-    throw new UsageError('A prompt is needed: write it behind the command, or pipe it in.')
-  const piped = await wholeInput(stdin)
-  if (piped === '') throw new UsageError('The prompt is empty.')
-  return piped
+/** The prompt: the words on the command line, and below them what is piped in. A dash at the end waits for that for good. */
+export const promptOf = async (invocation: Invocation, otherwise = ''): Promise<string> => {
+  const { words, stdin } = invocation
+  const hasDash = words.at(-1) === '-'
+  const typed = (hasDash ? words.slice(0, -1) : words).join(' ').trim()
+  if (typed === '' && !hasDash) {
+    if (otherwise !== '') return otherwise
+    if (stdin.isTTY) throw new UsageError('A prompt is needed: write it after the command, or pipe it in.')
+  }
+  const piped = hasDash || typed === '' ? await pipedText(stdin) : await pipedBeside(invocation)
+  const prompt = [typed, piped].filter((text) => text !== '').join('\n\n')
+  if (prompt === '') throw new UsageError('The prompt is empty.')
+  return prompt
+}
+
+/** Programs that start this one often leave a pipe open that nothing comes from. */
+const patienceMs = 3000
+
+const pipedBeside = async ({ stdin, screen }: Invocation): Promise<string> => {
+  if (stdin.isTTY) return ''
+  const piped = await pipedText(stdin, patienceMs)
+  if (piped !== undefined) return piped
+  screen.note(
+    screen.notePaint.dim('Nothing came from stdin within 3 s: going on without it. With - it is waited for.'),
+  )
+  return ''
 }

@@ -1,20 +1,19 @@
 import type { AgentEmitted, AgentOutput } from '../../machines/events.ts'
-import { Agent } from '../agent/Agent.ts'
+import type { Agent } from '../agent/Agent.ts'
 import type { Inspect } from '../agent/watching.ts'
 import { describeThrown, OrchestrationError } from '../messages/errors.ts'
 import { Approvals, decisionOn } from './Approvals.ts'
-import { agentOptions } from './agentOptions.ts'
-import type { ChosenModel } from './chooseModel.ts'
 import type { Invocation } from './command.ts'
 import { onInterrupt } from './interrupt.ts'
 import { terminalLines } from './Lines.ts'
+import type { Question } from './question.ts'
 
 /** Why a run was aborted by Ctrl-C. */
 export const interrupted = 'interrupted'
 
 export type WatchedRun = {
-  prompt: string
-  chosen: ChosenModel
+  question: Question
+  agent: Agent
   inspect: Inspect
   /** Every event that the run emits, in order. */
   onEvent: (event: AgentEmitted) => void
@@ -23,8 +22,9 @@ export type WatchedRun = {
 /** One run of an agent as an actor, up to its end. Ctrl-C aborts it; a person at the terminal is asked for approvals, and at limits. */
 export const watchedRun = async (invocation: Invocation, run: WatchedRun): Promise<AgentOutput> => {
   const { screen, stdin, values } = invocation
-  const agent = new Agent(run.chosen.model, { ...agentOptions(invocation, run.chosen), inspect: run.inspect })
-  const actor = agent.actor({ prompt: run.prompt })
+  const { agent, inspect } = run
+  const { prompt, attachments, schema } = run.question
+  const actor = agent.actor({ prompt, attachments }, { inspect, ...(schema && { schema }) })
   const abort = () => actor.send({ type: 'abort', reason: interrupted })
   const approvals = new Approvals({
     isApproved: values.approve === true,
@@ -36,7 +36,13 @@ export const watchedRun = async (invocation: Invocation, run: WatchedRun): Promi
   actor.on('*', (event) => {
     if (event.type === 'tool.call' || event.type === 'tool.result') approvals.withdraw()
     run.onEvent(event)
-    if (event.type !== 'tool.approval' && event.type !== 'limit') return
+    if (event.type === 'tool.external') {
+      const { callId, call } = event
+      approvals.answer(call).then((answer) => actor.send({ type: 'tool.answer', callId, ...answer }))
+    }
+    // An agent that does not ask at a limit has gone on already.
+    const isAsked = event.type === 'limit' && actor.getSnapshot().hasTag('waiting')
+    if (event.type !== 'tool.approval' && !isAsked) return
     const { callId } = event
     const decision = event.type === 'limit' ? approvals.mayGoOn(event) : approvals.decide(event.call)
     Promise.resolve(decision).then(

@@ -17,11 +17,15 @@ export class Terminal {
 
   constructor(
     args: readonly string[],
-    { cwd = process.cwd(), env = {} }: { cwd?: string; env?: Record<string, string> } = {},
+    {
+      cwd = process.cwd(),
+      env = {},
+      columns,
+    }: { cwd?: string; env?: Record<string, string>; columns?: number } = {},
   ) {
     const words = [process.execPath, binary, ...args].map((word) => `'${word}'`)
     // Without `exec` the shell in between would hear Ctrl-C as well, and end with a code of its own.
-    const command = `exec ${words.join(' ')}`
+    const command = `${columns === undefined ? '' : `stty cols ${columns}; `}exec ${words.join(' ')}`
     this.#child = spawn('script', ['-qefc', command, '/dev/null'], {
       cwd,
       env: { ...bareEnvironment(), TERM: 'xterm', SHELL: '/bin/sh', ...env },

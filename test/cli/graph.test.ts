@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, it } from 'vitest'
+import { findChrome } from '../../src/cli/toPng.ts'
 import { folder, statewire } from './spawned.ts'
 
 const xstate = import.meta.resolve('xstate')
@@ -64,6 +65,30 @@ it('writes to a file, in the format its name asks for', async () => {
   expect(ends[2]?.stderr).toContain('missing/lamp.svg cannot be written')
 })
 
+const hasChrome = findChrome(process.env) !== undefined
+if (!hasChrome) console.warn('PNG is not tested: there is no Chrome or Chromium here.')
+
+it.skipIf(!hasChrome)('draws a PNG where the name says so, with draw as with graph', async () => {
+  const cwd = await files({ 'lamp.mjs': `export default ${machine('lamp', 'On', 'Off')}` })
+  const { code, stderr } = await statewire(['draw', 'lamp.mjs', '--out', 'lamp.png'], { cwd })
+  expect({ code, stderr }).toEqual({ code: 0, stderr: 'lamp.png is written.\n' })
+  const png = await readFile(join(cwd, 'lamp.png'))
+  expect(png.subarray(0, 8).toString('latin1')).toBe('\u0089PNG\r\n\u001a\n')
+  const svg = (await statewire(['draw', 'lamp.mjs', '-f', 'svg'], { cwd })).stdout
+  const [, width, height] = /viewBox="0 0 (\d+) (\d+)"/.exec(svg) ?? []
+  expect([png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual([2 * Number(width), 2 * Number(height)])
+})
+
+it('says what is missing for a PNG', async () => {
+  const [nowhere, broken] = await Promise.all([
+    statewire(['graph', '-f', 'png'], { env: { PATH: '' } }),
+    statewire(['graph', '-f', 'png'], { env: { CHROME_PATH: '/no/such/chrome' } }),
+  ])
+  expect([nowhere.code, broken.code]).toEqual([2, 2])
+  expect(nowhere.stderr).toContain('none was found: name it in CHROME_PATH, or write an .svg.')
+  expect(broken.stderr).toContain('/no/such/chrome did not draw the PNG')
+})
+
 it('ends with 2 and tells what is wrong with the file', async () => {
   const cwd = await files({
     'none.mjs': 'export const config = {}\nexport const size = 3',
@@ -81,7 +106,7 @@ it('ends with 2 and tells what is wrong with the file', async () => {
     problem('none.mjs', '--export', 'lamp'),
     problem('broken.mjs'),
     problem('missing.mjs'),
-    problem('none.mjs', '--format', 'png'),
+    problem('none.mjs', '--format', 'gif'),
     problem('typed.ts'),
   ])
   expect(none).toBe('2 statewire: none.mjs exports no machine. It exports: config, size.')
@@ -89,7 +114,7 @@ it('ends with 2 and tells what is wrong with the file', async () => {
   expect(unnamed).toContain('2 statewire: "lamp" is not exported.')
   expect(broken).toBe('2 statewire: broken.mjs cannot be loaded: not today')
   expect(missing).toBe('2 statewire: There is no file missing.mjs.')
-  expect(format).toContain('2 statewire: "png" is no format')
+  expect(format).toContain('2 statewire: "gif" is not a format')
   // Which Node reads TypeScript by itself is its own affair: either it works, or the message says which one does.
   expect(typed).toMatch(/^0|^2 .*does not read TypeScript\. Node 22\.18 or newer does/)
 })

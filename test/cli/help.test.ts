@@ -74,4 +74,5 @@ it('colours for terminals, with FORCE_COLOR before NO_COLOR', () => {
 
 it('keeps lines and tabs of a text, and drops what would steer a terminal', () => {
   expect(printable('a\tb\nc\u001b[31m\u0007\u009b2J\r\u0000d')).toBe('a\tb\nc[31m2Jd')
+  expect(printable('pay \u202e001\u202c \u2066x\u2069')).toBe('pay 001 x')
 })

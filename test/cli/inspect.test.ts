@@ -33,7 +33,7 @@ it('shows the address, each state, the calls and the text, and ends with the run
 })
 
 it('stays open with --keep until Ctrl-C', async () => {
-  const child = start(['inspect', '--keep', ...(await askSimulator()), 'Count to 3'])
+  const child = start(['inspect', '--keep', ...(await askSimulator()), 'Count to 3'], { input: '' })
   const end = ended(child)
   const shown = await seen(child.stdout, /stays open/)
   const page = await fetch(address.exec(shown)?.[1] ?? '')
@@ -44,7 +44,7 @@ it('stays open with --keep until Ctrl-C', async () => {
 })
 
 it('leaves at once when the run itself is interrupted', async () => {
-  const child = start(['inspect', '--keep', ...(await askSimulator(30)), 'Count to 500'])
+  const child = start(['inspect', '--keep', ...(await askSimulator(30)), 'Count to 500'], { input: '' })
   const end = ended(child)
   await seen(child.stdout, /1 2 3/)
   child.kill('SIGINT')
@@ -64,17 +64,20 @@ if (!isBuilt)
   )
 
 it.skipIf(!isBuilt)(
-  'npm start needs no key and no network: tools run, states and text are shown',
+  'npm start needs no key and no network: without a terminal it ends by itself with the result',
   async () => {
     const child = spawn(process.execPath, ['.ci/start.mjs'], { env: bareEnvironment() })
     child.stdin.end()
-    const { code, stdout } = await ended(child)
-    expect(stdout).toMatch(address)
-    expect(stdout).toContain('the built-in simulator, which answers by rules')
-    expect(stdout).toContain('  · Accumulating.Streaming\n')
-    expect(stdout).toContain('  · calculator(expression: 17.5 / 100 * 2480)\n')
-    expect(stdout).toContain('  · current_time(zone: New York)\n')
-    expect(stdout).toContain('17.5 / 100 * 2480 = 434. In Tokyo it is')
+    const { code, stdout, stderr } = await ended(child)
+    expect(stderr.split('\n').slice(0, 3)).toEqual([
+      expect.stringMatching(
+        /^An agent plans a trip\. Watch it in a browser: http:\/\/127\.0\.0\.1:\d+\/\S+\/$/,
+      ),
+      expect.stringContaining('One request fails, and is tried again'),
+      expect.stringContaining('Nobody is at a terminal'),
+    ])
+    expect(stderr).toContain('  · get_weather(city: Oslo)\n  · get_weather(city: Bergen)\n')
+    expect(stdout).toContain('2 * 349 + 120 = 818. The train to Bergen at 08:25 is booked')
     expect(code).toBe(0)
   },
 )

@@ -1,10 +1,14 @@
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import type { JsonObject } from '../../src/messages/json.ts'
 import { loopback } from '../loopback.ts'
 import { askSimulator, ended, folder, seen, start, statewire } from './spawned.ts'
+
+const wellSaid =
+  'data: {"choices":[{"delta":{"content":"Well."},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
 
 const eventsIn = (stdout: string): JsonObject[] =>
   stdout
@@ -79,6 +83,34 @@ it('reads the prompt from stdin when there is none, or a dash', async () => {
   expect([piped.stdout, dashed.stdout]).toEqual(['1 2\n', '1 2 3 4\n'])
 })
 
+it('puts what is piped in below the prompt, and waits for it with a dash', async () => {
+  const asked: string[] = []
+  const { url } = await loopback(({ body }) => {
+    asked.push(JSON.stringify(body.messages))
+    return { body: wellSaid }
+  })
+  const model = ['--no-tools', '--model', 'openai:x', '--base-url', url]
+  const both = await statewire(['run', ...model, 'Summarise', 'this:'], { input: 'one\n\n\n  two\n' })
+  expect([both.code, both.stdout]).toEqual([0, 'Well.\n'])
+  const slow = start(['run', ...model, 'Summarise', '-'])
+  const end = ended(slow)
+  // Longer than a pipe without a dash is waited for.
+  await pause(3500)
+  slow.stdin.end('at last')
+  expect((await end).stdout).toBe('Well.\n')
+  expect(asked.map((messages) => JSON.parse(messages).at(-1).content)).toEqual([
+    'Summarise this:\n\none\n\n\n  two',
+    'Summarise\n\nat last',
+  ])
+})
+
+it('goes on without a pipe that stays open and empty, and says so', async () => {
+  const child = start(['run', ...(await askSimulator()), 'Count to 3'])
+  const { code, stdout, stderr } = await ended(child)
+  expect([code, stdout]).toEqual([0, '1 2 3\n'])
+  expect(stderr).toContain('Nothing came from stdin within 3 s')
+})
+
 it('ends with 2 when the prompt is empty, the provider unknown or the key missing', async () => {
   const [empty, unknown, keyless] = await Promise.all([
     statewire(['run'], { input: ' \n' }),
@@ -88,7 +120,9 @@ it('ends with 2 when the prompt is empty, the provider unknown or the key missin
   expect([empty.code, unknown.code, keyless.code]).toEqual([2, 2, 2])
   expect(empty.stderr).toContain('The prompt is empty.')
   expect(unknown.stderr).toContain('There is no provider "opnai". Known are: openai,')
-  expect(keyless.stderr).toContain('set the environment variable OPENAI_API_KEY')
+  expect(keyless.stderr).toContain(
+    'set the environment variable OPENAI_API_KEY, or choose another model with --model.\n',
+  )
 })
 
 it('ends with 1 when the provider refuses, tells what to do, and never shows the key', async () => {
@@ -103,8 +137,8 @@ it('ends with 1 when the provider refuses, tells what to do, and never shows the
     statewire(['run', '--base-url', url, '--model', 'openai:gpt-0', '--json', 'Hi'], { env }),
   ])
   expect([refused.code, unknown.code]).toEqual([1, 1])
-  expect(refused.stderr).toContain('(401)\nCheck the key in OPENAI_API_KEY.')
-  expect(unknown.stderr).toContain('(404)\nThe models of openai are told by: statewire models openai')
+  expect(refused.stderr).toContain('No key was sent: set STATEWIRE_API_KEY. OPENAI_API_KEY only goes to')
+  expect(unknown.stderr).toContain('(404)\nTo list the models of openai: statewire models openai')
   expect(eventsIn(unknown.stdout).at(-1)).toMatchObject({
     type: 'end',
     status: 'failed',
@@ -114,7 +148,7 @@ it('ends with 1 when the provider refuses, tells what to do, and never shows the
 })
 
 it('aborts on Ctrl-C: keeps what was said, ends with 130', async () => {
-  const child = start(['run', '--json', ...(await askSimulator(30)), 'Count to 500'])
+  const child = start(['run', '--json', ...(await askSimulator(30)), 'Count to 500'], { input: '' })
   const end = ended(child)
   await seen(child.stdout, /"output":"3 "/)
   child.kill('SIGINT')
@@ -129,7 +163,7 @@ it('aborts on Ctrl-C: keeps what was said, ends with 130', async () => {
 })
 
 it('ends quietly when the reader of its output leaves', async () => {
-  const child = start(['run', ...(await askSimulator(5)), 'Count to 500'])
+  const child = start(['run', ...(await askSimulator(5)), 'Count to 500'], { input: '' })
   let stderr = ''
   child.stderr.on('data', (text) => {
     stderr += text
@@ -161,7 +195,7 @@ it('reads a file only with --approve where nobody can be asked', async () => {
     statewire([...args, '--approve'], { cwd }),
   ])
   expect(asked.stdout).toContain(
-    'read_file did not work: A person rejected this call: Nobody can be asked here',
+    'read_file did not work: A person rejected this call: Nobody is at the terminal to allow it',
   )
   expect(approved.stdout).toContain('A statechart is a rose.')
   const without = await statewire([...args, '--approve', '--no-tools'], { cwd })

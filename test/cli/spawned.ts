@@ -13,10 +13,10 @@ export type Ended = { code: number | null; stdout: string; stderr: string }
 /** `binary`: another copy of the command line. */
 export type SpawnOptions = { input?: string; env?: Record<string, string>; cwd?: string; binary?: string }
 
-/** No key, no local Ollama, no colours: whatever the machine has that the tests run on. */
+/** No key, no local Ollama, no colours, no history: whatever the machine has that the tests run on. */
 export const bareEnvironment = (): Record<string, string> => {
   const { PATH = '', HOME = '' } = process.env
-  return { PATH, HOME, OLLAMA_HOST: '127.0.0.1:1' }
+  return { PATH, HOME, OLLAMA_HOST: '127.0.0.1:1', STATEWIRE_HISTORY: '' }
 }
 
 /** Starts the real command line, as it was built. */

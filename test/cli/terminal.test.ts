@@ -1,7 +1,9 @@
 // What a person sees: the command line in a pseudo-terminal.
+import { readFileSync, statSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { loopback } from '../loopback.ts'
 import { askSimulator, folder } from './spawned.ts'
 import { ctrlC, ctrlD, hasScript, Terminal } from './Terminal.ts'
 
@@ -46,13 +48,60 @@ describe.skipIf(!hasScript)('at a terminal', () => {
     expect(await chat.code).toBe(0)
   })
 
+  it('takes what is pasted as one prompt, however many lines it has', async () => {
+    const { url, requests } = await loopback(() => ({
+      body: 'data: {"choices":[{"delta":{"content":"Well."},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n',
+    }))
+    const chat = new Terminal(['chat', '--no-tools', '--model', 'openai:x', '--base-url', url])
+    await chat.sees(/> $/)
+    chat.types('\u001b[200~one\r  two\rthree\u001b[201~')
+    await chat.sees(/three$/)
+    chat.types(' four\r')
+    await chat.sees(/Well\.[\s\S]*> $/)
+    chat.types(ctrlD)
+    expect(await chat.code).toBe(0)
+    expect(requests.map(({ body }) => body.messages)).toEqual([
+      [{ role: 'user', content: 'one\n  two\nthree four' }],
+    ])
+    // The terminal is left as it was.
+    expect(chat.screen.lastIndexOf('[?2004l')).toBeGreaterThan(chat.screen.lastIndexOf('[?2004h'))
+  })
+
+  it('remembers what was typed in earlier chats, for nobody else to read', async () => {
+    const file = join(await folder(), 'state/history')
+    const args = ['chat', ...(await askSimulator())]
+    const env = { STATEWIRE_HISTORY: file }
+    const first = new Terminal(args, { env })
+    await first.sees(/> $/)
+    first.types('Count to 4\r')
+    await first.sees(/1 2 3 4[\s\S]*> $/)
+    first.types(ctrlD)
+    await first.code
+    expect(readFileSync(file, 'utf8')).toBe('Count to 4\n')
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    const second = new Terminal(args, { env })
+    await second.sees(/> $/)
+    second.types('\u001b[A\r')
+    await second.sees(/1 2 3 4[\s\S]*> $/)
+    second.types(ctrlD)
+    expect(await second.code).toBe(0)
+  })
+
+  it('breaks lines between words, at the width of the terminal', async () => {
+    const run = new Terminal(['run', '-q', ...(await askSimulator()), 'Count to 30'], { columns: 40 })
+    expect(await run.code).toBe(0)
+    const lines = run.screen.replaceAll('\r', '').trim().split('\n')
+    expect(lines[0]).toBe('1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16')
+    expect(lines.join(' ')).toMatch(/29 30$/)
+  })
+
   it('shows states dimmed and thinking dimmed, unless NO_COLOR is set', async () => {
     const args = ['run', '--thinking', ...(await askSimulator()), 'What is 6*7?']
     const coloured = new Terminal(args)
     const plain = new Terminal(args, { env: { NO_COLOR: '1' } })
     expect([await coloured.code, await plain.code]).toEqual([0, 0])
     expect(coloured.screen).toContain('\u001b[2m  · Accumulating.Streaming\u001b[22m')
-    expect(coloured.screen).toContain('\u001b[2mThe \u001b[22m')
+    expect(coloured.screen).toContain('\u001b[2mThe')
     expect(plain.screen).not.toContain('\u001b')
     const shown = plain.screen.replaceAll('\r', '')
     expect(shown).toContain('\nLet me look that up.\n  · Consolidating\n')
@@ -61,10 +110,13 @@ describe.skipIf(!hasScript)('at a terminal', () => {
   })
 
   it('lets no control sequence of a model through to the terminal', async () => {
-    const run = new Terminal(['run', ...(await askSimulator()), 'Say \u001b]0;owned\u0007 hello\u001b[2J'])
+    const text = 'Say \u001b]0;owned\u0007 hello\u001b[2J \u202eolleh\u2066'
+    const run = new Terminal(['run', ...(await askSimulator()), text])
     await run.sees(/hello/)
     expect(await run.code).toBe(0)
     expect(run.screen).not.toContain('\u001b]0;')
     expect(run.screen).not.toContain('\u001b[2J')
+    // Nor those that would show a text in another order than it has.
+    expect(run.screen).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/)
   })
 })

@@ -1,44 +1,68 @@
 import { Chat } from '../../agent/Chat.ts'
-import type { PendingCall } from '../../messages/result.ts'
-import type { Approvals } from '../Approvals.ts'
+import type { AnyRun } from '../../agent/Run.ts'
+import { describeThrown } from '../../messages/errors.ts'
+import type { Part } from '../../messages/messages.ts'
+import { type Approvals, decisionOn } from '../Approvals.ts'
 import type { MakeAgent, Piece, Talk } from './talk.ts'
 
 /** A conversation that ends with its process. */
 export class MemoryTalk implements Talk {
   readonly isKept = false
-  readonly #agent: () => ReturnType<MakeAgent>
+  readonly #makeAgent: MakeAgent
   readonly #approvals: Approvals
   #chat: Chat
 
   constructor(makeAgent: MakeAgent, approvals: Approvals) {
+    this.#makeAgent = makeAgent
     this.#approvals = approvals
-    this.#agent = () => makeAgent({ onApproval: (call) => approvals.decide(call) })
-    this.#chat = new Chat(this.#agent())
+    this.#chat = new Chat(makeAgent())
   }
 
-  async *answer(prompt: string, signal: AbortSignal): AsyncGenerator<Piece, void> {
-    const chat = this.#chat
-    yield* chat.sendStream(prompt, { signal })
-    // Calls are decided on meanwhile: what is left is a limit.
-    for (let [call] = callsOf(chat); call; [call] = callsOf(chat)) {
-      const approval = await this.#approvals.decideOn(call)
-      // Whoever leaves has said no: that ends the answer by itself.
-      yield* chat.resumeStream({ [call.id]: approval }, signal.aborted ? {} : { signal })
-    }
+  answer(prompt: string | Part[], signal: AbortSignal): AsyncIterable<Piece> {
+    return this.#chat.sendStream(prompt, { signal, onStart: (run) => this.#attend(run) })
   }
 
   async unfinished(): Promise<undefined> {}
 
   async clear(): Promise<string> {
-    this.#chat = new Chat(this.#agent())
+    this.#chat = new Chat(this.#makeAgent())
     return 'The conversation is forgotten.'
   }
 
   async change(): Promise<void> {
-    this.#chat = new Chat(this.#agent(), { history: this.#chat.history })
+    this.#chat = new Chat(this.#makeAgent(), { history: this.#chat.history })
   }
 
   async close(): Promise<void> {}
-}
 
-const callsOf = ({ pending }: Chat): readonly PendingCall[] => pending?.calls ?? []
+  /** Asks about calls. What is decided elsewhere meanwhile, such as in the inspector, is asked no more. */
+  #attend(run: AnyRun): void {
+    const approvals = this.#approvals
+    run.on('tool.call', () => approvals.withdraw())
+    run.on('tool.result', () => approvals.withdraw())
+    const isPending = (callId: string) => run.pending.some(({ id }) => id === callId)
+    run.on('tool.approval', async ({ callId, call }) => {
+      const approval = await Promise.resolve(approvals.decide(call)).catch((thrown: unknown) => ({
+        approve: false,
+        reason: describeThrown(thrown),
+      }))
+      if (!isPending(callId)) return
+      const decision = decisionOn(callId, approval)
+      if (decision.type === 'tool.approve') run.approve(callId)
+      else run.reject(callId, decision.reason)
+    })
+    run.on('limit', async (reached) => {
+      const { callId } = reached
+      // An agent that does not ask has gone on already.
+      if (!isPending(callId)) return
+      const approval = await approvals.mayGoOn(reached)
+      if (!isPending(callId)) return
+      if (decisionOn(callId, approval).type === 'tool.approve') run.approve(callId)
+      else run.reject(callId)
+    })
+    run.on('tool.external', async ({ callId, call }) => {
+      const { result, isError = false } = await approvals.answer(call)
+      if (isPending(callId)) run.answer(callId, result, { isError })
+    })
+  }
+}

@@ -1,5 +1,6 @@
 import type { DurableChat, DurableRun, StoredRuns } from '../../durable/index.ts'
 import { viewOf } from '../../durable/storeView.ts'
+import type { Part } from '../../messages/messages.ts'
 import { newId } from '../../model/newId.ts'
 import { type Approvals, decisionOn } from '../Approvals.ts'
 import { UsageError } from '../exit.ts'
@@ -48,7 +49,7 @@ export class StoredTalk implements Talk {
     this.#chat = chat
   }
 
-  async *answer(prompt: string, signal: AbortSignal): AsyncGenerator<Piece, void> {
+  async *answer(prompt: string | Part[], signal: AbortSignal): AsyncGenerator<Piece, void> {
     yield* this.#follow(await this.#chat.send(prompt), signal)
   }
 
@@ -120,11 +121,13 @@ export class StoredTalk implements Talk {
     )
     try {
       for (const call of (await run.info()).pending) {
-        const approval = await approvals.decideOn(call)
+        const decision =
+          call.kind === 'answer'
+            ? ({ type: 'tool.answer', callId: call.id, ...(await approvals.answer(call)) } as const)
+            : decisionOn(call.id, await approvals.decideOn(call))
         if (signal.aborted) return
         const { pending } = await run.info()
-        if (pending.some(({ id }) => id === call.id))
-          await this.#runs.send(run.id, decisionOn(call.id, approval))
+        if (pending.some(({ id }) => id === call.id)) await this.#runs.send(run.id, decision)
       }
     } finally {
       asked.abort()

@@ -1,4 +1,5 @@
-import type { Agent, AgentOptions } from '../../agent/Agent.ts'
+import type { Agent } from '../../agent/Agent.ts'
+import type { Part } from '../../messages/messages.ts'
 import type { ChatResult } from '../../messages/result.ts'
 
 /** What is shown of an answer as it comes. */
@@ -8,7 +9,7 @@ export type Piece = Pick<ChatResult, 'output' | 'metadata' | 'messages'>
 export type Talk = {
   /** Whether what nobody decided on is asked again next time. */
   readonly isKept: boolean
-  answer(prompt: string, signal: AbortSignal): AsyncIterable<Piece>
+  answer(prompt: string | Part[], signal: AbortSignal): AsyncIterable<Piece>
   /** The answer that was being given, or waited for somebody, when its process ended. */
   unfinished(signal: AbortSignal): Promise<AsyncIterable<Piece> | undefined>
   /** Begins another conversation, and says what became of this one. */
@@ -19,4 +20,4 @@ export type Talk = {
 }
 
 /** Makes the agent that answers from now on. */
-export type MakeAgent = (more?: Pick<AgentOptions, 'onApproval'>) => Agent
+export type MakeAgent = () => Agent

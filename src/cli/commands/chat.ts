@@ -1,38 +1,21 @@
-import { Agent } from '../../agent/Agent.ts'
-import { compactionOf } from '../../messages/compaction.ts'
-import { AbortedError } from '../../messages/errors.ts'
-import { toolCallsOf } from '../../messages/messages.ts'
-import { AnswerView } from '../AnswerView.ts'
-import { Approvals } from '../Approvals.ts'
-import { agentOptions } from '../agentOptions.ts'
-import { MemoryTalk } from '../chat/MemoryTalk.ts'
-import { StoredTalk } from '../chat/StoredTalk.ts'
-import type { MakeAgent, Piece, Talk } from '../chat/talk.ts'
-import { type ChosenModel, chooseModel } from '../chooseModel.ts'
-import { type Command, type Invocation, modelOptions, textOption } from '../command.ts'
-import { reportOf } from '../describeError.ts'
-import { exit, UsageError } from '../exit.ts'
-import { columns } from '../help.ts'
-import { onInterrupt } from '../interrupt.ts'
-import { type Lines, pipedLines, terminalLines } from '../Lines.ts'
-import { nearest } from '../nearest.ts'
-import { showError } from '../outcome.ts'
-import { callLine } from '../toolLine.ts'
-import { compactionLine } from '../usageText.ts'
+import { Conversation } from '../chat/Conversation.ts'
+import { type Command, modelOptions } from '../command.ts'
 
 export const chat: Command = {
   name: 'chat',
   summary: 'Talks with a model, and keeps the conversation',
-  operands: '',
+  operands: '[file]',
   options: {
     ...modelOptions,
     db: { type: 'string', value: 'path', about: 'keep the conversation in this file' },
     chat: { type: 'string', value: 'name', about: 'the chat of this name in the file, or a new one' },
     continue: { type: 'boolean', short: 'c', about: 'go on with the last chat of the file' },
+    quiet: { type: 'boolean', short: 'q', about: 'nothing on stderr but errors and questions' },
   },
   details: [
     'Type a line, get an answer; /help lists the commands. Ctrl-C ends a running',
-    'answer, at the prompt it leaves. Lines from a pipe are turns, too.',
+    'answer, at the prompt it leaves. Lines from a pipe are turns, too. A file is one',
+    'that exports an agent; its code runs. Attachments go with the first prompt.',
     '',
     'With --db a conversation outlives this command, however it ends: an answer that',
     'was being given goes on, and what was being asked is asked again.',
@@ -45,172 +28,4 @@ export const chat: Command = {
       await conversation.close()
     }
   },
-}
-
-const slashCommands: [string, string][] = [
-  ['/tools on|off', 'with or without the built-in tools'],
-  ['/model [name]', 'which model answers, or another one from now on'],
-  ['/clear', 'forget the conversation'],
-  ['/help', 'this text'],
-  ['/exit', 'leave (or Ctrl-D)'],
-]
-
-class Conversation {
-  readonly #invocation: Invocation
-  readonly #lines: Lines
-  readonly #isAtTerminal: boolean
-  readonly #approvals: Approvals
-  #chosen: ChosenModel
-  #talk: Talk | undefined
-  #abort = new AbortController()
-  /** Somebody left instead of deciding. */
-  #isLeft = false
-  #failures = 0
-
-  static async open(invocation: Invocation): Promise<Conversation> {
-    return new Conversation(invocation, await chooseModel(invocation))
-  }
-
-  constructor(invocation: Invocation, chosen: ChosenModel) {
-    const { stdin, screen, values } = invocation
-    this.#invocation = invocation
-    this.#isAtTerminal = stdin.isTTY === true && screen.isTerminal
-    this.#lines = this.#isAtTerminal ? terminalLines(stdin, process.stdout) : pipedLines(stdin)
-    this.#chosen = chosen
-    this.#approvals = new Approvals({
-      isApproved: values.approve === true,
-      lines: this.#isAtTerminal ? this.#lines : undefined,
-      screen,
-      leave: () => {
-        this.#isLeft = true
-        this.#abort.abort()
-      },
-    })
-  }
-
-  async hold(): Promise<number> {
-    const { screen } = this.#invocation
-    this.#note(`Model: ${this.#chosen.said}`)
-    const talk = await openTalk(this.#invocation, this.#makeAgent, this.#approvals, this.#note)
-    this.#talk = talk
-    if (this.#isAtTerminal) this.#note('/help lists the commands, Ctrl-D leaves.')
-    await this.#show((signal) => talk.unfinished(signal))
-    for (;;) {
-      if (this.#isLeft && talk.isKept) break
-      this.#isLeft = false
-      const line = await this.#lines.next(screen.paint.bold('> '))
-      if (line === undefined || /^\s*\/(?:exit|quit)\s*$/.test(line)) break
-      if (line.trim() === '') continue
-      if (line.trim().startsWith('/')) await this.#obey(line.trim(), talk)
-      else await this.#show((signal) => talk.answer(line, signal))
-    }
-    if (this.#isLeft) this.#note('Nothing was decided: --continue asks again.')
-    return this.#isAtTerminal || this.#failures === 0 ? exit.complete : exit.failed
-  }
-
-  async close(): Promise<void> {
-    this.#lines.close()
-    await this.#talk?.close()
-    await this.#chosen.close()
-  }
-
-  readonly #makeAgent: MakeAgent = (more) =>
-    new Agent(this.#chosen.model, { ...agentOptions(this.#invocation, this.#chosen), ...more })
-
-  readonly #note = (line: string): void => {
-    const { screen } = this.#invocation
-    screen.note(screen.notePaint.dim(line))
-  }
-
-  async #show(answer: (signal: AbortSignal) => MaybePieces | Promise<MaybePieces>): Promise<void> {
-    const { screen } = this.#invocation
-    const view = new AnswerView(screen)
-    this.#abort = new AbortController()
-    const release = onInterrupt(() => this.#abort.abort())
-    try {
-      for await (const piece of (await answer(this.#abort.signal)) ?? []) {
-        view.show(piece)
-        for (const call of piece.messages.flatMap(toolCallsOf)) {
-          this.#note(`  · ${screen.clip(callLine(call))}`)
-        }
-        for (const compaction of piece.messages.map(compactionOf)) {
-          if (compaction) this.#note(`  · ${compactionLine(compaction)}`)
-        }
-      }
-      screen.endLine()
-    } catch (error) {
-      screen.endLine()
-      if (error instanceof AbortedError) screen.note(screen.notePaint.yellow('aborted'))
-      else {
-        this.#failures++
-        showError(reportOf(error), screen)
-      }
-    } finally {
-      release()
-    }
-  }
-
-  async #obey(line: string, talk: Talk): Promise<void> {
-    const { screen, values } = this.#invocation
-    const [name = '', argument] = line.split(/\s+/)
-    switch (name) {
-      case '/help':
-        return screen.line(columns(slashCommands, screen.paint).join('\n'))
-      case '/clear':
-        return this.#note(await talk.clear())
-      case '/tools':
-        if (argument === 'on' || argument === 'off') values['no-tools'] = argument === 'off'
-        await talk.change()
-        return this.#note(`Tools are ${values['no-tools'] === true ? 'off' : 'on'}.`)
-      case '/model':
-        if (argument !== undefined) await this.#switchTo(argument, talk)
-        return this.#note(`Model: ${this.#chosen.said}`)
-      default: {
-        const meant = nearest(
-          name,
-          slashCommands.map(([each]) => each.split(' ')[0] ?? ''),
-        )
-        return screen.note(
-          `There is no ${name}.${meant ? ` Did you mean ${meant}?` : ' /help lists what there is.'}`,
-        )
-      }
-    }
-  }
-
-  async #switchTo(model: string, talk: Talk): Promise<void> {
-    const { screen, values, env } = this.#invocation
-    try {
-      const chosen = await chooseModel({ env, values: { ...values, model, 'base-url': undefined } })
-      await this.#chosen.close()
-      this.#chosen = { ...chosen, said: chosen.said.replace('(--model)', '(as you say)') }
-      await talk.change()
-    } catch (error) {
-      showError(reportOf(error), screen)
-    }
-  }
-}
-
-type MaybePieces = AsyncIterable<Piece> | undefined
-
-const openTalk = async (
-  invocation: Invocation,
-  makeAgent: MakeAgent,
-  approvals: Approvals,
-  note: (line: string) => void,
-): Promise<Talk> => {
-  const file = textOption(invocation, 'db')
-  const chat = textOption(invocation, 'chat')
-  const isContinued = invocation.values.continue === true
-  if (file !== undefined)
-    return StoredTalk.open({
-      file,
-      isContinued,
-      makeAgent,
-      approvals,
-      note,
-      ...(chat !== undefined && { chat }),
-    })
-  if (chat !== undefined || isContinued)
-    throw new UsageError('--chat and --continue need the file of the conversations: --db chats.db')
-  return new MemoryTalk(makeAgent, approvals)
 }

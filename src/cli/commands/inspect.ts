@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import type { AgentEmitted } from '../../../machines/events.ts'
 import { AnswerView } from '../AnswerView.ts'
-import { chooseModel } from '../chooseModel.ts'
+import { chooseAgent } from '../chooseAgent.ts'
 import { type Command, modelOptions, textOption } from '../command.ts'
 import { exitCodeOf, showEnd } from '../outcome.ts'
-import { promptOf } from '../promptOf.ts'
+import { questionOf } from '../question.ts'
 import { inspectFile } from '../runs/inspectFile.ts'
 import { stateWatcher } from '../stateNames.ts'
 import { callLine, resultLine, retryLine } from '../toolLine.ts'
@@ -15,11 +15,12 @@ const defaultPrompt = 'What time is it in Tokyo and in New York, and what is 17.
 
 export const inspect: Command = {
   name: 'inspect',
-  summary: 'Answers one prompt, and shows the run in a local inspector',
-  operands: '[prompt]',
+  summary: 'Answers one prompt, shown in a local inspector',
+  operands: '[file] [prompt]',
   options: {
     ...modelOptions,
-    keep: { type: 'boolean', about: 'leave the inspector open after the end, whatever this is' },
+    schema: { type: 'string', value: 'file', about: 'answer in JSON that fits this JSON Schema' },
+    keep: { type: 'boolean', about: 'leave the inspector open after the end' },
     db: { type: 'string', value: 'path', about: 'shows the runs of a file instead; runs nothing' },
   },
   details: [
@@ -31,9 +32,9 @@ export const inspect: Command = {
     if (textOption(invocation, 'db') !== undefined) return inspectFile(invocation)
     const { screen, values } = invocation
     const { paint } = screen
-    const prompt = await promptOf(invocation, defaultPrompt)
+    const question = await questionOf(invocation, defaultPrompt)
     const [chosen, { startInspector }] = await Promise.all([
-      chooseModel(invocation),
+      chooseAgent(invocation, question.file),
       import('../../inspector/index.ts'),
     ])
     const inspector = await startInspector()
@@ -49,11 +50,11 @@ export const inspect: Command = {
     }
     try {
       screen.line(`Inspector: ${paint.cyan(inspector.url)}`)
-      screen.line(`Model: ${chosen.said}`)
-      screen.line(`\n${paint.bold('>')} ${prompt}\n`)
+      screen.line(chosen.said)
+      screen.line(`\n${paint.bold('>')} ${question.prompt}\n`)
       const output = await watchedRun(invocation, {
-        prompt,
-        chosen,
+        question,
+        agent: chosen.make(),
         inspect: (event) => {
           inspector.inspect(event)
           states(event)

@@ -1,9 +1,9 @@
 import type { AgentEmitted } from '../../../machines/events.ts'
 import { AnswerView } from '../AnswerView.ts'
-import { chooseModel } from '../chooseModel.ts'
+import { chooseAgent } from '../chooseAgent.ts'
 import { type Command, modelOptions } from '../command.ts'
 import { exitCodeOf, showEnd } from '../outcome.ts'
-import { promptOf } from '../promptOf.ts'
+import { questionOf } from '../question.ts'
 import { stateWatcher } from '../stateNames.ts'
 import { callLine, resultLine, retryLine } from '../toolLine.ts'
 import { compactionLine, usageText } from '../usageText.ts'
@@ -12,49 +12,56 @@ import { watchedRun } from '../watchedRun.ts'
 export const run: Command = {
   name: 'run',
   summary: 'Answers one prompt',
-  operands: '[prompt]',
+  operands: '[file] [prompt]',
   options: {
     ...modelOptions,
-    json: { type: 'boolean', about: 'every event as a line of JSON, the end as the last one' },
+    schema: { type: 'string', value: 'file', about: 'answer in JSON that fits this JSON Schema' },
+    json: { type: 'boolean', about: 'every event as a line of JSON, the end last' },
     verbose: {
       type: 'boolean',
       short: 'v',
-      about: 'states, tool calls and tokens on stderr, whatever it is',
+      about: 'states, tool calls and tokens on stderr, always',
     },
+    quiet: { type: 'boolean', short: 'q', about: 'nothing on stderr but errors and questions' },
   },
   details: [
-    'The text goes to stdout as it comes, everything else to stderr. Without a',
-    'prompt, or with -, the prompt is read from stdin. Ctrl-C aborts the run.',
+    'The text goes to stdout as it comes, everything else to stderr. What is piped in',
+    'joins the prompt, below it; - at the end waits for it however long it takes.',
+    'Ctrl-C aborts the run. A file is one that exports an agent; its code runs.',
   ],
   run: async (invocation) => {
     const { screen, values } = invocation
-    const prompt = await promptOf(invocation)
-    const chosen = await chooseModel(invocation)
+    const question = await questionOf(invocation)
+    const chosen = await chooseAgent(invocation, question.file)
     const isJson = values.json === true
-    const isTold = values.verbose === true || (screen.hasReader && !isJson)
+    const isQuiet = values.quiet === true
+    const isTyped = question.schema !== undefined
+    const isTold = !isQuiet && (values.verbose === true || (screen.hasReader && !isJson))
     const note = (line: string) => {
       if (isTold) screen.note(screen.notePaint.dim(`  · ${screen.clip(line)}`))
     }
     const answer = new AnswerView(screen)
     const show = (event: AgentEmitted) => {
-      if (event.type === 'chunk') answer.show(event)
+      // Of a typed answer only the whole counts: what comes before may be corrected.
+      if (event.type === 'chunk' && !isTyped) answer.show(event)
       if (event.type === 'tool.call') note(callLine(event.call))
       if (event.type === 'tool.result') note(resultLine(event.result))
       if (event.type === 'compaction') note(compactionLine(event))
-      if (event.type === 'retry') screen.note(screen.notePaint.yellow(`  ! ${screen.clip(retryLine(event))}`))
+      if (event.type === 'retry' && !isQuiet)
+        screen.note(screen.notePaint.yellow(`  ! ${screen.clip(retryLine(event))}`))
     }
     try {
-      screen.note(screen.notePaint.dim(`Model: ${chosen.said}`))
+      if (!isQuiet) screen.note(screen.notePaint.dim(chosen.said))
       const output = await watchedRun(invocation, {
-        prompt,
-        chosen,
+        question,
+        agent: chosen.make(),
         inspect: stateWatcher(note),
         onEvent: isJson ? (event) => screen.json(event) : show,
       })
       if (isJson) {
         const { messages: _, metadata: __, ...end } = output
         screen.json({ type: 'end', ...end })
-      }
+      } else if (isTyped && output.status === 'complete') screen.json(JSON.parse(output.output))
       showEnd(output, screen)
       if (values.verbose === true) note(usageText(output.usage))
       return exitCodeOf(output)

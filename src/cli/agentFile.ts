@@ -1,0 +1,33 @@
+import { existsSync } from 'node:fs'
+import type { Agent } from '../agent/Agent.ts'
+import { type Invocation, textOption } from './command.ts'
+import { UsageError } from './exit.ts'
+import { findExport } from './moduleFile.ts'
+
+/** What the agent of a file decides itself. */
+const ownOptions = ['model', 'base-url', 'system', 'temperature', 'thinking', 'no-tools', 'mcp']
+
+/** The file of an agent at the beginning of what was typed, and the words after it: those of the prompt. */
+export const splitFile = (words: readonly string[]): { file: string | undefined; words: string[] } => {
+  const [first = '', ...rest] = words
+  return isAgentFile(first) ? { file: first, words: rest } : { file: undefined, words: [...words] }
+}
+
+/** A path, or a file that is there: "node.js" alone may well be a prompt. */
+const isAgentFile = (word: string): boolean =>
+  /^\S+\.[cm]?[jt]s$/.test(word) && (/[\\/]/.test(word) || existsSync(word))
+
+/** The agent that a file of the user exports. */
+export const findAgent = (file: string, invocation: Invocation): Promise<Agent> => {
+  const useless = ownOptions.find((name) => invocation.values[name] !== undefined)
+  if (useless !== undefined)
+    throw new UsageError(`${file} brings its own model, tools and settings: leave --${useless} out.`)
+  return findExport(file, { noun: 'agent', read: agentIn, name: textOption(invocation, 'export') })
+}
+
+const agentIn = (value: unknown): Agent | undefined =>
+  typeof value === 'object' && value !== null && isAgent(value) ? value : undefined
+
+const isAgent = (value: object): value is Agent =>
+  ['actor', 'sendStream', 'asTool'].every((name) => typeof Reflect.get(value, name) === 'function') &&
+  'machine' in value

@@ -1,0 +1,24 @@
+import { describeThrown } from '../messages/errors.ts'
+import { isJsonObject, type JsonObject } from '../messages/json.ts'
+import { compileSchema } from '../tools/schema.ts'
+import { type Invocation, textOption } from './command.ts'
+import { UsageError } from './exit.ts'
+import { fileOfOption } from './fileOfOption.ts'
+
+/** The shape of the answer: `--schema` is a file with a JSON Schema, or the JSON itself. */
+export const answerSchema = async (
+  invocation: Invocation,
+): Promise<{ jsonSchema: JsonObject } | undefined> => {
+  const wanted = textOption(invocation, 'schema')
+  if (wanted === undefined) return undefined
+  const isJson = wanted.trimStart().startsWith('{')
+  const text = isJson ? wanted : (await fileOfOption('schema', wanted)).toString('utf8')
+  try {
+    const jsonSchema: unknown = JSON.parse(text)
+    if (!isJsonObject(jsonSchema)) throw new Error('a JSON Schema is an object.')
+    compileSchema({ jsonSchema }, 'The schema')
+    return { jsonSchema }
+  } catch (error) {
+    throw new UsageError(`--schema${isJson ? '' : ` ${wanted}`} cannot be used: ${describeThrown(error)}`)
+  }
+}
