@@ -154,6 +154,10 @@ export const limitsOf = ({ limits = {}, maxSteps }: { limits?: RunLimits; maxSte
   }
 }
 
+/** JSON has no word for "without end": that is no limit. */
+export const finiteLimits = (limits: RunLimits): RunLimits =>
+  Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== Number.POSITIVE_INFINITY))
+
 const isLimit = (name: string, value: unknown): boolean =>
   name === 'perTool'
     ? isJsonObject(value) && Object.values(value).every(isAmount)
@@ -168,7 +172,7 @@ export const raised = (state: StreamingState, limits: unknown): Partial<Streamin
   const again = limit === 'compactions' ? {} : { [limit]: used + Math.max(1, allowed) }
   const given: RunLimits = areLimits(limits) && Object.keys(limits).length > 0 ? limits : again
   return {
-    options: { ...options, limits: { ...options.limits, ...given } },
+    options: { ...options, limits: finiteLimits({ ...options.limits, ...given }) },
     bounds: { ...bounds, reached: null, repeats: 0 },
     window: { ...window, compactedAt: limit === 'compactions' ? [] : window.compactedAt },
   }

@@ -5,7 +5,7 @@ import { type ChatMessage, textPart } from '../src/messages/messages.ts'
 import { isFatal, validateHistory } from '../src/messages/validateHistory.ts'
 import type { GenerationSettings } from '../src/model/chatModel.ts'
 import type { AgentInput } from './events.ts'
-import { areLimits, type RunLimits } from './limits.ts'
+import { areLimits, finiteLimits, type RunLimits } from './limits.ts'
 import type { RunOptions } from './streamingState.ts'
 
 export type RunInput = {
@@ -49,7 +49,7 @@ const optionsOf = (input: AgentInput, ofAgent: RunLimits): RunOptions => {
     outputSchema,
     system,
     settings: copyJson(settings) as GenerationSettings,
-    limits: { ...ofAgent, ...(maxSteps !== undefined && { steps: maxSteps }), ...limits },
+    limits: finiteLimits({ ...ofAgent, ...(maxSteps !== undefined && { steps: maxSteps }), ...limits }),
   }
 }
 

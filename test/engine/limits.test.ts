@@ -315,6 +315,19 @@ describe('the cost of a run', () => {
   })
 })
 
+test('a limit without end is none, and a run with it can be stored', async () => {
+  const ask = tool({ name: 'ask', description: 'Asks', needsApproval: true, execute: () => 'yes' })
+  const agent = () =>
+    new Agent(scriptedModel([call('a', {}, 'ask'), 'Done.']), {
+      tools: [ask],
+      limits: { tokens: Number.POSITIVE_INFINITY },
+    })
+  const { pendingApproval } = await agent().send('Go.')
+  const stored = JSON.parse(JSON.stringify(pendingApproval))
+  const next = new Agent(scriptedModel(['Done.']), { tools: [ask] })
+  expect((await next.resume(stored, { a: true })).answer).toBe('Done.')
+})
+
 test('limits that are not amounts are refused', async () => {
   const agent = new Agent(scriptedModel(['Done.']))
   const error = await rejection(agent.send('Go.', { limits: { cost: -1 } }), ConfigurationError)
