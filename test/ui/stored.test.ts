@@ -11,7 +11,7 @@ import { callIn, clientFor, lastTexts, type Message, settled, type Version, vers
 import { serve, until } from './serve.ts'
 import { kinds, target } from './targets.ts'
 
-const words = (...texts: string[]): ScriptStep[] => texts.flatMap((text) => [{ text }, { delayMs: 20 }])
+const words = (...texts: string[]): ScriptStep[] => texts.flatMap((text) => [{ text }, { delayMs: 100 }])
 
 const messagesAt = async (api: string): Promise<Message[]> =>
   (await fetch(`${api}/chat-1/messages`)).json() as Promise<Message[]>
