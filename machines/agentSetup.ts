@@ -95,7 +95,7 @@ export const agentSetup = (config: ResolvedConfig) => {
         request.modelIndex + 1 < config.models.length &&
         (answer.chunks === 0 || retry.midStream) &&
         failure?.code !== outOfTime,
-      // A last answer is the last one, whatever it is.
+      // Nothing follows a last answer.
       isPausedByProvider: ({ context }) =>
         context.answer.accumulated.finish?.pause === true && context.bounds.reached === null,
       isEmptyAfterTools: ({ context }) =>

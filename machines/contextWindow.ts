@@ -82,7 +82,7 @@ const isAhead = ({ compaction }: ResolvedConfig): boolean => compaction !== fals
 
 const believed = (ratio: number): number => Math.min(largestRatio, Math.max(smallestRatio, ratio))
 
-/** An answer tells how many tokens its request was: the measure for what comes after it. */
+/** An answer says how many tokens its request had: the measure for what comes after it. */
 export const measured = (config: ResolvedConfig, state: StreamingState): Window => {
   const { inputTokens = 0 } = state.answer.accumulated.usage ?? {}
   const { window } = state

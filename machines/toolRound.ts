@@ -278,7 +278,7 @@ export const rejectedResult = (
   rejected: true,
 })
 
-/** The result that came from outside, whatever it is made of. */
+/** A result that came from outside. It may be made of anything. */
 export const answeredResult = (
   state: StreamingState,
   { callId, result, isError }: Extract<AgentCommand, { type: 'tool.answer' }>,

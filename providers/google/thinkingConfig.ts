@@ -23,7 +23,7 @@ const budgetConfig = (
   { min, max, canStop }: NonNullable<GoogleProfile['budget']>,
 ): JsonObject => {
   if (tokens === undefined) return { includeThoughts: true }
-  // A negative budget means "as much as the model likes" and is no number to compare.
+  // A negative budget means "as much as the model likes" and cannot be compared.
   if (tokens < 0) return { includeThoughts: true, thinkingBudget: -1 }
   // Asking for thoughts while thinking is off is an error.
   if (tokens === 0 && canStop) return { thinkingBudget: 0 }

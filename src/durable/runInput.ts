@@ -4,7 +4,7 @@ import { copyJson, isJsonObject } from '../messages/json.ts'
 /** How much of a prompt a list shows. */
 const shownPrompt = 200
 
-/** The beginning of a prompt, whatever it is: the run itself says what is wrong with it. */
+/** The beginning of a prompt. It may be anything: the run itself says what is wrong with it. */
 export const promptText = (prompt: unknown): string => {
   if (typeof prompt === 'string') return prompt.slice(0, shownPrompt)
   if (!Array.isArray(prompt)) return ''

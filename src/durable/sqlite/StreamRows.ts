@@ -54,7 +54,7 @@ export class StreamRows {
     )
     if (!row) return undefined
     const chunks = jsonIn(row, 'chunks')
-    if (!Array.isArray(chunks)) throw damaged('a batch of chunks is no list')
+    if (!Array.isArray(chunks)) throw damaged('a batch of chunks is not a list')
     return { ...positionOf(row), chunks }
   }
 
