@@ -66,10 +66,8 @@ const versions: readonly string[] = [
 
 /** Makes a file ours, or brings it up to date; one of a newer release, or of somebody else, is left alone. */
 export const prepareTables = (file: SqliteFile): void => {
-  const pragma = (name: string) => numberIn(file.get(`PRAGMA ${name}`) ?? {}, name)
-  const version = pragma('user_version')
-  const isForeign = pragma('application_id') !== applicationId
-  if (isForeign && (version > 0 || file.get('SELECT 1 FROM sqlite_master')))
+  const { version, isForeign, isUsed } = lookAt(file)
+  if (isForeign && (version > 0 || isUsed))
     throw new ConfigurationError(
       `"${file.path}" is a database of another program: give the runs a file of their own.`,
     )
@@ -83,6 +81,18 @@ export const prepareTables = (file: SqliteFile): void => {
       `"${file.path}" is on a disk that SQLite cannot share between processes: use a local one.`,
     )
   if (version < versions.length) migrate(file)
+}
+
+/** All at one moment: another process may be making the file ours right now. */
+const lookAt = (file: SqliteFile): { version: number; isForeign: boolean; isUsed: boolean } => {
+  const pragma = (name: string) => numberIn(file.get(`PRAGMA ${name}`) ?? {}, name)
+  file.exec('BEGIN')
+  try {
+    const isUsed = file.get('SELECT 1 FROM sqlite_master') !== undefined
+    return { version: pragma('user_version'), isForeign: pragma('application_id') !== applicationId, isUsed }
+  } finally {
+    file.exec('COMMIT')
+  }
 }
 
 const migrate = (file: SqliteFile): void =>
