@@ -1,26 +1,12 @@
 /** Whatever users plug in may throw, reject, or give nonsense: their process goes on, with a typed error or an answer. */
-import { join } from 'node:path'
-import { build } from 'tsup'
 import { beforeAll, expect, test } from 'vitest'
+import { buildScripts } from '../buildScripts.ts'
 import { runProgram } from '../runScript.ts'
 
-// Below node_modules, so that the script finds its packages.
-const outDir = join('node_modules', '.cache', 'statewire-crashes')
-const script = join(outDir, 'crashScenes.mjs')
+let script = ''
 
 beforeAll(async () => {
-  await build({
-    entry: ['test/api/crashScenes.ts'],
-    outDir,
-    format: 'esm',
-    outExtension: () => ({ js: '.mjs' }),
-    target: 'node20',
-    splitting: false,
-    dts: false,
-    clean: false,
-    silent: true,
-    config: false,
-  })
+  ;({ crashScenes: script } = await buildScripts('crashes', { crashScenes: 'test/api/crashScenes.ts' }))
 }, 60_000)
 
 const expected: Record<string, RegExp> = {

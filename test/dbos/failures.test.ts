@@ -18,7 +18,7 @@ let runs: Runs | undefined
 const log = join(mkdtempSync(join(tmpdir(), 'statewire-failures-')), 'calls.log')
 
 beforeAll(async () => {
-  await buildWorker()
+  await buildWorker('failures')
   postgres = await startPostgres()
   model = await startModel(5)
 }, 60_000)

@@ -28,7 +28,7 @@ let workers: Workers
 const log = join(mkdtempSync(join(tmpdir(), 'statewire-kills-')), 'calls.log')
 
 beforeAll(async () => {
-  await buildWorker()
+  await buildWorker('kills')
   postgres = await startPostgres()
   model = await startModel(8)
   const databaseUrl = postgres.database()

@@ -1,28 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
-import { build } from 'tsup'
 import { onTestFinished } from 'vitest'
-
-// Below node_modules, so that the script finds its packages; beside dist, because that one belongs to the build.
-const outDir = join('node_modules', '.cache', 'statewire-durable')
+import { buildScripts } from '../buildScripts.ts'
 
 /** Builds a script of this folder, and gives its path. */
-export const builtScript = async (name: string): Promise<string> => {
-  await build({
-    entry: [`test/durable/${name}.ts`],
-    outDir,
-    format: 'esm',
-    outExtension: () => ({ js: '.mjs' }),
-    target: 'node20',
-    splitting: false,
-    dts: false,
-    clean: false,
-    silent: true,
-    config: false,
-  })
-  return join(outDir, `${name}.mjs`)
-}
+export const builtScript = async (name: string): Promise<string> =>
+  (await buildScripts(`durable-${name}`, { script: `test/durable/${name}.ts` })).script
 
 /** A process of a script: what it prints, line by line, and its end. */
 export class Script {

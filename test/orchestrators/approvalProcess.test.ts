@@ -4,29 +4,18 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { build } from 'tsup'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { toolResultsOf } from '../../src/messages/messages.ts'
 import type { ChatResult } from '../../src/messages/result.ts'
 import { validateHistory } from '../../src/messages/validateHistory.ts'
+import { buildScripts } from '../buildScripts.ts'
 
-// Below node_modules, so that the script finds its packages; beside dist, because that one belongs to the build.
-const outDir = join('node_modules', '.cache', 'statewire-approval')
-const script = join(outDir, 'approvalProcess.mjs')
+let script = ''
 
 beforeAll(async () => {
-  await build({
-    entry: ['test/orchestrators/approvalProcess.ts'],
-    outDir,
-    format: 'esm',
-    outExtension: () => ({ js: '.mjs' }),
-    target: 'node20',
-    splitting: false,
-    dts: false,
-    clean: false,
-    silent: true,
-    config: false,
-  })
+  ;({ approvalProcess: script } = await buildScripts('approval', {
+    approvalProcess: 'test/orchestrators/approvalProcess.ts',
+  }))
 }, 60_000)
 
 /** Everything a process printed until it said this. */

@@ -1,25 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
-import { build } from 'tsup'
+import { buildScripts } from '../../buildScripts.ts'
 
-// Below node_modules, so that the script finds its packages; beside dist, because that one belongs to the build.
-const outDir = join('node_modules', '.cache', 'statewire-dbos')
+let script = ''
 
-/** Makes the script of a worker. */
-export const buildWorker = async (): Promise<void> => {
-  await build({
-    entry: ['test/dbos/world/worker.ts'],
-    outDir,
-    format: 'esm',
-    outExtension: () => ({ js: '.mjs' }),
-    target: 'node20',
-    splitting: false,
-    dts: false,
-    clean: false,
-    silent: true,
-    config: false,
-  })
+/** Makes the script of a worker, for a test file. */
+export const buildWorker = async (file: string): Promise<void> => {
+  ;({ worker: script } = await buildScripts(`dbos-${file}`, { worker: 'test/dbos/world/worker.ts' }))
 }
 
 /** Workers as processes that can be killed. */
@@ -34,7 +21,7 @@ export class Workers {
 
   /** Resolves when it is at work. */
   async start(): Promise<ChildProcess> {
-    const child = spawn(process.execPath, [join(outDir, 'worker.mjs'), ...this.#args], {
+    const child = spawn(process.execPath, [script, ...this.#args], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     this.#running.add(child)
