@@ -152,6 +152,57 @@ test('a new file that others make at the same time is opened once they have', as
   expect(refusals).toBe(0)
 })
 
+/** What another process does when it makes a file ours: all of it, or nothing while somebody else reads. */
+const makeElsewhere = async (path: string): Promise<() => void> => {
+  const template = storeFile()
+  await (await opened(template, { agent: wiping([]).agent })).close()
+  const made = open(template)
+  const all = (sql: string): Record<string, unknown>[] => made.prepare(sql).all() as Record<string, unknown>[]
+  const tables = all("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'")
+  const marks = ['application_id', 'user_version'].map(
+    (name) => `PRAGMA ${name} = ${String(all(`PRAGMA ${name}`)[0]?.[name])}`,
+  )
+  made.close()
+  return () => {
+    const other = open(path)
+    try {
+      other.exec('PRAGMA busy_timeout = 0')
+      other.exec('BEGIN IMMEDIATE')
+      for (const { sql } of tables) other.exec(String(sql))
+      for (const sql of marks) other.exec(sql)
+      other.exec('COMMIT')
+    } catch {
+      // It waits until nobody reads.
+    } finally {
+      other.close()
+    }
+  }
+}
+
+test.each([1, 2, 3])('a file that becomes ours before it is read for the %i. time is opened', async (nth) => {
+  const path = storeFile()
+  const make = await makeElsewhere(path)
+  let reads = 0
+  const driver: OpenDriver = (at) => {
+    const connection = open(at)
+    return {
+      exec: (sql) => connection.exec(sql),
+      close: () => connection.close(),
+      prepare: (sql) => {
+        const isLook = /^PRAGMA (user_version|application_id)$|sqlite_master/.test(sql)
+        if (isLook && at === path) {
+          reads += 1
+          if (reads === nth) make()
+        }
+        return connection.prepare(sql)
+      },
+    }
+  }
+  const runs = await opened(path, { agent: wiping(['Hello.']).agent }, { driver })
+  expect((await (await runs.start('agent', 'Hi')).result).output).toBe('Hello.')
+  expect(reads).toBeGreaterThanOrEqual(3)
+})
+
 describe('a file that cannot be used', () => {
   const refused = async (path: string) =>
     opened(path, { agent: wiping([]).agent }).then(
