@@ -59,7 +59,11 @@ const summaryEvents = <State extends 'Summarising' | 'Halving'>(state: State) =>
       {
         guard: { type: 'isShorter', params: ({ event }: { event: Summary }) => event },
         target: '#agent.MessageReset',
-        actions: { type: 'takeSummary', params: ({ event }: { event: Summary }) => event },
+        actions: [
+          countSummary,
+          { type: 'compact', params: ({ event }: { event: Summary }) => event },
+          'announceMessage',
+        ],
       },
       {
         target: '#agent.Failed',
@@ -187,7 +191,11 @@ const chartOf = (config: ResolvedConfig) => {
           Clearing: {
             description: 'Old tool results go first.',
             always: [
-              { guard: 'isClearingEnough', target: '#agent.MessageReset', actions: 'clearResults' },
+              {
+                guard: 'isClearingEnough',
+                target: '#agent.MessageReset',
+                actions: [{ type: 'compact', params: {} }, 'announceMessage'],
+              },
               { guard: 'isSummaryShort', target: 'Summarising' },
               { target: 'Halving', actions: 'halve' },
             ],

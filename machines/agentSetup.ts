@@ -165,25 +165,12 @@ export const agentSetup = (config: ResolvedConfig) => {
         enqueue.emit({ type: 'retry', attempt, delayMs: 0, restart: true, error: copyOf(context.failure) })
         if (context.answer.chunks > 0) for (const chunk of restartChunks(context)) enqueue.emit(chunk)
       }),
-      clearResults: enqueueActions(({ context, enqueue }) => {
-        const { change, compaction } = room.compact(config, context)
+      /** Without a summary, old tool results are cleared. */
+      compact: enqueueActions(({ context, enqueue }, { text }: { text?: string }) => {
+        const { change, compaction } = room.compact(config, context, text)
         enqueue.assign(change)
         enqueue.emit({ type: 'compaction', ...compaction })
-        const marker = change.messages?.at(-1)
-        if (marker) for (const each of announcementOf(context.totals.responseId, marker)) enqueue.emit(each)
       }),
-      takeSummary: enqueueActions(
-        ({ context, enqueue }, { text, usage }: { text: string; usage: Usage | null }) => {
-          const { change, compaction } = room.compact(config, context, text)
-          enqueue.assign({
-            ...change,
-            totals: withUsage(context.totals, usageOfSummary(config, context, usage)),
-          })
-          enqueue.emit({ type: 'compaction', ...compaction })
-          const marker = change.messages?.at(-1)
-          if (marker) for (const each of announcementOf(context.totals.responseId, marker)) enqueue.emit(each)
-        },
-      ),
       countSummary: assign(({ context }, { usage }: { usage: Usage | null }) => ({
         totals: withUsage(context.totals, usageOfSummary(config, context, usage)),
       })),

@@ -213,6 +213,16 @@ test('a window that is known is not exceeded', async () => {
   expect(unasked.requests).toHaveLength(1)
 })
 
+test('room for the answer is kept free, also where the agent says how long it may be', async () => {
+  const table = (turns: ScriptTurn[]) => scriptedModel(turns, { profile: { window: 12_000 } })
+  const without = table(['Done.'])
+  await new Agent(without, { compaction: {} }).send('Go on.', { history: talk })
+  expect(without.requests).toHaveLength(1)
+  const kept = table(['A summary.', 'Done.'])
+  await new Agent(kept, { compaction: {}, maxOutputTokens: 6000 }).send('Go on.', { history: talk })
+  expect(kept.requests).toHaveLength(2)
+})
+
 test('a server that throws away the front of a request without a word is found out by its count', async () => {
   const read = tool({ name: 'read', description: 'Reads', execute: () => 'w'.repeat(4000) })
   const call = (id: string, inputTokens: number): ScriptTurn => [
