@@ -278,7 +278,7 @@ describe('a secret', () => {
   test('is none where it is only a word for a local server', async () => {
     const server = await answering(piece('I am ollama.'), ending)
     const path = tapePath()
-    const recording = cassette(path)
+    const recording = cassette(path, { mode: 'record' })
     await new Agent('openai:m', { baseUrl: server.url, apiKey: 'ollama', fetch: recording }).send('Hi')
     await recording.done()
     expect((await agentWith(server.url, cassette(path)).send('Hi')).output).toBe('I am ollama.')
@@ -305,7 +305,7 @@ test('a read that ends inside of a character is replayed byte for byte', async (
     )
   })
   const path = tapePath()
-  const recording = cassette(path)
+  const recording = cassette(path, { mode: 'record' })
   await agentWith(server.url, recording).send('Hi')
   await recording.done()
   expect(exchangesOn(path)[0]?.reads.map((read) => 'base64' in read)).toEqual([true, true])

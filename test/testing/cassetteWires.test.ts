@@ -105,7 +105,7 @@ test('bedrock: frames are kept as bytes, and replayed without credentials', asyn
 test('embeddings are recorded as well', async () => {
   const server = await loopback(() => ({ body: { data: [{ index: 0, embedding: [1, 2, 3] }] } }))
   const path = tapePath()
-  const recording = cassette(path)
+  const recording = cassette(path, { mode: 'record' })
   const agent = (fetch: AgentOptions['fetch']) =>
     new Agent('openai?embeddings=text-embedding-3-small', { baseUrl: server.url, ...(fetch && { fetch }) })
   expect(await agent(recording).embedQuery('Oslo')).toMatchObject({ embeddings: [1, 2, 3] })
