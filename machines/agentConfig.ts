@@ -1,15 +1,16 @@
 import { withDefaults } from '../src/messages/optionRules.ts'
 import type { Usage } from '../src/messages/result.ts'
-import { type Accumulator, messageAccumulator } from '../src/model/accumulator.ts'
+import type { Accumulator } from '../src/model/accumulator.ts'
 import type { ChatModel, GenerationSettings } from '../src/model/chatModel.ts'
 import { newId } from '../src/model/newId.ts'
 import { defaultRetryPolicy, type RetryPolicy } from '../src/model/retryPolicy.ts'
 import { defaultTimeouts, type Timeouts } from '../src/model/timeouts.ts'
 import type { OnApproval } from '../src/tools/approval.ts'
 import { type AnyToolEntry, toolsByName } from '../src/tools/tool.ts'
-import { createToolExecutor, isOwnBatch, type ToolExecutor } from '../src/tools/toolExecutor.ts'
+import type { ToolExecutor } from '../src/tools/toolExecutor.ts'
 import { checkConfig } from './configRules.ts'
 import { type AtLimit, limitsOf, type RunLimits } from './limits.ts'
+import { atOnce, ownAccumulator, ownExecutor } from './ownParts.ts'
 import type { PrepareStep } from './prepareStep.ts'
 
 /** How many calls of one turn may run at the same time. */
@@ -113,8 +114,8 @@ export const resolveConfig = (
   // Refuses two of the same name now, and not in the middle of a run.
   toolsByName(tools)
   const models = [config.model, ...(config.fallback ?? [])]
-  const { executeSingle, executeBatch } = config.toolExecutor ?? {}
   const hide = (text: string) => models.reduce((safe, model) => model.redact?.(safe) ?? safe, text)
+  const { executeSingle, executeBatch } = ownExecutor(config.toolExecutor, hide)
   return {
     models,
     name: config.name,
@@ -126,15 +127,15 @@ export const resolveConfig = (
     limits: limitsOf(config),
     atLimit: config.atLimit ?? 'stop',
     compaction: compaction === false ? false : { ...compaction, isAhead: compaction !== undefined },
-    price: config.price,
+    price: config.price && atOnce('price', config.price),
     toolExecution,
     retry: withDefaults(defaultRetryPolicy, config.retry),
     firstChunkMs: config.timeouts?.firstChunkMs ?? defaultTimeouts.firstChunkMs,
     idleMs: config.timeouts?.idleMs ?? defaultTimeouts.idleMs,
     totalMs: config.timeouts?.totalMs,
-    accumulator: withDefaults(messageAccumulator, config.accumulator),
-    executeSingle: executeSingle ?? createToolExecutor(hide).executeSingle,
-    executeBatch: isOwnBatch(executeBatch) ? executeBatch : undefined,
+    accumulator: ownAccumulator(config.accumulator),
+    executeSingle,
+    executeBatch,
     onApproval: config.onApproval,
     prepareStep: config.prepareStep,
     hide,

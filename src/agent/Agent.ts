@@ -3,6 +3,7 @@ import type { AgentMachineConfig, CompactionOptions } from '../../machines/agent
 import type { AgentMachine } from '../../machines/agentSnapshot.ts'
 import type { AgentInput } from '../../machines/events.ts'
 import { defaultOrchestrator, type Orchestrator, orchestratorParts } from '../../machines/orchestrator.ts'
+import { atOnce } from '../../machines/ownParts.ts'
 import type { PrepareStep } from '../../machines/prepareStep.ts'
 import type { RunHost } from '../../machines/runHost.ts'
 import { isChart, marked, runMachineOf } from '../../machines/runMachine.ts'
@@ -10,7 +11,7 @@ import { withHost, withValues } from '../../machines/runValues.ts'
 import { typedOutputOrchestrator } from '../../machines/typedOutput.ts'
 import type { ConnectionOptions, EmbeddingsModel, EmbedOptions } from '../../providers/provider.ts'
 import { findProvider } from '../../providers/registry.ts'
-import { ConfigurationError, describeThrown, OrchestrationError, StatewireError } from '../messages/errors.ts'
+import { ConfigurationError, describeThrown, isOwnError, OrchestrationError } from '../messages/errors.ts'
 import { isJsonObject } from '../messages/json.ts'
 import type { Part } from '../messages/messages.ts'
 import type { ChatResult, PendingApproval, SendResult, Usage } from '../messages/result.ts'
@@ -408,9 +409,9 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
 
 const created = <Logic>(create: () => Logic, orchestrator: string): Logic => {
   try {
-    return create()
+    return atOnce('create', create)()
   } catch (cause) {
-    if (cause instanceof StatewireError) throw cause
+    if (isOwnError(cause)) throw cause
     const problem = `The orchestrator "${orchestrator}" could not be made: ${describeThrown(cause)}`
     throw new OrchestrationError(problem, { cause, orchestrator })
   }

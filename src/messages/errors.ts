@@ -244,7 +244,16 @@ const causeDataOf = (error: Error & { code?: unknown }): NonNullable<ErrorData['
   ...(typeof error.code === 'string' && { code: error.code }),
 })
 
-/** A readable text for a thrown value, whatever it is; never throws itself. */
+/** Whether a thrown value is an error of statewire. Never throws itself. */
+export const isOwnError = (thrown: unknown): thrown is StatewireError => {
+  try {
+    return thrown instanceof StatewireError
+  } catch {
+    return false
+  }
+}
+
+/** A readable text for any thrown value; never throws itself. */
 export const describeThrown = (thrown: unknown): string => {
   try {
     if (thrown instanceof Error) return String(thrown.message || thrown.name)

@@ -33,17 +33,20 @@ export type Accumulator = {
   consolidate(accumulated: Accumulated): ChatMessage
 }
 
-export const nothingAccumulated: Accumulated = {
+const frozenList = (): never[] => Object.freeze([]) as never[]
+
+/** Every answer of every run begins with this very object: nobody may change it. */
+export const nothingAccumulated: Accumulated = Object.freeze({
   text: '',
   thinking: '',
-  media: [],
-  calls: [],
-  metadata: [],
-  opaque: {},
+  media: frozenList(),
+  calls: frozenList(),
+  metadata: frozenList(),
+  opaque: Object.freeze({}),
   responseId: '',
   usage: null,
   finish: null,
-}
+})
 
 /** The accumulator statewire uses by default. */
 export const messageAccumulator: Accumulator = {
