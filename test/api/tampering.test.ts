@@ -13,14 +13,11 @@ import { isFatal, validateHistory } from '../../src/messages/validateHistory.ts'
 import { dice } from '../proof/dice.ts'
 import { expectNothingUnhandled } from '../proof/interrupting.ts'
 import { LeapClock } from '../proof/leapClock.ts'
+import { isWhole, proofSeed } from '../proof/sample.ts'
 import { chartNames, isTyped, type StateName, standing, stateNames, successor } from './standingRuns.ts'
 import { tampered } from './tampering.ts'
 
 expectNothingUnhandled()
-
-/** `PROOF=1` tries all of them, in every way. */
-const isWhole = process.env.PROOF !== undefined
-const seed = Number(process.env.PROOF_SEED ?? 1)
 
 type Successor = ReturnType<typeof successor>
 
@@ -134,7 +131,7 @@ describe.each(chartNames)('a stored run of the chart %s', (chart) => {
     { timeout: 3_600_000 },
     async (state) => {
       const snapshot = await standing(chart, state)
-      const random = dice(seed)
+      const random = dice(proofSeed)
       const from = successor(chart)
       const problems: string[] = []
       for (const { what, copy } of tampered(snapshot)) {

@@ -35,7 +35,7 @@ const walk = async (episode: (world: World) => Promise<void>): Promise<number> =
       await episode(world)
     } catch (cause) {
       const problem = cause instanceof Error ? cause.message : String(cause)
-      const again = `PROOF_SEED=${seed} PROOF_EPISODES=1 npm run walks -- test/api/walk.test.ts`
+      const again = `PROOF_SEED=${seed} PROOF_EPISODES=1 npm run proof -- test/api/walk.test.ts`
       throw new Error(`${problem}\n\n${world.story.join('\n')}\n\nrepeat with: ${again}`, { cause })
     }
     seed = seeds.seed()

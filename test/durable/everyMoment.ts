@@ -24,6 +24,8 @@ export type MomentsOptions = {
   kind?: MomentKind
   /** Only so many of them. */
   first?: number
+  /** Only each of so many. */
+  every?: number
   /** The worker that takes over dies as well, at one of the moments that these dice choose. */
   again?: Dice
   /** How long one run may take, with all its deaths. */
@@ -49,7 +51,7 @@ const survivors = 4
  * on, until the run is over before it could die. Another worker then goes on.
  */
 export const everyMoment = async (options: MomentsOptions): Promise<Judgement & { moments: number }> => {
-  const { scripts, way, plan, kind, first = Number.POSITIVE_INFINITY, again, patienceMs } = options
+  const { scripts, way, plan, kind, first = Number.POSITIVE_INFINITY, every = 1, again, patienceMs } = options
   const model = await ModelServer.start(scripts.model)
   const crew = new Crew(() => new WorkerHandle(scripts.worker, model.url))
   const folder = mkdtempSync(join(tmpdir(), 'statewire-moments-'))
@@ -75,8 +77,8 @@ export const everyMoment = async (options: MomentsOptions): Promise<Judgement & 
     await workers.end()
   }
   const playOn = async (): Promise<void> => {
-    while (moment - last < survivors && moment < first) {
-      moment += 1
+    while (moment - last < survivors * every && moment < first) {
+      moment += every
       await playOne(moment)
     }
   }

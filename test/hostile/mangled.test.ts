@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { isJsonObject, type JsonValue } from '../../src/messages/json.ts'
+import { isWhole } from '../proof/sample.ts'
 import { callsRun, lastTurn, run, time, weather, wires } from './hostileRun.ts'
 import { answer, type Wire } from './wire.ts'
 
@@ -52,7 +53,7 @@ const mangledIn = (wire: Wire): Mangled[] => {
 }
 
 /** Every so many of a list: all of them take minutes. */
-const share = Number(process.env.HOSTILE_SHARE ?? 97)
+const share = isWhole ? 1 : 97
 
 describe.each(wires)('$model', (wire) => {
   test('mangled: any odd field anywhere ends in an answer or a typed error', async () => {

@@ -4,6 +4,7 @@ import type { StreamingState } from '../../machines/index.ts'
 import { validateHistory } from '../../src/messages/validateHistory.ts'
 import { replayPath } from '../../src/testing/paths.ts'
 import { dice } from '../proof/dice.ts'
+import { isWhole, proofSeed } from '../proof/sample.ts'
 import {
   agentChart,
   decisionChart,
@@ -17,10 +18,8 @@ import { type PathStep, walkChart } from './walk.ts'
 
 // Every path through the graphs of the machines, walked with real actors. What holds on all of them holds.
 
-/** `PROOF=1` stores and restores on every path; `PROOF_SEED` chooses others of the many. */
-const isWhole = process.env.PROOF !== undefined
-const seed = Number(process.env.PROOF_SEED ?? 1)
-const alwaysStored = 1000
+/** `npm run proof` stores and restores on every path; `npm test` on so many, and on some of the others. */
+const alwaysStored = 500
 
 const persist = (actor: AnyActor) => JSON.parse(JSON.stringify(actor.getPersistedSnapshot()))
 
@@ -66,7 +65,7 @@ const walk = (chart: TestedChart, check: (snapshot: AnyMachineSnapshot) => void)
   let stored: unknown
   let paths = 0
   let isStored = true
-  const { chance } = dice(seed)
+  const { chance } = dice(proofSeed)
   const { coverage, paths: all } = walkChart(chart, (step) => {
     const { actor, path, index } = step
     const snapshot = actor.getSnapshot() as AnyMachineSnapshot
@@ -78,7 +77,7 @@ const walk = (chart: TestedChart, check: (snapshot: AnyMachineSnapshot) => void)
     check(snapshot)
     if (left === 1 || index === 0) {
       paths += 1
-      isStored = isWhole || paths < alwaysStored || chance(0.2)
+      isStored = isWhole || paths < alwaysStored || chance(0.05)
       if (isStored) stored = persist(actor)
     }
     if (left > 0 || !isStored) return

@@ -11,10 +11,11 @@ import { overflowRows } from '../hostile/overflowRows.ts'
 import { objects, sse, text } from '../hostile/wire.ts'
 import { loopback, type Reply } from '../loopback.ts'
 import { type Dice, dice } from './dice.ts'
+import { isWhole, proofSeed } from './sample.ts'
 
 const window = 6000
 const steps = 40
-const seeds = Array.from({ length: 12 }, (_, index) => Number(process.env.PROOF_SEED ?? 1) + index)
+const seeds = Array.from({ length: isWhole ? 72 : 12 }, (_, index) => proofSeed + index)
 
 const refusals = overflowRows.filter(({ model, body }) => model.startsWith('openai:') && body !== '')
 

@@ -3,7 +3,7 @@ import { soak } from './soak.ts'
 
 // A short, repeatable slice of `npm run soak`.
 
-const { SOAK_SEED = '7', SOAK_MINUTES = '0.25', SOAK_RUNS } = process.env
+const { SOAK_SEED = '7', SOAK_MINUTES = '0.1', SOAK_RUNS } = process.env
 
 test('random faults, splits and interruptions break no promise', { timeout: 3_600_000 }, async () => {
   const count = await soak({

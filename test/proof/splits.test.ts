@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { hasRecordings, missingRecordings } from '../recordings/recordings.ts'
 import { decode } from './decoding.ts'
+import { sampled } from './sample.ts'
 import { fixtures, recordings, type Subject } from './subjects.ts'
 
 // However an answer's bytes are cut into network reads, it means the same: the same deltas in the same order, and so
@@ -9,7 +10,7 @@ import { fixtures, recordings, type Subject } from './subjects.ts'
 
 if (!hasRecordings) console.log(missingRecordings)
 
-const subjects = [...fixtures, ...recordings]
+const subjects = [...fixtures, ...sampled(recordings, 0.4)]
 const isSmall = ({ body }: Subject): boolean => body.length <= 1500
 
 /** Sets of places to cut at: few and many of them, and bursts of single bytes. */

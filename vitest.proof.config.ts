@@ -1,0 +1,24 @@
+import { defineConfig } from 'vitest/config'
+
+const { env } = process
+
+/** `npm run proof`: what `npm test` takes a part of, all of it. `PROOF_SEED` begins the random walks elsewhere. */
+export default defineConfig({
+  test: {
+    include: [
+      'test/api/{walk,tampering}.test.ts',
+      'test/durable/{everyCommit,exhaustive}.test.ts',
+      'test/hostile/mangled.test.ts',
+      'test/machines/paths.test.ts',
+      'test/proof/{cuts,longRunFaults,secrets,splits}.test.ts',
+      'test/recordings/streams.test.ts',
+    ],
+    testTimeout: 600_000,
+    maxWorkers: 2,
+    env: {
+      PROOF: '1',
+      PROOF_SEED: env.PROOF_SEED ?? `${Date.now() % 2 ** 31}`,
+      ...(env.PROOF_EPISODES && { PROOF_EPISODES: env.PROOF_EPISODES }),
+    },
+  },
+})
