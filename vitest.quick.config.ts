@@ -1,0 +1,18 @@
+import { defineConfig } from 'vitest/config'
+
+/**
+ * `npm run test:quick`: the inner loop. Files share one module graph, because loading it costs more than most tests; what
+ * starts processes, servers or a browser is left to `npm test`.
+ */
+export default defineConfig({
+  test: {
+    include: [
+      'test/{architecture,engine,models,orchestrators,providers,schema}/**/*.test.ts',
+      'test/machines/modelCheck.test.ts',
+    ],
+    exclude: ['**/{leaks,approvalProcess,typedWires}.test.ts'],
+    testTimeout: 30_000,
+    maxWorkers: 2,
+    isolate: false,
+  },
+})
