@@ -1,9 +1,10 @@
 import type { JsonObject } from '../messages/json.ts'
-import type { Part } from '../messages/messages.ts'
+import type { ChatMessage, Part } from '../messages/messages.ts'
 import { splitFile } from './agentFile.ts'
 import { answerSchema } from './answerSchema.ts'
 import { attachmentsOf } from './attachments.ts'
 import type { Invocation } from './command.ts'
+import { lastConversation } from './lastConversation.ts'
 import { promptOf } from './promptOf.ts'
 
 /** What is asked, and whom. */
@@ -12,6 +13,8 @@ export type Question = {
   file: string | undefined
   prompt: string
   attachments: Part[]
+  /** What was said before, with `--continue`. */
+  history: ChatMessage[]
   /** The shape of the answer. */
   schema: { jsonSchema: JsonObject } | undefined
 }
@@ -21,5 +24,6 @@ export const questionOf = async (invocation: Invocation, otherwise = ''): Promis
   const { file, words } = splitFile(invocation.words)
   const [attachments, schema] = await Promise.all([attachmentsOf(invocation), answerSchema(invocation)])
   const prompt = await promptOf({ ...invocation, words }, file === undefined ? otherwise : '')
-  return { file, prompt, attachments, schema }
+  const history = invocation.values.continue === true ? lastConversation(invocation.env) : []
+  return { file, prompt, attachments, history, schema }
 }

@@ -3,9 +3,9 @@ import type { Agent } from '../agent/Agent.ts'
 import type { Inspect } from '../agent/watching.ts'
 import { describeThrown, OrchestrationError } from '../messages/errors.ts'
 import { Approvals, decisionOn } from './Approvals.ts'
+import { atTerminal } from './atTerminal.ts'
 import type { Invocation } from './command.ts'
 import { onInterrupt } from './interrupt.ts'
-import { terminalLines } from './Lines.ts'
 import type { Question } from './question.ts'
 
 /** Why a run was aborted by Ctrl-C. */
@@ -21,15 +21,15 @@ export type WatchedRun = {
 
 /** One run of an agent as an actor, up to its end. Ctrl-C aborts it; a person at the terminal is asked for approvals, and at limits. */
 export const watchedRun = async (invocation: Invocation, run: WatchedRun): Promise<AgentOutput> => {
-  const { screen, stdin, values } = invocation
+  const { screen, values } = invocation
   const { agent, inspect } = run
-  const { prompt, attachments, schema } = run.question
-  const actor = agent.actor({ prompt, attachments }, { inspect, ...(schema && { schema }) })
+  const { prompt, attachments, history, schema } = run.question
+  const actor = agent.actor({ prompt, attachments, history }, { inspect, ...(schema && { schema }) })
   const abort = () => actor.send({ type: 'abort', reason: interrupted })
+  const lines = atTerminal(invocation)
   const approvals = new Approvals({
     isApproved: values.approve === true,
-    // On stderr: the answer alone goes to stdout, which may be a file.
-    lines: stdin.isTTY && screen.hasReader ? terminalLines(stdin, process.stderr) : undefined,
+    lines,
     screen,
     leave: abort,
   })
@@ -65,6 +65,7 @@ export const watchedRun = async (invocation: Invocation, run: WatchedRun): Promi
     })
   } finally {
     approvals.withdraw()
+    lines?.close()
     release()
   }
 }

@@ -21,11 +21,13 @@ export class Terminal {
       cwd = process.cwd(),
       env = {},
       columns,
-    }: { cwd?: string; env?: Record<string, string>; columns?: number } = {},
+      piped,
+    }: { cwd?: string; env?: Record<string, string>; columns?: number; piped?: string } = {},
   ) {
     const words = [process.execPath, binary, ...args].map((word) => `'${word}'`)
     // Without `exec` the shell in between would hear Ctrl-C as well, and end with a code of its own.
-    const command = `${columns === undefined ? '' : `stty cols ${columns}; `}exec ${words.join(' ')}`
+    const ownInput = piped === undefined ? '' : ` < '${piped}'`
+    const command = `${columns === undefined ? '' : `stty cols ${columns}; `}exec ${words.join(' ')}${ownInput}`
     this.#child = spawn('script', ['-qefc', command, '/dev/null'], {
       cwd,
       env: { ...bareEnvironment(), TERM: 'xterm', SHELL: '/bin/sh', ...env },

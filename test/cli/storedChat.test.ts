@@ -45,13 +45,11 @@ describe('chat --db', () => {
     const model = ['--model', 'simulator']
     const [first, nowhere] = [
       await statewire(['chat', ...model, '--db', 'new.db', '--continue'], { cwd }),
-      await statewire(['chat', ...model, '--continue'], { cwd }),
+      await statewire(['chat', ...model, '--chat', 'work'], { cwd }),
     ]
     expect([first.code, nowhere.code]).toEqual([2, 2])
     expect(first.stderr).toContain('There is no chat in new.db yet: leave --continue out.')
-    expect(nowhere.stderr).toContain(
-      '--chat and --continue need the file of the conversations: --db chats.db',
-    )
+    expect(nowhere.stderr).toContain('--chat needs the file of the conversations: --db chats.db')
     const shared = await statewire(['chat', ...model, '--db', 'runs.db'], { cwd })
     expect(shared.stderr).toContain('Another program runs runs.db')
   })

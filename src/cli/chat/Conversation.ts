@@ -13,6 +13,7 @@ import { exit, UsageError } from '../exit.ts'
 import { columns } from '../help.ts'
 import { onInterrupt } from '../interrupt.ts'
 import { type Lines, pipedLines, terminalLines } from '../Lines.ts'
+import { keepConversation, lastConversation } from '../lastConversation.ts'
 import { historyFile, lineHistory } from '../lineHistory.ts'
 import { nearest } from '../nearest.ts'
 import { showError } from '../outcome.ts'
@@ -223,7 +224,8 @@ const openTalk = async (
       note,
       ...(chat !== undefined && { chat }),
     })
-  if (chat !== undefined || isContinued)
-    throw new UsageError('--chat and --continue need the file of the conversations: --db chats.db')
-  return new MemoryTalk(makeAgent, approvals)
+  if (chat !== undefined) throw new UsageError('--chat needs the file of the conversations: --db chats.db')
+  const { env } = invocation
+  const history = isContinued ? lastConversation(env) : []
+  return new MemoryTalk(makeAgent, approvals, history, (messages) => keepConversation(env, messages))
 }

@@ -1,25 +1,34 @@
 import { Chat } from '../../agent/Chat.ts'
 import type { AnyRun } from '../../agent/Run.ts'
 import { describeThrown } from '../../messages/errors.ts'
-import type { Part } from '../../messages/messages.ts'
+import type { ChatMessage, Part } from '../../messages/messages.ts'
 import { type Approvals, decisionOn } from '../Approvals.ts'
 import type { MakeAgent, Piece, Talk } from './talk.ts'
 
-/** A conversation that ends with its process. */
+/** A conversation that ends with its process; what was said is kept for `--continue`. */
 export class MemoryTalk implements Talk {
   readonly isKept = false
   readonly #makeAgent: MakeAgent
   readonly #approvals: Approvals
+  readonly #keep: (messages: readonly ChatMessage[]) => void
   #chat: Chat
 
-  constructor(makeAgent: MakeAgent, approvals: Approvals) {
+  constructor(
+    makeAgent: MakeAgent,
+    approvals: Approvals,
+    history: readonly ChatMessage[],
+    keep: (messages: readonly ChatMessage[]) => void,
+  ) {
     this.#makeAgent = makeAgent
     this.#approvals = approvals
-    this.#chat = new Chat(makeAgent())
+    this.#keep = keep
+    this.#chat = new Chat(makeAgent(), { history })
   }
 
-  answer(prompt: string | Part[], signal: AbortSignal): AsyncIterable<Piece> {
-    return this.#chat.sendStream(prompt, { signal, onStart: (run) => this.#attend(run) })
+  async *answer(prompt: string | Part[], signal: AbortSignal): AsyncIterable<Piece> {
+    const chat = this.#chat
+    yield* chat.sendStream(prompt, { signal, onStart: (run) => this.#attend(run) })
+    this.#keep(chat.history)
   }
 
   async unfinished(): Promise<undefined> {}

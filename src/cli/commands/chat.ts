@@ -9,7 +9,7 @@ export const chat: Command = {
     ...modelOptions,
     db: { type: 'string', value: 'path', about: 'keep the conversation in this file' },
     chat: { type: 'string', value: 'name', about: 'the chat of this name in the file, or a new one' },
-    continue: { type: 'boolean', short: 'c', about: 'go on with the last chat of the file' },
+    continue: { type: 'boolean', short: 'c', about: 'go on with the last conversation' },
     quiet: { type: 'boolean', short: 'q', about: 'nothing on stderr but errors and questions' },
   },
   details: [

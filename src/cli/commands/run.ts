@@ -2,6 +2,7 @@ import type { AgentEmitted } from '../../../machines/events.ts'
 import { AnswerView } from '../AnswerView.ts'
 import { chooseAgent } from '../chooseAgent.ts'
 import { type Command, modelOptions } from '../command.ts'
+import { keepConversation } from '../lastConversation.ts'
 import { exitCodeOf, showEnd } from '../outcome.ts'
 import { questionOf } from '../question.ts'
 import { stateWatcher } from '../stateNames.ts'
@@ -15,6 +16,7 @@ export const run: Command = {
   operands: '[file] [prompt]',
   options: {
     ...modelOptions,
+    continue: { type: 'boolean', short: 'c', about: 'go on with the last conversation' },
     schema: { type: 'string', value: 'file', about: 'answer in JSON that fits this JSON Schema' },
     json: { type: 'boolean', about: 'every event as a line of JSON, the end last' },
     verbose: {
@@ -62,6 +64,8 @@ export const run: Command = {
         const { messages: _, metadata: __, ...end } = output
         screen.json({ type: 'end', ...end })
       } else if (isTyped && output.status === 'complete') screen.json(JSON.parse(output.output))
+      if (output.status === 'complete')
+        keepConversation(invocation.env, [...question.history, ...output.messages])
       showEnd(output, screen)
       if (values.verbose === true) note(usageText(output.usage))
       return exitCodeOf(output)
