@@ -1,0 +1,2 @@
+// What bundlers put in undici's place outside of Node.
+export {}
