@@ -43,7 +43,7 @@ import {
 import { snapshotOf, storedRun } from './storedRun.ts'
 import { harmlessInspect, type Inspect } from './watching.ts'
 
-/** Everything an agent can be told; nothing is required. */
+/** Every option of an agent. None is required. */
 export type AgentOptions<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic> = GenerationSettings &
   ConnectionOptions &
   Omit<
@@ -58,20 +58,21 @@ export type AgentOptions<Deps = unknown, Machine extends AnyActorLogic = AnyActo
     | 'prepareStep'
     | 'compaction'
   > & {
+    /** What the model may call, and sources of tools that change. Default: none. */
     tools?: readonly (Tool<Deps> | ToolSource)[]
-    /** Called before each model call, for another model, fewer tools or other settings in this step. */
+    /** Called before each model call: it may choose another model, fewer tools or other settings for this step. Default: none. */
     prepareStep?: PrepareStep<Deps, string | ChatModel>
-    /** Models to go on with, one after the other, when retries do not help. */
+    /** Models to continue with, one after the other, when retries do not help. Default: none. */
     fallback?: readonly FallbackModel[]
-    /** How a conversation that is too long is made shorter for the model. Default: after a request that was refused for it. */
+    /** How a conversation that is too long is shortened for the model. Default: after the provider refused a request as too long. */
     compaction?: false | CompactionOptions<string | ChatModel>
-    /** Another way of answering than one run of the lifecycle chart. */
+    /** Another way of answering than one run of the lifecycle chart. Default: `defaultOrchestrator`. */
     orchestrator?: Orchestrator<Machine>
-    /** Decides on calls of tools with `needsApproval`. Without it a run that needs a decision returns, to be resumed. */
+    /** Decides on calls of tools with `needsApproval`. Default: a run that needs a decision returns, to be resumed. */
     onApproval?: OnApproval
-    /** Where the time of its runs comes from; default real time. */
+    /** The clock of its runs. Default: real time. */
     clock?: Clock
-    /** Sees every actor, event and transition of every run: XState's own `inspect`. Several of them as a list. */
+    /** Sees every actor, event and transition of every run: XState's own `inspect`, or a list of them. Default: none. */
     inspect?: Inspect | readonly Inspect[]
   }
 
@@ -274,7 +275,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
     return agentTool<Deps>(() => ({ machine: this.#machineFor({}), name }), options)
   }
 
-  /** The vector of a text that searches; see {@link embedDocuments} for the texts that are searched. */
+  /** The vector of a text that searches; see {@link Agent.embedDocuments} for the texts that are searched. */
   async embedQuery(text: string, options: EmbedOptions = {}): Promise<EmbeddingsResult<number[]>> {
     const { embeddings, ...rest } = await this.#embed([text], 'query', options)
     return { embeddings: embeddings[0] ?? [], ...rest }

@@ -17,7 +17,7 @@ import { type Turn, Turns } from './Turns.ts'
 export type ChatOptions = {
   /** The conversation to continue. */
   history?: readonly ChatMessage[]
-  /** What a send does while another one is running: it is refused (default), or waits for its turn. */
+  /** What a send does while another one is running: it is refused, or waits for its turn. Default: `'refuse'`. */
   whenBusy?: 'refuse' | 'queue'
 }
 
@@ -96,7 +96,7 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
     return this.#history
   }
 
-  /** The answer that waits for a decision; see {@link resume}. */
+  /** The answer that waits for a decision; see {@link Chat.resume}. */
   get pending(): PendingApproval | undefined {
     return this.#pending
   }

@@ -5,10 +5,11 @@ import { outcomeOf } from './runOutcome.ts'
 
 /** How an agent is offered as a tool; see `Agent.asTool`. */
 export type AgentToolOptions = {
+  /** The name that the calling model uses. */
   name: string
   /** What the agent is good for: the calling model decides by it. */
   description: string
-  /** How long the agent may take; while it waits for a person, its time stands still. Default 5 minutes. */
+  /** How long the agent may take; while it waits for a person, its time stands still. Default: 5 minutes. */
   timeoutMs?: number
 }
 

@@ -13,9 +13,13 @@ import type { Inspect } from './watching.ts'
 
 /** Required where the tools need one. */
 type ContextOption<Deps> = undefined extends Deps
-  ? { context?: Deps }
+  ? {
+      /** What the tools of this run get as `context`. Never stored: a resumed run is given it again. */
+      context?: Deps
+    }
   : {
-      /** What the tools of this run get as `context`. Never stored: a resumed run is given it again. */ context: Deps
+      /** What the tools of this run get as `context`. Never stored: a resumed run is given it again. */
+      context: Deps
     }
 
 /** What a run is given that cannot be stored: a resumed run is given it again. */
@@ -40,6 +44,7 @@ export type ActorOptions<Deps = unknown> = ActorValues<Deps> & {
 
 /** What goes with a run that is begun or resumed. */
 export type ResumeOptions<Deps = unknown> = ActorValues<Deps> & {
+  /** Aborts the run. */
   signal?: AbortSignal
   /** Gives the handle of the run before it begins. Of a chat, an answer that still waits when the send is over goes on by `resume` alone. */
   onStart?: (run: AnyRun) => void
@@ -50,12 +55,13 @@ export type ResumeOptions<Deps = unknown> = ActorValues<Deps> & {
 /** What goes with one prompt; settings and `system` are in place of the agent's. */
 export type SendOptions<Deps = unknown> = ResumeOptions<Deps> &
   GenerationSettings & {
-    /** The id of the run; default a new UUID v7. */
+    /** The id of the run. Default: a new UUID v7. */
     id?: string
     /** The conversation so far: the `messages` of earlier results. */
     history?: ChatMessage[]
     /** Images, documents and other parts that go with the prompt. */
     attachments?: Part[]
+    /** The system prompt, in place of the agent's. */
     system?: string
     /** Short for `limits.steps`. */
     maxSteps?: number

@@ -29,22 +29,29 @@ export type PromptCache = 'auto' | 'off' | { ttl?: '5m' | '1h'; key?: string }
 
 /** The sampling and behaviour settings every provider gets, each in its own words. */
 export type GenerationSettings = {
+  /** How varied the answers are: 0 is the least. Default: the provider's. */
   temperature?: number
+  /** The longest answer, in tokens. Default: the provider's. */
   maxOutputTokens?: number
+  /** Only the likeliest tokens, up to this share of the probability. Default: the provider's. */
   topP?: number
+  /** Texts at which the answer stops. Default: none. */
   stopSequences?: string[]
+  /** For answers that can be repeated, where the provider has that. Default: none. */
   seed?: number
+  /** Whether the model may, must or must not call tools. Default: it may (`'auto'`). */
   toolChoice?: ToolChoice
-  /** `false` asks for at most one tool call per turn, where the provider can do that. */
+  /** `false` asks for at most one tool call per turn, where the provider can do that. Default: the provider's. */
   parallelToolCalls?: boolean
+  /** Whether, and how hard, the model thinks before it answers. Default: the provider's. */
   thinking?: Thinking
-  /** Tools that the provider runs itself, such as `webSearch()`, beside the agent's own. */
+  /** Tools that the provider runs itself, such as `webSearch()`, beside the agent's own. Default: none. */
   serverTools?: ServerTool[]
-  /** Default: `'auto'`. */
+  /** Whether the provider's prompt cache is used. Default: `'auto'`. */
   cache?: PromptCache
   /**
-   * Merged into the request body last: the way to anything this list does not name. Objects are merged at every depth,
-   * tools are added to the agent's own, everything else is replaced.
+   * Merged into the request body last: for everything that has no option here. Objects are merged at every depth, tools
+   * are added to the agent's own, everything else is replaced.
    */
   providerOptions?: JsonObject
 }

@@ -8,6 +8,7 @@ export type Remember = 'tool' | 'arguments'
 export type ApprovalOptions = {
   /** Arguments to run with instead of the model's; the model is told. */
   arguments?: JsonObject
+  /** Also approves later calls of this run: all of this tool, or those with the same arguments. */
   remember?: Remember
 }
 

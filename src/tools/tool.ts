@@ -38,27 +38,29 @@ export type ToolContext<Deps = unknown> = {
 
 /** What {@link tool} makes a tool of. */
 export type ToolOptions<S extends Schema, Deps = unknown> = {
+  /** What the model calls it. Letters, digits, `_` and `-` work with every provider. */
   name: string
+  /** What the tool does: the model decides by it. */
   description: string
-  /** Left out: the tool takes no arguments. */
+  /** The schema of the arguments. Default: no arguments. */
   input?: S
   /**
-   * Gives the model a string as it is, parts (`dataPart`, `linkPart`, `textPart`, or a list of them) as parts, everything
-   * else as JSON. A throw becomes an error result. Left out: the tool is external, and its calls are answered from
-   * outside: by a browser, a person or another service (`run.answer`).
+   * Runs the call. The model gets a string as it is, parts (`dataPart`, `linkPart`, `textPart`, or a list of them) as
+   * parts, everything else as JSON. A throw becomes an error result. Default: the tool is external, and a browser, a person
+   * or another service answers its calls (`run.answer`).
    */
   execute?: (args: Infer<S>, context: ToolContext<Deps>) => unknown
-  /** Whether a person must approve a call before it runs. */
+  /** Whether a person must approve a call before it runs. Default: `false`. */
   needsApproval?: boolean | ((args: Infer<S>, run: { context: Deps }) => boolean)
-  /** Default 5 minutes; `Infinity` for none. External tools have no time limit. */
+  /** How long a call may take; `Infinity` for no limit. External tools have none. Default: 5 minutes. */
   timeoutMs?: number
-  /** The run is complete once this tool succeeded: its result is not shown to the model any more. */
+  /** The run is complete once this tool has succeeded: the model does not see the result. Default: `false`. */
   endsRun?: boolean
-  /** What becomes of a call whose process ended while it ran. Default `unknown`. */
+  /** What happens to a call whose process ended while it ran. Default: `'unknown'`. */
   onInterrupted?: OnInterrupted
-  /** It is right to call it again and again with the same result, as for polling: it does not count for `limits.repeats`. */
+  /** The tool may be called again and again with the same result, as for polling: it does not count for `limits.repeats`. Default: `false`. */
   repeatable?: boolean
-  /** How many characters of a result the model gets: of a longer one, its beginning and its end. Default 65,536. */
+  /** How many characters of a result the model gets. It sees the beginning and the end of a longer one. Default: 65,536. */
   maxResult?: number
 }
 

@@ -15,10 +15,11 @@ export type Attempt = { attempt: number; idempotencyKey: string }
 
 /** What an executor gets beside the calls. */
 export type ExecutionOptions = {
+  /** Aborted when the run is. */
   signal: AbortSignal
   /** The signal of this call alone, made when it is first looked at. Without it the tool gets one that follows `signal`. */
   own?: LazySignal
-  /** Where time comes from; default real time. */
+  /** Where time comes from. Default: real time. */
   clock?: Clock
   /** Told what tools used of models. */
   addUsage?: (usage: Usage) => void
@@ -26,7 +27,7 @@ export type ExecutionOptions = {
   self?: AnyActorRef
   /** What the sender gave for the tools of this run: `SendOptions.context`. */
   context?: unknown
-  /** Which attempt at a call this is; default the first. */
+  /** Which attempt at a call this is. Default: the first. */
   attemptAt?: (callId: string) => Attempt
   /** Told how far a call has come. */
   report?: (callId: string, value: unknown) => void
