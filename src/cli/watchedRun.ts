@@ -28,7 +28,7 @@ export const watchedRun = async (invocation: Invocation, run: WatchedRun): Promi
   const abort = () => actor.send({ type: 'abort', reason: interrupted })
   const approvals = new Approvals({
     isApproved: values.approve === true,
-    // On stderr: the answer alone goes to stdout, which may be a file.
+    // On stderr: only the answer goes to stdout, which may be a file.
     lines: stdin.isTTY && screen.hasReader ? terminalLines(stdin, process.stderr) : undefined,
     screen,
     leave: abort,
@@ -40,7 +40,7 @@ export const watchedRun = async (invocation: Invocation, run: WatchedRun): Promi
       const { callId, call } = event
       approvals.answer(call).then((answer) => actor.send({ type: 'tool.answer', callId, ...answer }))
     }
-    // An agent that does not ask at a limit has gone on already.
+    // An agent that does not ask at a limit has already continued.
     const isAsked = event.type === 'limit' && actor.getSnapshot().hasTag('waiting')
     if (event.type !== 'tool.approval' && !isAsked) return
     const { callId } = event
