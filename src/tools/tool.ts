@@ -30,7 +30,7 @@ export type ToolContext<Deps = unknown> = {
   idempotencyKey: string
   /** Counts tokens that the tool itself used towards the run's usage. */
   addUsage: (usage: Usage) => void
-  /** Says how far a long call has come, as JSON: listeners hear of it (`tool.progress`), the model does not. */
+  /** Reports the progress of a long call, as JSON: listeners get it (`tool.progress`), the model does not. */
   report: (value: unknown) => void
   /** The actor of this call: the parent for actors the tool starts, so that the inspector shows them in their place. */
   self: AnyActorRef | undefined
@@ -65,9 +65,9 @@ export type ToolOptions<S extends Schema, Deps = unknown> = {
 }
 
 /**
- * A call whose process ended while it ran may have taken effect, or not. `unknown`: the model is told so. `rerun`: it runs
- * again, with the same `idempotencyKey`. `ask`: a person decides whether to run it again, to take it as failed, or what its
- * result is.
+ * A call whose process ended while it ran may have taken effect, or not. `unknown`: the model learns that. `rerun`: it
+ * runs again, with the same `idempotencyKey`. `ask`: a person decides whether to run it again, to treat it as failed,
+ * or gives its result.
  */
 export type OnInterrupted = 'unknown' | 'rerun' | 'ask'
 
@@ -92,7 +92,7 @@ export type Tool<Deps = unknown> = {
 
 export const defaultToolTimeoutMs = 300_000
 
-/** A tool without arguments ignores what a model sends all the same. */
+/** A tool without arguments ignores any that a model sends. */
 const noArguments: CompiledSchema<unknown> = {
   jsonSchema: { type: 'object', properties: {}, additionalProperties: false },
   validate: () => ({ ok: true, value: {} }),
@@ -146,7 +146,7 @@ export const tool = <S extends Schema = { jsonSchema: JsonObject }, Deps = unkno
   // What a name may hold differs between providers, and each says so itself; none allows blanks.
   if (typeof name !== 'string' || !/^\S{1,128}$/.test(name)) {
     throw new ConfigurationError(
-      `"${String(name)}" cannot be a tool name: use 1 to 128 characters without blanks (letters, digits, _ and - work everywhere).`,
+      `"${String(name)}" cannot be a tool name: use 1 to 128 characters without spaces (letters, digits, _ and - work everywhere).`,
     )
   }
   const compiled =
@@ -172,11 +172,11 @@ export const tool = <S extends Schema = { jsonSchema: JsonObject }, Deps = unkno
   }
 }
 
-/** Any tool, whatever `context` it needs. */
+/** Any tool, with any `context`. */
 export type AnyTool = Tool<never>
 
 /**
- * Something whose tools change while runs go on, such as a server: each step of a run takes those that are there then.
+ * Something whose tools change during runs, such as a server: each step of a run offers its tools at that moment.
  *
  * @example new Agent('openai:gpt-6-luna', { tools: [weather, await connectMcp({ url })] })
  */
@@ -192,7 +192,7 @@ export const toolsByName = (entries: readonly AnyToolEntry[]): ReadonlyMap<strin
   const map = new Map<string, Tool>()
   for (const each of entries.flatMap((entry) => (isToolSource(entry) ? entry.tools : entry))) {
     if (map.has(each.name)) throw new ConfigurationError(`Two tools are named "${each.name}".`)
-    // Whoever sends gives the context that the tools need: the types of `Agent` see to it.
+    // The caller passes the context that the tools need: the types of `Agent` make sure of it.
     map.set(each.name, each as Tool)
   }
   return map
