@@ -1,58 +1,29 @@
-// Writes what is generated in the documents: the API reference, and the tables of providers and of speed in the README.
+// Writes what is generated in the documents: the API reference, the table of providers and the table of speed.
 // With --check nothing is written: it fails when one of them is not up to date, or when a public name has no description.
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Application, ReflectionKind } from 'typedoc'
 import { comparison } from '../bench/report/comparison.mjs'
 import { listProviders } from '../dist/index.js'
+import { referencePages } from './reference/pages.mjs'
 
 const isCheck = process.argv.includes('--check')
 const reference = 'docs/api'
 const problems = []
 
-const generateReference = async (out) => {
-  const app = await Application.bootstrapWithPlugins({ out, cleanOutputDir: true, logLevel: 'Warn' })
-  const project = await app.convert()
-  if (!project) throw new Error('The sources cannot be read.')
-  app.validate(project)
-  await app.generateOutputs(project)
-  if (app.logger.hasWarnings()) problems.push('A link in a description leads nowhere: see above.')
-  problems.push(...(project.children ?? []).flatMap(undescribed))
+const { files, problems: silent } = referencePages()
+problems.push(...silent)
+
+const writeReference = () => {
+  rmSync(reference, { recursive: true, force: true })
+  mkdirSync(reference)
+  for (const [name, text] of files) writeFileSync(join(reference, name), text)
 }
 
-/** The public names below a module or a class that nothing is said about. */
-const undescribed = (parent) =>
-  (parent.children ?? [])
-    .filter((each) => !each.isReference() && !each.inheritedFrom && each.kind !== ReflectionKind.Constructor)
-    .flatMap((each) => [
-      ...(isDescribed(each) || each.kind === ReflectionKind.Property
-        ? []
-        : [`${each.getFullName()} has no description.`]),
-      ...(each.kind === ReflectionKind.Class ? undescribed(each) : []),
-    ])
-
-const isDescribed = ({ comment, signatures = [], getSignature, type }) =>
-  [{ comment }, ...signatures, getSignature, ...(type?.declaration?.signatures ?? [])].some(
-    (each) => each?.comment,
-  )
-
-/** Every file below a folder, with its content. */
-const filesOf = (folder) =>
-  new Map(
-    readdirSync(folder, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map((entry) => join(entry.parentPath, entry.name))
-      .map((path) => [path.slice(folder.length), readFileSync(path, 'utf8')]),
-  )
-
-const checkReference = async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'statewire-api-'))
-  await generateReference(folder)
-  const [fresh, stored] = [filesOf(folder), filesOf(reference)]
-  rmSync(folder, { recursive: true })
-  for (const path of new Set([...fresh.keys(), ...stored.keys()])) {
-    if (fresh.get(path) !== stored.get(path)) problems.push(`${reference}${path} is stale: npm run docs.`)
+const checkReference = () => {
+  const stored = readdirSync(reference, { recursive: true })
+  for (const name of new Set([...files.keys(), ...stored])) {
+    const text = stored.includes(name) ? readFileSync(join(reference, name), 'utf8') : undefined
+    if (text !== files.get(name)) problems.push(`${reference}/${name} is stale: npm run docs.`)
   }
 }
 
@@ -87,20 +58,23 @@ const speedTable = () => {
   return comparison(results, machine.peers)
 }
 
-const withBlock = (text, name, lines) =>
-  text.replace(
-    new RegExp(`(<!-- ${name}:begin -->\\n)[\\s\\S]*?(<!-- ${name}:end -->)`),
-    (_, begin, end) => `${begin}${lines.join('\n')}\n${end}`,
-  )
-
-const readme = readFileSync('README.md', 'utf8')
-const written = withBlock(withBlock(readme, 'providers', providerTable()), 'speed', speedTable())
-if (isCheck) {
-  if (written !== readme) problems.push('A table in README.md is stale: npm run docs.')
-  await checkReference()
-} else {
-  writeFileSync('README.md', written)
-  await generateReference(reference)
+const withBlock = (text, name, lines) => {
+  const block = new RegExp(`(<!-- ${name}:begin -->\\n)[\\s\\S]*?(<!-- ${name}:end -->)`)
+  if (!block.test(text)) throw new Error(`There is no place for the table of ${name}.`)
+  return text.replace(block, (_, begin, end) => `${begin}${lines.join('\n')}\n${end}`)
 }
+
+const tables = [
+  ['docs/providers.md', 'providers', providerTable()],
+  ['docs/performance.md', 'speed', speedTable()],
+]
+for (const [path, name, lines] of tables) {
+  const page = readFileSync(path, 'utf8')
+  const written = withBlock(page, name, lines)
+  if (!isCheck) writeFileSync(path, written)
+  else if (written !== page) problems.push(`The table in ${path} is stale: npm run docs.`)
+}
+if (isCheck) checkReference()
+else writeReference()
 for (const problem of problems) console.error(problem)
 if (problems.length > 0) process.exitCode = 1

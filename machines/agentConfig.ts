@@ -16,56 +16,63 @@ import type { PrepareStep } from './prepareStep.ts'
 /** How many calls of one turn may run at the same time. */
 export type ToolExecution = 'sequential' | 'parallel' | { concurrency: number }
 
-/** How a conversation that no longer fits is made shorter for the model. With it, also before it is refused. */
+/** How a conversation that no longer fits is shortened for the model. With these options, also before a provider refuses it. */
 export type CompactionOptions<Model = ChatModel> = {
-  /** The tokens that fit; default what the model is known for, or what a provider says when it refuses. */
+  /** How many tokens fit. Default: what the table of models says, or what the provider says when it refuses. */
   window?: number
-  /** How full it may get, as a part of it. Default 0.8. */
+  /** How full the window may get, from 0 to 1. Default: 0.8. */
   at?: number
-  /** The tokens at the end of the conversation that stay as they are. Default a quarter of the window. */
+  /** How many tokens at the end of the conversation stay as they are. Default: a quarter of the window. */
   keepTokens?: number
-  /** The model that writes the summary; default the one that is asked. */
+  /** The model that writes the summary. Default: the agent's own. */
   model?: Model
-  /** What a summary is asked for with. */
+  /** The prompt that asks for the summary. Default: one that keeps requests, decisions, facts and open work. */
   instructions?: string
 }
 
-/** What a request cost in US dollars. One that throws, or gives no number, counts as not known. */
+/** Works out what a request cost in US dollars. If it throws, or does not return a number, the cost is not known. */
 export type Price = (model: { provider: string; model: string }, usage: Usage) => number | undefined
 
 /** Everything an agent's chart is built from. Only `model` is required. */
 export type AgentMachineConfig = {
   model: ChatModel
-  /** Shown in errors, in the `step` event and in the inspector. */
+  /** Shown in errors, in the `step` event and in the inspector. Default: none. */
   name?: string
-  /** Models to go on with, one after the other, when retries do not help. */
+  /** Models to continue with, one after the other, when retries do not help. Default: none. */
   fallback?: readonly ChatModel[]
+  /** What the model may call. Default: none. */
   tools?: readonly AnyToolEntry[]
-  /** The system prompt. */
+  /** The system prompt. Default: none. */
   system?: string
+  /** Temperature, thinking and other settings of the model. Default: the provider's. */
   settings?: GenerationSettings
-  /** Model calls of one run at most: short for `limits.steps`. Default 25. */
+  /** The most model calls of one run: short for `limits.steps`. Default: 25. */
   maxSteps?: number
-  /** What a run may use. */
+  /** How many steps, tokens, dollars and tool calls a run may use. Default: 25 steps. */
   limits?: RunLimits
-  /** What a run does at a limit. Default `stop`. */
+  /** What a run does at a limit. Default: `'stop'`. */
   atLimit?: AtLimit
-  /** How a conversation that is too long is made shorter for the model. Default: after a request that was refused for it. */
+  /** How a conversation that is too long is shortened for the model. Default: after the provider refused a request as too long. */
   compaction?: false | CompactionOptions
-  /** What a request cost in US dollars, where the provider does not say; undefined if you do not know. */
+  /** Works out what a request cost in US dollars, where the provider does not say. Default: the cost is not known. */
   price?: Price
+  /** How many tool calls of one turn run at the same time. Default: `'sequential'`. */
   toolExecution?: ToolExecution
+  /** How failed requests are tried again. Default: 2 retries, 500 ms, 60 s. */
   retry?: Partial<RetryPolicy>
+  /** How long to wait for the first content, for the next one, and for the whole run. Default: 10 min, 5 min, none. */
   timeouts?: Timeouts
+  /** Replaces how the pieces of an answer become a message. Default: `messageAccumulator`. */
   accumulator?: Partial<Accumulator>
+  /** Replaces how tool calls are run. Default: `createToolExecutor()`. */
   toolExecutor?: Partial<ToolExecutor>
-  /** Decides on calls of tools with `needsApproval`. Without it the run waits for `tool.approve` and `tool.reject`. */
+  /** Decides on calls of tools with `needsApproval`. Default: the run waits for `tool.approve` and `tool.reject`. */
   onApproval?: OnApproval
-  /** Called before each model call, for another model, fewer tools or other settings in this step. */
+  /** Called before each model call: it may choose another model, fewer tools or other settings for this step. Default: none. */
   prepareStep?: PrepareStep
-  /** Ids for calls whose provider gave none. Default UUID v7, which sorts by time. */
+  /** Makes ids for calls whose provider gave none. Default: UUID v7, which sorts by time. */
   newId?: () => string
-  /** Jitter of the back-off, from 0 to 1. */
+  /** The random part of the wait before a retry, from 0 to 1. Default: `Math.random`. */
   random?: () => number
 }
 

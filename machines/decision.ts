@@ -19,7 +19,7 @@ export type DecidedEvent<Events extends DecisionEvents> = {
 
 /** What a decision is asked: a question, and the events to choose from. */
 export type DecisionInput<Events extends DecisionEvents> = DecisionQuestion & {
-  /** The events that make sense now; default all. */
+  /** The events that make sense now. Default: all. */
   allowed?: readonly (keyof Events & string)[]
 }
 

@@ -21,7 +21,7 @@ export type ChosenEvent = JsonObject & { type: string }
 export type DecisionQuestion = {
   prompt: string | Part[]
   history?: ChatMessage[]
-  /** The events that make sense now; default all. */
+  /** The events that make sense now. Default: all. */
   allowed?: readonly string[]
 }
 

@@ -7,7 +7,7 @@ import type { StreamingState } from './streamingState.ts'
 
 /** What a run may use; what is left out is not limited, `steps` aside. */
 export type RunLimits = {
-  /** Model calls; default 25. */
+  /** Model calls. Default: 25. */
   steps?: number
   /** Tokens of all requests, input and output. */
   tokens?: number

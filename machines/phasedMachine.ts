@@ -67,7 +67,7 @@ export type RunPhase<State> = AnyPhase<State> & {
   label?: string
   /** Its text is the answer of the whole. */
   isAnswer?: boolean
-  /** What the listeners of the whole are told of something that the run emits; default: everything. */
+  /** What the listeners of the whole are told of something that the run emits. Default: everything. */
   relay?(emitted: AgentEmitted): readonly AgentEmitted[]
 }
 

@@ -12,7 +12,7 @@ type ReflectionState = 'Draft' | 'Critique' | 'Revise'
 
 /** Options of {@link reflectionOrchestrator}. */
 export type ReflectionOptions = {
-  /** Revisions at most. Default 2. */
+  /** Revisions at most. Default: 2. */
   maxRounds?: number
   /** Whether a critique finds nothing more to improve. Default: it begins with "APPROVED", as its prompt asks. */
   isContent?: (critique: string) => boolean

@@ -61,10 +61,15 @@ export type StreamingState = {
 
 /** What was asked for with the prompt. */
 export type RunOptions = {
+  /** The id of the run. */
   id: string
+  /** The shape of a typed answer. */
   outputSchema: JsonObject | null
+  /** The system prompt. */
   system: string | null
+  /** Settings of the model. */
   settings: GenerationSettings
+  /** What the run may use. */
   limits: RunLimits
 }
 

@@ -13,9 +13,13 @@ export type { Connection } from './connection.ts'
 
 /** What {@link httpChatModel} puts together. */
 export type HttpChatModelOptions<P extends ModelProfile = ModelProfile> = {
+  /** How requests are written and answers read. */
   protocol: Protocol<P>
+  /** Which model is asked, and what it can do. */
   target: Target<P>
+  /** Where the server is, and how to reach it. */
   connection: Connection
+  /** What to send instead of a request that failed. */
   recover?: Recover<P>
 }
 

@@ -13,24 +13,27 @@ import type { ProfileOverride } from './profileOverride.ts'
 export type ConnectionOptions = {
   /** A key, or a function that gives one. Default: the provider's environment variable, for its own hosts only. */
   apiKey?: ApiKey
-  /** Another server that speaks the same protocol. */
+  /** Another server that speaks the same protocol. Default: the provider's own. */
   baseUrl?: string
-  /** Sent with every request; they win over the provider's own. */
+  /** Sent with every request; they win over the provider's own. Default: none. */
   headers?: HeadersLike
-  /** A dispatcher of undici, e.g. a `ProxyAgent`. */
+  /** A dispatcher of undici, such as a `ProxyAgent`. Default: one that follows `HTTP_PROXY` and its like. */
   dispatcher?: Dispatcher
-  /** Used instead of undici. */
+  /** Sends the requests in place of undici. Default: undici, or the runtime's own where there is none. */
   fetch?: typeof fetch
-  /** How much a server may send. */
+  /** How many characters and bytes a server may send. */
   limits?: Partial<Limits>
-  /** What the model can do, where its name does not say it: `{ like: 'gpt-6-luna' }`, or single fields. */
+  /** What the model can do, where its name does not say it: `{ like: 'gpt-6-luna' }`, or single fields. Default: what is known of the name. */
   profile?: ProfileOverride
 }
 
 /** How a request outside a run is made: for embeddings and lists of models. An agent gives its own. */
 export type RequestOptions = {
+  /** Ends the request when it is aborted. */
   signal?: AbortSignal | undefined
+  /** How a failed request is tried again. */
   retry?: Partial<RetryPolicy>
+  /** How long to wait for the answer. */
   timeouts?: Timeouts
 }
 
@@ -68,6 +71,7 @@ export type ProviderInfo = {
 export type EmbedOptions = {
   /** The length of the vectors, where the model offers a choice. */
   dimensions?: number
+  /** Ends the request when it is aborted. */
   signal?: AbortSignal
   /** Merged into the request untouched. */
   providerOptions?: JsonObject

@@ -44,7 +44,7 @@ import {
 import { snapshotOf, storedRun } from './storedRun.ts'
 import { harmlessInspect, type Inspect } from './watching.ts'
 
-/** Everything an agent can be told; nothing is required. */
+/** Every option of an agent. None is required. */
 export type AgentOptions<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic> = GenerationSettings &
   ConnectionOptions &
   Omit<
@@ -59,35 +59,36 @@ export type AgentOptions<Deps = unknown, Machine extends AnyActorLogic = AnyActo
     | 'prepareStep'
     | 'compaction'
   > & {
+    /** What the model may call, and sources of tools that change. Default: none. */
     tools?: readonly (Tool<Deps> | ToolSource)[]
-    /** Called before each model call, for another model, fewer tools or other settings in this step. */
+    /** Called before each model call: it may choose another model, fewer tools or other settings for this step. Default: none. */
     prepareStep?: PrepareStep<Deps, string | ChatModel>
-    /** Models to go on with, one after the other, when retries do not help. */
+    /** Models to continue with, one after the other, when retries do not help. Default: none. */
     fallback?: readonly FallbackModel[]
-    /** How a conversation that is too long is made shorter for the model. Default: after a request that was refused for it. */
+    /** How a conversation that is too long is shortened for the model. Default: after the provider refused a request as too long. */
     compaction?: false | CompactionOptions<string | ChatModel>
-    /** Another way of answering than one run of the lifecycle chart. */
+    /** Another way of answering than one run of the lifecycle chart. Default: `defaultOrchestrator`. */
     orchestrator?: Orchestrator<Machine>
-    /** Decides on calls of tools with `needsApproval`. Without it a run that needs a decision returns, to be resumed. */
+    /** Decides on calls of tools with `needsApproval`. Default: a run that needs a decision returns, to be resumed. */
     onApproval?: OnApproval
-    /** Where the time of its runs comes from; default real time. */
+    /** The clock of its runs. Default: real time. */
     clock?: Clock
-    /** Sees every actor, event and transition of every run: XState's own `inspect`. Several of them as a list. */
+    /** Sees every actor, event and transition of every run: XState's own `inspect`, or a list of them. Default: none. */
     inspect?: Inspect | readonly Inspect[]
   }
 
-/** What a run begins with: a prompt, or a stored run with decisions on the calls that it waits for, by id. */
+/** What a run starts from: a prompt, or a stored run with decisions on its pending calls, by id. */
 export type StartFrom =
   | string
   | Part[]
   | { snapshot: Snapshot<unknown>; decisions?: Readonly<Record<string, CallDecision>> }
 
-/** Vectors of one text or of several, and what they cost. */
+/** The vectors of one text or of several, and the usage. */
 export type EmbeddingsResult<T> = { embeddings: T; model: string; usage?: Usage }
 
-/** What a run with a schema gives; without one, text. */
+/** The output of a run: with a schema its value, without one text. */
 export type Value<S extends Schema> = [S] extends [never] ? string : Infer<S>
-/** What its chunks are. */
+/** The output of its chunks. */
 export type Growing<S extends Schema> = [S] extends [never] ? string : DeepPartial<Infer<S>>
 
 /** The machine of an agent: its orchestrator's, as far as the types know it, or else the lifecycle chart's. */
@@ -107,16 +108,16 @@ let streaming: <C, Deps, Machine extends AnyActorLogic>(
 let tooling: (agent: AnyAgent) => readonly AnyToolEntry[]
 let hosting: (agent: AnyAgent, from: HostedFrom, host: RunHost, context: unknown) => Actor<AgentMachine>
 
-/** An agent, whatever its tools need. */
+/** An agent with any tools. */
 export type AnyAgent = Pick<Agent, 'name' | 'model'>
 
-/** What a run that somebody keeps begins with, or goes on from. */
+/** What a run with a host starts or continues from. */
 export type HostedFrom = { input: AgentInput } | { snapshot: Snapshot<unknown> }
 
-/** The actor of a run for whoever keeps it, not yet started. */
+/** The actor of a run for its host, not yet started. */
 export const hostedRun: typeof hosting = (agent, from, host, context) => hosting(agent, from, host, context)
 
-/** The tools of an agent, for whoever adds some for a run. */
+/** The tools of an agent, for callers that add some for one run. */
 export const toolsOf: typeof tooling = (agent) => tooling(agent)
 
 /** The result of a run, for `Chat`: what T is follows from the options. */
@@ -126,7 +127,7 @@ export const sendWith: typeof sending = (agent, from, options) => sending(agent,
 export const streamWith: typeof streaming = (agent, from, options) => streaming(agent, from, options)
 
 /**
- * A model with tools and settings. Every send is one run of its statechart, and runs do not share anything.
+ * A model with tools and settings. Every send is one run of its statechart, and runs share nothing.
  *
  * @example
  * const agent = new Agent('openai:gpt-6-luna', { tools: [weather] })
@@ -156,7 +157,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
     }
   }
 
-  /** Takes a model string such as `anthropic:claude-sonnet-5-5`, or a chat model of your own. */
+  /** Takes a model string such as `anthropic:claude-sonnet-5-5`, or your own chat model. */
   constructor(model: string | ChatModel, options: AgentOptions<Deps, Machine> = {}) {
     checkAgent(model, options)
     this.#options = { ...options }
@@ -172,18 +173,18 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
     this.#compaction = withSummariser(options.compaction, this.model, options)
   }
 
-  /** The name it was given: it stands in errors, in the `step` event and in the inspector. */
+  /** The name it was given, which errors, the `step` event and the inspector show. */
   get name(): string | undefined {
     return this.#options.name
   }
 
   /**
    * The statechart that every send runs, for `createActor`, `invoke` and `provide`. Built once, on first use. With an
-   * `orchestrator` it is the orchestrator's, which has the same input, events and output, but states of its own.
+   * `orchestrator` it is the orchestrator's, which has the same input, events and output, but its own states.
    */
   get machine(): MachineOf<Machine> {
     this.#machine ??= this.#build(this.#options.orchestrator ?? defaultOrchestrator)
-    // Without an orchestrator, the lifecycle machine is what the types speak of.
+    // Without an orchestrator, the types describe the lifecycle machine.
     const machine: AnyActorLogic = this.#machine
     return machine as MachineOf<Machine>
   }
@@ -206,8 +207,8 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
   }
 
   /**
-   * Begins a run and gives its handle: of a prompt, or of a run that was stored, with decisions on what it waits for. It
-   * begins once the caller has finished its turn, so that a listener attached at once hears everything.
+   * Starts a run from a prompt, or from a stored run with decisions on what it waits for, and returns its handle. The
+   * run starts once the calling code has yielded, so that a listener attached at once gets every event.
    */
   start<S extends Schema = never>(
     from: StartFrom,
@@ -220,7 +221,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
     return run
   }
 
-  /** Runs the prompt to its end and gives the whole result. Throws a typed error with the partial result. */
+  /** Runs the prompt to its end and returns the whole result. Throws a typed error with the partial result. */
   async send(prompt: string | Part[], ...rest: Last<SendOptions<Deps>>): Promise<SendResult> {
     return await this.#result(prompt, lastOf(rest))
   }
@@ -239,7 +240,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
     return await this.#result(prompt, { ...lastOf(rest), schema })
   }
 
-  /** The same while it grows: each `output` is what is known of the value so far, the last one is validated. */
+  /** The same as a stream: each `output` is the value so far, the last one is validated. */
   sendStreamFor<S extends Schema>(
     prompt: string | Part[],
     schema: S,
@@ -249,8 +250,8 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
   }
 
   /**
-   * Goes on with a run that waits, here or in another process. Decisions are by call id; calls without one stay pending,
-   * and the result says so again. A typed answer needs its `schema` again.
+   * Resumes a run that waits, here or in another process. Decisions are by call id; calls without one stay pending, and
+   * the result lists them again. A typed answer needs its `schema` again.
    */
   async resume<S extends Schema = never>(
     pending: PendingApproval,
@@ -269,19 +270,19 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
     return this.#stream(() => ({ snapshot: snapshotOf(pending), decisions }), lastOf(rest))
   }
 
-  /** This agent as a tool of another one: its run is a child of the call, aborts with it and adds to its usage. */
+  /** This agent as a tool of another one: its run is a child of the call, is aborted with it and adds to its usage. */
   asTool(options: AgentToolOptions): Tool<Deps> {
     const { orchestrator, name = orchestrator?.providerHint } = this.#options
     return agentTool<Deps>(() => ({ machine: this.#machineFor({}), name }), options)
   }
 
-  /** The vector of a text that searches; see {@link embedDocuments} for the texts that are searched. */
+  /** The vector of a search text; see {@link Agent.embedDocuments} for the texts that are searched. */
   async embedQuery(text: string, options: EmbedOptions = {}): Promise<EmbeddingsResult<number[]>> {
     const { embeddings, ...rest } = await this.#embed([text], 'query', options)
     return { embeddings: embeddings[0] ?? [], ...rest }
   }
 
-  /** The vectors of texts, in their order; in several requests where the provider's limits ask for it. */
+  /** The vectors of texts, in their order; in several requests if the provider's limits require it. */
   embedDocuments(
     texts: readonly string[],
     options: EmbedOptions = {},
@@ -295,7 +296,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
     options: EmbedOptions,
   ): Promise<EmbeddingsResult<number[][]>> {
     const model = this.#embeddings?.()
-    if (!model) throw new ConfigurationError(`${this.model.provider} makes no embeddings.`)
+    if (!model) throw new ConfigurationError(`${this.model.provider} does not make embeddings.`)
     const { vectors, usage } = await model.embed(texts, purpose, options)
     return { embeddings: vectors, model: model.model, ...(usage && { usage }) }
   }
@@ -308,7 +309,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
     return run.result
   }
 
-  /** The run begins with the first pull. */
+  /** The run starts with the first pull. */
   #stream<C>(from: () => StartFrom, options: AnyOptions): AsyncIterableIterator<ChatResult<C>> {
     return new ChunkStream((stream) => {
       const run = this.#run<unknown, C>(from(), options, options.onStart !== undefined)
@@ -337,7 +338,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
     const shown: object = compiled ? typedRun(compiled) : plainRun
     const machine = this.#machineFor(options, compiled && wireSchemaOf(compiled))
     const setup = { id, machine, start, signal, inspect, clock, name, parent, isHeld, ...shown }
-    // Text, or values of the schema: T and C are what the caller has worked out from it.
+    // Text, or values of the schema: the caller has worked out T and C from it.
     return new Run(setup as RunSetup<T, C>)
   }
 
@@ -381,7 +382,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
     { create, providerHint }: Orchestrator,
     tools: readonly AnyToolEntry[] = this.#options.tools ?? [],
   ): AgentMachine {
-    // An orchestrator has no business with the connection: what it keeps or shows must not hold a key.
+    // An orchestrator does not get the connection: what it stores or shows must not hold a key.
     const { fallback = [], apiKey: _, headers: __, baseUrl: ___, ...rest } = this.#options
     const { prepareStep, compaction: ____, ...options } = rest
     const parts = orchestratorParts({
@@ -393,10 +394,10 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
       fallback: fallback.map((each) => fallbackModel(each, options)),
       settings: settingsOf(options) ?? {},
     })
-    // The contract of an orchestrator is that of the lifecycle machine, whatever logic it is.
+    // An orchestrator has the contract of the lifecycle machine, even if it is other actor logic.
     const logic: AnyActorLogic | undefined = created(() => create(parts), providerHint)
     if (typeof logic?.transition !== 'function')
-      throw new OrchestrationError(`The orchestrator "${providerHint}" gave no actor logic.`, {
+      throw new OrchestrationError(`The orchestrator "${providerHint}" did not return actor logic.`, {
         orchestrator: providerHint,
       })
     return isChart(logic) ? runMachineOf(logic) : marked(logic as AgentMachine)

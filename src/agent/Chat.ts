@@ -17,11 +17,11 @@ import { type Turn, Turns } from './Turns.ts'
 export type ChatOptions = {
   /** The conversation to continue. */
   history?: readonly ChatMessage[]
-  /** What a send does while another one is running: it is refused (default), or waits for its turn. */
+  /** What a send does while another one is running: it is refused, or waits for its turn. Default: `'refuse'`. */
   whenBusy?: 'refuse' | 'queue'
 }
 
-/** What goes with one prompt of a chat, which has a history of its own. */
+/** Options of one prompt of a chat, which keeps its own history. */
 export type ChatSendOptions<Deps = unknown> = Omit<SendOptions<Deps>, 'history'> & Context<Deps>
 
 /** `Omit` forgets which fields are required for some `Deps`. */
@@ -30,19 +30,19 @@ type Context<Deps> = Pick<ResumeOptions<Deps>, 'context' & keyof ResumeOptions<D
 /** A chat as JSON: its conversation, and the answer that waits for a decision. */
 export type StoredChat = { version: 1; history: ChatMessage[]; pending?: PendingApproval }
 
-/** Whoever reads a stream of a chat; `wait`: what the run waited for when they left. */
+/** A reader of a chat's stream; `wait`: what the run waited for when the reader left. */
 type Consumer<C> = {
   hasLeft: boolean
   stream?: AsyncIterableIterator<ChatResult<C>>
   wait?: PendingApproval | undefined
 }
 
-/** What an answer begins with, and how it gets its turn. */
+/** What an answer starts from, and how it gets its turn. */
 type Source = { from: () => StartFrom; isResumed: boolean }
 
 /**
  * A conversation with an agent: keeps the history, so that every send continues where the last one ended. A send that
- * failed or was aborted leaves the history valid: what was reached is kept, its last message marked with
+ * failed or was aborted leaves the history valid: its partial result is kept, the last message marked with
  * `metadata.interrupted`; a prompt that got no answer at all is dropped, and so is a stream that was left early.
  *
  * @example
@@ -58,7 +58,7 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
   #pending: PendingApproval | undefined
   #run: AnyRun | undefined
   #grip: RunGrip | undefined
-  /** What was said to a send that has not begun yet. */
+  /** Steering for a send that has not started yet. */
   #early: string[] = []
 
   constructor(agent: Agent<Deps, Machine>, options: ChatOptions = {}) {
@@ -85,7 +85,7 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
     return chat
   }
 
-  /** The chat as JSON. An answer that is being given is not part of it. */
+  /** The chat as JSON, without an answer that is still running. */
   toJSON(): StoredChat {
     const pending = this.#pending
     return copyOf({ version: 1, history: this.#history, ...(pending && { pending }) })
@@ -96,7 +96,7 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
     return this.#history
   }
 
-  /** The answer that waits for a decision; see {@link resume}. */
+  /** The answer that waits for a decision; see {@link Chat.resume}. */
   get pending(): PendingApproval | undefined {
     return this.#pending
   }
@@ -115,7 +115,7 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
     return await this.#take(this.#prompt(prompt), { ...optionsOf(rest), schema })
   }
 
-  /** Like `Agent.sendStream`, with the history of this chat. A stream that is left early leaves nothing in it. */
+  /** Like `Agent.sendStream`, with the history of this chat. A stream that is left early adds nothing to it. */
   sendStream(
     prompt: string | Part[],
     ...rest: Last<ChatSendOptions<Deps>>
@@ -132,7 +132,7 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
     return this.#stream(this.#prompt(prompt), { ...optionsOf(rest), schema })
   }
 
-  /** Goes on with the answer that waits. Decisions are by call id; a typed answer needs its `schema` again. */
+  /** Resumes the answer that waits. Decisions are by call id; a typed answer needs its `schema` again. */
   async resume<S extends Schema = never>(
     decisions: Readonly<Record<string, CallDecision>>,
     ...rest: Last<ResumeOptions<Deps> & TypedOptions<S>>
@@ -148,11 +148,11 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
     return this.#stream(this.#waiting(decisions), optionsOf(rest))
   }
 
-  /** Tells the running answer something more: the model sees it at its next turn. */
+  /** Adds a message to the running answer: the model sees it at its next turn. */
   steer(text: string): void {
     if (this.#run) this.#run.steer(text)
     else if (this.#turns.isBusy) this.#early.push(text)
-    else throw new OrchestrationError('Nothing is running that could be steered: use send.')
+    else throw new OrchestrationError('This chat is not answering, so there is nothing to steer: use send.')
   }
 
   async #take<T>(source: Source, options: AnyOptions): Promise<SendResult<T>> {
@@ -177,9 +177,9 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
       next: () => chunks.next(),
       return: async () => {
         if (!consumer.hasLeft) consumer.wait = this.#grip?.wait()
-        // A stream that still waits for its turn cannot be woken: it looks here when it is its turn.
+        // A stream that still waits for its turn cannot be woken: it checks this when its turn comes.
         consumer.hasLeft = true
-        // A generator that waits for its next chunk cannot be left: the stream that it reads can.
+        // A generator cannot be ended while it waits for its next chunk, but the stream that it reads can.
         void consumer.stream?.return?.()
         const left = chunks.return?.()
         if (consumer.stream) await left
@@ -202,7 +202,7 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
       if (consumer.hasLeft) return
       consumer.stream = streamWith<C, Deps, Machine>(this.agent, source.from, this.#continued(options))
       for await (const chunk of consumer.stream) {
-        // Somebody else resumed what waited: this reader has seen its part.
+        // Another caller resumed the answer: this reader is done.
         if (turn.isOver) return
         turn.isWaiting = chunk.pendingApproval !== undefined
         this.#pending = chunk.pendingApproval
@@ -227,7 +227,7 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
     return isResumed ? this.#turns.resume(signal) : this.#turns.enter(signal)
   }
 
-  /** What was left early leaves nothing, except that decisions which were made have had their effect. */
+  /** A stream that was left early leaves nothing, but decisions that were made have taken effect. */
   #keepDecided(wait: PendingApproval | undefined): void {
     this.#pending = wait
     if (!wait) this.#append(this.#run?.messages ?? [])
@@ -271,7 +271,7 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
     turn.end()
   }
 
-  /** What a send that failed has reached. If it reached nothing, an answer that waited still waits. */
+  /** Keeps the partial result of a send that failed. If there is none, an answer that waited still waits. */
   #keepPartial(error: unknown): void {
     const { messages = [], pendingApproval } = (error instanceof StatewireError && error.partial) || {}
     if (pendingApproval) this.#pending = pendingApproval
@@ -283,7 +283,7 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
 
   #append(messages: readonly ChatMessage[]): void {
     const history = [...this.#history, ...messages]
-    // An orchestrator of the user's may end with anything: a history that cannot be sent is worth less than none.
+    // A user's orchestrator may end with anything: a history that cannot be sent is worse than none.
     if (!validateHistory(history).some(isFatal)) this.#history = history
   }
 }
@@ -294,7 +294,7 @@ const optionsOf = (rest: readonly unknown[]): AnyOptions => (rest[0] ?? {}) as A
 
 const checkedChat = (stored: StoredChat): StoredChat => {
   if (!isJsonObject(stored) || stored.version !== 1 || !Array.isArray(stored.history))
-    throw new ConfigurationError('Chat.from takes what toJSON gave, as it was stored (version 1).')
+    throw new ConfigurationError('Chat.from takes the value that toJSON returned (version 1).')
   const [problem] = validateHistory(stored.history).filter(isFatal)
   if (problem) throw new ConfigurationError(`The stored chat is not usable: ${problem.message}`)
   const { pending } = stored

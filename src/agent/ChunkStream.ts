@@ -12,7 +12,7 @@ export class ChunkStream<T> implements AsyncIterableIterator<T> {
   #next = 0
   /** Pulls that came before their chunk. */
   #pulls: Pull<T>[] = []
-  /** Anything can be thrown, also undefined: only the property tells an error from a good end. */
+  /** Anything can be thrown, even undefined: only the property distinguishes an error from a good end. */
   #end: { error?: unknown } | undefined
   #isLeft = false
   #isEndShown = false
@@ -40,7 +40,7 @@ export class ChunkStream<T> implements AsyncIterableIterator<T> {
     this.#finish({ error })
   }
 
-  /** More comes after all; not for a reader that was told of the end, or has left. */
+  /** More chunks follow after all, but not for a reader that has seen the end or has left. */
   reopen(): void {
     if (!this.#isLeft && !this.#isEndShown) this.#end = undefined
   }
@@ -69,7 +69,7 @@ export class ChunkStream<T> implements AsyncIterableIterator<T> {
     this.#stop = () => {}
     try {
       this.#stop = this.#start(this)
-      // Whoever watches the start of a run may leave it there and then.
+      // A listener may leave the stream while the run starts.
       if (this.#isLeft) this.#stop()
     } catch (thrown) {
       this.fail(thrown)

@@ -11,11 +11,11 @@ type Open = { count: number } & (
 const entriesPerCharacter = 16
 
 /**
- * Reads JSON while it is being written. After any piece, `value` is what is known so far: strings as far as they came,
- * numbers and words once they are over. Each character is read once, however long the text has become, and a value is
- * never changed once it was given: what is closed is shared by the values after it, what is open is copied. Where
- * that is much, as in a list of thousands, the value lags behind by a few entries, so that all copies together stay in
- * proportion to the text.
+ * Reads JSON while it is being written. After any piece, `value` is what is known so far: strings as far as they have
+ * come, numbers and words once they are complete. Each character is read once, however long the text has become, and a
+ * value is never changed once it was given: what is closed is shared by the values after it, what is open is copied.
+ * Where that is much, as in a list of thousands, the value lags behind by a few entries, so that all copies together
+ * stay in proportion to the text.
  */
 export class PartialJson {
   #root: JsonValue | undefined
@@ -132,7 +132,7 @@ export class PartialJson {
   }
 
   #snapshot(): JsonValue | undefined {
-    // What is read now stands in the innermost of all, which may be too deep to be shown.
+    // The current value is in the innermost container, which may be too deep to be shown.
     const isReading = this.#state === 'string' && this.#open.length <= deepestJson
     let inner: JsonValue | undefined = isReading ? this.#token : undefined
     for (const open of this.#open.slice(0, deepestJson).reverse()) {

@@ -24,7 +24,7 @@ import type { ChunkReader, RunSetup } from './runSetup.ts'
 import { harmlessListener } from './watching.ts'
 
 type Listener<Type> = (event: Type extends '*' ? AgentEmitted : Extract<AgentEmitted, { type: Type }>) => void
-/** Who listens, and which announcements of calls they have heard. */
+/** A listener, and the calls that were announced to it. */
 type Listening = { type: string; hear: (event: AgentEmitted) => void; heard: Set<string> }
 type Reading<C> = { reader: ChunkReader; stream: ChunkStream<ChatResult<C>> }
 type Leg = { promise: Promise<RunOutcome>; settle: (outcome: RunOutcome) => void }
@@ -60,20 +60,20 @@ export const readRun = <T, C>(run: Run<T, C>, stream: ChunkStream<ChatResult<C>>
 export type RunGrip = {
   /** What the run waits for at this moment, to be resumed. */
   wait(): PendingApproval | undefined
-  /** Lets go of a run that waits: it goes on from its snapshot, and must not do so twice. */
+  /** Gives up a run that waits: it continues from its snapshot, and must not do so twice. */
   release(): void
 }
 
 export const gripOn = <T, C>(run: Run<T, C>): RunGrip => gripping(run)
 
 /**
- * One run of an agent, to hold on to: watch it, decide on what it waits for, steer it, end it, store it. It has exactly
- * one outcome, and nothing of it is left open.
+ * The handle of one run: watch it, decide on its pending calls, steer it, end it, store it. It has exactly one outcome,
+ * and no promise is left open.
  *
- * A run that waits for an approval, or for the answer of an external tool, says so and stands still: `result` resolves
- * with `pendingApproval`, and a loop over the chunks ends, unless the calls are decided on inside it. With `approve`,
- * `reject` and `answer` it goes on, and `result` is that of what follows. Whoever listens for `tool.approval` or
- * `tool.external` is expected to decide: then `result` and the loop wait for that.
+ * A run that waits for an approval, or for the answer of an external tool, is paused: `result` resolves with
+ * `pendingApproval`, and a loop over the chunks ends, unless you decide inside it. With `approve`, `reject` and
+ * `answer` it continues, and `result` is a new promise for the rest. If you listen for `tool.approval` or
+ * `tool.external`, you are expected to decide: then `result` and the loop wait for that.
  *
  * @example
  * const run = agent.start('Delete notes.txt')
@@ -82,7 +82,7 @@ export const gripOn = <T, C>(run: Run<T, C>): RunGrip => gripping(run)
  * const { usage } = await run.result
  */
 export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
-  /** Sorts by time; a run that was stored keeps it. */
+  /** Sorts by time; a stored run keeps its id. */
   readonly id: string
   readonly #setup: RunSetup<T, C>
   readonly #actor: Actor<AgentMachine>
@@ -94,7 +94,7 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
   #leg = newLeg()
   #outcome: RunOutcome | undefined
   #hasBegun = false
-  /** Whether it can go on after a wait. */
+  /** Whether it can continue after a wait. */
   #isHeld: boolean
   #forgetSignal = () => {}
 
@@ -110,7 +110,7 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
     this.id = id
     this.#setup = setup
     this.#isHeld = setup.isHeld
-    // A restored machine takes its data from the snapshot; the input is then only asked for by the types.
+    // A restored machine takes its data from the snapshot; only the types ask for an input then.
     this.#actor = createActor(machine, {
       input: 'input' in start ? start.input : {},
       ...('snapshot' in start && { snapshot: start.snapshot }),
@@ -127,7 +127,7 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
     return typeof value === 'string' ? value : (Object.keys(isJsonObject(value) ? value : {})[0] ?? '')
   }
 
-  /** The calls that the run waits for, whole, each with its kind. */
+  /** The pending calls of the run, each with its kind. */
   get pending(): PendingCall[] {
     return pendingIn(this.#actor.getSnapshot())
   }
@@ -137,7 +137,7 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
     return this.#partial().messages
   }
 
-  /** What `send` gives, or its typed error. After a wait it is that of what follows. */
+  /** The result of `send`, or its typed error. After a wait it is a new promise for the rest. */
   get result(): Promise<SendResult<T>> {
     return this.#result()
   }
@@ -153,8 +153,8 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
     const entry = { type, hear, heard }
     this.#listeners.add(entry)
     const subscription = this.#actor.on(type, hear)
-    // A call may wait already; before the beginning, it may be one that is decided on there. Whoever leaves was perhaps the
-    // one that was expected to decide.
+    // A call may already wait; before the start, a listener may decide on it there. A listener that leaves may have been
+    // the one expected to decide.
     if (this.#hasBegun) this.#waitIfUnattended()
     const unsubscribe = () => {
       this.#listeners.delete(entry)
@@ -164,34 +164,34 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
     return { unsubscribe }
   }
 
-  /** The chunks from the first one on, whenever the loop begins. Leaving the last loop early aborts the run. */
+  /** All chunks from the first one, whenever the loop starts. Leaving the last loop early aborts the run. */
   [Symbol.asyncIterator](): AsyncIterableIterator<ChatResult<C>> {
     return new ChunkStream((stream) => this.#read(stream))
   }
 
-  /** Ends the run: its result is an `AbortedError` with everything reached. A run that is over stays as it is. */
+  /** Ends the run: its result is an `AbortedError` with the partial result. A run that is over does not change. */
   abort(reason = ''): void {
     if (this.#isOver) return
     if (this.#hasBegun) this.#goOn({ type: 'abort', reason })
     else this.#settle({ error: () => abortedError(reason, nothingReached) })
   }
 
-  /** Tells the model something more at its next turn. */
+  /** Adds a message, which the model sees at its next turn. */
   steer(text: string): void {
     if (this.#isOver)
       throw new OrchestrationError(
-        'The run is over, or stands still for good, and cannot be steered: send a new prompt, or resume it.',
+        'The run is over, or paused, and cannot be steered: send a new prompt, or resume it.',
       )
     this.#actor.send({ type: 'steer', text })
   }
 
-  /** Lets a call run that waits for it; with other arguments, or those that follow as well, if told so. */
+  /** Approves a pending call, if you like with other arguments, or for later calls as well. */
   approve(callId: string, options: ApprovalOptions = {}): void {
     waitingCall(this.pending, callId, 'approval')
     this.#goOn(approval(callId, options))
   }
 
-  /** Refuses a call that waits; the model learns why. */
+  /** Refuses a pending call; the model learns why. */
   reject(callId: string, reason?: string): void {
     waitingCall(this.pending, callId)
     this.#goOn({ type: 'tool.reject', callId, ...(reason !== undefined && { reason }) })
@@ -202,7 +202,7 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
     this.#goOn(answer(waitingCall(this.pending, callId, 'answer'), result, isError))
   }
 
-  /** The run as JSON, at any moment: `agent.start({ snapshot })` goes on from it, in another process as well. */
+  /** The run as JSON, at any moment: `agent.start({ snapshot })` continues from it, also in another process. */
   snapshot(): Snapshot<unknown> {
     try {
       return JSON.parse(JSON.stringify(this.#actor.getPersistedSnapshot()))
@@ -217,7 +217,7 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
     return this.#setup.finish(outcome.result)
   }
 
-  /** It has ended for good, not only to wait. Without a handle, a run that waits has, too. */
+  /** It has ended, and does not only wait. Without a handle, a run that waits has ended, too. */
   get #isOver(): boolean {
     return this.#outcome !== undefined && !(this.#isHeld && isWaiting(this.#outcome))
   }
@@ -248,7 +248,7 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
     }
   }
 
-  /** Tells of a call that waits those who have not heard of it: they came later, or the run was stored meanwhile. */
+  /** Announces a pending call to listeners that have not heard of it: they came later, or the run was stored meanwhile. */
   #announce(call: PendingCall): void {
     const event = askEvent(call)
     for (const { type, hear, heard } of this.#listeners)
@@ -269,7 +269,7 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
     this.#waitIfUnattended()
   }
 
-  /** What follows is another leg, with a result of its own. */
+  /** What follows is another leg, with its own result. */
   #endWait(): void {
     if (!this.#outcome || !isWaiting(this.#outcome)) return
     this.#outcome = undefined
@@ -279,7 +279,7 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
   }
 
   readonly #hear = (event: AgentEmitted): void => {
-    // Whoever watches the actor, such as the inspector, may have decided.
+    // An observer of the actor, such as the inspector, may have decided.
     this.#endWait()
     if (event.type === 'chunk') this.#show(event)
     else if (event.type === 'message') this.#messages.push(event.message)
@@ -310,10 +310,10 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
       const pendingApproval = this.#waitsFor()
       if (!pendingApproval) return
       this.#settle({ result: { ...this.#partial(), finishReason: 'toolCalls', pendingApproval } })
-      // Without a handle it can only go on from its snapshot, and must not do so twice.
+      // Without a handle it can only continue from its snapshot, and must not do so twice.
       if (!this.#isHeld) this.#stop()
     } catch (thrown) {
-      // Data that cannot be stored, such as that of an orchestrator of the user's.
+      // Data that cannot be stored, such as that of a user's orchestrator.
       this.#crashed(thrown)
       this.#stop()
     }
@@ -342,12 +342,12 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
     this.#stop()
   }
 
-  /** Nobody reads any more. */
+  /** No reader is left. */
   #leave(): void {
     const reason = 'nobody reads it any more'
     this.#actor.send({ type: 'abort', reason })
     if (this.#outcome) return
-    // A chart of the user's that takes no abort.
+    // A user's chart that does not handle the abort.
     const partial = this.#partial()
     this.#settle({ error: () => abortedError(reason, partial) })
     this.#stop()
@@ -371,7 +371,7 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
   }
 
   readonly #crashed = (cause: unknown) => {
-    // What was to be run, such as a stored snapshot, could not be used: nothing broke.
+    // The input, such as a stored snapshot, could not be used: nothing broke.
     if (cause instanceof ConfigurationError) {
       this.#settle({ error: () => cause })
       return
@@ -384,7 +384,7 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
     this.#settle({ error: () => new OrchestrationError(problem, { cause, orchestrator, state, partial }) })
   }
 
-  /** There is one outcome, until a run that waits goes on. */
+  /** There is one outcome, until a waiting run continues. */
   #settle(outcome: RunOutcome): void {
     this.#forgetSignal()
     if (this.#outcome) return
@@ -393,7 +393,7 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
     for (const { reader } of this.#readings) showOutcome(reader, outcome)
   }
 
-  /** What the run has so far. An orchestrator's own data may not know yet what its runs have already told. */
+  /** What the run has so far. An orchestrator's own data may not yet include what its runs have emitted. */
   #partial(): SendResult {
     const snapshot: { context?: unknown } = this.#actor.getSnapshot()
     const { context } = snapshot
@@ -404,7 +404,7 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
   }
 }
 
-/** A run, whatever it gives. */
+/** A run with any output. */
 export type AnyRun = Pick<Run<unknown, unknown>, keyof Run<unknown, unknown>>
 
 const showOutcome = (reader: ChunkReader, outcome: RunOutcome): void => {

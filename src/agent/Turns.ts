@@ -4,13 +4,13 @@ import { neverStarted } from './runOutcome.ts'
 
 /** The turn of one answer in a chat. */
 export type Turn = {
-  /** The answer stands still: whoever resumes it takes the turn over. */
+  /** The answer is paused: the call that resumes it takes over the turn. */
   isWaiting: boolean
   readonly isOver: boolean
   end(): void
 }
 
-/** One answer after the other: while one is given, the next is refused, or waits. */
+/** One answer after the other: while one is running, the next is refused, or waits. */
 export class Turns {
   readonly #whenBusy: 'refuse' | 'queue'
   #current: Place | undefined
@@ -24,7 +24,7 @@ export class Turns {
     return this.#last !== undefined
   }
 
-  /** Goes on with an answer that stands still, in its place, or else waits for a turn as any other. */
+  /** Resumes a paused answer in its place, or else waits for a turn like any other. */
   async resume(signal: AbortSignal | undefined): Promise<Turn> {
     const next = this.#current?.pass()
     if (!next) return this.enter(signal)
@@ -63,7 +63,7 @@ export class Turns {
   }
 }
 
-/** A turn that may be passed on while its answer stands still. */
+/** A turn that may be passed on while its answer is paused. */
 type Place = Turn & { pass(): Place | undefined }
 
 const placeOf = (free: () => void): Place => {

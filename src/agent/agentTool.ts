@@ -5,10 +5,11 @@ import { outcomeOf } from './runOutcome.ts'
 
 /** How an agent is offered as a tool; see `Agent.asTool`. */
 export type AgentToolOptions = {
+  /** The name that the calling model uses. */
   name: string
   /** What the agent is good for: the calling model decides by it. */
   description: string
-  /** How long the agent may take; while it waits for a person, its time stands still. Default 5 minutes. */
+  /** How long the agent may take; time spent waiting for a person does not count. Default: 5 minutes. */
   timeoutMs?: number
 }
 
@@ -30,7 +31,7 @@ export const agentTool = <Deps>(
     input: { jsonSchema: promptSchema },
     // The run keeps its own time.
     timeoutMs: Number.POSITIVE_INFINITY,
-    // It goes on from where it was: what is in doubt are the calls that it made itself.
+    // It continues from where it was: only the calls that it made itself are in doubt.
     onInterrupted: 'rerun',
     execute: async ({ prompt }, call: ToolContext<Deps>) => {
       const output = await subRun({ ...agent(), timeoutMs }, String(prompt), call)

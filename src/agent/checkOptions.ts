@@ -43,7 +43,7 @@ const sizeRules: Rules<Limits> = {
 const isHttpUrl = (value: unknown): boolean =>
   typeof value === 'string' && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)
 
-const keyForms = 'a text, credentials of AWS, or a function that gives either'
+const keyForms = 'a string, AWS credentials, or a function that returns either'
 const credentialsRule: Rule = (name, value) =>
   member('accessKeyId', text)(name, value) ?? member('secretAccessKey', text)(name, value)
 const keyRule = objectOr(
@@ -76,7 +76,7 @@ const connectionRules: Rules<ConnectionOptions> = {
   profile: fields(profileRules),
 }
 
-/** A chat model, or its string with a connection of its own. */
+/** A chat model, or a model string with its own connection. */
 const fallbackRule: Rule = (name, value) =>
   typeof value === 'object' && value !== null && 'stream' in value
     ? chatModelRule(name, value)

@@ -4,7 +4,7 @@ import type { Orchestrator } from '../../machines/orchestrator.ts'
 import type { ChatModel } from '../model/chatModel.ts'
 import { Agent, type AgentOptions } from './Agent.ts'
 
-/** Options of {@link createDecision}: the model, the events, and whatever an agent takes. */
+/** Options of {@link createDecision}: the model, the events, and all options of an agent. */
 export type DecisionOptions<Events extends DecisionEvents> = Omit<
   AgentOptions,
   'orchestrator' | 'onApproval' | 'inspect'

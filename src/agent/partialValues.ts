@@ -29,7 +29,7 @@ export const partialValues = <T>(
   let last: ChatResult | undefined
   return {
     chunk(chunk) {
-      // What was shown before a restart is void.
+      // What was shown before a restart does not count.
       if (chunk.metadata.restart === true) json = new PartialJson()
       if (chunk.finishReason !== 'unspecified') {
         last = chunk

@@ -13,7 +13,7 @@ export const waitingCall = (
   kind?: PendingCall['kind'],
 ): PendingCall => {
   const call = pending.find(({ id }) => id === callId)
-  // What becomes of a call in doubt may be said in any way.
+  // A call in doubt accepts any kind of decision.
   const isLimit = call?.kind === 'limit' && kind !== 'answer'
   if (call && (kind === undefined || call.kind === kind || call.inDoubt || isLimit)) return call
   const waiting = pending.map((each) => `${each.id} (${each.kind})`).join(', ')

@@ -5,13 +5,13 @@ import { isJsonObject } from '../messages/json.ts'
 import { messageFlaw } from '../messages/messageFlaw.ts'
 import type { ChatResult, SendResult } from '../messages/result.ts'
 
-/** How a run ended, or that it waits. An error is made for whoever asks: its stack then names them. */
+/** How a run ended, or that it waits. An error is made when it is asked for, so that its stack names the caller. */
 export type RunOutcome = { result: SendResult } | { error: () => Error }
 
 export const isWaiting = (outcome: RunOutcome): boolean =>
   'result' in outcome && outcome.result.pendingApproval !== undefined
 
-/** The outcome that an output stands for; undefined for an output that a machine of the user's got wrong. */
+/** The outcome of an output; undefined if a user's machine ended with something else. */
 export const outcomeOf = (output: unknown): RunOutcome | undefined => {
   if (!isOutput(output)) return undefined
   // A prompt that was refused need not be a message.

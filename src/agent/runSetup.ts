@@ -15,7 +15,7 @@ export type RunStart =
 /** Shows a run to one reader, chunk by chunk. */
 export type ChunkReader = {
   chunk(chunk: ChatResult): void
-  /** The run stands still; the chunk shows what it waits for. */
+  /** The run is paused; the chunk shows what it waits for. */
   wait(chunk: ChatResult): void
   complete(result: SendResult): void
   fail(error: Error): void
@@ -33,7 +33,7 @@ export type RunSetup<T, C> = {
   name?: string | undefined
   /** The actor this run belongs to: it shows up below it in the inspector. */
   parent?: AnyActorRef | undefined
-  /** Whether somebody holds the run: they may read from the first chunk at any time, and go on after a wait. */
+  /** Whether the caller holds the run: it may read from the first chunk at any time, and continue after a wait. */
   isHeld: boolean
   readerOf(stream: ChunkStream<ChatResult<C>>): ChunkReader
   /** The result as it is given: of a typed run, with its value. */

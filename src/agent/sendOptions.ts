@@ -13,12 +13,16 @@ import type { Inspect } from './watching.ts'
 
 /** Required where the tools need one. */
 type ContextOption<Deps> = undefined extends Deps
-  ? { context?: Deps }
+  ? {
+      /** What the tools of this run get as `context`. Never stored: a resumed run is given it again. */
+      context?: Deps
+    }
   : {
-      /** What the tools of this run get as `context`. Never stored: a resumed run is given it again. */ context: Deps
+      /** What the tools of this run get as `context`. Never stored: a resumed run is given it again. */
+      context: Deps
     }
 
-/** What a run is given that cannot be stored: a resumed run is given it again. */
+/** What a run gets and cannot store: pass it again when you resume the run. */
 export type ActorValues<Deps = unknown> = ContextOption<Deps> & {
   /** In place of the agent's tools. */
   tools?: readonly (Tool<Deps> | ToolSource)[]
@@ -27,7 +31,7 @@ export type ActorValues<Deps = unknown> = ContextOption<Deps> & {
 }
 
 /**
- * What goes with a run that is made as an actor.
+ * Options of a run that is made as an actor.
  *
  * @example const actor = agent.actor({ prompt: 'Oslo?' }, { inspect: inspector.inspect })
  */
@@ -38,24 +42,29 @@ export type ActorOptions<Deps = unknown> = ActorValues<Deps> & {
   inspect?: Inspect
 }
 
-/** What goes with a run that is begun or resumed. */
+/** Options of a run that is started or resumed. */
 export type ResumeOptions<Deps = unknown> = ActorValues<Deps> & {
+  /** Aborts the run. */
   signal?: AbortSignal
-  /** Gives the handle of the run before it begins. Of a chat, an answer that still waits when the send is over goes on by `resume` alone. */
+  /**
+   * Called with the handle of the run before it starts. In a chat, an answer that still waits when the send is over
+   * continues with `resume` only.
+   */
   onStart?: (run: AnyRun) => void
-  /** The actor this run belongs to: it shows up below it in the inspector. */
+  /** The parent actor: the inspector shows the run below it. */
   parent?: AnyActorRef
 }
 
-/** What goes with one prompt; settings and `system` are in place of the agent's. */
+/** Options of one prompt; settings and `system` replace the agent's. */
 export type SendOptions<Deps = unknown> = ResumeOptions<Deps> &
   GenerationSettings & {
-    /** The id of the run; default a new UUID v7. */
+    /** The id of the run. Default: a new UUID v7. */
     id?: string
     /** The conversation so far: the `messages` of earlier results. */
     history?: ChatMessage[]
     /** Images, documents and other parts that go with the prompt. */
     attachments?: Part[]
+    /** The system prompt, in place of the agent's. */
     system?: string
     /** Short for `limits.steps`. */
     maxSteps?: number
@@ -66,7 +75,7 @@ export type SendOptions<Deps = unknown> = ResumeOptions<Deps> &
 /** Asks for a value of this schema: `output` is validated. */
 export type TypedOptions<S extends Schema> = { schema?: S }
 
-/** The same, whatever the tools need. */
+/** The same, for any tools. */
 export type AnyOptions = Omit<SendOptions<never>, 'context'> & {
   context?: unknown
   schema?: Schema

@@ -3,13 +3,13 @@ import { ConfigurationError } from '../messages/errors.ts'
 import { isJsonObject } from '../messages/json.ts'
 import type { PendingApproval } from '../messages/result.ts'
 
-/** The snapshot of a run that waits. What it waits for stands in the snapshot: the list beside it is for reading. */
+/** The snapshot of a run that waits. The snapshot itself says what it waits for: the list beside it is for reading. */
 export const snapshotOf = (pending: PendingApproval): Snapshot<unknown> => {
   if (isJsonObject(pending) && isJsonObject(pending.snapshot)) return pending.snapshot
-  throw new ConfigurationError('resume takes the pendingApproval of a result, as it was given or stored.')
+  throw new ConfigurationError('resume takes the pendingApproval of a result, as you got it or stored it.')
 }
 
-/** What is known of a stored run before its machine has looked at it. */
+/** What is known of a stored run before its machine has read it. */
 export const storedRun = (snapshot: unknown): { id: string | undefined; isTyped: boolean } => {
   const context = isJsonObject(snapshot) ? snapshot.context : undefined
   if (!isJsonObject(context)) return { id: undefined, isTyped: false }

@@ -14,7 +14,7 @@ export class AnswerView {
     const { thinking, restart } = metadata
     if (restart === true) {
       this.#screen.endLine()
-      const said = '  ! This message begins anew: what was shown of it is void.'
+      const said = '  ! This message starts over: ignore what was shown of it.'
       this.#screen.note(this.#screen.notePaint.yellow(said))
     }
     if (typeof thinking === 'string' && this.#screen.isTerminal) {

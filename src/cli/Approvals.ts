@@ -10,7 +10,7 @@ import { callLine } from './toolLine.ts'
 
 export type ApprovalOptions = {
   isApproved: boolean
-  /** Undefined where nobody sits at a terminal. */
+  /** Undefined without a terminal. */
   lines: Lines | undefined
   screen: Screen
   /** The person left instead of answering. */
@@ -18,8 +18,8 @@ export type ApprovalOptions = {
 }
 
 /**
- * Who decides on tools that need an approval: `--approve`, or a person at the terminal, one call after the other. Where
- * nobody sits at one, the model learns why it was refused. Whether a run may go on past a limit is for a person alone.
+ * Decides on tools that need an approval: `--approve`, or the person at the terminal, one call after the other. Without
+ * a terminal the call is refused, and the model learns why. Only a person may let a run continue past a limit.
  */
 export class Approvals {
   readonly #options: ApprovalOptions
@@ -33,11 +33,15 @@ export class Approvals {
   decide(call: ToolCallPart): Approval | Promise<Approval> {
     const { isApproved, lines } = this.#options
     if (isApproved) return true
-    if (!lines) return { approve: false, reason: 'Nobody is at the terminal to allow it; --approve would.' }
+    if (!lines)
+      return {
+        approve: false,
+        reason: 'There is no terminal to ask for approval. --approve allows every call.',
+      }
     return this.#ask(`Allow ${callLine(call)}?`, lines)
   }
 
-  /** Whether a run may go on past this limit. */
+  /** Whether a run may continue past this limit. */
   mayGoOn(reached: LimitReached): Approval | Promise<Approval> {
     const { lines, screen } = this.#options
     if (lines) return this.#ask(`${limitSentence(reached)} Go on?`, lines)
@@ -45,12 +49,12 @@ export class Approvals {
     return false
   }
 
-  /** Whatever a run waits for. */
+  /** Anything a run can wait for. */
   decideOn(call: PendingCall): Approval | Promise<Approval> {
     return call.kind === 'limit' ? this.mayGoOn(reachedIn(call.arguments)) : this.decide(call)
   }
 
-  /** The result of a tool that is answered from outside. */
+  /** The result of an external tool. */
   answer(call: ToolCallPart): Promise<{ result: string; isError?: true }> {
     const { lines } = this.#options
     const { signal } = this.#withdrawal
@@ -60,7 +64,7 @@ export class Approvals {
     return asked.then((result) => (result === undefined ? unanswered : { result }))
   }
 
-  /** The calls were decided on elsewhere: what is still being asked is asked no more. */
+  /** The calls were decided on elsewhere: withdraws the open question. */
   withdraw(): void {
     this.#withdrawal.abort()
     this.#withdrawal = new AbortController()
@@ -79,7 +83,7 @@ export class Approvals {
     return /^\s*y(es)?\s*$/i.test(answer ?? '') || { approve: false, reason: 'The user did not allow it.' }
   }
 
-  /** What a person types; undefined if they leave, or if the question is taken back. */
+  /** What a person types; undefined if they leave, or if the question is withdrawn. */
   async #line(question: string, lines: Lines, signal: AbortSignal): Promise<string | undefined> {
     const { screen, leave } = this.#options
     // What was said before the question is on its way to the screen.
@@ -92,9 +96,9 @@ export class Approvals {
   }
 }
 
-const unanswered = { result: 'Nobody is at the terminal to answer this.', isError: true } as const
+const unanswered = { result: 'There is no terminal to answer this.', isError: true } as const
 
-/** What a run is told of a decision. */
+/** The command that passes a decision to a run. */
 export const decisionOn = (callId: string, approval: Approval) => {
   const { approve, reason = '' } = typeof approval === 'boolean' ? { approve: approval } : approval
   return approve

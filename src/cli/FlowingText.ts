@@ -2,14 +2,14 @@ import { displayWidth, isWide } from './displayWidth.ts'
 import { MarkdownLine } from './MarkdownLine.ts'
 import type { Paint } from './paint.ts'
 
-/** A word without an end is shown when it is this long. */
+/** A word that does not end is shown once it is this long. */
 const longestWord = 400
 /** Where lines are shorter, the terminal may break them itself. */
 const narrowest = 20
 
 /**
  * Text that comes piece by piece, broken between words where the line of a terminal ends, with the colours of its
- * Markdown. No sign of it is lost. A word is shown when it is complete.
+ * Markdown. No character is lost. A word is shown when it is complete.
  */
 export class FlowingText {
   readonly #width: () => number
@@ -19,7 +19,7 @@ export class FlowingText {
   #word = ''
   #shown = ''
 
-  /** The width may change at any time; 0 where nobody knows it. */
+  /** The width may change at any time; 0 if it is not known. */
   constructor(width: () => number, paint: Paint) {
     this.#width = width
     this.#line = new MarkdownLine(paint)
@@ -40,7 +40,7 @@ export class FlowingText {
     return this.#written()
   }
 
-  /** Somebody else has ended the line. */
+  /** Something else has ended the line. */
   startLine(): void {
     this.#column = 0
     this.#line = this.#line.next()
@@ -85,7 +85,7 @@ export class FlowingText {
       this.#shown += this.#spaces + painted
       this.#column = end
     }
-    // What is wider than the screen is broken by the terminal.
+    // The terminal breaks what is wider than the screen.
     if (width > 0 && this.#column > width) this.#column %= width
     this.#spaces = ''
   }

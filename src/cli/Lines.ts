@@ -3,12 +3,12 @@ import type { LineHistory } from './lineHistory.ts'
 
 /** What a person types, line by line. Undefined when they leave: Ctrl-D, Ctrl-C, or the end of a pipe. */
 export type Lines = {
-  /** The signal takes the prompt back. */
+  /** The signal withdraws the prompt. */
   next: (prompt: string, signal?: AbortSignal) => Promise<string | undefined>
   close: () => void
 }
 
-/** Asks the terminal to mark what is pasted, so that its lines can be told from lines that are typed. */
+/** Asks the terminal to mark what is pasted, so that its lines can be distinguished from typed ones. */
 const markPaste = '\u001b[?2004h'
 const unmarkPaste = '\u001b[?2004l'
 
@@ -40,7 +40,7 @@ export const terminalLines = (
           if (key?.name === 'paste-start') isPasting = true
           if (key?.name === 'paste-end') isPasting = false
         }
-        // Before the reader hears of a key: the end of a line within a paste does not end the question.
+        // Runs before readline sees a key: a line break within a paste does not end the question.
         input.prependListener('keypress', notice)
         reader.on('history', (lines) => {
           history = [...lines]
@@ -52,7 +52,7 @@ export const terminalLines = (
           }
           const whole = [...pasted, text].join('\n')
           pasted = []
-          // What was typed ahead comes at once: the rest of it is for later prompts.
+          // What was typed ahead arrives at once: the rest of it is for later prompts.
           if (line !== undefined) ahead.push(whole)
           else setImmediate(() => reader.close())
           line ??= whole

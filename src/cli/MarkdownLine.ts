@@ -7,7 +7,7 @@ const asItIs: Shade = (text) => text
 /** Further in, nothing is indented when a line is broken. */
 const deepest = 12
 
-/** The colours of one line of Markdown, word by word. Its signs stay, so that what is copied is what was said. */
+/** The colours of one line of Markdown, word by word. Its markup stays, so that copied text is what the model wrote. */
 export class MarkdownLine {
   readonly #paint: Paint
   /** Inside a block of code, or at its fences. */
@@ -17,7 +17,7 @@ export class MarkdownLine {
   #shade: Shade = asItIs
   #isBold = false
   #isInlineCode = false
-  /** How far the lines are indented that follow where this one is broken. */
+  /** The indentation of the lines that follow when this one is broken. */
   indent = 0
   mayBreak = true
 
@@ -36,7 +36,7 @@ export class MarkdownLine {
     return this.#isCode || this.#isFence ? this.#shade(word) : this.#inline(word)
   }
 
-  /** The first word says what the line is. */
+  /** The first word shows what kind of line it is. */
   #begin(spaces: string, word: string): void {
     const { bold, cyan, dim } = this.#paint
     this.#isFence = /^(?:```|~~~)/.test(word)
@@ -50,7 +50,7 @@ export class MarkdownLine {
     this.indent = indent > deepest ? 0 : indent
   }
 
-  /** `code` and **bold**, which may go on in the next word. */
+  /** `code` and **bold**, which may continue in the next word. */
   #inline(word: string): string {
     let painted = ''
     let before = ''

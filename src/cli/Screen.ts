@@ -4,8 +4,9 @@ import { type Paint, paintFor, printable, wantsColour } from './paint.ts'
 type Stream = NodeJS.WriteStream
 
 /**
- * The two outputs of a command. `text` is what was asked for and goes to stdout as it comes; a `line` stands alone, on
- * stdout; a `note` stands alone, on stderr. On a terminal the two share the screen, so a note never lands in mid-sentence.
+ * The two outputs of a command. `text` is the answer and goes to stdout as it arrives; a `line` is a line of its own on
+ * stdout; a `note` is a line of its own on stderr. On a terminal the two share the screen, so a note never lands in
+ * mid-sentence.
  */
 export class Screen {
   readonly isTerminal: boolean
@@ -16,7 +17,7 @@ export class Screen {
   readonly #flow: FlowingText
   readonly #thoughts: FlowingText
   #isMidLine = false
-  /** A line of our own came last: an answer that goes on below it needs no line break of its own. */
+  /** The last line was ours: an answer that continues below it needs no extra line break. */
   #isAfterLine = false
 
   constructor(out: Stream, err: Stream, env: NodeJS.ProcessEnv) {
@@ -30,7 +31,7 @@ export class Screen {
     this.#thoughts = new FlowingText(width, paintFor(false))
   }
 
-  /** Whether notes are seen by a person. */
+  /** Whether a person sees the notes. */
   get hasReader(): boolean {
     return this.#err.isTTY === true
   }
@@ -54,7 +55,7 @@ export class Screen {
   }
 
   json(value: object): void {
-    // JSON leaves these characters as they are, and a terminal would do what they say.
+    // JSON does not escape these characters, and a terminal would obey them.
     const safe = JSON.stringify(value).replace(/[\u007f-\u009f\p{Bidi_Control}]/gu, escaped)
     this.#out.write(`${safe}\n`)
   }
@@ -84,7 +85,7 @@ export class Screen {
     return this.#out.columns || this.#err.columns || 120
   }
 
-  /** The beginning of a line, as much as fits on the screen behind a small mark. */
+  /** The beginning of a line: as much as fits on the screen after a small mark. */
   clip(line: string): string {
     const room = this.columns - 6
     return line.length > room ? `${line.slice(0, room - 1)}…` : line

@@ -4,7 +4,7 @@ import { type Invocation, textOption } from './command.ts'
 import { UsageError } from './exit.ts'
 import { findExport } from './moduleFile.ts'
 
-/** What the agent of a file decides itself. */
+/** Options that the agent of a file sets itself. */
 const ownOptions = ['model', 'base-url', 'system', 'temperature', 'thinking', 'no-tools', 'mcp']
 
 /** The file of an agent at the beginning of what was typed, and the words after it: those of the prompt. */
@@ -13,15 +13,15 @@ export const splitFile = (words: readonly string[]): { file: string | undefined;
   return isAgentFile(first) ? { file: first, words: rest } : { file: undefined, words: [...words] }
 }
 
-/** A path, or a file that is there: "node.js" alone may well be a prompt. */
+/** A path, or a file that exists: "node.js" alone may well be a prompt. */
 const isAgentFile = (word: string): boolean =>
   /^\S+\.[cm]?[jt]s$/.test(word) && (/[\\/]/.test(word) || existsSync(word))
 
-/** The agent that a file of the user exports. */
+/** The agent that the user's file exports. */
 export const findAgent = (file: string, invocation: Invocation): Promise<Agent> => {
   const useless = ownOptions.find((name) => invocation.values[name] !== undefined)
   if (useless !== undefined)
-    throw new UsageError(`${file} brings its own model, tools and settings: leave --${useless} out.`)
+    throw new UsageError(`${file} has its own model, tools and settings: leave --${useless} out.`)
   return findExport(file, { noun: 'agent', read: agentIn, name: textOption(invocation, 'export') })
 }
 

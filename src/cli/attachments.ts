@@ -26,7 +26,7 @@ const attachment = async (wanted: string): Promise<Part> => {
   const name = basename(wanted)
   const mimeType = mimeTypeOf(wanted)
   if (mimeType !== undefined) return dataPart(mimeType, bytes, name)
-  // Whatever else is text is read by every model as part of the prompt.
+  // Every model reads other text files as part of the prompt.
   return textPart(`${name}:\n\n${textIn(bytes, wanted)}`)
 }
 
@@ -38,5 +38,5 @@ const textIn = (bytes: Buffer, path: string): string => {
     if (!text.includes('\0')) return text
   } catch {}
   const known = Object.keys(mimeTypes).join(' ')
-  throw new UsageError(`--attach: ${path} is not a text, and not one of ${known}`)
+  throw new UsageError(`--attach: ${path} is not a text file, and not one of ${known}`)
 }

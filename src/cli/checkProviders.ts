@@ -30,7 +30,7 @@ const check = async (provider: ProviderInfo, env: NodeJS.ProcessEnv): Promise<He
   return { name, key, ...(await answer) }
 }
 
-/** Without a key nothing can be asked, but somebody should be there. */
+/** Without a key nothing can be asked, but the server should answer. */
 const knock = async ({ keyVariable, baseUrl, serverVariables }: ProviderInfo): Promise<Answer> => {
   if (baseUrl.includes('{')) {
     const missing = [...serverVariables, keyVariable].join(' and ')
@@ -41,7 +41,7 @@ const knock = async ({ keyVariable, baseUrl, serverVariables }: ProviderInfo): P
     : { isUsable: false, server: 'not reachable', hint: '' }
 }
 
-/** How the servers on one's own machine are started, and given a model. */
+/** How to start local servers, and give them a model. */
 const local: Record<string, { start: string; fill: string }> = {
   ollama: { start: 'start it: ollama serve', fill: 'pull one: ollama pull qwen3:8b' },
   'ollama-openai': { start: 'start it: ollama serve', fill: 'pull one: ollama pull qwen3:8b' },
@@ -49,7 +49,7 @@ const local: Record<string, { start: string; fill: string }> = {
   vllm: { start: 'start it: vllm serve <model>', fill: '' },
 }
 
-/** Lists the models: the cheapest question that a key is needed for. */
+/** Lists the models: the cheapest request that needs a key. */
 const tryOut = async ({ name, keyVariable, capabilities }: ProviderInfo): Promise<Answer> => {
   if (!capabilities.includes('listModels')) return { isUsable: true, server: 'cannot be asked', hint: '' }
   try {

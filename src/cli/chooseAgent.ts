@@ -9,7 +9,7 @@ import { builtInTools } from './tools/index.ts'
 
 /** Who answers. */
 export type ChosenAgent = {
-  /** Made anew each time, as the options are by then; the agent of a file is always the same. */
+  /** Made each time from the current options; the agent of a file is always the same. */
   make: () => Agent
   /** Which one, and why: one line. */
   said: string

@@ -37,7 +37,7 @@ export const chooseModel = async (
   return simulated('no key is set, no Ollama answers')
 }
 
-/** The key of a provider only goes to its own hosts: another server has a variable of its own. */
+/** The key of a provider only goes to its own hosts: other servers have their own variable. */
 export const otherServer = (baseUrl: string | undefined, env: NodeJS.ProcessEnv): ChosenModel['options'] => {
   const apiKey = env.STATEWIRE_API_KEY?.trim()
   return baseUrl === undefined ? {} : { baseUrl, ...(apiKey && { apiKey }) }
@@ -70,6 +70,6 @@ const simulated = async (reason: string): Promise<ChosenModel> => {
   const { startSimulator } = await import('../simulator/index.ts')
   const { baseUrl, close } = await startSimulator()
   const said = `the built-in simulator, which answers by rules (${reason})`
-  // A key of its own: that of OpenAI is nobody else's business.
+  // Its own key: that of OpenAI must not go anywhere else.
   return { model: 'openai:simulator', options: { baseUrl, apiKey: 'simulator' }, said, close }
 }

@@ -16,7 +16,7 @@ export type OptionSpec = {
 
 export type Values = Record<string, string | boolean | string[] | undefined>
 
-/** What a command gets: what was typed, and the world around it. */
+/** What a command gets: what was typed, and its streams and environment. */
 export type Invocation = {
   values: Values
   words: string[]
@@ -101,7 +101,7 @@ export const readArguments = (
   }
 }
 
-/** Node's words for it, without its advice; instead, what was probably meant. */
+/** Node's message, with our own advice: what was probably meant. */
 const problemOf = (message: string, { name, options }: Command): string => {
   const [problem = message] = message.split(/\.? To specify/)
   const unknown = /Unknown option '--?([^']+)'/.exec(problem)?.[1]

@@ -10,7 +10,7 @@ export const reportOf = (thrown: unknown): ErrorReport => {
   return describeError(inFlags(errorDataOf(thrown)))
 }
 
-/** What the library says of its options, as options of the command line. */
+/** The library's words for its options, as options of the command line. */
 const flags: readonly [RegExp, string][] = [
   [/^baseUrl must be/, '--base-url must be'],
   [/, or pass apiKey\b.*/, ', or choose another model with --model.'],
@@ -18,7 +18,7 @@ const flags: readonly [RegExp, string][] = [
   [/Set thinking: false, or use/, 'Leave --thinking out, or use'],
 ]
 
-/** An error of a run that this command made, in the words of its own options. */
+/** The error of a run of this command, in terms of its own options. */
 export const inFlags = (error: ErrorData): ErrorData => ({
   ...error,
   message: flags.reduce((text, [api, flag]) => text.replace(api, flag), error.message),
@@ -49,5 +49,5 @@ const hintFor = ({ status, provider, cause, code, message }: ErrorData): string 
   if (!isUnreachable) return ''
   return name.startsWith('ollama')
     ? 'Is Ollama running? Start it with: ollama serve'
-    : 'It cannot be reached; statewire doctor shows what can.'
+    : 'It cannot be reached; statewire doctor shows which providers can.'
 }

@@ -1,7 +1,7 @@
 import type { AnyStateMachine } from 'xstate'
 import { findExport } from './moduleFile.ts'
 
-/** The machine that a file of the user exports, or that of its agent. */
+/** The machine that the user's file exports, or that of its agent. */
 export const findMachine = (file: string, name: string | undefined): Promise<AnyStateMachine> =>
   findExport(file, { noun: 'machine', read: machineIn, name })
 

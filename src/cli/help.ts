@@ -12,11 +12,11 @@ export const overview = (commands: readonly Command[], paint: Paint): string =>
       paint,
     ),
     '',
-    'statewire <command> --help says more about each.',
+    'statewire <command> --help shows more about each.',
     '',
     `${paint.bold('Which model')}  --model, else STATEWIRE_MODEL, else the first provider whose key is`,
     'set, else a local Ollama, else a built-in simulator that answers by rules. The',
-    'commands say which one they took, and why.',
+    'commands say which one they use, and why.',
     '',
     `${paint.bold('Exit codes')}  0 complete, 1 failed, 2 bad usage or configuration, 130 aborted.`,
   ].join('\n')

@@ -1,8 +1,8 @@
 import { exit } from './exit.ts'
 
 /**
- * Ctrl-C while something runs: the first one ends it in good order, the second one at once. Gives the function that
- * hands Ctrl-C back.
+ * Ctrl-C while something runs: the first one ends it cleanly, the second one at once. Returns a function that restores
+ * Ctrl-C.
  */
 export const onInterrupt = (end: () => void): (() => void) => {
   let count = 0

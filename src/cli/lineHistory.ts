@@ -9,7 +9,7 @@ const mostSigns = 2000
 /** What was typed at the prompt of earlier chats, newest first, and where what is typed now is kept. */
 export type LineHistory = { lines: string[]; add: (line: string) => void }
 
-/** The file that `STATEWIRE_HISTORY` names; set to nothing, none. By default one below the home folder. */
+/** The file that `STATEWIRE_HISTORY` names; none if it is empty. Otherwise one below the home folder. */
 export const historyFile = (env: NodeJS.ProcessEnv): string | undefined => {
   const { STATEWIRE_HISTORY: own, XDG_STATE_HOME: state } = env
   if (own !== undefined) return own === '' ? undefined : own

@@ -36,7 +36,7 @@ const unknown = (name: string): string => {
   return `There is no command "${name}".${meant ? ` Did you mean "${meant}"?` : ` There are: ${names.join(', ')}.`}`
 }
 
-// The reader of a pipe may leave (`| head -1`): nobody wants to hear of it.
+// The reader of a pipe may leave (`| head -1`): that is not an error.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     process.exit(error.code === 'EPIPE' ? exit.complete : exit.failed)

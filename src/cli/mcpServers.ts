@@ -7,7 +7,7 @@ import { shellWords } from './shellWords.ts'
 /** The servers of `--mcp`: connected together, closed together. */
 export type McpServers = { tools: readonly ToolSource[]; close: () => Promise<void> }
 
-/** Each `--mcp` is a URL, or a command that is started. If one of them fails, none stays open. */
+/** Each `--mcp` is a URL, or a command to start. If one of them fails, none stays open. */
 export const openServers = async (invocation: Invocation): Promise<McpServers> => {
   const wanted = listOption(invocation, 'mcp').map(endpointOf)
   if (wanted.length === 0) return { tools: [], close: async () => {} }

@@ -8,13 +8,13 @@ import { UsageError } from './exit.ts'
 export type Wanted<T> = {
   /** `machine`: the file exports several machines. */
   noun: string
-  /** Told by its shape, since it may come from another copy of the package. */
+  /** Recognised by its shape, since it may come from another copy of the package. */
   read: (value: unknown) => T | undefined
   /** `--export`. */
   name: string | undefined
 }
 
-/** What a file of the user exports: the one named, the default, or the only one there is. */
+/** What the user's file exports: the one named, the default, or the only one. */
 export const findExport = async <T>(file: string, { noun, read, name }: Wanted<T>): Promise<T> => {
   const exported = Object.entries(unwrapped(await load(file), read))
   const names = exported.map(([each]) => each).join(', ') || 'nothing'

@@ -5,7 +5,7 @@ const mostBytes = 16 * 1024 * 1024
 
 type Pipe = NodeJS.ReadableStream & { destroy(): unknown }
 
-/** All that comes from a pipe. With a patience: undefined when nothing has come by then, and the pipe is left alone. */
+/** Everything that comes from a pipe. With a time limit: undefined if nothing has come by then, and the pipe is ignored. */
 export function pipedText(input: Pipe): Promise<string>
 export function pipedText(input: Pipe, patienceMs: number): Promise<string | undefined>
 export async function pipedText(input: Pipe, patienceMs?: number): Promise<string | undefined> {
@@ -27,7 +27,7 @@ export async function pipedText(input: Pipe, patienceMs?: number): Promise<strin
   return Buffer.concat(parts).toString('utf8').trim()
 }
 
-/** Whether something can be read in time, be it the end. */
+/** Whether something can be read in time, even if only the end. */
 const hasText = async (input: Pipe, patienceMs: number): Promise<boolean> => {
   try {
     await once(input, 'readable', { signal: AbortSignal.timeout(patienceMs) })

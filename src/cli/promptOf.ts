@@ -2,7 +2,10 @@ import type { Invocation } from './command.ts'
 import { UsageError } from './exit.ts'
 import { pipedText } from './pipedText.ts'
 
-/** The prompt: the words on the command line, and below them what is piped in. A dash at the end waits for that for good. */
+/**
+ * The prompt: the words on the command line, and below them what is piped in. A dash at the end waits for that without
+ * a limit.
+ */
 export const promptOf = async (invocation: Invocation, otherwise = ''): Promise<string> => {
   const { words, stdin } = invocation
   const hasDash = words.at(-1) === '-'
@@ -17,7 +20,7 @@ export const promptOf = async (invocation: Invocation, otherwise = ''): Promise<
   return prompt
 }
 
-/** Programs that start this one often leave a pipe open that nothing comes from. */
+/** Programs that start this one often leave an empty pipe open. */
 const patienceMs = 3000
 
 const pipedBeside = async ({ stdin, screen }: Invocation): Promise<string> => {
@@ -25,7 +28,9 @@ const pipedBeside = async ({ stdin, screen }: Invocation): Promise<string> => {
   const piped = await pipedText(stdin, patienceMs)
   if (piped !== undefined) return piped
   screen.note(
-    screen.notePaint.dim('Nothing came from stdin within 3 s: going on without it. With - it is waited for.'),
+    screen.notePaint.dim(
+      'Nothing came from stdin within 3 s: continuing without it. A - at the end waits for it.',
+    ),
   )
   return ''
 }

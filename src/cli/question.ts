@@ -19,7 +19,7 @@ export type Question = {
   schema: { jsonSchema: JsonObject } | undefined
 }
 
-/** What was typed and piped in, read and checked before anybody is asked. */
+/** What was typed and piped in, read and checked before a model is asked. */
 export const questionOf = async (invocation: Invocation, otherwise = ''): Promise<Question> => {
   const { file, words } = splitFile(invocation.words)
   const [attachments, schema] = await Promise.all([attachmentsOf(invocation), answerSchema(invocation)])

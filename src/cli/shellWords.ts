@@ -4,7 +4,7 @@ import { UsageError } from './exit.ts'
 export const shellWords = (command: string): string[] => {
   const words: string[] = []
   let word: string | undefined
-  // A quoted text, an escaped sign, white space, or anything else.
+  // A quoted text, an escaped character, white space, or anything else.
   for (const [token] of command.matchAll(/"(?:\\[\s\S]|[^"\\])*"|'[^']*'|\\[\s\S]|\s+|[^\s"'\\]+|[\s\S]/g)) {
     if (/^\s/.test(token)) {
       if (word !== undefined) words.push(word)

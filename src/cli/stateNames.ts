@@ -9,7 +9,7 @@ export const stateName = (value: unknown): string => {
     .join(' + ')
 }
 
-/** Tells each state that the run itself enters, also those it only passes through. */
+/** Reports each state that the run itself enters, also those it only passes through. */
 export const stateWatcher = (enter: (name: string) => void): ((event: InspectionEvent) => void) => {
   let shown = ''
   return (event) => {

@@ -40,7 +40,7 @@ export const watchedRun = async (invocation: Invocation, run: WatchedRun): Promi
       const { callId, call } = event
       approvals.answer(call).then((answer) => actor.send({ type: 'tool.answer', callId, ...answer }))
     }
-    // An agent that does not ask at a limit has gone on already.
+    // An agent that does not ask at a limit has already continued.
     const isAsked = event.type === 'limit' && actor.getSnapshot().hasTag('waiting')
     if (event.type !== 'tool.approval' && !isAsked) return
     const { callId } = event

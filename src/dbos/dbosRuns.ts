@@ -26,11 +26,11 @@ export type DbosOptions = {
   databaseUrl: string
   /** The agents by name. A run goes on wherever an agent of its name is. */
   agents: Readonly<Record<string, AnyAgent>>
-  /** How many runs of each agent this process works on at once; 0: it only starts, reads and decides. Default 20. */
+  /** How many runs of each agent this process works on at once; 0: it only starts, reads and decides. Default: 20. */
   concurrency?: number
-  /** A process that was silent for so long is taken for dead, and others go on with its runs. Default 10 seconds. */
+  /** A process that was silent for so long is taken for dead, and others go on with its runs. Default: 10 seconds. */
   takeOverAfterMs?: number
-  /** A run that was taken up so often without getting anywhere is `abandoned`. Default 50. */
+  /** A run that was taken up so often without getting anywhere is `abandoned`. Default: 50. */
   maxRecoveries?: number
   /** Makes of what was stored as `context` what the tools get: connections, clients, users. */
   context?: (stored: unknown, info: RunInfo) => unknown

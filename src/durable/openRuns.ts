@@ -25,7 +25,7 @@ export type OpenOptions = {
    * leaves commands and forks for whoever runs things, and never runs anything itself.
    */
   agents?: Readonly<Record<string, AnyAgent>>
-  /** How often a run is taken up without getting any further before it is given up; default 50. */
+  /** How often a run is taken up without getting any further before it is given up. Default: 50. */
   maxRecoveries?: number
   /** Makes what the tools get as `context` from what was stored with the run: connections, for example. */
   context?: (stored: unknown, info: RunInfo) => unknown

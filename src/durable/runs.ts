@@ -65,7 +65,7 @@ export type DurableRun = {
 
 /** What goes with a new run. */
 export type StartOptions = {
-  /** Default a new UUID v7. A run of this id that is there already is given instead, and nothing is started. */
+  /** The id of the run. If there is a run of this id, you get that one, and nothing is started. Default: a new UUID v7. */
   id?: string
   /** The conversation so far. */
   history?: ChatMessage[]

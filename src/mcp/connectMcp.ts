@@ -7,13 +7,13 @@ import type { AnswerQuestion } from './Questions.ts'
 import { type McpToolOptions, toolOptionRules } from './toolOptions.ts'
 
 type ConnectionSettings = {
-  /** What the server is told that this is. Default `statewire`. */
+  /** What the server is told that this is. Default: `statewire`. */
   name?: string
-  /** How long it may take to connect. Default 1 minute. */
+  /** How long it may take to connect. Default: 1 minute. */
   connectTimeoutMs?: number
   /**
    * Whether the server may ask the person something while a tool runs. `true`: the run then waits for an answer, as for
-   * an external tool (`tool.external`, `run.answer`). A function asks by itself. Default `false`.
+   * an external tool (`tool.external`, `run.answer`). A function asks by itself. Default: `false`.
    */
   elicitation?: boolean | AnswerQuestion
 }

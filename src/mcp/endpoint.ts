@@ -29,7 +29,7 @@ export type McpCommand = {
   /** Beside a few harmless variables, such as PATH: nothing else of this process's environment is passed on. */
   env?: Readonly<Record<string, string>>
   cwd?: string
-  /** What becomes of what the server writes to its standard error. Default `ignore`. */
+  /** What becomes of what the server writes to its standard error. Default: `ignore`. */
   stderr?: 'inherit' | 'ignore'
 }
 

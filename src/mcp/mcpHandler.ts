@@ -33,9 +33,9 @@ export type McpServed = ServedAgent | { agent: ServedAgent; description: string 
  * @example const options: McpHandlerOptions = { name: 'weather', timeoutMs: 60_000 }
  */
 export type McpHandlerOptions = {
-  /** The name of the server. Default `statewire`. */
+  /** The name of the server. Default: `statewire`. */
   name?: string
-  /** How long an answer may take: older clients cannot cancel. Default 5 minutes. */
+  /** How long an answer may take: older clients cannot cancel. Default: 5 minutes. */
   timeoutMs?: number
   /** Gives the agent's tools their `context`, from the request: the user who signed in, for example. */
   context?: (request: Request) => unknown

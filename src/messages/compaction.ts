@@ -1,13 +1,13 @@
 import { isJsonObject } from './json.ts'
 import { type ChatMessage, type Part, textOf, textPart } from './messages.ts'
 
-/** Why a conversation was compacted: it was about to be too long, a provider refused it, or somebody asked for it. */
+/** Why a conversation was compacted: it was about to be too long, a provider refused it, or a command asked for it. */
 export type CompactionReason = 'full' | 'overflow' | 'command'
 
 /**
- * What a marker message has in `metadata.compaction`. The conversation itself stays complete: from the marker on, the model
- * sees the last `kept` messages before it as they are. The older ones are `summarised` in the text of the marker, or stand
- * there with their tool results `cleared`.
+ * What a marker message has in `metadata.compaction`. The conversation itself stays complete: from the marker on, the
+ * model sees the last `kept` messages before it as they are. The older ones are `summarised` in the text of the marker,
+ * or shown with their tool results `cleared`.
  */
 export type Compaction = {
   kind: 'cleared' | 'summarised'
@@ -30,14 +30,14 @@ const isCompaction = (value: unknown): value is Compaction =>
   Number.isInteger(value.kept) &&
   Number(value.kept) >= 0
 
-/** The message that stands in the conversation where it was compacted. */
+/** The message that marks where the conversation was compacted. */
 export const compactionMarker = (compaction: Compaction, summary: string): ChatMessage => ({
   role: 'system',
   parts: summary === '' ? [] : [textPart(summary)],
   metadata: { compaction: { ...compaction } },
 })
 
-/** The last message that somebody said: a marker says nothing. */
+/** The last real message: a marker does not count. */
 export const lastSaid = (history: readonly ChatMessage[]): ChatMessage | undefined =>
   history.findLast((message) => !compactionOf(message))
 
@@ -65,8 +65,8 @@ const afterMarker = (before: readonly ChatMessage[], marker: ChatMessage): ChatM
 }
 
 /**
- * A provider that keeps the conversation itself would bring back what was compacted: requests after a marker do not go on
- * from a response before it.
+ * A provider that keeps the conversation itself would bring back what was compacted: requests after a marker do not
+ * continue from a response before it.
  */
 const unchained = (messages: readonly ChatMessage[]): ChatMessage[] =>
   messages.map((message, index) =>
@@ -81,7 +81,7 @@ export const endsCompacted = ({ metadata }: ChatMessage): boolean => metadata?.c
 const summaryText = (summary: string): string =>
   `The conversation before this point no longer fits, and was replaced by this summary of it:\n\n${summary}`
 
-/** A summary is the user's word, and so may be what follows it: then they are one message. */
+/** A summary is sent as a user message, and so may be what follows it: then they are one message. */
 const withSummary = (summary: string, rest: readonly ChatMessage[]): ChatMessage[] => {
   const [first, ...others] = rest
   const parts: Part[] = [textPart(summary)]

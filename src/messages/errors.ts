@@ -25,10 +25,10 @@ export type ErrorData = {
   requestId?: string
   retryable?: boolean
   retryAfterMs?: number
-  /** Of the code `context_overflow`: the tokens that fit and those that were asked for, where the provider told them. */
+  /** Of the code `context_overflow`: the tokens that fit and those that were sent, if the provider gives them. */
   window?: number
   requested?: number
-  /** The finish word the provider had given before it failed. */
+  /** The finish reason that the provider sent before it failed. */
   rawFinishReason?: string
   /** Of orchestration errors: which chart, and where it was. */
   orchestrator?: string
@@ -94,17 +94,17 @@ export class ModelError extends StatewireError {
   readonly provider: string | undefined
   readonly model: string | undefined
   readonly status: number | undefined
-  /** The provider's own word, or `context_overflow` for every way to say that the request is too long. */
+  /** The provider's own code, or `context_overflow` if the request is too long. */
   readonly code: string | undefined
   readonly requestId: string | undefined
   /** Whether the same request may work later. */
   readonly retryable: boolean
   readonly retryAfterMs: number | undefined
-  /** Of a `context_overflow`: how many tokens fit, where the provider told it. */
+  /** Of a `context_overflow`: how many tokens fit, if the provider says so. */
   readonly window: number | undefined
-  /** Of a `context_overflow`: how many tokens were asked for, output included, where the provider told it. */
+  /** Of a `context_overflow`: how many tokens were sent, output included, if the provider says so. */
   readonly requested: number | undefined
-  /** The finish word the provider had given before it failed. */
+  /** The finish reason that the provider sent before it failed. */
   readonly rawFinishReason: string | undefined
 
   constructor(message: string, options: ErrorOptions & ModelErrorFields = {}) {
@@ -146,7 +146,7 @@ export class ToolExecutionError extends StatewireError {
   }
 }
 
-/** The model's answer does not fit the schema that was asked for; `rawOutput` is what it said. */
+/** The model's answer does not fit the schema; `rawOutput` is its text. */
 export class OutputValidationError extends StatewireError {
   override readonly name = 'OutputValidationError'
   readonly rawOutput: string
@@ -182,7 +182,7 @@ const classes = {
 export const errorFrom = (data: ErrorData, partial?: ChatResult): StatewireError => {
   const { name, message, cause, ...fields } = data
   const causeError = cause && Object.assign(new Error(cause.message), cause)
-  // A model of the user's may fail with a name that nobody knows.
+  // A user's model may fail with an unknown error name.
   const ErrorClass = Object.hasOwn(classes, name) ? classes[name] : StatewireError
   return new ErrorClass(message, { ...fields, ...(causeError && { cause: causeError }), partial })
 }
@@ -207,8 +207,8 @@ const dataFields = [
 ] as const satisfies (keyof ErrorData)[]
 
 /**
- * What anything thrown looks like as data. Foreign errors become `fallback`, with themselves as the cause. Never throws
- * itself, whatever traps the thrown value holds.
+ * Any thrown value as data. Foreign errors become `fallback`, with themselves as the cause. Never throws itself, even
+ * if the thrown value has getters that throw.
  */
 export const errorDataOf = (thrown: unknown, fallback: ErrorName = 'OrchestrationError'): ErrorData => {
   try {

@@ -15,7 +15,7 @@ const partTexts: ReadonlyMap<unknown, readonly string[]> = new Map(
   } satisfies Record<Part['type'], string[]>),
 )
 
-/** What keeps a value from being a message at all; undefined if it is one. Never throws, whatever it is given. */
+/** Why a value is not a message; undefined if it is one. Never throws, for any value. */
 export const messageFlaw = (value: unknown): string | undefined => {
   try {
     const message = copyJson(value)

@@ -49,19 +49,35 @@ const message = (
   ...(metadata && { metadata }),
 })
 
-/** @example userMessage('hi') */
+/**
+ * A message of the user.
+ *
+ * @example userMessage('hi')
+ */
 export const userMessage = (content: string | Part[], metadata?: JsonObject): ChatMessage =>
   message('user', content, metadata)
 
-/** @example modelMessage('hello') */
+/**
+ * A message of the model.
+ *
+ * @example modelMessage('hello')
+ */
 export const modelMessage = (content: string | Part[], metadata?: JsonObject): ChatMessage =>
   message('model', content, metadata)
 
-/** @example systemMessage('Be brief.') */
+/**
+ * A system prompt, as a message.
+ *
+ * @example systemMessage('Be brief.')
+ */
 export const systemMessage = (content: string | Part[], metadata?: JsonObject): ChatMessage =>
   message('system', content, metadata)
 
-/** @example textPart('hi') */
+/**
+ * Text, as a part of a message.
+ *
+ * @example textPart('hi')
+ */
 export const textPart = (text: string): TextPart => ({ type: 'text', text })
 
 /**
@@ -76,7 +92,11 @@ export const dataPart = (mimeType: string, data: Uint8Array | string, name?: str
   ...(name !== undefined && { name }),
 })
 
-/** @example linkPart('https://example.com/plan.png', 'image/png') */
+/**
+ * A link, as a part of a message: for providers that fetch it themselves.
+ *
+ * @example linkPart('https://example.com/plan.png', 'image/png')
+ */
 export const linkPart = (url: string, mimeType?: string, name?: string): LinkPart => ({
   type: 'link',
   url,

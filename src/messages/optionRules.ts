@@ -3,7 +3,7 @@ import { ConfigurationError } from './errors.ts'
 /** Says what is wrong with the value of an option, in a whole sentence; undefined if nothing is. */
 export type Rule = (name: string, value: unknown) => string | undefined
 
-/** A rule for each option. One that is undefined counts as absent, and is not looked at. */
+/** A rule for each option. An option that is undefined counts as absent, and is not checked. */
 export type Rules<Options extends object> = Readonly<Record<keyof Options & string, Rule>>
 
 /** Refuses options that cannot work, before they make a run hang or throw somewhere inside. */
@@ -55,7 +55,7 @@ export const wholeFrom = (least: number): Rule =>
 
 export const wholeNumber = rule('a whole number', Number.isInteger)
 
-/** How long or how much: `Infinity` is no limit. */
+/** How long or how much: `Infinity` means no limit. */
 export const amount = rule('a number from 0 on', (value) => typeof value === 'number' && value >= 0)
 
 export const finiteAmount = rule(
@@ -63,7 +63,7 @@ export const finiteAmount = rule(
   (value) => Number.isFinite(value) && Number(value) >= 0,
 )
 
-/** One of several words. What was written instead is shown: such a word is no secret. */
+/** One of several words. The error shows what was written instead: such a word is not a secret. */
 export const oneOf =
   (...words: readonly string[]): Rule =>
   (name, value) => {

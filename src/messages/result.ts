@@ -47,7 +47,7 @@ export type ChatResult<T = string> = {
   metadata: JsonObject
   /** Stream: on the final chunk only. `send`: the sum over all steps. */
   usage?: Usage
-  /** The run stands still until these calls are decided on or answered; see `Agent.resume`. */
+  /** The run is paused until these calls are decided on or answered; see `Agent.resume`. */
   pendingApproval?: PendingApproval
 }
 
@@ -58,10 +58,10 @@ export type SendResult<T = string> = ChatResult<T> & {
 }
 
 /**
- * A call that a run waits for: an `approval` by a person, or the `answer` of an external tool. A call of a sub-agent has the
- * id of the call that runs it before its own: `a/b`. One that is `inDoubt` was running when its process ended: approve it to
- * run it again, reject it to take it as failed, or give its result. A `limit` is the question whether the run may go on:
- * approve it, with other limits as its arguments, or reject it to end the run.
+ * A call that a run waits for: an `approval` by a person, or the `answer` of an external tool. A call of a sub-agent
+ * has the id of the call that runs it before its own: `a/b`. One that is `inDoubt` was running when its process ended:
+ * approve it to run it again, reject it to treat it as failed, or give its result. A `limit` is the question whether
+ * the run may continue: approve it, with other limits as its arguments, or reject it to end the run.
  */
 export type PendingCall = ToolCallPart & { kind: (typeof pendingKinds)[number]; inDoubt?: true }
 

@@ -64,7 +64,7 @@ export const validateHistory = (messages: readonly ChatMessage[]): HistoryProble
     }
     if (message.role === 'system') {
       if (lastRole && !compactionOf(message))
-        report('misplacedSystem', index, 'A system message stands after the conversation began.')
+        report('misplacedSystem', index, 'A system message follows after the conversation began.')
       for (const part of message.parts) checkPart(part, message, index)
       return
     }
@@ -88,20 +88,24 @@ export const validateHistory = (messages: readonly ChatMessage[]): HistoryProble
   function checkPart(part: Part, message: ChatMessage, index: number): void {
     if (part.type === 'toolCall') {
       if (message.role !== 'model')
-        report('misplacedPart', index, `A tool call stands in a ${message.role} message.`)
+        report('misplacedPart', index, `A tool call is in a ${message.role} message.`)
       else if (part.id === '') report('emptyId', index, `A call of the tool "${part.name}" has an empty id.`)
       else if (open.has(part.id)) report('duplicateCall', index, `Two calls share the id "${part.id}".`)
       else open.set(part.id, part.name)
     } else if (part.type === 'toolResult') {
       if (message.role !== 'user')
-        report('misplacedPart', index, `A tool result stands in a ${message.role} message.`)
+        report('misplacedPart', index, `A tool result is in a ${message.role} message.`)
       else if (part.id === '')
         report('emptyId', index, `A result of the tool "${part.name}" has an empty id.`)
       else if (open.delete(part.id)) answered.add(part.id)
       else if (answered.has(part.id)) {
         report('duplicateResult', index, `The call "${part.id}" has more than one result.`)
       } else
-        report('orphanResult', index, `The result "${part.id}" answers no call of the message before it.`)
+        report(
+          'orphanResult',
+          index,
+          `The result "${part.id}" does not answer a call of the message before it.`,
+        )
     }
   }
 }

@@ -55,7 +55,7 @@ export const messageAccumulator: Accumulator = {
     let calls: CallList | undefined
     for (const delta of deltas) {
       switch (delta.type) {
-        // Appending makes a rope: constant cost, as long as nobody reads the whole text in between.
+        // Appending makes a rope: constant cost, unless the whole text is read in between.
         case 'text':
           next.text += delta.text
           break
@@ -123,7 +123,7 @@ const withUnseen = (known: Growing<JsonObject>, incoming: JsonObject): Growing<J
 /** What is known of a list of calls, handed on when the list grows: nothing is compared twice. */
 const contents = new WeakMap<readonly WireToolCall[], Set<string>>()
 
-/** The calls with those of one read. A call that is told twice under one id, with the same content, is one call. */
+/** The calls with those of one read. A call that is sent twice under one id, with the same content, is one call. */
 class CallList {
   readonly calls: WireToolCall[]
   readonly #known: Set<string>

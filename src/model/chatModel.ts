@@ -4,52 +4,59 @@ import type { ChatMessage } from '../messages/messages.ts'
 import type { Delta } from './delta.ts'
 import type { ServerTool } from './serverTools.ts'
 
-/** What the model is told about a tool. */
+/** A tool as the model sees it. */
 export type ToolSpec = { name: string; description: string; inputSchema: JsonObject }
 
 /** Whether the model may, must or must not call a tool, or which one it must. */
 export type ToolChoice = 'auto' | 'none' | 'required' | { tool: string }
 
-/** How hard a model thinks. A model that does not know the word gets the nearest one that it knows. */
+/** How hard a model thinks. A model that does not have the word gets the nearest one that it has. */
 export type Effort = 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
 
 /**
- * `true` and `false` switch thinking; an object sets how much of it. A model that cannot stop thinking is told to think as
- * little as it can.
+ * `true` and `false` switch thinking on and off; an object sets how much of it. A model that cannot stop thinking is
+ * asked to think as little as it can.
  */
 export type Thinking = boolean | { budgetTokens?: number; effort?: Effort }
 
 /**
- * How the provider's prompt cache is used. `'auto'`: each request is marked or keyed so that the next one finds it again,
- * where the provider needs that. `'off'`: nothing is marked. `ttl` is how long Anthropic keeps what it cached, `'5m'` unless
- * said; `key` names a conversation to the providers that keep requests of one key together (OpenAI, Mistral), and is made
- * of the system prompt and the tools unless said.
+ * How the provider's prompt cache is used. `'auto'`: each request is marked or keyed so that the next one finds it
+ * again, where the provider needs that. `'off'`: nothing is marked. `ttl` is how long Anthropic keeps what it cached,
+ * `'5m'` by default; `key` names a conversation to the providers that keep requests of one key together (OpenAI,
+ * Mistral), and is made of the system prompt and the tools by default.
  */
 export type PromptCache = 'auto' | 'off' | { ttl?: '5m' | '1h'; key?: string }
 
-/** The sampling and behaviour settings every provider gets, each in its own words. */
+/** Sampling and behaviour settings, translated for each provider. */
 export type GenerationSettings = {
+  /** How varied the answers are: 0 is the least. Default: the provider's. */
   temperature?: number
+  /** The longest answer, in tokens. Default: the provider's. */
   maxOutputTokens?: number
+  /** Only the likeliest tokens, up to this share of the probability. Default: the provider's. */
   topP?: number
+  /** Texts at which the answer stops. Default: none. */
   stopSequences?: string[]
+  /** For answers that can be repeated, where the provider has that. Default: none. */
   seed?: number
+  /** Whether the model may, must or must not call tools. Default: it may (`'auto'`). */
   toolChoice?: ToolChoice
-  /** `false` asks for at most one tool call per turn, where the provider can do that. */
+  /** `false` asks for at most one tool call per turn, where the provider can do that. Default: the provider's. */
   parallelToolCalls?: boolean
+  /** Whether, and how hard, the model thinks before it answers. Default: the provider's. */
   thinking?: Thinking
-  /** Tools that the provider runs itself, such as `webSearch()`, beside the agent's own. */
+  /** Tools that the provider runs itself, such as `webSearch()`, beside the agent's own. Default: none. */
   serverTools?: ServerTool[]
-  /** Default: `'auto'`. */
+  /** Whether the provider's prompt cache is used. Default: `'auto'`. */
   cache?: PromptCache
   /**
-   * Merged into the request body last: the way to anything this list does not name. Objects are merged at every depth,
-   * tools are added to the agent's own, everything else is replaced.
+   * Merged into the request body last: for everything that has no option here. Objects are merged at every depth, tools
+   * are added to the agent's own, everything else is replaced.
    */
   providerOptions?: JsonObject
 }
 
-/** One request to a model, in the engine's words. Plain JSON. */
+/** One request to a model, in the engine's terms. Plain JSON. */
 export type ModelRequest = GenerationSettings & {
   /** The conversation, system messages included. */
   messages: ChatMessage[]
@@ -62,7 +69,7 @@ export type ModelRequest = GenerationSettings & {
 export type ModelProfile = {
   tools: boolean
   parallelTools: boolean
-  /** The API can be told a JSON Schema for the answer. */
+  /** The API accepts a JSON Schema for the answer. */
   nativeSchema: boolean
   /** Native schema and tools may be used in the same request. */
   schemaWithTools: boolean
@@ -81,7 +88,7 @@ export type ModelSink = {
   deltas(batch: readonly Delta[]): void
   /** The stream is over. Without a `finish` delta before it, it counts as truncated. */
   end(): void
-  /** The request failed; nothing comes any more. */
+  /** The request failed; nothing more arrives. */
   fail(error: ErrorData): void
 }
 

@@ -14,7 +14,7 @@ export const parseModelString = (text: string): ModelName => {
   if (more.length > 0) throw bad(text, 'it has more than one "?"')
   const [, provider = '', separator, model = ''] = /^([^:/]*)(?:([:/])(.*))?$/s.exec(path) ?? []
   if (provider.trim() === '') throw bad(text, 'the provider is missing')
-  if (/\s/.test(text.trim())) throw bad(text, 'it contains blanks')
+  if (/\s/.test(text.trim())) throw bad(text, 'it contains spaces')
   if (separator === '/' && model.includes('/')) {
     throw bad(text, `a model with slashes follows a colon: "${provider}:${model}"`)
   }

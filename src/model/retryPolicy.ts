@@ -2,11 +2,13 @@ import type { ErrorData } from '../messages/errors.ts'
 
 /** How failed requests are tried again. */
 export type RetryPolicy = {
-  /** How often a failed request is tried again. */
+  /** How often a failed request is tried again. Default: 2. */
   maxRetries: number
+  /** The wait before the first retry; each further one doubles it. Default: 500. */
   initialDelayMs: number
+  /** The longest wait. Default: 60,000. */
   maxDelayMs: number
-  /** Also start over when part of the answer was already shown; listeners get a `retry` event with `restart`. */
+  /** Also start over when part of the answer was already shown; listeners get a `retry` event with `restart`. Default: `false`. */
   midStream: boolean
 }
 

@@ -16,7 +16,14 @@ export type WebSearchOptions = {
 }
 
 /** Options of {@link webFetch}, all Anthropic's. */
-export type WebFetchOptions = { maxUses?: number; allowedDomains?: string[]; blockedDomains?: string[] }
+export type WebFetchOptions = {
+  /** The most pages it may read. */
+  maxUses?: number
+  /** It reads pages of these domains only. */
+  allowedDomains?: string[]
+  /** It never reads pages of these domains. */
+  blockedDomains?: string[]
+}
 
 /** Options of {@link fileSearch}. */
 export type FileSearchOptions = {

@@ -1,10 +1,10 @@
 /** How long a run, or a request outside of one, waits, in milliseconds. */
 export type Timeouts = {
-  /** From the request to the first content of the answer; keep-alives do not count. Default 10 minutes. */
+  /** From the request to the first content of the answer; keep-alives do not count. Default: 10 minutes. */
   firstChunkMs?: number
-  /** Between two pieces of content of a running answer. Default 5 minutes. */
+  /** Between two pieces of content of a running answer. Default: 5 minutes. */
   idleMs?: number
-  /** The whole run, time spent waiting for approvals excepted. Default none. */
+  /** The whole run, time spent waiting for approvals excepted. Default: none. */
   totalMs?: number
 }
 

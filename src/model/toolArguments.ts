@@ -33,7 +33,7 @@ const fromValue = (value: JsonValue | undefined): ParsedArguments => {
   return refused(JSON.stringify(value), `The arguments must be a JSON object, not ${kind}.`)
 }
 
-/** Whoever is to write, store or check arguments walks through them: a bottomless object would overflow them all. */
+/** Arguments are walked through to be written, stored and checked: a bottomless object would overflow the stack. */
 const nested = (value: JsonObject): ParsedArguments => {
   try {
     return { arguments: copyJson(value) as JsonObject }

@@ -3,9 +3,9 @@ import { type ChatMessage, type ToolCallPart, toolCallsOf } from '../messages/me
 import type { WireToolCall } from './delta.ts'
 
 /**
- * Gives every call of a message an id that is unique in the conversation: the provider's own where it is non-empty
- * and unused, a new one otherwise. Where a provider used an id again that an earlier message has, its own id is kept
- * aside in `providerCallIds`, because that is the one it knows when the result comes back.
+ * Gives every call of a message an id that is unique in the conversation: the provider's own where it is non-empty and
+ * unused, a new one otherwise. If a provider reuses the id of an earlier message, its own id is kept in
+ * `providerCallIds`, because that is the one it expects with the result.
  */
 export const assignToolIds = (
   calls: readonly WireToolCall[],

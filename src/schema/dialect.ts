@@ -5,15 +5,15 @@ export type Takes = true | ((value: JsonValue) => boolean)
 
 /**
  * What one API takes of JSON Schema, as a table. Types, members, lists of values and unions are understood by all;
- * `oneOf` and `allOf` by few, so they are written as `anyOf` and as one schema everywhere. What an API does not take is
- * said in the description, where the model reads it.
+ * `oneOf` and `allOf` by few, so they are written as `anyOf` and as one schema everywhere. What an API does not accept
+ * goes into the description, where the model reads it.
  */
 export type Dialect = {
   /** `written out`: the API reads no `$ref`. Recursive types are then written out twice, and only named after that. */
   references: 'kept' | 'written out'
   /** The keywords that are sent, beside those of the shape and the description. */
   keywords: Readonly<Record<string, Takes>>
-  /** The types of value that `enum` may list, and whether one value may be said as `const`. */
+  /** The types of value that `enum` may list, and whether one value may be written as `const`. */
   values: { types: readonly string[]; const: boolean }
   /** Where the items of a tuple are listed; `items` has any of them at every place. */
   tuples: 'prefixItems' | 'items'

@@ -7,7 +7,7 @@ export const oneSchema: ReadonlySet<string> = new Set([
 /** Keywords whose value is a list of schemas. */
 export const manySchemas: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems'])
 
-/** Keywords whose value holds schemas under names that are the user's own. */
+/** Keywords whose value holds schemas under names that the user chose. */
 export const namedSchemas: ReadonlySet<string> = new Set([
   ...['properties', 'patternProperties', 'dependentSchemas', 'dependencies'],
 ])
@@ -37,7 +37,7 @@ const constraints = [
   ...['dependentRequired', 'dependentSchemas', 'dependencies', 'not', 'if', 'then', 'else'],
 ]
 
-/** What a model should know: a dialect that does not take one of these has it in the description. */
+/** What a model should know: if a dialect does not accept one of these, it goes into the description. */
 export const worthSaying: readonly string[] = [...constraints, 'default', 'examples']
 
 /** Every keyword that means something to a reader or a validator; the rest is left out. */

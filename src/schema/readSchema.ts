@@ -4,7 +4,7 @@ import { deepestJson, tooDeep } from '../messages/jsonDepth.ts'
 import { manySchemas, meaningful, namedSchemas, numeric, oneSchema } from './keywords.ts'
 import { referencesIn } from './references.ts'
 
-/** More than anybody writes, and than any API takes. */
+/** More than people write, and more than any API accepts. */
 const mostSchemas = 20_000
 
 /**
@@ -13,7 +13,7 @@ const mostSchemas = 20_000
  *
  * Schemas for models come from many makers: types in capitals, `nullable`, keywords that are null, words of older
  * drafts, patterns of other languages. What has no meaning in JSON Schema is left out, so that it constrains nothing
- * instead of refusing everything. A reference that leads nowhere is an error: nobody knows what it would refuse.
+ * instead of refusing everything. A reference that leads nowhere is an error, because it cannot be checked.
  */
 export const readSchema = (schema: JsonObject, what = 'A schema'): JsonObject => {
   const reader = new Reader(schema, what)
@@ -112,7 +112,7 @@ class Reader {
   }
 }
 
-/** The words of older drafts, in today's. */
+/** The keywords of older drafts, in today's. */
 const modern = (schema: JsonObject): JsonObject => {
   const { items, additionalItems, exclusiveMinimum, exclusiveMaximum, ...rest } = schema
   const reference = rest.$ref ?? rest.$recursiveRef ?? rest.$dynamicRef

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../messages/json.ts'
 
-/** Finds what the references of one document mean. Only the document itself is looked at: nothing is ever fetched. */
+/** Finds what the references of one document mean. Only the document itself is searched: nothing is ever fetched. */
 export const referencesIn = (document: JsonObject): ((reference: string) => JsonValue | undefined) => {
   const base = documentUri(document)
   let named: Map<string, JsonObject> | undefined
@@ -14,7 +14,7 @@ export const referencesIn = (document: JsonObject): ((reference: string) => Json
   }
 }
 
-/** Documents without an address of their own still have anchors, which need something to stand after. */
+/** Documents without their own address still have anchors, which need something before them. */
 const nowhere = 'schema:/'
 
 const documentUri = (document: JsonObject): string => {
@@ -25,7 +25,7 @@ const documentUri = (document: JsonObject): string => {
 const absolute = (reference: string, base: string): string =>
   URL.canParse(reference, base) ? new URL(reference, base).href : reference
 
-/** Everything in the document that has a name of its own: embedded documents and anchors. */
+/** Everything in the document that has its own name: embedded documents and anchors. */
 const namedIn = (document: JsonObject, documentBase: string): Map<string, JsonObject> => {
   const named = new Map<string, JsonObject>()
   const open: { value: JsonValue; base: string }[] = [{ value: document, base: documentBase }]

@@ -65,7 +65,7 @@ const anyForm = (forms: JsonObject[]): JsonObject => {
   const [first = {}, ...others] = forms
   if (others.length === 0) return first
   const values = forms.map(listedBy)
-  // The member that tells the branches apart: one list of its values.
+  // The member that distinguishes the branches: one list of its values.
   return values.every((list) => list !== undefined) ? { enum: [...new Set(values.flat())] } : { anyOf: forms }
 }
 

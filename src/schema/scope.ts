@@ -114,7 +114,7 @@ const follow = (reference: string, scope: Scope): Settled => {
   return settle(target, { ...scope, open: [...scope.open, name] })
 }
 
-/** What is said of a type that is not written out once more. */
+/** The description of a type that is not written out again. */
 const nameOnly = ({ type, title, description }: JsonObject): JsonObject => ({
   ...(type !== undefined && { type }),
   ...(title !== undefined && { title }),

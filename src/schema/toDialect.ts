@@ -9,8 +9,8 @@ import { impossible, objectsIn, referenceOf, type Scope, type Settled, settle, W
 
 /**
  * A schema in the dialect of an API, as one object at the root: what every API wants of the arguments of a tool and of
- * a typed answer. It may allow more than the schema does, never less, so that a model can say whatever the user's own
- * schema, which checks it, lets through.
+ * a typed answer. It may allow more than the schema does, never less, so that a model can send everything that the
+ * user's own schema, which checks it, accepts.
  */
 export const toDialect = (schema: JsonObject, dialect: Dialect): JsonObject => {
   const known = written.get(schema)?.get(dialect)
@@ -21,7 +21,7 @@ export const toDialect = (schema: JsonObject, dialect: Dialect): JsonObject => {
   return sent
 }
 
-/** The same tools go with every request of a run: they are written once, and nobody changes what was written. */
+/** The same tools go with every request of a run: they are written once, and never changed. */
 const written = new WeakMap<JsonObject, Map<Dialect, JsonObject>>()
 
 const write = (schema: JsonObject, dialect: Dialect): JsonObject => {
@@ -64,7 +64,7 @@ const convertSettled = (settled: Settled, scope: Scope): JsonObject => {
   return node.anyOf === undefined ? shape(namedMembers(node), inner) : union(node, inner)
 }
 
-/** A reference with company is written out, so that nothing stands beside `$ref`; inside itself it stays alone. */
+/** A reference with other keywords is written out, so that `$ref` is always alone; inside itself it stays a reference. */
 const keptReference = (schema: JsonObject, scope: Scope): string | undefined => {
   const alone = referenceOf(schema)
   if (alone !== undefined) return alone
@@ -73,7 +73,7 @@ const keptReference = (schema: JsonObject, scope: Scope): string | undefined => 
   return scope.open.includes(name) || !scope.walk.mayWriteOut(name, scope) ? name : undefined
 }
 
-/** Beside `anyOf` stand annotations only: what holds for every branch is written into each. */
+/** Only annotations are beside `anyOf`: what applies to every branch is written into each. */
 const union = ({ anyOf, ...own }: JsonObject, scope: Scope): JsonObject => {
   const entries = Object.entries(own)
   const shared = Object.fromEntries(entries.filter(([key]) => !annotations.has(key)))
@@ -86,7 +86,7 @@ const union = ({ anyOf, ...own }: JsonObject, scope: Scope): JsonObject => {
     for (const each of alternatives(sent)) branches.set(JSON.stringify(each), each)
   }
   const [only, ...others] = branches.values()
-  // No branch can be: nothing can be said but what holds for all.
+  // No branch is possible: only what applies to all is left.
   if (!only) return shape(own, scope)
   const noted = notes(Object.fromEntries(entries.filter(([key]) => annotations.has(key))), scope.dialect)
   if (others.length === 0) return '$ref' in only ? only : { ...only, ...noted }
@@ -203,7 +203,7 @@ const elements = (node: JsonObject, type: JsonValue | undefined, scope: Scope): 
     const prefixItems = places.map((place) => convert(place, scope))
     return { prefixItems, ...(rest && { items: convert(rest, scope) }) }
   }
-  // After the listed places anything may come, unless it is said what.
+  // After the listed places anything may follow, unless the schema says what.
   if (node.items === true || (node.items === undefined && !isFull(node, places.length))) return { items: {} }
   return { items: union({ anyOf: rest ? [...places, rest] : places }, scope) }
 }

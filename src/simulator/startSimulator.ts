@@ -13,9 +13,9 @@ import type { Ids, Wire } from './wire.ts'
 
 /** Options of {@link startSimulator}. */
 export type SimulatorOptions = {
-  /** The wait before each word. Default 15. */
+  /** The wait before each word, in milliseconds. Default: 15. */
   delayMs?: number
-  /** Default: any that is free. */
+  /** The port on 127.0.0.1. Default: any free one. */
   port?: number
 }
 

@@ -8,10 +8,10 @@ import { type TracedRun, Tracing } from './Tracing.ts'
 export type TelemetryOptions = {
   /**
    * Whether prompts, answers, arguments, results and the messages of errors are recorded, without credentials and up to
-   * 32,000 characters each. Default `false`.
+   * 32,000 characters each. Default: `false`.
    */
   captureContent?: boolean
-  /** Whether durations and tokens are measured. Default `true`. */
+  /** Whether durations and tokens are measured. Default: `true`. */
   metrics?: boolean
   /** For every span of a run: the session, the user. A function is asked once for each run. */
   attributes?: Attributes | ((run: TracedRun) => Attributes)

@@ -17,7 +17,7 @@ export type Exit<M extends AnyStateMachine> = {
   events: readonly AnyEventObject[]
   /** The state it must have led to. */
   leadsTo: string
-  /** The states in which it is asked for; default all that are not over. */
+  /** The states in which it is asked for. Default: all that are not over. */
   when?: (snapshot: SnapshotFrom<M>) => boolean
 }
 
@@ -26,7 +26,7 @@ export type ModelOptions<M extends AnyStateMachine> = PathOptions<M> & {
   exits?: readonly Exit<M>[]
   /** What must not happen on any path. */
   never?: readonly Never<M>[]
-  /** Whether a machine that is over has ended well; default when its status is `done`. */
+  /** Whether a machine that is over has ended well. Default: when its status is `done`. */
   isEnd?: (snapshot: SnapshotFrom<M>) => boolean
 }
 

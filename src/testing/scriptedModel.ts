@@ -41,9 +41,13 @@ export type ScriptedModel = ChatModel & {
 
 /** Options of {@link scriptedModel}. */
 export type ScriptOptions = {
+  /** Where the time of its pauses comes from. Default: real time. */
   clock?: Clock
+  /** What the model can do. Default: everything. */
   profile?: Partial<ModelProfile>
+  /** The name of its provider. Default: `scripted`. */
   provider?: string
+  /** The name of the model. Default: `script`. */
   model?: string
 }
 

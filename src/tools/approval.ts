@@ -6,15 +6,16 @@ export type Remember = 'tool' | 'arguments'
 
 /** What goes with a yes. */
 export type ApprovalOptions = {
-  /** Arguments to run with instead of the model's; the model is told. */
+  /** Arguments to run with instead of the model's; the model learns of the change. */
   arguments?: JsonObject
+  /** Also approves later calls of this run: all of this tool, or those with the same arguments. */
   remember?: Remember
 }
 
-/** What a person says about a call; with a reason, the model learns why it was rejected. */
+/** A person's decision on a call; with a reason, the model learns why it was rejected. */
 export type Approval = boolean | ({ approve: boolean; reason?: string } & ApprovalOptions)
 
-/** What is said about a call that waits: an approval, or the result of an external tool. */
+/** A decision on a pending call: an approval, or the result of an external tool. */
 export type CallDecision = Approval | { result: unknown; isError?: boolean }
 
 /** Decides on a call that needs approval, or on one that is in doubt: then a yes runs it again. */

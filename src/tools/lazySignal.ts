@@ -19,7 +19,7 @@ export class LazySignal {
     return lazy
   }
 
-  /** Nobody needs it any more. */
+  /** It is no longer needed. */
   release(): void {
     this.#unfollow()
   }

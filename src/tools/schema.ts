@@ -41,7 +41,7 @@ export type Infer<S> = S extends { readonly '~standard': { readonly types?: infe
 
 export type Validation<T> = { ok: true; value: T } | { ok: false; problem: string }
 
-/** A schema in the two forms statewire needs: what the model is told, and the check of what it answers. */
+/** A schema in the two forms statewire needs: the JSON Schema for the model, and the check of its answer. */
 export type CompiledSchema<T> = {
   jsonSchema: JsonObject
   validate(value: unknown): Validation<T> | Promise<Validation<T>>
@@ -80,7 +80,7 @@ const notASchema = (what: string) =>
 const jsonSchemaOf = (schema: StandardSchema, what: string): JsonObject => {
   if (!isZod(schema)) {
     throw new ConfigurationError(
-      `${what} is a ${schema['~standard'].vendor} schema: pass { jsonSchema, schema } so that the model can be told its shape.`,
+      `${what} is a ${schema['~standard'].vendor} schema: pass { jsonSchema, schema } so that the model can see its shape.`,
     )
   }
   try {
@@ -96,7 +96,7 @@ const jsonSchemaOf = (schema: StandardSchema, what: string): JsonObject => {
     return copyJson(rest) as JsonObject
   } catch (error) {
     throw new ConfigurationError(
-      `${what} cannot be told to a model as JSON Schema: ${describeThrown(error)}`,
+      `${what} cannot be written as JSON Schema for a model: ${describeThrown(error)}`,
       {
         cause: error,
       },
@@ -138,7 +138,7 @@ const describeIssue = ({ message, path }: StandardIssue): string => {
   return keys.length > 0 ? `${keys.join('.')}: ${message}` : message
 }
 
-/** The validator ran out of stack, or of words: nobody knows whether such a value fits. */
+/** The validator overflowed or failed: it is not known whether such a value fits. */
 const unchecked = (thrown: unknown) => ({
   keyword: 'depth',
   instanceLocation: '#',

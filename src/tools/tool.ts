@@ -30,7 +30,7 @@ export type ToolContext<Deps = unknown> = {
   idempotencyKey: string
   /** Counts tokens that the tool itself used towards the run's usage. */
   addUsage: (usage: Usage) => void
-  /** Says how far a long call has come, as JSON: listeners hear of it (`tool.progress`), the model does not. */
+  /** Reports the progress of a long call, as JSON: listeners get it (`tool.progress`), the model does not. */
   report: (value: unknown) => void
   /** The actor of this call: the parent for actors the tool starts, so that the inspector shows them in their place. */
   self: AnyActorRef | undefined
@@ -38,34 +38,36 @@ export type ToolContext<Deps = unknown> = {
 
 /** What {@link tool} makes a tool of. */
 export type ToolOptions<S extends Schema, Deps = unknown> = {
+  /** What the model calls it. Letters, digits, `_` and `-` work with every provider. */
   name: string
+  /** What the tool does: the model decides by it. */
   description: string
-  /** Left out: the tool takes no arguments. */
+  /** The schema of the arguments. Default: no arguments. */
   input?: S
   /**
-   * Gives the model a string as it is, parts (`dataPart`, `linkPart`, `textPart`, or a list of them) as parts, everything
-   * else as JSON. A throw becomes an error result. Left out: the tool is external, and its calls are answered from
-   * outside: by a browser, a person or another service (`run.answer`).
+   * Runs the call. The model gets a string as it is, parts (`dataPart`, `linkPart`, `textPart`, or a list of them) as
+   * parts, everything else as JSON. A throw becomes an error result. Default: the tool is external, and a browser, a person
+   * or another service answers its calls (`run.answer`).
    */
   execute?: (args: Infer<S>, context: ToolContext<Deps>) => unknown
-  /** Whether a person must approve a call before it runs. */
+  /** Whether a person must approve a call before it runs. Default: `false`. */
   needsApproval?: boolean | ((args: Infer<S>, run: { context: Deps }) => boolean)
-  /** Default 5 minutes; `Infinity` for none. External tools have no time limit. */
+  /** How long a call may take; `Infinity` for no limit. External tools have none. Default: 5 minutes. */
   timeoutMs?: number
-  /** The run is complete once this tool succeeded: its result is not shown to the model any more. */
+  /** The run is complete once this tool has succeeded: the model does not see the result. Default: `false`. */
   endsRun?: boolean
-  /** What becomes of a call whose process ended while it ran. Default `unknown`. */
+  /** What happens to a call whose process ended while it ran. Default: `'unknown'`. */
   onInterrupted?: OnInterrupted
-  /** It is right to call it again and again with the same result, as for polling: it does not count for `limits.repeats`. */
+  /** The tool may be called again and again with the same result, as for polling: it does not count for `limits.repeats`. Default: `false`. */
   repeatable?: boolean
-  /** How many characters of a result the model gets: of a longer one, its beginning and its end. Default 65,536. */
+  /** How many characters of a result the model gets. It sees the beginning and the end of a longer one. Default: 65,536. */
   maxResult?: number
 }
 
 /**
- * A call whose process ended while it ran may have taken effect, or not. `unknown`: the model is told so. `rerun`: it runs
- * again, with the same `idempotencyKey`. `ask`: a person decides whether to run it again, to take it as failed, or what its
- * result is.
+ * A call whose process ended while it ran may have taken effect, or not. `unknown`: the model learns that. `rerun`: it
+ * runs again, with the same `idempotencyKey`. `ask`: a person decides whether to run it again, to treat it as failed,
+ * or gives its result.
  */
 export type OnInterrupted = 'unknown' | 'rerun' | 'ask'
 
@@ -90,7 +92,7 @@ export type Tool<Deps = unknown> = {
 
 export const defaultToolTimeoutMs = 300_000
 
-/** A tool without arguments ignores what a model sends all the same. */
+/** A tool without arguments ignores any that a model sends. */
 const noArguments: CompiledSchema<unknown> = {
   jsonSchema: { type: 'object', properties: {}, additionalProperties: false },
   validate: () => ({ ok: true, value: {} }),
@@ -144,7 +146,7 @@ export const tool = <S extends Schema = { jsonSchema: JsonObject }, Deps = unkno
   // What a name may hold differs between providers, and each says so itself; none allows blanks.
   if (typeof name !== 'string' || !/^\S{1,128}$/.test(name)) {
     throw new ConfigurationError(
-      `"${String(name)}" cannot be a tool name: use 1 to 128 characters without blanks (letters, digits, _ and - work everywhere).`,
+      `"${String(name)}" cannot be a tool name: use 1 to 128 characters without spaces (letters, digits, _ and - work everywhere).`,
     )
   }
   const compiled =
@@ -170,11 +172,11 @@ export const tool = <S extends Schema = { jsonSchema: JsonObject }, Deps = unkno
   }
 }
 
-/** Any tool, whatever `context` it needs. */
+/** Any tool, with any `context`. */
 export type AnyTool = Tool<never>
 
 /**
- * Something whose tools change while runs go on, such as a server: each step of a run takes those that are there then.
+ * Something whose tools change during runs, such as a server: each step of a run offers its tools at that moment.
  *
  * @example new Agent('openai:gpt-6-luna', { tools: [weather, await connectMcp({ url })] })
  */
@@ -190,7 +192,7 @@ export const toolsByName = (entries: readonly AnyToolEntry[]): ReadonlyMap<strin
   const map = new Map<string, Tool>()
   for (const each of entries.flatMap((entry) => (isToolSource(entry) ? entry.tools : entry))) {
     if (map.has(each.name)) throw new ConfigurationError(`Two tools are named "${each.name}".`)
-    // Whoever sends gives the context that the tools need: the types of `Agent` see to it.
+    // The caller passes the context that the tools need: the types of `Agent` make sure of it.
     map.set(each.name, each as Tool)
   }
   return map

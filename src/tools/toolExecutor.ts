@@ -15,22 +15,23 @@ export type Attempt = { attempt: number; idempotencyKey: string }
 
 /** What an executor gets beside the calls. */
 export type ExecutionOptions = {
+  /** Aborted when the run is. */
   signal: AbortSignal
-  /** The signal of this call alone, made when it is first looked at. Without it the tool gets one that follows `signal`. */
+  /** The signal of this call alone, made when it is first read. Without it the tool gets one that follows `signal`. */
   own?: LazySignal
-  /** Where time comes from; default real time. */
+  /** Where time comes from. Default: real time. */
   clock?: Clock
-  /** Told what tools used of models. */
+  /** Called with what tools used of models. */
   addUsage?: (usage: Usage) => void
   /** The actor of the call. */
   self?: AnyActorRef
   /** What the sender gave for the tools of this run: `SendOptions.context`. */
   context?: unknown
-  /** Which attempt at a call this is; default the first. */
+  /** Which attempt at a call this is. Default: the first. */
   attemptAt?: (callId: string) => Attempt
-  /** Told how far a call has come. */
+  /** Called with the progress of a call. */
   report?: (callId: string, value: unknown) => void
-  /** Told of each result as it comes; a batch that was stopped half-way loses none of them. */
+  /** Called with each result as it arrives; a batch that was stopped half-way loses none of them. */
   onResult?: (result: ToolResultPart) => void
 }
 
@@ -135,7 +136,7 @@ const runTool = async (
   end: LazySignal,
   { addUsage = () => {}, report = () => {}, attemptAt = firstAttempt, self, context }: ExecutionOptions,
 ): Promise<ToolResultPart> => {
-  if (!tool.execute) return errorResult(call, `The tool "${call.name}" is answered from outside.`)
+  if (!tool.execute) return errorResult(call, `The tool "${call.name}" is external: it cannot be run here.`)
   // A copy: what a tool does to its arguments must not change the conversation.
   const validation = await tool.validate(copyJson(call.arguments))
   if (!validation.ok) return misfit(call, validation.problem)

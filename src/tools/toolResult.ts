@@ -9,7 +9,7 @@ type Media = DataPart | LinkPart
 export const defaultMaxResult = 64 * 1024
 /** As base64, of all parts together. No provider takes more in one request. */
 const largestMedia = 32 * 1024 * 1024
-/** What is wrong can be said in less; a longer text is cut. */
+/** An error fits in less; a longer text is cut. */
 const longestProblem = 10_000
 
 export const errorResult = ({ id, name }: Answered, problem: string): ToolResultPart => ({
@@ -68,7 +68,7 @@ const wholeAt = (text: string, index: number): number =>
 const contentOf = (value: unknown): { text: string; media: Media[] } => {
   if (typeof value === 'string') return { text: value, media: [] }
   const parts = partsOf(value)
-  // JSON has no word for undefined: a tool that returns nothing answers null.
+  // JSON has no undefined: a tool that returns nothing answers null.
   if (!parts) return { text: JSON.stringify(value) ?? 'null', media: [] }
   const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))
   const media = parts.filter((part) => part.type === 'data' || part.type === 'link')
@@ -86,12 +86,12 @@ const isContent = (value: unknown): value is Part =>
   (value.type === 'text' || value.type === 'data' || value.type === 'link') &&
   partFlaw(value) === undefined
 
-/** The result, if it is one: an executor of the user's may give anything. */
+/** The result, if it is one: a user's executor may return anything. */
 export const asToolResult = ({ id, name }: Answered, given: unknown): ToolResultPart => {
   const result = isJsonObject(given) && { ...given, type: 'toolResult', id, name }
   return isResult(result)
     ? (copyJson(result) as ToolResultPart)
-    : errorResult({ id, name }, 'The tool executor gave no result for this call.')
+    : errorResult({ id, name }, 'The tool executor returned no result for this call.')
 }
 
 const isResult = (value: unknown): value is ToolResultPart =>

@@ -20,7 +20,7 @@ export class BareJson {
     return this.#depth > 0 ? undefined : this.#take()
   }
 
-  /** Something else came: what was collected is no document. */
+  /** Something else came: what was collected is not a document. */
   reset(): void {
     if (this.#lines.length > 0) this.#take()
   }
@@ -34,7 +34,7 @@ export class BareJson {
   }
 }
 
-/** How much deeper the text behind a line is than the text before it. No string of JSON goes on in the next line. */
+/** How much deeper the text behind a line is than the text before it. A JSON string never continues in the next line. */
 const depthOf = (line: string): number => {
   let depth = 0
   let inString = false

@@ -8,7 +8,7 @@ type BodyHandler = Omit<ExchangeHandler, 'head'> & { close?(): void }
 
 /**
  * An exchange through undici's lowest entry, the cheapest per read. undici reports each HTTP chunk by itself, though
- * one network read often holds many: `readDone` is told once for all of them.
+ * one network read often holds many: `readDone` is called once for all of them.
  */
 export const dispatchExchange = (
   lease: () => Lease,

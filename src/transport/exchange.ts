@@ -17,7 +17,7 @@ export type WholeAnswer = ResponseHead & { body: string }
 
 export const isSuccess = ({ status }: ResponseHead): boolean => status >= 200 && status < 300
 
-/** What is told about an exchange. Exactly one of `end` and `fail` comes last, and never before `exchange` returned. */
+/** The events of an exchange. Exactly one of `end` and `fail` comes last, and never before `exchange` returned. */
 export type ExchangeHandler = {
   head(head: ResponseHead): void
   data(bytes: Uint8Array): void
@@ -27,7 +27,7 @@ export type ExchangeHandler = {
   fail(error: unknown): void
 }
 
-/** Starts one HTTP exchange; the function returned closes its connection at once, and nothing is told afterwards. */
+/** Starts one HTTP exchange; the function returned closes its connection at once, and nothing is reported afterwards. */
 export const exchange = (request: HttpRequest, carrier: Carrier, handler: ExchangeHandler): (() => void) => {
   const { dispatcher, fetch } = carrier
   if (fetch) return fetchExchange(fetch, request, handler)

@@ -68,7 +68,7 @@ export class Framing implements BodyReader {
 
 const sseFields = ['data:', 'event:', 'id:', 'retry:']
 
-/** What a body is by its first characters; undefined while that is open. Servers often lie about the content type. */
+/** What a body is, from its first characters; undefined while that is open. The content type of servers is often wrong. */
 const kindOf = (head: string, contentType: string): 'sse' | 'json' | 'html' | 'text' | undefined => {
   const first = head[0]
   if (first === undefined) return undefined

@@ -5,8 +5,8 @@ type Inflating = Omit<ExchangeHandler, 'head'> & { close(): void }
 const known = new Set(['gzip', 'x-gzip', 'deflate', 'br'])
 
 /**
- * Inflates a body that was compressed although the request asked for `identity`, as some proxies do.
- * Undefined for an encoding nobody here can read.
+ * Inflates a body that was compressed although the request asked for `identity`, as some proxies do. Undefined for an
+ * unknown encoding.
  */
 export const inflating = (encoding: string, handler: ExchangeHandler): Inflating | undefined => {
   if (!known.has(encoding)) return undefined
@@ -26,7 +26,7 @@ export const inflating = (encoding: string, handler: ExchangeHandler): Inflating
     inflate.destroy()
     report()
   }
-  /** What is thrown inside a callback of a stream, nobody catches: it would end the process. */
+  /** Nothing catches what is thrown inside a callback of a stream: it would end the process. */
   const safely = (report: () => void): void => {
     try {
       report()
@@ -51,7 +51,7 @@ export const inflating = (encoding: string, handler: ExchangeHandler): Inflating
     data: (bytes) => void (isOver || inflate.write(bytes)),
     readDone: () => {},
     end: () => void (isOver || inflate.end()),
-    // What came before the connection broke is still inflated and told.
+    // What came before the connection broke is still inflated and passed on.
     fail: (error) => {
       broken = { error }
       if (!isOver) inflate.end()

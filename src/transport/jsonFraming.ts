@@ -47,7 +47,7 @@ export const jsonFraming = ({ maxEventSize, onEvent }: FramingOptions): TextFram
     },
     end(isClean) {
       const rest = take('')
-      // Half a line is no event, but half a document may be an error text worth showing.
+      // Half a line is not an event, but half a document may be an error text worth showing.
       const isShown = isClean && mode !== 'lines'
       if (isShown || parsedJson(rest) !== undefined) emit(rest)
       return undefined

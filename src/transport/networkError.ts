@@ -74,7 +74,7 @@ const brokenOff = 'the connection broke off before the answer was complete. Chec
 
 /** What a failed connection looks like as data. It names the host, never the path, the query or a header. */
 export const networkError = (thrown: unknown, url: URL, secrets: readonly string[] = []): ErrorData => {
-  // A `fetch` of the user's choice knows best what is wrong with its setup.
+  // A user's own `fetch` knows best what is wrong with its setup.
   if (thrown instanceof ConfigurationError) return redactError(errorDataOf(thrown), secrets)
   const { name, message, code } = causeOf(thrown)
   const hint = hints.find(({ codes }) => codes.test(code))

@@ -20,14 +20,14 @@ export type StreamHandler = {
   readDone(): void
   /** The body is over; `failure` says why it is not whole. */
   end(failure?: ErrorData): void
-  /** The status says no. */
+  /** The status is an error. */
   refused(answer: WholeAnswer): void
 }
 
 export type OpenStream = {
   /** Closes the connection at once. Nothing is reported afterwards. */
   close(): void
-  /** The rest is of no interest: reads it to keep the connection usable, if it is short. Nothing is reported any more. */
+  /** The rest is not needed: reads it to keep the connection usable, if it is short. Nothing more is reported. */
   drain(): void
 }
 
@@ -112,7 +112,7 @@ export const openStream = (
       else close()
     },
     fail(error) {
-      // The status of a refusal says more than the way its body broke off.
+      // The status of a refusal says more than how its body broke off.
       if (refused) refuse(refused)
       else if (state === 'reading') end(networkError(error, request.url, secrets))
       else close()

@@ -2,7 +2,7 @@ import type { Dispatcher, Pool } from 'undici'
 
 type Undici = Pick<typeof import('undici'), 'EnvHttpProxyAgent' | 'Pool'>
 
-/** What the environment names as proxy is not one. Says no more: it may hold a password. */
+/** The proxy in the environment is not a URL. The value is not shown: it may hold a password. */
 export class InvalidProxy extends Error {
   readonly code = 'invalid_proxy'
   constructor() {
@@ -17,7 +17,7 @@ class ClosedTunnel extends Error {
   }
 }
 
-/** Everybody writes them in capitals, but curl. */
+/** In capitals, or in lower case as curl reads them. */
 const variables = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY']
 
 /** The proxy that the environment names. `NO_PROXY` is read by undici itself, with every request. */

@@ -1,7 +1,7 @@
 import type { ErrorData } from '../messages/errors.ts'
 import { secretPattern } from './secretPattern.ts'
 
-/** Stands where a secret was. */
+/** Replaces a secret. */
 export const hidden = '***'
 
 /** Shapes of credentials that servers echo: authorization headers, the well-known key prefixes, keys in query strings. */
@@ -14,7 +14,7 @@ const credentialPatterns: readonly [RegExp, string][] = [
   [/([?&](?:api[-_]?key|key|token|access[-_]token|signature|sig)=)[^&\s"'#]+/gi, `$1${hidden}`],
 ]
 
-/** The text without the secrets given, in whatever form they stand there. */
+/** The text without the given secrets, in any of their forms. */
 export const withoutSecrets = (text: string, secrets: readonly string[]): string => {
   const pattern = secretPattern(secrets)
   return pattern ? text.replace(pattern, hidden) : text
@@ -27,7 +27,7 @@ export const redact = (text: string, secrets: readonly string[]): string => {
   return safe
 }
 
-/** Longer texts tell nobody more. They are cut after the secrets are gone: half a key would not be recognised. */
+/** Longer texts are of no use. They are cut after the secrets are gone: half a key would not be recognised. */
 const longest = 2000
 
 /** The same for everything that an error says. */

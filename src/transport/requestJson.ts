@@ -21,10 +21,10 @@ export type JsonExchange = {
   secrets: readonly string[]
   /** Who is asked: named in every error. */
   provider: string
-  /** Reads an answer whose status says no. */
+  /** Reads an answer with an error status. */
   refusal(answer: WholeAnswer): ErrorData
   signal?: AbortSignal | undefined
-  /** How long to wait for the answer to begin, and for it to go on. */
+  /** How long to wait for the answer to start, and to continue. */
   firstChunkMs: number
   idleMs: number
 }
@@ -65,7 +65,7 @@ const wholeAnswer = (options: JsonExchange) =>
       timer = setTimeout(timeout, Math.min(ms, longestTimerMs))
     }
     const abort = (): void => settle({ name: 'AbortedError', message: 'The request was aborted.' })
-    // The status of a refusal says more than the way its body broke off.
+    // The status of a refusal says more than how its body broke off.
     const isRefused = (): boolean => answer !== undefined && !isSuccess(answer)
     const readRefusal = (bytes: Uint8Array): void => {
       const excess = received - limits.maxErrorBodySize
@@ -79,7 +79,7 @@ const wholeAnswer = (options: JsonExchange) =>
       },
       data(bytes) {
         received += bytes.length
-        // Blank lines say no more than that somebody is still thinking.
+        // Blank lines only mean that the server is still working.
         if (bytes.some((byte) => byte > 0x20))
           wait(idleMs, `The answer stalled for ${idleMs} ms (timeouts.idleMs).`)
         if (isRefused()) readRefusal(bytes)

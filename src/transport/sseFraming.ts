@@ -50,6 +50,6 @@ export const sseFraming = ({ maxEventSize, onEvent }: FramingOptions): TextFrami
   }
 }
 
-/** Half a document is no event: the stream was cut in it, which the decoder tells better. */
+/** Half a document is not an event: the stream was cut inside it, and the decoder reports that better. */
 const isCutJson = (data: string): boolean =>
   /^\s*[{[]/.test(data) && data !== '[DONE]' && parsedJson(data) === undefined

@@ -20,11 +20,11 @@ import { WaitingRuns } from './WaitingRuns.ts'
 export type HandlerOptions = {
   /** What a client learns of an error. Default: that there was one. */
   showError?: (error: unknown) => string
-  /** How often an idle stream is given a sign of life. Default 15,000. */
+  /** How often an idle stream is given a sign of life. Default: 15,000. */
   keepAliveMs?: number
-  /** The largest request. Default 4 MiB. */
+  /** The largest request. Default: 4 MiB. */
   maxBodyBytes?: number
-  /** How much a client may leave unread before it is cut off. Default 1 MiB. */
+  /** How much a client may leave unread before it is cut off. Default: 1 MiB. */
   maxUnreadBytes?: number
 }
 
@@ -36,9 +36,9 @@ export type ChatHandlerOptions = HandlerOptions & {
   context?: (request: Request, chatId: string) => unknown
   /** Of stored runs: who answers in new chats. Not needed if there is only one agent. */
   agent?: string
-  /** Of an agent: how many chats may wait for a decision; the oldest are forgotten. Default 1,000. */
+  /** Of an agent: how many chats may wait for a decision; the oldest are forgotten. Default: 1,000. */
   maxWaiting?: number
-  /** Of an agent: how long a chat may wait. Default a day. */
+  /** Of an agent: how long a chat may wait. Default: a day. */
   maxWaitMs?: number
 }
 

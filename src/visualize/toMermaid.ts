@@ -10,7 +10,7 @@ import type { Charted } from './transitions.ts'
 
 /** Options of {@link toMermaid}. */
 export type MermaidOptions = {
-  /** Which way the chart grows; default down. */
+  /** Which way the chart grows. Default: down. */
   direction?: 'down' | 'right'
 }
 

@@ -9,7 +9,7 @@ import { escapeXml } from './xml.ts'
 export type SvgOptions = {
   /** How often each transition was taken, by name: as `TransitionCoverage` counts. Colours the arrows. */
   counts?: ReadonlyMap<string, number>
-  /** What the picture is called; default the machine's id. */
+  /** What the picture is called. Default: the machine's id. */
   title?: string
   /** Stands before every id in the picture, for pages that show several. */
   idPrefix?: string

@@ -26,7 +26,7 @@ const expected: Record<string, RegExp> = {
   orchestratorWithText: /^OrchestrationError: .*ended without an AgentOutput/,
   orchestratorWithNull: /^OrchestrationError: .*ended without an AgentOutput/,
   orchestratorWithWrongMessages: /^OrchestrationError: .*ended without an AgentOutput/,
-  orchestratorOfNothing: /^OrchestrationError: .*gave no actor logic/,
+  orchestratorOfNothing: /^OrchestrationError: .*did not return actor logic/,
   orchestratorThatThrows: /^OrchestrationError: .*broken/,
   orchestratorWithThrowingGuard: /^OrchestrationError: .*\nbroken/,
   endAfterFail: /^complete "second"/,

@@ -73,7 +73,7 @@ describe('the agent of a file', () => {
         expect(code).toBe(0)
       }
       expect(run.stderr).toBe('Agent: ./agent.mjs\n')
-      expect(chat.stderr).toContain('agent.mjs brings its own model and tools.')
+      expect(chat.stderr).toContain('agent.mjs has its own model and tools.')
       expect(inspect.stdout).toMatch(/Inspector: \S+\nAgent: agent\.mjs\n[\s\S]*· AwaitingApproval/)
     }))
 
@@ -85,8 +85,8 @@ describe('the agent of a file', () => {
         ask(['run', 'agent.mjs', 'Ask the guest for a wish']),
       ])
       for (const { stdout } of [run, chat])
-        expect(stdout).toContain('Nobody is at the terminal to allow it; --approve would.')
-      expect(asked.stdout).toContain('Nobody is at the terminal to answer this.')
+        expect(stdout).toContain('There is no terminal to ask for approval. --approve allows every call.')
+      expect(asked.stdout).toContain('There is no terminal to answer this.')
     }))
 
   it('is the one named with --export, and what does not fit is refused', () =>
@@ -106,7 +106,7 @@ describe('the agent of a file', () => {
       )
       expect(await problem('run', './missing.ts', 'Hi')).toBe('2 statewire: There is no file ./missing.ts.')
       expect(await problem('run', 'agent.mjs', '--temperature', '1', 'Hi')).toBe(
-        '2 statewire: agent.mjs brings its own model, tools and settings: leave --temperature out.',
+        '2 statewire: agent.mjs has its own model, tools and settings: leave --temperature out.',
       )
       expect(await problem('chat', 'Hi')).toContain('chat takes no prompt')
     }))

@@ -22,7 +22,7 @@ it('takes the lines of a pipe as turns of one conversation', async () => {
       'You have not told me your name. (I am a simulator.)',
     ),
   )
-  expect(stderr).toContain('The conversation is forgotten.')
+  expect(stderr).toContain('A new conversation begins.')
   expect(code).toBe(0)
 })
 
@@ -48,7 +48,7 @@ it('switches tools and models without losing the conversation', async () => {
     'Model: openai:simulator (--model)',
     '  · calculator(expression: 2*3)',
     'Tools are off.',
-    'Model: the built-in simulator, which answers by rules (as you say)',
+    'Model: the built-in simulator, which answers by rules (as you chose)',
     'There is no /modle. Did you mean /model?',
     '',
   ])

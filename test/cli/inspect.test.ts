@@ -74,7 +74,7 @@ it.skipIf(!isBuilt)(
         /^An agent plans a trip\. Watch it in a browser: http:\/\/127\.0\.0\.1:\d+\/\S+\/$/,
       ),
       expect.stringContaining('One request fails, and is tried again'),
-      expect.stringContaining('Nobody is at a terminal'),
+      expect.stringContaining('There is no terminal to ask'),
     ])
     expect(stderr).toContain('  · get_weather(city: Oslo)\n  · get_weather(city: Bergen)\n')
     expect(stdout).toContain('2 * 349 + 120 = 818. The train to Bergen at 08:25 is booked')

@@ -170,7 +170,7 @@ describe('runs of a file', () => {
         '      statewire runs approve job limit\n      statewire runs reject job limit\n',
     )
     const approved = await statewire(['runs', 'approve', 'job'], { cwd })
-    expect(approved.stdout).toBe('goes on: The run has cost $0.0125 of $0.01.\n')
+    expect(approved.stdout).toBe('continues: The run has cost $0.0125 of $0.01.\n')
     expect((await run.result).answer).toBe('Done.')
   })
 

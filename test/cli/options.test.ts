@@ -134,7 +134,7 @@ it('speaks of its own options when something is wrong with them', async () => {
   expect(await problem('--base-url', 'here')).toMatch(/^2 --base-url must be an absolute/)
   expect(await problem('--temperature', 'hot')).toBe('2 --temperature takes a number from 0 on, not "hot".')
   expect(await problem('-a', 'none.png')).toBe('2 --attach: there is no file none.png.')
-  expect(await problem('-a', 'data.bin')).toMatch(/^2 --attach: data\.bin is not a text, and not one of/)
+  expect(await problem('-a', 'data.bin')).toMatch(/^2 --attach: data\.bin is not a text file, and not one of/)
   expect(await problem('--schema', 'none.json')).toBe('2 --schema: there is no file none.json.')
   expect(await problem('--schema', 'schema.json')).toMatch(/^2 --schema schema\.json cannot be used/)
   expect(await problem('--schema', '{"type": 3')).toMatch(/^2 --schema cannot be used/)

@@ -195,7 +195,7 @@ it('reads a file only with --approve where nobody can be asked', async () => {
     statewire([...args, '--approve'], { cwd }),
   ])
   expect(asked.stdout).toContain(
-    'read_file did not work: A person rejected this call: Nobody is at the terminal to allow it',
+    'read_file did not work: A person rejected this call: There is no terminal to ask for approval',
   )
   expect(approved.stdout).toContain('A statechart is a rose.')
   const without = await statewire([...args, '--approve', '--no-tools'], { cwd })

@@ -104,7 +104,7 @@ describe('statewire runs', () => {
     const stderr = seen(reader.stderr, /Read on with: .* --after/)
     await seen(reader.stdout, /One two /)
     reader.kill('SIGINT')
-    expect(await stderr).toContain('The run goes on without you.')
+    expect(await stderr).toContain('The run continues in the background.')
     expect((await runs.list())[0]).toMatchObject({ id: 'job', status: 'running' })
   })
 
@@ -131,7 +131,7 @@ describe('statewire runs', () => {
     const late = await statewire(['runs', 'approve', 'job'], { cwd })
     expect([late.code, late.stderr]).toEqual([
       2,
-      'statewire: The run "job" (complete) waits for no such decision. Nothing waits.\n',
+      'statewire: The run "job" (complete) does not wait for such a decision. Nothing waits.\n',
     ])
   })
 
@@ -164,7 +164,7 @@ describe('statewire runs', () => {
     const refused = await statewire(['runs', 'prune', '--older-than', '0m'], { cwd })
     expect([refused.code, refused.stderr]).toEqual([
       2,
-      'statewire: This deletes runs, and nobody can be asked here: say --yes.\n',
+      'statewire: This deletes runs, and there is no terminal to confirm it: add --yes.\n',
     ])
     const kept = await statewire(['runs', 'prune', '--older-than', '1d', '--yes'], { cwd })
     expect(kept.stdout).toBe('0 deleted\n')
@@ -179,13 +179,13 @@ describe('statewire runs', () => {
     writeFileSync(join(cwd, 'empty.db'), '')
     const problems = [
       [['shwo'], 'There is no "runs shwo". Did you mean "show"?'],
-      [['show'], 'Which run? statewire runs lists their ids.'],
-      [['show', 'x'], 'There is no run "x". statewire runs lists those that there are.'],
+      [['show'], 'Name a run: statewire runs lists their ids.'],
+      [['show', 'x'], 'There is no run "x". statewire runs lists the runs.'],
       [['show', 'x', '--limit', '3'], '"runs show" has no --limit.'],
       [['--status', 'done'], '"done" is not a status: use running, waiting,'],
       [['--limit', '0'], '"0" is not a limit'],
       [['stream', 'x', '--after', 'y'], 'There is no run "x"'],
-      [['prune', '--yes'], 'How old? For example: --older-than 30d'],
+      [['prune', '--yes'], 'Say how old the runs must be. For example: --older-than 30d'],
       [['prune', '--yes', '--older-than', 'long'], '"long" is not a time: write 30d'],
       [['--db', 'none.db'], 'There is no file none.db: name the file of the runs with --db.'],
       [['--db', '.'], '. is not a file of runs.'],
@@ -212,7 +212,7 @@ describe('When nobody runs things', () => {
     await first.kill()
     const approved = await statewire(['runs', 'approve', 'job'], { cwd })
     expect([approved.code, approved.stdout]).toEqual([0, 'approved: delete_file(path: notes.txt)\n'])
-    expect(approved.stderr).toContain('Nobody runs these runs now. It is stored')
+    expect(approved.stderr).toContain('No program is running these agents now. Your decision is stored')
     const again = await statewire(['runs', 'approve', 'job'], { cwd })
     expect(again.code).toBe(2)
     await keeper(file, baseUrl)
@@ -228,7 +228,7 @@ describe('When nobody runs things', () => {
     const file = join(cwd, 'runs.db')
     const first = await keeper(file, slow.baseUrl, 'job', 'Count to 300')
     const reader = start(['runs', 'stream', 'job'], { cwd })
-    const told = seen(reader.stderr, /begins anew/)
+    const told = seen(reader.stderr, /starts over/)
     const text = seen(reader.stdout, /298 299 300/)
     await seen(reader.stdout, /1 2 3 4/)
     await first.kill()

@@ -66,7 +66,7 @@ describe.skipIf(!hasScript)('chat --db at a terminal', () => {
     await first.sees(/Allow read_file\(path: a\.txt\)\? \[y\/N\] $/)
     await first.kill()
     const second = new Terminal([...args, '--continue'], { cwd })
-    await second.sees(/Goes on with: Read a\.txt[\s\S]*Allow read_file\(path: a\.txt\)\? \[y\/N\] $/)
+    await second.sees(/Continues: Read a\.txt[\s\S]*Allow read_file\(path: a\.txt\)\? \[y\/N\] $/)
     second.types(ctrlD)
     await second.sees(/Nothing was decided: --continue asks again\./)
     expect(await second.code).toBe(0)
@@ -89,9 +89,7 @@ describe.skipIf(!hasScript)('chat --db at a terminal', () => {
     await first.sees(/1 2 3 4/)
     await first.kill()
     const second = new Terminal(['chat', ...fast, '--db', 'chats.db', '--continue'], { cwd })
-    await second.sees(
-      /Goes on with: Count to 300[\s\S]*begins anew[\s\S]*1 2 3 4[\s\S]*298 299 300[\s\S]*> $/,
-    )
+    await second.sees(/Continues: Count to 300[\s\S]*starts over[\s\S]*1 2 3 4[\s\S]*298 299 300[\s\S]*> $/)
     second.types(ctrlD)
     expect(await second.code).toBe(0)
   })

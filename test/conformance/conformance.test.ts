@@ -2,20 +2,26 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { anthropicHabits, chatHabits, type Habit } from './habits.ts'
 import { anthropicPeers, anthropicResults, chatPeers, chatResults } from './peers.ts'
-import { type Comparison, conformanceText, withConformance } from './table.ts'
+import { type Comparison, shortTable, wholeTables, withConformance } from './table.ts'
 
-// Every habit of the README's conformance tables is played over a socket, here and now. `npm run conformance` writes the
-// tables; this test fails where they are not what was measured.
+// Every habit of docs/conformance.md is played over a socket, here and now. `npm run conformance` writes the tables there
+// and in the README; this test fails where they are not what was measured.
 
+const chat: Comparison = {
+  wire: 'Chat Completions wire',
+  habits: chatHabits,
+  peers: chatPeers,
+  results: chatResults,
+}
 const comparisons: readonly Comparison[] = [
-  { wire: 'Chat Completions wire', habits: chatHabits, peers: chatPeers, results: chatResults },
+  chat,
   { wire: 'Anthropic wire', habits: anthropicHabits, peers: anthropicPeers, results: anthropicResults },
 ]
 
 const verdicts = new Map<Habit, string>()
 
 describe.each(comparisons)('$wire', ({ habits, peers, results }) => {
-  test.each(habits)('statewire stands $scenario', async (habit) => {
+  test.each(habits)('statewire copes with $scenario', async (habit) => {
     verdicts.set(habit, 'fails')
     await habit.run()
     verdicts.set(habit, '')
@@ -27,9 +33,12 @@ describe.each(comparisons)('$wire', ({ habits, peers, results }) => {
   })
 })
 
-test('the README tells what was measured in this run', () => {
-  const readme = readFileSync('README.md', 'utf8')
-  const fresh = withConformance(readme, conformanceText(comparisons, verdicts))
-  if (process.env.MODE === 'update') writeFileSync('README.md', fresh)
-  else expect(readme, 'run `npm run conformance`').toBe(fresh)
+test.each([
+  ['docs/conformance.md', () => wholeTables(comparisons, verdicts)],
+  ['README.md', () => shortTable(chat, verdicts)],
+])('%s shows what was measured in this run', (path, text) => {
+  const page = readFileSync(path, 'utf8')
+  const fresh = withConformance(page, text())
+  if (process.env.MODE === 'update') writeFileSync(path, fresh)
+  else expect(page, 'run `npm run conformance`').toBe(fresh)
 })

@@ -1,7 +1,7 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test, vi } from 'vitest'
 import { type CodeBlock, codeBlocks, isScript, isShell } from './codeBlocks.ts'
-import { type PageProgram, pageProgram } from './pageProgram.ts'
+import { type PageProgram, pageProgram, pagePrograms } from './pageProgram.ts'
 import { runPage } from './runPage.ts'
 import { commandProblem, commandsOf, linesOf, runLine } from './shellLines.ts'
 import { typeProblems } from './typeProblems.ts'
@@ -13,11 +13,8 @@ const guides = readdirSync('docs').filter((name) => name.endsWith('.md'))
 const pages = ['README.md', 'CONTRIBUTING.md', ...guides.map((name) => `docs/${name}`)]
 const blocks = pages.flatMap((page) => codeBlocks(page))
 
-const programOf = (page: string, all: readonly CodeBlock[]): PageProgram[] => {
-  const scripts = all.filter((block) => block.page === page && isScript(block))
-  return scripts.length > 0 ? [pageProgram(page, scripts)] : []
-}
-const programs = pages.flatMap((page) => programOf(page, blocks))
+const scriptsOf = (page: string): CodeBlock[] => blocks.filter((each) => each.page === page && isScript(each))
+const programs = pages.flatMap((page) => pagePrograms(page, scriptsOf(page)))
 
 /** A page that must fail, to prove that the checks find something. */
 const badPage = (page: string, ...codes: string[]): PageProgram => {
@@ -36,12 +33,23 @@ describe('the code in the documents', () => {
     expect(found).toMatch(/^broken\.md:11: Argument of type 'number'/)
   })
 
-  test.concurrent.each(programs.map((program) => [program.page, program] as const))(
+  test.concurrent.each(programs.map((program) => [program.title, program] as const))(
     'of %s runs',
     async (_, program) => {
       expect(await runPage(program)).toBeUndefined()
     },
   )
+
+  test('builds on what is above it, and each page says so', () => {
+    const silent = pages.filter((page) => {
+      const unnamed = scriptsOf(page).filter(({ file }) => file === undefined)
+      const isSaid = /build on each other|[Ss]ave this as `/.test(readFileSync(page, 'utf8'))
+      return unnamed.length > 1 && !isSaid
+    })
+    expect(silent).toEqual([])
+    const [again] = typeProblems([badPage('broken.md', 'const a = 1', 'const a = 2')])
+    expect(again).toBe("broken.md:4: Cannot redeclare block-scoped variable 'a'.")
+  })
 
   test.concurrent('that throws is found out, with its place', async () => {
     const page = badPage('broken.md', 'const a = 1', 'throw new Error("no " + a)')

@@ -8,6 +8,8 @@ export type CodeBlock = {
   line: number
   /** Why it is not run: said in a comment right before it. */
   notRun: string | undefined
+  /** The file that the page tells the reader to save it as; undefined: it goes below the block before it. */
+  file: string | undefined
 }
 
 /** The code blocks of a markdown page, in order. */
@@ -15,6 +17,7 @@ export const codeBlocks = (page: string, markdown = readFileSync(page, 'utf8')):
   const blocks: CodeBlock[] = []
   let open: CodeBlock | undefined
   let before = ''
+  let paragraph = ''
   markdown.split('\n').forEach((text, index) => {
     if (open) {
       if (text.startsWith('```')) open = undefined
@@ -23,11 +26,14 @@ export const codeBlocks = (page: string, markdown = readFileSync(page, 'utf8')):
     }
     const language = /^```(\w+)/.exec(text)?.[1]
     if (language) {
-      const notRun = /^<!-- not run: (.+) -->$/.exec(before)?.[1]
-      open = { page, language, code: '', line: index + 2, notRun }
+      const notRun = /<!-- not run: (.+) -->$/.exec(paragraph)?.[1]
+      const file = /\b[Ss]ave (?:this|it) as `([^`]+)`/.exec(paragraph)?.[1]
+      open = { page, language, code: '', line: index + 2, notRun, file }
       blocks.push(open)
     }
-    if (text !== '') before = text
+    // The paragraph right before a block is what introduces it.
+    if (text !== '') paragraph = before === '' ? text : `${paragraph} ${text}`
+    before = text
   })
   if (open) throw new Error(`${page}: the block at line ${open.line} is never closed.`)
   return blocks

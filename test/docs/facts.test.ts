@@ -11,17 +11,21 @@ const read = (page: string): string => readFileSync(page, 'utf8').replace(/\s+/g
 const model = scriptedModel([])
 const { retry, limits, atLimit, firstChunkMs, idleMs, totalMs, toolExecution } = resolveConfig({ model })
 
-test('the defaults in the README are those of the code', () => {
-  const readme = read('README.md')
+test('the defaults in the table of options are those of the code', () => {
+  const page = readFileSync('docs/api/agent.md', 'utf8')
+  const defaultOf = (option: string): string | undefined => {
+    const row = page.split('\n').find((line) => line.startsWith(`| \`${option}\` |`))
+    return row?.split(/(?<!\\)\|/)[3]?.trim()
+  }
   const minutes = (ms: number) => `${ms / 60_000} min`
   const { maxRetries, initialDelayMs, maxDelayMs } = retry
   expect(totalMs).toBeUndefined()
-  expect(readme).toContain(`| \`timeouts\` | ${minutes(firstChunkMs)}, ${minutes(idleMs)}, none |`)
-  expect(readme).toContain(`| ${maxRetries} retries, ${initialDelayMs} ms, ${maxDelayMs / 1000} s |`)
-  expect(readme).toContain(`| \`maxSteps\` | ${limits.steps} |`)
-  expect(readme).toContain(`| \`limits\` | ${limits.steps} steps |`)
-  expect(readme).toContain(`| \`atLimit\` | \`'${atLimit}'\` |`)
-  expect(readme).toContain(`| \`toolExecution\` | \`'${toolExecution}'\` |`)
+  expect(defaultOf('timeouts')).toBe(`${minutes(firstChunkMs)}, ${minutes(idleMs)}, none`)
+  expect(defaultOf('retry')).toBe(`${maxRetries} retries, ${initialDelayMs} ms, ${maxDelayMs / 1000} s`)
+  expect(defaultOf('maxSteps')).toBe(String(limits.steps))
+  expect(defaultOf('limits')).toBe(`${limits.steps} steps`)
+  expect(defaultOf('atLimit')).toBe(`\`'${atLimit}'\``)
+  expect(defaultOf('toolExecution')).toBe(`\`'${toolExecution}'\``)
 })
 
 test('the limits in the guides are those of the code', () => {

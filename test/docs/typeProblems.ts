@@ -16,7 +16,7 @@ const options: ts.CompilerOptions = {
 
 /** What the compiler has to say about pages, and about files, as a user of the built package would hear it. */
 export const typeProblems = (programs: readonly PageProgram[], files: readonly string[] = []): string[] => {
-  const pages = new Map(programs.map((each) => [resolve(`${each.page.replaceAll('/', '-')}.ts`), each]))
+  const pages = new Map(programs.map((each) => [resolve(`${each.title.replace(/\W+/g, '-')}.ts`), each]))
   const host = ts.createCompilerHost(options)
   const { getSourceFile, fileExists, readFile } = host
   host.fileExists = (name) => pages.has(name) || fileExists(name)

@@ -139,8 +139,8 @@ describe('27: validateHistory', () => {
     ['orphanResult', 0, [answers('a')], /"a"/],
     ['orphanResult', 4, [hi, asks('a'), answers('a'), modelMessage('x'), answers('a')], /"a"/],
     ['duplicateResult', 2, [hi, asks('a'), answers('a', 'a')], /"a" has more than one result/],
-    ['misplacedPart', 0, [userMessage([call('a')])], /tool call stands in a user message/],
-    ['misplacedPart', 1, [hi, modelMessage([result('a')])], /tool result stands in a model message/],
+    ['misplacedPart', 0, [userMessage([call('a')])], /tool call is in a user message/],
+    ['misplacedPart', 1, [hi, modelMessage([result('a')])], /tool result is in a model message/],
   ])('reports %s at message %d', (code, index, history, text) => {
     expect(validateHistory(history)).toEqual([{ code, index, message: expect.stringMatching(text) }])
   })

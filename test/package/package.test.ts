@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { codeBlocks, isScript } from '../docs/codeBlocks.ts'
-import { pageProgram } from '../docs/pageProgram.ts'
+import { pageProgram, pagePrograms } from '../docs/pageProgram.ts'
 import { fromRegistry } from '../fromRegistry.ts'
 import { oldest, range } from '../xstate/xstateRange.ts'
 import { installInto, type Manager } from './consumer.ts'
@@ -15,10 +15,14 @@ import { kinds, problemsIn, resolutions, runIn } from './consumerPage.ts'
 import { type Packed, packFreshClone } from './freshClone.ts'
 
 const blocks = codeBlocks('README.md').filter(isScript)
-const page = pageProgram('README.md', blocks)
+const programs = pagePrograms('README.md', blocks)
 
-/** The same with a last block that must be found out: a check that finds nothing proves nothing. */
-const flawed = pageProgram('README.md', [...blocks, ...codeBlocks('flaw', '```ts\nawait agent.send(1)\n```')])
+/** The last file with a block that must be found out: a check that finds nothing proves nothing. */
+const lastFile = blocks.slice(blocks.findLastIndex(({ file }) => file !== undefined))
+const flawed = pageProgram('README.md', [
+  ...lastFile,
+  ...codeBlocks('flaw', '```ts\nawait agent.send(1)\n```'),
+])
 let packed: Packed
 
 beforeAll(async () => {
@@ -95,7 +99,7 @@ describe.skipIf(noRegistry)('an empty project', () => {
     test.each(Object.entries(resolutions))(
       'compiles README, actors of its own XState included, with %s resolution and without leniency',
       async (_, resolution) => {
-        expect(page.code).toContain('createActor(agent.machine')
+        expect(flawed.code).toContain('createActor(agent.machine')
         const found = await problemsIn(folder, flawed, resolution)
         expect(found).toEqual(
           resolution.kinds.map(() => expect.stringContaining("Argument of type 'number'")),
@@ -107,7 +111,8 @@ describe.skipIf(noRegistry)('an empty project', () => {
     test.each(Object.keys(kinds))(
       'runs README as .%s',
       async (kind) => {
-        expect(await runIn(folder, page, kind as keyof typeof kinds)).toBeUndefined()
+        for (const program of programs)
+          expect(await runIn(folder, program, kind as keyof typeof kinds)).toBeUndefined()
       },
       60_000,
     )

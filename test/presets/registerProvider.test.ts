@@ -45,7 +45,7 @@ test('a function that makes models is all a provider needs', async () => {
   expect((await new Agent('parrot').send('Who are you?')).output).toBe('I am small.')
   expect((await new Agent('PARROT:grey:v2').send('Who are you?')).output).toBe('I am grey:v2.')
   expect(listProviders()).toContainEqual(expect.objectContaining({ name: 'Parrot', capabilities: ['chat'] }))
-  await expect(new Agent('parrot').embedQuery('text')).rejects.toThrow(/makes no embeddings/)
+  await expect(new Agent('parrot').embedQuery('text')).rejects.toThrow(/does not make embeddings/)
   await expect(listModels('parrot')).rejects.toThrow(ConfigurationError)
 })
 

@@ -43,7 +43,7 @@ export class Conversation {
   #attachments: Part[]
   #talk: Talk | undefined
   #abort = new AbortController()
-  /** Somebody left instead of deciding. */
+  /** The person left instead of deciding. */
   #isLeft = false
   #failures = 0
 
@@ -81,7 +81,7 @@ export class Conversation {
     })
   }
 
-  /** Up to its end. With a prompt to begin with, only a person at a terminal goes on after its answer. */
+  /** Runs until its end. If it started with a prompt, it continues after the answer only at a terminal. */
   async hold(first?: string): Promise<number> {
     const { screen } = this.#invocation
     this.#note(this.#chosen.said)
@@ -160,7 +160,7 @@ export class Conversation {
     const { screen, values } = this.#invocation
     const [name = '', argument] = line.split(/\s+/)
     if (this.#file !== undefined && argument !== undefined && /^\/(?:tools|model)$/.test(name))
-      return this.#note(`${this.#file} brings its own model and tools.`)
+      return this.#note(`${this.#file} has its own model and tools.`)
     switch (name) {
       case '/help':
         return screen.line(columns(slashCommands, screen.paint).join('\n'))
@@ -179,7 +179,7 @@ export class Conversation {
           slashCommands.map(([each]) => each.split(' ')[0] ?? ''),
         )
         return screen.note(
-          `There is no ${name}.${meant ? ` Did you mean ${meant}?` : ' /help lists what there is.'}`,
+          `There is no ${name}.${meant ? ` Did you mean ${meant}?` : ' /help lists the commands.'}`,
         )
       }
     }
@@ -192,7 +192,7 @@ export class Conversation {
     try {
       const chosen = await chooseAgent(this.#invocation, undefined)
       await this.#chosen.close()
-      this.#chosen = { ...chosen, said: chosen.said.replace('(--model)', '(as you say)') }
+      this.#chosen = { ...chosen, said: chosen.said.replace('(--model)', '(as you chose)') }
       await talk.change()
     } catch (error) {
       Object.assign(values, before)

@@ -35,7 +35,7 @@ export class MemoryTalk implements Talk {
 
   async clear(): Promise<string> {
     this.#chat = new Chat(this.#makeAgent())
-    return 'The conversation is forgotten.'
+    return 'A new conversation begins.'
   }
 
   async change(): Promise<void> {
@@ -44,7 +44,7 @@ export class MemoryTalk implements Talk {
 
   async close(): Promise<void> {}
 
-  /** Asks about calls. What is decided elsewhere meanwhile, such as in the inspector, is asked no more. */
+  /** Asks about calls. A question is withdrawn if it is answered elsewhere, such as in the inspector. */
   #attend(run: AnyRun): void {
     const approvals = this.#approvals
     run.on('tool.call', () => approvals.withdraw())
@@ -62,7 +62,7 @@ export class MemoryTalk implements Talk {
     })
     run.on('limit', async (reached) => {
       const { callId } = reached
-      // An agent that does not ask has gone on already.
+      // An agent that does not ask has already continued.
       if (!isPending(callId)) return
       const approval = await approvals.mayGoOn(reached)
       if (!isPending(callId)) return

@@ -8,22 +8,22 @@ import { oneLine } from '../paint.ts'
 import { followRun } from '../runs/followRun.ts'
 import type { MakeAgent, Piece, Talk } from './talk.ts'
 
-/** Who answers, as the file knows it. */
+/** The name of the agent in the file. */
 const agentName = 'chat'
 
 export type StoredTalkOptions = {
   file: string
-  /** The chat to go on with, or to begin. */
+  /** The chat to continue, or to start. */
   chat?: string
-  /** Goes on with the chat that had the last turn. */
+  /** Continues the chat that had the last turn. */
   isContinued: boolean
   makeAgent: MakeAgent
   approvals: Approvals
-  /** What else there is to know. */
+  /** Further notes. */
   note: (line: string) => void
 }
 
-/** A conversation that is kept in a file: each answer is a run, and what a process leaves behind is gone on with. */
+/** A conversation that is stored in a file: each answer is a run, and the next process continues an unfinished one. */
 export class StoredTalk implements Talk {
   readonly isKept = true
   readonly #options: StoredTalkOptions
@@ -58,7 +58,7 @@ export class StoredTalk implements Talk {
     const run = id === undefined ? undefined : await this.#runs.get(id)
     const info = await run?.info()
     if (!run || (info?.status !== 'running' && info?.status !== 'waiting')) return undefined
-    this.#options.note(`Goes on with: ${oneLine(info.prompt)}`)
+    this.#options.note(`Continues: ${oneLine(info.prompt)}`)
     return this.#follow(run, signal)
   }
 
@@ -84,10 +84,10 @@ export class StoredTalk implements Talk {
     const name = oneLine(this.#chat.id)
     note(count === 0 ? `Chat ${name}` : `Chat ${name}, ${count} messages so far`)
     if (!viewOf(this.#runs)?.isOwner())
-      note(`Another program runs ${file}: it gives the answers, if it has the agent "${agentName}".`)
+      note(`Another program runs ${file}: it answers, if it has the agent "${agentName}".`)
   }
 
-  /** Shows a run to its end, and asks whoever sits here about what it waits for. */
+  /** Shows a run to its end, and asks the person at the terminal about what it waits for. */
   async *#follow(run: DurableRun, signal: AbortSignal): AsyncGenerator<Piece, void> {
     const abort = () => void this.#runs.send(run.id, { type: 'abort', reason: 'interrupted' }).catch(() => {})
     let after: string | undefined
@@ -100,7 +100,7 @@ export class StoredTalk implements Talk {
         after = next.value.cursor
         yield next.value.chunk
       }
-      // Whoever leaves instead of deciding finds the question again.
+      // A person who leaves instead of deciding is asked again next time.
       signal.removeEventListener('abort', abort)
       if (next.value.status !== 'waiting') break
       await this.#ask(run, after, signal)
@@ -110,7 +110,7 @@ export class StoredTalk implements Talk {
     await run.result
   }
 
-  /** Asks about each call. Whatever is decided elsewhere meanwhile is asked no more. */
+  /** Asks about each call. A question is withdrawn if it is answered elsewhere. */
   async #ask(run: DurableRun, after: string | undefined, signal: AbortSignal): Promise<void> {
     const { approvals } = this.#options
     const asked = new AbortController()

@@ -7,9 +7,9 @@ export const chat: Command = {
   operands: '[file]',
   options: {
     ...modelOptions,
-    db: { type: 'string', value: 'path', about: 'keep the conversation in this file' },
+    db: { type: 'string', value: 'path', about: 'store the conversation in this file' },
     chat: { type: 'string', value: 'name', about: 'the chat of this name in the file, or a new one' },
-    continue: { type: 'boolean', short: 'c', about: 'go on with the last conversation' },
+    continue: { type: 'boolean', short: 'c', about: 'continue the last conversation' },
     quiet: { type: 'boolean', short: 'q', about: 'nothing on stderr but errors and questions' },
   },
   details: [
@@ -17,8 +17,8 @@ export const chat: Command = {
     'answer, at the prompt it leaves. Lines from a pipe are turns, too. A file is one',
     'that exports an agent; its code runs. Attachments go with the first prompt.',
     '',
-    'With --db a conversation outlives this command, however it ends: an answer that',
-    'was being given goes on, and what was being asked is asked again.',
+    'With --db a conversation outlives this command, however it ends: the next one',
+    'continues an unfinished answer, and asks an open question again.',
   ],
   run: async (invocation) => {
     const conversation = await Conversation.open(invocation)

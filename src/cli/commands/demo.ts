@@ -31,7 +31,7 @@ export const demo: Command = {
       'No key, no network: a simulator answers. One request fails, and is tried again.',
       isWatched
         ? 'Within a minute it asks before it books a train: answer here, or on the page.'
-        : 'Nobody is at a terminal: it goes fast, and books the train without asking.',
+        : 'There is no terminal to ask: it is quick, and books the train without approval.',
     ].join('\n')
     const close = async () => {
       await Promise.all([inspector.close(), simulator.close()])

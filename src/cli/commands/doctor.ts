@@ -6,13 +6,13 @@ import { table } from '../table.ts'
 
 export const doctor: Command = {
   name: 'doctor',
-  summary: 'Tells which providers can be used from here',
+  summary: 'Checks which providers you can use from here',
   operands: '[provider…]',
   options: {},
   details: [
-    'Asks every provider, all at once: is a key set, does the server answer, does it',
-    'take the key. A key is sent to its own provider only, and never shown. The exit',
-    'code is 0 if at least one provider can be used.',
+    'Asks every provider at once: is a key set, does the server answer, does it',
+    'accept the key. A key is sent to its own provider only, and never shown. The',
+    'exit code is 0 if at least one provider can be used.',
   ],
   run: async ({ words, screen, env }: Invocation) => {
     const { paint } = screen

@@ -10,7 +10,7 @@ import { toPng } from '../toPng.ts'
 export const graph: Command = {
   name: 'graph',
   alias: 'draw',
-  summary: 'Draws the machine of a file, or that of every agent',
+  summary: 'Draws the machine of a file, or of every agent',
   operands: '[file]',
   options: {
     format: {
@@ -30,7 +30,7 @@ export const graph: Command = {
   run: async (invocation) => {
     const { words, screen } = invocation
     const [file, ...more] = words
-    if (more.length > 0) throw new UsageError('One file at a time, please.')
+    if (more.length > 0) throw new UsageError('graph draws one file at a time: name only one.')
     const out = textOption(invocation, 'out')
     const format = formatOf(invocation, out)
     const name = textOption(invocation, 'export')

@@ -20,7 +20,7 @@ export const inspect: Command = {
   options: {
     ...modelOptions,
     schema: { type: 'string', value: 'file', about: 'answer in JSON that fits this JSON Schema' },
-    continue: { type: 'boolean', short: 'c', about: 'go on with the last conversation' },
+    continue: { type: 'boolean', short: 'c', about: 'continue the last conversation' },
     keep: { type: 'boolean', about: 'leave the inspector open after the end' },
     db: { type: 'string', value: 'path', about: 'shows the runs of a file instead; runs nothing' },
   },

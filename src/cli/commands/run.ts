@@ -16,7 +16,7 @@ export const run: Command = {
   operands: '[file] [prompt]',
   options: {
     ...modelOptions,
-    continue: { type: 'boolean', short: 'c', about: 'go on with the last conversation' },
+    continue: { type: 'boolean', short: 'c', about: 'continue the last conversation' },
     schema: { type: 'string', value: 'file', about: 'answer in JSON that fits this JSON Schema' },
     json: { type: 'boolean', about: 'every event as a line of JSON, the end last' },
     verbose: {
@@ -27,8 +27,8 @@ export const run: Command = {
     quiet: { type: 'boolean', short: 'q', about: 'nothing on stderr but errors and questions' },
   },
   details: [
-    'The text goes to stdout as it comes, everything else to stderr. What is piped in',
-    'joins the prompt, below it; - at the end waits for it however long it takes.',
+    'The text goes to stdout as it arrives, everything else to stderr. Piped input',
+    'goes below the prompt; a - at the end waits for it, however long it takes.',
     'Ctrl-C aborts the run. A file is one that exports an agent; its code runs.',
   ],
   run: async (invocation) => {
@@ -44,7 +44,7 @@ export const run: Command = {
     }
     const answer = new AnswerView(screen)
     const show = (event: AgentEmitted) => {
-      // Of a typed answer only the whole counts: what comes before may be corrected.
+      // A typed answer is shown only when it is complete: until then it may be corrected.
       if (event.type === 'chunk' && !isTyped) answer.show(event)
       if (event.type === 'tool.call') note(callLine(event.call))
       if (event.type === 'tool.result') note(resultLine(event.result))

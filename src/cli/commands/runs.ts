@@ -26,15 +26,19 @@ const actions: readonly RunsAction[] = [
 
 export const runs: Command = {
   name: 'runs',
-  summary: 'Shows the runs that a file keeps, and decides on them',
+  summary: 'Shows the stored runs of a file, and decides on them',
   operands: '[action]',
   options: {
     db: { type: 'string', value: 'path', about: 'the file of the runs; default runs.db' },
     json: { type: 'boolean', about: 'list, show, stream: JSON, one line each' },
-    status: { type: 'string', value: 'name', about: 'list, prune: only those that stand like this' },
-    agent: { type: 'string', value: 'name', about: 'list: only those of an agent; fork: who goes on' },
+    status: { type: 'string', value: 'name', about: 'list, prune: only those with this status' },
+    agent: {
+      type: 'string',
+      value: 'name',
+      about: 'list: only of it; fork: the agent that continues',
+    },
     limit: { type: 'string', value: 'n', about: 'list: how many; default 50' },
-    after: { type: 'string', value: 'cursor', about: 'stream: what comes after a chunk' },
+    after: { type: 'string', value: 'cursor', about: 'stream: only what follows this cursor' },
     reason: { type: 'string', value: 'text', about: 'reject, abort: why' },
     'at-step': { type: 'string', value: 'n', about: 'fork: from before this model call' },
     id: { type: 'string', value: 'id', about: 'fork: the id of the new run' },
@@ -44,9 +48,9 @@ export const runs: Command = {
   details: [
     ...actions.map(({ name, operands, summary }) => `  ${`${name} ${operands}`.padEnd(30)}${summary}`),
     '',
-    'Without a call id, the only call that waits is meant.',
-    'Nothing is run here: a decision is stored, and the program that runs the file,',
-    'or the next one that opens it, goes on with it.',
+    'Without a call id, the only waiting call is meant.',
+    'This command runs no agent: it stores a decision, and the program that owns the',
+    'file, or the next one that opens it, continues the run.',
   ],
   run: async (invocation) => {
     const [name = list.name, ...words] = invocation.words

@@ -8,14 +8,14 @@ import { calculator } from '../tools/calculator.ts'
 export type DemoOptions = {
   baseUrl: string
   inspect: Inspect
-  /** How slow everything is: 1 for people who watch, 0 for those who wait. */
+  /** How slow everything is: 1 for a person who watches, 0 for a script. */
   pace: number
 }
 
 export const demoPrompt =
   'What is the weather in Oslo and Bergen? What is 2 * 349 + 120? Then book a train to Bergen.'
 
-/** An agent with something of everything: slow tools, a request that fails once, and a call that needs a yes. */
+/** An agent that shows everything: slow tools, a request that fails once, and a call that needs a yes. */
 export const demoAgent = ({ baseUrl, inspect, pace }: DemoOptions): Agent =>
   new Agent('openai-chat:simulator', {
     name: 'travel agent',
@@ -23,7 +23,7 @@ export const demoAgent = ({ baseUrl, inspect, pace }: DemoOptions): Agent =>
     apiKey: 'simulator',
     inspect,
     thinking: true,
-    // One call after the other, each in a turn of its own: there is more to see.
+    // One call after the other, each in its own turn: there is more to see.
     parallelToolCalls: false,
     tools: [weather(pace), calculator, trains(pace)],
     retry: { maxRetries: 2, initialDelayMs: 4000 * pace },
@@ -56,7 +56,7 @@ const trains = (pace: number): Tool =>
     },
   })
 
-/** A connection on which one request is answered with an error: the one after this many. */
+/** A `fetch` that answers one request with an error: the one after this many. */
 const failingOnce = (before: number): typeof fetch => {
   let count = 0
   return (input, init) => {

@@ -16,18 +16,18 @@ export type RunsAction = {
 
 /** The run that the first word names. */
 export const namedRun = async (runs: Runs, [id]: readonly string[]): Promise<DurableRun> => {
-  if (id === undefined) throw new UsageError('Which run? statewire runs lists their ids.')
+  if (id === undefined) throw new UsageError('Name a run: statewire runs lists their ids.')
   const run = await runs.get(id)
-  if (!run) throw new UsageError(`There is no run "${id}". statewire runs lists those that there are.`)
+  if (!run) throw new UsageError(`There is no run "${id}". statewire runs lists the runs.`)
   return run
 }
 
-/** Says so if what was stored has to wait for somebody. */
+/** Says so if no process is there to continue the run. */
 export const noteOwner = (runs: Runs, { screen }: Invocation): void => {
   if (viewOf(runs)?.hasOwner()) return
   screen.note(
     screen.notePaint.yellow(
-      'Nobody runs these runs now. It is stored: the next program that opens the file with its agents goes on with it.',
+      'No program is running these agents now. Your decision is stored: the next program that opens the file with its agents continues the run.',
     ),
   )
 }

@@ -27,7 +27,7 @@ export const conversationOf = (runs: Runs, id: string): Conversation => {
   return { earlier: before.length, messages: 'input' in from ? asked(from.input) : added }
 }
 
-/** The prompt of a run that has not begun: its agent has not looked at it yet. */
+/** The prompt of a run that has not begun: its agent has not read it yet. */
 const asked = ({ prompt = [] }: AgentInput): ChatMessage[] => {
   const message = { role: 'user', parts: typeof prompt === 'string' ? [textPart(prompt)] : prompt } as const
   return messageFlaw(message) === undefined ? [message] : []

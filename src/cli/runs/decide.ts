@@ -9,14 +9,14 @@ import { namedRun, noteOwner, type RunsAction } from './action.ts'
 export const approve: RunsAction = {
   name: 'approve',
   operands: '<id> [callId]',
-  summary: 'lets a call run, or a run go on past a limit',
+  summary: 'lets a call run, or a run continue past a limit',
   options: [],
   run: async (invocation, runs) => {
     const info = await (await namedRun(runs, invocation.words)).info()
     const mayRun = ({ kind, inDoubt }: PendingCall) => kind !== 'answer' || inDoubt === true
     const call = chosenCall(info, info.pending.filter(mayRun), invocation.words[1])
     await runs.send(info.id, { type: 'tool.approve', callId: call.id })
-    invocation.screen.line(`${call.kind === 'limit' ? 'goes on' : 'approved'}: ${pendingLine(call)}`)
+    invocation.screen.line(`${call.kind === 'limit' ? 'continues' : 'approved'}: ${pendingLine(call)}`)
     noteOwner(runs, invocation)
     return exit.complete
   },
@@ -25,7 +25,7 @@ export const approve: RunsAction = {
 export const reject: RunsAction = {
   name: 'reject',
   operands: '<id> [callId]',
-  summary: 'refuses it; the model is told the --reason',
+  summary: 'refuses it; the model sees the --reason',
   options: ['reason'],
   run: async (invocation, runs) => {
     const info = await (await namedRun(runs, invocation.words)).info()
@@ -69,7 +69,8 @@ const chosenCall = (
   const [first, ...others] = named === undefined ? calls : calls.filter((call) => call.id === named)
   if (first && others.length === 0) return first
   if (first) throw new UsageError(`Which call? ${waiting(calls)}`)
-  const problem = named === undefined ? 'waits for no such decision' : `does not wait for the call "${named}"`
+  const problem =
+    named === undefined ? 'does not wait for such a decision' : `does not wait for the call "${named}"`
   throw new UsageError(`The run "${id}" (${status}) ${problem}. ${waiting(calls)}`)
 }
 

@@ -1,9 +1,6 @@
 import type { DurableChunk, DurableRun, RunInfo } from '../../durable/index.ts'
 
-/**
- * The chunks of a run from a cursor on, past the waits that somebody has ended, until the run stands still. Gives how it
- * stands then.
- */
+/** The chunks of a run from a cursor on, past waits that are over, until the run ends or waits. Returns its status then. */
 export async function* followRun(
   run: DurableRun,
   options: { after?: string; signal?: AbortSignal },

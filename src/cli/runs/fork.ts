@@ -5,7 +5,7 @@ import { namedRun, noteOwner, type RunsAction } from './action.ts'
 export const fork: RunsAction = {
   name: 'fork',
   operands: '<id>',
-  summary: 'a new run from there, or from --at-step',
+  summary: 'starts a copy from there, or from --at-step',
   options: ['at-step', 'agent', 'id'],
   run: async (invocation, runs) => {
     const { id } = await namedRun(runs, invocation.words)

@@ -12,7 +12,9 @@ export const inspectFile = async (invocation: Invocation): Promise<number> => {
     const inspector = await startInspector({ runs })
     screen.line(`Inspector: ${screen.paint.cyan(inspector.url)}`)
     screen.note(
-      screen.notePaint.dim('It shows the stored runs, and leaves decisions in the file. Ctrl-C to leave.'),
+      screen.notePaint.dim(
+        'It shows the stored runs, and stores your decisions in the file. Ctrl-C to leave.',
+      ),
     )
     await new Promise((resolve) => process.once('SIGINT', resolve))
     await inspector.close()

@@ -4,7 +4,7 @@ import { type Invocation, textOption } from '../command.ts'
 import { UsageError } from '../exit.ts'
 import { shellWord } from './shellWord.ts'
 
-/** Opens a file of runs as a guest: nothing is run here. It must be there, since a file that is opened is made. */
+/** Opens a file of runs without running any. The file must exist: opening a missing one would create it. */
 export const openFile = async (invocation: Invocation): Promise<Runs> => {
   const path = textOption(invocation, 'db') ?? 'runs.db'
   const found = statSync(path, { throwIfNoEntry: false })
@@ -14,7 +14,7 @@ export const openFile = async (invocation: Invocation): Promise<Runs> => {
   return openRuns({ store: sqlite(path) })
 }
 
-/** The option that names the file again, for a command that somebody may copy. */
+/** The option that names the file again, for a command that the user may copy. */
 export const fileOption = (invocation: Invocation): string => {
   const path = textOption(invocation, 'db')
   return path === undefined ? '' : ` --db ${shellWord(path)}`

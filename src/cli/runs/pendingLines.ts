@@ -2,12 +2,12 @@ import type { RunInfo } from '../../durable/index.ts'
 import { pendingLine } from '../pendingLine.ts'
 import { shellWord } from './shellWord.ts'
 
-/** What a run waits for, each call with what can be typed to go on. `file`: what names its file on the command line. */
+/** What a run waits for, each call with the commands that answer it. `file`: what names its file on the command line. */
 export const pendingLines = ({ id, pending }: RunInfo, file: string): string[] =>
   pending.flatMap((call) => {
     const where = [id, call.id].map(shellWord).join(' ')
     const doubt = call.inDoubt
-      ? ['      It was running when its process ended: whether it took effect is not known.']
+      ? ['      It was running when its process ended: it is not known whether it took effect.']
       : []
     const commands =
       call.kind === 'answer'

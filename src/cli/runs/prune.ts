@@ -8,11 +8,12 @@ import { statusOption } from './statusOption.ts'
 export const prune: RunsAction = {
   name: 'prune',
   operands: '',
-  summary: 'deletes what is over and --older-than 30d',
+  summary: 'deletes finished runs --older-than 30d',
   options: ['older-than', 'status', 'yes'],
   run: async (invocation, runs) => {
     const typed = textOption(invocation, 'older-than')
-    if (typed === undefined) throw new UsageError('How old? For example: --older-than 30d')
+    if (typed === undefined)
+      throw new UsageError('Say how old the runs must be. For example: --older-than 30d')
     const olderThan = momentBefore(typed, Date.now())
     const status = statusOption(invocation)
     const which = status.status ? `are ${status.status}` : 'are over'
@@ -29,7 +30,7 @@ export const prune: RunsAction = {
 const isWanted = async (question: string, { screen, stdin, values }: Invocation): Promise<boolean> => {
   if (values.yes === true) return true
   if (!stdin.isTTY || !screen.hasReader)
-    throw new UsageError('This deletes runs, and nobody can be asked here: say --yes.')
+    throw new UsageError('This deletes runs, and there is no terminal to confirm it: add --yes.')
   const { yellow, dim } = screen.notePaint
   const answer = await terminalLines(stdin, process.stderr).next(
     `${yellow('?')} ${question} ${dim('[y/N]')} `,

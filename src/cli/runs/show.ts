@@ -15,7 +15,7 @@ import { painted } from './statusOption.ts'
 export const show: RunsAction = {
   name: 'show',
   operands: '<id>',
-  summary: 'how it stands, and what was said',
+  summary: 'its status and its conversation',
   options: ['json'],
   run: async (invocation, runs) => {
     const { screen, values, words } = invocation

@@ -17,7 +17,7 @@ import { fileOption } from './openFile.ts'
 import { pendingLines } from './pendingLines.ts'
 import { shellWord } from './shellWord.ts'
 
-/** How often it is looked whether the one who runs things is still there. */
+/** How often to check whether the program that runs the agents is still there. */
 const ownerMs = 1000
 
 export const stream: RunsAction = {
@@ -70,7 +70,7 @@ const showText =
       if (compaction) note(compactionLine(compaction))
   }
 
-/** Says once that nobody goes on with what is being waited for. */
+/** Says once that no program is continuing the run. */
 const watchOwner = (runs: Runs, screen: Screen): NodeJS.Timeout => {
   let isSaid = false
   const look = () => {
@@ -78,7 +78,7 @@ const watchOwner = (runs: Runs, screen: Screen): NodeJS.Timeout => {
     isSaid = true
     screen.note(
       screen.notePaint.yellow(
-        'Nobody runs these runs now: more comes when a program opens the file with its agents.',
+        'No program is running these agents now: the run continues when one opens the file.',
       ),
     )
   }
@@ -86,7 +86,7 @@ const watchOwner = (runs: Runs, screen: Screen): NodeJS.Timeout => {
 }
 
 const leave = (invocation: Invocation, id: string, last: string | undefined): number => {
-  invocation.screen.note('The run goes on without you.')
+  invocation.screen.note('The run continues in the background.')
   tellCursor(invocation, id, last)
   return exit.aborted
 }

@@ -21,7 +21,7 @@ export const abort: RunsAction = {
 export const steer: RunsAction = {
   name: 'steer',
   operands: '<id> <text>',
-  summary: 'says something to the model; - reads stdin',
+  summary: 'adds a message for the model; - reads stdin',
   options: [],
   run: async (invocation, runs) => {
     const [, ...said] = invocation.words

@@ -1,4 +1,4 @@
-/** A mistake in an expression, told with its place. */
+/** A mistake in an expression, with its position. */
 export class ExpressionError extends Error {}
 
 const longest = 500
@@ -32,8 +32,8 @@ const functions = new Map<string, (...values: number[]) => number>([
 const takesSeveral = new Set(['min', 'max'])
 
 /**
- * The value of an arithmetic expression: `+ - * / % ^`, brackets, `sqrt(2)`, `max(1, 2)`, `pi`. Nothing of it is ever
- * run as code.
+ * The value of an arithmetic expression: `+ - * / % ^`, brackets, `sqrt(2)`, `max(1, 2)`, `pi`. It is never run as
+ * code.
  *
  * @example evaluate('2 + 3 * 4') // 14
  */

@@ -16,7 +16,7 @@ export const readBelow = async (root: string, path: string): Promise<string> => 
     throw new Error(`There is no file ${path}.`)
   })
   refuseOutside(folder, real, path)
-  // What was checked is what is opened: a link put in its place meanwhile is not followed.
+  // Opens exactly the file that was checked: a link that replaced it meanwhile is not followed.
   const file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
     const { size, isFile } = await file.stat().then((stat) => ({ size: stat.size, isFile: stat.isFile() }))
@@ -31,7 +31,7 @@ export const readBelow = async (root: string, path: string): Promise<string> => 
 const refuseOutside = (folder: string, place: string, path: string): void => {
   const inside = relative(folder, place)
   if (inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside)) {
-    throw new Error(`${path} lies outside of the current folder.`)
+    throw new Error(`${path} is outside of the current folder.`)
   }
   const names = inside.split(sep)
   if (names.some((name) => name.startsWith('.')) || /\.(?:pem|key|p12|pfx)$/i.test(inside)) {

@@ -4,7 +4,7 @@ import type { LegEnd, LegStart, ReplayEngine } from './replay.ts'
 
 /** What whoever runs a leg may want. */
 export type LegOptions = {
-  /** What the tools get, from what is stored as `context`; default the same. */
+  /** What the tools get, from what is stored as `context`. Default: the same. */
   context?: (stored: unknown) => unknown
   /** Called when something new was recorded, with the snapshot of the run's actor. */
   onStep?: (snapshot: unknown) => void

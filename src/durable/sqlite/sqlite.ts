@@ -15,9 +15,9 @@ import { prepareTables } from './tables.ts'
 
 /** How a file is used. */
 export type SqliteOptions = {
-  /** Opens the file; default Node's own SQLite, or else `better-sqlite3` or `libsql`, whichever is installed. */
+  /** Opens the file. Default: Node's own SQLite, or else `better-sqlite3` or `libsql`, whichever is installed. */
   driver?: OpenDriver
-  /** `full` (default): a step is on the disk before it takes effect. `normal`: a power failure may lose the last ones. */
+  /** `full`: a step is on the disk before it takes effect. `normal`: a power failure may lose the last ones. Default: `'full'`. */
   synchronous?: Synchronous
 }
 

@@ -10,12 +10,13 @@ import { showTurn, type UiTurn, uiTurn } from './uiTurn.ts'
 
 /** What an {@link AgentChatTransport} is made of. */
 export type AgentChatTransportOptions<Version extends 5 | 6 | 7 = 7> = {
+  /** Who answers. */
   agent: AnyAgent
   /** What the tools get as `context`. */
   context?: (chatId: string) => unknown
   /** What the chat shows of an error. Default: its message. */
   showError?: (error: unknown) => string
-  /** The major version of `ai`. Default 7. */
+  /** The major version of `ai`. Default: 7. */
   clientVersion?: Version
 }
 

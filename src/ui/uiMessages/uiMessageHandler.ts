@@ -17,7 +17,7 @@ import { newMessage, showTurn, type UiTurn, uiTurn } from './uiTurn.ts'
 
 /** What {@link uiMessageHandler} can be told; nothing is required. */
 export type UiMessageHandlerOptions = ChatHandlerOptions & {
-  /** The major version of `ai` in the page. Version 5 has no approvals: see the guide. Default 7. */
+  /** The major version of `ai` in the page. Version 5 has no approvals: see the guide. Default: 7. */
   clientVersion?: 5 | 6 | 7
 }
 
