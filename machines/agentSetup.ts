@@ -1,5 +1,6 @@
 import { type AnyActorRef, assign, emit, enqueueActions, forwardTo, setup, stopChild } from 'xstate'
 import { describeThrown, type ErrorData } from '../src/messages/errors.ts'
+import { appended } from '../src/messages/growing.ts'
 import type { ToolCallPart, ToolResultPart } from '../src/messages/messages.ts'
 import type { PendingCall, Usage } from '../src/messages/result.ts'
 import { retryDelayMs } from '../src/model/retryPolicy.ts'
@@ -358,7 +359,7 @@ export const agentSetup = (config: ResolvedConfig) => {
       })),
       // Commands may come from anywhere: whatever they hold, the context stays plain texts.
       queueSteering: assign(({ context }, { text }: { text: string }) => ({
-        steering: [...context.steering, describeThrown(text)],
+        steering: appended(context.steering, [describeThrown(text)]),
       })),
       noteAbort: assign(({ context }, command: { reason?: string | undefined }) =>
         abortedBy(context, command),

@@ -52,9 +52,9 @@ const childrenTo41 = (children: JsonObject, run: JsonValue, round: JsonValue): J
 const askedTo41 = (calls: JsonValue | undefined): JsonValue =>
   Array.isArray(calls) ? calls.map((call) => ({ ...inside(call), kind: 'approval' })) : (calls ?? null)
 
-/** Steps were the only limit, and conversations were not compacted. */
+/** Steps were the only limit, conversations were not compacted, and steers were one list. */
 const agentTo42: Migration = (stored) => {
-  const { emptyAnswers = 0, ...context } = inside(stored.context)
+  const { emptyAnswers = 0, steering = [], ...context } = inside(stored.context)
   const options = optionsTo42(context.options)
   const { model, ...rest } = inside(stored.children)
   const asked = inside(inside(model).snapshot)
@@ -65,6 +65,7 @@ const agentTo42: Migration = (stored) => {
       ...context,
       version: snapshotVersion,
       options,
+      steering: Array.isArray(steering) && steering.length > 0 ? [steering] : steering,
       bounds: { ...noBounds, emptyAnswers },
       window: { ...unknownWindow },
     },

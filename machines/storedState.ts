@@ -105,7 +105,7 @@ const stateShape = is.fields({
     compactedAt: is.listOf(is.count),
     halvings: is.count,
   }),
-  steering: is.listOf(is.text),
+  steering: is.listOf(is.listOf(is.text)),
   deadlineAt: is.orNull(is.number),
   failure: failureShape,
   abortReason: is.text,

@@ -52,7 +52,7 @@ export type StreamingState = {
   bounds: Bounds
   window: Window
   /** Texts to be added to the conversation at the next turn boundary. */
-  steering: string[]
+  steering: Runs<string>
   /** When the whole run must be over; null for never. */
   deadlineAt: number | null
   failure: ErrorData | null

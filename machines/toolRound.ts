@@ -308,7 +308,7 @@ export const resultMessage = (state: StreamingState, note?: string): ChatMessage
       ...calls.flatMap(({ id, name }) =>
         Object.hasOwn(state.round.edited, id) ? [textPart(editNote(name, state.round.edited[id]))] : [],
       ),
-      ...state.steering.map(textPart),
+      ...state.steering.flat().map(textPart),
       ...(note === undefined ? [] : [textPart(note)]),
     ],
   }
@@ -339,5 +339,5 @@ export const isRunEnded = (state: StreamingState): boolean => {
 
 export const steeringMessage = (state: StreamingState): ChatMessage => ({
   role: 'user',
-  parts: state.steering.map(textPart),
+  parts: state.steering.flat().map(textPart),
 })

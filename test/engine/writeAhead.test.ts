@@ -121,7 +121,7 @@ describe('a step is written down', () => {
     actor.send({ type: 'tool.approve', callId: 'b' })
     expect(written).toMatchObject({ context: { round: { cleared: ['b'], pendingApprovals: ['a'] } } })
     actor.send({ type: 'steer', text: 'and be brief' })
-    expect(written).toMatchObject({ context: { steering: ['and be brief'] } })
+    expect(written).toMatchObject({ context: { steering: [['and be brief']] } })
     actor.stop()
   })
 

@@ -1,8 +1,10 @@
 import { describe, expect, test, vi } from 'vitest'
+import type { Actor } from 'xstate'
+import type { AgentInput, AgentMachine } from '../../machines/index.ts'
 import { openaiResponses } from '../../providers/openai-responses/index.ts'
 import { OutputItem } from '../../providers/openai-responses/outputItems.ts'
 import { PartialJson } from '../../src/agent/PartialJson.ts'
-import { Agent, tool } from '../../src/index.ts'
+import { Agent, modelMessage, tool, userMessage } from '../../src/index.ts'
 import { appended, type Growing, grown, type Runs, wholeOf } from '../../src/messages/growing.ts'
 import type { JsonObject, JsonValue } from '../../src/messages/json.ts'
 import { type ScriptStep, type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
@@ -156,6 +158,77 @@ describe('a run', () => {
         }),
       300,
     ))
+})
+
+describe('what a user makes long', () => {
+  /** Entries of a run's data that were written anew between one snapshot and the next. */
+  const copiedBy = async (agent: Agent, input: AgentInput, begin: (actor: Actor<AgentMachine>) => void) => {
+    const copies = new Copies()
+    const actor = agent.actor(input)
+    // The history that came in is there before anything was done.
+    copies.see(input.history)
+    actor.subscribe(({ context }) => copies.see(context))
+    const over = new Promise<void>((resolve) => actor.subscribe({ complete: () => resolve() }))
+    actor.start()
+    begin(actor)
+    await over
+    expect(actor.getSnapshot().output?.status).toBe('complete')
+    return copies.count
+  }
+
+  test('many steers are queued for as much each as one', () =>
+    expectInProportion((n) => {
+      const model = scriptedModel([[{ text: 'a' }, { delayMs: 1 }, { text: 'b' }], 'ok'])
+      return copiedBy(new Agent(model), { prompt: 'Go' }, (actor) => {
+        for (const each of numbers(n)) actor.send({ type: 'steer', text: `${each}` })
+      })
+    }, 2000))
+
+  test('a step after a long history copies of it only what grows by a step', async () => {
+    const history = (n: number) => numbers(n).flatMap((each) => [userMessage(`${each}`), modelMessage('ok')])
+    const work = async (steps: number, n: number) => {
+      const turns = numbers(steps).map((each): ScriptTurn => [{ toolCall: { id: `${each}`, name: 'echo' } }])
+      const echo = tool({ name: 'echo', description: 'Says it again', execute: () => 'done' })
+      const agent = new Agent(scriptedModel([...turns, 'ok']), { tools: [echo], maxSteps: 100 })
+      return copiedBy(agent, { prompt: 'Go', history: history(n) }, () => {})
+    }
+    await expectInProportion((n) => work(4, n), 500)
+    // Lists of messages are copied once per message that joins, and the messages in them never.
+    const perStep = ((await work(8, 500)) - (await work(4, 500))) / 4
+    expect(perStep).toBeLessThan(10 * 1000)
+  })
+
+  /** How many entries lists had to move while something was taken from their beginning. */
+  const movedBy = async (run: () => Promise<void>): Promise<number> => {
+    const { shift } = Array.prototype
+    let moved = 0
+    const counting = function (this: unknown[]) {
+      moved += this.length
+      return shift.call(this)
+    }
+    Object.defineProperty(Array.prototype, 'shift', { value: counting, configurable: true, writable: true })
+    try {
+      await run()
+      return moved
+    } finally {
+      Object.defineProperty(Array.prototype, 'shift', { value: shift, configurable: true, writable: true })
+    }
+  }
+
+  test('chunks that wait for a slow reader are handed out for as much each as one', () =>
+    expectInProportion(async (n) => {
+      const words = numbers(n).map((each) => ({ text: `${each} ` }))
+      const stream = new Agent(scriptedModel([words])).sendStream('Go')
+      let seen = 1
+      const moved = await movedBy(async () => {
+        await stream.next()
+        // By now all of them wait.
+        await new Promise((resolve) => setTimeout(resolve, 5))
+        for await (const _ of stream) seen += 1
+      })
+      expect(seen).toBeGreaterThan(n)
+      return moved + seen
+    }, 2000))
 })
 
 describe('a typed stream', () => {
