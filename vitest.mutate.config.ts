@@ -1,15 +1,17 @@
 import { configDefaults, defineConfig } from 'vitest/config'
 
+const { MUTATION_TESTS = 'test/{engine,orchestrators,providers}/**/*.test.ts' } = process.env
+
 /**
  * The tests that `npm run mutate` runs for each mutant: quick ones, without many sockets. Files share one module graph,
  * because loading it costs more than most tests. What starts processes would not see the mutants.
  */
 export default defineConfig({
   test: {
-    include: ['test/{engine,orchestrators,providers}/**/*.test.ts'],
+    include: MUTATION_TESTS.split(' '),
     exclude: [
       ...configDefaults.exclude,
-      '**/{leaks,modelString,messages,approvalProcess,typedWires}.test.ts',
+      '**/{leaks,modelString,messages,approvalProcess,typedWires,paths,kills,exhaustive,processes,crashes,mangled,cuts,framing}.test.ts',
     ],
     setupFiles: ['test/mutation/fewRuns.ts'],
     testTimeout: 30_000,

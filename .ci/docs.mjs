@@ -1,10 +1,11 @@
-// Writes what is generated in the documents: the API reference, the table of providers and the table of speed.
+// Writes what is generated in the documents: the API reference, and the tables of providers, speed and tests.
 // With --check nothing is written: it fails when one of them is not up to date, or when a public name has no description.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { comparison } from '../bench/report/comparison.mjs'
 import { listProviders } from '../dist/index.js'
 import { referencePages } from './reference/pages.mjs'
+import { kindTable, mutationTable } from './strength.mjs'
 
 const isCheck = process.argv.includes('--check')
 const reference = 'docs/api'
@@ -64,9 +65,14 @@ const withBlock = (text, name, lines) => {
   return text.replace(block, (_, begin, end) => `${begin}${lines.join('\n')}\n${end}`)
 }
 
+const { lines: kinds, missing } = kindTable()
+problems.push(...missing)
+
 const tables = [
   ['docs/providers.md', 'providers', providerTable()],
   ['docs/performance.md', 'speed', speedTable()],
+  ['docs/testing-strength.md', 'kinds', kinds],
+  ['docs/testing-strength.md', 'mutants', mutationTable()],
 ]
 for (const [path, name, lines] of tables) {
   const page = readFileSync(path, 'utf8')

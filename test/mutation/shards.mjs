@@ -1,0 +1,53 @@
+// What `npm run mutate` changes, in parts that take less than an hour each on two cores, and the tests that may notice.
+
+const charts = ['test/{engine,orchestrators,machines}/**/*.test.ts']
+const wires = ['test/{engine,providers,hostile}/**/*.test.ts']
+
+/** By name: the files that are changed, and the tests that are run. */
+export const shards = {
+  lifecycle: {
+    mutate: [
+      'machines/{agentMachine,agentSetup,agentFailures,agentOutput,streamingState,receiveDeltas,readLane,interruption}.ts',
+    ],
+    tests: charts,
+  },
+  rounds: {
+    mutate: [
+      'machines/{toolRound,toolService,toolCall,toolProgress,toolQuestion,approver,pendingCalls,subRun,runTools}.ts',
+    ],
+    tests: charts,
+  },
+  limits: {
+    mutate: [
+      'machines/{limits,contextWindow,requestSize,summariser,summaryPrompt,stepCost,limitSentence}.ts',
+    ],
+    tests: charts,
+  },
+  orchestrators: {
+    mutate: [
+      'machines/{phasedMachine,phasedRun,reasoning,reflection,typedOutput,decision,decisionMachine,orchestrator,reportToParent,invokedRun,prepareStep}.ts',
+    ],
+    tests: charts,
+  },
+  storing: {
+    mutate: [
+      'machines/{storedState,storedPhases,snapshotVersion,migrations,shape,runMachine,runInput,runHost,runValues}.ts',
+    ],
+    tests: [...charts, 'test/stored/*.test.ts'],
+  },
+  messages: { mutate: ['src/{messages,model,tools}/*.ts'], tests: ['test/engine/**/*.test.ts'] },
+  agent: { mutate: ['src/agent/*.ts'], tests: ['test/{engine,api,orchestrators}/**/*.test.ts'] },
+  durable: { mutate: ['src/durable/**/*.ts'], tests: ['test/durable/*.test.ts'] },
+  decoders: {
+    mutate: [
+      'providers/*.ts',
+      'providers/anthropic/{decoder,contentBlock,skeleton,usage}.ts',
+      'providers/cohere/decodeCohere.ts',
+      'providers/google/{decoder,chunk,finishReason,functionCalls,partialArguments,skeleton,sources}.ts',
+      'providers/ollama/decodeOllama.ts',
+      'providers/openai-chat/{chatDecoder,answerReader,chatContent,chatUsage,chunkError,finishReason,generatedMedia,reasoning,thinkSplitter}.ts',
+      'providers/openai-responses/{decodeResponses,calls,itemContent,layout,outcome,outputItems}.ts',
+    ],
+    tests: wires,
+  },
+}
