@@ -100,7 +100,7 @@ const checkHistory = ({ status, context }: AnyMachineSnapshot) => {
 describe('on every path', () => {
   test('the agent ends in one final state, keeps a valid history, survives storage, and leaves nothing behind', () => {
     expect(walk(agentChart, checkHistory)).toBe('agent: 74/74 transitions')
-  }, 120_000)
+  }, 300_000)
 
   /** A chart that is made of runs tells how it ended, with what its runs used and added. */
   const checkOutput = ({ status, value, output, context }: AnyMachineSnapshot) => {
