@@ -110,7 +110,7 @@ describe('a run that was left', () => {
     const { agent } = wiping([], { orchestrator: reflectionOrchestrator() })
     const runs = await opened(path, { agent })
     const run = await runs.get('job')
-    await expect(run?.result).rejects.toThrow(/not a snapshot that the machine "reflection" can go on from/)
+    await expect(run?.result).rejects.toThrow(/not a snapshot that the machine "reflection" can continue from/)
     const error = await run?.result.catch((thrown) => thrown)
     expect(error.partial.messages).toHaveLength(3)
     await runs.close()
