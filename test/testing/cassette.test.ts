@@ -298,8 +298,8 @@ describe('what cannot work', () => {
     ['{"cassette":1,"exchanges":[{}]}', /exchanges\[0\]\.request must be an object/],
     [tapeWith({ head: { ms: 1, status: 99, statusText: '', headers: {} } }), /status from 200 to 599/],
     [tapeWith({ head: { ms: 1, status: 200, statusText: '', headers: { a: 1 } } }), /object of texts/],
-    [tapeWith({ reads: [{ ms: 0 }] }), /reads\[0\]\.text must be a text/],
-    [tapeWith({ end: { ms: 0, how: 'broken' } }), /end\.code must be a text/],
+    [tapeWith({ reads: [{ ms: 0 }] }), /reads\[0\]\.text must be a string/],
+    [tapeWith({ end: { ms: 0, how: 'broken' } }), /end\.code must be a string/],
   ])('is refused as a tape: %s', (json, problem) => {
     const path = tapePath()
     mkdirSync(dirname(path))

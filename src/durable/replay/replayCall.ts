@@ -12,9 +12,9 @@ export type CallRecord =
   | { type: 'inDoubt' }
 
 /**
- * A call is two steps. The first says that the tool is going to run; it is recorded before the tool runs. Whoever finds it
- * recorded, and no result, knows that the call is in doubt. Both take their places at once, so that calls that run side by
- * side have the same places in every life.
+ * A call is two steps. The first says that the tool is going to run; it is recorded before the tool runs. If it is
+ * recorded without a result, the call is in doubt. Both take their places at once, so that parallel calls have the same
+ * places in every life.
  */
 export const recordedCall = (
   name: string,
