@@ -44,7 +44,7 @@ const closing = (returned: unknown, fail: (thrown: unknown) => void): (() => voi
     try {
       if (typeof returned === 'function') returned()
     } catch {
-      // The request is over: how badly it was closed concerns nobody.
+      // The request is over: an error while closing it does not matter.
     }
   }
   if (!isThenable(returned)) return close

@@ -104,7 +104,7 @@ export type AgentEmitted =
   | ({ type: 'compaction' } & Compaction)
   /** A limit is reached. A run that asks waits for `limit.raise` or `limit.stop`, or for a decision on this call. */
   | ({ type: 'limit'; callId: string } & LimitReached)
-  /** The run goes on with another model; `restart` as above. */
+  /** The run continues with another model; `restart` as above. */
   | { type: 'fallback'; provider: string; model: string; restart: boolean; error: ErrorData | null }
 
 /** Who was asked: the name of the agent, if it has one, its model, and the wire protocol where it is known. */

@@ -30,8 +30,8 @@ const hosts = new WeakMap<AnyActorRef, RunHost>()
 /** From now on, this is the host of an actor's run. */
 export const setHost = (actor: AnyActorRef, host: RunHost): void => void hosts.set(actor, host)
 
-const nobody: RunHost = {}
+const noHost: RunHost = {}
 
 /** The host of the run that an actor belongs to. */
 export const hostOf = (actor: AnyActorRef | undefined): RunHost =>
-  actor ? (hosts.get(actor) ?? hostOf(actor._parent)) : nobody
+  actor ? (hosts.get(actor) ?? hostOf(actor._parent)) : noHost

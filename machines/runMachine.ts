@@ -49,12 +49,12 @@ export const isChart = (logic: object): logic is AnyStateMachine =>
 /**
  * The logic of a chart, with three things that XState leaves to its caller.
  *
- * - A chart that breaks, because a guard or an action of the user's throws, stops its children: no socket stays open, no
- *   tool at work.
- * - A restored chart hears of children that had already ended. A snapshot may be taken while the done event of a child
- *   is on its way: XState keeps the child then, but not the event. Starting the child again makes it say so again.
- * - Whoever keeps the run writes a step down before it takes effect: XState runs what was put off in order, so what is
- *   put off before the step comes first.
+ * - A chart that breaks, because a user's guard or action throws, stops its children: no socket stays open, no tool keeps
+ *   running.
+ * - A restored chart gets the end of children that had already ended. A snapshot may be taken while the done event of a
+ *   child is on its way: XState keeps the child then, but not the event. Starting the child again repeats it.
+ * - The host of the run stores a step before it takes effect: XState runs deferred effects in order, so what is deferred
+ *   before the step comes first.
  *
  * With a context that is plain JSON, as ours is, XState need not search it for actors each time that it is stored.
  */

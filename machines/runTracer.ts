@@ -40,7 +40,7 @@ export const setTracer = (system: AnyActorRef['system'], tracer: RunTracer): voi
   if (!tracers.has(system)) tracers.set(system, tracer)
 }
 
-const nobody: RunTracer = { turn: (_, __, ask, sink) => ask(sink), calls: (_, __, execute) => execute() }
+const noTracer: RunTracer = { turn: (_, __, ask, sink) => ask(sink), calls: (_, __, execute) => execute() }
 
 /** The tracer of the run that an actor belongs to. */
-export const tracerOf = ({ system }: AnyActorRef): RunTracer => tracers.get(system) ?? nobody
+export const tracerOf = ({ system }: AnyActorRef): RunTracer => tracers.get(system) ?? noTracer

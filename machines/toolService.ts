@@ -173,7 +173,7 @@ export const toolService = (
           const isTold = () => snapshot.results.flat().some(({ id }) => id === result.id)
           if (event.type === 'batch.result' && isTold()) return snapshot
           const next = progressed(withResult(snapshot, result), atOnce, usage)
-          // The last result is told with the end. Others once this is committed: who stores the run when it hears of a
+          // The last result is reported with the end. Others once this is committed: a listener that stores the run on a
           // result finds it here, too.
           if (next.status === 'active')
             scope.defer(() => {

@@ -49,7 +49,7 @@ export const hostedProfile =
   }
 
 /** Models of any vendor, for gateways. */
-const everybody = [
+const anyVendor = [
   openWeightModels,
   openaiModels,
   anthropicModels,
@@ -62,7 +62,7 @@ const everybody = [
 
 /** The profile of a model behind a gateway that translates every setting itself: only what the model reads is its own. */
 export const gatewayProfile = (model: string): ModelProfile => {
-  const facts = everybody.map((table) => knownModel(table, model)).find((row) => row !== undefined)
+  const facts = anyVendor.map((table) => knownModel(table, model)).find((row) => row !== undefined)
   const { attachments, thinking, ...abilities } = abilitiesOf(facts ?? openWeightModels.newest)
   // The gateway reads documents and sends their text, for every model.
   return {

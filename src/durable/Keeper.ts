@@ -325,7 +325,7 @@ export class Keeper {
       this.#version = version
       if (this.isOwner) this.#serve()
     } catch {
-      // Whoever waits runs into it as well, and says so.
+      // Callers that wait get the same error, and report it.
     }
     this.chunks.tellAll()
     this.stands.tellAll()

@@ -239,7 +239,7 @@ export class LiveRun {
     try {
       this.#write('normal', () => n)
     } catch {
-      // Whoever goes on with the run runs into it as well, and says so.
+      // The next write of the run fails as well, and reports it.
     }
   }
 

@@ -74,7 +74,7 @@ export class Questions {
       const end = AbortSignal.any([signal, call.context.signal])
       const answer = Promise.resolve(ask(shown, call.context))
       return answerOf(
-        await within(answer, { signal: end, timeout: () => new ToolExecutionError('Nobody answered.') }),
+        await within(answer, { signal: end, timeout: () => new ToolExecutionError('There was no answer.') }),
       )
     } finally {
       call.timer.resume()

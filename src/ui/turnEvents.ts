@@ -11,14 +11,14 @@ export type TurnEvent =
   | { type: 'thinking'; text: string }
   /** A piece of a tool call; only a run in this process shows them. */
   | { type: 'callPiece'; index: number; id?: string; name?: string; arguments: string }
-  /** What was shown since the last message is void. */
+  /** What was shown since the last message does not count. */
   | { type: 'restart' }
   /** A whole message of the model, with its calls. */
   | { type: 'answer'; message: ChatMessage }
   | { type: 'progress'; callId: string; value: JsonValue }
   /** May come twice for a call: when it is there, and with the message that all results of a round make. */
   | { type: 'result'; result: ToolResultPart }
-  /** It stands still until these calls are decided on. */
+  /** It is paused until these calls are decided on. */
   | { type: 'waits'; calls: readonly PendingCall[] }
   | { type: 'end'; finishReason: FinishReason; usage?: Usage }
 

@@ -8,7 +8,7 @@ export type CallRecord =
   | { type: 'result'; result: ToolResultPart; commands: NumberedCommand[] }
   /** An abort came before the tool was done. */
   | { type: 'cut'; commands: NumberedCommand[] }
-  /** It had begun in an earlier life, and nobody knows whether it took effect. */
+  /** It had started in an earlier life, and it is not known whether it took effect. */
   | { type: 'inDoubt' }
 
 /**

@@ -113,6 +113,6 @@ const closed = (close: unknown): void => {
   try {
     if (typeof close === 'function') close()
   } catch {
-    // The request is over: how badly it was closed concerns nobody.
+    // The request is over: an error while closing it does not matter.
   }
 }

@@ -26,7 +26,7 @@ export class Ownership {
       this.#file.exec('BEGIN EXCLUSIVE')
       this.#isHeld = true
     } catch {
-      // Somebody else has it. A file that cannot be used at all shows itself in the runs' own.
+      // Another process has it. If the file cannot be used at all, the file of the runs shows the error.
     }
     return this.#isHeld
   }

@@ -249,7 +249,7 @@ export const baseIn = (row: Row): Base => {
 const pendingIn = (row: Row): PendingCall[] => {
   const pending = jsonIn(row, 'pending') ?? []
   const isCall = (each: unknown) => isJsonObject(each) && typeof each.id === 'string'
-  if (!Array.isArray(pending) || !pending.every(isCall)) throw damaged('the calls of a run are no list')
+  if (!Array.isArray(pending) || !pending.every(isCall)) throw damaged('the calls of a run are not a list')
   return pending
 }
 

@@ -7,9 +7,9 @@ const applicationId = 0x73776972
 /** What each version added. A file is brought to the newest one when it is opened. */
 const versions: readonly string[] = [
   `
-  -- What changes with every step is one row, and no index is touched by it. \`live\`: somebody must go on with it, or tell
-  -- its readers how it stands. \`life\`: how often it was taken up. \`base\`: the run whose items it stands on, and how many
-  -- of each thread. A run without an id was pruned, and others stand on its items.
+  -- What changes with every step is one row, and no index is touched by it. \`live\`: a process must continue it, or show
+  -- its readers its status. \`life\`: how often it was started. \`base\`: the run whose items it builds on, and how many of
+  -- each thread. A run without an id was pruned, and others build on its items.
   CREATE TABLE runs (
     n INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT UNIQUE,
