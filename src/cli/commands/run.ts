@@ -25,8 +25,8 @@ export const run: Command = {
     quiet: { type: 'boolean', short: 'q', about: 'nothing on stderr but errors and questions' },
   },
   details: [
-    'The text goes to stdout as it arrives, everything else to stderr. Piped input goes',
-    'below the prompt; a - at the end waits for it, however long it takes.',
+    'The text goes to stdout as it arrives, everything else to stderr. Piped input',
+    'goes below the prompt; a - at the end waits for it, however long it takes.',
     'Ctrl-C aborts the run. A file is one that exports an agent; its code runs.',
   ],
   run: async (invocation) => {
