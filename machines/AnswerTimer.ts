@@ -5,7 +5,7 @@ import { timeout, totalTimeout } from './agentFailures.ts'
 
 type Limits = Pick<ResolvedConfig, 'firstChunkMs' | 'idleMs' | 'totalMs'>
 
-/** Watches the time of one answer: how long it may take to begin, to go on and to end. It fails once at most. */
+/** Watches the time of one answer: how long it may take to start, to continue and to end. It fails at most once. */
 export class AnswerTimer {
   readonly #limits: Limits
   readonly #clock: Clock

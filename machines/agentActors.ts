@@ -32,12 +32,12 @@ export const modelActor = (config: ResolvedConfig) =>
       if (isOver) timer.stop()
       sendBack(event)
     }
-    // A model of the user's may fail with an error instead of its data.
+    // A user's model may fail with an Error instead of its data.
     const fail = (error: unknown) =>
       tell({ type: 'model.failed', error: modelFailure(error), at: clock.now() })
     const sink: ModelSink = {
       deltas: (deltas) => {
-        if (!Array.isArray(deltas)) return fail(new TypeError('The model gave no list of deltas.'))
+        if (!Array.isArray(deltas)) return fail(new TypeError('The model did not send a list of deltas.'))
         const at = clock.now()
         if (deltas.some(isContent)) timer.read(at)
         tell({ type: 'model.deltas', deltas, seq: seq++, at })

@@ -82,7 +82,7 @@ export type ResolvedConfig = {
   models: readonly ChatModel[]
   name: string | undefined
   tools: readonly AnyToolEntry[]
-  /** Whether tools that come with a prompt stand in for the agent's. */
+  /** Whether tools that come with a prompt replace the agent's. */
   takesTools: boolean
   /** The tools that the agent does not have: a chart made of runs adds them to some of its runs. */
   ownTools: readonly AnyToolEntry[]
@@ -100,7 +100,7 @@ export type ResolvedConfig = {
   totalMs: number | undefined
   accumulator: Accumulator
   executeSingle: ToolExecutor['executeSingle']
-  /** Only if it is the user's own. */
+  /** Only if the user provides it. */
   executeBatch: ToolExecutor['executeBatch'] | undefined
   onApproval: OnApproval | undefined
   prepareStep: PrepareStep | undefined

@@ -14,14 +14,14 @@ export const totalTimeout = (totalMs: number | undefined): ErrorData => ({
 
 export const uselessAnswer = (raw = 'error'): ErrorData => ({
   name: 'ModelError',
-  message: `The provider gave no usable answer (${raw}).`,
+  message: `The provider did not give a usable answer (${raw}).`,
   code: raw,
   retryable: true,
 })
 
 export const emptyPauses = (raw = 'pause'): ErrorData => ({
   name: 'ModelError',
-  message: `The provider paused twice in a row (${raw}) and brought nothing to go on with. If it compacts the conversation itself, give its compaction a higher trigger, or switch it off.`,
+  message: `The provider paused twice in a row (${raw}) and sent nothing in between. If it compacts the conversation itself, give its compaction a higher trigger, or switch it off.`,
   code: 'empty_pauses',
   retryable: false,
 })
@@ -35,7 +35,7 @@ export const uselessSummary: ErrorData = {
 
 export const noSummary: ErrorData = {
   name: 'ModelError',
-  message: 'The model gave no summary of the conversation.',
+  message: 'The model did not write a summary of the conversation.',
   code: 'no_summary',
   retryable: true,
 }

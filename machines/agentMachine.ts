@@ -19,9 +19,9 @@ import * as round from './toolRound.ts'
 /**
  * The agent's lifecycle as a statechart: one run is one actor of this machine.
  *
- * This file is the chart. Its guards and actions, by name, are in `agentSetup.ts`; the data they work on is described in
- * `streamingState.ts`. Children: `model` streams one answer and watches its time, `timer` is whatever other wait a state
- * has, `approver` asks `onApproval`, `toolExecutor` runs the calls of one turn.
+ * This file is the chart. Its guards and actions, by name, are in `agentSetup.ts`; the data they work on is described
+ * in `streamingState.ts`. Children: `model` streams one answer and watches its time, `timer` is any other wait of a
+ * state, `approver` asks `onApproval`, `toolExecutor` runs the calls of one turn.
  *
  * @example
  * const actor = createActor(createAgentMachine({ model, tools }), { input: { prompt: 'Weather in Oslo?' } })
@@ -34,7 +34,7 @@ export const createAgentMachine = (
   toolsOfAgent?: AgentMachineConfig['tools'],
 ): AgentMachine => {
   const config = resolveConfig(options, toolsOfAgent)
-  // From the inside out: the chart, whose children never outlive it and are heard of after a restore;
+  // From the inside out: the chart, whose children never outlive it and report their end after a restore;
   const chart: AgentMachine = runMachine(chartOf(config), true)
   // a snapshot of another shape is refused before the chart sees it;
   const checked = withStoredCheck(chart, storedFlaw, agentMigrations, renewSummariser(config))
@@ -52,7 +52,7 @@ export const createChart = (options: AgentMachineConfig): AnyStateMachine => cha
 /** What is left to do when a run ends at a limit. */
 const atTheEnd = ['noteLimitEnd', 'storePaused', 'closeTurn', 'keepSteering', 'closeTurn'] as const
 
-/** What becomes of a summary, or of the failure to get one. */
+/** What happens with a summary, or when there is none. */
 const summaryEvents = <State extends 'Summarising' | 'Halving'>(state: State) =>
   ({
     'summary.done': [
@@ -144,8 +144,7 @@ const chartOf = (config: ResolvedConfig) => {
       },
 
       MessageReset: {
-        description:
-          'Before each model call: the limits, the room for it, and a clean slate for the next message.',
+        description: 'Before each model call: checks the limits and the room, and clears the last answer.',
         entry: 'clearRound',
         always: [
           { guard: 'isLimitReached', target: 'AtLimit', actions: 'noteLimit' },
@@ -189,7 +188,7 @@ const chartOf = (config: ResolvedConfig) => {
         initial: 'Clearing',
         states: {
           Clearing: {
-            description: 'Old tool results go first.',
+            description: 'Old tool results are cleared first.',
             always: [
               {
                 guard: 'isClearingEnough',
@@ -201,13 +200,13 @@ const chartOf = (config: ResolvedConfig) => {
             ],
           },
           Summarising: {
-            description: 'A model sums up what is older, without tools.',
+            description: 'A model summarises the older part, without tools.',
             invoke: askSummariser,
             on: summaryEvents('Summarising'),
           },
           Halving: {
             description:
-              'That was too long itself: only the newer half of it is summed up, and half of that.',
+              'The summary request was too long: only the newer half is summarised, then half of that.',
             invoke: askSummariser,
             on: summaryEvents('Halving'),
           },
@@ -215,8 +214,7 @@ const chartOf = (config: ResolvedConfig) => {
       },
 
       Accumulating: {
-        description:
-          'The model answers, as a child; whatever cuts the answer short goes through Interrupted.',
+        description: 'The model answers, as a child. Every interruption goes through Interrupted.',
         invoke: {
           id: 'model',
           src: 'model',
@@ -244,11 +242,11 @@ const chartOf = (config: ResolvedConfig) => {
         initial: 'Requesting',
         states: {
           Requesting: {
-            description: 'Asked; no byte of the answer yet.',
+            description: 'The request is sent; no byte of the answer has come yet.',
             on: { 'model.deltas': { target: 'Streaming', actions: 'receive' } },
           },
           Streaming: {
-            description: 'The answer is coming in. Reads after the first take the lane.',
+            description: 'The answer is streaming in. Reads after the first take the fast lane.',
             tags: 'streaming',
             on: {
               'model.deltas': [
@@ -284,7 +282,7 @@ const chartOf = (config: ResolvedConfig) => {
             ],
           },
           BackingOff: {
-            description: 'Waiting before the next try.',
+            description: 'Waits before the next try.',
             invoke: {
               id: 'timer',
               src: 'timer',
@@ -305,7 +303,7 @@ const chartOf = (config: ResolvedConfig) => {
       },
 
       Consolidating: {
-        description: 'The answer is whole: count it, and make a message of it.',
+        description: 'The answer is complete: it is counted, and becomes a message.',
         entry: ['countAnswer', 'announceStep', 'consolidate'],
         always: [
           { guard: 'hasFailed', target: 'Failed' },
@@ -316,7 +314,7 @@ const chartOf = (config: ResolvedConfig) => {
       },
 
       ToolCheck: {
-        description: 'Decides on the calls that are there, never on the word the provider ended with.',
+        description: 'Decides what happens to the tool calls that are present, never by the finish reason.',
         entry: 'beginRound',
         always: [
           { guard: 'isLastAnswer', target: 'Complete', actions: ['refuseCalls', ...atTheEnd] },
@@ -328,7 +326,7 @@ const chartOf = (config: ResolvedConfig) => {
       },
 
       AwaitingApproval: {
-        description: 'Waits for people; holds nothing alive, so it can be stored for days.',
+        description: 'Waits for people. Nothing is running, so it can be stored for days.',
         tags: 'waiting',
         entry: ['beginWaiting', 'askForApprovals'],
         exit: 'endWaiting',
@@ -388,7 +386,7 @@ const chartOf = (config: ResolvedConfig) => {
         initial: 'Working',
         states: {
           Working: {
-            // Only the whole run may have too little time for its tools: each of them has a timeout of its own.
+            // Only the time of the whole run is watched here: each tool has its own timeout.
             invoke: [...(config.totalMs === undefined ? [] : [deadlineTimer])],
             on: {
               'tool.waiting': {
@@ -399,7 +397,7 @@ const chartOf = (config: ResolvedConfig) => {
             },
           },
           Waiting: {
-            description: 'All that still runs are sub-agents that wait for people.',
+            description: 'Only sub-agents that wait for people are left.',
             tags: 'waiting',
             entry: 'beginWaiting',
             exit: 'endWaiting',
@@ -412,7 +410,7 @@ const chartOf = (config: ResolvedConfig) => {
       },
 
       AwaitingTools: {
-        description: 'Waits for the answers of external tools; holds nothing alive, either.',
+        description: 'Waits for the answers of external tools. Nothing is running.',
         tags: 'waiting',
         entry: ['beginWaiting', 'askForAnswers'],
         exit: 'endWaiting',

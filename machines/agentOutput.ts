@@ -23,7 +23,7 @@ export const lastText = (messages: readonly ChatMessage[]): string => {
 /** What a run's output is made of. */
 export type RunResult = Pick<StreamingState, 'messages' | 'totals' | 'failure' | 'abortReason'>
 
-/** Whether the data of a chart is such: one of the user's need not keep its data as ours do. */
+/** Whether the data of a chart is such: a user's chart may keep its data differently. */
 export const isRunResult = (context: unknown): context is RunResult =>
   isJsonObject(context) && isJsonObject(context.totals) && Array.isArray(context.messages)
 
@@ -39,7 +39,7 @@ export const resultOf = ({ messages, totals }: RunResult): SendResult => ({
   ...(totals.usage && { usage: totals.usage }),
 })
 
-/** Notes that an end was asked for. Commands may come from anywhere: whatever they hold, the context stays plain texts. */
+/** Notes that an end was asked for. Commands may come from anywhere: the context keeps plain texts only. */
 export const abortedBy = (
   { totals }: RunResult,
   { reason = '' }: { reason?: string | undefined },

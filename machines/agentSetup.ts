@@ -78,7 +78,7 @@ export const agentSetup = (config: ResolvedConfig) => {
       isSummaryWorthRetrying: ({ context: { request } }, { error }: { error: ErrorData }) =>
         error.retryable === true && request.attempt < retry.maxRetries,
       isStreamComplete: ({ context }) => context.answer.accumulated.finish !== null,
-      /** The provider ended the answer with an error of its own, and nothing of it was shown: another try may help. */
+      /** The provider ended the answer with its own error, and nothing of it was shown: another try may help. */
       isWorthAnotherTry: ({ context: { answer, request } }) =>
         answer.accumulated.finish?.reason === 'error' &&
         answer.accumulated.calls.length === 0 &&
@@ -357,7 +357,7 @@ export const agentSetup = (config: ResolvedConfig) => {
         ...run.append(context, round.steeringMessage(context)),
         steering: [],
       })),
-      // Commands may come from anywhere: whatever they hold, the context stays plain texts.
+      // Commands may come from anywhere: the context keeps plain texts only.
       queueSteering: assign(({ context }, { text }: { text: string }) => ({
         steering: appended(context.steering, [describeThrown(text)]),
       })),
@@ -383,7 +383,7 @@ export const agentSetup = (config: ResolvedConfig) => {
   })
 }
 
-/** Whether an answer that begins anew makes anything void: text, or the pieces of a call nobody will run. */
+/** Whether an answer that starts over makes anything obsolete: text, or pieces of a call that will not run. */
 const hasShown = ({ answer }: StreamingState): boolean => answer.chunks > 0 || answer.toolCallPieces > 0
 
 /** Who is asked. */

@@ -48,7 +48,7 @@ export const approver = (
   },
 
   getPersistedSnapshot: (snapshot) => snapshot,
-  // A run may be restored where nobody can be asked.
+  // A run may be restored where there is no `onApproval`.
   restoreSnapshot: (stored) => {
     const { calls, decided } = stored as ApproverSnapshot
     return { status: onApproval ? 'active' : 'done', output: undefined, error: undefined, calls, decided }

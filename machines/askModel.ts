@@ -7,10 +7,10 @@ import type { ResolvedConfig } from './agentConfig.ts'
 import { hostOf } from './runHost.ts'
 import { tracerOf } from './runTracer.ts'
 
-/** A request, and the name that whoever keeps the run knows it by. */
+/** A request, and its name for the host of the run. */
 export type NamedRequest = { model: ChatModel; request: ModelRequest; name: string }
 
-/** Sends a request for an actor of a run: whoever traces the run, and whoever keeps it, takes part. Gives what closes it. */
+/** Sends a request for an actor of a run, through the tracer and the host of the run. Returns a function that closes it. */
 export const askModel = (
   { name: agent, hide }: ResolvedConfig,
   self: AnyActorRef,
@@ -23,7 +23,7 @@ export const askModel = (
   return closing(turn ? turn(name, ask, sink) : ask(sink), (thrown) => sink.fail(modelFailure(thrown)))
 }
 
-/** A model of the user's may fail with an error instead of its data. */
+/** A user's model may fail with an Error instead of its data. */
 export const modelFailure = (error: unknown): ErrorData => {
   try {
     if (isJsonObject(error) && !(error instanceof Error) && typeof error.message === 'string') {
@@ -35,13 +35,16 @@ export const modelFailure = (error: unknown): ErrorData => {
   return errorDataOf(error, 'ModelError')
 }
 
-/** What closes a request, from whatever a model of the user's returned: nothing, a promise, a function that throws. */
+/**
+ * A function that closes a request, from anything a user's model may return: nothing, a promise, a function that
+ * throws.
+ */
 const closing = (returned: unknown, fail: (thrown: unknown) => void): (() => void) => {
   const close = (): void => {
     try {
       if (typeof returned === 'function') returned()
     } catch {
-      // The request is over: how badly it was closed concerns nobody.
+      // The request is over: an error while closing it does not matter.
     }
   }
   if (!isThenable(returned)) return close

@@ -25,7 +25,7 @@ const largestRatio = 2
 /** How full the window may get, and what part of it is kept word for word. */
 const usualShare = 0.8
 const keptShare = 0.25
-/** Clearing must free that much to be worth it: what was cached is written anew each time. */
+/** Clearing must free that much to be worth it: the prompt cache is written again each time. */
 const clearedShare = 0.6
 
 export const isOverflow = (error: ErrorData | null): boolean => error?.code === 'context_overflow'
@@ -59,7 +59,7 @@ const tokensOf = ({ window }: StreamingState, characters: number): number =>
 const estimate = (config: ResolvedConfig, state: StreamingState): number =>
   tokensOf(state, requestCharacters(config, state))
 
-/** What a provider that refused a request said about its window, or showed by refusing it: it may say more than is true. */
+/** The window that a provider named when it refused a request, or showed by refusing it: it may name too much. */
 export const learned = (config: ResolvedConfig, state: StreamingState): Window => {
   const { window: told, requested } = state.failure ?? {}
   const characters = requestCharacters(config, state)
@@ -76,7 +76,7 @@ export const learned = (config: ResolvedConfig, state: StreamingState): Window =
   }
 }
 
-/** The tokens of input that fit, as far as anybody knows. */
+/** The tokens of input that fit, as far as that is known. */
 const windowOf = (
   { compaction, models, settings }: ResolvedConfig,
   state: StreamingState,
@@ -91,7 +91,7 @@ const windowOf = (
   return Number.isFinite(found) ? found : undefined
 }
 
-/** What the user has said about it. */
+/** What the user configured. */
 const chosen = ({ compaction }: ResolvedConfig): CompactionOptions => (compaction === false ? {} : compaction)
 
 /** What a request should stay below. */
@@ -100,7 +100,7 @@ const threshold = (config: ResolvedConfig, state: StreamingState): number | unde
   return window === undefined ? undefined : window * (chosen(config).at ?? usualShare)
 }
 
-/** Where the conversation is cut: a result stays with its call, and what was said last stays. */
+/** Where the conversation is cut: a result stays with its call, and the last message stays. */
 const cutOf = (config: ResolvedConfig, state: StreamingState): number => {
   const seen = seenOf(state.history)
   const whole = windowOf(config, state) ?? estimate(config, state)
@@ -130,7 +130,7 @@ const canShrink = (config: ResolvedConfig, state: StreamingState): boolean => {
   return (older.length > 1 || charactersIn(older) > shortMessage) && !older.every(isSummary)
 }
 
-/** Between two steps: the next request is too long, or somebody asked for it. */
+/** Between two steps: the next request is too long, or a command asked for it. */
 export const isTooFull = (config: ResolvedConfig, state: StreamingState): boolean => {
   if (!config.compaction || state.window.compactedAt.at(-1) === state.step) return false
   const most = threshold(config, state)
@@ -204,7 +204,7 @@ const toSummarise = (config: ResolvedConfig, state: StreamingState): ChatMessage
   return older.slice(older.length - (older.length >> state.window.halvings))
 }
 
-/** Whether a request for a summary fits, as far as anybody knows. */
+/** Whether a request for a summary fits, as far as that is known. */
 export const isSummaryShort = (config: ResolvedConfig, state: StreamingState): boolean => {
   const most = windowOf(config, state)
   return most === undefined || tokensOf(state, charactersIn(summaryRequest(config, state))) < most
@@ -230,7 +230,7 @@ export const summariserInput = (config: ResolvedConfig, state: StreamingState): 
   deadlineAt: state.deadlineAt,
 })
 
-/** A summary is asked for in the words of today, whatever was stored. */
+/** A summary is asked for with the current prompt, not with a stored one. */
 export const renewSummariser =
   (config: ResolvedConfig): Migration =>
   (stored) => {
@@ -249,11 +249,11 @@ export const beginCompaction = ({ window, request }: StreamingState): Partial<St
   request: { ...request, attempt: 0, retryAt: 0 },
 })
 
-/** Compactions so close to each other gain nothing any more. */
+/** Compactions this close together no longer gain anything. */
 const mostCompactions = 3
 const withinSteps = 6
 
-/** How many compactions there were in the last steps; undefined as long as they are few. */
+/** How many compactions there were in the last steps; undefined while there are few. */
 export const compactionsInARow = ({ window, step }: StreamingState): number | undefined => {
   const first = window.compactedAt.at(-mostCompactions)
   return first !== undefined && step - first < withinSteps ? mostCompactions : undefined

@@ -38,8 +38,8 @@ const defaultMaxSteps = 5
 type DecisionLogic = ActorLogic<AnyMachineSnapshot, AnyEventObject, DecisionQuestion>
 
 /**
- * The decision actor. It is one chart for each set of events that was ever allowed: a model that is told of a tool will
- * use it, so it must not hear of the others.
+ * The decision actor. It is one chart for each set of events that was ever allowed: a model uses every tool that it
+ * sees, so it must not see the others.
  */
 export const createDecisionLogic = (
   events: DecisionEvents,
@@ -100,7 +100,7 @@ const eventTools = (events: DecisionEvents): Map<string, Tool> =>
 const nothingAllowed = (allowed: readonly string[], tools: ReadonlyMap<string, Tool>): string =>
   tools.size === 0
     ? 'A decision needs events to choose from.'
-    : `None of the allowed events (${allowed.join(', ')}) is one of the decision: ${[...tools.keys()].join(', ')}.`
+    : `None of the allowed events (${allowed.join(', ')}) is an event of the decision: ${[...tools.keys()].join(', ')}.`
 
 const allowedIn = (stored: Snapshot<unknown>): readonly string[] | undefined =>
   (stored as AnyMachineSnapshot).context.question.allowed

@@ -29,7 +29,7 @@ type DecisionState = {
   /** Of the shape of this data: see `snapshotVersion`. */
   version: string
   question: DecisionQuestion
-  /** What was said before the reminder; empty until then. */
+  /** The conversation before the reminder; empty until then. */
   said: ChatMessage[]
   chosen: ChosenEvent | null
   failure: ErrorData | null
@@ -160,8 +160,8 @@ export const createDecisionChart = ({ run, typeOf }: DecisionParts): AnyStateMac
         ...runStates,
       },
 
-      // A parent that leaves its state on the event stops this actor: it must not hear of its end as well, because
-      // a decision that it may have invoked anew goes by the same id.
+      // A parent that leaves its state on the event stops this actor. It must not get a done event as well, because a
+      // decision that it invoked again has the same id.
       Telling: {
         entry: 'tellParent',
         invoke: { id: 'nextTask', src: 'nextTask', onDone: 'Decided' },

@@ -33,18 +33,18 @@ export type AgentInput = {
 /** What anyone may send to a running agent. */
 export type AgentCommand =
   | { type: 'abort'; reason?: string }
-  /** `except`: calls that are decided on themselves, whatever is to be remembered of this one. */
+  /** `except`: calls with their own decision, which `remember` does not cover. */
   | ({ type: 'tool.approve'; callId: string; except?: readonly string[] } & ApprovalOptions)
   | { type: 'tool.reject'; callId: string; reason?: string }
   /** The result of an external tool: a text, JSON or parts, as from `execute`. */
   | { type: 'tool.answer'; callId: string; result: unknown; isError?: boolean }
   /** Adds a user message at the next turn boundary. */
   | { type: 'steer'; text: string }
-  /** Makes the model see less of the conversation, before its next answer. */
+  /** Shortens the conversation for the model, before its next answer. */
   | { type: 'compact' }
-  /** Lets a run that stands at a limit go on; without limits, by as much again. */
+  /** Lets a run that reached a limit continue; without limits, by as much again. */
   | { type: 'limit.raise'; limits?: RunLimits }
-  /** Ends a run that stands at a limit. */
+  /** Ends a run that reached a limit. */
   | { type: 'limit.stop' }
 
 /** What the agent's own children report. `at` is the time of the clock, so that guards stay pure. */
@@ -64,9 +64,12 @@ export type ChildEvent =
   /** `usage`: what the tool itself used of models. `calls`: those that start in its place. The last result of a turn comes with the executor's end. */
   | { type: 'tool.finished'; result: ToolResultPart; usage?: Usage; calls: readonly ToolCallPart[] }
 
-  /** How far a call has come. */
+  /** The progress of a call. */
   | { type: 'tool.progress'; callId: string; value: JsonValue }
-  /** After a restore: calls that a person must decide on, because nobody knows whether they took effect, and what is known of the others. */
+  /**
+   * After a restore: calls that a person must decide on, because it is not known whether they took effect, and what is
+   * known of the others.
+   */
   | {
       type: 'tool.interrupted'
       inDoubt: readonly string[]
@@ -78,10 +81,10 @@ export type ChildEvent =
   | { type: 'tool.waiting'; calls: readonly PendingCall[] }
   | { type: 'tool.working' }
 
-/** Every event that the machine of a run knows. */
+/** Every event of the machine of a run. */
 export type AgentEvent = AgentCommand | ChildEvent
 
-/** What a run tells its listeners (`actor.on`). A chunk is the same object that `sendStream` yields. */
+/** What a run emits to its listeners (`actor.on`). A chunk is the same object that `sendStream` yields. */
 export type AgentEmitted =
   | ({ type: 'chunk' } & ChatResult)
   | { type: 'message'; message: ChatMessage }
@@ -95,13 +98,13 @@ export type AgentEmitted =
   | { type: 'tool.progress'; callId: string; value: JsonValue }
   | { type: 'tool.result'; callId: string; result: ToolResultPart }
   | ({ type: 'step'; step: number; usage: Usage | null; metrics: StepMetrics } & Asked)
-  /** `restart`: what was shown of the answer is void, text and pieces of calls: it begins anew. */
+  /** `restart`: the answer starts over; discard what was shown of it, text and pieces of calls. */
   | { type: 'retry'; attempt: number; delayMs: number; restart: boolean; error: ErrorData | null }
   /** The model sees less of the conversation from here on: see {@link Compaction}. */
   | ({ type: 'compaction' } & Compaction)
   /** A limit is reached. A run that asks waits for `limit.raise` or `limit.stop`, or for a decision on this call. */
   | ({ type: 'limit'; callId: string } & LimitReached)
-  /** The run goes on with another model; `restart` as above. */
+  /** The run continues with another model; `restart` as above. */
   | { type: 'fallback'; provider: string; model: string; restart: boolean; error: ErrorData | null }
 
 /** Who was asked: the name of the agent, if it has one, its model, and the wire protocol where it is known. */

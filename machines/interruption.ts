@@ -5,8 +5,8 @@ import { currentCalls, lastMessage, missingResult, resultMessage } from './toolR
 
 /**
  * What an interrupted run leaves behind, so that the history stays valid and nothing is lost: results for every call
- * (those that did not run say so), and the text received so far as a marked model message. The marked message is
- * also there, empty, after a tool round: a conversation cannot go on from two user messages in a row.
+ * (those that did not run say so), and the text received so far as a marked model message. The marked message is also
+ * there, empty, after a tool round: a conversation cannot continue from two user messages in a row.
  */
 const interruptedMessages = (state: StreamingState, newId: () => string): ChatMessage[] => {
   if (isRefused(state)) return []
@@ -24,7 +24,7 @@ const interruptedMessages = (state: StreamingState, newId: () => string): ChatMe
     : []
 }
 
-/** The input was not accepted: whatever is wrong with it is not of this run. */
+/** The input was not accepted: its problems are not part of this run. */
 const isRefused = ({ step }: StreamingState): boolean => step === 0
 
 /** What was received so far. Signed and encrypted blocks are left out: half of one is worth nothing. */

@@ -11,7 +11,7 @@ export const noteAbort = {
 
 /** Commands to the whole are meant for the run that is under way. */
 export const runCommands = {
-  // Noted by the whole as well: the run may have ended already, and its end not be heard of yet.
+  // The parent notes it as well: the run may already have ended without the parent knowing.
   abort: { actions: [noteAbort, 'forward'] },
   'tool.approve': { actions: 'forward' },
   'tool.reject': { actions: 'forward' },
@@ -22,7 +22,7 @@ export const runCommands = {
   'limit.stop': { actions: 'forward' },
 } as const
 
-/** A run that waits for people is waited for by whoever is made of it. */
+/** A chart waits for people while one of its runs does. */
 export const runStates = {
   initial: 'Working',
   states: {

@@ -1,7 +1,7 @@
 import { dollars } from '../src/messages/dollars.ts'
 import type { LimitReached } from './limits.ts'
 
-/** A limit as people are told of it: `The run has used 25 of 25 steps.` */
+/** A limit in a sentence for people: `The run has used 25 of 25 steps.` */
 export const limitSentence = ({ limit, used, allowed }: LimitReached): string => {
   const amounts = `${used.toLocaleString('en-US')} of ${allowed.toLocaleString('en-US')}`
   switch (limit) {

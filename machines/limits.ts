@@ -17,7 +17,7 @@ export type RunLimits = {
   toolCalls?: number
   /** How often the same calls may give the same results, one after the other or in turns of up to four. */
   repeats?: number
-  /** Calls of single tools, by name; a call beyond them is refused, and the run goes on. */
+  /** Calls of single tools, by name; a call beyond them is refused, and the run continues. */
   perTool?: { [tool: string]: number }
 }
 
@@ -41,7 +41,7 @@ export const reachedLimit = (state: StreamingState): LimitReached | undefined =>
     ['tokens', tokensIn(usage), tokens],
     ['cost', usage?.cost ?? 0, cost],
     ['toolCalls', calls, toolCalls],
-    // The model is told when it is reached, and gets one more chance.
+    // The model gets a note when it is reached, and one more chance.
     ['repeats', state.bounds.repeats - 1, repeats],
     ['compactions', compactionsInARow(state) ?? 0, 1],
   ]
@@ -118,13 +118,13 @@ const timesIn = (rounds: readonly string[], period: number): number => {
   return Math.floor((same + period) / period)
 }
 
-/** What the model is told when it goes round in circles; undefined as long as it does not. */
+/** The note for a model that goes round in circles; undefined if it does not. */
 export const repeatNote = ({ options: { limits } }: StreamingState, repeats: number): string | undefined =>
   limits.repeats !== undefined && repeats === limits.repeats
     ? `You have now made the same calls with the same results ${repeats} times. Try something else, or answer with what you have.`
     : undefined
 
-/** The question whether a run may go on, as people are asked about a call: a yes raises the limit, a no ends the run. */
+/** The question whether a run may continue, in the form of a pending call: a yes raises the limit, a no ends the run. */
 export const limitQuestion = ({ bounds: { reached } }: StreamingState): PendingCall[] =>
   reached ? [{ type: 'toolCall', id: limitId, name: 'limit', arguments: { ...reached }, kind: 'limit' }] : []
 
@@ -154,7 +154,7 @@ export const limitsOf = ({ limits = {}, maxSteps }: { limits?: RunLimits; maxSte
   }
 }
 
-/** JSON has no word for "without end": that is no limit. */
+/** JSON has no `Infinity`: no value means no limit. */
 export const finiteLimits = (limits: RunLimits): RunLimits =>
   Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== Number.POSITIVE_INFINITY))
 
@@ -165,7 +165,7 @@ const isLimit = (name: string, value: unknown): boolean =>
 
 const isAmount = (value: unknown): boolean => typeof value === 'number' && value >= 0
 
-/** The run may use more: what is said, or else as much again. */
+/** The run may use more: the given limits, or else as much again. */
 export const raised = (state: StreamingState, limits: unknown): Partial<StreamingState> => {
   const { options, bounds, window } = state
   const { limit, used, allowed } = bounds.reached ?? { limit: 'steps', used: 0, allowed: 0 }

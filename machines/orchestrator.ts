@@ -33,7 +33,7 @@ export const orchestratorParts = (config: AgentMachineConfig): OrchestratorParts
     reportToParent(createAgentMachine(withDefaults(config, overrides), config.tools)),
 })
 
-/** One run of the lifecycle machine: what an agent does unless it is told otherwise. */
+/** One run of the lifecycle machine: the default of an agent. */
 export const defaultOrchestrator: Orchestrator<AgentMachine> = {
   providerHint: 'default',
   create: ({ config }) => createAgentMachine(config),

@@ -23,14 +23,14 @@ const snapshotOf = (child: Child | undefined): unknown =>
 
 type Wait = {
   calls: PendingCall[]
-  /** Somebody is being asked already: `onApproval`. */
+  /** `onApproval` is already being asked. */
   isAttended: boolean
 }
 
 /** The calls that a run waits for, by the snapshot of its actor or a stored one: its own, and those of the runs below it. */
 export const pendingIn = (snapshot: unknown): PendingCall[] => waitsIn(snapshot).flatMap(({ calls }) => calls)
 
-/** Those of them that nobody has been asked about. */
+/** Those that have not been asked about yet. */
 export const unattendedIn = (snapshot: unknown): PendingCall[] =>
   waitsIn(snapshot).flatMap(({ calls, isAttended }) => (isAttended ? [] : calls))
 
@@ -66,7 +66,7 @@ export const messagesIn = (snapshot: unknown): ChatMessage[] => {
   return [...known, ...Object.values(children).flatMap((child) => messagesIn(snapshotOf(child)))]
 }
 
-/** Whether data is that of the lifecycle chart: one of the user's may have any data, and states of any name. */
+/** Whether data is that of the lifecycle chart: a user's chart may have any data, and states of any name. */
 export const isRun = (context: unknown): context is StreamingState =>
   isJsonObject(context) && isJsonObject(context.round) && Array.isArray(context.history)
 

@@ -67,14 +67,14 @@ export type RunPhase<State> = AnyPhase<State> & {
   label?: string
   /** Its text is the answer of the whole. */
   isAnswer?: boolean
-  /** What the listeners of the whole are told of something that the run emits. Default: everything. */
+  /** What the listeners of the whole get for an event of the run. Default: the event itself. */
   relay?(emitted: AgentEmitted): readonly AgentEmitted[]
 }
 
 /** A phase that is anything else: a promise, mostly. An abort ends the whole at once. */
 export type StepPhase<State> = AnyPhase<State> & { step: AnyActorLogic }
 
-/** What is kept of a phase: data, and what the listeners of the whole are told. */
+/** What is kept of a phase: data, and what the listeners of the whole get. */
 export type Taken<State> = { change?: Partial<State>; emitted?: readonly AgentEmitted[] }
 
 /** What {@link createPhasedMachine} makes a chart of. */
@@ -103,7 +103,7 @@ export type PhasedMachine<Name extends string = string, Data extends object = ob
   >
 >
 
-/** The same, whatever its data is. */
+/** The same, with any data. */
 type AnyPhases = {
   id: string
   data?: object
@@ -113,9 +113,9 @@ type AnyPhases = {
 }
 
 /**
- * A chart made of runs: each phase is a state that runs the lifecycle chart, in one conversation. It passes commands on,
- * tells its listeners what its runs emit, sums up what they brought, and ends in `Complete`, `Failed` or `Aborted`; an
- * abort counts at any moment, between two phases as well.
+ * A chart made of runs: each phase is a state that runs the lifecycle chart, in one conversation. It passes commands to
+ * its runs, forwards what they emit, adds up their results, and ends in `Complete`, `Failed` or `Aborted`. It can be
+ * aborted at any moment, also between two phases.
  *
  * @example
  * const inFrench: Orchestrator = {
@@ -148,7 +148,7 @@ export const createPhasedMachine = <Data extends object = object, Name extends s
       try {
         return relay(context, event as RunEmitted, phaseOf(value))
       } catch {
-        // The user's own `relay` has thrown: it does so again in the chart, which then ends properly.
+        // The user's `relay` has thrown: it does so again in the chart, which then ends properly.
         return undefined
       }
     },
@@ -169,7 +169,7 @@ export const createPhasedChart = <Data extends object, Name extends string>(
 const phaseOf = (value: StateValue): string =>
   typeof value === 'string' ? value : (Object.keys(value)[0] ?? '')
 
-/** What a phase's run emits, as the whole tells it. */
+/** What a phase's run emits, as the whole emits it. */
 const relaying =
   ({ phases }: AnyPhases) =>
   (state: PhasedRun, { emitted }: RunEmitted, name: string) => {
@@ -224,7 +224,7 @@ const chartOf = (options: AnyPhases): AnyStateMachine => {
       }),
       absorbRun: enqueueActions(({ context, enqueue }, output: AgentOutput) => {
         enqueue.assign(absorb(context, output))
-        // What the run itself brought, it has told.
+        // The run has already emitted its own part.
         for (const message of unanswered(context.messages, output))
           for (const each of announcementOf(output.id, message)) enqueue.emit(each)
       }),
@@ -261,7 +261,7 @@ const chartOf = (options: AnyPhases): AnyStateMachine => {
       Aborted: endState(abortedOutput),
     },
   }
-  // XState's types know the names of states only where they are written down.
+  // XState's types have the names of states only where they are written out.
   return (parts.createMachine as (config: object) => AnyStateMachine)(config)
 }
 

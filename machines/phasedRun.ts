@@ -13,7 +13,7 @@ export type PhasedRun = RunResult & {
   /** Of the shape of this data: see `snapshotVersion`. */
   version: string
   input: AgentInput
-  /** What the whole answers with; null as long as it is the text of all phases. */
+  /** The answer of the whole; null while it is the text of all phases. */
   answer: string | null
   /** The label of the phase whose text was shown last. */
   shown: string
@@ -53,7 +53,7 @@ export const firstQuestion = ({ input }: PhasedRun, task: string): AgentInput =>
   if (typeof prompt !== 'string' && !Array.isArray(prompt)) return input
   const asked: Part[] = [...(typeof prompt === 'string' ? [textPart(prompt)] : prompt), ...attachments]
   if (asked.length > 0) return { history, prompt: [...asked, textPart(`\n\n${task}`)] }
-  // Nothing was asked, or the history does it: the run itself knows which of the two is a mistake.
+  // There is no prompt, or the history has it: the run itself knows which of the two is a mistake.
   return history.at(-1)?.role === 'user' ? { history, prompt: task } : { history }
 }
 
@@ -76,14 +76,14 @@ export const absorb = <State extends PhasedRun>(
 })
 
 /**
- * The marked message that stands for the answer of a run that ended before its first word: as after a tool round, a
- * conversation cannot go on from two user messages in a row.
+ * The marked message in place of the answer of a run that ended before its first word: as after a tool round, a
+ * conversation cannot continue from two user messages in a row.
  */
 export const unanswered = (
   before: readonly ChatMessage[],
   { status, finishReason, messages }: AgentOutput,
 ): ChatMessage[] => {
-  // A run without a prompt of its own goes on from the user's last message.
+  // A run without its own prompt continues from the user's last message.
   const isLost = status !== 'complete' && [...before, ...messages].at(-1)?.role === 'user'
   return isLost && before.some(({ role }) => role === 'model')
     ? [{ role: 'model', parts: [], metadata: { interrupted: finishReason } }]
@@ -106,7 +106,7 @@ export const answerOf = ({ answer, messages }: PhasedRun): string => answer ?? t
 
 /**
  * Whether a run's emission says that the run is over, which is not the end of the whole. Only the last chunk brings
- * nothing; its finish reason does not tell, because some providers end without a word that is known.
+ * nothing; its finish reason does not show it, because some providers end without a known one.
  */
 export const isRunEnd = (emitted: AgentEmitted): boolean =>
   emitted.type === 'chunk' &&
@@ -114,7 +114,7 @@ export const isRunEnd = (emitted: AgentEmitted): boolean =>
   emitted.messages.length === 0 &&
   Object.keys(emitted.metadata).length === 0
 
-/** What of a phase's emissions the listeners of the whole are told, and the label that was shown last. */
+/** Which of a phase's emissions the listeners of the whole get, and the label that was shown last. */
 export const labelled = (
   state: PhasedRun,
   emitted: readonly AgentEmitted[],

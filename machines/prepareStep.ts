@@ -45,7 +45,7 @@ export const preparedStep = (
 ): Promise<PreparedStep> => {
   const known = kept.get(run)
   if (known?.step === info.step) return known.prepared
-  // Whoever sends gives the context that the function needs: the types of `Agent` see to it.
+  // The caller passes the context that the function needs: the types of `Agent` make sure of it.
   const prepared = Promise.resolve(prepare(info as StepInfo<never>)).then((given) =>
     checked(given ?? {}, tools),
   )
@@ -55,18 +55,18 @@ export const preparedStep = (
 
 /** Only an object can be taken apart. */
 export const mustBePrepared = (given: unknown): void => {
-  if (!isJsonObject(given)) throw new ConfigurationError('prepareStep must give an object, or nothing.')
+  if (!isJsonObject(given)) throw new ConfigurationError('prepareStep must return an object, or nothing.')
 }
 
 const checked = (given: PreparedStep, tools: ReadonlySet<string>): PreparedStep => {
   mustBePrepared(given)
   const { model, system, settings }: { model?: unknown; system?: unknown; settings?: unknown } = given
   if (model !== undefined && !(isJsonObject(model) && typeof model.stream === 'function'))
-    throw new ConfigurationError('The model that prepareStep gives must be a model string or a chat model.')
+    throw new ConfigurationError('The model that prepareStep returns must be a model string or a chat model.')
   if (system !== undefined && typeof system !== 'string')
-    throw new ConfigurationError('The system prompt that prepareStep gives must be text.')
+    throw new ConfigurationError('The system prompt that prepareStep returns must be text.')
   if (settings !== undefined && !isJsonObject(settings))
-    throw new ConfigurationError('The settings that prepareStep gives must be an object.')
+    throw new ConfigurationError('The settings that prepareStep returns must be an object.')
   const unknown = offeredNames(given)?.find((name) => !tools.has(name))
   if (unknown === undefined) return given
   throw new ConfigurationError(
@@ -77,6 +77,7 @@ const checked = (given: PreparedStep, tools: ReadonlySet<string>): PreparedStep 
 /** The names of the tools that are offered; undefined: all. */
 export const offeredNames = ({ tools }: PreparedStep): string[] | undefined => {
   if (tools === undefined) return undefined
-  if (!Array.isArray(tools)) throw new ConfigurationError('The tools that prepareStep gives must be a list.')
+  if (!Array.isArray(tools))
+    throw new ConfigurationError('The tools that prepareStep returns must be a list.')
   return tools.map((each: string | AnyTool) => (typeof each === 'string' ? each : String(each?.name)))
 }

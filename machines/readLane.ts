@@ -2,7 +2,7 @@ import type { AnyActorScope, AnyEventObject, AnyMachineSnapshot, MachineContext 
 import type { AgentEmitted } from './events.ts'
 import { type AnyRunMachine, changed, withContext } from './runMachine.ts'
 
-/** What an event of a running stream changes, and what listeners are told of it. */
+/** What an event of a running stream changes, and what listeners get. */
 export type Read = { context: MachineContext; emitted: readonly AgentEmitted[] }
 
 /** The event that the chart gets instead of one that could not be read. */
@@ -11,16 +11,16 @@ export type Misread = { instead: AnyEventObject }
 export type Lane = {
   /** The read; undefined for an event that is the chart's business. */
   read(snapshot: AnyMachineSnapshot, event: AnyEventObject): Read | Misread | undefined
-  /** The actions and guards of the chart that it stands for: who provides their own wants to see every read. */
+  /** The actions and guards of the chart that it replaces: a user who provides their own expects every read. */
   standsFor: readonly string[]
 }
 
 /**
- * Lets the reads of a running stream skip the interpreter's macrostep, which costs more than everything else that a read
- * needs. In the chart such an event is a transition without a target, in a state tagged `streaming`, whose whole effect
- * is the function that the lane calls: the chart's result is the same, and a test walks both. Listeners, inspectors and
- * the pure `transition()` are told through the actor's scope, as by any action, once the snapshot is committed. Only
- * `@xstate.microstep` is missing: XState has no public way to send it.
+ * Lets the reads of a running stream skip the interpreter's macrostep, which costs more than everything else that a
+ * read needs. In the chart such an event is a transition without a target, in a state tagged `streaming`, whose whole
+ * effect is the function that the lane calls: the chart's result is the same, and a test walks both. Listeners,
+ * inspectors and the pure `transition()` get it through the actor's scope, as by any action, once the snapshot is
+ * committed. Only `@xstate.microstep` is missing: XState has no public way to send it.
  */
 export const withReadLane = <M extends AnyRunMachine>(machine: M, lane: Lane): M =>
   changed(machine, (inner) => ({

@@ -40,7 +40,7 @@ export const reasoningOrchestrator = (
   create: (parts) => createPhasedMachine(reasoningPhases(parts, options)),
 })
 
-/** The four phases, each a run of its own in the same conversation. */
+/** The four phases, each its own run in the same conversation. */
 export const reasoningPhases = (
   { config, lifecycle }: OrchestratorParts,
   options: ReasoningOptions = {},
@@ -84,7 +84,7 @@ export const reasoningPhases = (
   }
 }
 
-/** The shape of the answer concerns the last phase alone: until then the model thinks in words. */
+/** Only the last phase needs the shape of the answer: until then the model thinks in words. */
 const lastQuestion = (prompt: string, { outputSchema }: AgentInput, takesSchema: boolean): AgentInput => {
   if (!outputSchema) return { prompt }
   if (takesSchema) return { prompt, outputSchema }

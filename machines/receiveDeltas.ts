@@ -25,10 +25,10 @@ export const chunkOf = (
   metadata,
 })
 
-/** Tells those who only see chunks that the text of the current message is void and begins anew. */
+/** Shows readers of chunks that the current message starts over, so that they discard its text. */
 export const restartChunk = (): Chunk => chunkOf('', '', [], { restart: true })
 
-/** The same in a run. What came of the message before a provider's pause is still good: it is shown once more. */
+/** The same in a run. The part of the message before a provider's pause is still valid: it is shown once more. */
 export const restartChunks = (state: StreamingState): Chunk[] => {
   const kept = state.paused ? textOf(state.paused) : ''
   if (kept === '') return [restartChunk()]
@@ -36,15 +36,15 @@ export const restartChunks = (state: StreamingState): Chunk[] => {
   return [restartChunk(), chunkOf(state.totals.responseId, isSetOff ? `\n${kept}` : kept, [], {})]
 }
 
-/** A message that joined the conversation, as listeners are told of it. */
+/** A message that joined the conversation, as listeners get it. */
 export const announcementOf = (responseId: string, stored: ChatMessage): AgentEmitted[] => {
   const message = copyOf(stored)
   return [chunkOf(responseId, '', [message], {}), { type: 'message', message }]
 }
 
 /**
- * Takes in the deltas of one network read: the next state, and what listeners are told. The chart's action and the
- * lane for reads both are this function. It costs the same at the first chunk and at the millionth.
+ * Takes in the deltas of one network read: the next state, and what listeners get. The chart's action and the lane for
+ * reads both use this function. It costs the same at the first chunk and at the millionth.
  */
 export const receiveDeltas = (
   state: StreamingState,

@@ -30,8 +30,8 @@ const defaultPrompts = {
 const isApproved = (critique: string): boolean => critique.trimStart().startsWith('APPROVED')
 
 /**
- * Writes a draft, has it judged, and writes it anew: until the judgement is good, `maxRounds` times at most. The output
- * is the last version; drafts and judgements are in the messages, and each chunk has its phase in `metadata.phase`.
+ * Writes a draft, judges it, and revises it until the judgement is good, at most `maxRounds` times. The output is the
+ * last version; drafts and judgements are in the messages, and each chunk has its phase in `metadata.phase`.
  *
  * @example
  * const agent = new Agent('openai:gpt-6-luna', { orchestrator: reflectionOrchestrator({ maxRounds: 1 }) })

@@ -2,15 +2,15 @@ import type { AnyActorRef, AnyActorScope, AnyMachineSnapshot } from 'xstate'
 import type { AgentEmitted } from './events.ts'
 import { type AnyRunMachine, changed } from './runMachine.ts'
 
-/** What a reporting run tells its parent: everything that one of its steps emitted, in order. */
+/** What a run reports to its parent: everything that one of its steps emitted, in order. */
 export type RunEmitted = { type: 'run.emitted'; emitted: readonly AgentEmitted[] }
 
 /** Whether the run waits for people, or works again. */
 export type RunStands = { type: 'run.waiting' } | { type: 'run.working' }
 
 /**
- * Makes a run tell its parent what it emits, and when it waits: how a chart made of runs hears of them. XState does not pass
- * on what a child emits. All that one step emits is one event.
+ * Makes a run report to its parent what it emits, and when it waits: a chart made of runs needs that. XState does not
+ * pass on what a child emits. All that one step emits is one event.
  */
 export const reportToParent = <M extends AnyRunMachine>(machine: M): M => {
   const restored = new WeakSet<AnyActorRef>()
@@ -34,7 +34,7 @@ export const reportToParent = <M extends AnyRunMachine>(machine: M): M => {
       restored.add(scope.self)
       return inner.restoreSnapshot(stored, scope)
     },
-    // A parent that was stored before it heard of a wait, or of its end, hears of it now.
+    // A parent that was stored before it got the report of a wait, or of its end, gets it now.
     start: (snapshot: AnyMachineSnapshot, scope) => {
       inner.start(snapshot, scope)
       if (restored.has(scope.self)) scope.self._parent?.send(standingOf(snapshot))

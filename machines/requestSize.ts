@@ -3,7 +3,7 @@ import type { ResolvedConfig } from './agentConfig.ts'
 import { currentTools, specsOf } from './runTools.ts'
 import { requestMessages, type StreamingState } from './streamingState.ts'
 
-// How long a request is, in characters. Nobody knows its tokens before the provider has counted them.
+// How long a request is, in characters. Its tokens are not known before the provider has counted them.
 
 /** What an image or a document counts as, in characters: its tokens have nothing to do with its length. */
 const charactersOfFile = 4800

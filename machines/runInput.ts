@@ -16,8 +16,8 @@ export type RunInput = {
 }
 
 /**
- * What a run begins with, or why it cannot begin. It is a copy: whoever changes a history that runs were given, a tool
- * or another run, changes none of them.
+ * What a run starts with, or why it cannot start. It is a copy: if a tool or another run changes the history that it
+ * was given, this run does not change.
  */
 export const readInput = (input: AgentInput | undefined, ofAgent: RunLimits): RunInput => {
   try {
@@ -65,7 +65,7 @@ const messagesOf = (messages: readonly ChatMessage[]): ChatMessage[] => {
 
 const promptMessage = ({ prompt = [], attachments = [] }: AgentInput): ChatMessage[] => {
   const parts = typeof prompt === 'string' ? [textPart(prompt)] : prompt
-  if (!Array.isArray(parts)) throw new TypeError('a prompt that is neither a text nor a list of parts')
+  if (!Array.isArray(parts)) throw new TypeError('a prompt that is neither text nor a list of parts')
   if (!Array.isArray(attachments)) throw new TypeError('attachments that are not a list of parts')
   const all = [...parts, ...attachments]
   return all.length > 0 ? [{ role: 'user', parts: all }] : []

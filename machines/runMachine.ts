@@ -34,7 +34,7 @@ export interface RunMachine<
   provide(parts: RunParts): this
 }
 
-/** The same, whatever its states, commands and input are. */
+/** The same, with any states, commands and input. */
 export type AnyRunMachine = Required<AnyActorLogic> & Charted & { provide(parts: RunParts): AnyRunMachine }
 
 const made = new WeakSet<object>()
@@ -47,14 +47,14 @@ export const isChart = (logic: object): logic is AnyStateMachine =>
   !made.has(logic) && 'root' in logic && 'provide' in logic
 
 /**
- * The logic of a chart, with three things that XState leaves to whoever runs it.
+ * The logic of a chart, with three things that XState leaves to its caller.
  *
- * - A chart that breaks, because a guard or an action of the user's throws, stops its children: no socket stays open, no
- *   tool at work.
- * - A restored chart hears of children that had already ended. A snapshot may be taken while the done event of a child
- *   is on its way: XState keeps the child then, but not the event. Starting the child again makes it say so again.
- * - Whoever keeps the run writes a step down before it takes effect: XState runs what was put off in order, so what is
- *   put off before the step comes first.
+ * - A chart that breaks, because a user's guard or action throws, stops its children: no socket stays open, no tool keeps
+ *   running.
+ * - A restored chart gets the end of children that had already ended. A snapshot may be taken while the done event of a
+ *   child is on its way: XState keeps the child then, but not the event. Starting the child again repeats it.
+ * - The host of the run stores a step before it takes effect: XState runs deferred effects in order, so what is deferred
+ *   before the step comes first.
  *
  * With a context that is plain JSON, as ours is, XState need not search it for actors each time that it is stored.
  */
@@ -113,7 +113,7 @@ export const runMachine = (chart: AnyStateMachine, hasPlainContext = false): Any
 export const withContext = (snapshot: AnyMachineSnapshot, context: MachineContext): AnyMachineSnapshot =>
   Object.setPrototypeOf({ ...snapshot, context }, Object.getPrototypeOf(snapshot))
 
-/** What comes of these is asked for again after a restore, or is known from elsewhere: a step of theirs is not worth a write. */
+/** Their results are requested again after a restore, or are known from elsewhere: their steps are not worth a write. */
 const readTypes: ReadonlySet<string> = new Set([
   'model.deltas',
   'model.prepared',
@@ -121,15 +121,15 @@ const readTypes: ReadonlySet<string> = new Set([
   'tool.progress',
 ])
 
-/** A chart of the user's may do more with what its runs emit than pass it on. */
+/** A user's chart may do more with what its runs emit than pass it on. */
 const isRead = ({ type }: AnyEventObject, before: AnyMachineSnapshot, after: AnyMachineSnapshot): boolean =>
   readTypes.has(type) ||
   (type === 'run.emitted' && JSON.stringify(before.value) === JSON.stringify(after.value)) ||
   type === 'xstate.stop'
 
 /**
- * A step that only passes its event on is written down by whoever takes it: a command must never be stored as heard
- * before it is.
+ * A step that only passes its event on is stored by the receiver: a command must never be stored as received before it
+ * is.
  */
 const isUnchanged = (before: AnyMachineSnapshot, after: AnyMachineSnapshot): boolean =>
   before.context === after.context &&
@@ -137,10 +137,7 @@ const isUnchanged = (before: AnyMachineSnapshot, after: AnyMachineSnapshot): boo
   before.status === after.status &&
   JSON.stringify(before.value) === JSON.stringify(after.value)
 
-/**
- * The logic of a chart of the user's: the charts that it is made of, as far as they have a name, are written down as it is
- * itself.
- */
+/** The logic of a user's chart: the charts that it is made of, if they have a name, are stored like the chart itself. */
 export const runMachineOf = (chart: AnyStateMachine): AnyRunMachine => {
   const named: readonly (readonly [string, object])[] = Object.entries(chart.implementations.actors)
   const charts = named.flatMap(([name, logic]) => (isChart(logic) ? [[name, runMachineOf(logic)]] : []))

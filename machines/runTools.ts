@@ -34,7 +34,7 @@ export const currentTools = (entries: Entries): Tools => {
   if (known && known.from.length === from.length && known.from.every((each, index) => each === from[index]))
     return known.tools
   const tools = new Map(toolsByName(entries.filter((entry) => !isToolSource(entry))))
-  // Whatever a source comes up with must not break a run, nor stand in for a tool that was there before.
+  // A source must never break a run, nor replace a tool that was there before.
   for (const each of from) if (!tools.has(each.name)) tools.set(each.name, each)
   made.set(entries, { from, tools })
   return tools
@@ -42,7 +42,7 @@ export const currentTools = (entries: Entries): Tools => {
 
 const specs = new WeakMap<Tools, ToolSpec[]>()
 
-/** What the model is told of them. */
+/** The tools as the model sees them. */
 export const specsOf = (tools: Tools): ToolSpec[] => {
   const known =
     specs.get(tools) ??

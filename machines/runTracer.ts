@@ -23,13 +23,13 @@ export type TracedCalls = {
 }
 
 /**
- * Whoever traces runs. Inspection shows what happens in them; what they do outside, a request or a call of a tool, goes
- * through here, because only who starts it can say in which context it runs.
+ * A tracer of runs. Inspection shows what happens inside them; requests and tool calls go through here, because only
+ * their caller can set the context in which they run.
  */
 export type RunTracer = {
   /** A request to a model, made by this actor: `ask` sends it. */
   turn(actor: AnyActorRef, turn: TracedTurn, ask: (sink: ModelSink) => unknown, sink: ModelSink): unknown
-  /** One call, or a batch of the user's own, made by this actor: `execute` runs it. */
+  /** One call, or a user's batch, made by this actor: `execute` runs it. */
   calls<T>(actor: AnyActorRef, calls: TracedCalls, execute: () => T): T
 }
 
@@ -40,7 +40,7 @@ export const setTracer = (system: AnyActorRef['system'], tracer: RunTracer): voi
   if (!tracers.has(system)) tracers.set(system, tracer)
 }
 
-const nobody: RunTracer = { turn: (_, __, ask, sink) => ask(sink), calls: (_, __, execute) => execute() }
+const noTracer: RunTracer = { turn: (_, __, ask, sink) => ask(sink), calls: (_, __, execute) => execute() }
 
-/** Whoever traces the run that an actor belongs to. */
-export const tracerOf = ({ system }: AnyActorRef): RunTracer => tracers.get(system) ?? nobody
+/** The tracer of the run that an actor belongs to. */
+export const tracerOf = ({ system }: AnyActorRef): RunTracer => tracers.get(system) ?? noTracer

@@ -18,11 +18,11 @@ export type RunValues = {
 
 const given = new WeakMap<AnyActorRef, RunValues>()
 
-/** The machine for one run with these values: one machine serves all runs, whatever they are given. */
+/** The machine for one run with these values: one machine serves all runs, with any values. */
 export const withValues = <M extends AnyRunMachine>(machine: M, values: RunValues): M =>
   introduced(machine, (self) => given.set(self, values))
 
-/** The machine for one run that somebody keeps. */
+/** The machine for one run with a host. */
 export const withHost = <M extends AnyRunMachine>(machine: M, host: RunHost): M =>
   introduced(machine, (self) => setHost(self, host))
 

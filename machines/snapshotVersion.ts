@@ -12,16 +12,16 @@ const minor = 2
  */
 export const snapshotVersion = `${major}.${minor}`
 
-/** What is wrong with a stored snapshot; undefined if a machine can go on from it. */
+/** What is wrong with a stored snapshot; undefined if a machine can continue from it. */
 export type StoredFlaw = (stored: Readonly<Record<string, unknown>>) => string | undefined
 
 /** Brings a snapshot of one minor to the next; it may change what it is given. */
 export type Migration = (stored: JsonObject) => JsonObject
 
 /**
- * Makes a machine refuse a stored snapshot that it cannot go on from, before the chart trips over it. One of an older minor
- * is migrated first: `migrations[0]` is from minor 0. What follows from the rest, and from how the machine is configured
- * now, is made anew.
+ * Makes a machine refuse a stored snapshot that it cannot continue from, before the chart fails on it. One of an older
+ * minor is migrated first: `migrations[0]` is from minor 0. What follows from the rest, and from the current
+ * configuration, is computed again.
  */
 export const withStoredCheck = <M extends AnyRunMachine>(
   machine: M,
@@ -44,7 +44,7 @@ export const withStoredCheck = <M extends AnyRunMachine>(
 
 const unusable = (id: string, flaw: string, cause?: unknown): ConfigurationError =>
   new ConfigurationError(
-    `This is not a snapshot that the machine "${id}" can go on from: ${flaw.replace(/\.?$/, '.')}`,
+    `This is not a snapshot that the machine "${id}" can continue from: ${flaw.replace(/\.?$/, '.')}`,
     { cause },
   )
 

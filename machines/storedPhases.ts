@@ -23,7 +23,7 @@ const likeAtStart = (value: unknown): is.Rule => {
 const shapesOf = (data: object): Record<string, is.Rule> =>
   Object.fromEntries(Object.entries(data).map(([key, value]) => [key, likeAtStart(value)]))
 
-/** It goes on, or says once more how it ended. */
+/** It continues, or reports once more how it ended. */
 const isAlive = (snapshot: unknown): boolean =>
   isJsonObject(snapshot) && ['active', 'done', 'error'].includes(String(snapshot.status))
 

@@ -111,7 +111,7 @@ const stateShape = is.fields({
   abortReason: is.text,
 })
 
-/** The states in which a run stands, by what must be alive there, and what may be; no run can be found in another one. */
+/** The states in which a run can be stored, with the children that must and may be running there. */
 const standing: Readonly<Record<string, { must: readonly string[]; may?: string }>> = {
   '{"Accumulating":"Requesting"}': { must: ['model'] },
   '{"Accumulating":"Streaming"}': { must: ['model'] },
@@ -125,15 +125,15 @@ const standing: Readonly<Record<string, { must: readonly string[]; may?: string 
   '{"Compacting":"Halving"}': { must: ['summariser'] },
 }
 
-/** Those between two rounds: the conversation ends with the user's word. */
+/** Those between two rounds: the conversation ends with a user message. */
 const betweenRounds = ['Accumulating', 'AtLimit', 'Compacting']
 const isBetween = (name: string): boolean => betweenRounds.some((each) => name.includes(each))
 
 const ended = ['"Complete"', '"Failed"', '"Aborted"']
 
 /**
- * What is wrong with a stored run of the lifecycle chart. It comes from outside, and a call that nobody approved must not
- * run because a list in a file lost an entry: what the fields say must fit together.
+ * What is wrong with a stored run of the lifecycle chart. It comes from outside, and a call without approval must not
+ * run because a list in a file lost an entry: the fields must fit together.
  */
 export const storedFlaw = (stored: Readonly<Record<string, unknown>>): string | undefined => {
   const { status, value, context, children } = stored
@@ -142,7 +142,7 @@ export const storedFlaw = (stored: Readonly<Record<string, unknown>>): string | 
   const state = JSON.stringify(value) ?? 'missing'
   if (status === 'done') return ended.includes(state) ? undefined : `it is done, but its state is ${state}`
   const alive = Object.hasOwn(standing, state) ? standing[state] : undefined
-  if (!alive) return `its state is ${state}, in which no run stands`
+  if (!alive) return `its state is ${state}, in which no run can be stored`
   const found = isJsonObject(children) ? children : {}
   const absent = alive.must.find((id) => !Object.hasOwn(found, id))
   if (absent !== undefined) return `its state is ${state}, but there is no ${absent} in its children`
@@ -171,16 +171,16 @@ const childrenFlaw = (
   name: string,
   { model, timer, approver, toolExecutor, summariser }: Readonly<Record<string, Child>>,
 ): string | undefined => {
-  // They end when the run has heard of it, and are gone then.
+  // They end when the run has processed it, and are gone then.
   const ended = [model, timer, summariser].find((child) => child && child.snapshot.status !== 'active')
-  if (ended) return 'what it waits for has ended without a word'
+  if (ended) return 'what it waits for has ended without a result'
   if (model && !isSame(model.snapshot.input, modelInput(state))) return 'its model is asked something else'
   const at = name.includes('ToolExecution') ? state.deadlineAt : retryTime(state)
   if (timer && !isSame(timer.snapshot.input, { at })) return 'its timer waits for another moment'
   return (approver && approverFlaw(state, approver.snapshot)) ?? executorFlaw(state, toolExecutor?.snapshot)
 }
 
-/** Whoever is asked sees what would run, and is asked about all that waits. */
+/** The person who is asked sees what would run, and is asked about all pending calls. */
 const approverFlaw = (
   state: StreamingState,
   { calls, decided }: Readonly<Record<string, unknown>>,
@@ -260,7 +260,7 @@ const roundFlaw = (state: StreamingState, name: string): string | undefined => {
   const isAnswered = new Set(answered)
   for (const id of calls) {
     const isDecided = isCleared.has(id) || isAnswered.has(id)
-    if (isPending.has(id) === isDecided) return `it is not clear what becomes of the call "${id}"`
+    if (isPending.has(id) === isDecided) return `it is not clear what happens to the call "${id}"`
   }
   if (started.some((id) => !isCleared.has(id) && !inDoubt.includes(id)))
     return 'a call was started that may not run'

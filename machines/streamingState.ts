@@ -47,7 +47,7 @@ export type StreamingState = {
   totals: Totals
   /** A message that the provider paused and wants to continue. */
   paused: ChatMessage | null
-  /** The finished message, until it is decided what becomes of it. */
+  /** The finished message, until it is decided what happens to it. */
   draft: ChatMessage | null
   bounds: Bounds
   window: Window
@@ -75,7 +75,7 @@ export type RunOptions = {
 
 /** What keeps a run from going on for ever. */
 export type Bounds = {
-  /** The limit that it stands at, or gives its last answer at. */
+  /** The limit that it reached, or gives its last answer at. */
   reached: LimitReached | null
   /** How often the same calls have given the same results by now. */
   repeats: number
@@ -85,9 +85,9 @@ export type Bounds = {
 
 /** What is known of the room for the conversation. */
 export type Window = {
-  /** The tokens of input that fit, as a provider has shown; null as long as none refused any. */
+  /** The tokens of input that fit, as a provider has shown; null until one refuses a request. */
   tokens: number | null
-  /** The tokens of the last request, as its answer told. */
+  /** The tokens of the last request, as its answer reported. */
   input: number | null
   /** Tokens of a character, as the last answer showed. */
   ratio: number | null
@@ -99,7 +99,7 @@ export type Window = {
   halvings: number
 }
 
-/** Calls that need no approval any more: all of a tool, or those with the same arguments, as JSON. */
+/** Calls that no longer need an approval: all of a tool, or those with the same arguments, as JSON. */
 export type Remembered = { tool: string; arguments: string | null }
 
 /** The answer that is being received. */
@@ -117,7 +117,7 @@ export type Answer = {
   firstChunkAt: number | null
 }
 
-/** The tool calls of the current turn: what becomes of each is decided once. All lists are of call ids. */
+/** The tool calls of the current turn: what happens to each is decided once. All lists are of call ids. */
 export type ToolRound = {
   /** Part of the idempotency keys of its calls: no other round has it. */
   id: string
@@ -129,11 +129,11 @@ export type ToolRound = {
   external: string[]
   /** Those that end the run when they succeed. */
   ending: string[]
-  /** Those that were running when the process ended, so that a person decides, or has decided, what becomes of them. */
+  /** Those that were running when the process ended, so that a person decides, or has decided, what happens to them. */
   inDoubt: string[]
   /** How often a call was cut off by the end of its process, by call id. */
   interruptions: { [callId: string]: number }
-  /** The stored runs of sub-agents that stand still while a person decides on other calls, by call id. */
+  /** The stored runs of sub-agents that are paused while a person decides on other calls, by call id. */
   runs: { [callId: string]: Snapshot<unknown> }
   /** Arguments that a person changed, by call id. */
   edited: { [callId: string]: JsonObject }
@@ -262,7 +262,7 @@ export const beginAttempt = (state: StreamingState, now: number): Change => ({
   failure: null,
 })
 
-/** Listeners know that what was shown is void: who ends the run during the wait does not get it back. */
+/** Listeners have discarded what was shown: a run that ends during the wait does not bring it back. */
 export const forgetAttempt = ({ answer }: StreamingState): Change => ({
   answer: { ...emptyAnswer(answer.askedAt, answer.newlineDue), firstChunkAt: answer.firstChunkAt },
 })
@@ -280,11 +280,11 @@ export const consolidate = (
   newId: () => string,
 ): Change => ({
   totals: { ...totalsAfter(state), finishReason: finishReasonOf(state) },
-  // A copy: an accumulator of the user's may give anything, and keep it.
+  // A copy: a user's accumulator may return anything, and keep it.
   draft: copyOf(consolidated(state, accumulator, newId)),
 })
 
-/** The finished message, with its tool calls under ids of their own. Not yet part of the history. */
+/** The finished message, with a unique id for each tool call. Not yet part of the history. */
 const consolidated = (state: StreamingState, accumulator: Accumulator, newId: () => string): ChatMessage => {
   const { accumulated } = state.answer
   const message = accumulator.consolidate(accumulated)
@@ -314,7 +314,7 @@ const continued = (before: ChatMessage, after: ChatMessage): ChatMessage => {
   }
 }
 
-/** The totals with what the current request brought, whatever becomes of its message. */
+/** The totals with those of the current request, even if its message is dropped. */
 export const totalsAfter = ({ totals, answer: { accumulated, shown } }: StreamingState): Totals => ({
   responseId: accumulated.responseId || totals.responseId,
   finishReason: totals.finishReason,
@@ -346,21 +346,21 @@ export const isEmptyAnswer = ({ answer, paused }: StreamingState): boolean => {
   )
 }
 
-/** A provider may pause for work of its own, such as a compaction, and show nothing of it. */
+/** A provider may pause for its own work, such as a compaction, and show nothing of it. */
 export const isEmptyPause = ({ answer }: StreamingState): boolean => {
   const { text, thinking, calls, media, metadata, finish } = answer.accumulated
   const isEmpty = [calls, media, metadata].every(({ length }) => length === 0)
   return finish?.pause === true && text === '' && thinking === '' && isEmpty
 }
 
-/** Whether it has done so twice in a row: it would go on like that for ever. */
+/** Whether it has done so twice in a row: it would repeat that for ever. */
 export const isPausedInVain = (state: StreamingState): boolean =>
   isEmptyPause(state) &&
   state.paused !== null &&
   state.bounds.emptyAnswers > 0 &&
   state.bounds.reached === null
 
-/** The part of an answer that goes on after a pause. */
+/** The part of an answer that continues after a pause. */
 export const keepPaused = (state: StreamingState): Change => ({
   ...answerTaken(state),
   paused: state.draft,
@@ -381,7 +381,7 @@ export const answerTaken = ({ answer }: StreamingState): Change => ({
 })
 
 /**
- * The message that ends a run whose last word is the user's, such as the results of tools: a conversation cannot go on
+ * The message that ends a run whose last message is the user's, such as tool results: a conversation cannot continue
  * from two user messages in a row.
  */
 export const closingMessage = ({ history, totals }: StreamingState): ChatMessage | undefined => {
@@ -399,5 +399,5 @@ export const append = (state: StreamingState, ...messages: ChatMessage[]): Chang
   messages: [...state.messages, ...messages],
 })
 
-/** For listeners: what they do to what they are told must not change the run. */
+/** For listeners: what they do to their data must not change the run. */
 export const copyOf = <T>(data: T): T => copyJson(data) as T

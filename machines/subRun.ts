@@ -16,8 +16,8 @@ import type { CallReport } from './toolService.ts'
 export type SubAgent = { machine: AgentMachine; name: string | undefined; timeoutMs: number }
 
 /**
- * Runs an agent for a call of another run. Its actor is the child of the call: it is stored with the run that calls, goes on
- * from there when that is restored, and what it waits for the whole run waits for. Its time stands still meanwhile.
+ * Runs an agent for a call of another run. Its actor is the child of the call: it is stored and restored with the run
+ * that calls, and while it waits for something, so does the whole run. Its timeout is paused meanwhile.
  */
 export const subRun = (
   { machine, name, timeoutMs }: SubAgent,
@@ -87,7 +87,7 @@ export const subRun = (
         reject(thrown)
       },
     })
-    // Whoever watches may have ended the whole while the actor was made.
+    // An observer may have ended the run while the actor was made.
     if (signal.aborted) {
       reject(new ToolExecutionError('The run was aborted before the agent started.'))
       return

@@ -13,7 +13,7 @@ export type SummariserInput = {
   messages: ChatMessage[]
   /** Which of the agent's models is asked, unless there is one for summaries. */
   modelIndex: number
-  /** The name of the request, for whoever keeps the run. */
+  /** The name of the request, for the host of the run. */
   name: string
   /** Not before that, after a failure. */
   at: number

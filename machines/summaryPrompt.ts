@@ -3,7 +3,7 @@ import type { ChatMessage, Part } from '../src/messages/messages.ts'
 /** What a summary of some messages is asked for with. They are in it as text: no tools, nothing of another request. */
 export const summaryPrompt = (
   messages: readonly ChatMessage[],
-  /** Messages before these that nobody sums up. */
+  /** Earlier messages that are not summarised. */
   leftOut: number,
   instructions = usualInstructions,
 ): string => {

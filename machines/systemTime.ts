@@ -1,7 +1,7 @@
 import type { AnyActorRef } from 'xstate'
 import { type Clock, longestTimeoutMs } from '../src/model/clock.ts'
 
-/** The time in an actor system: that of the clock given to `createActor`. XState's clocks need not know it. */
+/** The time in an actor system: that of the clock given to `createActor`. XState's clocks need not have it. */
 export const timeIn = ({ _clock: clock }: AnyActorRef['system']): number =>
   'now' in clock && typeof clock.now === 'function' ? clock.now() : Date.now()
 

@@ -13,7 +13,7 @@ import { tracerOf } from './runTracer.ts'
 import { valuesOf } from './runValues.ts'
 import { clockIn } from './systemTime.ts'
 
-/** What came of one call; `usage`: what its tool used of models. */
+/** The outcome of one call; `usage`: what its tool used of models. */
 export type CallOutput = { result: ToolResultPart; usage?: Usage }
 
 export type CallInput = {
@@ -21,7 +21,7 @@ export type CallInput = {
   attempt: Attempt
   /** The id of the run that made the call. */
   run: string
-  /** The run of a sub-agent that the call goes on with. */
+  /** The run of a sub-agent that the call continues. */
   stored?: Snapshot<unknown>
 }
 
@@ -86,7 +86,7 @@ export const callLogic = (config: ResolvedConfig) => {
   return logic
 }
 
-/** Whatever a tool reports, listeners get JSON. */
+/** Listeners get JSON, even if a tool reports something else. */
 export const progressReport = (callId: string, value: unknown) => {
   const report = (plain: JsonValue) => ({ type: 'call.progress', callId, value: plain }) as const
   try {

@@ -16,20 +16,20 @@ export type ToolServiceInput = {
   round: string
   /** How often each was cut off by the end of its process. */
   interruptions: { [callId: string]: number }
-  /** The stored runs of sub-agents to go on with. */
+  /** The stored runs of sub-agents to continue. */
   runs: { [callId: string]: Snapshot<unknown> }
 }
 
 /** Their results, in call order; `usage`: what is not yet reported of what the tools used of models. */
 export type ToolServiceOutput = { results: ToolResultPart[]; usage?: Usage }
 
-/** Where the calls of a turn stand. Stored as JSON with the run. */
+/** The progress of the calls of a turn. Stored as JSON with the run. */
 export type ToolServiceSnapshot = Snapshot<ToolServiceOutput> &
   Omit<ToolServiceInput, 'runs'> & {
     /** Ids of the calls that may have taken effect. */
     begun: Runs<string>
     results: Runs<ToolResultPart>
-    /** Restored calls that a person must decide on before anything goes on. */
+    /** Restored calls that a person must decide on before anything continues. */
     inDoubt: string[]
     /** The runs of sub-agents, by call id: as an actor, or as it was stored. */
     runs: { [callId: string]: AnyActorRef | Snapshot<unknown> }
@@ -115,8 +115,8 @@ export const addressed = ({ calls }: Pick<ToolProgress, 'calls'>, callId: string
 }
 
 /**
- * A call that had begun when the run was stored, and has no result, is in doubt: nobody can know whether it took effect.
- * Its tool says what becomes of it.
+ * A call that had begun when the run was stored, and has no result, is in doubt: there is no way to know whether it
+ * took effect. Its tool says what happens to it.
  */
 export const resumed = (
   stored: ToolServiceSnapshot,
@@ -125,7 +125,7 @@ export const resumed = (
   const progress = checked(stored)
   const { interruptions, inDoubt } = progress
   const open = unfinished(progress).filter(({ id }) => !inDoubt.includes(id))
-  // A call whose arguments nobody could read never ran.
+  // A call whose arguments could not be read never ran.
   const fate = ({ name, argumentsError }: ToolCallPart) =>
     argumentsError === undefined ? (tools.get(name)?.onInterrupted ?? 'unknown') : 'rerun'
   const again = open.filter((call) => fate(call) !== 'unknown')
@@ -165,7 +165,7 @@ const progressShape = is.fields({
 /** Calls begin in their order, each once, and only those that have begun have a result. */
 const checked = (stored: ToolServiceSnapshot): ToolServiceSnapshot => {
   const flaw = record('', stored) ?? progressShape('', stored)
-  if (flaw) throw new ConfigurationError(`The stored tool executor cannot go on: ${flaw}`)
+  if (flaw) throw new ConfigurationError(`The stored tool executor cannot continue: ${flaw}`)
   const { calls, inDoubt, runs, waiting, commands } = stored
   const [begun, results] = [stored.begun.flat(), stored.results.flat()]
   const isInOrder = begun.every((id, index) => calls[index]?.id === id)
@@ -176,6 +176,8 @@ const checked = (stored: ToolServiceSnapshot): ToolServiceSnapshot => {
   const open = [inDoubt, Object.keys(runs), Object.keys(waiting), Object.keys(commands)].flat()
   const isDone = results.length === calls.length
   if (!isInOrder || !isAnswered || !open.every(isOpen) || isDone !== (stored.status === 'done'))
-    throw new ConfigurationError('The stored tool executor cannot go on: its calls and results do not fit.')
+    throw new ConfigurationError(
+      'The stored tool executor cannot continue: its calls and results do not fit.',
+    )
   return stored
 }

@@ -9,7 +9,7 @@ import type { CallReport } from './toolService.ts'
 
 type Command = Extract<AgentCommand, { callId: string }>
 
-/** A question: the first word about it is its end. */
+/** A question: the first answer ends it. */
 const question: ActorLogic<Snapshot<unknown>, Command> = {
   getInitialSnapshot: () => ({ status: 'active', output: undefined, error: undefined }),
   transition: (_, command) => ({ status: 'done', output: answerIn(command), error: undefined }),
@@ -40,7 +40,7 @@ export const askOutside = (
     const settle = () => {
       signal.removeEventListener('abort', settle)
       end.removeEventListener('abort', takeBack)
-      // An aborted run hears of nothing any more.
+      // An aborted run gets no more events.
       if (!signal.aborted) report({ type: 'call.waits', callId, calls: [] })
       resolve(actor.getSnapshot().output)
     }

@@ -36,7 +36,7 @@ export const lastResults = (state: StreamingState): ToolResultPart[] => {
   return last ? toolResultsOf(last) : []
 }
 
-/** What is to become of each call is decided here, once: it runs, a person is asked, or it is refused. */
+/** What happens to each call is decided here, once: it runs, a person is asked, or it is refused. */
 export const beginRound = (
   state: StreamingState,
   tools: ReadonlyMap<string, Tool>,
@@ -75,9 +75,9 @@ export const beginRound = (
 }
 
 /**
- * Decided on the arguments the tool would get. Where that cannot be told at once, or the check throws, a person is asked:
- * that is the safe side. Arguments that do not fit are refused for good: what nobody approved must not run, even if it
- * would fit later.
+ * Decided on the arguments the tool would get. If that cannot be decided at once, or the check throws, a person is
+ * asked: that is the safe choice. Arguments that do not fit are refused for good: a call without approval must not run,
+ * even if it would fit later.
  */
 const decideOn = (
   call: ToolCallPart,
@@ -143,7 +143,7 @@ export const executorInput = (state: StreamingState): ToolServiceInput => ({
   runs: state.round.runs,
 })
 
-/** Calls of which nobody knows whether they took effect: a person decides, as on those that need an approval. */
+/** Calls that may or may not have taken effect: a person decides, as on those that need an approval. */
 export const interrupted = (
   { round }: StreamingState,
   { inDoubt, interruptions, runs, results }: Extract<AgentEvent, { type: 'tool.interrupted' }>,
@@ -272,7 +272,7 @@ export const rejectedResult = (
   ...errorResult(
     namedCall(state, callId),
     state.round.inDoubt.includes(callId)
-      ? `The process ended while this tool was running; a person says to take it as failed: ${describeThrown(reason)}`
+      ? `The process ended while this tool was running; a person treats it as failed: ${describeThrown(reason)}`
       : `A person rejected this call: ${describeThrown(reason)}`,
   ),
   rejected: true,
@@ -296,7 +296,7 @@ const namedCall = (state: StreamingState, callId: string): { id: string; name: s
   return { id: callId, name: call?.name ?? '' }
 }
 
-/** The one user message that answers a round: every result, in call order, then what people said meanwhile, and a note. */
+/** The one user message that answers a round: every result, in call order, then steering messages, and a note. */
 export const resultMessage = (state: StreamingState, note?: string): ChatMessage => {
   const results = new Map(state.round.results.flat().map((result) => [result.id, result]))
   const calls = currentCalls(state)
@@ -314,11 +314,11 @@ export const resultMessage = (state: StreamingState, note?: string): ChatMessage
   }
 }
 
-/** The history keeps what the model said: that something else ran must be said as well. */
+/** The history keeps what the model asked for, so it must also say that something else ran. */
 const editNote = (name: string, args: unknown): string =>
   `A person changed the arguments of the call of "${name}" before it ran: ${JSON.stringify(args)}`
 
-/** The honest answer for a call that was cut short: it never ran, or nobody knows how far it came. */
+/** The honest answer for a call that was cut short: it never ran, or its effect is unknown. */
 export const missingResult = ({ round }: StreamingState): ((call: ToolCallPart) => ToolResultPart) => {
   // One that was cut off before had started, whether or not it was noted then.
   const started = new Set([...round.started.flat(), ...Object.keys(round.interruptions)])

@@ -49,9 +49,8 @@ export type CallReport =
 
 /**
  * The tool executor as a service: runs the calls of one turn and reports to the agent what starts and what ends. Each
- * call is an actor of its own that calls `executeSingle`; an `executeBatch` of the user's takes the whole turn. A call
- * that has its result never runs again; what becomes of one that was running when the service was stored is for its
- * tool to say.
+ * call is its own actor, which calls `executeSingle`; a user's `executeBatch` takes the whole turn. A call that has its
+ * result never runs again; if a call was running when the service was stored, its tool says what happens to it.
  */
 export const toolService = (
   config: ResolvedConfig,
@@ -110,7 +109,7 @@ export const toolService = (
   return {
     getInitialSnapshot: (_, input) => progressed(noProgress(input), atOnce),
 
-    // Fresh or restored: whatever has begun and has no result runs, unless a person is asked first.
+    // Fresh or restored: every call that has started and has no result runs, unless a person is asked first.
     start: (snapshot, scope) => {
       const stops = new Set<() => void>()
       running.set(scope.self, stops)
@@ -166,21 +165,21 @@ export const toolService = (
         case 'tool.answer':
           return commanded(snapshot, event, scope)
         default: {
-          // Any other event is none of ours, such as the end of an actor that a batch of the user's started.
+          // Other events are not ours, such as the end of an actor that a user's batch started.
           const isEnd = event.type === 'batch.result' || event.type.startsWith('xstate.done.actor.call:')
           if (!isEnd) return snapshot
           const { result, usage } = event.output
-          // A call ends once, but a batch of the user's may say so again.
+          // A call ends once, but a user's batch may report it again.
           const isTold = () => snapshot.results.flat().some(({ id }) => id === result.id)
           if (event.type === 'batch.result' && isTold()) return snapshot
           const next = progressed(withResult(snapshot, result), atOnce, usage)
-          // The last result is told with the end. Others once this is committed: who stores the run when it hears of a
+          // The last result is reported with the end. Others once this is committed: a listener that stores the run on a
           // result finds it here, too.
           if (next.status === 'active')
             scope.defer(() => {
               const calls = next.calls.slice(countOf(snapshot.begun), countOf(next.begun))
               tellAgent(scope, { type: 'tool.finished', result, calls, ...(usage && { usage }) })
-              // Whoever hears of the result may end the run: a stop comes before this, and then nothing begins.
+              // A listener that gets the result may end the run: a stop comes before this, and then nothing starts.
               scope.self.send({ type: 'calls.begin', calls })
             })
           reportWait(snapshot, next, scope)
@@ -256,7 +255,7 @@ const delivered = (
 
 const tellAgent = ({ self }: AnyActorScope, event: ChildEvent): void => self._parent?.send(event)
 
-/** A batch of the user's own. Gives the function that stops it. */
+/** A user's batch. Returns the function that stops it. */
 const runBatch = (
   executeBatch: NonNullable<ResolvedConfig['executeBatch']>,
   calls: ToolCallPart[],
@@ -267,7 +266,7 @@ const runBatch = (
   const end = new LazySignal()
   const used = new UsageCount()
   let isStopped = false
-  /** A batch may go on after its stop; nobody listens then. */
+  /** A batch may continue after its stop; its results are ignored then. */
   const tell = (event: ToolServiceEvent) => {
     if (!isStopped) self.send(event)
   }
@@ -298,7 +297,7 @@ const runBatch = (
       tell(
         Array.isArray(results)
           ? { type: 'batch.finished', results, ...used.take() }
-          : { type: 'batch.failed', error: new TypeError('executeBatch gave no list of results') },
+          : { type: 'batch.failed', error: new TypeError('executeBatch did not return a list of results') },
       ),
     (error) => tell({ type: 'batch.failed', error }),
   )

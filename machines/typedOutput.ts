@@ -39,7 +39,7 @@ export const typedOutputOrchestrator: Orchestrator = {
 }
 
 type TypedData = {
-  /** What was wrong with the last answer, to be told to the model. */
+  /** What was wrong with the last answer, for the model. */
   problem: string
   corrections: number
 }
@@ -143,7 +143,10 @@ const answerCheck = fromPromise<ReadAnswer, { answer: string }>(({ input, self }
   readAnswer(input.answer, schemaOf(valuesOf(self).answerSchema)),
 )
 
-/** Takes the answer as its arguments: checking them is all it does. A misfit is an error result, and the run goes on. */
+/**
+ * Takes the answer as its arguments: checking them is all it does. An answer that does not fit is an error result, and
+ * the run continues.
+ */
 const returnResult: Tool = {
   name: returnResultName,
   description: 'Gives the final answer. Call it once, when everything needed is known.',

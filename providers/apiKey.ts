@@ -25,7 +25,7 @@ export const askForKey = async (give: () => Key | Promise<Key>): Promise<Key> =>
     })
   }
   const key = keyOf(given)
-  if (key === undefined) throw new ConfigurationError('The apiKey function gave no key.')
+  if (key === undefined) throw new ConfigurationError('The apiKey function did not return a key.')
   return key
 }
 
@@ -35,7 +35,7 @@ export const keyOf = (given: unknown): Key | undefined => {
   // A key read from a file often ends with a line break, which no header may hold.
   if (typeof given === 'string') return given.trim() || undefined
   if (isAwsCredentials(given)) return given
-  throw new ConfigurationError('apiKey must be a text, or a function that gives one.')
+  throw new ConfigurationError('apiKey must be a string, or a function that returns one.')
 }
 
 const isAwsCredentials = (value: unknown): value is AwsCredentials =>

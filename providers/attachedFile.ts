@@ -8,7 +8,7 @@ export type FileKind = 'text' | 'image' | 'pdf' | 'audio' | 'video' | 'other'
 export type InlineFile = { kind: FileKind; mimeType: string; name?: string; data: string }
 /** An attachment that is elsewhere; the type is undefined where neither the user nor the address gives it. */
 export type LinkedFile = { kind: FileKind; mimeType: string | undefined; name?: string; url: string }
-/** An attachment as every protocol sees it, whatever it came as. */
+/** An attachment as every protocol sees it, bytes or link. */
 export type AttachedFile = InlineFile | LinkedFile
 
 /** Reads an attachment: its true type, and the bytes of a `data:` link. */

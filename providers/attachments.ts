@@ -43,7 +43,7 @@ export const attachmentBlocks = (
   const file = attachedFile(part)
   if (isInlineText(file)) {
     const text = textIn(file)
-    // A text without a word in it is refused by some, and says nothing to the others.
+    // Some providers refuse a blank text, and it means nothing to the others.
     return text.trim() === '' ? [] : [textBlock(text, file.name, forms)]
   }
   const { block, advice } = placed(file, target, forms)
@@ -62,11 +62,11 @@ export const readableBlock = (
   return textBlock(textIn(file), file.name, forms)
 }
 
-/** A file that a model made, for the models that can only be told of it. */
+/** A file that a model made, for models that can only see its name. */
 export const mentioned = (part: DataPart | LinkPart): string =>
   `[attachment: ${part.name ?? (part.type === 'data' ? part.mimeType : part.url)}]`
 
-/** What a tool's result says in words, and the files of it that the model can be shown. */
+/** The text of a tool's result, and its files that the model can read. */
 export type ResultContent = { text: string; media: JsonObject[] }
 
 /**
@@ -114,7 +114,7 @@ const textBlock = (
   { textFile, text: plain }: AttachmentForms,
 ): JsonObject => (textFile ? textFile(text, name) : plain(named(text, name)))
 
-/** A text file with its name above it, so that two of them can be told apart. */
+/** A text file with its name above it, so that two of them can be distinguished. */
 const named = (text: string, name: string | undefined): string =>
   name === undefined ? text : `${name}:\n${text}`
 
@@ -169,7 +169,7 @@ export const isExact = (mimeType: string | undefined): mimeType is string =>
 export const formatOf = (mimeType: string): string =>
   mimeType === 'audio/mpeg' ? 'mp3' : mimeType.slice(mimeType.indexOf('/') + 1)
 
-/** Without the query of a link, which may hold a signature, and cut: types and names are whatever somebody gave. */
+/** Without the query of a link, which may hold a signature, and cut: types and names may be anything. */
 const described = (file: AttachedFile): string => {
   const type = file.mimeType ?? 'unknown type'
   const text =

@@ -9,9 +9,9 @@ const place = {
   baseUrl: 'https://{resource}.openai.azure.com/openai/v1',
   hosts: /\.(openai|cognitiveservices|services\.ai)\.azure\.(com|us|cn)$/,
   keyVariable: 'AZURE_OPENAI_API_KEY',
-  keyForms: 'a key, or a function that gives a token of Entra ID',
+  keyForms: 'a key, or a function that returns an Entra ID token',
   keyHeader: (key: string, isToken: boolean) => (isToken ? bearer(key) : { 'api-key': key }),
-  // A model is named by its deployment, which only its owner knows.
+  // The model is the name of a deployment, which does not say what it is.
   defaultModel: '',
   embeddings: { protocol: openaiEmbeddings, defaultModel: '' },
   models: { path: '/models' },

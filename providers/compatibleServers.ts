@@ -8,7 +8,7 @@ import { serverIn } from './server.ts'
 
 const models = { path: '/models' }
 
-/** Only who runs a server of one's own knows its models. */
+/** The models of a local server are not known here. */
 const ownModels = { defaultModel: '', embeddings: { protocol: openaiEmbeddings, defaultModel: '' }, models }
 
 const withoutLinks = (profile: OpenAIChatProfile): OpenAIChatProfile => ({

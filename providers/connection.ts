@@ -23,7 +23,7 @@ export type Connection = {
   keyAdvice?: string
   /** The provider's own, sent with every request. */
   ownHeaders?: Readonly<Record<string, string>>
-  /** The user's own; they win over all others. */
+  /** The user's headers; they win over all others. */
   headers?: HeadersLike
   /** A dispatcher of undici, e.g. a `ProxyAgent`. */
   dispatcher?: Dispatcher
@@ -103,7 +103,7 @@ export const endpointOf = (connection: Connection): Endpoint => {
     secrets.add(key)
     if (typeof key === 'string')
       return build(wanted, headersWith(keyHeader(key, typeof apiKey === 'function')))
-    if (!wire) throw new ConfigurationError('Only bedrock takes credentials of AWS: apiKey must be a text.')
+    if (!wire) throw new ConfigurationError('Only bedrock takes AWS credentials: apiKey must be a string.')
     const request = build(wanted, headersWith({}))
     return { ...request, headers: mergeHeaders(request.headers, await wire.sign(request, key), users) }
   }
@@ -138,7 +138,7 @@ const parseBase = (baseUrl: string): URL => {
 /** The path goes below the base's own path, and the base's query stays: some gateways keep a version in it. */
 const urlOf = (base: URL, path: string): URL => {
   const [pathname = '', query = ''] = path.split('?')
-  // A URL resolves `..` by itself, whatever is written around it, and would end up somewhere else.
+  // A URL resolves `..` by itself, and would lead somewhere else.
   if (dotSegment.test(pathname.replace(/[\t\n\r]/g, ''))) {
     throw new ConfigurationError(
       'No part of a request’s path may be "." or "..": check the name of the model.',

@@ -40,7 +40,7 @@ type KeyChoice = { apiKey?: ApiKey | undefined; keyAdvice?: string }
 
 /**
  * The key of the environment belongs to the provider, and only its own hosts get it. Another server may well need none.
- * Headers of the user's may carry one, too.
+ * The user's headers may carry one, too.
  */
 const keyFor = (preset: KeyPreset, { apiKey, headers }: ConnectionOptions, baseUrl: string): KeyChoice => {
   if (apiKey) return { apiKey }

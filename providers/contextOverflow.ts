@@ -1,9 +1,9 @@
 import type { WireError } from './protocol.ts'
 
-/** The one code for a request that is too long, whatever its server calls that. */
+/** The one code for a request that is too long, for every server. */
 export const contextOverflow = 'context_overflow'
 
-/** How much fits and how much was asked for, in tokens, where the text tells. */
+/** How much fits and how much was sent, in tokens, if the text says so. */
 export type Overflow = { window?: number; requested?: number }
 
 /** What else is known of an error beside its words. */
@@ -61,7 +61,7 @@ const tierLimit = (text: string): Overflow | undefined => {
   return overflow.requested > overflow.window ? overflow : undefined
 }
 
-/** What the servers say: the counts where they tell them, `more` being what comes on top of the input. */
+/** What the servers say: with counts if they give them; `more` is added to the input. */
 const texts: readonly RegExp[] = [
   // Anthropic
   /prompt is too long: (?<requested>[\d,]{1,15}) tokens > (?<window>[\d,]{1,15})/i,
@@ -113,7 +113,7 @@ const texts: readonly RegExp[] = [
   /range of input length should be \[\d{1,15}, (?<window>[\d,]{1,15})\]/i,
   // LiteLLM
   /ContextWindowExceededError|context window exceeded/i,
-  // z.ai, and anybody who says no more than this
+  // z.ai, and others that say no more than this
   /prompt (?:is )?too long|prompt exceeds max length/i,
 ]
 

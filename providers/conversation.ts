@@ -4,7 +4,7 @@ import { type ChatMessage, textOf, toolCallsOf } from '../src/messages/messages.
 /** A history as a mapper wants it: the system text apart, the turns that have something to say. */
 export type Conversation = { system: string; turns: ChatMessage[] }
 
-/** Splits off the system prompt (wherever it stands) and drops messages without content. */
+/** Splits off the system prompt (anywhere in the history) and drops messages without content. */
 export const conversationOf = (messages: readonly ChatMessage[]): Conversation => ({
   system: messages
     .filter((message) => message.role === 'system')

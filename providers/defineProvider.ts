@@ -30,7 +30,7 @@ export type ProviderPreset<P extends ModelProfile> = Place & {
   headers?: Readonly<Record<string, string>>
   /** Empty where a model must be named. */
   defaultModel: string
-  /** `isOtherServer`: the user pointed the preset at another server, whose quirks nobody knows. */
+  /** `isOtherServer`: the user pointed the preset at another server, whose quirks are not known. */
   profile: (model: string, isOtherServer: boolean) => P
   recover?: Recover<P>
   embeddings?: { protocol: EmbeddingsProtocol; defaultModel: string }

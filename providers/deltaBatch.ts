@@ -9,7 +9,7 @@ export class DeltaBatch {
   #deltas: Delta[] = []
   /** The `finish` delta is in the batch, or was. */
   isFinished = false
-  /** What the `error` delta said; it is no part of the batch. */
+  /** The content of the `error` delta; it is not part of the batch. */
   failure: ErrorData | undefined
 
   /** `hide` takes the secrets out of what a server names itself: it may give back what it was sent anywhere. */

@@ -6,7 +6,7 @@ export type HeadersLike =
   | Headers
   | readonly (readonly [string, string])[]
 
-/** Headers by their names in lower case, whatever form they were given in; a value that is undefined is left out. */
+/** Headers by their names in lower case, from any of the accepted forms; a value that is undefined is left out. */
 export const headersOf = (given: HeadersLike | undefined): Record<string, string> => {
   const headers = readHeaders(given ?? {})
   if (headers) return headers
@@ -14,7 +14,7 @@ export const headersOf = (given: HeadersLike | undefined): Record<string, string
 }
 
 export const headerForms =
-  'an object of texts, a Headers, or a list of pairs, such as { "x-team": "research" }'
+  'an object of strings, a Headers, or a list of pairs, such as { "x-team": "research" }'
 
 /** Undefined for what cannot be headers. */
 export const readHeaders = (given: unknown): Record<string, string> | undefined => {
@@ -33,7 +33,7 @@ export const readHeaders = (given: unknown): Record<string, string> | undefined 
 
 const isIterable = (value: object): value is Iterable<unknown> => Symbol.iterator in value
 
-/** Later ones win, whatever the case of their names. */
+/** Later ones win; the case of their names does not matter. */
 export const mergeHeaders = (...lists: Readonly<Record<string, string>>[]): Record<string, string> => {
   const merged = new Map<string, string>()
   for (const list of lists)

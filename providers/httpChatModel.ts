@@ -169,7 +169,7 @@ const startCall = <P extends ModelProfile>(
       if (built instanceof Promise) built.then(start).catch(failUnsent)
       else start(built)
     } catch (thrown) {
-      // The caller must hold the function that closes before it hears of an end.
+      // The caller must have the closing function before it gets the end.
       queueMicrotask(() => failUnsent(thrown))
     }
   }

@@ -14,7 +14,7 @@ export type ErrorReader = {
   keyAdvice?: string | undefined
 }
 
-/** The error of an answer whose status says no, in the provider's own words where it has any. */
+/** The error of an answer with an error status, with the provider's own message if there is one. */
 export const httpError = (answer: WholeAnswer, reader: ErrorReader): ErrorData => {
   const { provider, error, secrets } = reader
   const { status, header } = answer

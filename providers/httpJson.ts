@@ -26,7 +26,9 @@ export const httpJson = async (options: HttpJsonOptions, wanted: ProviderRequest
 
   const built = async (): Promise<HttpRequest> => {
     const timeout = () =>
-      new TimeoutError(`The apiKey function gave no key within ${firstChunkMs} ms (timeouts.firstChunkMs).`)
+      new TimeoutError(
+        `The apiKey function returned no key within ${firstChunkMs} ms (timeouts.firstChunkMs).`,
+      )
     try {
       return await within(Promise.resolve(endpoint.request(wanted)), { signal, ms: firstChunkMs, timeout })
     } catch (thrown) {

@@ -5,7 +5,7 @@ import { arrayAt, stringAt } from './wireJson.ts'
 /** Where a provider lists its models. */
 export type ModelListing = {
   path: string
-  /** Where the list is not below the provider's base URL, which is told here. */
+  /** Where the list is, if it is not below the provider's base URL, which is the argument. */
   baseUrl?: (ownUrl: string) => string
 }
 

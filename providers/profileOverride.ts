@@ -23,7 +23,7 @@ type Fields<P> = P extends ModelProfile
 
 /** What the user knows better about a model than its name says. */
 export type ProfileOverride = {
-  /** The model it behaves like, for names that nobody can read: a deployment, a fine-tuned model, an alias. */
+  /** The model it behaves like, for names that do not show it: a deployment, a fine-tuned model, an alias. */
   like?: string
 } & Fields<AnyProfile>
 

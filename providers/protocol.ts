@@ -21,7 +21,7 @@ export type Decoder = {
 /** The HTTP request for a model request; the base URL, the key and the user's headers are added by the transport. */
 export type WireRequest = { path: string; body: JsonObject; headers?: Record<string, string> }
 
-/** What a provider's error body says, in whatever shape it says it. */
+/** What a provider's error body says, in any shape. */
 export type WireError = {
   message: string
   code?: string
@@ -29,7 +29,7 @@ export type WireError = {
   type?: string
   requestId?: string
   retryAfterMs?: number
-  /** Tokens that fit and tokens that were asked for, where they are told as fields. */
+  /** Tokens that fit and tokens that were sent, if they come as fields. */
   window?: number
   requested?: number
 }

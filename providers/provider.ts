@@ -9,7 +9,7 @@ import type { ApiKey } from './apiKey.ts'
 import type { HeadersLike } from './headers.ts'
 import type { ProfileOverride } from './profileOverride.ts'
 
-/** How to reach a provider, as the user sets it. Everything has a default. */
+/** How to reach a provider. Every option has a default. */
 export type ConnectionOptions = {
   /** A key, or a function that gives one. Default: the provider's environment variable, for its own hosts only. */
   apiKey?: ApiKey
@@ -56,7 +56,7 @@ export type ProviderInfo = {
   aliases: readonly string[]
   /** The environment variable of the key; undefined where none is needed. */
   keyVariable: string | undefined
-  /** Where its server is, if nobody says otherwise. What stands in braces must be said: `https://{resource}.…`. */
+  /** The default address of its server. The parts in braces must be set: `https://{resource}.…`. */
   baseUrl: string
   /** The environment variables that say where its server is. */
   serverVariables: readonly string[]

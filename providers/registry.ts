@@ -58,7 +58,7 @@ export const listModels = async (
   return listModels(options)
 }
 
-/** Finds a provider by name or alias, whatever the case. */
+/** Finds a provider by name or alias, in upper or lower case. */
 export const findProvider = (name: string): Provider => {
   const wanted = name.toLowerCase()
   const found = allProviders().find(

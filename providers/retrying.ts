@@ -4,7 +4,7 @@ import { onAbort } from '../src/transport/onAbort.ts'
 import { within } from '../src/transport/within.ts'
 import type { RequestOptions } from './provider.ts'
 
-/** Runs a request again as long as it fails in a way that may pass: for requests outside a run of the chart. */
+/** Repeats a request that fails in a way that may be temporary: for requests outside a run of the chart. */
 export const retrying = async <T>(
   request: () => Promise<T>,
   signal: AbortSignal | undefined,

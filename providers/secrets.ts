@@ -41,7 +41,7 @@ const namedSecrets = (fields: readonly [string, string][]): string[] =>
       return [value, bare, ...(/^basic /i.test(value) ? passwordIn(bare) : [])]
     })
 
-/** A name is a secret where no password stands beside it: some gateways take the key there. */
+/** A name without a password is a secret: some gateways take the key there. */
 const userinfoSecrets = ({ username, password }: URL): string[] => {
   if (username === '' && password === '') return []
   const [name, word] = [decoded(username), decoded(password)]

@@ -53,6 +53,6 @@ export const isOwnHost = ({ baseUrl, hosts }: Place, url: string): boolean => {
   return hosts ? hosts.test(hostname) : hostname === own.hostname || hostname.endsWith(`.${own.hostname}`)
 }
 
-/** Whether the user, or the environment, points a preset at another server: then nobody knows what answers there. */
+/** Whether the user, or the environment, points a preset at another server: then it is not known what answers there. */
 export const isOtherServer = (place: Place, { baseUrl }: { baseUrl?: string | undefined }): boolean =>
   !isOwnHost(place, serverUrl(place, baseUrl))

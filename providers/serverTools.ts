@@ -50,7 +50,7 @@ const written = <T extends KnownServerTool>(
   if (!form) {
     throw new ConfigurationError(
       `${provider}:${model} has no server tool ${tool.serverTool} on this API. ` +
-        'Choose a model that has it, or give the agent a tool of its own.',
+        'Choose a model that has it, or write a tool for it yourself.',
     )
   }
   const known: readonly PropertyKey[] = ['serverTool', ...(form.takes ?? [])]

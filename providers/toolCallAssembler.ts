@@ -20,16 +20,16 @@ export type ToolCallPiece = {
 export type AssemblyEnd = {
   /** The answer was cut, and the last call perhaps with it. */
   isCut?: boolean
-  /** The protocol tells of each call when it is closed: one it never told of is cut. */
+  /** The protocol closes each call: one that it never closed is cut. */
   mustBeClosed?: boolean
 }
 
 /**
- * Puts tool calls together from their pieces, whatever the server's indexing habit.
+ * Puts tool calls together from their pieces, for every indexing habit of servers.
  *
- * Invariant: pieces of one call never reach another, and no call is read before `finish`. A piece belongs to the
- * call with its id, else to the one at its index, else to the latest; a new id, or a name after arguments that
- * are already a whole object, opens a new call.
+ * Invariant: pieces of one call never reach another, and no call is read before `finish`. A piece belongs to the call
+ * with its id, else to the one at its index, else to the latest; a new id, or a name after arguments that are already a
+ * whole object, opens a new call.
  */
 export class ToolCallAssembler {
   readonly #calls: OpenCall[] = []
@@ -108,7 +108,7 @@ export class ToolCallAssembler {
       const isWhim = index !== undefined && name === '' && !candidate.isWhole
       return candidate.id === '' || isWhim ? candidate : undefined
     }
-    // With neither id nor index only the name tells two calls without arguments apart.
+    // With neither id nor index, only the name distinguishes two calls without arguments.
     const isUnmarked = index === undefined && name !== ''
     return isUnmarked && (piece.isSibling || !candidate.mayBeNamed(name)) ? undefined : candidate
   }
@@ -172,7 +172,7 @@ class OpenCall {
     return args
   }
 
-  /** Servers repeat the whole name, send it in pieces, or send it growing: equality tells which. */
+  /** Servers repeat the whole name, send it in pieces, or send it growing: equality shows which. */
   addName(piece: string): void {
     if (piece === '' || piece === this.name) return
     this.name = piece.startsWith(this.name) ? piece : this.name + piece

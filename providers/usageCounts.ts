@@ -1,6 +1,6 @@
 import type { Usage } from '../src/messages/result.ts'
 
-/** Counts as a wire told them; what it did not tell is undefined. */
+/** Counts as a wire gives them; what it leaves out is undefined. */
 export type Counts = {
   /** All input, cached and written included. */
   input: number | undefined

@@ -1,7 +1,7 @@
 import type { FinishReason } from '../src/messages/result.ts'
 import type { Delta, WireToolCall } from '../src/model/delta.ts'
 
-/** What a model is told of a call that nobody ran because it may not be whole. */
+/** What a model sees of a call that did not run because it may be incomplete. */
 export const neverClosed =
   'The call was cut off before it was complete, so it was not run. Make the whole call again if it is still needed.'
 

@@ -7,7 +7,7 @@ import { textBlock } from './skeleton.ts'
 /** How the Messages API takes files. */
 export const anthropicForms = ({ attachments }: AnthropicProfile): AttachmentForms => ({
   text: (text) => textBlock(text),
-  // Documents came with PDFs: models that read none get the words alone.
+  // Documents came with PDFs: models that cannot read PDFs get only the text.
   ...(attachments.pdf && {
     textFile: (text, name) => document({ type: 'text', media_type: 'text/plain', data: text }, name),
   }),

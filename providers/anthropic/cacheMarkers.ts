@@ -6,8 +6,8 @@ import { isThinking } from './wireMessage.ts'
 
 /**
  * Marks a request so that the next one reads it from the cache: the last tool, the system prompt, the last message and
- * the one that the request before ended with. Four markers are all that the API takes: a body with markers of the user's
- * own gets none of ours.
+ * the one that the request before ended with. The API accepts four markers at most: a body with the user's own markers
+ * gets none of ours.
  */
 export const withCacheMarkers = (body: JsonObject, cache: PromptCache | undefined): JsonObject => {
   const marker = cacheMarker(cache)

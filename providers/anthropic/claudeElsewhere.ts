@@ -19,7 +19,7 @@ export const claudeElsewhere = (
   },
 })
 
-/** The clouds read no links, and where they take a schema for the answer nobody can rely on it. */
+/** The clouds do not read links, and where they accept a schema for the answer it is not reliable. */
 export const claudeProfileElsewhere =
   (serverTools: NonNullable<AnthropicProfile['serverTools']>) =>
   (model: string): AnthropicProfile => {

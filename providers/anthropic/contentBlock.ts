@@ -17,7 +17,7 @@ export type CallContent = {
   extras: JsonObject
   isClosed: boolean
 }
-/** A block that is kept as it is: thinking, server tools, compactions and whatever comes next. */
+/** A block that is kept as it is: thinking, server tools, compactions and future kinds. */
 export type OpaqueContent = { kind: 'opaque'; block: JsonObject; input: string; isClosed: boolean }
 export type Content = TextContent | CallContent | OpaqueContent
 
@@ -25,7 +25,7 @@ export type Content = TextContent | CallContent | OpaqueContent
 export const openContent = (block: JsonObject, order: number): Content => {
   const { type, id, name, input, ...extras } = block
   if (type === 'text') return { kind: 'text', length: 0, citations: [] }
-  // Only the client's own tools are calls; a call nobody can name cannot be one.
+  // Only the client's own tools are calls; a call without a name is not one.
   if (type === 'tool_use' && typeof name === 'string' && name !== '') {
     // The usual `{}` only holds the place of what the deltas will bring.
     const isPlaceholder = isJsonObject(input) && Object.keys(input).length === 0
@@ -61,7 +61,7 @@ export const opaqueBlock = ({ block, input }: OpaqueContent): JsonObject => {
   return parsed.argumentsError === undefined ? { ...block, input: parsed.arguments } : block
 }
 
-/** The call as it stands. Arguments that are a whole object were closed by their own brace; nothing at all was not. */
+/** The call so far. Arguments that are a whole object were closed by their own brace; empty ones were not. */
 export const wireCall = (content: CallContent, isClosed: boolean): WireToolCall => {
   const { id, name, text, whole } = content
   const call = { id, name, ...parseArguments(whole ?? text) }

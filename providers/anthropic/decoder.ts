@@ -37,7 +37,7 @@ const reasons = new Map<string, FinishReason>([
   ['refusal', 'contentFilter'],
 ])
 
-/** The provider stopped in the middle of its own work and goes on when it gets the turn back. */
+/** The provider paused in the middle of its own work and continues when it gets the turn back. */
 const pauses = new Set(['pause_turn', 'compaction'])
 
 /** Reads the events of one message. Several content blocks may be open at once; each knows its own index. */
@@ -47,7 +47,7 @@ export class AnthropicDecoder implements Decoder {
   readonly #atIndex = new Map<number, Content>()
   readonly #calls: CallContent[] = []
   #lastText: TextContent | undefined
-  /** Text of one block came after text of a later one: the order of the blocks can no longer be told by lengths. */
+  /** Text of one block came after text of a later one: lengths no longer show the order of the blocks. */
   #isInterleaved = false
   #hasStarted = false
   readonly #usage = new AnthropicUsage()
@@ -232,12 +232,12 @@ export class AnthropicDecoder implements Decoder {
 }
 
 const finishReason = (raw: string | undefined, hasCalls: boolean): FinishReason => {
-  // A word nobody knows, or none: the answer came to its end all the same.
+  // An unknown finish reason, or none: the answer is still complete.
   const reason = reasons.get(raw ?? '') ?? 'stop'
   return reason === 'stop' && hasCalls ? 'toolCalls' : reason
 }
 
-/** Two answers in one body cannot be told apart any more. */
+/** Two answers in one body can no longer be separated. */
 const secondMessage: ErrorData = {
   name: 'ModelError',
   message: 'The provider began a second message inside the answer.',

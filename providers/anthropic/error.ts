@@ -21,7 +21,7 @@ export const anthropicError = (body: unknown): WireError | undefined => {
   }
 }
 
-/** Events of a good stream have a type of their own and never a message that is a text. */
+/** Events of a good stream have their own type, and their message is never a text. */
 const isBareMessage = (body: JsonObject): boolean => {
   const type: JsonValue | undefined = stringAt(body, 'type')
   return type === 'error' || (type === undefined && stringAt(body, 'message') !== undefined)
@@ -29,7 +29,7 @@ const isBareMessage = (body: JsonObject): boolean => {
 
 const longestRaw = 500
 
-/** An error that hides its words somewhere else is told as it is. */
+/** An error with its text somewhere else is shown as it is. */
 const described = (error: JsonObject | undefined): string =>
   error && Object.keys(error).length > 0
     ? JSON.stringify(error).slice(0, longestRaw)

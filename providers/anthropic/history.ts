@@ -75,7 +75,7 @@ const inOrder = (role: WireMessage['role'], content: JsonObject[]): JsonObject[]
     ? content
     : [...content.filter(isToolResult), ...content.filter((block) => !isToolResult(block))]
 
-/** A compaction block stands for everything before it; the API takes it as the very first block only. */
+/** A compaction block replaces everything before it; the API takes it as the very first block only. */
 const sinceCompaction = (messages: WireMessage[]): WireMessage[] => {
   const index = messages.findLastIndex(({ content }) => content.some(isCompaction))
   const message = messages[index]
@@ -97,5 +97,5 @@ const acceptableEnd = (content: JsonObject[], isLast: boolean): JsonObject[] => 
 const answeredServerTools = (messages: readonly WireMessage[]): ReadonlySet<unknown> =>
   new Set(messages.flatMap(({ content }) => content.map((block) => block.tool_use_id)))
 
-/** A user message that opens a turn: one with tool results, whatever else it says, goes on with the old one. */
+/** A user message that opens a turn: one with tool results continues the old turn, even if it has text. */
 const isPrompt = ({ role, content }: WireMessage): boolean => role === 'user' && !content.some(isToolResult)

@@ -12,11 +12,11 @@ export const outputSchema = (schema: JsonObject): JsonObject | undefined => {
   return isEnforceable(sent, answerGrammar) ? sent : undefined
 }
 
-/** What the model is told instead. */
+/** The instruction for the model instead. */
 export const schemaInstruction = (schema: JsonObject): string =>
   `Answer with nothing but JSON that follows this JSON Schema, without a code fence:\n${JSON.stringify(schema)}`
 
-/** The words for a schema whose grammar is too much for the API: how much that is, it does not say. */
+/** The API's message for a schema that is too large for it: it does not document the limit. */
 const aboutGrammar =
   /compiled grammar|grammar compilation|too many (optional )?parameters|schema is too complex/i
 

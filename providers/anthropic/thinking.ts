@@ -55,7 +55,7 @@ const effortOf = (wanted: Thinking, efforts: readonly EffortWord[]): { effort?: 
 const withinLimit = (limit: number, tokens: number, budget: Budget): ThinkingSettings =>
   enabled(limit, Math.min(tokens, limit - budget.min), budget)
 
-/** The caller set the length of the answer: a budget of its own comes on top where it does not fit in. */
+/** The caller set the length of the answer: the thinking budget is added on top if it does not fit in. */
 const besideAnswer = (
   length: number,
   wish: number,

@@ -30,7 +30,7 @@ const userBlocks = (turn: ChatMessage, target: Target<AnthropicProfile>): JsonOb
 const toolResultBlocks = (part: ToolResultPart, target: Target<AnthropicProfile>): JsonObject[] => {
   const forms = anthropicForms(target.profile)
   if (part.isError) {
-    // An error holds text only, and never none; its files stand behind it.
+    // An error must have text and nothing else; its files follow it.
     const { text, followUp } = resultAndFollowUp(part, target, forms)
     const content = text.trim() === '' ? 'The tool failed.' : text
     return [{ type: 'tool_result', tool_use_id: wireId(part.id), content, is_error: true }, ...followUp]
@@ -54,7 +54,7 @@ const assistantBlocks = (turn: ChatMessage, target: Target<AnthropicProfile>): J
   })
 }
 
-/** Blank text is rejected, wherever it stands. */
+/** Blank text is rejected everywhere. */
 const isSendable = (block: JsonObject): boolean =>
   block.type !== 'text' || (stringAt(block, 'text') ?? '').trim() !== ''
 

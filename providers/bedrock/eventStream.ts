@@ -61,7 +61,7 @@ class EventStreamReader implements BodyReader {
     return undefined
   }
 
-  /** Half a frame is no event: that the stream was cut is for the decoder to say. */
+  /** Half a frame is not an event: the decoder reports that the stream was cut. */
   end(): undefined {}
 
   #read(frame: Uint8Array): ErrorData | undefined {
@@ -83,7 +83,7 @@ class EventStreamReader implements BodyReader {
     return undefined
   }
 
-  /** Told as Anthropic would, so that its decoder knows what may be tried again. */
+  /** In Anthropic's form, so that its decoder knows what may be retried. */
   #fail(code: string, message: string | undefined): void {
     const type = anthropicWords.get(code.toLowerCase()) ?? code
     const error: JsonObject = { type: 'error', error: { type, message: message || code } }

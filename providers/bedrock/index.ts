@@ -5,7 +5,7 @@ import { defineProvider } from '../defineProvider.ts'
 import type { EnvironmentServer } from '../server.ts'
 import { bedrockWire, isRegion } from './wire.ts'
 
-/** The wire always streams, and knows nothing of a limit for parallel calls. */
+/** The wire always streams, and has no setting for parallel calls. */
 const bedrockClaude = claudeElsewhere('bedrock-2023-05-31', ({ body, ...wire }, model) => {
   const { stream: _, tool_choice: choice, ...rest } = body
   const { disable_parallel_tool_use: __, ...toolChoice } = isJsonObject(choice) ? choice : {}
@@ -26,7 +26,7 @@ const regionServer: EnvironmentServer = {
   },
 }
 
-/** Amazon's cloud: Claude, in the words of Anthropic, signed and framed in those of AWS. */
+/** Amazon's cloud: Claude over Anthropic's protocol, with the signatures and frames of AWS. */
 export const bedrock = defineProvider({
   name: 'bedrock',
   protocol: bedrockClaude,
@@ -35,7 +35,7 @@ export const bedrock = defineProvider({
   hosts:
     /^([\w-]+\.)?bedrock(-runtime)?(-fips)?\.[a-z0-9-]+\.((vpce\.)?amazonaws\.(com(\.cn)?|eu)|api\.aws)$/,
   keyVariable: 'AWS_BEARER_TOKEN_BEDROCK',
-  keyForms: 'a key of Bedrock, credentials of AWS, or a function that gives either',
+  keyForms: 'a Bedrock key, AWS credentials, or a function that returns either',
   environmentKey(read) {
     const [accessKeyId, secretAccessKey] = [read('AWS_ACCESS_KEY_ID'), read('AWS_SECRET_ACCESS_KEY')]
     const sessionToken = read('AWS_SESSION_TOKEN')

@@ -18,7 +18,7 @@ const sign = async (
   credentials: AwsCredentials,
 ): Promise<Record<string, string>> => {
   const { AwsV4Signer } = await import(/* webpackIgnore: true */ 'aws4fetch').catch(
-    missing('aws4fetch', 'sign requests with credentials of AWS; a key of Bedrock needs no signature'),
+    missing('aws4fetch', 'sign requests with AWS credentials; a Bedrock key needs no signature'),
   )
   // Nothing else is signed: a proxy may change other headers on the way.
   const amazons = Object.entries(headers).filter(([name]) => name.startsWith('x-amz'))

@@ -33,7 +33,7 @@ export const cohereRequest = (request: ModelRequest, target: Target<CohereProfil
   return { path: '/chat', body: withProviderOptions(body, request.providerOptions) }
 }
 
-/** Cohere can be told to call some tool or none: a certain one is asked for by offering nothing else. */
+/** Cohere has a setting to call some tool or none: to force one tool, only that one is offered. */
 const toolSettings = ({ tools = [], toolChoice }: ModelRequest, serverTools: JsonObject[]): JsonObject => {
   const offered = [...tools.map(toolOf), ...serverTools]
   if (offered.length === 0) return {}
@@ -41,7 +41,8 @@ const toolSettings = ({ tools = [], toolChoice }: ModelRequest, serverTools: Jso
   if (toolChoice === 'required') return { tools: offered, tool_choice: 'REQUIRED' }
   if (typeof toolChoice !== 'object') return { tools: offered }
   const wanted = tools.filter((tool) => tool.name === toolChoice.tool)
-  if (wanted.length === 0) throw new ConfigurationError(`toolChoice names no known tool: ${toolChoice.tool}`)
+  if (wanted.length === 0)
+    throw new ConfigurationError(`toolChoice names an unknown tool: ${toolChoice.tool}`)
   return { tools: wanted.map(toolOf), tool_choice: 'REQUIRED' }
 }
 
@@ -54,7 +55,7 @@ const toolOf = (tool: ToolSpec): JsonObject => ({
   },
 })
 
-/** Cohere knows a budget but no effort, and wants some room beside it for the answer. */
+/** Cohere has a budget but no effort, and needs some room beside it for the answer. */
 const thinkingOf = (thinking: Thinking, { maxOutput }: CohereProfile): JsonObject => {
   if (thinking === false) return { type: 'disabled' }
   const tokens = budgetFor(thinking)

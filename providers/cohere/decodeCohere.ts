@@ -11,7 +11,7 @@ import { callDeltas } from '../withheldCall.ts'
 import { cohereError } from './cohereError.ts'
 import type { CohereProfile } from './profile.ts'
 
-/** Reads the events of a v2 chat stream; `message-end` is its last word, whatever form of `[DONE]` follows. */
+/** Reads the events of a v2 chat stream; `message-end` is its last event; any form of `[DONE]` may follow. */
 export const decodeCohere = (target: Target<CohereProfile>): Decoder => {
   const calls = new ToolCallAssembler()
   let responseId = ''
@@ -21,7 +21,7 @@ export const decodeCohere = (target: Target<CohereProfile>): Decoder => {
 
   const fail = (error: ErrorData, raw?: string): Delta[] => {
     isOver = true
-    // A plan is told whole or not at all: half of one would count as shown, and bar the retry.
+    // A plan is passed on as a whole or not at all: half of one would count as shown, and prevent the retry.
     return [
       ...calls.finishWhole().map(toolCallDelta),
       { type: 'error', error, ...(raw !== undefined && { raw }) },
@@ -157,7 +157,7 @@ const pieceOf = (piece: JsonObject, index: number | undefined): ToolCallPiece =>
   }
 }
 
-/** `tokens` is what the model saw and wrote; `billed_units`, which leave out Cohere's own prompt, stand in for it. */
+/** `tokens` is what the model saw and wrote; `billed_units`, which leave out Cohere's own prompt, are the substitute. */
 const usageDeltas = (counts: JsonObject | undefined): Delta[] => {
   const tokens = objectAt(counts, 'tokens') ?? objectAt(counts, 'billed_units')
   const usage = usageFrom({
@@ -177,13 +177,13 @@ const finishReason = (raw: string | undefined, hasCalls: boolean): FinishReason 
       return 'toolCalls'
     case 'ERROR_TOXIC':
       return 'contentFilter'
-    // A word nobody knows, or none: the answer came to its end all the same.
+    // An unknown finish reason, or none: the answer is still complete.
     default:
       return hasCalls ? 'toolCalls' : 'stop'
   }
 }
 
-/** A generation that broke off ends like one that did not, with a finish reason: only the word tells. */
+/** A generation that broke off ends like one that did not, with a finish reason: only its value shows the difference. */
 const endingError = (raw: string | undefined, problem: string | undefined): ErrorData | undefined => {
   if (raw === 'ERROR_TOXIC' || (raw !== 'ERROR' && raw !== 'TIMEOUT' && !problem)) return undefined
   const what = raw === 'TIMEOUT' ? 'took too long' : 'failed'

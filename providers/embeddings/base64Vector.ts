@@ -3,7 +3,7 @@ import type { EmbeddingsTarget } from './embeddingsProtocol.ts'
 
 /**
  * A vector in base64: 32-bit floats as OpenAI sends them, or bytes. Empty if it is neither. Bytes were asked for
- * (`output_dtype`, `encoding_format`), or are the server's habit (Perplexity), and then only the numbers tell.
+ * (`output_dtype`, `encoding_format`), or are the server's habit (Perplexity), and then only the numbers show it.
  */
 export const base64Vector = (base64: string, target: EmbeddingsTarget | undefined): number[] => {
   const bytes = fromBase64(base64)

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../src/messages/json.ts'
 import type { Usage } from '../../src/messages/result.ts'
 import type { WireRequest } from '../protocol.ts'
 
-/** Which model makes the vectors, of what size, and what for: some models tell a question from what it searches. */
+/** Which model makes the vectors, of what size, and what for: some models distinguish a question from what it searches. */
 export type EmbeddingsTarget = {
   provider: string
   model: string

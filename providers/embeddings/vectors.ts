@@ -5,7 +5,7 @@ import { numberAt } from '../wireJson.ts'
 import { base64Vector } from './base64Vector.ts'
 import type { EmbeddingsTarget } from './embeddingsProtocol.ts'
 
-/** The answer's object; anything else is no answer. */
+/** The answer's object; anything else is not an answer. */
 export const answerOf = (body: unknown, provider: string): JsonObject => {
   if (isJsonObject(body)) return body
   throw badAnswer(provider, 'is not a JSON object')
@@ -28,7 +28,7 @@ export const vectorsOf = (
   })
 }
 
-/** Some servers answer out of order and tell the place in `index`; some put the same index everywhere. */
+/** Some servers answer out of order and give the position in `index`; some put the same index everywhere. */
 export const inOrder = (items: readonly JsonValue[], provider: string): JsonObject[] => {
   const objects = items.filter((item) => isJsonObject(item))
   const places = objects.map((item) => numberAt(item, 'index'))

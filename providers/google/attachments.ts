@@ -15,7 +15,7 @@ const address = ({ url, mimeType }: LinkedFile): JsonObject => ({
 
 const anyFormat = { inline: bytes, link: address }
 
-/** How Gemini takes files: whatever they are, by their bytes or by their address. */
+/** How Gemini takes files of any kind: by their bytes or by their address. */
 export const googleForms: AttachmentForms = {
   text: (text) => ({ text }),
   textLink: { formats: linkedTexts, link: address },
@@ -25,7 +25,7 @@ export const googleForms: AttachmentForms = {
   video: anyFormat,
 }
 
-/** What may stand inside a function response; the rest of a result's files follow it in a content of their own. */
+/** What a function response may contain; the other files of a result follow it in their own content. */
 export const googleResultForms: AttachmentForms = {
   text: googleForms.text,
   image: { formats: ['png', 'jpeg', 'webp'], inline: bytes },

@@ -51,7 +51,7 @@ export const contentsOf = (turns: readonly ChatMessage[], target: Target<GoogleP
       .filter((part) => part.type === 'toolResult')
       .sort((one, other) => place(one) - place(other))
       .map((part) => functionResult(part, target, idOf(part.id)))
-    // Function responses stand alone in their content: anything beside them makes Gemini miscount the turns.
+    // Function responses are alone in their content: anything beside them makes Gemini miscount the turns.
     add(
       'user',
       results.map(({ part }) => part),
@@ -81,7 +81,7 @@ export const contentsOf = (turns: readonly ChatMessage[], target: Target<GoogleP
   return target.profile.demandsSignatures ? signCurrentTurn(contents) : contents
 }
 
-/** A medium that a model made: what this one cannot read is named, because it is no attachment of the user's. */
+/** A medium that a model made: what this one cannot read is named, because the user did not attach it. */
 const shownMedia = (part: DataPart | LinkPart, target: Target<GoogleProfile>): JsonObject =>
   readableBlock(part, target, googleForms) ?? { text: mentioned(part) }
 

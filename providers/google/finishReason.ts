@@ -15,7 +15,7 @@ const filtered = [
 const reasons: ReadonlyMap<string, FinishReason> = new Map([
   ['STOP', 'stop'],
   ['MAX_TOKENS', 'length'],
-  // The model tried to call a tool and failed: nothing came of it, and another try often works.
+  // The model tried to call a tool and failed: another try often works.
   ['MALFORMED_FUNCTION_CALL', 'error'],
   ['UNEXPECTED_TOOL_CALL', 'error'],
   ['TOO_MANY_TOOL_CALLS', 'error'],

@@ -17,8 +17,8 @@ type Call = {
 /**
  * Collects function calls: mostly one whole call per part, sometimes one in pieces (`willContinue`, `partialArgs`).
  *
- * Invariant: only a call that said it would continue takes further pieces; everything else is a call of its own,
- * whatever its id, because Gemini often sends none and gateways send equal ones.
+ * Invariant: only a call that said it would continue takes further pieces; everything else is a new call, regardless of
+ * its id, because Gemini often sends none and gateways send equal ones.
  */
 export class FunctionCalls {
   readonly #calls: Call[] = []

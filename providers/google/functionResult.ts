@@ -6,7 +6,7 @@ import type { Target } from '../protocol.ts'
 import { googleForms, googleResultForms } from './attachments.ts'
 import type { GoogleProfile } from './profile.ts'
 
-/** A tool's result as a function response, and the files of it that must follow in a content of their own. */
+/** A tool's result as a function response, and the files that must follow in their own content. */
 export const functionResult = (
   result: ToolResultPart,
   target: Target<GoogleProfile>,

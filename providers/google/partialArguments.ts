@@ -62,7 +62,7 @@ const leafValue = (leaf: JsonObject): JsonValue | undefined => {
 
 const step = /\.([^.[\]]+)|\[(\d+)\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]/y
 
-/** `$.a['b c'][0]` → `['a', 'b c', 0]`; undefined when it is no such path. */
+/** `$.a['b c'][0]` → `['a', 'b c', 0]`; undefined if it is not such a path. */
 const stepsOf = (path: string): Step[] | undefined => {
   if (!path.startsWith('$')) return undefined
   const steps: Step[] = []

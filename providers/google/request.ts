@@ -49,7 +49,7 @@ const toolSettings = (request: ModelRequest, target: Target<GoogleProfile>): Jso
     )
   }
   const toolConfig: JsonObject = {
-    // Beside server tools the model refuses to hear that it may choose, which it does anyway.
+    // Beside server tools the model refuses the setting that it may choose, which is its default anyway.
     ...(toolChoice !== undefined &&
       !(isMixed && toolChoice === 'auto') && { functionCallingConfig: callingConfigOf(toolChoice) }),
     ...(isMixed && profile.mixedTools === 'announced' && { includeServerSideToolInvocations: true }),

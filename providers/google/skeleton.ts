@@ -29,7 +29,7 @@ export class PartRecorder {
     else if (length > 0 || signature !== undefined) this.#add({ text: length, ...signed(signature) })
   }
 
-  /** Told again of the same call, it only takes what is new: signature and id may come on any piece of it. */
+  /** If the same call comes again, it only takes what is new: signature and id may come on any piece of it. */
   call(index: number, signature: string | undefined, hasId: boolean): void {
     const bone: CallBone = this.#calls[index] ?? this.#add({ call: index, ...signed(signature) })
     this.#calls[index] = bone
@@ -62,7 +62,7 @@ export class PartRecorder {
 
 const signed = (signature: string | undefined) => (signature === undefined ? {} : { signature })
 
-/** The ids of the calls that Gemini itself gave none: it is not told ours. */
+/** The calls for which Gemini sent no id: it does not get ours. */
 export const callsWithoutId = (opaque: JsonObject, message: ChatMessage): string[] => {
   const calls = toolCallsOf(message)
   return (arrayAt(opaque, 'parts') ?? [])

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../../src/messages/json.ts'
 import { arrayAt, objectAt } from '../wireJson.ts'
 
-/** Collects what an answer rests on. Gemini repeats much of it in every chunk; here each item is told once. */
+/** Collects what an answer rests on. Gemini repeats much of it in every chunk; here each item is reported once. */
 export class Sources {
   readonly #told = new Set<string>()
   #grounding: JsonObject = {}

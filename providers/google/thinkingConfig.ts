@@ -4,7 +4,7 @@ import type { EffortWord } from '../models/modelFacts.ts'
 import { budgetFor, effortFor } from '../models/thinking.ts'
 import type { GoogleProfile } from './profile.ts'
 
-/** Gemini 2.5 is told thinking tokens, Gemini 3 a level; each rejects the other's field. */
+/** Gemini 2.5 takes thinking tokens, Gemini 3 a level; each rejects the other's field. */
 export const thinkingConfigOf = (thinking: Thinking, { budget, efforts }: GoogleProfile): JsonObject =>
   budget ? budgetConfig(budgetFor(thinking), budget) : levelConfig(thinking, efforts)
 

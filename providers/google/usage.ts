@@ -20,7 +20,7 @@ export class GoogleUsage {
   readonly #counts = new Map<Field, number>()
   #isNew = false
 
-  /** What a total is made of stands beside it; of other counts, what a chunk leaves out stays as it was. */
+  /** A total comes with its parts; a count that a chunk leaves out keeps its last value. */
   read(wire: JsonObject): void {
     if (typeof wire.totalTokenCount === 'number') for (const field of parts) this.#counts.delete(field)
     for (const field of fields) {

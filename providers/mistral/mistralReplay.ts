@@ -4,7 +4,7 @@ import type { Replay } from '../openai-chat/chatReplay.ts'
 import { arrayAt, stringAt } from '../wireJson.ts'
 import { mistralCallIds } from './profile.ts'
 
-/** A block of the content: thinking or a reference as it came, or how many characters of the text stand there. */
+/** A block of the content: thinking or a reference as it came, or the number of characters of text at this place. */
 type Block = { text: number } | { thinking: Thinking } | { part: JsonObject }
 type Thinking = { items: JsonObject[]; last: string; others: Map<string, JsonValue> }
 

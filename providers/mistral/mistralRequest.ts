@@ -10,7 +10,7 @@ import type { MistralProfile } from './profile.ts'
 import { mistralServerTools } from './serverTools.ts'
 import { thinkingSettings } from './thinkingSettings.ts'
 
-/** Mistral answers 422 to every field it does not know, so nothing of OpenAI's goes along by habit. */
+/** Mistral answers 422 to every unknown field, so no field of OpenAI's is sent by default. */
 export const mistralRequest = (request: ModelRequest, target: Target<MistralProfile>): WireRequest => {
   const { temperature, topP, maxOutputTokens, stopSequences = [], seed } = request
   const body: JsonObject = {

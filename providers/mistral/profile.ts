@@ -6,7 +6,7 @@ import { type EffortWord, factsOf } from '../models/modelFacts.ts'
 
 /** What a model of Mistral can do, and its quirks. */
 export type MistralProfile = ModelProfile & {
-  /** The first Magistral models think by a system prompt of their own (`prompt_mode`), all others by `reasoning_effort`. */
+  /** The first Magistral models think by their own system prompt (`prompt_mode`), all others by `reasoning_effort`. */
   thinkingControl?: 'reasoning_effort' | 'prompt_mode'
   /** The words for effort that the model takes, lowest first; `none` where thinking can be switched off. */
   efforts?: readonly EffortWord[]
@@ -23,5 +23,5 @@ export const mistralProfile = (model: string): MistralProfile => {
   }
 }
 
-/** Mistral refuses every other id, unless a model it hosts for somebody else made it. */
+/** Mistral refuses every other id, unless a model of another vendor that it hosts made it. */
 export const mistralCallIds: IdRule = { pattern: /^[a-zA-Z0-9]{9}$/, length: 9 }

@@ -43,7 +43,7 @@ export type ModelFacts = {
 export type ModelTable<Facts extends ModelFacts = ModelFacts> = {
   provider: string
   rows: readonly Facts[]
-  /** How models behave that are not in the table: as the newest family does, and nobody knows their size. */
+  /** How models behave that are not in the table: as the newest family does; their size is not known. */
   newest: Facts
 }
 
@@ -69,7 +69,7 @@ export const knownModel = <Facts extends ModelFacts>(
 export const factsOf = <Facts extends ModelFacts>(table: ModelTable<Facts>, model: string): Facts =>
   knownModel(table, model) ?? table.newest
 
-/** One spelling of a version, whoever writes it: `4-5`, `4.5` and `4p5` are the same, dates and sizes stay apart. */
+/** One spelling of a version, for every vendor: `4-5`, `4.5` and `4p5` are the same, dates and sizes stay apart. */
 const spelled = (name: string): string => name.toLowerCase().replace(/(?<=\d)[-.p](?=\d{1,2}(?!\d))/g, '.')
 
 /** Whether the words stand in the name and nothing runs on: `gpt-5` is in `my-gpt-5-mini`, and not in `gpt-5.9`. */

@@ -29,7 +29,7 @@ export const effortFor = (thinking: Thinking, takes: readonly EffortWord[]): Eff
   if (thinking === false) return takes[0]
   const wanted = wishedEffort(thinking)
   if (wanted === undefined) return undefined
-  // Whoever asks for a little thinking does not ask for none.
+  // A request for little thinking is not a request for none.
   return nearest(
     wanted,
     takes.filter((word) => word !== 'none'),

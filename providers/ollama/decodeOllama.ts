@@ -35,7 +35,7 @@ export const decodeOllama = (target: Target<OllamaProfile>): Decoder => {
   const finish = (chunk: JsonObject): Delta[] => {
     isOver = true
     const raw = stringAt(chunk, 'done_reason') || undefined
-    // The cloud passes on the words of whoever runs the model.
+    // The cloud passes on the message of the server that runs the model.
     const reason = finishReason(raw, calls.length > 0)
     const deltas = [...usageDeltas(chunk), ...callDeltas(calls, reason)]
     // The text of the thoughts is on the message already: here it is only noted that they are Ollama's own.
@@ -109,6 +109,6 @@ const usageDeltas = (chunk: JsonObject): Delta[] => {
   return usage ? [{ type: 'usage', usage }] : []
 }
 
-/** What is wrong with the request is said before the first line; a crash or a garbled call after it may pass. */
+/** Problems with the request are reported before the first line; a crash or a garbled call after it may be temporary. */
 const midStreamError = (error: WireError): ErrorData =>
   streamError(error, error.code === undefined ? { mayPass: true } : {})

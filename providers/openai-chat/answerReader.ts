@@ -10,7 +10,7 @@ import { imagePart, SpokenAnswer } from './generatedMedia.ts'
 import { reasoningText } from './reasoning.ts'
 import { ThinkSplitter } from './thinkSplitter.ts'
 
-/** Reads the model's message from its deltas. What it makes of them lies in `deltas` until it is taken. */
+/** Reads the model's message from its deltas. The result waits in `deltas` until it is taken. */
 export class AnswerReader {
   deltas: Delta[] = []
   refusal = ''
@@ -70,8 +70,8 @@ export class AnswerReader {
   }
 
   /**
-   * Of a stream that did not, whole calls are told, and nobody runs them. What is told whole or not at all stays
-   * untold: half of it would count as shown, and bar the retry.
+   * In a stream that did not, whole calls are passed on, but never run. What is passed on as a whole or not at all is
+   * held back: half of it would count as shown, and prevent the retry.
    */
   abandon(): void {
     this.#emit(this.#splitter?.flush() ?? [])
@@ -106,7 +106,7 @@ export class AnswerReader {
     this.deltas.push({ type: 'metadata', metadata })
   }
 
-  /** Groq tells of each tool it ran twice: when it starts, and with the output. The latest word counts. */
+  /** Groq reports each tool it ran twice: when it starts, and with the output. The latest report counts. */
   #readServerTools(delta: JsonObject): void {
     for (const tool of arrayAt(delta, 'executed_tools') ?? []) {
       if (!isJsonObject(tool)) continue

@@ -4,7 +4,7 @@ import type { WireToolCall } from '../../src/model/delta.ts'
 import { type IdRule, opaqueOf, wireIdsOf } from '../conversation.ts'
 import type { Target } from '../protocol.ts'
 
-/** Marks a message whose ids break the rule although this very model made them: it will know them again. */
+/** Marks a message whose ids break the rule although this very model made them: it accepts them again. */
 export const ownIdsMark = (calls: readonly WireToolCall[], rule: IdRule | undefined): JsonObject =>
   rule && calls.some((call) => call.id !== '' && !rule.pattern.test(call.id)) ? { ownIds: true } : {}
 

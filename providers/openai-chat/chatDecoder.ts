@@ -40,7 +40,7 @@ export class ChatDecoder implements Decoder {
   readonly #options: ChatDecoderOptions
   readonly #answer: AnswerReader
   readonly #template = new TextTemplate()
-  /** How many items of a list have been told: Perplexity and xAI repeat their sources in every chunk. */
+  /** How many items of a list have been reported: Perplexity and xAI repeat their sources in every chunk. */
   readonly #told = new Map<string, number>()
   #hasId = false
   #hasDelta = false
@@ -167,7 +167,7 @@ export class ChatDecoder implements Decoder {
       this.#answer.refusal === '' ? finishReason(this.#raw, this.#answer.hasCalls) : 'contentFilter'
     if (this.#isOverflow(reason)) return this.#fail(windowReached(this.#raw ?? reason))
     this.#answer.close()
-    // Without a good word for its end, a call without arguments may be one that was cut before them.
+    // Without a proper finish reason, a call without arguments may have been cut before them.
     const hasWord = this.#raw !== undefined || this.#isWhole
     const answer = this.#answer.finish(reason, { isCut: !hasWord || reason === 'length' })
     const { protocol, target, replay } = this.#options
@@ -179,7 +179,10 @@ export class ChatDecoder implements Decoder {
     return this.#conclude({ type: 'finish', reason, ...this.#rawWord() })
   }
 
-  /** z.ai has a word for a full window; others cut the input until it fills the window, and no token is left for output. */
+  /**
+   * z.ai has a finish reason for a full window; others cut the input until it fills the window, and no token is left
+   * for output.
+   */
   #isOverflow(reason: FinishReason): boolean {
     return (
       this.#raw === 'model_context_window_exceeded' ||

@@ -11,7 +11,7 @@ export const chatError = (body: unknown): WireError | undefined => {
   const { error, around } = found
   const code = codeOf(error) ?? codeOf(around)
   const type = stringAt(error, 'type')
-  // llama.cpp tells both beside the text.
+  // llama.cpp gives both beside the text.
   const window = numberAt(error, 'n_ctx')
   const requested = numberAt(error, 'n_prompt_tokens')
   const requestId = stringAt(around, 'request_id') ?? stringAt(error, 'request_id') ?? requestIdOf(around)

@@ -72,7 +72,7 @@ const reasoningOf = (
   const details = arrayAt(opaque, 'reasoningDetails')
   if (details) return { reasoning_details: details }
   const field = stringAt(opaque, 'reasoningField')
-  // Without calls the turn is over, and its reasoning of no more use.
+  // Without calls the turn is over, and its reasoning is no longer needed.
   return hasCalls && typeof thinking === 'string' && isReasoningField(field) ? { [field]: thinking } : {}
 }
 

@@ -13,7 +13,7 @@ export type Answer = {
   hasThinking: boolean
 }
 
-/** Collects what goes back to the model that made it, and nobody else. */
+/** Collects what goes back to the model that made it, and to no other. */
 export type Replay = {
   read(delta: JsonObject): void
   data(answer: Answer): JsonObject

@@ -29,7 +29,7 @@ const words: ReadonlyMap<string, FinishReason> = new Map([
 
 /**
  * The finish word of a server in statewire's terms. Servers often say "stop" although the model called a tool, and an
- * answer that came to its end with a word nobody knows, or none, has stopped.
+ * answer that ended with an unknown word, or none, has stopped.
  */
 export const finishReason = (raw: string | undefined, hasCalls: boolean): FinishReason => {
   const reason = (raw !== undefined && words.get(raw.toLowerCase())) || 'stop'

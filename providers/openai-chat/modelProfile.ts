@@ -14,7 +14,7 @@ import type { OpenAIChatProfile } from './profile.ts'
 /** What most servers have in common that speak this protocol without being OpenAI. */
 const compatible = { strictSchemas: false, maxTokensField: 'max_tokens', toolCallIds: 'any' } as const
 
-/** The profile of OpenAI's models over chat completions, and of whatever else a compatible server may have. */
+/** The profile of OpenAI's models over chat completions, and of any other model that a compatible server may have. */
 export const openaiChatProfile = (model: string, isOtherServer = false): OpenAIChatProfile => {
   const known = knownModel(openaiModels, model)
   if (!known && isOtherServer) return { ...hostedProfile(openWeightModels)(model), schemaWithTools: true }
@@ -48,8 +48,8 @@ export const hostedProfile =
     }
   }
 
-/** Everybody's models, for those who pass them on. */
-const everybody = [
+/** Models of any vendor, for gateways. */
+const anyVendor = [
   openWeightModels,
   openaiModels,
   anthropicModels,
@@ -62,9 +62,9 @@ const everybody = [
 
 /** The profile of a model behind a gateway that translates every setting itself: only what the model reads is its own. */
 export const gatewayProfile = (model: string): ModelProfile => {
-  const facts = everybody.map((table) => knownModel(table, model)).find((row) => row !== undefined)
+  const facts = anyVendor.map((table) => knownModel(table, model)).find((row) => row !== undefined)
   const { attachments, thinking, ...abilities } = abilitiesOf(facts ?? openWeightModels.newest)
-  // Documents are read out by the gateway, whatever the model sees.
+  // The gateway reads documents and sends their text, for every model.
   return {
     ...abilities,
     tools: true,

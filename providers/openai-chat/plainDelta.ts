@@ -9,17 +9,17 @@ const chunkFields = new Set([
   'choices',
   'system_fingerprint',
   'service_tier',
-  // OpenAI pads its chunks, so that their length does not tell what they say.
+  // OpenAI pads its chunks, so that their length does not reveal the text.
   'obfuscation',
-  // OpenRouter tells who answers.
+  // OpenRouter names the provider that answers.
   'provider',
 ])
 const choiceFields = new Set(['index', 'delta', 'logprobs'])
 const deltaFields = new Set(['role', 'content'])
 
 /**
- * The delta of a chunk that brings text and nothing else, which nearly all chunks of a long answer are. Whatever is
- * not known to be silent makes it undefined, so that the full reading decides: skipping that one is safe.
+ * The delta of a chunk that brings text and nothing else, which nearly all chunks of a long answer are. Any other field
+ * makes it undefined, so that the full reading decides: only what is known to carry nothing is skipped.
  */
 export const plainDelta = (chunk: JsonObject): (JsonObject & { content: string }) | undefined => {
   if (!hasOnly(chunk, chunkFields) || chunk.object === 'error') return undefined

@@ -4,7 +4,7 @@ import type { EffortWord, RefusedSetting } from '../models/modelFacts.ts'
 
 export type { RefusedSetting } from '../models/modelFacts.ts'
 
-/** How a vendor is told whether and how much to think. */
+/** How a vendor's models are asked whether and how much to think. */
 export type ThinkingControl =
   /** `reasoning_effort: 'low'`: OpenAI, Groq, Fireworks, Ollama, xAI. */
   | 'reasoning_effort'
@@ -20,9 +20,9 @@ export type ThinkingControl =
 export type OpenAIChatProfile = ModelProfile & {
   /** Older gateways answer 400 to `stream_options`; usage is then only what the server volunteers. */
   rejectsStreamOptions?: boolean
-  /** OpenAI deprecated `max_tokens`; most other servers know nothing else. */
+  /** OpenAI deprecated `max_tokens`; most other servers have nothing else. */
   maxTokensField?: 'max_completion_tokens' | 'max_tokens'
-  /** OpenAI's newer name for the system role; others know only `system`. */
+  /** OpenAI's newer name for the system role; others have only `system`. */
   systemRole?: 'system' | 'developer'
   /** o-series and gpt-5 refuse sampling settings, some servers refuse `seed`. */
   refuses?: readonly RefusedSetting[]
@@ -34,15 +34,15 @@ export type OpenAIChatProfile = ModelProfile & {
   /** Function tools are refused while the model thinks: OpenAI's models since gpt-5.4. */
   toolsOnlyWithoutThinking?: boolean
   /**
-   * What goes back of the model's reasoning, and under which name: DeepSeek and Kimi refuse tool calls without. Where nothing
-   * is said, whatever the server sent goes back to the model that made it, under the name it came with.
+   * What goes back of the model's reasoning, and under which name: DeepSeek and Kimi refuse tool calls without. By
+   * default, what the server sent goes back to the model that made it, under the same name.
    */
   reasoningReplay?: 'none' | 'reasoning_content' | 'reasoning' | 'reasoning_details'
   /** Splits `<think>` out of the text; `opened` where the chat template has written the opening tag already. */
   splitThinkTags?: boolean | 'opened'
   /** OpenAI refuses tool-call ids of more than 40 characters; `any` where a server does not care. */
   toolCallIds?: IdRule | 'any'
-  /** A user message right after tool results is refused by Mistral's models wherever they are served. */
+  /** A user message right after tool results is refused by Mistral's models on every server. */
   bridgesToolResults?: boolean
   /** OpenRouter fetches PDF links itself; OpenAI takes files only inline. */
   pdfLinks?: boolean
@@ -62,7 +62,7 @@ const openaiCallIds: IdRule = { pattern: /^[\s\S]{1,40}$/, length: 40 }
 export const callIdRule = ({ toolCallIds = openaiCallIds }: OpenAIChatProfile): IdRule | undefined =>
   toolCallIds === 'any' ? undefined : toolCallIds
 
-/** A server that speaks OpenAI's chat protocol, and of which no more is known: the base for a profile of your own. */
+/** A server that speaks OpenAI's chat protocol, and of which no more is known: the base for your own profile. */
 export const chatProfile: OpenAIChatProfile = {
   tools: true,
   parallelTools: true,

@@ -27,8 +27,8 @@ export const reasoningField = (delta: JsonObject): ReasoningField | undefined =>
 type Detail = Map<string, JsonValue>
 
 /**
- * Puts `reasoning_details` together for the replay: pieces of one block are joined, a signature that comes alone at
- * the end joins the block it signs, and whatever else a block has is kept as it came.
+ * Puts `reasoning_details` together for the replay: pieces of one block are joined, a signature that comes alone at the
+ * end joins the block it signs, and the other fields of a block are kept as they came.
  */
 export class ReasoningDetails {
   readonly #details: Detail[] = []

@@ -35,8 +35,8 @@ export const openaiStrict: Enforcement = {
 
 /**
  * What every server takes that speaks OpenAI's protocol. Their compilers of schemas differ, and most refuse the whole
- * request for one keyword: llama.cpp a `pattern` with `\\d` or without anchors and a large `maxLength`, Groq `minItems`,
- * Fireworks `oneOf`. So the shape is sent, and the rest is said.
+ * request for one keyword: llama.cpp a `pattern` with `\\d` or without anchors and a large `maxLength`, Groq
+ * `minItems`, Fireworks `oneOf`. So the shape is sent, and the rest goes into the description.
  */
 export const compatibleDialect: Dialect = {
   references: 'kept',

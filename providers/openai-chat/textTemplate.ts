@@ -5,8 +5,8 @@ import { plainDelta } from './plainDelta.ts'
 const field = '"content":'
 
 /**
- * Chunks that bring text mostly differ in nothing else: all that stands before and after the text is the same. As long
- * as it is, the text is all that must be read, which costs a third of reading the chunk.
+ * Chunks with text mostly differ in nothing else: everything before and after the text is the same. Then only the text
+ * must be read, which costs a third of reading the chunk.
  */
 export class TextTemplate {
   #before = ''
@@ -39,7 +39,7 @@ export class TextTemplate {
     const at = data.indexOf(field + quoted)
     const before = data.slice(0, at + field.length)
     const after = data.slice(at + field.length + quoted.length)
-    // The same words may stand elsewhere, too: another text in this place must be the text of the chunk.
+    // The same words may be elsewhere, too: another text in this place must be the text of the chunk.
     const other = `${text}.`
     const chunk = at === -1 ? undefined : parseWireObject(before + JSON.stringify(other) + after)
     const isPlace = isJsonObject(chunk) && plainDelta(chunk)?.content === other

@@ -5,7 +5,7 @@ import { anyEffort, effortFor, someThinking } from '../models/thinking.ts'
 import type { Target } from '../protocol.ts'
 import type { OpenAIChatProfile } from './profile.ts'
 
-/** Tells the model how much to think, in its vendor's words; models that do not think are told nothing. */
+/** Sets how much the model thinks, in its vendor's terms; models that do not think get no setting. */
 export const thinkingSettings = (
   { thinking, tools = [] }: ModelRequest,
   target: Target<OpenAIChatProfile>,

@@ -5,8 +5,8 @@ import type { Target } from '../protocol.ts'
 import { stringAt } from '../wireJson.ts'
 
 /**
- * A user turn on the wire: tool results come first, each as a message of its own. Those are text only, so the files of
- * results are the first that the user's message shows.
+ * A user turn on the wire: tool results come first, each as its own message. Those are text only, so the files of
+ * results come first in the user's message.
  */
 export const userMessages = (
   turn: ChatMessage,
@@ -46,7 +46,7 @@ export const functionCall = (call: ToolCallPart, wireId: (id: string) => string)
 const argumentsText = (call: ToolCallPart): string =>
   call.argumentsError === undefined ? (call.argumentsRaw ?? JSON.stringify(call.arguments)) : '{}'
 
-/** Puts a word of the assistant between tool results and the user's next message. */
+/** Puts an assistant message between tool results and the user's next message. */
 export const bridged = (messages: JsonObject[], bridge: JsonObject): JsonObject[] =>
   messages.flatMap((message, at) =>
     message.role === 'user' && messages[at - 1]?.role === 'tool' ? [bridge, message] : [message],

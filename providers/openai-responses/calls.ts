@@ -11,13 +11,13 @@ export const argumentsIn = (item: JsonObject | undefined): unknown =>
 
 export const isWritten = (text: unknown): boolean => text !== undefined && text !== null && text !== ''
 
-/** The whole as told at the end, else the pieces, else what the announcement brought. */
+/** The whole call from the end event, else its pieces, else what the start event had. */
 const writtenIn = (item: OutputItem): unknown =>
   [item.whole, item.pieces, argumentsIn(item.announced)].find(isWritten)
 
 const isCutItem = (item: OutputItem): boolean => stringAt(item.done, 'status') === 'incomplete'
 
-/** The call as it stands. One that was cut never runs, even if its arguments happen to be valid so far. */
+/** The call so far. One that was cut never runs, even if its arguments happen to be valid. */
 export const callOf = (item: OutputItem, isCut = isCutItem(item)): WireToolCall => {
   const written = writtenIn(item)
   const call = { id: item.callId || item.id, name: item.name }
@@ -33,18 +33,18 @@ export const callOf = (item: OutputItem, isCut = isCutItem(item)): WireToolCall 
 }
 
 /**
- * The call of a response that ended. One that nobody declared done is cut if the response is incomplete, if nothing came
- * of it, or if it takes any text: only arguments that are a whole object need no word for their end.
+ * The call of a response that ended. One without a done event is cut if the response is incomplete, if it is empty, or
+ * if it takes any text: only arguments that are a whole object need no end event.
  */
 export const callAtEnd = (item: OutputItem, isIncomplete: boolean): WireToolCall => {
   const isOpenEnded = item.type === 'custom_tool_call' || isMereName(item)
   return callOf(item, isCutItem(item) || (!isClosed(item) && (isIncomplete || isOpenEnded)))
 }
 
-/** The wire told the whole of the call. */
+/** The wire sent the whole call. */
 const isClosed = (item: OutputItem): boolean => item.done !== undefined || item.whole !== undefined
 
-/** A call that was announced, and never heard of again. */
+/** A call that was started and never continued. */
 export const isMereName = (item: OutputItem): boolean => !isClosed(item) && writtenIn(item) === undefined
 
 /** Whether a call may be reported although the answer never came to its end. */

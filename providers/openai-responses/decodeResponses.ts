@@ -28,7 +28,7 @@ class ResponsesDecoder implements Decoder {
   readonly #items = new OutputItems()
   #responseId = ''
   #refusal = ''
-  /** The message whose text came last, and whether texts came in another order than their items stand. */
+  /** The message whose text came last, and whether texts came in another order than their items. */
   #writing: OutputItem | undefined
   #isScrambled = false
   #isOver = false
@@ -74,7 +74,7 @@ class ResponsesDecoder implements Decoder {
     }
   }
 
-  /** Events about the response as a whole, and errors in whatever shape. */
+  /** Events about the response as a whole, and errors in any shape. */
   #follow(type: string, body: JsonObject): readonly Delta[] {
     const response = objectAt(body, 'response') ?? (isResponse(body) ? body : {})
     const deltas: Delta[] = []

@@ -80,7 +80,7 @@ const userMessage = (content: JsonObject[]): JsonObject[] =>
 
 /**
  * A result for a call the server holds must name it as the server did. Where call and result are both sent, the
- * history's own id serves: it is unique, while some servers count `call_0` anew in every response.
+ * history's own id serves: it is unique, while some servers start with `call_0` again in every response.
  */
 const wireIds = (turns: readonly ChatMessage[], start: number): ((id: string) => string) => {
   const original = wireIdsOf(turns)

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../src/message
 import type { DataPart } from '../../src/messages/messages.ts'
 import { arrayAt, numberAt, stringAt } from '../wireJson.ts'
 
-/** Something the model wrote, by where it goes; a whole repeats what pieces may have told before. */
+/** Something the model wrote, by where it goes; a whole repeats what its pieces may have had. */
 export type Piece = { kind: 'text' | 'refusal' | 'thinking'; text: string; isWhole: boolean }
 
 type PieceEvent = { kind: Piece['kind']; field: string; isWhole: boolean }
@@ -27,7 +27,7 @@ export const pieceIn = (type: string, event: JsonObject): Piece | undefined => {
   return known && { kind: known.kind, text: stringAt(event, known.field) ?? '', isWhole: known.isWhole }
 }
 
-/** Content and summary parts are counted apart; both may stand in one reasoning item. */
+/** Content and summary parts are counted apart; both may be in one reasoning item. */
 export const partKey = (event: JsonObject): number => {
   const summary = numberAt(event, 'summary_index')
   return summary === undefined ? (numberAt(event, 'content_index') ?? 0) : -1 - summary

@@ -4,8 +4,8 @@ import { isServerTool } from './itemContent.ts'
 import type { OutputItem } from './outputItems.ts'
 
 /**
- * What is needed to rebuild the items of an answer from its message (see `replay.ts`); empty if the message has
- * them in this order anyway. `calls` are the calls as they stand in the message.
+ * What is needed to rebuild the items of an answer from its message (see `replay.ts`); empty if the message has them in
+ * this order anyway. `calls` are the calls of the message.
  */
 export const layoutFor = (items: readonly OutputItem[], calls: readonly OutputItem[]): JsonObject[] => {
   const orders = new Map(calls.map((call, order) => [call, order]))

@@ -16,7 +16,7 @@ const isEnd = (word: string | undefined): word is End => word !== undefined && e
 export const isResponse = (body: JsonObject): boolean =>
   body.object === 'response' || (Array.isArray(body.output) && typeof body.status === 'string')
 
-/** The end an event tells of, or undefined while the response goes on. The status is the finer word of the two. */
+/** The end that an event reports, or undefined while the response continues. Of the two, the status is more precise. */
 export const endOf = (type: string, response: JsonObject): End | undefined => {
   const status = stringAt(response, 'status')
   if (hasError(response) || status === 'failed') return 'failed'
@@ -55,7 +55,7 @@ export const finishReasonOf = (
   if (isRefused) return 'contentFilter'
   const cause = stringAt(objectAt(response, 'incomplete_details'), 'reason')
   if (cause === 'content_filter') return 'contentFilter'
-  // Whatever it ran out of, the answer was cut.
+  // The answer was cut, for one limit or another.
   if (end === 'incomplete' || cause === 'max_output_tokens') return 'length'
   return hasCalls ? 'toolCalls' : 'stop'
 }

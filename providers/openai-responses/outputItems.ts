@@ -18,7 +18,7 @@ export class OutputItem {
   isReported = false
   callId = ''
   name = ''
-  /** Arguments of a function call or input of a custom one: the pieces so far, and the whole once it was told. */
+  /** Arguments of a function call or input of a custom one: the pieces so far, and the whole once it came. */
   pieces = ''
   whole: unknown
 
@@ -45,7 +45,7 @@ export class OutputItem {
     if (!encrypted || stringAt(whole, 'encrypted_content')) this.done = whole
   }
 
-  /** An item nothing but an empty shell was told of is no call. */
+  /** An item of which only an empty shell came is not a call. */
   get hasContent(): boolean {
     return this.name !== '' || this.pieces !== '' || this.whole !== undefined
   }
@@ -86,7 +86,7 @@ class Candidates {
     if (item.id !== '' && !this.#byId.has(item.id)) this.#byId.set(item.id, item)
   }
 
-  /** It is no candidate any more, except under its own name. */
+  /** It is no longer a candidate, except under its own name. */
   settle(item: OutputItem): void {
     this.#all.delete(item)
     this.#nameless.delete(item)
@@ -123,7 +123,7 @@ class Candidates {
  */
 export class OutputItems {
   readonly #all: OutputItem[] = []
-  /** The items that stand at one place, by their type and their index. */
+  /** The items at one place, by their type and their index. */
   readonly #places = new Map<string, Map<number, Candidates>>()
   readonly #ofType = new Map<string, Candidates>()
   #calls = 0
@@ -133,7 +133,7 @@ export class OutputItems {
     return this.#all.toSorted((a, b) => a.index - b.index)
   }
 
-  /** The item a piece of content belongs to, created if nobody announced it. */
+  /** The item a piece of content belongs to, created if it was not announced. */
   at(type: string, event: JsonObject): OutputItem {
     const index = numberAt(event, 'output_index')
     const id = stringAt(event, 'item_id') ?? ''

@@ -7,7 +7,7 @@ import { opaqueOf } from '../conversation.ts'
 import { stringAt } from '../wireJson.ts'
 import { protocolName } from './replay.ts'
 
-/** The response a request continues: its id, and where in the turns it stands. */
+/** The response a request continues: its id, and its place among the turns. */
 export type PreviousResponse = { id: string; position: number }
 
 /**

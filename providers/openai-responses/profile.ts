@@ -13,7 +13,7 @@ export type OpenAIResponsesProfile = ModelProfile & {
   efforts?: readonly EffortWord[]
   /** `false` asks for no summary of the thinking, which OpenAI gives to verified organisations only. */
   reasoningSummary?: boolean
-  /** `prompt_cache_key` is sent (OpenAI); a server of somebody else may refuse it. */
+  /** `prompt_cache_key` is sent (OpenAI); other servers may refuse it. */
   promptCache?: 'key'
   /** `input_file` reads more than PDF: office documents, spreadsheets, source code (OpenAI). */
   anyFile?: boolean

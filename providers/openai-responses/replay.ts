@@ -48,7 +48,7 @@ export const replayItems = (
   return items
 }
 
-/** The calls that were made to a custom tool: they take and answer plain text, in item types of their own. */
+/** The calls that were made to a custom tool: they take and answer plain text, in their own item types. */
 export const customCallsIn = (message: ChatMessage, provider: string): Set<ToolCallPart> => {
   const calls = toolCallsOf(message)
   const custom = layoutOf(message, provider).filter((entry) => entry.type === 'custom_tool_call')

@@ -16,7 +16,7 @@ export const responsesError = (body: unknown): WireError | undefined => {
   return text === undefined ? undefined : describe({ ...body, message: text }, body)
 }
 
-/** Ordinary events and responses are told from errors by their `type` and `object`. */
+/** Ordinary events and responses differ from errors by their `type` and `object`. */
 const plainMessage = (body: JsonObject): string | undefined => {
   const type = stringAt(body, 'type')
   if (type?.startsWith('response.') || stringAt(body, 'object') === 'response') return undefined

@@ -25,7 +25,7 @@ const vertexClaude = claudeElsewhere('vertex-2023-10-16', (wire, model) => ({
   path: `/publishers/anthropic/models/${modelPath(model.replace(/^publishers\/anthropic\/models\//, ''))}:streamRawPredict`,
 }))
 
-/** The global endpoint and the two multi-regions have hosts of their own. */
+/** The global endpoint and the two multi-regions have their own hosts. */
 const hostOf = (location: string): string => {
   if (location === 'global') return 'aiplatform.googleapis.com'
   if (location === 'us' || location === 'eu') return `aiplatform.${location}.rep.googleapis.com`

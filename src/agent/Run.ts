@@ -344,7 +344,7 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
 
   /** No reader is left. */
   #leave(): void {
-    const reason = 'nobody reads it any more'
+    const reason = 'its last reader has left'
     this.#actor.send({ type: 'abort', reason })
     if (this.#outcome) return
     // A user's chart that does not handle the abort.

@@ -13,14 +13,14 @@ const fileIn = (env: NodeJS.ProcessEnv): string | undefined => {
   return history && join(dirname(history), 'conversation.json')
 }
 
-/** The messages that `--continue` goes on with. */
+/** The messages that `--continue` continues. */
 export const lastConversation = (env: NodeJS.ProcessEnv): ChatMessage[] => {
   const file = fileIn(env)
   if (file === undefined)
     throw new UsageError('--continue needs a place to keep conversations: set STATEWIRE_HISTORY to a file.')
   const text = textIn(file)
   if (text === undefined)
-    throw new UsageError('There is no conversation to go on with yet: leave --continue out.')
+    throw new UsageError('There is no conversation to continue yet: leave --continue out.')
   const messages = messagesIn(text)
   if (!messages) throw new UsageError(`${file} is not a conversation: delete it, and leave --continue out.`)
   return messages

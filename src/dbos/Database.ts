@@ -28,7 +28,7 @@ export class Database {
     this.#Pool = PoolClass
     this.#url = url
     this.#pool = new PoolClass({ connectionString: url, max: 6, connectionTimeoutMillis: connectMs })
-    // A connection that breaks while nobody uses it is replaced by the pool.
+    // The pool replaces a connection that breaks while it is idle.
     this.#pool.on('error', () => {})
     const { password, host } = new URL(url)
     const secrets = [url, password, decodeURIComponent(password)].filter((secret) => secret !== '')
@@ -56,7 +56,7 @@ export class Database {
       client.release()
       return done
     } catch (thrown) {
-      // A connection that cannot even roll back is of no use to anybody.
+      // A connection that cannot even roll back is useless.
       const broken = await client.query('ROLLBACK').then(
         () => undefined,
         (error: Error) => error,
@@ -89,7 +89,7 @@ export class Database {
     return failure
   }
 
-  /** Does something again and again for as long as Postgres is away, as DBOS does with what is its own. */
+  /** Retries something while Postgres is away, as DBOS does with its own queries. */
   async insist<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     for (;;) {
       try {

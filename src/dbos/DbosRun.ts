@@ -51,7 +51,7 @@ export class DbosRun implements DurableRun {
     const { after, signal } = options
     const end = signal ? AbortSignal.any([signal, this.#service.signal]) : this.#service.signal
     yield* readChunks(this.#service, this.id, after, end)
-    // Whoever leaves knows it; whoever is left must be told.
+    // A reader that leaves knows it; one that is cut off must be notified.
     if (!signal?.aborted) this.#service.checkOpen()
   }
 

@@ -29,7 +29,7 @@ const isMessage: Rule = (name, value) => {
   return flaw && `${name} is not a message. ${flaw}`
 }
 const isPrompt = rule(
-  'a text or a list of parts',
+  'a string or a list of parts',
   (value) => typeof value === 'string' || Array.isArray(value),
 )
 const isDate = rule('a date', (value) => value instanceof Date && !Number.isNaN(value.getTime()))

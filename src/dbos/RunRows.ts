@@ -21,7 +21,7 @@ export type NewRun = {
 
 export type ListOptions = { status?: RunStatus; agent?: string; limit?: number; before?: string }
 
-/** The runs as they stand. Every change of one is made under the lock of its row, so nothing that is sent gets lost. */
+/** The current state of the runs. Every change of one is made under the lock of its row, so no command gets lost. */
 export class RunRows {
   readonly #database: Database
 
@@ -150,7 +150,7 @@ export class RunRows {
     })
   }
 
-  /** How a run stands while it runs. It got somewhere: what it died of before does not count any more. */
+  /** The status of a run while it runs. It made progress: earlier crashes no longer count. */
   async progress(id: string, leg: number, snapshot: unknown): Promise<void> {
     await this.#database.query(
       `UPDATE statewire.runs
@@ -194,7 +194,7 @@ export class RunRows {
     })
   }
 
-  /** A run that will not be gone on with. */
+  /** A run that will not continue. */
   async giveUp(id: string, leg: number, status: RunStatus, error: ErrorData): Promise<void> {
     await this.#database.query(
       `UPDATE statewire.runs SET status = $3, error = $4, updated_at = clock_timestamp()
@@ -206,7 +206,7 @@ export class RunRows {
     )
   }
 
-  /** Counts that a run is taken up again, and says how often that was since it last got anywhere. */
+  /** Counts that a run is started again, and returns how often that was since it last made progress. */
   async takenUp(id: string): Promise<number> {
     const [row] = await this.#database.query(
       'UPDATE statewire.runs SET recoveries = recoveries + 1 WHERE id = $1 RETURNING recoveries',

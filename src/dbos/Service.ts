@@ -20,7 +20,7 @@ export class Service {
   readonly database: Database
   readonly rows: RunRows
   readonly context: ContextOf | undefined
-  /** Where no workflow and no step is under way, whoever calls. */
+  /** A context outside of any workflow and step, for every caller. */
   readonly outside = AsyncLocalStorage.snapshot()
   readonly #leg: LegFunction
   readonly #closing = new AbortController()

@@ -12,8 +12,8 @@ export type SweepOptions = {
 }
 
 /**
- * Says that this worker is alive, and takes over from those that are not. It goes by what is the case, not by what happened:
- * a leg that DBOS says is running, and whose worker is not among the living, goes back to the queue, whoever saw it die.
+ * Reports that this worker is alive, and takes over from those that are not. It goes by the current state, not by
+ * events: a leg that DBOS reports as running, and whose worker is not alive, goes back to the queue.
  */
 export class Sweep {
   readonly #service: Service
@@ -27,7 +27,7 @@ export class Sweep {
     this.#options = options
   }
 
-  /** Must be done before DBOS is launched: a worker that has runs and is not alive would lose them. */
+  /** Must be done before DBOS is launched: a worker that has runs and is not registered as alive would lose them. */
   async beat(): Promise<void> {
     await this.#service.database.query(
       `INSERT INTO statewire.workers (id, beat_at) VALUES ($1, clock_timestamp())
@@ -70,7 +70,7 @@ export class Sweep {
   /** The legs that run nowhere. */
   async #orphans(): Promise<{ workflow: string; run: string; leg: number; agent: string }[]> {
     const { sdk, agents, database, outside } = this.#service
-    // Asked for first: whoever has a leg by then was among the living before.
+    // Read first: a worker that has a leg by then was alive before.
     const pending = await outside(() =>
       sdk.DBOS.listWorkflows({
         status: 'PENDING',
@@ -94,7 +94,7 @@ export class Sweep {
     })
   }
 
-  /** One worker at a time: of two, the second would take a leg from whoever the first has just given it to. */
+  /** One worker at a time: of two, the second would take a leg away from the worker that just got it. */
   #takeOver(): Promise<void> {
     const { sdk, rows, database, outside } = this.#service
     return database.transaction(async (query) => {
@@ -131,11 +131,11 @@ export class Sweep {
 const tooOften = (times: number) =>
   errorDataOf(
     new OrchestrationError(
-      `The run was taken up ${times} times and got nowhere: its process ended each time (maxRecoveries). Fork it to try again.`,
+      `The run was started again ${times} times and made no progress: its process ended each time (maxRecoveries). Fork it to try again.`,
     ),
   )
 
 const ended = (status: string) =>
   errorDataOf(
-    new OrchestrationError(`The workflow of the run was ended in DBOS (${status}). Fork it to go on.`),
+    new OrchestrationError(`The workflow of the run was ended in DBOS (${status}). Fork it to continue.`),
   )

@@ -16,11 +16,11 @@ const writeName = 'DBOS.writeStream'
 const lostName = 'lost'
 
 /**
- * The steps and writes of a leg, in the journal of DBOS. That one counts steps; here they go by name, because calls that run
- * side by side end in any order. So a leg that is taken up again first walks through all that is recorded, in its order, and
- * what is new comes after that.
+ * The steps and writes of a leg, in the journal of DBOS. DBOS counts steps; here they go by name, because parallel
+ * calls end in any order. So a recovered leg first walks through everything that is recorded, in its order, and what is
+ * new comes after that.
  *
- * Call it inside of the workflow. `outside` is anywhere else: what is asked there is not recorded itself.
+ * Call it inside the workflow. `outside` is a context beyond it: queries there are not recorded.
  */
 export const dbosJournal = async (
   sdk: Dbos,
@@ -28,7 +28,7 @@ export const dbosJournal = async (
   outside: <T>(work: () => T) => T,
 ): Promise<Pick<ReplayEngine, 'step' | 'write'>> => {
   const { DBOS } = sdk
-  // Actors are called back by sockets and timers, in the context of whoever opened them.
+  // Sockets and timers call actors back in the context in which they were opened.
   const inWorkflow = AsyncLocalStorage.snapshot()
   const recorded = (await outside(() => DBOS.listWorkflowSteps(workflow))) ?? []
   const byPlace = new Map(recorded.map((step) => [step.functionID, step]))
@@ -70,6 +70,6 @@ export const dbosJournal = async (
   }
 }
 
-/** Whether somebody else has the leg now, or it was cancelled: DBOS must hear of that, and nobody else. */
+/** Whether another worker has the leg now, or it was cancelled: only DBOS may see that. */
 export const isSuperseded = ({ Error: errors }: Dbos, thrown: unknown): boolean =>
   thrown instanceof errors.DBOSWorkflowConflictError || thrown instanceof errors.DBOSWorkflowCancelledError

@@ -24,13 +24,13 @@ import { makeTables } from './tables.ts'
 export type DbosOptions = {
   /** Of Postgres, such as `postgresql://user:password@host:5432/name`. A database that is missing is made. */
   databaseUrl: string
-  /** The agents by name. A run goes on wherever an agent of its name is. */
+  /** The agents, by name. A run continues in any process that has an agent of its name. */
   agents: Readonly<Record<string, AnyAgent>>
   /** How many runs of each agent this process works on at once; 0: it only starts, reads and decides. Default: 20. */
   concurrency?: number
-  /** A process that was silent for so long is taken for dead, and others go on with its runs. Default: 10 seconds. */
+  /** How long a process may be silent before others continue its runs. Default: 10 seconds. */
   takeOverAfterMs?: number
-  /** A run that was taken up so often without getting anywhere is `abandoned`. Default: 50. */
+  /** How often a run is started again without progress before it is `abandoned`. Default: 50. */
   maxRecoveries?: number
   /** Makes of what was stored as `context` what the tools get: connections, clients, users. */
   context?: (stored: unknown, info: RunInfo) => unknown
@@ -40,15 +40,15 @@ export type DbosOptions = {
 
 const defaults = { concurrency: 20, takeOverAfterMs: 10_000, maxRecoveries: 50, dbos: {} }
 
-/** DBOS goes by the source of workflows unless it is told: runs are to go on after an update of the program. */
+/** By default DBOS goes by the source of workflows: runs must continue after an update of the program. */
 const applicationVersion = 'statewire-1'
 
 /** How often a worker looks for new runs. */
 const minPollingIntervalMs = 200
 
 /**
- * Opens the runs in a Postgres database, on DBOS: many processes on many machines share them, and go on with those of a
- * process that died. DBOS exists once per process, and so does this; workflows of your own are registered before it.
+ * Opens the runs in a Postgres database, on DBOS: many processes on many machines share them, and continue those of a
+ * process that died. DBOS exists once per process, and so does this; register your own workflows before it.
  *
  * @example
  * const runs = await dbosRuns({ databaseUrl: process.env.DATABASE_URL, agents: { janitor } })
@@ -127,7 +127,7 @@ let registered: LegFunction | undefined
 const legOf = ({ DBOS }: Dbos): LegFunction => {
   registered ??= DBOS.registerWorkflow(
     async (run: string, leg: number, agent: string): Promise<string> => {
-      // DBOS may hand out work a moment longer than anybody is there.
+      // DBOS may hand out work a moment after the service was closed.
       if (!opened || opened.signal.aborted) return await new Promise<string>(() => {})
       return await runLeg(opened, run, leg, agent)
     },

@@ -4,7 +4,7 @@ import { ConfigurationError, errorDataOf } from '../messages/errors.ts'
 import { dbosJournal, isSuperseded } from './dbosJournal.ts'
 import type { Service } from './Service.ts'
 
-/** A leg of a run is a workflow: its id is that of the run, with the number of the leg, so that it is no other's. */
+/** A leg of a run is a workflow: its id is that of the run, with the number of the leg, so that it is unique. */
 export const workflowOf = (run: string, leg: number): string => `${run}#${leg}`
 
 /** Runs are taken from a queue for each agent: a worker that does not know an agent leaves its runs to others. */
@@ -28,7 +28,7 @@ const legOf = async (service: Service, run: string, leg: number, name: string): 
   const { sdk, rows, database, outside, signal, context: contextOf } = service
   const agent = service.agents.get(name)
   if (!agent) throw new ConfigurationError(`There is no agent "${name}" here.`)
-  // Whoever closes the service leaves its runs as they stand: what is cut off now must not be recorded as an end.
+  // Closing the service leaves its runs as they are: what is cut off now must not be recorded as an end.
   const held = <T>(work: Promise<T>): Promise<T> =>
     new Promise((resolve, reject) => {
       work.then(

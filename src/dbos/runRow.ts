@@ -6,16 +6,16 @@ import { partFlaw } from '../messages/messageFlaw.ts'
 import { type PendingCall, pendingKinds, type Usage } from '../messages/result.ts'
 import type { Row } from './Database.ts'
 
-/** What is read of a run to say how it stands. */
+/** What is read of a run to show its status. */
 export const infoColumns =
   'id, agent, status, state, prompt, step, pending, usage, error, recoveries, forked_from, created_at, updated_at, leg'
 
 const statuses: readonly RunStatus[] = ['running', 'waiting', 'complete', 'failed', 'aborted', 'abandoned']
 
-/** How a run stands, and which leg it is on. */
+/** The status of a run, and which leg it is on. */
 export type RunRow = RunInfo & { leg: number }
 
-/** A row as a run. Whoever can write to the database may have changed it. */
+/** A row as a run. Another program may have changed it. */
 export const runRow = (row: Row): RunRow => {
   const status = statuses.find((each) => each === row.status)
   const { created_at: createdAt, updated_at: updatedAt } = row
@@ -29,7 +29,7 @@ export const runRow = (row: Row): RunRow => {
     state: textOf(row.state),
     prompt: textOf(row.prompt),
     step: Number(row.step),
-    // What was decided on meanwhile stands there until the leg that was told so is over.
+    // Calls that were decided on stay listed until the leg that got the decision is over.
     pending: status === 'waiting' ? pendingOf(row.pending) : [],
     ...(isJsonObject(usage) && { usage: usage as Usage }),
     ...(isErrorData(error) && { error }),
@@ -66,5 +66,5 @@ export const isErrorData = (value: unknown): value is ErrorData =>
 
 export const damaged = (id: unknown): OrchestrationError =>
   new OrchestrationError(
-    `The stored run "${textOf(id)}" is damaged: fork an earlier step of it, or start anew.`,
+    `The stored run "${textOf(id)}" is damaged: fork an earlier step of it, or start a new one.`,
   )

@@ -5,8 +5,8 @@ import type { Database } from './Database.ts'
 const version = 1
 
 /**
- * What DBOS does not keep: how each run stands, what was sent to it, and who is alive. JSON is stored as text, because that
- * of Postgres has no place for every character.
+ * What DBOS does not store: the status of each run, its commands, and which workers are alive. JSON is stored as text,
+ * because that of Postgres has no place for every character.
  */
 const tables = [
   `CREATE TABLE IF NOT EXISTS statewire.version (version int NOT NULL)`,
@@ -43,7 +43,7 @@ const tables = [
   `CREATE TABLE IF NOT EXISTS statewire.workers (id text PRIMARY KEY, beat_at timestamptz NOT NULL)`,
 ]
 
-/** Any number that nobody else locks. */
+/** Any number that no other program locks. */
 export const lock = { tables: 7_345_001, sweep: 7_345_002 }
 
 /** Makes the tables where they are missing; refuses those of a later release. */

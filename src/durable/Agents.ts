@@ -9,7 +9,7 @@ export class Agents {
     this.#agents = agents
   }
 
-  /** Whether nobody may run here. */
+  /** Whether no agent may run here. */
   get areNone(): boolean {
     return Object.keys(this.#agents).length === 0
   }

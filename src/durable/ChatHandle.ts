@@ -16,13 +16,13 @@ import type { RunRow } from './sqlite/RunRows.ts'
 
 type Begin = (run: Beginning) => Promise<DurableRun>
 
-/** Where a chat stands: the run that it ends with, and the conversation without an answer that is still being given. */
+/** The current end of a chat: its last run, and the conversation without an answer that is still running. */
 type Standing = { chat: ChatRow; run: RunRow | undefined; items: Items; history: ChatMessage[] }
 
 /** What a turn asks; without a prompt, the conversation ends with one. */
 type Question = { before: ChatMessage[]; prompt?: string | Part[] }
 
-/** A stored chat for whoever uses it. Each of its turns is a run that stands on the messages of the one before. */
+/** The handle of a stored chat. Each of its turns is a run that builds on the messages of the one before. */
 export class ChatHandle implements DurableChat {
   readonly id: string
   readonly agent: string
@@ -70,7 +70,7 @@ export class ChatHandle implements DurableChat {
     return this.#turn(options, ({ history }) => {
       if (isPrompt(history[index])) return { before: history.slice(0, index), prompt }
       throw new ConfigurationError(
-        `Message ${index} of the chat "${this.id}" is not a prompt that could be edited.`,
+        `Message ${index} of the chat "${this.id}" is not a prompt, so it cannot be edited.`,
       )
     })
   }
@@ -104,7 +104,7 @@ export class ChatHandle implements DurableChat {
     const { id = newId(), context } = options
     const { chats, runs } = this.#keeper.store
     const known = runs.summary(id)
-    // As of `start`: whoever is not sure whether the prompt arrived may send it again.
+    // As for `start`: a client that is not sure whether the prompt arrived may send it again.
     if (known) return new RunHandle(this.#keeper, known)
     const standing = this.#idle()
     const { chat, run, items } = standing

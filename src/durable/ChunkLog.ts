@@ -12,9 +12,9 @@ export type PlacedChunk = StreamPosition & { chunk: DurableChunk }
 const recentChunks = 256
 
 /**
- * The end of the stream of a run that is under way: chunks that are not stored yet, and a few that are. Text is shown at
- * once. A message is shown when it is stored, and what follows it as well: a reader who has seen a message never has to
- * be told that it was none.
+ * The end of the stream of a run that is under way: chunks that are not stored yet, and a few that are. Text is shown
+ * at once. A message is shown when it is stored, and so is what follows it: a message that a reader has seen is never
+ * taken back.
  */
 export class ChunkLog {
   readonly #items: Items
@@ -39,7 +39,7 @@ export class ChunkLog {
     return this.#unstored.length === 0
   }
 
-  /** Nobody sees the last chunks before they are stored. */
+  /** Readers do not see the last chunks before they are stored. */
   get mustStore(): boolean {
     return this.#mustStore
   }

@@ -43,17 +43,17 @@ export type Beginning = Pick<NewRun, 'id' | 'agent' | 'prompt' | 'context'> &
 const pollMs = 20
 const takeOverPolls = 12
 
-/** Runs the runs of a store, as long as this process owns it; otherwise waits for its turn. */
+/** Runs the agents of a store while this process owns it; otherwise waits for its turn. */
 export class Keeper {
   readonly store: OpenStore
-  /** News of what can be read of a run, and of where it stands. */
+  /** Called when a run has new chunks or a new status. */
   readonly chunks: Watch
   readonly stands: Watch
   readonly #options: KeeperOptions
   /** A guest has none: it can run nothing, and leaves the store to those that can. */
   readonly #ownership: Ownership | undefined
   readonly #live = new Map<number, LiveRun>()
-  /** Runs that do not go on in this process, because the store failed. */
+  /** Runs that stopped in this process, because the store failed. */
   readonly #failures = new Map<number, Error>()
   readonly #poll = new Poll(() => this.#look(), pollMs)
   #polls = 0
@@ -83,7 +83,7 @@ export class Keeper {
     return this.agents.areNone
   }
 
-  /** Whether anybody does, here or elsewhere. */
+  /** Whether any process does, here or elsewhere. */
   get hasOwner(): boolean {
     return this.isOwner || hasOwner(this.store.file.path, this.store.openDriver)
   }
@@ -92,7 +92,7 @@ export class Keeper {
     return this.#live.get(n)
   }
 
-  /** Why a run does not go on here, although it should. */
+  /** Why a run stopped here, although it should continue. */
   whyNot({ n, agent }: RunSummary): Error | undefined {
     const failure = this.#failures.get(n)
     if (failure) return failure
@@ -100,7 +100,7 @@ export class Keeper {
     return this.isOwner && !agents.find(agent) ? agents.missing(agent) : undefined
   }
 
-  /** Stores a run that begins; whoever owns the store starts it. */
+  /** Stores a new run; the owner of the store starts it. */
   begin(run: Beginning): void {
     const agent = this.#leftTo(run.agent)
     const { store } = this
@@ -141,7 +141,7 @@ export class Keeper {
     live.start()
   }
 
-  /** Stores a run that goes on from where another one is. */
+  /** Stores a run that continues from the state of another one. */
   adopt(run: NewRun): void {
     this.#leftTo(run.agent)
     const { file, runs, synchronous } = this.store
@@ -155,11 +155,11 @@ export class Keeper {
     this.#failures.delete(n)
   }
 
-  /** Tells a run something. It is stored when this returns. */
+  /** Sends a command to a run. It is stored when this returns. */
   send(id: string, given: unknown): void {
     const run = this.store.runs.summary(id)
     if (!run) throw new ConfigurationError(`There is no run "${id}".`)
-    // The store may work again: what it has is good to go on from.
+    // The store may work again: a run can continue from what it has.
     this.#failures.delete(run.n)
     const reason = this.whyNot(run)
     if (reason) throw reason
@@ -170,7 +170,7 @@ export class Keeper {
     else this.#leaveWord(run, given)
   }
 
-  /** For whoever runs things. */
+  /** For the process that runs the agents. */
   #leaveWord(run: RunSummary, given: unknown): void {
     const { file, runs, commands, synchronous } = this.store
     file.write(synchronous, () =>
@@ -191,7 +191,7 @@ export class Keeper {
     this.stands.tellAll()
   }
 
-  /** Goes on with a run that waits. */
+  /** Continues a run that waits. */
   #decide(n: number, command: AgentCommand, alongside: () => void = () => {}): void {
     const row = this.store.runs.byNumber(n)
     const live = this.#live.get(n) ?? (row && this.#takeUp(row))
@@ -203,7 +203,7 @@ export class Keeper {
     live.send(command)
   }
 
-  /** Goes on with everything that has to go on: after a crash, or because another process has asked for it. */
+  /** Continues every run that must continue: after a crash, or because another process asked for it. */
   #serve(): void {
     for (const { n, agent } of this.store.runs.live()) {
       if (this.#live.has(n) || this.#failures.has(n) || !this.agents.find(agent)) continue
@@ -235,12 +235,12 @@ export class Keeper {
     } else if (recoveries >= this.#options.maxRecoveries)
       this.#giveUp(row, {
         name: 'OrchestrationError',
-        message: `The run "${id}" was given up: it was taken up ${recoveries} times and got no further in any of them. Whatever ended its process did so again; fork it to try once more.`,
+        message: `The run "${id}" was abandoned: it was started again ${recoveries} times and made no progress. What ended its process did so each time; fork it to try once more.`,
       })
     else this.#takeUp(row)
   }
 
-  /** Goes on with a stored run; one that cannot go on is given up. */
+  /** Continues a stored run; one that cannot continue is abandoned. */
   #takeUp(row: RunRow): LiveRun | undefined {
     const { id, n, head, status, hidden, live: isLive } = row
     const agent = this.agents.get(row.agent)
@@ -311,7 +311,7 @@ export class Keeper {
     },
   }
 
-  /** The agent of a new run, which a guest leaves to whoever knows it. */
+  /** The agent of a new run; without agents, the owner of the store knows it. */
   #leftTo(name: string): AnyAgent | undefined {
     return this.isGuest ? undefined : this.agents.get(name)
   }
@@ -325,7 +325,7 @@ export class Keeper {
       this.#version = version
       if (this.isOwner) this.#serve()
     } catch {
-      // Whoever waits runs into it as well, and says so.
+      // Callers that wait get the same error, and report it.
     }
     this.chunks.tellAll()
     this.stands.tellAll()

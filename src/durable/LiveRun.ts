@@ -17,7 +17,7 @@ import type { StreamTail } from './sqlite/StreamRows.ts'
 import type { OpenStore } from './sqlite/sqlite.ts'
 import { isAtEnd, messagesOf } from './standing.ts'
 
-/** What a run that goes on in this process is made of. */
+/** What a run in this process is made of. */
 export type LiveSetup = {
   id: string
   store: OpenStore
@@ -35,15 +35,15 @@ export type LiveSetup = {
   stored: { n: number; head: string; status: RunStatus; live: boolean } | undefined
   /** Stores a new one, and gives its number. */
   insert?(progress: Progress): number
-  /** A chunk can be read, or the run stands elsewhere. */
+  /** A chunk can be read, or the status of the run has changed. */
   onNews(run: LiveRun, isStand: boolean): void
-  /** It does not go on here: it is over, it waits, or the store failed. */
+  /** It stopped here: it is over, it waits, or the store failed. */
   onEnd(run: LiveRun): void
 }
 
 /**
- * A run came to its end, and another process had been told that it would hear something first: the end does not count, and
- * the run goes on from the step before it.
+ * A run ended while a command of another process, already acknowledged, was still waiting for it: the end does not
+ * count, and the run continues from the step before it.
  */
 export class UnheardCommand extends Error {}
 
@@ -51,8 +51,8 @@ export class UnheardCommand extends Error {}
 const flushMs = 20
 
 /**
- * A run that goes on in this process. Each of its steps is stored as its first effect; what it shows is stored with the
- * next step, or a moment later. If the store fails, the run stops where it was stored last.
+ * A run in this process. Each of its steps is stored as its first effect; what it shows is stored with the next step,
+ * or a moment later. If the store fails, the run stops at its last stored step.
  */
 export class LiveRun {
   readonly id: string
@@ -84,7 +84,7 @@ export class LiveRun {
     this.#hidden = setup.hidden
   }
 
-  /** Why its agent refuses to go on from what was stored. */
+  /** Why its agent refuses to continue from what was stored. */
   get refusal(): ErrorData | undefined {
     const { status, error } = this.#actor.getSnapshot()
     return status === 'error' ? errorDataOf(error, 'ConfigurationError') : undefined
@@ -131,7 +131,7 @@ export class LiveRun {
   /** It is stored when this returns. */
   send(command: AgentCommand): void {
     this.#actor.send(command)
-    // Whatever took it, also what is not a chart of ours; and a command that changed nothing is done with, too.
+    // Any machine may have taken it, also a user's; and a command that changed nothing is done, too.
     if (!this.#isOver) this.#writeAhead()
     if (this.#due.length > 0) this.flush()
     if (this.#failure) throw this.#failure
@@ -156,7 +156,7 @@ export class LiveRun {
 
   #writeAhead(): void {
     if (this.#failure) throw this.#failure
-    if (this.#isOver) throw new OrchestrationError(`The run "${this.id}" does not go on in this process.`)
+    if (this.#isOver) throw new OrchestrationError(`The run "${this.id}" is not running in this process.`)
     const progress = this.#progress()
     if (progress.head !== this.#head || progress.status !== this.#stand.status) {
       // A restored run that ends at once would do so again.
@@ -188,7 +188,7 @@ export class LiveRun {
     }
     const n = this.#number ?? 0
     if (!store.runs.update(n, progress, Date.now()))
-      throw new OrchestrationError(`The run "${this.id}" was deleted while it was going on.`)
+      throw new OrchestrationError(`The run "${this.id}" was deleted while it was running.`)
     return this.#standAs(n, status, live)
   }
 
@@ -205,7 +205,7 @@ export class LiveRun {
     this.#number = store.file.write(synchronous, () => {
       const n = change()
       for (const write of this.#due) write()
-      // Nothing is heard any more once this is stored: what was left for it until now comes first.
+      // Once this is stored, the run takes no more commands: those that are already waiting come first.
       if (mustHear && store.commands.of(n).length > 0) throw new UnheardCommand()
       store.items.insert(n, items.fresh)
       this.#log.writeTo(store.stream, n)
@@ -218,7 +218,7 @@ export class LiveRun {
     this.#log.stored()
   }
 
-  /** A failure of the store is the end of the run in this process: nothing of it may take effect any more. */
+  /** A failure of the store ends the run in this process: nothing more of it may take effect. */
   #attempt(write: () => void): void {
     if (this.#failure) return
     try {
@@ -239,7 +239,7 @@ export class LiveRun {
     try {
       this.#write('normal', () => n)
     } catch {
-      // Whoever goes on with the run runs into it as well, and says so.
+      // The next write of the run fails as well, and reports it.
     }
   }
 
@@ -260,7 +260,7 @@ export class LiveRun {
     queueMicrotask(() => {
       this.#isSettling = false
       if (this.#isOver || this.#failure) return
-      // By now everything has been told, also what an inner run tells through those around it.
+      // By now everything has been emitted, also what an inner run emits through its parents.
       this.#hidden = Math.max(0, messagesOf(this.#actor.getSnapshot()).length - this.#log.told)
       if (this.#stand.status === 'waiting') this.#wait()
       else if (!this.#log.isStored) this.flush()
@@ -268,12 +268,12 @@ export class LiveRun {
   }
 
   #wait(): void {
-    // Somebody has been told already, unless something was decided since.
+    // Readers already know, unless something was decided since.
     if (this.#stand.live) this.#end('waiting', waitChunk(this.pending))
     this.leave()
   }
 
-  /** The run stands still, and its readers know. */
+  /** The run is paused, and its readers know. */
   #end(status: RunStatus, chunk?: DurableChunk): void {
     if (chunk) this.#log.push(chunk)
     const n = this.#number ?? 0

@@ -1,4 +1,4 @@
-/** Looks for news again and again. A process that does nothing else may end; one in which somebody waits may not. */
+/** Looks for news again and again. A process that does nothing else may end, unless a caller waits in it. */
 export class Poll {
   readonly #timer: NodeJS.Timeout
   #holds = 0
@@ -7,7 +7,7 @@ export class Poll {
     this.#timer = setInterval(look, ms).unref()
   }
 
-  /** Somebody begins to wait, or no longer does. */
+  /** A caller starts to wait, or no longer does. */
   readonly hold = (isHeld: boolean): void => {
     this.#holds += isHeld ? 1 : -1
     if (this.#holds > 0) this.#timer.ref()

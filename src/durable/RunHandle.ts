@@ -5,7 +5,7 @@ import { readStream } from './StreamReader.ts'
 import { infoOf, type RunSummary } from './sqlite/RunRows.ts'
 import { storedOutcome } from './storedOutcome.ts'
 
-/** A stored run for whoever asks about it. */
+/** The handle of a stored run. */
 export class RunHandle implements DurableRun {
   readonly id: string
   readonly agent: string
@@ -38,7 +38,7 @@ export class RunHandle implements DurableRun {
     const { n } = this.#run
     for (;;) {
       const now = this.#now()
-      // A run that somebody has decided on is about to go on.
+      // A run with a fresh decision is about to continue.
       const isStill =
         now.status === 'waiting' ? !now.live && commands.of(n).length === 0 : now.status !== 'running'
       const row = isStill ? runs.byNumber(n) : undefined

@@ -25,7 +25,7 @@ export class SqliteRuns implements StoredRuns {
 
   async start(agent: string, prompt: string | Part[], options: StartOptions = {}): Promise<DurableRun> {
     const { id = newId(), history, context } = options
-    // A guest that is not sure whether its run is there may ask; there is nobody whom it could name for a new one.
+    // A process without agents may ask for a run by its id; it has no agent to start a new one.
     if (this.#keeper.isGuest && !this.#summary(id))
       throw new ConfigurationError('These runs were opened without agents: nothing can be started here.')
     const input = { prompt, id, ...(history && { history }) }
@@ -105,7 +105,7 @@ export class SqliteRuns implements StoredRuns {
   }
 }
 
-/** Whoever calls from inside a step of a run, such as a tool, must not be part of that step. */
+/** A call from inside a step of a run, such as from a tool, must not be part of that step. */
 const outsideOfSteps = Promise.resolve()
 
 const date = rule('a date', (value) => value instanceof Date && !Number.isNaN(value.getTime()))

@@ -12,8 +12,8 @@ import type { StreamBatch, StreamPosition } from './sqlite/StreamRows.ts'
 type Shown = { cursor: string; chunk: DurableChunk }
 
 /**
- * One reader of a stored stream. It holds a place and no chunks: those it has not read yet are in the store, or with the
- * run, if that goes on in this process.
+ * One reader of a stored stream. It holds a position and no chunks: those it has not read yet are in the store, or with
+ * the run, if it runs in this process.
  */
 export class StreamReader {
   readonly #keeper: Keeper
@@ -71,8 +71,8 @@ export class StreamReader {
   }
 
   /**
-   * Where a reader goes on. What it saw may never have been stored, because the process that showed it died, or is not
-   * stored yet: then it goes back to the last message, and what it has seen since is void.
+   * Where a reader continues. What it saw may never have been stored, because the process that showed it died, or is
+   * not stored yet: then it goes back to the last message, and discards what it has seen since.
    */
   #startAfter({ life, seq }: StreamPosition): StreamPosition & { isLost: boolean } {
     const { store } = this.#keeper
@@ -105,7 +105,7 @@ const beginsText = (chunk: unknown): boolean =>
     'pendingApproval' in chunk ||
     (isJsonObject(chunk.metadata) && chunk.metadata.restart === true))
 
-/** The chunks after a cursor. Whoever leaves the loop leaves nothing behind, and the run goes on. */
+/** The chunks after a cursor. Leaving the loop cleans up, and the run continues. */
 export const readStream = (
   keeper: Keeper,
   run: RunSummary,

@@ -3,7 +3,7 @@ export class Watch {
   readonly #waiting = new Map<number, Set<() => void>>()
   readonly #onHold: (isHeld: boolean) => void
 
-  /** `onHold` hears whether anybody waits. */
+  /** `onHold` is called with whether a caller waits. */
   constructor(onHold: (isHeld: boolean) => void) {
     this.#onHold = onHold
   }

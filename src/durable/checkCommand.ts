@@ -54,7 +54,7 @@ export const checkCommand = (given: unknown, pending: readonly PendingCall[]): A
 
 const atLimit = (pending: readonly PendingCall[]): void => {
   if (!pending.some(({ id, kind }) => kind === 'limit' && id === limitId))
-    throw new ConfigurationError('The run does not stand at a limit.')
+    throw new ConfigurationError('The run is not at a limit.')
 }
 
 const plainData = (given: unknown): unknown => {
@@ -69,7 +69,7 @@ const plainData = (given: unknown): unknown => {
 
 const text = (name: string, value: unknown): string => {
   if (typeof value === 'string') return value
-  throw new ConfigurationError(`The ${name} of the command must be a text.`)
+  throw new ConfigurationError(`The ${name} of the command must be a string.`)
 }
 
 const optionalText = (name: 'reason', value: unknown): { reason?: string } =>
@@ -88,10 +88,10 @@ export const checkStored = ({ commands, runs }: OpenStore, run: RunSummary, give
   const decided = new Set(commands.of(run.n).map(({ command }) => callOf(command)))
   const open = run.pending.filter((call) => !decided.has(call.id))
   const command = checkCommand(given, open)
-  // Its process died between the end of the last run that it is made of and its own: nobody listens there any more.
+  // Its process died between the end of the last run that it is made of and its own: it takes no more commands.
   const { snapshot } = Object(JSON.parse(runs.byNumber(run.n)?.head ?? '{}'))
   if (command.type === 'steer' && isAtEnd(snapshot))
-    throw new ConfigurationError(`The run "${run.id}" is about to end, and cannot be steered any more.`)
+    throw new ConfigurationError(`The run "${run.id}" is about to end, and can no longer be steered.`)
   return command
 }
 

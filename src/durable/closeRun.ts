@@ -7,7 +7,7 @@ import { Items } from './sqlite/Items.ts'
 import type { RunRow } from './sqlite/RunRows.ts'
 import type { OpenStore } from './sqlite/sqlite.ts'
 
-/** Tells the readers of a run that stands still how it stands: its process died before it could. */
+/** Shows the readers of a paused run its status: its process died before it could. */
 export const tellReaders = (store: OpenStore, row: RunRow): void => {
   const { n, base, head, status } = row
   const items = store.items.load(n, base)
@@ -17,7 +17,7 @@ export const tellReaders = (store: OpenStore, row: RunRow): void => {
   close(store, row, items, chunks, () => store.runs.stand(n, status, false))
 }
 
-/** Gives a run up. What it could go on from stays where it is. */
+/** Abandons a run. What it could continue from stays in the store. */
 export const giveUp = (store: OpenStore, row: RunRow, error: ErrorData): void =>
   close(store, row, new Items(), [endChunk('error')], () => store.runs.giveUp(row.n, error, Date.now()))
 
@@ -28,7 +28,7 @@ const close = (
   chunks: readonly DurableChunk[],
   change: () => void,
 ): void => {
-  // A life of its own: readers may have seen more of the last one than was stored.
+  // A new life: readers may have seen more of the last one than was stored.
   const log = new ChunkLog(items, store.stream.tail(n), life + 1)
   for (const chunk of chunks) log.push(chunk)
   store.file.write('normal', () => {

@@ -5,7 +5,7 @@ import { type ChatMessage, toolResultsOf } from '../messages/messages.ts'
 import { isFatal, validateHistory } from '../messages/validateHistory.ts'
 import { messagesOf } from './standing.ts'
 
-/** What was said before a run, and what the run has added to it. */
+/** The conversation before a run, and what the run has added to it. */
 export type Conversation = { before: ChatMessage[]; added: ChatMessage[] }
 
 export const conversationOf = (from: HostedFrom): Conversation => {

@@ -8,6 +8,6 @@ export const cursorOf = ({ life, seq }: StreamPosition): string => `${life}.${se
 export const readCursor = (cursor: unknown): StreamPosition => {
   const [, life, seq] = (typeof cursor === 'string' && /^(\d{1,9})\.(\d{1,15})$/.exec(cursor)) || []
   if (life === undefined || seq === undefined)
-    throw new ConfigurationError('after must be the cursor of a chunk, as stream() gave it, such as "1.42".')
+    throw new ConfigurationError('after must be the cursor of a chunk of stream(), such as "1.42".')
   return { life: Number(life), seq: Number(seq) }
 }

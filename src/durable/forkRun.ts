@@ -10,7 +10,7 @@ import type { RunRow } from './sqlite/RunRows.ts'
 /** What a fork is to be. */
 export type Fork = { id: string; agent: string; atStep: number | undefined }
 
-/** Stores a run that goes on from another one. It stands on the other's messages: nothing is copied. */
+/** Stores a run that continues from another one. It shares the other's messages: nothing is copied. */
 export const forkRun = (keeper: Keeper, from: RunRow, fork: Fork): void => {
   const { store } = keeper
   const items = store.items.load(from.n, from.base)

@@ -1,5 +1,6 @@
 /**
- * Runs that outlive their process: every step is stored before it takes effect, and whoever opens the store next goes on.
+ * Runs that outlive their process: every step is stored before it takes effect, and the next process that opens the
+ * store continues them.
  *
  * @module statewire/durable
  */

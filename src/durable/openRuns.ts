@@ -21,18 +21,18 @@ export type OpenOptions = {
   /** Where they are kept: see {@link sqlite}. */
   store: RunStore
   /**
-   * Who may run, by name. The names are stored. Without agents, this process is a guest: it lists, reads and streams,
-   * leaves commands and forks for whoever runs things, and never runs anything itself.
+   * The agents, by name. The names are stored. Without agents, this process lists, reads and streams, leaves commands
+   * and forks for the process that has them, and never runs anything itself.
    */
   agents?: Readonly<Record<string, AnyAgent>>
-  /** How often a run is taken up without getting any further before it is given up. Default: 50. */
+  /** How often a run is started again without progress before it is abandoned. Default: 50. */
   maxRecoveries?: number
   /** Makes what the tools get as `context` from what was stored with the run: connections, for example. */
   context?: (stored: unknown, info: RunInfo) => unknown
 }
 
 /**
- * Opens a store of runs, and goes on with those that a process left behind.
+ * Opens a store of runs, and continues those that a process left behind.
  *
  * @example
  * const runs = await openRuns({ store: sqlite('runs.db'), agents: { janitor } })

@@ -15,7 +15,7 @@ import { pack } from './sqlite/pack.ts'
 import type { Progress } from './sqlite/RunRows.ts'
 import { isResting, stateName, stepsIn, usageIn } from './standing.ts'
 
-/** Where a run stands, as it is stored. What is new joins its items. */
+/** The state of a run, as it is stored. What is new joins its items. */
 export const progressOf = (
   id: string,
   actor: Actor<AgentMachine>,

@@ -6,8 +6,8 @@ import { numberIn, type SqliteFile } from './sqlite/SqliteFile.ts'
 const over: readonly RunStatus[] = ['complete', 'failed', 'aborted', 'abandoned']
 
 /**
- * Deletes runs that have not changed since a moment. Messages that other runs stand on stay, and so does the run that a
- * chat ends with.
+ * Deletes runs that have not changed since a moment. Messages that other runs share are kept, and so is the last run of
+ * a chat.
  */
 export const pruneRuns = (keeper: Keeper, before: number, status: RunStatus | undefined): number => {
   const { file, synchronous } = keeper.store
@@ -33,7 +33,7 @@ export const pruneRuns = (keeper: Keeper, before: number, status: RunStatus | un
   })
 }
 
-/** Pruned runs that nobody stands on; those below them may be next. */
+/** Pruned runs that no other run builds on; those below them may be next. */
 const deleteUnused = (file: SqliteFile): number => {
   const unused = file.all(
     'SELECT n FROM runs WHERE id IS NULL AND NOT EXISTS (SELECT 1 FROM runs AS above WHERE above.base = runs.n)',
@@ -45,7 +45,7 @@ const deleteUnused = (file: SqliteFile): number => {
   return unused.length
 }
 
-/** Deletes the items of a pruned run that nobody above it refers to. */
+/** Deletes the items of a pruned run that no run above it refers to. */
 const trim = (file: SqliteFile, n: number): void => {
   const needed = new Map<number, number>()
   for (const row of file.all('SELECT base, counts FROM runs WHERE base = ?', n))

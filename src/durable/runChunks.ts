@@ -19,17 +19,17 @@ export const chunkWith = (some: Partial<DurableChunk>): DurableChunk => ({
   ...some,
 })
 
-/** The chunk that tells readers what a run waits for. */
+/** The chunk that shows readers what a run waits for. */
 export const waitChunk = ([first, ...rest]: readonly PendingCall[]): DurableChunk =>
   chunkWith({ finishReason: 'toolCalls', ...(first && { pendingApproval: { calls: [first, ...rest] } }) })
 
 /** The last chunk of a run that did not end by itself. */
 export const endChunk = (finishReason: FinishReason): DurableChunk => chunkWith({ finishReason })
 
-/** Tells a reader that the text since the last message is void. */
+/** Asks a reader to discard the text since the last message. */
 export const restart = (): DurableChunk => chunkWith({ metadata: { restart: true } })
 
-/** Where a run stands, by its stored snapshot. */
+/** The state of a run, by its stored snapshot. */
 export type Stand = {
   snapshot: unknown
   status: RunStatus
@@ -39,8 +39,8 @@ export type Stand = {
 }
 
 /**
- * What the readers of a run must still be told before it goes on: its process died after a step was stored, and before
- * what the step shows was. Text of an answer that is asked for again is void.
+ * What the readers of a run must still get before it continues: its process died after a step was stored, and before
+ * what the step shows was. Readers discard the text of an answer that is requested again.
  */
 export const missingChunks = (
   { snapshot, status, pending, hidden }: Stand,

@@ -3,7 +3,7 @@ import type { ErrorData } from '../messages/errors.ts'
 import type { ChatMessage, Part } from '../messages/messages.ts'
 import type { ChatResult, PendingCall, SendResult, Usage } from '../messages/result.ts'
 
-/** How a stored run stands. `abandoned`: it was given up, and its `error` says why; `fork` goes on from it. */
+/** The status of a stored run. `abandoned`: it could not continue, and its `error` says why; `fork` continues from it. */
 export type RunStatus = 'running' | 'waiting' | 'complete' | 'failed' | 'aborted' | 'abandoned'
 
 /** What is known of a stored run without going on with it. */
@@ -25,7 +25,7 @@ export type RunInfo = {
   error?: ErrorData
   createdAt: Date
   updatedAt: Date
-  /** How often it was taken up again since it last got anywhere. */
+  /** How often it was started again since it last made progress. */
   recoveries: number
   /** The run that it was forked from. */
   forkedFrom?: string
@@ -40,22 +40,22 @@ export type DurableChunk = Omit<ChatResult, 'pendingApproval'> & { pendingApprov
 /** What a stored run gives: the whole answer, or what it waits for. */
 export type DurableResult = Omit<SendResult, 'pendingApproval'> & { pendingApproval?: WaitsFor }
 
-/** A run that outlives its process. The handle holds nothing alive, and may be made anew at any time. */
+/** A run that outlives its process. The handle holds no resources, and can be made again at any time. */
 export type DurableRun = {
   readonly id: string
   /** The name of its agent. */
   readonly agent: string
-  /** How it stands now. */
+  /** Its current status. */
   info(): Promise<RunInfo>
   /**
-   * As of `agent.send`: the result, its typed error, or, of a run that waits for somebody, what it waits for. Each time it
-   * is read it is that of what follows.
+   * As with `agent.send`: the result, its typed error, or, for a run that waits, what it waits for. Each read gives a
+   * promise for the next wait or the end.
    */
   readonly result: Promise<DurableResult>
   /**
-   * The chunks after a cursor, or from the first one, whether they are there already or still to come, in this process or
-   * in another one. It ends with the run, and with a chunk that says that the run waits; read on after that one. A chunk with
-   * `metadata.restart` says that the text since the last message is void.
+   * The chunks after a cursor, or from the first one, past and future, in this process or another. It ends with the
+   * run, or with a chunk that says that the run waits; read on after that one. At a chunk with `metadata.restart`,
+   * discard the text since the last message.
    */
   stream(options?: {
     after?: string
@@ -69,7 +69,7 @@ export type StartOptions = {
   id?: string
   /** The conversation so far. */
   history?: ChatMessage[]
-  /** What the tools get as `context`, as JSON: it is stored with the run, and given again when the run is taken up. */
+  /** What the tools get as `context`, as JSON: it is stored with the run, and passed again when the run continues. */
   context?: unknown
 }
 
@@ -81,13 +81,13 @@ export type Runs = {
   get(id: string): Promise<DurableRun | undefined>
   /** The newest runs first; `before` is the id of the last one seen. */
   list(options?: { status?: RunStatus; agent?: string; limit?: number; before?: string }): Promise<RunInfo[]>
-  /** Tells a run something; it is stored when this resolves. */
+  /** Sends a command to a run; it is stored when this resolves. */
   send(id: string, command: AgentCommand): Promise<void>
-  /** A new run that goes on from where another one is, or from before its model call number `atStep`. */
+  /** Starts a run from the current state of another one, or from before its model call number `atStep`. */
   fork(id: string, options?: { atStep?: number; agent?: string; id?: string }): Promise<DurableRun>
   /** Deletes runs that have not changed since a moment, and says how many; without a status, those that are over. */
   prune(options: { olderThan: Date; status?: RunStatus }): Promise<number>
-  /** Stops what runs here, and lets go of the store: whoever opens it next goes on. */
+  /** Stops the runs of this process, and closes the store: the next process that opens it continues them. */
   close(): Promise<void>
 }
 
@@ -95,8 +95,8 @@ export type Runs = {
 export type TurnOptions = Pick<StartOptions, 'id' | 'context'>
 
 /**
- * A conversation that outlives its process. Each turn is a run; what was said before is shared, not copied. A turn that
- * failed or was aborted leaves the history valid: what was reached is kept, a prompt without any answer is dropped.
+ * A conversation that outlives its process. Each turn is a run; earlier messages are shared, not copied. A turn that
+ * failed or was aborted leaves the history valid: its partial result is kept, a prompt without any answer is dropped.
  */
 export type DurableChat = {
   readonly id: string
@@ -114,7 +114,7 @@ export type DurableChat = {
   edit(index: number, prompt: string | Part[], options?: TurnOptions): Promise<DurableRun>
   /** Asks the last prompt again. */
   regenerate(options?: TurnOptions): Promise<DurableRun>
-  /** Another chat that goes on from here, or from before the prompt at an index of the history. */
+  /** Another chat that continues from here, or from before the prompt at an index of the history. */
   fork(options?: { at?: number; id?: string }): Promise<DurableChat>
 }
 

@@ -23,12 +23,12 @@ const snapshotOf = (actor: unknown): unknown => {
   return typeof getSnapshot === 'function' ? Reflect.apply(getSnapshot, actor, []) : undefined
 }
 
-/** Whether a run waits, and nothing of it is at work: then it can be put away until somebody has decided. */
+/** Whether a run waits, and nothing of it is running: then it can be stored until there is a decision. */
 export const isResting = (snapshot: unknown): boolean => {
   const { status, value, context, below } = nodeOf(snapshot)
   if (status !== 'active') return true
-  // The calls that are left are sub-agents that wait. One that is restored hears of a decision a moment later, and one
-  // that has heard of it says so a moment later.
+  // The calls that are left are sub-agents that wait. A restored one gets a decision a moment later, and reports it a
+  // moment after that.
   if (isToolProgress(snapshot))
     return (
       waitsFor(snapshot).length > 0 &&
@@ -40,7 +40,7 @@ export const isResting = (snapshot: unknown): boolean => {
   return (isWaiting || below.length > 0) && below.every(isResting)
 }
 
-/** Whether a run is complete, or one that it is made of, and cannot be told anything any more. */
+/** Whether a run, or one that it is made of, is complete and takes no more commands. */
 export const isAtEnd = (snapshot: unknown): boolean => {
   const { status, context, below } = nodeOf(snapshot)
   const { output } = Object(snapshot)

@@ -3,12 +3,12 @@ import type { Keeper } from './Keeper.ts'
 import type { Runs } from './runs.ts'
 import { hostedFrom } from './sqlite/head.ts'
 
-/** What those who show stored runs know of them beside what `Runs` tells everybody. */
+/** What viewers of stored runs get in addition to `Runs`. */
 export type StoreView = {
   /** Whether any process runs things, and whether it is this one. */
   hasOwner(): boolean
   isOwner(): boolean
-  /** What a run goes on from: its snapshot, or its input if it has not begun. */
+  /** What a run continues from: its snapshot, or its input if it has not started. */
   from(id: string): HostedFrom | undefined
   /** An agent by its name, if it is known here. */
   agent(name: string): AnyAgent | undefined

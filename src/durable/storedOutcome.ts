@@ -11,7 +11,7 @@ import type { RunRow } from './sqlite/RunRows.ts'
 import type { OpenStore } from './sqlite/sqlite.ts'
 import { messagesOf } from './standing.ts'
 
-/** What a run that stands still has come to: its result, or what it waits for. Throws its error. */
+/** The outcome of a paused or finished run: its result, or what it waits for. Throws its error. */
 export const storedOutcome = ({ items }: OpenStore, run: RunRow): DurableResult => {
   const from = hostedFrom(run.head, items.load(run.n, run.base))
   const snapshot: unknown = 'snapshot' in from ? from.snapshot : undefined

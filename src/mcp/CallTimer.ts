@@ -1,13 +1,13 @@
 import { type Clock, longestTimeoutMs } from '../model/clock.ts'
 
 export type TimeLimits = {
-  /** How long nothing may be heard of the call. */
+  /** How long the call may be silent. */
   idleMs: number
   /** How long it may take in all. */
   totalMs: number
 }
 
-/** The time of one call: signs of life renew it, up to a limit, and it stands still while a person is asked. */
+/** The time of one call: progress renews it, up to a limit, and it is paused while a person is asked. */
 export class CallTimer {
   readonly #limits: TimeLimits
   readonly #clock: Clock
@@ -58,7 +58,7 @@ export class CallTimer {
       this.#onEnd(
         this.#leftMs <= 0 && idleMs < totalMs
           ? `The tool did not finish within ${totalMs} ms`
-          : `Nothing was heard of the tool for ${idleMs} ms`,
+          : `The tool was silent for ${idleMs} ms`,
       )
     }, ms)
   }

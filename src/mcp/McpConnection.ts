@@ -11,8 +11,8 @@ import { Session } from './Session.ts'
 import { ToolList } from './ToolList.ts'
 
 /**
- * A connection to an MCP server, made by {@link connectMcp}. Among the tools of an agent it stands for those that the
- * server offers at each step.
+ * A connection to an MCP server, made by {@link connectMcp}. Among the tools of an agent it offers, at each step, the
+ * server's tools at that moment.
  *
  * @example
  * const files = await connectMcp({ command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '.'] })

@@ -74,7 +74,7 @@ export class Questions {
       const end = AbortSignal.any([signal, call.context.signal])
       const answer = Promise.resolve(ask(shown, call.context))
       return answerOf(
-        await within(answer, { signal: end, timeout: () => new ToolExecutionError('Nobody answered.') }),
+        await within(answer, { signal: end, timeout: () => new ToolExecutionError('There was no answer.') }),
       )
     } finally {
       call.timer.resume()
@@ -82,8 +82,8 @@ export class Questions {
   }
 
   /**
-   * A server does not say which call it asks for. Where the calls of several runs are on their way, the question might
-   * be shown to the wrong person: then nobody is asked.
+   * A server does not say which call it asks for. If calls of several runs are under way, the question might be shown
+   * to the wrong person: then it is not asked.
    */
   #callOfQuestion(): ActiveCall | undefined {
     const calls = [...this.#calls]

@@ -1,6 +1,6 @@
 import { atMost, pause } from './pause.ts'
 
-/** Servers tell of changes one by one, some of them five times while they start. */
+/** Servers announce changes one by one, some of them five times while they start. */
 const debounceMs = 100
 /** How long a call may wait for the list: the server may never give it. */
 const patienceMs = 2000
@@ -9,7 +9,7 @@ const patienceMs = 2000
 export class Refresh {
   readonly #list: () => Promise<void>
   readonly #end: AbortSignal
-  /** How many changes the server told of, and how many of them are in the list. */
+  /** How many changes the server announced, and how many of them are in the list. */
   #told = 0
   #listed = 0
   #isRunning = false
@@ -26,7 +26,7 @@ export class Refresh {
     if (!this.#isRunning) void this.#run()
   }
 
-  /** Resolves once what was told so far is in the list, or when that takes too long. */
+  /** Resolves once all announced changes are in the list, or when that takes too long. */
   async settled(): Promise<void> {
     if (this.#listed < this.#told) await atMost(patienceMs, this.#until(this.#told))
   }
@@ -48,7 +48,7 @@ export class Refresh {
     await pause(debounceMs, this.#end)
     if (this.#end.aborted) return
     const told = this.#told
-    // What was listed before stays, until the server tells of another change.
+    // What was listed before stays, until the server announces another change.
     await this.#list().catch(() => {})
     this.#listed = told
   }

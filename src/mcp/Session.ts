@@ -59,7 +59,7 @@ export class Session {
       } catch (thrown) {
         await client.close().catch(() => {})
         problem ??= thrown
-        // Nobody is there, or nobody lets us in: that is the same over the older transport.
+        // No server answers, or it refuses us: that is the same over the older transport.
         if (isUnreachable(thrown) || [401, 403].includes(statusOf(thrown))) break
       }
     }
@@ -139,7 +139,7 @@ export class Session {
 
   /**
    * Over HTTP, requests whose server has died would wait for ever: their answers were to come on a stream that is gone,
-   * and an error of the stream is all that is heard of it.
+   * and an error of the stream is the only sign of it.
    */
   #doubt(error: Error): void {
     if (this.#wire === 'stdio' || this.end.aborted || this.#isLost || this.#renewal) return

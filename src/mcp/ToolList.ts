@@ -19,7 +19,7 @@ export type CallServer = (
 /** More would fill the context of any model. */
 const mostTools = 1000
 
-/** The tools of one server, made anew from each list that it gives. */
+/** The tools of one server, made from each list that it sends. */
 export class ToolList {
   readonly #options: McpToolOptions
   readonly #call: CallServer
@@ -33,7 +33,7 @@ export class ToolList {
     this.#names = new ToolNames(options.prefix ?? '')
   }
 
-  /** Takes up a list. A tool that is as it was before stays the same object. */
+  /** Takes a new list. A tool that did not change stays the same object. */
   take(listed: readonly unknown[]): void {
     const { include, onSkipped = () => {} } = this.#options
     const infos: McpToolInfo[] = []
@@ -67,7 +67,7 @@ export class ToolList {
   mustInclude(): void {
     const missing = this.#options.include?.filter((name) => !this.#made.has(name)) ?? []
     if (missing.length > 0)
-      throw new ConfigurationError(`The MCP server offers no tool named ${missing.join(', ')}: see include.`)
+      throw new ConfigurationError(`The MCP server does not offer ${missing.join(', ')}: check include.`)
   }
 
   #toolOf(info: McpToolInfo): Tool {

@@ -22,7 +22,7 @@ export type McpClient = {
 /** What goes with a call; the same in both versions. */
 export type CallOptions = {
   signal: AbortSignal
-  /** The SDK stops waiting after a minute unless it is told otherwise: the time is kept here. */
+  /** By default the SDK stops waiting after a minute: the time is kept here instead. */
   timeout: number
   /** Without it the server is not asked for progress. */
   onprogress: (progress: unknown) => void
@@ -50,7 +50,7 @@ export const listAll = async (client: McpClient): Promise<unknown[]> => {
   for (let page = 0; page < mostPages; page += 1) {
     const answer: unknown = await client.listTools(...(cursor === undefined ? [] : [{ cursor }]))
     if (!isJsonObject(answer) || !Array.isArray(answer.tools))
-      throw new ToolExecutionError('The MCP server gave no list of tools.')
+      throw new ToolExecutionError('The MCP server did not send a list of tools.')
     listed.push(...answer.tools)
     const { nextCursor } = answer
     if (typeof nextCursor !== 'string' || nextCursor === '' || nextCursor === cursor) return listed

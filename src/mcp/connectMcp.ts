@@ -7,7 +7,7 @@ import type { AnswerQuestion } from './Questions.ts'
 import { type McpToolOptions, toolOptionRules } from './toolOptions.ts'
 
 type ConnectionSettings = {
-  /** What the server is told that this is. Default: `statewire`. */
+  /** The name of this client for the server. Default: `statewire`. */
   name?: string
   /** How long it may take to connect. Default: 1 minute. */
   connectTimeoutMs?: number
@@ -34,8 +34,8 @@ const settingRules: Rules<ConnectionSettings> = {
 
 /**
  * Connects to an MCP server: to a URL, or to a command that is started. Needs the package
- * `@modelcontextprotocol/client`. Given to an agent as a whole, changes of its tools are taken up at the next step of a
- * run. A connection that is lost is opened again by the next call.
+ * `@modelcontextprotocol/client`. If you pass the connection itself to an agent, changes of its tools apply from the
+ * next step of a run. The next call reopens a lost connection.
  *
  * @example
  * const files = await connectMcp({ command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '.'] })

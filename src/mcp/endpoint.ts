@@ -29,7 +29,7 @@ export type McpCommand = {
   /** Beside a few harmless variables, such as PATH: nothing else of this process's environment is passed on. */
   env?: Readonly<Record<string, string>>
   cwd?: string
-  /** What becomes of what the server writes to its standard error. Default: `ignore`. */
+  /** What happens to the server's standard error. Default: `ignore`. */
   stderr?: 'inherit' | 'ignore'
 }
 
@@ -38,7 +38,7 @@ export type McpEndpoint = McpUrl | McpCommand
 export type Wire = 'stdio' | 'http' | 'sse'
 
 const texts = rule(
-  'an object of texts',
+  'an object of strings',
   (value) =>
     typeof value === 'object' &&
     value !== null &&
@@ -72,7 +72,7 @@ export const wiresOf = (endpoint: McpEndpoint): Wire[] => {
   return endpoint.transport ? [endpoint.transport] : ['http', 'sse']
 }
 
-/** As people are told of it: without a query, which may hold a key, and without arguments. */
+/** For messages: without a query, which may hold a key, and without arguments. */
 export const shownEndpoint = (endpoint: McpEndpoint): string => {
   if (!isUrl(endpoint)) return `"${endpoint.command}"`
   const { origin, pathname } = new URL(endpoint.url)
@@ -113,8 +113,8 @@ export const transportFor = (sdk: ClientSdk, endpoint: McpEndpoint, wire: Wire):
 const largestAnswer = 64 * 1024 * 1024
 
 /**
- * Follows no redirect, which would take the headers along. Answers to calls are limited; the stream of an open connection
- * (GET) is not: it grows as long as that lasts.
+ * Follows no redirect, which would take the headers along. Answers to calls are limited; the stream of an open
+ * connection (GET) is not: it grows for the life of the connection.
  */
 const carefulFetch =
   (inner: typeof fetch) =>

@@ -5,8 +5,8 @@ const firstDelayMs = 1000
 const longestDelayMs = 30_000
 
 /**
- * Newer servers tell of changes on a stream that the client opens. When it breaks off, it is opened again, later and later;
- * what changed meanwhile is listed. Ends with the connection.
+ * Newer servers announce changes on a stream that the client opens. When it breaks off, it is opened again, later and
+ * later; what changed meanwhile is listed. Ends with the connection.
  */
 export const keepListening = async (
   client: Client,

@@ -1,4 +1,7 @@
-/** What a failed request says of the connection: nothing; that it is gone, and the request never reached the server; or that nobody knows. */
+/**
+ * What a failed request says of the connection: nothing; that it is gone, and the request never reached the server; or
+ * that this is unknown.
+ */
 export type Loss = 'none' | 'unsent' | 'inDoubt'
 
 /** Codes of a connection that never came about. */
@@ -22,7 +25,7 @@ export const lossOf = (error: unknown): Loss => {
   return isUnreachable(cause) ? 'unsent' : 'inDoubt'
 }
 
-/** Whether nobody answers there. */
+/** Whether no server answers there. */
 export const isUnreachable = (error: unknown): boolean => {
   const { code, cause, errors } = fieldsOf(error)
   if (neverConnected.has(code)) return true

@@ -14,21 +14,21 @@ import {
 import { defaultToolTimeoutMs } from '../tools/tool.ts'
 import { loadServer } from './loadSdk.ts'
 
-/** An agent, whatever context its tools need. */
+/** An agent with any context. */
 type ServedAgent = {
   readonly name: string | undefined
   start(prompt: string, options: { signal: AbortSignal; context: never }): AnyRun
 }
 
 /**
- * What is served under one name: an agent, or an agent and what others are told that it is good for.
+ * What is served under one name: an agent, or an agent with a description for its callers.
  *
  * @example const served: McpServed = { agent, description: 'Knows the weather of every city' }
  */
 export type McpServed = ServedAgent | { agent: ServedAgent; description: string }
 
 /**
- * What {@link mcpHandler} can be told; nothing is required.
+ * Options of {@link mcpHandler}. None is required.
  *
  * @example const options: McpHandlerOptions = { name: 'weather', timeoutMs: 60_000 }
  */
@@ -58,7 +58,7 @@ const promptSchema: JsonObject = {
 
 /**
  * Serves agents over MCP (streamable HTTP): each is a tool that takes a prompt and gives the agent's answer. Needs the
- * package `@modelcontextprotocol/server`. Whoever reaches the handler may ask: put what signs people in before it.
+ * package `@modelcontextprotocol/server`. Anyone who reaches the handler may ask: put your authentication before it.
  *
  * @example
  * const handler = mcpHandler({ ask: agent })
@@ -118,7 +118,7 @@ export const mcpHandler = (
 
 type Asked = Pick<ServerContext['mcpReq'], '_meta' | 'notify'>
 
-/** One answer. Whoever wants to hear of progress gets the text as it grows. */
+/** One answer. Clients that ask for progress get the text as it grows. */
 const answer = async (
   agent: ServedAgent,
   prompt: string,
@@ -132,16 +132,18 @@ const answer = async (
     run.on('chunk', ({ output: message }) => {
       if (progressToken === undefined || message === '') return
       progress += message.length
-      // Nobody may listen any more.
+      // The client may be gone.
       notify({ method: 'notifications/progress', params: { progressToken, progress, message } }).catch(
         () => {},
       )
     })
     const { answer: said, pendingApproval } = await run.result
     if (!pendingApproval) return { content: [{ type: 'text', text: said }] }
-    run.abort('nobody can be asked')
+    run.abort('there is no one to ask')
     const waiting = pendingApproval.calls.map((call) => call.name).join(', ')
-    return failed(`The agent needs a decision on ${waiting}, and nobody can be asked: give it onApproval.`)
+    return failed(
+      `The agent needs a decision on ${waiting}, and MCP cannot ask for it: give the agent onApproval.`,
+    )
   } catch (thrown) {
     return failed(describeThrown(thrown))
   }

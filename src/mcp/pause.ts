@@ -13,7 +13,7 @@ export const pause = (ms: number, signal: AbortSignal): Promise<void> =>
     const forget = onAbort(signal, end)
   })
 
-/** Waits for a promise, whatever becomes of it, but not for long. */
+/** Waits for a promise to settle, but not for long. */
 export const atMost = async (ms: number, promise: Promise<unknown>): Promise<void> => {
   const over = new AbortController()
   await Promise.race([promise.catch(() => {}), pause(ms, over.signal)])

@@ -4,11 +4,11 @@ import { dataPart, linkPart, type Part, type TextPart, textPart } from '../messa
 
 /**
  * What a server answered, as a tool gives it: texts, images, sounds and files as parts. Throws what the server calls an
- * error, so that the model is told of it as one.
+ * error, so that the model sees it as one.
  */
 export const resultContent = (given: unknown): unknown => {
   const answer = copyJson(given ?? null)
-  if (!isJsonObject(answer)) throw new ToolExecutionError('The MCP server gave no result.')
+  if (!isJsonObject(answer)) throw new ToolExecutionError('The MCP server did not send a result.')
   const content = Array.isArray(answer.content) ? answer.content : []
   const parts = [...content.map(partOf), ...structured(answer, content)]
   if (answer.isError === true) throw new ToolExecutionError(textIn(parts) || 'The tool failed.')
@@ -19,8 +19,8 @@ const textIn = (parts: readonly Part[]): string =>
   parts.flatMap((part) => (part.type === 'text' ? part.text : [])).join('\n')
 
 /**
- * Servers repeat structured content as content for older clients: as JSON, or as what stands in its only field. Where they
- * do not, the model would miss it.
+ * Servers repeat structured content as content for older clients: as JSON, or as the value of its only field. Where
+ * they do not, the model would miss it.
  */
 const structured = ({ structuredContent }: JsonObject, content: readonly JsonValue[]): TextPart[] => {
   if (structuredContent === undefined) return []
@@ -52,7 +52,7 @@ const partOf = (block: JsonValue): Part => {
   return textPart(JSON.stringify(block))
 }
 
-/** In linear time, whatever it is. */
+/** In linear time, for any value. */
 const isBase64 = (data: string): boolean => /^[A-Za-z0-9+/_-]*={0,2}$/.test(data)
 
 const fileOf = (mimeType: string, data: string, name?: string): Part =>

@@ -20,7 +20,7 @@ export class ToolNames {
   add(originals: readonly string[]): void {
     const fresh = originals.filter((each) => !this.#given.has(each))
     const wanted = fresh.map((each) => acceptable(this.#prefix + each))
-    // Names that need no change come first: they are what the server calls them, whatever else it lists.
+    // Names that need no change come first: they keep the server's own names.
     for (const each of fresh) if (acceptable(this.#prefix + each) === this.#prefix + each) this.#give(each)
     const counts = new Map<string, number>()
     for (const name of wanted) counts.set(name, (counts.get(name) ?? 0) + 1)

@@ -23,15 +23,15 @@ export type McpToolOptions = {
    * and the server sets that mark itself: say `true` for one that you do not trust.
    */
   needsApproval?: boolean | ((tool: McpToolInfo, args: JsonObject) => boolean)
-  /** How long nothing may be heard of a call; progress renews it. Default: 5 minutes. */
+  /** How long a call may be silent; progress renews the time. Default: 5 minutes. */
   timeoutMs?: number
   /** How long a call may take in all, without the time that a person takes to answer. Default: 1 hour. */
   maxTimeoutMs?: number
-  /** What becomes of a call whose process ended while it ran. Default: `unknown`: nobody vouches for a server. */
+  /** What happens to a call whose process ended while it ran. Default: `'unknown'`, because a server cannot be trusted. */
   onInterrupted?: OnInterrupted | ((tool: McpToolInfo) => OnInterrupted)
   /** How many characters of a result the model gets. Default: 65,536. */
   maxResult?: number
-  /** Told of each tool that cannot be offered, and why. */
+  /** Called with each tool that cannot be offered, and why. */
   onSkipped?: (name: string, reason: string) => void
 }
 

@@ -34,7 +34,7 @@ const firstProblem = (options: object, rules: Readonly<Record<string, Rule>>, pr
 const kindOf = (value: unknown): string => {
   if (value === null || value === undefined || typeof value === 'number') return String(value)
   if (Array.isArray(value)) return 'a list'
-  return typeof value === 'string' ? 'a text' : `${typeof value === 'object' ? 'an' : 'a'} ${typeof value}`
+  return typeof value === 'string' ? 'a string' : `${typeof value === 'object' ? 'an' : 'a'} ${typeof value}`
 }
 
 export const rule =
@@ -45,7 +45,7 @@ export const rule =
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-export const text = rule('a text', (value) => typeof value === 'string')
+export const text = rule('a string', (value) => typeof value === 'string')
 export const flag = rule('true or false', (value) => typeof value === 'boolean')
 export const callable = rule('a function', (value) => typeof value === 'function')
 export const object = rule('an object', isObject)

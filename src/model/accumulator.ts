@@ -35,7 +35,7 @@ export type Accumulator = {
 
 const frozenList = (): never[] => Object.freeze([]) as never[]
 
-/** Every answer of every run begins with this very object: nobody may change it. */
+/** Every answer of every run begins with this object, so it must not change. */
 export const nothingAccumulated: Accumulated = Object.freeze({
   text: '',
   thinking: '',

@@ -122,7 +122,7 @@ class Filler {
     return namedFacts(name, items, facts)?.length ?? (facts.quotes.length || facts.names.length)
   }
 
-  /** What a tool has already answered under the same name; a format is a promise that nobody checked. */
+  /** What a tool has already answered under the same name; a format is a promise that was not checked. */
   #recorded(name: string, schema: JsonObject, nth: number): JsonValue | undefined {
     const record = this.#source.records[nth % Math.max(1, this.#source.records.length)]
     const key = record && Object.keys(record).find((each) => wordsOf(each) === wordsOf(name))

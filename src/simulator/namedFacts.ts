@@ -1,7 +1,7 @@
 import type { JsonObject } from '../messages/json.ts'
 import type { Facts } from './facts.ts'
 
-/** What the name of a property stands for. The first that fits counts, its name before its description. */
+/** What the name of a property means. The first that fits counts, its name before its description. */
 const kinds: [RegExp, (facts: Facts) => readonly string[]][] = [
   [/expression|formula|calculation|equation/, ({ expressions }) => expressions],
   [/path|file/, ({ files }) => files],
@@ -18,7 +18,7 @@ const kinds: [RegExp, (facts: Facts) => readonly string[]][] = [
   ],
 ]
 
-/** The facts that a property of this name stands for; undefined where the name says nothing. */
+/** The facts for a property of this name; undefined if the name says nothing. */
 export const namedFacts = (name: string, schema: JsonObject, facts: Facts): readonly string[] | undefined => {
   const description = typeof schema.description === 'string' ? schema.description : ''
   const byName = kinds.find(([pattern]) => pattern.test(wordsOf(name)))

@@ -108,7 +108,7 @@ const turnsOf = (messages: JsonObject[]): Turn[] => {
         break
       }
       default:
-        throw new RefusedRequest(`Invalid value: '${String(message.role)}' is no role of a message.`)
+        throw new RefusedRequest(`Invalid value: '${String(message.role)}' is not a role of a message.`)
     }
   }
   return turns

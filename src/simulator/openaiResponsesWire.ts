@@ -18,7 +18,7 @@ import {
   type Wire,
 } from './wire.ts'
 
-/** OpenAI's `POST /v1/responses`. The simulator keeps no responses: whoever continues one must send the conversation. */
+/** OpenAI's `POST /v1/responses`. The simulator stores no responses: to continue one, send the conversation. */
 export const openaiResponsesWire: Wire = {
   path: '/v1/responses',
 

@@ -6,7 +6,7 @@ import type { OfferedTool, PlannedCall } from './request.ts'
 
 export type Plan = {
   calls: PlannedCall[]
-  /** Tools that fit, but need something that nobody has named. */
+  /** Tools that fit, but need something that was not named. */
   lacking: OfferedTool[]
 }
 
@@ -32,7 +32,7 @@ export const planCalls = (
   return { calls, lacking }
 }
 
-/** A call of the tool whatever the question is: what is not named there gets a stand-in. */
+/** A call of the tool for any question: what is not named there gets a stand-in. */
 export const forcedCall = ({ name, parameters }: OfferedTool, source: Source): PlannedCall => {
   const { value } = fillSchema(parameters, source)
   return { name, arguments: isJsonObject(value) ? value : {} }

@@ -4,7 +4,7 @@ export type OfferedTool = { name: string; description: string; parameters: JsonO
 
 export type MadeCall = { id: string; name: string; arguments: JsonObject }
 
-/** One message of a conversation, whatever wire it came over. Results of tools stand in a turn of the user. */
+/** One message of a conversation, from any wire. Tool results are in a user turn. */
 export type Turn = {
   role: 'user' | 'model'
   text: string
@@ -47,6 +47,7 @@ export const refuseUnpaired = (turns: readonly Turn[]): void => {
   turns.forEach(({ results }, at) => {
     const asked = new Set(turns[at - 1]?.calls.map(({ id }) => id))
     const stray = results.find(({ id }) => !asked.has(id))
-    if (stray) throw new RefusedRequest(`The result ${stray.id} answers no call of the message before it.`)
+    if (stray)
+      throw new RefusedRequest(`The result ${stray.id} does not answer a call of the message before it.`)
   })
 }

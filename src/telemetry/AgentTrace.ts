@@ -21,7 +21,7 @@ export type AgentTraceOptions = {
   meters: Meters | undefined
 }
 
-/** A run from its start to its end, whatever charts it is made of: the span that all others of it are below. */
+/** A run from its start to its end, with all of its charts: the parent of all its other spans. */
 export class AgentTrace {
   readonly operation: Operation
   readonly meters: Meters | undefined
@@ -68,13 +68,13 @@ export class AgentTrace {
     this.operation.describeMeasured(this.#provider)
   }
 
-  /** The name of the agent. Its actor goes by another id where a machine of the user's invokes it. */
+  /** The name of the agent. Its actor has another id if a user's machine invokes it. */
   rename(name: string): void {
     this.operation.rename(name)
     this.operation.describeMeasured({ [attribute.agent]: name })
   }
 
-  /** Whether what was said is to be recorded, and anybody keeps it. */
+  /** Whether content is to be recorded, and a backend stores it. */
   shows(operation: Operation): boolean {
     return this.#captureContent && operation.isRecording
   }
@@ -104,7 +104,7 @@ export class AgentTrace {
   #outcomeOf(snapshot: AnyMachineSnapshot): { status: string; failure?: Failure } {
     const { status, output, error } = snapshot
     if (status === 'error') return { status: 'failed', failure: this.failure(errorDataOf(error)) }
-    // Whoever is not there to decide lets go of a run that waits: it goes on from its snapshot, in another trace.
+    // A run that waits without a caller is released: it continues from its snapshot, in another trace.
     if (status !== 'done') return { status: snapshot.tags?.has('waiting') ? 'waiting' : 'stopped' }
     if (!isOutput(output)) return { status: 'complete' }
     return output.status === 'failed'
@@ -123,6 +123,6 @@ export class AgentTrace {
   }
 }
 
-/** A chart of the user's may end with anything. */
+/** A user's chart may end with anything. */
 const isOutput = (output: unknown): output is AgentOutput =>
   isJsonObject(output) && typeof output.status === 'string' && Array.isArray(output.messages)

@@ -7,7 +7,7 @@ import { argumentsContent, resultContent } from './messageContent.ts'
 import type { Operation } from './Operation.ts'
 import { shortId } from './shortId.ts'
 
-/** The calls that one actor runs: mostly one; a batch of the user's own runs all calls of a turn. */
+/** The calls that one actor runs: mostly one; a user's batch runs all calls of a turn. */
 export class CallTraces {
   readonly #agent: AgentTrace
   readonly #open: Map<string, Operation>
@@ -26,7 +26,7 @@ export class CallTraces {
 
   settle(results: readonly ToolResultPart[]): void {
     for (const result of results) {
-      // An executor of the user's may give anything.
+      // A user's executor may return anything.
       const operation = this.#open.get(result?.id)
       if (!operation) continue
       this.#open.delete(result.id)
@@ -43,7 +43,7 @@ export class CallTraces {
     this.#open.clear()
   }
 
-  /** Nobody waits for them any longer. */
+  /** No caller waits for them any longer. */
   end(): void {
     for (const operation of this.#open.values()) operation.end()
     this.#open.clear()

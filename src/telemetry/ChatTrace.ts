@@ -82,7 +82,7 @@ export class ChatTrace {
     operation.end()
   }
 
-  /** It ends without an answer; without an error, too, if nobody wants one any longer. */
+  /** It ends without an answer; also without an error, if the run was aborted. */
   fail(failure: ErrorData | null): void {
     this.operation.end(failure ? this.#agent.failure(failure) : undefined)
   }

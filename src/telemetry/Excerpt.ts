@@ -5,13 +5,13 @@ const mostCharacters = 32_000
 /** What any value costs, however short: lists without end are cut as well. */
 const leastCost = 8
 const deepest = 12
-/** A word longer than this is no credential. */
+/** A word longer than this is not a credential. */
 const longestWord = 4_096
 
 /** What is said in place of something: `⟨… 90000 characters in all⟩`. */
 export const remark = (text: string): string => `⟨${text}⟩`
 
-/** Makes room for so much of a content and no more: secrets are taken out, what does not fit is cut, and the cut says so. */
+/** Limits how much of a content is kept: secrets are removed, what does not fit is cut, and the cut is marked. */
 export class Excerpt {
   readonly #hide: (text: string) => string
   #left = mostCharacters

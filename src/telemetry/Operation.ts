@@ -30,7 +30,7 @@ export type OperationOptions = {
 export class Operation {
   /** What is done for it belongs here. */
   readonly context: Context
-  /** What goes on around it belongs here. */
+  /** What happens around it belongs here. */
   readonly outside: Context
   readonly #span: Span
   readonly #options: OperationOptions
@@ -57,7 +57,7 @@ export class Operation {
     return this.#isOpen
   }
 
-  /** Whether anybody keeps what is said of it. */
+  /** Whether a backend records it. */
   get isRecording(): boolean {
     return this.#isOpen && this.#span.isRecording()
   }

@@ -42,7 +42,7 @@ export class RunTrace {
     return this.#chat.operation
   }
 
-  /** Each request for a summary is a question of its own. */
+  /** Each request for a summary has its own span. */
   #askForSummary(turn: TracedTurn, context: StreamingState): Operation {
     this.#chat?.fail(context.failure)
     this.#chat = undefined
@@ -51,7 +51,7 @@ export class RunTrace {
     return this.#summary.operation
   }
 
-  /** The chart has made a step; the same may be told more than once. */
+  /** The chart has made a step; the same step may be reported more than once. */
   follow(snapshot: AgentSnapshot): void {
     if (!isCompacting(snapshot.value)) {
       this.#summary?.fail(snapshot.value === 'Failed' ? snapshot.context.failure : null)

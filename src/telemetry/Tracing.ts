@@ -20,7 +20,7 @@ import type { Meters } from './Meters.ts'
 import type { Operation } from './Operation.ts'
 import { RunTrace } from './RunTrace.ts'
 
-/** A run that begins, or goes on from where it was stored. */
+/** A run that starts, or continues from where it was stored. */
 export type TracedRun = {
   /** Its id, if it has one. */
   id: string | undefined
@@ -60,8 +60,8 @@ export class Tracing implements RunTracer {
     const run = actor._parent && this.#runs.get(actor._parent)
     const chat = run && unlessBroken(() => run.ask(turn))
     if (!chat) return ask(sink)
-    // A socket that is used again calls back in the context of whoever opened it: that may be another run.
-    // It may also be the chart of somebody who has nothing to do with this request, and goes on when the run has ended.
+    // A socket that is used again calls back in the context in which it was opened: that may be another run. It may also
+    // be a chart that has nothing to do with this request, and continues when the run has ended.
     const { outside } = run.agent.operation
     const bound: ModelSink = {
       deltas: context.bind(outside, (deltas) => sink.deltas(deltas)),
@@ -95,7 +95,7 @@ export class Tracing implements RunTracer {
   }
 
   #hear(actor: AnyActor, event: AnyEventObject): void {
-    // The end of a call is known here before the run goes on.
+    // The end of a call is known here before the run continues.
     if (event.type === 'xstate.init') this.#begin(actor, event)
     else if (event.type === 'call.settled' || event.type === 'batch.result')
       this.#calls.get(actor)?.settle([event.output.result])
@@ -115,14 +115,14 @@ export class Tracing implements RunTracer {
 
   #beginAgent(actor: AnyActor, runId: string | undefined): AgentTrace {
     const { captureContent, meters, attributesOf } = this.#options
-    // Without a name of its own, an actor goes by the id that XState gave it.
+    // Without its own name, an actor has the id that XState gave it.
     const name = actor.id === actor.sessionId ? undefined : actor.id
     const traced = { id: runId, agent: name, context: valuesOf(actor).context }
     const attributes = unlessBroken(() => attributesOf(traced)) ?? {}
     return new AgentTrace({ name, runId, above: this.#above(actor), attributes, captureContent, meters })
   }
 
-  /** The run that a chart is a part of. What a call starts is a run of its own. */
+  /** The run that a chart is a part of. What a call starts is a separate run. */
   #wholeOf(actor: AnyActorRef): AgentTrace | undefined {
     for (let each = actor._parent; each && !this.#calls.has(each); each = each._parent) {
       const agent = this.#agents.get(each)
@@ -147,11 +147,11 @@ export class Tracing implements RunTracer {
 
   #stop(actor: AnyActor, snapshot: Snapshot<unknown>): void {
     this.#calls.get(actor)?.end()
-    // A logic that is no chart may not know of its end.
+    // Logic that is not a chart may not report its end.
     this.#agents.get(actor)?.end(snapshot as AnyMachineSnapshot)
   }
 
-  /** Nobody is told of an actor that breaks: it is looked at once it has handled what it was sent. */
+  /** There is no event for an actor that breaks: it is checked once it has handled its event. */
   #lookAfter(actor: AnyActor): void {
     const agent = this.#agents.get(actor)
     if (!agent || this.#lookedAfter.has(actor)) return
@@ -164,7 +164,7 @@ export class Tracing implements RunTracer {
   }
 }
 
-/** Whoever watches must not break what is watched. */
+/** An observer must not break what it observes. */
 const unlessBroken = <T>(watch: () => T): T | undefined => {
   try {
     return watch()

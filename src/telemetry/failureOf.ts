@@ -2,12 +2,12 @@ import type { ErrorData } from '../messages/errors.ts'
 import type { Failure } from './Operation.ts'
 
 const longestMessage = 2_000
-/** A model of the user's may fail with any name. */
+/** A user's model may fail with any name. */
 const longestType = 64
 
 /**
- * An error as a span tells it. Its type is the status of an HTTP answer or the class. Its message may quote what was asked
- * or answered, so that it is shown only where content is.
+ * An error as a span shows it. Its type is the status of an HTTP answer or the class. Its message may quote what was
+ * asked or answered, so that it is shown only where content is.
  */
 export const failureOf = (
   { name, status, message }: Pick<ErrorData, 'name' | 'status' | 'message'>,

@@ -28,7 +28,7 @@ export const systemContent = (messages: readonly ChatMessage[], hide: Hide): str
   )
 }
 
-/** What the model is told of its tools. */
+/** The tools as the model sees them. */
 export const toolsContent = (tools: readonly ToolSpec[], hide: Hide): string => {
   const excerpt = new Excerpt(hide)
   return JSON.stringify(
@@ -56,7 +56,7 @@ const messageContent = (
   finishReason: string | undefined,
 ): JsonObject[] => {
   if (role !== 'model') {
-    // The results of tools have a role of their own; what a person added to them is the person's.
+    // Tool results have their own role; what a person added to them has the person's.
     const results = parts.filter((part) => part.type === 'toolResult')
     const others = parts.filter((part) => part.type !== 'toolResult')
     return [

@@ -4,7 +4,7 @@ import { checkOptions, flag, object, type Rules } from '../messages/optionRules.
 import { Meters } from './Meters.ts'
 import { type TracedRun, Tracing } from './Tracing.ts'
 
-/** What {@link telemetry} can be told; nothing is required. */
+/** Options of {@link telemetry}. None is required. */
 export type TelemetryOptions = {
   /**
    * Whether prompts, answers, arguments, results and the messages of errors are recorded, without credentials and up to

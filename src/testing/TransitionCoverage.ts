@@ -2,8 +2,8 @@ import type { InspectionEvent } from 'xstate'
 import { type Charted, nameOf, transitionsOf } from '../visualize/transitions.ts'
 
 /**
- * Counts which transitions of a machine were taken: every guard alternative, `always`, `after`, `onDone` and `onError`
- * is one of its own. Give `inspect` to the actors that run the machine.
+ * Counts which transitions of a machine were taken: each guard alternative, `always`, `after`, `onDone` and `onError`
+ * counts separately. Give `inspect` to the actors that run the machine.
  *
  * @example
  * const coverage = new TransitionCoverage(machine)

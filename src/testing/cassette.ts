@@ -21,8 +21,8 @@ import { hasTape, readTape } from './tape/tapeFile.ts'
  */
 export type CassetteOptions = {
   /**
-   * `record` asks the provider and writes the tape anew. `replay` never goes to the network. `auto`, the default, replays
-   * a tape that is there and records one that is not; where the environment variable `CI` is set, it only replays.
+   * `record` asks the provider and overwrites the tape. `replay` never goes to the network. `auto` replays an existing
+   * tape and records a missing one; where the environment variable `CI` is set, it only replays. Default: `'auto'`.
    */
   mode?: 'auto' | 'record' | 'replay'
   /**
@@ -38,8 +38,8 @@ export type CassetteOptions = {
 }
 
 /**
- * A `fetch` that records and replays. Give it to an agent as it is: wrapped in another function, it cannot tell that no key
- * is needed.
+ * A `fetch` that records and replays. Give it to an agent as it is: wrapped in another function, it cannot signal that
+ * no key is needed.
  *
  * @example const agent = new Agent('openai:gpt-6-luna', { fetch: tape })
  */

@@ -49,8 +49,8 @@ export type ModelProblem = {
 export type ModelReport = { states: number; edges: number; problems: ModelProblem[] }
 
 /**
- * Looks at every state a machine can be in, and tells what is wrong with the chart. Several machines are variants of one
- * chart, built with other settings: what one of them reaches is reached.
+ * Walks every state a machine can be in, and lists what is wrong with the chart. Several machines are variants of one
+ * chart, built with other settings: a state that one of them reaches counts as reached.
  *
  * @example
  * const exits = [{ events: [{ type: 'abort' }], leadsTo: 'Aborted' }]

@@ -8,7 +8,7 @@ export type ModelStep<M extends AnyStateMachine> = {
   after: SnapshotFrom<M>
 }
 
-/** Something that must not happen on any path: `bad`, once `after` has happened, and as long as `until` has not. */
+/** Something that must not happen on any path: `bad`, after `after` has happened and before `until` has. */
 export type Never<M extends AnyStateMachine> = {
   name: string
   /** Left out: from the start. */

@@ -6,7 +6,7 @@ export type Probe = { isGuarded: boolean; taken: number; refused: number; target
 
 /**
  * Watches every transition of a machine from inside its guard: also where there is no actor to inspect. The machine is
- * changed, so it must be one that nobody else uses.
+ * changed, so it must not be used elsewhere.
  */
 export const probeTransitions = (machine: AnyStateMachine): Map<string, Probe> =>
   new Map(

@@ -12,7 +12,7 @@ type PuppetEvent =
 
 type PuppetSnapshot = Snapshot<unknown> & { input: unknown }
 
-/** A child that does nothing of its own: the test makes it speak to its parent, finish or fail. */
+/** A child that does nothing by itself: the test makes it send to its parent, finish or fail. */
 const puppet: ActorLogic<PuppetSnapshot, PuppetEvent, unknown> = {
   getInitialSnapshot: (_, input) => ({ status: 'active', output: undefined, error: undefined, input }),
   transition: (snapshot, event, { self, defer }) => {

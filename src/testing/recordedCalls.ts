@@ -24,7 +24,7 @@ export const callsOfMessages = (messages: readonly ChatMessage[]): RecordedCall[
   })
 }
 
-/** What was wrong, where a text has the form in which statewire tells models that a call failed. */
+/** The problem, if a text has the form of statewire's error results. */
 export const errorIn = (text: string): string | undefined => {
   if (!text.startsWith('{"error":')) return undefined
   try {

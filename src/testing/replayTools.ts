@@ -10,9 +10,9 @@ import { callsOnTape } from './tape/wireCalls.ts'
 
 /**
  * The same tools, with results from a recording: the path of a tape, or the messages of a run. A call gets the result
- * that was recorded for its name and arguments; one that was made several times gets one result after the other, and then
- * the last one again. A call that was not recorded is an error result that says so. Nothing runs and nothing needs an
- * approval. Make them anew for each run.
+ * that was recorded for its name and arguments; one that was made several times gets one result after the other, and
+ * then the last one again. A call that was not recorded is an error result that says so. Nothing runs and nothing needs
+ * an approval. Make new ones for each run.
  *
  * @example
  * const tools = replayTools('tapes/weather.json', [weather])
@@ -50,7 +50,7 @@ const replayed = (tool: Tool, calls: readonly RecordedCall[]): Tool => {
   }
 }
 
-/** By arguments as the tool gets them: what its schema adds or changes is no difference. */
+/** By arguments as the tool gets them: what its schema adds or changes does not matter. */
 const resultsOf = async (
   tool: Tool,
   calls: readonly RecordedCall[],

@@ -107,7 +107,7 @@ const unexpected = (call: number): ScriptStep[] => [
 const stepsOf = (turn: ScriptTurn): readonly ScriptStep[] =>
   typeof turn === 'string' ? [{ text: turn }] : turn
 
-/** Plays one turn, each step in a task of its own, like reads from a socket. */
+/** Plays one turn, each step in its own task, like reads from a socket. */
 class Play {
   readonly #steps: readonly ScriptStep[]
   readonly #sink: ModelSink

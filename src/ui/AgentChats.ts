@@ -20,7 +20,7 @@ export class AgentChats implements Chats {
   }
 
   async ask(chatId: string, { prompt, history }: Question, context: TurnContext): Promise<Turn> {
-    // Whoever asks something else does not decide any more.
+    // A client that asks something else has given up the decision.
     this.#waiting.delete(chatId)
     return this.#turn(chatId, prompt, { ...this.#options(context), history })
   }
@@ -62,5 +62,5 @@ export class AgentChats implements Chats {
 export const nothingDecided = () =>
   new Refusal(
     409,
-    'No call of this chat waits for such a decision: it was decided on already, or is too old.',
+    'No call of this chat waits for such a decision: it was already decided on, or is too old.',
   )

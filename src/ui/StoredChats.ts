@@ -9,15 +9,15 @@ import type { Audience, Chats, Decisions, Question, Turn, TurnContext } from './
 import { Refusal } from './Refusal.ts'
 import { eventsOf, type TurnEvent } from './turnEvents.ts'
 
-/** Where to go on in the stream of a run: after the wait for these calls, which are decided on. */
+/** Where to continue in the stream of a run: after the wait for these calls, which are decided on. */
 type After = { waited: readonly PendingCall[]; decided: readonly string[] }
 
 /** How long an answer may take to end. */
 const longestEndMs = 10_000
 
 /**
- * Chats that are stored. The conversation is the server's: of what a client tells, the last prompt counts, and its place.
- * A run goes on when its reader leaves, and can be read again.
+ * Chats that are stored. The server keeps the conversation: from the client, only the last prompt and its place are
+ * taken. A run continues when its reader leaves, and can be read again.
  */
 export class StoredChats implements Chats {
   readonly #runs: StoredRuns
@@ -30,9 +30,12 @@ export class StoredChats implements Chats {
 
   async ask(chatId: string, question: Question, context: TurnContext): Promise<Turn> {
     if (context.tools && context.tools.length > 0)
-      throw new Refusal(400, 'Stored chats take no tools of a page: give them to the agent, without execute.')
+      throw new Refusal(
+        400,
+        'Stored chats do not take tools from a page: give them to the agent, without execute.',
+      )
     const chat = await this.#chat(chatId)
-    // Whoever asks something else has heard enough.
+    // A client that asks something else no longer needs this answer.
     await this.#end(chat, 'the user has asked something else')
     return turnOf(await askIn(chat, question, context))
   }
@@ -50,7 +53,7 @@ export class StoredChats implements Chats {
       try {
         await this.#runs.send(run.id, commandOf(callId, decision))
       } catch (error) {
-        // Somebody else was faster.
+        // Another request was faster.
         throw error instanceof ConfigurationError ? nothingDecided() : error
       }
     }
@@ -70,7 +73,7 @@ export class StoredChats implements Chats {
     const chat = await this.#chat(chatId)
     const history = await chat.history()
     const run = await chat.run()
-    // An answer that is given anew follows a prompt that is there already.
+    // A regenerated answer follows a prompt that is already there.
     if (!run || !(await isUnderWay(run)) || history.at(-1)?.role === 'user') return history
     for await (const { chunk } of run.stream()) return [...history, ...chunk.messages]
     return history
@@ -90,7 +93,7 @@ export class StoredChats implements Chats {
       if (!(error instanceof ConfigurationError)) throw error
     }
     if (await isWithin(longestEndMs, run.result)) return
-    // Nobody runs it at the moment: it is aborted by whoever does so next.
+    // No process runs it at the moment: the next one aborts it.
     throw new Refusal(409, 'The chat is still answering: try again later.')
   }
 }
@@ -130,7 +133,7 @@ const askIn = async (
 }
 
 /**
- * Where the prompt that follows a client's conversation stands in the stored one. A client may still show prompts that
+ * The position in the stored conversation of the prompt that follows the client's. A client may still show prompts that
  * got no answer, and were not kept: those are passed over.
  */
 const placeOf = (asked: readonly string[], stored: readonly ChatMessage[]): number => {
@@ -169,7 +172,7 @@ const turnOf = (run: DurableRun, after?: After): Turn => ({
   },
 })
 
-/** Tells the chunks of a run, to its end or to a wait that nobody has decided on yet. */
+/** Passes on the chunks of a run, to its end or to an open wait. */
 const followTo = async (
   run: DurableRun,
   { hear, ready, signal }: Audience,

@@ -1,6 +1,6 @@
 import type { PendingApproval } from '../messages/result.ts'
 
-/** In characters. A run that waits holds the conversation that its client told, which may be megabytes. */
+/** In characters. A run that waits holds the conversation of its client, which may be megabytes. */
 const mostText = 64 * 1024 * 1024
 
 type Waiting = { stored: string; at: number }

@@ -17,7 +17,7 @@ export const agentTurn = async (
   { clientTools = [], ...options }: AgentTurnOptions,
   { hear, signal }: Pick<Audience, 'hear' | 'signal'>,
 ): Promise<PendingApproval | undefined> => {
-  // What is heard may be more than a wire can show: then the run ends.
+  // The events may be more than a wire can show: then the run ends.
   const lost = new AbortController()
   const tell = (event: TurnEvent) => {
     try {
@@ -40,7 +40,7 @@ export const agentTurn = async (
   return pendingApproval
 }
 
-/** Tells what a run emits, and each state that it comes to. */
+/** Passes on what a run emits, and each state that it enters. */
 const follow = (run: AnyRun, hear: (event: TurnEvent) => void): void => {
   let state = ''
   hear({ type: 'begin', runId: run.id })

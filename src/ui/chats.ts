@@ -7,7 +7,7 @@ import type { TurnEvent } from './turnEvents.ts'
 /** What a client asks. */
 export type Question = {
   prompt: Part[]
-  /** The conversation before it, as the client tells it. */
+  /** The conversation before it, as the client sends it. */
   history: ChatMessage[]
   /** The texts of the prompts in it. */
   asked: string[]
@@ -21,10 +21,10 @@ export type TurnContext = { context: unknown; tools?: readonly ClientTool[] }
 /** Decisions on calls that wait, by id. */
 export type Decisions = Record<string, CallDecision>
 
-/** Whoever shows a turn. */
+/** The receiver of a turn. */
 export type Audience = {
   hear: (event: TurnEvent) => void
-  /** Waits until they have caught up, for whoever can wait. */
+  /** Waits until it has caught up, for callers that can wait. */
   ready: () => Promise<void>
   /** Aborted when they have left. */
   signal: AbortSignal
@@ -36,7 +36,7 @@ export type Turn = { follow(audience: Audience): Promise<void> }
 /** Where the conversations of a handler live. */
 export type Chats = {
   ask(chatId: string, question: Question, context: TurnContext): Promise<Turn>
-  /** Goes on with an answer that waits; `decide` is shown the calls. Refused if nothing is decided. */
+  /** Continues an answer that waits; `decide` gets the calls. Refused if nothing is decided. */
   resume(
     chatId: string,
     decide: (calls: readonly PendingCall[]) => Decisions,

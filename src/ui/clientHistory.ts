@@ -7,7 +7,7 @@ import {
   toolCallsOf,
 } from '../messages/messages.ts'
 
-/** A message as a client tells it, and the results of its calls that the client knows. */
+/** A message as a client sends it, and the results of its calls that the client has. */
 export type ToldMessage = {
   role: 'user' | 'model'
   parts: Part[]
@@ -15,8 +15,8 @@ export type ToldMessage = {
 }
 
 /**
- * The conversation that a client tells, as one that models take: user and model alternate, each id is used once, and every
- * call has its result. A call without one did not run, whatever the client says of it: it never runs from here.
+ * The conversation of a client, in the form that models need: user and model alternate, each id is used once, and every
+ * call has its result. A call without one did not run, even if the client says so: it never runs from here.
  */
 export const historyOf = (told: readonly ToldMessage[]): ChatMessage[] => {
   const history: ChatMessage[] = []
@@ -36,7 +36,7 @@ export const historyOf = (told: readonly ToldMessage[]): ChatMessage[] => {
   return history
 }
 
-/** The texts of the prompts that a client tells of. */
+/** The texts of the client's prompts. */
 export const promptsIn = (told: readonly ToldMessage[]): string[] =>
   told.flatMap((message) => (message.role === 'user' ? [textOf(message)] : []))
 
@@ -57,6 +57,6 @@ const resultOf = ({ id, name }: ToolCallPart, results: ToldMessage['results']): 
     type: 'toolResult',
     id,
     name,
-    result: JSON.stringify({ error: 'This call did not run: nobody decided on it.' }),
+    result: JSON.stringify({ error: 'This call did not run: there was no decision on it.' }),
     isError: true,
   }

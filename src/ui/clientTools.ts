@@ -8,7 +8,7 @@ import { Refusal } from './Refusal.ts'
 /** A tool as a client describes it. */
 export type ClientTool = { name: string; description: string; parameters: JsonObject }
 
-/** The client checks the arguments of its own tools: a pattern in a schema of its making must not be run here. */
+/** The client checks the arguments of its own tools: a pattern in its schema must not be run here. */
 const anything: StandardSchema = {
   '~standard': { version: 1, vendor: 'statewire', validate: (value) => ({ value }) },
 }

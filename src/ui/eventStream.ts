@@ -4,17 +4,17 @@ import { onAbort } from '../transport/onAbort.ts'
 export type Outlet = {
   /** Sends the text of an event. A reader that leaves too much unread is cut off. */
   send(data: string, event?: string): void
-  /** Waits until the reader has caught up, for whoever can wait. A reader that stands still for long is cut off. */
+  /** Waits until the reader has caught up, for callers that can wait. A reader that stops reading for long is cut off. */
   ready(): Promise<void>
 }
 
 /** How a stream of events is kept open, and when it is given up. */
 export type StreamLimits = { keepAliveMs: number; maxUnreadBytes: number }
 
-/** Writes the events; the signal says that nobody reads them any more. */
+/** Writes the events; the signal is aborted when the reader has left. */
 export type Play = (outlet: Outlet, signal: AbortSignal) => Promise<void>
 
-/** Whoever can wait does so while more than this is unread. */
+/** Callers that can wait do so while more than this is unread. */
 const comfortableBytes = 64 * 1024
 /** How long a reader may take to read any of it. */
 const longestStallMs = 60_000
@@ -22,8 +22,8 @@ const longestStallMs = 60_000
 const encoder = new TextEncoder()
 
 /**
- * A response of server-sent events. Nobody reads any more when the body was cancelled or the request was aborted (some
- * servers tell one, some the other), or when the reader was cut off.
+ * A response of server-sent events. The reader is gone when the body was cancelled or the request was aborted (some
+ * servers report one, some the other), or when the reader was cut off.
  */
 export const eventStream = (
   request: Request,
@@ -52,7 +52,7 @@ class EventSource implements Outlet {
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined
   #beat: ReturnType<typeof setInterval> | undefined
   #forget = () => {}
-  /** Somebody waits for the reader. */
+  /** A caller waits for the reader. */
   #caughtUp = () => {}
 
   constructor(asked: AbortSignal, limits: StreamLimits, play: Play) {
@@ -110,7 +110,7 @@ class EventSource implements Outlet {
 
   #write(text: string): void {
     if (this.#isLeft) return
-    // Looked at before: a single event may be larger than the limit, for a reader that reads.
+    // Checked before: a single event may exceed the limit, for a reader that reads.
     if (this.#unread >= this.#limits.maxUnreadBytes) this.#cutOff()
     else this.#controller?.enqueue(encoder.encode(text))
   }
@@ -121,7 +121,7 @@ class EventSource implements Outlet {
   }
 
   #clientLeft(): void {
-    // Not an error: servers would print it, and nobody reads it.
+    // Not an error: servers would print it for no reader.
     if (this.#leave('the client has left')) this.#controller?.close()
   }
 
@@ -138,7 +138,7 @@ class EventSource implements Outlet {
     return true
   }
 
-  /** Whether somebody still read it. */
+  /** Whether the reader was still there. */
   #end(): boolean {
     clearInterval(this.#beat)
     this.#forget()

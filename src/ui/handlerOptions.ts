@@ -16,29 +16,29 @@ import { Refusal } from './Refusal.ts'
 import { StoredChats } from './StoredChats.ts'
 import { WaitingRuns } from './WaitingRuns.ts'
 
-/** What every handler of this entry can be told; nothing is required. */
+/** Options of every handler. None is required. */
 export type HandlerOptions = {
-  /** What a client learns of an error. Default: that there was one. */
+  /** The text of an error that a client sees. Default: only that there was one. */
   showError?: (error: unknown) => string
-  /** How often an idle stream is given a sign of life. Default: 15,000. */
+  /** How often an idle stream gets a keep-alive, in milliseconds. Default: 15,000. */
   keepAliveMs?: number
-  /** The largest request. Default: 4 MiB. */
+  /** The largest request, in bytes. Default: 4 MiB. */
   maxBodyBytes?: number
-  /** How much a client may leave unread before it is cut off. Default: 1 MiB. */
+  /** How much a client may leave unread before it is disconnected, in bytes. Default: 1 MiB. */
   maxUnreadBytes?: number
 }
 
-/** What a handler of chats can be told. */
+/** Options of the chat handlers. */
 export type ChatHandlerOptions = HandlerOptions & {
-  /** Whether this client may use this chat. Without it, whoever knows the id of a chat may. */
+  /** Whether this client may use this chat. Default: anyone who knows the id of a chat may. */
   authorize?: (request: Request, chatId: string) => boolean | Promise<boolean>
   /** What the tools get as `context`. Of stored runs it must be JSON. */
   context?: (request: Request, chatId: string) => unknown
   /** Of stored runs: who answers in new chats. Not needed if there is only one agent. */
   agent?: string
-  /** Of an agent: how many chats may wait for a decision; the oldest are forgotten. Default: 1,000. */
+  /** For an agent: how many chats may wait for a decision; the oldest are dropped. Default: 1,000. */
   maxWaiting?: number
-  /** Of an agent: how long a chat may wait. Default: a day. */
+  /** For an agent: how long a chat may wait, in milliseconds. Default: a day. */
   maxWaitMs?: number
 }
 

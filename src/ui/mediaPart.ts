@@ -4,7 +4,7 @@ import type { DataPart, LinkPart } from '../messages/messages.ts'
 export const mediaPart = (url: string, mimeType?: string, name?: string): DataPart | LinkPart | undefined => {
   const named = name === undefined ? {} : { name }
   const comma = url.indexOf(',')
-  // Looked at piece by piece: a pattern over megabytes of base64 would take its time.
+  // Checked piece by piece: a pattern over megabytes of base64 would be slow.
   if (/^data:/i.test(url)) {
     const [type = '', ...settings] = url.slice(5, comma).split(';')
     if (comma < 0 || comma > 200 || settings.at(-1)?.toLowerCase() !== 'base64') return undefined

@@ -92,7 +92,7 @@ const headersOf = ({ rawHeaders, httpVersionMajor }: IncomingMessage): Headers =
   const headers = new Headers()
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
     const [name = '', value = ''] = rawHeaders.slice(index, index + 2)
-    // Those of HTTP/2 that are no headers of the web platform.
+    // Those of HTTP/2 that are not headers of the web platform.
     if (httpVersionMajor < 2 || !name.startsWith(':')) headers.append(name, value)
     else if (name === ':authority') headers.set('host', value)
   }

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonValue } from '../messages/json.ts'
 import { type ChatMessage, type ToolResultPart, toolResultsOf } from '../messages/messages.ts'
 import type { ChatResult, FinishReason, PendingCall, Usage } from '../messages/result.ts'
 
-/** What a turn of a chat tells whoever shows it, whatever runs it and whatever wire it goes to. */
+/** The events of a chat turn, for every kind of run and every wire. */
 export type TurnEvent =
   /** First, with the id of the run. */
   | { type: 'begin'; runId: string }
@@ -11,21 +11,21 @@ export type TurnEvent =
   | { type: 'thinking'; text: string }
   /** A piece of a tool call; only a run in this process shows them. */
   | { type: 'callPiece'; index: number; id?: string; name?: string; arguments: string }
-  /** What was shown since the last message is void. */
+  /** What was shown since the last message does not count. */
   | { type: 'restart' }
   /** A whole message of the model, with its calls. */
   | { type: 'answer'; message: ChatMessage }
   | { type: 'progress'; callId: string; value: JsonValue }
   /** May come twice for a call: when it is there, and with the message that all results of a round make. */
   | { type: 'result'; result: ToolResultPart }
-  /** It stands still until these calls are decided on. */
+  /** It is paused until these calls are decided on. */
   | { type: 'waits'; calls: readonly PendingCall[] }
   | { type: 'end'; finishReason: FinishReason; usage?: Usage }
 
 /** The calls that a chunk waits for, with or without a snapshot. */
 type AnyChunk = Omit<ChatResult, 'pendingApproval'>
 
-/** What a chunk tells, without the end, which is a matter of the result. */
+/** The events of a chunk, without the end, which comes from the result. */
 export function* eventsOf({ metadata, output, messages }: AnyChunk): Generator<TurnEvent> {
   if (metadata.restart === true) yield { type: 'restart' }
   if (typeof metadata.thinking === 'string') yield { type: 'thinking', text: metadata.thinking }
@@ -42,7 +42,7 @@ export const outputOf = ({ result, parts }: ToolResultPart): JsonValue => {
   return parts ? { result: value, parts: parts.map((part) => ({ ...part })) } : value
 }
 
-/** The text that tells what went wrong with a call. */
+/** The error text of a call. */
 export const problemOf = ({ result }: ToolResultPart): string => {
   const value = jsonOr(result)
   return isJsonObject(value) && typeof value.error === 'string' ? value.error : result

@@ -9,7 +9,7 @@ export type Arrow = {
   isFromWithin: boolean
   /** It leads to a state around the source. */
   isToAround: boolean
-  /** Further targets of a transition whose label stands at its first. */
+  /** Further targets of a transition whose label is at its first. */
   isRepeated: boolean
 }
 
@@ -42,7 +42,7 @@ const isInside = (id: string, outer: string, parents: ReadonlyMap<string, string
   return parent != null && (parent === outer || isInside(parent, outer, parents))
 }
 
-/** What stands at a transition: the event and its guard, or `else` for the last of several without an event. */
+/** The label of a transition: the event and its guard, or `else` for the last of several without an event. */
 export const wordingOf = (
   { event, label, guard, source }: ChartTransition,
   { transitions }: ChartDescription,

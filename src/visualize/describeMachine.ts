@@ -18,13 +18,13 @@ export type ChartState = {
   /** Of a history state. */
   history?: 'shallow' | 'deep'
   tags: string[]
-  /** `label` is the id, or the source of a child without an id of its own. */
+  /** `label` is the id, or the source of a child without its own id. */
   invokes: { id: string; src: string; label: string }[]
   entry: string[]
   exit: string[]
 }
 
-/** One transition: each alternative of an event is one of its own. */
+/** One transition: each alternative of an event counts separately. */
 export type ChartTransition = {
   /** As `TransitionCoverage` counts it. */
   name: string

@@ -22,7 +22,7 @@ export const eventLabel = (event: string, source: ChartNode): string => {
   }
 }
 
-/** A child without an id of its own goes by what it runs. */
+/** A child without its own id is named after what it runs. */
 const invokeLabel = (id: string, source: ChartNode): string => {
   const invoke = source.invoke.find((each) => each.id === id)
   return invoke ? invokeName(invoke) : id

@@ -20,7 +20,7 @@ export type Point = { x: number; y: number }
 export type Rect = Point & { width: number; height: number }
 /** `headX`: where the words in the head of a group begin. */
 export type PlacedBox = Box & Rect & { headX: number }
-/** A start of a group, or the place that stands for any state inside it. */
+/** The start of a group, or the place for any state inside it. */
 export type Mark = Rect & { kind: 'initial' | 'any' }
 /** Without an arrow: the line from a start to the initial state. */
 export type PlacedArrow = { arrow: Arrow | null; lines: Line[]; path: Point[]; label: Rect | null }
@@ -52,7 +52,7 @@ const options: Record<string, string> = {
   'elk.layered.spacing.edgeEdgeBetweenLayers': '10',
 }
 
-/** Where everything stands: states inside each other, arrows around them, and labels that cover nothing. */
+/** The position of everything: states inside each other, arrows around them, and labels that cover nothing. */
 export const layOutChart = async (chart: ChartDescription, counts: Counts | undefined): Promise<Layout> => {
   const root = boxesOf(chart, counts)
   const arrows = arrowsOf(chart)
@@ -149,7 +149,7 @@ const edgeOf = ({ arrow, lines, isBackward }: DrawnArrow, index: number): ElkExt
   return { id: `${index}`, sources: [from], targets: [to], labels: width > 0 ? [label] : [] }
 }
 
-/** Arrows into a group run through its head: its words stand at the first place where none does. */
+/** Arrows into a group run through its head: its words go to the first free place. */
 const headOf = (box: Box, { x, y, width }: Rect, arrows: readonly PlacedArrow[]): number => {
   const needed = Math.max(box.titleWidth + box.pillsWidth + 2 * gap, ...box.lines.map((line) => line.width))
   const taken = arrows.flatMap(({ path }) =>

@@ -1,6 +1,6 @@
 import type { Point, Rect } from './layout.ts'
 
-/** A path as SVG has it, with round corners, and with a gap where its own label stands. */
+/** A path as SVG has it, with round corners, and with a gap for its own label. */
 export const routeOf = (path: readonly Point[], label: Rect | null): string =>
   (label ? cut(path, label) : [path]).map(rounded).join('')
 

@@ -22,7 +22,7 @@ export const mermaidIds = ({ states }: ChartDescription): ReadonlyMap<string, st
   )
 }
 
-/** `any_` begins the names that stand for any state of a group. */
+/** `any_` begins the names for any state of a group. */
 const isPlain = (key: string): boolean =>
   /^(?!any_)[a-z]\w*$/i.test(key) && !reserved.has(key.toLowerCase()) && !(key in {})
 

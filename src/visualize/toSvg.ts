@@ -11,16 +11,17 @@ export type SvgOptions = {
   counts?: ReadonlyMap<string, number>
   /** What the picture is called. Default: the machine's id. */
   title?: string
-  /** Stands before every id in the picture, for pages that show several. */
+  /** A prefix for every id in the picture, for pages that show several. */
   idPrefix?: string
 }
 
 /**
- * Draws any XState machine as an SVG without scripts, in light and dark (`data-theme` on the page decides between them).
+ * Draws any XState machine as an SVG without scripts, in light and dark (`data-theme` on the page decides between
+ * them).
  *
  * A page that embeds it finds every state by `data-state` (its id) and every transition by `data-transition` (its name)
- * at the label; `data-transitions` at an arrow is the JSON list of all it stands for. The class `active` lights any of
- * them.
+ * at the label; `data-transitions` at an arrow is the JSON list of all its transitions. The class `active` highlights
+ * any of them.
  *
  * @example
  * await writeFile('agent.svg', await toSvg(agent.machine))

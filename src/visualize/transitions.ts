@@ -1,6 +1,6 @@
 import type { AnyStateMachine, AnyTransitionDefinition } from 'xstate'
 
-/** What is looked at in a machine: XState's own have it, and so have those of agents. */
+/** What is read of a machine: XState's own have it, and so have those of agents. */
 export type Charted = Pick<AnyStateMachine, 'id' | 'root'>
 
 export type ChartNode = AnyStateMachine['root']
@@ -11,7 +11,7 @@ export const nodesOf = (node: ChartNode): ChartNode[] => [
   ...Object.values(node.states).flatMap((child) => nodesOf(child)),
 ]
 
-/** The transitions of a machine by name: each alternative, `always`, `after`, `onDone` and `onError` is one of its own. */
+/** The transitions of a machine by name: each alternative, `always`, `after`, `onDone` and `onError` counts separately. */
 export const transitionsOf = (machine: Charted): Map<string, AnyTransitionDefinition> =>
   new Map(
     nodesOf(machine.root)

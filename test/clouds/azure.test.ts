@@ -75,7 +75,7 @@ describe.each([
   test('misses its key with advice', async () => {
     vi.stubEnv('AZURE_OPENAI_ENDPOINT', 'https://acme.openai.azure.com')
     await expect(new Agent(`${provider}:x`).send('hi')).rejects.toThrow(
-      /AZURE_OPENAI_API_KEY, or pass apiKey: a key, or a function that gives a token of Entra ID/,
+      /AZURE_OPENAI_API_KEY, or pass apiKey: a key, or a function that returns an Entra ID token/,
     )
   })
 })

@@ -228,7 +228,7 @@ describe('a key', () => {
 
   test('that is missing is asked for', async () => {
     await expect(new Agent('bedrock').send('hi')).rejects.toThrow(
-      /AWS_BEARER_TOKEN_BEDROCK, or pass apiKey: a key of Bedrock, credentials of AWS, or a function that gives either/,
+      /AWS_BEARER_TOKEN_BEDROCK, or pass apiKey: a Bedrock key, AWS credentials, or a function that returns either/,
     )
   })
 })

@@ -134,7 +134,7 @@ test('a run whose process dies each time is given up, and its error says why', a
   })
   const workers = new Workers(databaseUrl, model.url, log, 2)
   const result = run.result
-  const outcome = expect(result).rejects.toThrow(/taken up 2 times and got nowhere.*Fork it/)
+  const outcome = expect(result).rejects.toThrow(/started again 2 times and made no progress.*Fork it/)
   let isOver = false
   result.catch(() => {
     isOver = true

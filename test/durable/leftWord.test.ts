@@ -106,7 +106,7 @@ test('a command counts once, whichever commit its process dies after', async () 
     await later.close()
   }
   expect([...refusals].toSorted()).toEqual([
-    'The run "job" is about to end, and cannot be steered any more.',
+    'The run "job" is about to end, and can no longer be steered.',
     'The run "job" is over (complete): start a new one, or fork it.',
     'There is no run "job".',
   ])

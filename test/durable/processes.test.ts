@@ -124,7 +124,9 @@ test('a run that kills its process again and again is given up, and says why', a
   }
   const last = started('result', path, 'doomed')
   await last.ended
-  expect(last.errors).toMatch(/The run "doomed" was given up: it was taken up 3 times and got no further/)
+  expect(last.errors).toMatch(
+    /The run "doomed" was abandoned: it was started again 3 times and made no progress/,
+  )
   const status = await looking(path, (driver) => driver.prepare('SELECT status FROM runs').get())
   expect(status).toMatchObject({ status: 'abandoned' })
 }, 60_000)

@@ -98,7 +98,7 @@ describe('a run that was left', () => {
     const { agent } = wiping(['Done.'])
     const runs = await opened(path, { agent }, { maxRecoveries: 2 })
     const run = await runs.get('job')
-    await expect(run?.result).rejects.toThrow(/was given up: it was taken up 2 times/)
+    await expect(run?.result).rejects.toThrow(/was abandoned: it was started again 2 times/)
     expect(await run?.info()).toMatchObject({ status: 'abandoned', error: { name: 'OrchestrationError' } })
     expect(run && (await readAll(run)).chunks.at(-1)?.finishReason).toBe('error')
     const fork = await runs.fork('job')
@@ -110,7 +110,9 @@ describe('a run that was left', () => {
     const { agent } = wiping([], { orchestrator: reflectionOrchestrator() })
     const runs = await opened(path, { agent })
     const run = await runs.get('job')
-    await expect(run?.result).rejects.toThrow(/not a snapshot that the machine "reflection" can go on from/)
+    await expect(run?.result).rejects.toThrow(
+      /not a snapshot that the machine "reflection" can continue from/,
+    )
     const error = await run?.result.catch((thrown) => thrown)
     expect(error.partial.messages).toHaveLength(3)
     await runs.close()

@@ -237,11 +237,11 @@ describe('a run that waits', () => {
 describe('a command', () => {
   test.each([
     ['for nobody', { type: 'tool.approve', callId: 'x' }, /No call "x" waits/],
-    ['without a call', { type: 'tool.approve' }, /callId of the command must be a text/],
+    ['without a call', { type: 'tool.approve' }, /callId of the command must be a string/],
     ['of no type', { type: 'explode' }, /"explode" is not a command/],
     ['that is none', null, /A command is an object/],
     ['with a function', { type: 'steer', text: () => 1 }, /not JSON/],
-    ['with a list for a text', { type: 'steer', text: ['a'] }, /text of the command must be a text/],
+    ['with a list for a text', { type: 'steer', text: ['a'] }, /text of the command must be a string/],
     ['of twenty megabytes', { type: 'steer', text: 'x'.repeat(20e6) }, /is longer than/],
     [
       'with arguments that are none',

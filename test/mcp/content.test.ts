@@ -74,8 +74,8 @@ test.each([
 test.each([
   [{ isError: true, content: [text('no'), text('way')] }, 'no\nway'],
   [{ isError: true }, 'The tool failed.'],
-  [null, 'no result'],
-  ['text', 'no result'],
+  [null, 'did not send a result'],
+  ['text', 'did not send a result'],
 ])('%o is an error', (answer, problem) => {
   expect(() => resultContent(answer)).toThrow(problem)
 })

@@ -135,5 +135,5 @@ test('asks as it is told, with what the server says of the tool and the argument
 test('offers only what is included, and says what is not there', async () => {
   const { remote } = await odd({ include: ['act', 'a.b'] })
   expect(remote.tools.map(({ name }) => name)).toEqual(['act', 'a_b'])
-  await expect(odd({ include: ['nothing'] })).rejects.toThrow('no tool named nothing')
+  await expect(odd({ include: ['nothing'] })).rejects.toThrow('does not offer nothing')
 })

@@ -221,5 +221,5 @@ describe('a key from a function', () => {
 
 test('credentials of AWS are refused where they sign nothing', async () => {
   const apiKey = { accessKeyId: 'AKIA', secretAccessKey: 'secret' }
-  await expect(new Agent('openai:x', { apiKey }).send('hi')).rejects.toThrow(/apiKey must be a text/)
+  await expect(new Agent('openai:x', { apiKey }).send('hi')).rejects.toThrow(/apiKey must be a string/)
 })

@@ -152,7 +152,7 @@ describe('a replay', () => {
     const third = cassette(path)
     await ask(third)
     const error = await failureOf(new Agent('openai:m', { baseUrl: server.url, fetch: third }).send('Hi'))
-    expect(error.message).toContain('All 2 recorded answers were given already.')
+    expect(error.message).toContain('All 2 recorded answers were already used.')
   })
 
   test('knows the ids again that are made anew in every run', async () => {
@@ -297,9 +297,9 @@ describe('what cannot work', () => {
     ['{"cassette":1,"exchanges":{}}', /exchanges must be a list/],
     ['{"cassette":1,"exchanges":[{}]}', /exchanges\[0\]\.request must be an object/],
     [tapeWith({ head: { ms: 1, status: 99, statusText: '', headers: {} } }), /status from 200 to 599/],
-    [tapeWith({ head: { ms: 1, status: 200, statusText: '', headers: { a: 1 } } }), /object of texts/],
-    [tapeWith({ reads: [{ ms: 0 }] }), /reads\[0\]\.text must be a text/],
-    [tapeWith({ end: { ms: 0, how: 'broken' } }), /end\.code must be a text/],
+    [tapeWith({ head: { ms: 1, status: 200, statusText: '', headers: { a: 1 } } }), /object of strings/],
+    [tapeWith({ reads: [{ ms: 0 }] }), /reads\[0\]\.text must be a string/],
+    [tapeWith({ end: { ms: 0, how: 'broken' } }), /end\.code must be a string/],
   ])('is refused as a tape: %s', (json, problem) => {
     const path = tapePath()
     mkdirSync(dirname(path))

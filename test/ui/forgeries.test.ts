@@ -106,7 +106,7 @@ describe.each(kinds)('with %s', (kind) => {
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array(19).fill(409)])
     expect(await post(decision)).toMatchObject({
       status: 409,
-      text: expect.stringContaining('decided on already'),
+      text: expect.stringContaining('already decided on'),
     })
     expect(deleted).toEqual([{ path: 'notes.txt' }])
   })

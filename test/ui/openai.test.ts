@@ -280,7 +280,7 @@ describe('a request', () => {
       retry: { midStream: true, initialDelayMs: 1 },
     })
     const { text } = await post(baseURL, '/chat/completions', { model: 'helper', messages, stream: true })
-    expect(text).toContain('begin anew')
+    expect(text).toContain('start over')
     expect(text).not.toContain('[DONE]')
     expect(model.requests.length).toBeLessThanOrEqual(1)
   })

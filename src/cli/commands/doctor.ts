@@ -12,7 +12,7 @@ export const doctor: Command = {
   details: [
     'Asks every provider at once: is a key set, does the server answer, does it',
     'accept the key. A key is sent to its own provider only, and never shown. The',
-    'exit code is 0 if at least one provider can be used.',
+    'exit code is 0 if you can use at least one provider.',
   ],
   run: async ({ words, screen, env }: Invocation) => {
     const { paint } = screen

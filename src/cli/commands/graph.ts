@@ -10,7 +10,7 @@ import { toPng } from '../toPng.ts'
 export const graph: Command = {
   name: 'graph',
   alias: 'draw',
-  summary: 'Draws the machine of a file, or of every agent',
+  summary: 'Draws the machine of a file, or that of an agent',
   operands: '[file]',
   options: {
     format: {

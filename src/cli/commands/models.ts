@@ -21,9 +21,9 @@ export const models: Command = {
   },
   details: [
     'With a provider: its models, one per line, asked from it right now. Without one:',
-    'what is known of models (what they read, how hard they can think, how much',
-    'fits into them, when they are switched off), then the providers. A model that',
-    'is not in the table is treated like the newest family of its provider.',
+    'what is known of models (what they read, how hard they can think, how much fits',
+    'into them, when they are switched off), then the providers. A model that is',
+    'not in the table is treated like the newest family of its provider.',
   ],
   run: async (invocation) => {
     const { words, screen, env } = invocation

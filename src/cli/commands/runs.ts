@@ -26,7 +26,7 @@ const actions: readonly RunsAction[] = [
 
 export const runs: Command = {
   name: 'runs',
-  summary: 'Shows the stored runs of a file, and decides on them',
+  summary: 'Shows the stored runs of a file, and answers them',
   operands: '[action]',
   options: {
     db: { type: 'string', value: 'path', about: 'the file of the runs; default runs.db' },
@@ -35,7 +35,7 @@ export const runs: Command = {
     agent: {
       type: 'string',
       value: 'name',
-      about: 'list: only of it; fork: the agent that continues',
+      about: 'list: only those of an agent; fork: who continues',
     },
     limit: { type: 'string', value: 'n', about: 'list: how many; default 50' },
     after: { type: 'string', value: 'cursor', about: 'stream: only what follows this cursor' },

@@ -7,12 +7,12 @@ const gatherMs = 20
 /** The chunks of one answer, on their way to the stream. */
 export class LiveAnswer {
   readonly #write: (chunks: DurableChunk[]) => Promise<void>
-  /** A socket calls back in the context of whoever opened it; writes belong to the step that this was made in. */
+  /** A socket calls back in the context in which it was opened; writes belong to the step that this was made in. */
   readonly #here = AsyncLocalStorage.snapshot()
   #chunks: DurableChunk[] = []
   #timer: NodeJS.Timeout | undefined
   #written: Promise<void> = Promise.resolve()
-  /** Rejects as soon as a write fails: somebody else has the run. */
+  /** Rejects as soon as a write fails: another process has the run. */
   readonly failed: Promise<never>
   #fail: (error: unknown) => void = () => {}
 

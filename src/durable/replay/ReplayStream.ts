@@ -10,9 +10,9 @@ import type { ReplayEngine } from './replay.ts'
 export class ReplayStream {
   readonly #write: ReplayEngine['write']
   readonly #broken: (error: unknown) => void
-  /** Whether an earlier life may have shown text that nobody will vouch for. */
+  /** Whether an earlier life may have shown text that is no longer valid. */
   #isTextInDoubt: boolean
-  /** What stands since the last message. */
+  /** The text since the last message. */
   #standing: DurableChunk[] = []
   /** Where chunks go at this moment; undefined: they are written once. */
   #reading: { show(chunk: DurableChunk): void } | undefined
@@ -44,7 +44,7 @@ export class ReplayStream {
 
   /** Begins an answer: call it inside of its step. */
   async live(): Promise<LiveAnswer> {
-    // Whatever came before the answer is before it in the stream, too.
+    // What came before the answer is before it in the stream, too.
     await this.#written
     const answer = new LiveAnswer((chunks) => this.#write(chunks, true))
     if (this.#isTextInDoubt) for (const chunk of this.#restart()) answer.show(chunk)
@@ -67,13 +67,13 @@ export class ReplayStream {
     }
   }
 
-  /** What an earlier life showed of this answer is void; what stands from before it is shown once more. */
+  /** Readers discard what an earlier life showed of this answer; valid text from before it is shown once more. */
   #restart(): DurableChunk[] {
     return [restart(), ...this.#standing]
   }
 
   #once(chunk: DurableChunk): void {
-    // At once, so that it has its place before that of whatever the run does next.
+    // At once, so that its place is before that of the next action of the run.
     const write = this.#write([chunk], false)
     this.#written = Promise.all([this.#written, write]).then(() => {})
     this.#written.catch(this.#broken)

@@ -24,7 +24,7 @@ import { askModel, endTurn, showTurn, type Turn } from './replayTurn.ts'
  * it did before, because it is given the same answers and results.
  */
 export class ReplayedRun {
-  /** Where the leg ends. Rejects with whatever the engine threw: it knows what becomes of the leg then. */
+  /** The end of the leg. Rejects with what the engine threw: the engine knows what happens to the leg then. */
   readonly end: Promise<LegEnd>
   readonly #agent: AnyAgent
   readonly #engine: ReplayEngine
@@ -38,7 +38,7 @@ export class ReplayedRun {
   #seen: number
   /** Steps under way. */
   #steps = 0
-  /** Those of them that wait for what is to become of a call in doubt. */
+  /** Those that wait for a decision on a call in doubt. */
   #inDoubt = 0
   #isLooking = false
   #isOver = false
@@ -143,7 +143,7 @@ export class ReplayedRun {
     })
   }
 
-  /** A name of its own for each step: an answer that is asked for again is another step. */
+  /** A unique name for each step: an answer that is asked for again is another step. */
   #unused(name: string): string {
     const nth = (this.#names.get(name) ?? 0) + 1
     this.#names.set(name, nth)
@@ -169,7 +169,7 @@ export class ReplayedRun {
     }
   }
 
-  /** Ends the leg if the run waits, and nothing is under way. Later: what was just told the chart must have arrived. */
+  /** Ends the leg if the run waits, and nothing is under way. Deferred, so that the last events have reached the chart. */
   #look(): void {
     if (this.#isLooking) return
     this.#isLooking = true
@@ -181,14 +181,14 @@ export class ReplayedRun {
     })
   }
 
-  /** Whoever is asked by `onApproval` is still going to answer. */
+  /** `onApproval` is still going to answer. */
   #waitIfUnattended(): void {
     const snapshot = this.#actor.getSnapshot()
     const [first, ...rest] = pendingIn(snapshot)
     if (first && unattendedIn(snapshot).length === 1 + rest.length) this.#wait([first, ...rest])
   }
 
-  /** What becomes of a call in doubt is for its tool to say: the chart knows how, once it is restored. */
+  /** The tool of a call in doubt says what happens to it: the chart handles that, once it is restored. */
   #takeUp(): void {
     this.#steps -= this.#inDoubt
     this.#inDoubt = 0
@@ -216,7 +216,7 @@ export class ReplayedRun {
       })
       this.#actor.stop()
     } catch (thrown) {
-      // Data that cannot be stored, such as that of an orchestrator of the user's.
+      // Data that cannot be stored, such as that of a user's orchestrator.
       this.#crashed(thrown)
     }
   }
@@ -236,7 +236,7 @@ export class ReplayedRun {
     const problem = `The machine of the run broke in ${state}: ${describeThrown(cause)}`
     const error = errorDataOf(isRefused ? cause : new OrchestrationError(problem, { cause, state }))
     this.#stream.show(endChunk('error'))
-    // Nothing that ran broke: what is stored cannot be gone on with, by this code.
+    // Nothing that ran broke: this code cannot continue from what is stored.
     if (isRefused && this.#isRestored) this.#finish({ status: 'abandoned', error, seen: this.#seen })
     else {
       const output: AgentOutput = {
@@ -256,7 +256,7 @@ export class ReplayedRun {
     this.#resolve(this.#stream.settled().then(() => end))
   }
 
-  /** The engine has thrown: the run belongs to somebody else now, or cannot be recorded. */
+  /** The engine has thrown: the run belongs to another process now, or cannot be recorded. */
   readonly #broken = (error: unknown): void => {
     if (this.#isOver) return
     this.#stop()
@@ -270,6 +270,6 @@ export class ReplayedRun {
   }
 }
 
-/** As JSON: whatever cannot be stored throws here, and not in the engine. */
+/** As JSON: what cannot be stored throws here, and not in the engine. */
 const stored = (actor: Actor<AgentMachine>): Snapshot<unknown> =>
   JSON.parse(JSON.stringify(actor.getPersistedSnapshot()))

@@ -3,7 +3,7 @@ import { messagesIn } from '../../../machines/pendingCalls.ts'
 import { nothingReached } from '../../agent/runOutcome.ts'
 import type { SendResult } from '../../messages/result.ts'
 
-/** What a run has so far, by the snapshot of its actor. An orchestrator of the user's need not keep its data as ours do. */
+/** What a run has so far, by the snapshot of its actor. A user's orchestrator may keep its data differently. */
 export const reachedIn = (snapshot: { context?: Partial<RunResult> }): SendResult => {
   const { context } = snapshot
   const known = isResult(context) ? resultOf(context) : nothingReached

@@ -8,13 +8,13 @@ export type CallRecord =
   | { type: 'result'; result: ToolResultPart; commands: NumberedCommand[] }
   /** An abort came before the tool was done. */
   | { type: 'cut'; commands: NumberedCommand[] }
-  /** It had begun in an earlier life, and nobody knows whether it took effect. */
+  /** It had started in an earlier life, and it is not known whether it took effect. */
   | { type: 'inDoubt' }
 
 /**
- * A call is two steps. The first says that the tool is going to run; it is recorded before the tool runs. Whoever finds it
- * recorded, and no result, knows that the call is in doubt. Both take their places at once, so that calls that run side by
- * side have the same places in every life.
+ * A call is two steps. The first says that the tool is going to run; it is recorded before the tool runs. If it is
+ * recorded without a result, the call is in doubt. Both take their places at once, so that parallel calls have the same
+ * places in every life.
  */
 export const recordedCall = (
   name: string,

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import type { HostedFrom } from '../../agent/Agent.ts'
 
 /**
- * The ids that a leg makes: the same ones in every life. A leg that goes on from a snapshot makes others than the legs
- * before it, and each run of a leg, such as that of a sub-agent, counts for itself.
+ * The ids that a leg makes: the same ones in every life. A leg that continues from a snapshot makes other ids than the
+ * legs before it, and each run of a leg, such as that of a sub-agent, counts for itself.
  */
 export const replayIds = (from: HostedFrom): ((run: string) => string) => {
   const seed = createHash('sha256').update(JSON.stringify(from)).digest('hex')

@@ -2,7 +2,7 @@ import type { AnyAgent } from '../../agent/Agent.ts'
 import { ReplayedRun } from './ReplayedRun.ts'
 import type { LegEnd, LegStart, ReplayEngine } from './replay.ts'
 
-/** What whoever runs a leg may want. */
+/** Options of {@link replayLeg}. */
 export type LegOptions = {
   /** What the tools get, from what is stored as `context`. Default: the same. */
   context?: (stored: unknown) => unknown
@@ -13,8 +13,8 @@ export type LegOptions = {
 }
 
 /**
- * Runs an agent on an engine that replays, to the end of the run or to its next wait for a person. What it waits for is
- * decided on with commands, and the next leg goes on from its snapshot: meanwhile nothing runs.
+ * Runs an agent on an engine that replays, to the end of the run or to its next wait for a person. Commands answer what
+ * it waits for, and the next leg continues from its snapshot: meanwhile nothing runs.
  *
  * @example
  * const end = await replayLeg(agent, engine, async () => ({ from: { input: { prompt, id } }, seen: 0 }))

@@ -52,7 +52,7 @@ export const askModel = async (
         ask({
           deltas: (read) => {
             if (isOver) return
-            // An error ends the answer for the chart: it may only hear of it when that is recorded.
+            // An error ends the answer for the chart: the chart may get it only when it is recorded.
             const last = read.at(-1)
             const good = last?.type === 'error' ? read.slice(0, -1) : read
             for (const delta of good) addDelta(deltas, delta)
@@ -75,12 +75,12 @@ export const askModel = async (
   }
 }
 
-/** Shows a chart a recorded answer; its end is told with {@link endTurn}. */
+/** Plays a recorded answer to a chart; {@link endTurn} ends it. */
 export const showTurn = ({ deltas }: TurnRecord, { sink }: Turn, stream: ReplayStream): void => {
   if (deltas.length > 0) stream.replayed(() => sink.deltas(deltas))
 }
 
-/** Tells a chart how an answer ended. */
+/** Reports to a chart how an answer ended. */
 export const endTurn = ({ end, commands }: TurnRecord, { sink }: Turn): void => {
   if (end.type === 'end') sink.end()
   else if (end.type === 'failed') sink.fail(end.error)
@@ -97,7 +97,7 @@ const addDelta = (deltas: Delta[], delta: Delta): void => {
   else deltas.push(delta)
 }
 
-/** Asks, and gives what closes the request, whatever a model of the user's does: throw, or give a promise. */
+/** Asks, and returns a function that closes the request, even if a user's model throws or returns a promise. */
 const closing = (ask: () => unknown, fail: (thrown: unknown) => void): (() => void) => {
   try {
     const returned = ask()
@@ -113,6 +113,6 @@ const closed = (close: unknown): void => {
   try {
     if (typeof close === 'function') close()
   } catch {
-    // The request is over: how badly it was closed concerns nobody.
+    // The request is over: an error while closing it does not matter.
   }
 }

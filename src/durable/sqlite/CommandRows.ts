@@ -3,7 +3,7 @@ import { isJsonObject } from '../../messages/json.ts'
 import { jsonIn, numberIn, type Row, type SqliteFile } from './SqliteFile.ts'
 import { damaged } from './storeError.ts'
 
-/** A command that waits for whoever runs things; `n` is its number in the file. */
+/** A command that waits for the process that runs the agents; `n` is its number in the file. */
 export type StoredCommand = { n: number; run: number; command: AgentCommand }
 
 /** The table of commands: what processes that run nothing have to say to those that do. */

@@ -3,7 +3,7 @@ import { type Base, baseIn } from './RunRows.ts'
 import { numberIn, type SqliteFile, textIn } from './SqliteFile.ts'
 import { damaged } from './storeError.ts'
 
-/** The table of items. Those of the run that a run stands on are not copied. */
+/** The table of items. Those of the run below are shared, not copied. */
 export class ItemRows {
   readonly #file: SqliteFile
 
@@ -48,7 +48,7 @@ export class ItemRows {
     throw damaged(`item ${index} of thread ${thread} is missing`)
   }
 
-  /** The rows below a run, from the nearest run down to the one that stands on none. */
+  /** The rows below a run, from the nearest run down to the lowest. */
   #inherited({ run, counts }: Base): ItemRow[] {
     const found: ItemRow[] = []
     for (let at: Base | undefined = { run, counts }; at; ) {

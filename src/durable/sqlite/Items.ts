@@ -17,8 +17,8 @@ export type ItemSource = { at(thread: unknown, index: unknown): object }
 const looseThread = 0
 
 /**
- * The messages of a run and whatever else is worth being stored once. An item is known again as an object, or, where a
- * chart has copied it, by the digest of its JSON. Items are never changed.
+ * The messages of a run and other values that are stored once. An item is recognised as an object, or, where a chart
+ * has copied it, by the digest of its JSON. Items are never changed.
  */
 export class Items implements ItemSource {
   readonly #threads = new Map<number, object[]>([[looseThread, []]])

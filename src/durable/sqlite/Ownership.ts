@@ -3,8 +3,8 @@ import type { OpenDriver } from './driver.ts'
 import { SqliteFile } from './SqliteFile.ts'
 
 /**
- * One process runs the things of a file: whoever holds an exclusive transaction on a second file. The operating system
- * ends it with the process, so there is no lease whose time must be right.
+ * One process runs the agents of a file: the one that holds an exclusive transaction on a second file. The operating
+ * system ends it with the process, so there is no lease whose time must be right.
  */
 export class Ownership {
   readonly #file: SqliteFile
@@ -26,7 +26,7 @@ export class Ownership {
       this.#file.exec('BEGIN EXCLUSIVE')
       this.#isHeld = true
     } catch {
-      // Somebody else has it. A file that cannot be used at all shows itself in the runs' own.
+      // Another process has it. If the file cannot be used at all, the file of the runs shows the error.
     }
     return this.#isHeld
   }
@@ -39,7 +39,7 @@ export class Ownership {
 
 const ownerFile = (path: string): string => `${path}-owner`
 
-/** Whether some process runs the things of a file. Whoever asks takes nothing. */
+/** Whether some process runs the agents of a file. Asking does not take ownership. */
 export const hasOwner = (path: string, openDriver: OpenDriver): boolean => {
   if (!existsSync(ownerFile(path))) return false
   const file = new SqliteFile(ownerFile(path), openDriver)

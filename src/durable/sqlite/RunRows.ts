@@ -6,13 +6,13 @@ import type { Counts } from './Items.ts'
 import { jsonIn, numberIn, type Row, type SqliteFile, textIn } from './SqliteFile.ts'
 import { damaged } from './storeError.ts'
 
-/** The items that a run stands on: those of another one, as many of each thread. */
+/** The items that a run builds on: those of another one, as many of each thread. */
 export type Base = { run: number; counts: Counts }
 
 /** What each step of a run changes. */
 export type Progress = {
   status: RunStatus
-  /** Somebody must go on with it, or tell its readers how it stands. */
+  /** A process must continue it, or show its readers its status. */
   live: boolean
   recoveries: number
   /** Messages that its chart did not show. */
@@ -22,11 +22,11 @@ export type Progress = {
   usage: Usage | undefined
   pending: readonly PendingCall[]
   error: ErrorData | undefined
-  /** The packed `{ input }` or `{ snapshot }` that it goes on from. */
+  /** The packed `{ input }` or `{ snapshot }` that it continues from. */
   head: string
 }
 
-/** Where a run stands that has not begun. */
+/** The state of a run that has not started. */
 export const notBegun: Omit<Progress, 'head'> = {
   status: 'running',
   live: true,
@@ -95,7 +95,7 @@ export class RunRows {
     return rows.map(summaryOf)
   }
 
-  /** Those that somebody must take care of, the oldest first. */
+  /** Those that a process must take care of, the oldest first. */
   live(): { n: number; id: string; agent: string }[] {
     const rows = this.#file.all('SELECT n, id, agent FROM runs WHERE live = 1 AND id IS NOT NULL ORDER BY n')
     return rows.map((row) => ({ n: numberIn(row, 'n'), id: textIn(row, 'id'), agent: textIn(row, 'agent') }))
@@ -161,7 +161,7 @@ export class RunRows {
     this.#file.run('UPDATE runs SET life = ?, recoveries = ? WHERE n = ?', life, recoveries, n)
   }
 
-  /** It broke: what it goes on from stays as it was. */
+  /** It broke: what it continues from stays as it was. */
   fail(n: number, error: ErrorData, now: number): void {
     this.#file.run('UPDATE runs SET error = ?, updated = ? WHERE n = ?', JSON.stringify(error), now, n)
   }
@@ -182,7 +182,7 @@ export class RunRows {
   }
 }
 
-/** What anybody may know of a run. */
+/** The public data of a run. */
 export const infoOf = (run: RunSummary): RunInfo => ({
   id: run.id,
   agent: run.agent,
@@ -201,7 +201,7 @@ export const infoOf = (run: RunSummary): RunInfo => ({
 
 const jsonOf = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value))
 
-/** How runs may stand. */
+/** Every status of a run. */
 export const statuses: readonly RunStatus[] = [
   'running',
   'waiting',
@@ -249,7 +249,7 @@ export const baseIn = (row: Row): Base => {
 const pendingIn = (row: Row): PendingCall[] => {
   const pending = jsonIn(row, 'pending') ?? []
   const isCall = (each: unknown) => isJsonObject(each) && typeof each.id === 'string'
-  if (!Array.isArray(pending) || !pending.every(isCall)) throw damaged('the calls of a run are no list')
+  if (!Array.isArray(pending) || !pending.every(isCall)) throw damaged('the calls of a run are not a list')
   return pending
 }
 

@@ -45,7 +45,7 @@ export class SqliteFile {
     return this.#attempt(() => Number(this.#statement(sql).run(...values).changes))
   }
 
-  /** All of it, or nothing. Whoever does not wait for the disk may lose it in a power failure, and only then. */
+  /** All of it, or nothing. Without waiting for the disk it may be lost in a power failure, and only then. */
   write<T>(synchronous: Synchronous, change: () => T): T {
     if (this.#synchronous !== synchronous) this.exec(`PRAGMA synchronous = ${synchronous}`)
     this.#synchronous = synchronous

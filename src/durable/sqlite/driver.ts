@@ -36,12 +36,12 @@ export const findDriver = async (): Promise<OpenDriver> => {
       new Driver(':memory:').close()
       return (path) => new Driver(path)
     } catch (thrown) {
-      // A package that is there and does not load must be told from one that is not there.
+      // A package that is installed and does not load must be distinguished from a missing one.
       if (!isAbsent(thrown, name)) problems.push(` ${name} could not be loaded: ${describeThrown(thrown)}`)
     }
   }
   throw new ConfigurationError(
-    `There is no SQLite driver. Node has one from 22.13 on; for ${process.version} run "npm install libsql" or "npm install better-sqlite3@12", or give sqlite() a driver of your own.${problems.join('')}`,
+    `There is no SQLite driver. Node has one from 22.13 on; for ${process.version} run "npm install libsql" or "npm install better-sqlite3@12", or pass your own driver to sqlite().${problems.join('')}`,
   )
 }
 
@@ -55,8 +55,8 @@ const isAbsent = (thrown: unknown, name: string): boolean =>
 type WithBuiltIns = { getBuiltinModule?(name: string): { DatabaseSync?: DriverClass } | undefined }
 
 /**
- * Node's own. Node warns that it is experimental when it is loaded: whoever uses this package did not choose it, and it
- * is tested on every Node that has it, so this one warning is left out.
+ * Node's own. Node warns that it is experimental when it is loaded. Users of this package did not choose it, and it is
+ * tested on every Node that has it, so this one warning is left out.
  */
 const builtInDriver = (): DriverClass | undefined => {
   const { getBuiltinModule }: WithBuiltIns = process

@@ -6,9 +6,9 @@ import { damaged } from './storeError.ts'
 
 // A snapshot names the same messages several times, and most of them in every step. In its packed form each of them is a
 // place in the items of the run: `{"$m":[[thread,first,count],…]}` is a list of them, `{"$i":[thread,index]}` a single
-// one. A key of the user's that begins with "$" gets another "$", so that nothing of theirs is taken for a place.
+// one. A user's key that begins with "$" gets another "$", so that it is not taken for a place.
 
-/** A part of a message that stands elsewhere is written out up to this length: a row of its own would cost more. */
+/** A part of a message is written out up to this length: its own row would cost more. */
 const shortPart = 1000
 
 /** The JSON of a value, with its messages and large parts as places. What is new joins the items. */

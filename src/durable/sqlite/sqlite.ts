@@ -60,13 +60,13 @@ export const sqlite = (path: string, options: SqliteOptions = {}): RunStore => {
   return store
 }
 
-/** What a store was made with is nobody else's business. */
+/** The options of a store are private. */
 const made = new WeakMap<RunStore, SqliteOptions>()
 
 /** Opens a store that `sqlite` made. */
 export const openStore = async (store: RunStore): Promise<OpenStore> => {
   const options = made.get(store)
-  if (!options) throw new ConfigurationError('store must be what sqlite(path) gives.')
+  if (!options) throw new ConfigurationError('store must be a store, such as sqlite(path).')
   const { driver = await findDriver(), synchronous = 'full' } = options
   const giveUpAt = performance.now() + busyMs
   for (;;) {

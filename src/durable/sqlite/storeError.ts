@@ -56,7 +56,7 @@ const failures: readonly (readonly [code: number, name: string, say: (path: stri
     'SQLITE_IOERR',
     (path) =>
       new OrchestrationError(
-        `The disk failed while "${path}" was used. What was acknowledged is stored; look at the disk and open the runs again.`,
+        `The disk failed while "${path}" was used. What was acknowledged is stored; check the disk and open the runs again.`,
       ),
   ],
 ]

@@ -1,15 +1,15 @@
 import { ConfigurationError } from '../../messages/errors.ts'
 import { numberIn, type SqliteFile } from './SqliteFile.ts'
 
-/** "swir": what tells our files from those of others. */
+/** "swir": the mark of our files. */
 const applicationId = 0x73776972
 
 /** What each version added. A file is brought to the newest one when it is opened. */
 const versions: readonly string[] = [
   `
-  -- What changes with every step is one row, and no index is touched by it. \`live\`: somebody must go on with it, or tell
-  -- its readers how it stands. \`life\`: how often it was taken up. \`base\`: the run whose items it stands on, and how many
-  -- of each thread. A run without an id was pruned, and others stand on its items.
+  -- What changes with every step is one row, and no index is touched by it. \`live\`: a process must continue it, or show
+  -- its readers its status. \`life\`: how often it was started. \`base\`: the run whose items it builds on, and how many of
+  -- each thread. A run without an id was pruned, and others build on its items.
   CREATE TABLE runs (
     n INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT UNIQUE,
@@ -64,12 +64,12 @@ const versions: readonly string[] = [
   `,
 ]
 
-/** Makes a file ours, or brings it up to date; one of a newer release, or of somebody else, is left alone. */
+/** Makes a file ours, or migrates it; a file of a newer release, or of another program, is not touched. */
 export const prepareTables = (file: SqliteFile): void => {
   const { version, isForeign, isUsed } = lookAt(file)
   if (isForeign && (version > 0 || isUsed))
     throw new ConfigurationError(
-      `"${file.path}" is a database of another program: give the runs a file of their own.`,
+      `"${file.path}" is a database of another program: give the runs their own file.`,
     )
   if (version > versions.length)
     throw new ConfigurationError(

@@ -41,7 +41,7 @@ export class TapePlayer {
 
   #why(request: TapedRequest): string {
     const all = this.#exchanges.length
-    if (this.#unused.size === 0) return `All ${all} recorded answers were given already.`
+    if (this.#unused.size === 0) return `All ${all} recorded answers were already used.`
     const rest = [...this.#unused]
     const near = rest.filter((exchange) => isSamePlace(exchange.request, request))
     if (near.length === 0)
@@ -59,7 +59,7 @@ export class TapePlayer {
 }
 
 const advice =
-  "If the request is right, record anew: delete the file, or set mode to 'record'. What is new in every run, such as a date, can be taken out with scrub."
+  "If the request is right, record again: delete the file, or set mode to 'record'. Use scrub to remove what changes with every run, such as a date."
 
 const isSamePlace = (one: TapedRequest, other: TapedRequest): boolean =>
   one.method === other.method && differences(one.path, other.path, 1).length === 0

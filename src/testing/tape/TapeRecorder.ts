@@ -5,13 +5,13 @@ import type { TapedExchange, TapedRequest } from './tape.ts'
 import type { Outgoing } from './tapedRequest.ts'
 import { writeTape } from './tapeFile.ts'
 
-/** An agent closes an answer a second after its last word at the latest; more than this means that nobody reads it. */
+/** An agent closes an answer at most a second after its end; more than this means that it is not read. */
 const patienceMs = 1500
 
 /** Records exchanges, and writes the tape whenever one of them is over. */
 export class TapeRecorder {
   readonly #path: string
-  /** In the order in which they began; undefined while it goes on. */
+  /** In the order in which they started; undefined while it is running. */
   readonly #exchanges: (TapedExchange | undefined)[] = []
   readonly #open = new Map<number, { ended: Promise<void>; end: () => void }>()
   #failure: ConfigurationError | undefined

@@ -13,13 +13,13 @@ export const cleanReads = (reads: readonly RawRead[], secrets: readonly string[]
     // Frames have lengths and checksums: taking something out would break them.
     const letters = new TextDecoder('latin1').decode(whole)
     if (withoutSecrets(letters, secrets) !== letters)
-      throw new ConfigurationError('A binary answer repeats the key: it cannot be kept on a tape.')
+      throw new ConfigurationError('A binary answer repeats the key: it cannot be stored on a tape.')
     return reads.map(({ ms, bytes }) => ({ ms, base64: toBase64(bytes) }))
   }
   const safe = cleanText(text, secrets)
   if (safe === text) return reads.map(asItCame)
   const each = reads.map(({ ms, bytes }) => ({ ms, text: cleanText(textOf(bytes) ?? '', secrets) }))
-  // What lies across an edge is only seen in the whole, which is then kept as one read.
+  // A key across two reads is only found in the whole, which is then stored as one read.
   const isWhole = each.map((read) => read.text).join('') === safe
   return isWhole ? each : [{ ms: reads.at(-1)?.ms ?? 0, text: safe }]
 }

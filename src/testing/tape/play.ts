@@ -27,7 +27,7 @@ export const play = async (
     if (end.how === 'complete') return
     await pause(end.ms + patienceMs, leave.signal)
     throw new ConfigurationError(
-      `The recording of this answer ends after ${reads.length} reads: the request was aborted there. Abort it again, or record it anew.`,
+      `The recording of this answer ends after ${reads.length} reads: the request was aborted there. Abort it again, or record it again.`,
     )
   }
 

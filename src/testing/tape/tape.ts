@@ -15,7 +15,7 @@ import {
 export type TapedRequest = {
   method: string
   path: string
-  /** The JSON that was sent, a text that is no JSON, or null. */
+  /** The JSON that was sent, a text that is not JSON, or null. */
   body: JsonValue
 }
 
@@ -25,7 +25,7 @@ export type TapedHead = { ms: number; status: number; statusText: string; header
 /** One network read: as text where it is some by itself, else in base64. */
 export type TapedRead = { ms: number; text: string } | { ms: number; base64: string }
 
-/** `aborted`: whoever asked left. `broken`: the connection failed. */
+/** `aborted`: the client left. `broken`: the connection failed. */
 export type TapedEnd =
   | { ms: number; how: 'complete' | 'aborted' }
   | { ms: number; how: 'broken'; code: string; message: string }
@@ -33,15 +33,15 @@ export type TapedEnd =
 /** A request and what came back. Without a head nothing came. */
 export type TapedExchange = { request: TapedRequest; head?: TapedHead; reads: TapedRead[]; end: TapedEnd }
 
-/** Raised when an older tape cannot be played any more. */
+/** Raised when an older tape can no longer be played. */
 const version = 1
 
 /** Of a whole tape, in bytes: one that is larger belongs into no repository. */
 export const largestTape = 64 * 1024 * 1024
 
 /**
- * The tape as JSON that people can read and compare: bodies of requests over many lines, each read of an answer on a line
- * of its own.
+ * The tape as JSON that people can read and compare: bodies of requests over many lines, each read of an answer on its
+ * own line.
  */
 export const tapeText = (exchanges: readonly TapedExchange[]): string =>
   `{\n  "cassette": ${version},\n  "exchanges": [${exchanges.map((each) => `\n${exchangeText(each)}`).join(',')}\n  ]\n}\n`
@@ -64,7 +64,7 @@ export const parseTape = (json: string, path: string): TapedExchange[] => {
   try {
     tape = JSON.parse(json)
   } catch (cause) {
-    throw new ConfigurationError(`${path} is not valid JSON. Delete it and record it anew.`, { cause })
+    throw new ConfigurationError(`${path} is not valid JSON. Delete it and record it again.`, { cause })
   }
   checkValue(path, tape, member('cassette', versionRule))
   checkValue(path, tape, member('exchanges', listOf(exchangeRule)))
@@ -74,7 +74,7 @@ export const parseTape = (json: string, path: string): TapedExchange[] => {
 const versionRule: Rule = (name, value) =>
   value === version
     ? undefined
-    : `${name} must be ${version}: this is no cassette, or one of another version of statewire. Record it anew.`
+    : `${name} must be ${version}: this is not a cassette, or one of another version of statewire. Record it again.`
 
 const all =
   (...rules: readonly Rule[]): Rule =>
@@ -93,7 +93,7 @@ const status = rule(
 )
 
 const headers = rule(
-  'an object of texts',
+  'an object of strings',
   (value) =>
     Object(value) === value && Object.values(Object(value)).every((each) => typeof each === 'string'),
 )

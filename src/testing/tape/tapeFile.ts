@@ -1,7 +1,7 @@
 import { ConfigurationError, describeThrown } from '../../messages/errors.ts'
 import { largestTape, parseTape, type TapedExchange, tapeText } from './tape.ts'
 
-/** Asked for when it is needed: scripted models stay usable where there are no files. */
+/** Imported when it is needed: scripted models stay usable where there is no file system. */
 const files = () => process.getBuiltinModule('node:fs')
 
 export const hasTape = (path: string): boolean => files().existsSync(path)
@@ -21,7 +21,7 @@ export const readTape = (path: string): TapedExchange[] => {
   return parseTape(json, path)
 }
 
-/** Whoever reads the tape meanwhile sees the old one or the new one, and never a half. */
+/** A reader meanwhile sees the old tape or the new one, and never half of it. */
 export const writeTape = (path: string, exchanges: readonly TapedExchange[]): void => {
   const { existsSync, mkdirSync, writeFileSync, renameSync, rmSync } = files()
   const { dirname } = process.getBuiltinModule('node:path')

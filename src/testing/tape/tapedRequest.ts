@@ -11,7 +11,7 @@ export type Scrub = (body: JsonObject) => JsonValue
 /** A request as `fetch` got it, with its body read. */
 export type Outgoing = { url: string; init: RequestInit; text: string; secrets: readonly string[] }
 
-/** Local servers take any word for a key (`ollama`, `none`), and such a word may stand anywhere. */
+/** Local servers take any word for a key (`ollama`, `none`), and such a word may be anywhere. */
 const shortestKey = 8
 
 export const readRequest = async (
@@ -50,13 +50,13 @@ export const tapedRequest = (
   }
 }
 
-/** The ids that statewire makes are new in every run; what counts is where the same one stands again. */
+/** The ids that statewire makes are new in every run; what counts is where the same one occurs again. */
 const ownId = /\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\b/g
 
 const bodyOf = (text: string): JsonValue => {
   if (text === '') return null
   if (isTooDeep(text))
-    throw new ConfigurationError(`A cassette cannot keep this request: its body ${tooDeep}.`)
+    throw new ConfigurationError(`A cassette cannot store this request: its body ${tooDeep}.`)
   try {
     return JSON.parse(text)
   } catch {

@@ -4,15 +4,16 @@ import { errorIn, type RecordedCall, type RecordedResult } from '../recordedCall
 import type { TapedExchange } from './tape.ts'
 
 /**
- * The tool calls of a tape, with their results. Both are found in the requests, where each protocol sends the conversation
- * back in a way of its own; a server that keeps it gets the results alone, and the calls are those that it has sent.
+ * The tool calls of a tape, with their results. Both are found in the requests, where each protocol sends the
+ * conversation back in its own way; a server that stores it gets only the results, and the calls are those that it has
+ * sent.
  */
 export const callsOnTape = (exchanges: readonly TapedExchange[]): RecordedCall[] => {
   const sent = new Map<string, WireCall>()
   let conversations: RecordedCall[][] = []
   for (const exchange of exchanges) {
     const found = callsIn(exchange.request.body, sent)
-    // A conversation grows from request to request, and is told from its beginning each time.
+    // A conversation grows from request to request, and is sent from its start each time.
     conversations = [...conversations.filter((known) => !isBeginning(known, found)), found]
     for (const call of callsAnswered(exchange)) sent.set(call.id, call)
   }
@@ -46,7 +47,7 @@ const callsIn = (body: JsonValue, sent: ReadonlyMap<string, WireCall>): Recorded
   return recorded
 }
 
-/** Calls and results, in order, however deep they stand. */
+/** Calls and results, in order, at any depth. */
 const itemsIn = (value: unknown): JsonObject[] => {
   if (Array.isArray(value)) return value.flatMap(itemsIn)
   if (!isJsonObject(value)) return []

@@ -28,7 +28,7 @@ export class AguiWriter {
   readonly #options: AguiWriterOptions
   /** The thread, with what this run has added. */
   readonly #messages: JsonObject[]
-  /** Calls whose result the client has: of its own tools, from the beginning. */
+  /** Calls whose result the client has; those of its own tools, from the start. */
   readonly #results: Set<unknown>
   readonly #calls = new Set<string>()
   #open: Open | undefined
@@ -74,7 +74,7 @@ export class AguiWriter {
   }
 
   #text(text: string): void {
-    // A newline sets the text off from what was said before the results: this is a message of its own.
+    // A newline separates the text from what came before the results: this is a separate message.
     const shown = this.#isSetOff ? text.replace(/^\n/, '') : text
     this.#isSetOff = false
     if (shown !== '') this.#delta('TEXT', shown)
@@ -148,7 +148,7 @@ export class AguiWriter {
     this.#messages.push({ id: messageId, ...told })
   }
 
-  /** Takes back what was shown of an answer that begins anew. */
+  /** Takes back what was shown of an answer that starts over. */
   #restart(): void {
     this.#close()
     this.#answerId = undefined
@@ -157,7 +157,7 @@ export class AguiWriter {
 
   #waits(calls: readonly PendingCall[]): void {
     const asked = calls.filter(({ kind }) => kind !== 'answer')
-    // Where the thread stands, for whoever shows it again later.
+    // The state of the thread, for clients that show it again later.
     if (asked.length > 0) this.#send('MESSAGES_SNAPSHOT', { messages: this.#messages })
     // A call of a sub-agent: the client has not seen it.
     for (const call of calls) if (call.id.includes('/') && !this.#calls.has(call.id)) this.#call(call)

@@ -30,8 +30,7 @@ export const readRunInput = (body: JsonObject): RunInput => {
   const last = messages.at(-1)
   if (resume.length > 0 || last?.role === 'tool')
     return { ...head, decide: (calls) => decisionsIn(resume, messages, calls) }
-  if (last?.role !== 'user')
-    throw new Refusal(400, 'The last message is neither one of the user nor of a tool.')
+  if (last?.role !== 'user') throw new Refusal(400, 'The last message must be from the user or a tool.')
   const prompt = partsOf(last.content)
   if (prompt.length === 0) throw new Refusal(400, 'The last message is empty.')
   const told = toldIn(messages.slice(0, -1))
@@ -92,7 +91,7 @@ const resultIn = ({ role, toolCallId: id, content, error }: JsonObject): [string
 
 const callsOf = (calls: JsonValue | undefined, results: ReadonlyMap<string, ToolResultPart>): Part[] =>
   listIn(calls).flatMap(({ id, function: called }): Part[] => {
-    // A call of a sub-agent is no part of this conversation.
+    // A call of a sub-agent is not part of this conversation.
     if (typeof id !== 'string' || id.includes('/') || !isJsonObject(called)) return []
     const { name, arguments: args } = called
     if (typeof name !== 'string') return []

@@ -21,13 +21,13 @@ export const clientCalls = (calls: readonly PendingCall[]): readonly PendingCall
   if (!asked) return calls
   throw new Refusal(
     500,
-    'The agent asks for an approval, which this API has no form for: give the agent onApproval.',
+    'The agent asks for an approval, which this API does not have: give the agent onApproval.',
     'approval_required',
   )
 }
 
 /** What was sent cannot be taken back. */
 export const cannotRestart = () =>
-  new Refusal(500, 'The answer broke off, and would have to begin anew.', 'server_error')
+  new Refusal(500, 'The answer broke off, and would have to start over.', 'server_error')
 
 export const seconds = (): number => Math.floor(Date.now() / 1000)

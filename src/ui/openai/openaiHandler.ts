@@ -15,9 +15,9 @@ import { errorOf } from './openaiError.ts'
 import { ResponseWriter } from './ResponseWriter.ts'
 import { type OpenaiRequest, readChatRequest, readResponsesRequest } from './readRequest.ts'
 
-/** What {@link openaiHandler} can be told; nothing is required. */
+/** Options of {@link openaiHandler}. None is required. */
 export type OpenaiHandlerOptions = HandlerOptions & {
-  /** Whether this key may be used; `''` if there is none. Without it, whoever reaches the server may ask. */
+  /** Whether this key may be used; `''` if there is none. Default: anyone who reaches the server may ask. */
   authorize?: (key: string, request: Request) => boolean | Promise<boolean>
   /** What the tools get as `context`. */
   context?: (request: Request) => unknown

@@ -43,7 +43,7 @@ export const readResponsesRequest = (body: JsonObject): OpenaiRequest => {
 
 const requestOf = (body: JsonObject, items: readonly JsonObject[], tools: ClientTool[]): OpenaiRequest => {
   const { model, stream } = body
-  if (typeof model !== 'string') throw new Refusal(400, 'model must be a text.')
+  if (typeof model !== 'string') throw new Refusal(400, 'model must be a string.')
   const { system, told } = readItems(items)
   const history = historyOf(told)
   const last = history.at(-1)

@@ -63,7 +63,7 @@ export class AgentChatTransport<Version extends 5 | 6 | 7 = 7> {
     return this.#show(turn, abortSignal)
   }
 
-  /** Called by the AI SDK: an answer ends with its reader, so there is never one to go on with. */
+  /** Called by the AI SDK: an answer ends with its reader, so there is never one to resume. */
   async reconnectToStream(_: { chatId: string }): Promise<null> {
     return null
   }

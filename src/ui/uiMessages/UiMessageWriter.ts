@@ -13,7 +13,7 @@ export type UiWriterOptions = {
   send: (chunk: UiChunk) => void
   /** The major version of `ai` that reads. */
   clientVersion: 5 | 6 | 7
-  /** The message of the client that goes on; a new one has the id of its run. */
+  /** The client's message that continues; a new one has the id of its run. */
   messageId: string | undefined
   /** What was decided on calls before this. */
   decisions: Decisions
@@ -98,7 +98,7 @@ export class UiMessageWriter {
     const { messageId = runId, decisions } = this.#options
     this.#send({ type: 'start', messageId })
     for (const [toolCallId, decision] of Object.entries(decisions)) {
-      // The result of a call of a sub-agent is told to the sub-agent only.
+      // Only the sub-agent gets the result of its call.
       if (!isOfSubAgent(toolCallId) || typeof decision !== 'object' || 'result' in decision) continue
       if (decision.approve) this.#send({ type: 'tool-output-available', toolCallId, output: 'approved' })
       else this.#deny(toolCallId, 'rejected')
@@ -127,7 +127,7 @@ export class UiMessageWriter {
     this.#streaming.set(index, call)
     call.id ||= id ?? ''
     call.name ||= name ?? ''
-    // Two servers' calls may come under one id: the whole calls will tell them apart.
+    // Two servers' calls may come under one id: the whole calls will distinguish them.
     if (!call.isBegun && (call.id === '' || call.name === '' || this.#calls.has(call.id))) return
     this.#beginStep()
     this.#closePart()
@@ -203,7 +203,7 @@ export class UiMessageWriter {
     this.#finish('toolCalls', undefined)
   }
 
-  /** A call that runs here once the others are decided on: the hooks go on by themselves only if it looks settled. */
+  /** A call that runs here once the others are decided on: the hooks continue by themselves only if it looks settled. */
   #setAside({ id, name, arguments: input, argumentsError }: ToolCallPart, hasApprovals: boolean): void {
     if (argumentsError !== undefined) return
     const call = { toolCallId: id, toolName: name, input }

@@ -23,7 +23,7 @@ export const readUiRequest = ({ messages, trigger, messageId }: JsonObject): UiR
     const answer = [named, last].find((message) => message?.role === 'assistant')
     if (answer) return { messageId: textIn(answer, 'id'), decide: (calls) => decisionsIn(answer, calls) }
   }
-  if (last.role !== 'user') throw new Refusal(400, 'The last message is not one of the user.')
+  if (last.role !== 'user') throw new Refusal(400, 'The last message must be from the user.')
   const prompt = partsOf(last).flatMap(userPart)
   if (prompt.length === 0) throw new Refusal(400, 'The last message is empty.')
   const intent = isRegenerated ? 'regenerate' : named === last ? 'edit' : 'new'
@@ -83,7 +83,7 @@ const stepsOf = (parts: readonly JsonObject[]): ToldMessage[] => {
     if (part.type === 'text' && text) step?.parts.push({ type: 'text', text })
     const id = textIn(part, 'toolCallId')
     const name = toolNameOf(part)
-    // A call of a sub-agent is no part of this conversation.
+    // A call of a sub-agent is not part of this conversation.
     if (!id || !name || id.includes('/')) continue
     step?.parts.push({ type: 'toolCall', id, name, arguments: isJsonObject(part.input) ? part.input : {} })
     const result = resultIn(part, id, name)

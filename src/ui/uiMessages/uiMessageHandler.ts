@@ -15,7 +15,7 @@ import type { UiChunk } from './uiChunks.ts'
 import { uiMessagesOf } from './uiMessages.ts'
 import { newMessage, showTurn, type UiTurn, uiTurn } from './uiTurn.ts'
 
-/** What {@link uiMessageHandler} can be told; nothing is required. */
+/** Options of {@link uiMessageHandler}. None is required. */
 export type UiMessageHandlerOptions = ChatHandlerOptions & {
   /** The major version of `ai` in the page. Version 5 has no approvals: see the guide. Default: 7. */
   clientVersion?: 5 | 6 | 7
@@ -69,7 +69,7 @@ export const uiMessageHandler = (
 
   const other = async (request: Request): Promise<Response> => {
     const [, id = '', what] = /\/([^/]+)\/(stream|messages)\/?$/.exec(new URL(request.url).pathname) ?? []
-    if (!what) throw new Refusal(404, 'There is nothing here: POST asks.', 'not_found')
+    if (!what) throw new Refusal(404, 'There is nothing here: use POST to ask.', 'not_found')
     const chatId = chatIdOf(decoded(id))
     await admit(request, chatId)
     if (what === 'messages') {

@@ -4,10 +4,10 @@ import { readUiRequest } from './readUiMessages.ts'
 import { UiMessageWriter } from './UiMessageWriter.ts'
 import type { UiChunk } from './uiChunks.ts'
 
-/** A turn, and the message of the client that it goes on with. */
+/** A turn, and the client's message that it continues. */
 export type UiTurn = { turn: Turn; messageId: string | undefined; decisions: Decisions }
 
-/** An answer that is shown from its beginning, as a message of its own. */
+/** An answer that is shown from its start, as a separate message. */
 export const newMessage = (turn: Turn): UiTurn => ({ turn, messageId: undefined, decisions: {} })
 
 /** The turn that a request of the AI SDK asks for. */
@@ -38,7 +38,7 @@ export type UiClient = {
   showError: (error: unknown) => string
 }
 
-/** Shows a turn to its end, whatever it comes to. */
+/** Shows a turn to its end, good or bad. */
 export const showTurn = async (
   { turn, messageId, decisions }: UiTurn,
   client: UiClient,
