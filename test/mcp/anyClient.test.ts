@@ -63,7 +63,9 @@ test('a list on several pages is read to its end, and one without an end is not 
   expect((await mcpTools(three)).map(({ name }) => name)).toEqual(['t1', 't2', 't3'])
   const endless = client(async ({ cursor = '1' } = {}) => page(`t${cursor}`, `${+cursor + 1}`))
   await expect(mcpTools(endless)).rejects.toThrow('more than 64 pages')
-  await expect(mcpTools(client(async () => ({ tools: 'none' })))).rejects.toThrow('did not send a list of tools')
+  await expect(mcpTools(client(async () => ({ tools: 'none' })))).rejects.toThrow(
+    'did not send a list of tools',
+  )
 })
 
 test('what a server lists wrongly is left out, and told', async () => {
