@@ -33,14 +33,27 @@ export type RunTracer = {
   calls<T>(actor: AnyActorRef, calls: TracedCalls, execute: () => T): T
 }
 
-const tracers = new WeakMap<AnyActorRef['system'], RunTracer>()
+type Traced = { by: readonly RunTracer[]; all: RunTracer }
 
-/** From now on, this traces the runs of a system; the first one stays. */
-export const setTracer = (system: AnyActorRef['system'], tracer: RunTracer): void => {
-  if (!tracers.has(system)) tracers.set(system, tracer)
+const traced = new WeakMap<AnyActorRef['system'], Traced>()
+
+/** From now on, this traces the runs of a system, within those that did before. Once is enough. */
+export const addTracer = (system: AnyActorRef['system'], tracer: RunTracer): void => {
+  const known = traced.get(system)
+  if (known?.by.includes(tracer)) return
+  traced.set(system, {
+    by: [...(known?.by ?? []), tracer],
+    all: known ? within(known.all, tracer) : tracer,
+  })
 }
+
+const within = (outer: RunTracer, inner: RunTracer): RunTracer => ({
+  turn: (actor, turn, ask, sink) =>
+    outer.turn(actor, turn, (traced) => inner.turn(actor, turn, ask, traced), sink),
+  calls: (actor, calls, execute) => outer.calls(actor, calls, () => inner.calls(actor, calls, execute)),
+})
 
 const nobody: RunTracer = { turn: (_, __, ask, sink) => ask(sink), calls: (_, __, execute) => execute() }
 
-/** Whoever traces the run that an actor belongs to. */
-export const tracerOf = ({ system }: AnyActorRef): RunTracer => tracers.get(system) ?? nobody
+/** Everyone who traces the run that an actor belongs to. */
+export const tracerOf = ({ system }: AnyActorRef): RunTracer => traced.get(system)?.all ?? nobody
