@@ -1,8 +1,10 @@
 import type { AnyActor, AnyEventObject, AnyTransitionDefinition, InspectionEvent, Snapshot } from 'xstate'
+import { addTracer } from '../../machines/runTracer.ts'
 import { nameOf } from '../visualize/transitions.ts'
 import { ActorRecord } from './ActorRecord.ts'
 import { isRead } from './isRead.ts'
 import type { StoredRecord, Subject } from './StoredRecord.ts'
+import { WireTracer } from './WireTracer.ts'
 
 /** Finished runs that are kept; the oldest go first. */
 export const mostRuns = 50
@@ -29,6 +31,8 @@ export class Recorder {
   readonly #names = new WeakMap<AnyTransitionDefinition, string>()
   readonly #senders = new WeakMap<AnyEventObject, object>()
   readonly #onChange: () => void
+  readonly #tracer = new WireTracer((actor) => (this.isClosed ? undefined : this.#records.get(actor)))
+  isClosed = false
   #lastId = 0
   #lastSeq = 0
   /** Most events are about the actor of the event before. */
@@ -155,7 +159,10 @@ export class Recorder {
     this.touch(record)
     record.root.size += 1
     if (parent) this.#forgetActors(record.root)
-    else this.#forgetRuns()
+    else {
+      this.#forgetRuns()
+      addTracer(ref.system, this.#tracer)
+    }
     return record
   }
 

@@ -11,6 +11,7 @@ import { answer, bodyOf, Refusal } from './requests.ts'
 import { pastMoment } from './rows.ts'
 import type { Subject } from './StoredRecord.ts'
 import { isOwnHost, isOwnOrigin, isToken } from './security.ts'
+import { wireContent, wireView } from './wireRows.ts'
 
 const pageFolder = new URL('./page/', import.meta.url)
 
@@ -24,6 +25,7 @@ export type Handler = (request: IncomingMessage, response: ServerResponse) => Pr
 
 /** What is at which address. Everything lies below the token. */
 export const routes = (recorder: Recorder, pages: Pages, token: string, portOf: () => number): Handler => {
+  const { secrets } = recorder
   const files = new Set(readdirSync(pageFolder).filter((name) => types.has(endingOf(name))))
 
   const actorOf = (query: URLSearchParams): Subject => {
@@ -45,6 +47,13 @@ export const routes = (recorder: Recorder, pages: Pages, token: string, portOf: 
         const { machine } = actorOf(query)
         if (!machine) throw new Refusal(404, 'This actor has no chart.')
         return answer(response, 200, 'image/svg+xml', hideSecrets(await chartOf(machine), recorder.secrets))
+      }
+      case 'wire':
+        return answer(response, 200, 'application/json', safeJson(wireView(actorOf(query), secrets), secrets))
+      case 'call': {
+        const content = wireContent(actorOf(query), Number(query.get('call')), secrets)
+        if (!content) throw new Refusal(404, 'This call of a model is not known, or no longer kept.')
+        return answer(response, 200, 'application/json', safeJson(content, secrets))
       }
       default:
         throw new Refusal(404, 'There is nothing here.')

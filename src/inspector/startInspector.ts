@@ -81,6 +81,7 @@ export const startInspector = async (options: InspectorOptions = {}): Promise<In
       isOpen = false
       stored?.close()
       pages.close()
+      recorder.isClosed = true
       recorder.actors.clear()
       const closed = once(server, 'close')
       server.close()

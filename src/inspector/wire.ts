@@ -165,3 +165,65 @@ export type Command =
   | { actor: number; type: 'abort' }
   | { actor: number; type: 'tool.approve'; callId: string }
   | { actor: number; type: 'tool.reject'; callId: string; reason: string }
+
+/** The calls of models of an actor and of the agents it is made of. */
+export type WireView = {
+  calls: WireCallRow[]
+  /** Older calls of the run that are not kept. */
+  forgotten: number
+}
+
+/** One call of a model. */
+export type WireCallRow = {
+  id: number
+  step: number
+  /** The place of its attempt in the list of attempts; null for the summary of a compaction. */
+  attempt: number | null
+  provider: string
+  model: string
+  protocol: string
+  /** The environment variable of the provider's key, if it has one. */
+  keyVariable: string
+  settings: JsonValue
+  at: number
+  endedAt: number | null
+  failure: string
+  /** Bodies and events had to give room to newer ones. */
+  isDropped: boolean
+  exchanges: ExchangeRow[]
+}
+
+/** One HTTP request of a call. `***` stands where a credential was. */
+export type ExchangeRow = {
+  method: string
+  url: string
+  sentHeaders: Record<string, string>
+  at: number
+  status: number | null
+  headAt: number | null
+  headers: Record<string, string>
+  events: number
+  /** Of all events, in characters. */
+  size: number
+}
+
+/** What is too much to be told of every call: fetched for the one that is looked at. */
+export type WireContent = {
+  system: string
+  tools: JsonValue
+  /** Of a model without a wire; null for one that has it. */
+  messages: JsonValue
+  exchanges: ExchangeContent[]
+}
+
+export type ExchangeContent = {
+  body: { head: string; tail: string; missing: number } | null
+  head: RawRow[]
+  /** Events between the first and the last ones that are not kept. */
+  missing: number
+  tail: RawRow[]
+  /** A credential is spelled over several events: the texts that spell it are not shown. */
+  isSpelled: boolean
+}
+
+export type RawRow = { event: string; data: string }
