@@ -159,7 +159,16 @@ describe('The wire of a run', () => {
 
   it('is the request itself where the model has no wire', async () => {
     const inspector = await inspecting()
-    const model = scriptedModel([{ text: 'Hello.' }])
+    const model = scriptedModel([
+      [
+        {
+          deltas: [
+            { type: 'text', text: 'Hello.' },
+            { type: 'finish', reason: 'stop' },
+          ],
+        },
+      ],
+    ])
     await new Agent(model, { inspect: inspector.inspect, system: 'Be kind.' }).send('Hi')
     const { calls } = await wireOf(inspector, 1)
     expect(calls[0]).toMatchObject({ exchanges: [], protocol: '', keyVariable: '' })

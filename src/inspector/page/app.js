@@ -11,6 +11,7 @@ import { startTools } from './tools.js'
 import { startTransitions } from './transitions.js'
 import { startTree } from './tree.js'
 import { startUsage } from './usage.js'
+import { startWire } from './wire.js'
 
 startTheme()
 startTabs()
@@ -22,5 +23,6 @@ startTools()
 startTransitions()
 startContext()
 startUsage()
+startWire()
 startTimeline()
 connect()
