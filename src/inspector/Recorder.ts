@@ -1,5 +1,6 @@
 import type { AnyActor, AnyEventObject, AnyTransitionDefinition, InspectionEvent, Snapshot } from 'xstate'
 import { addTracer } from '../../machines/runTracer.ts'
+import { timeIn } from '../../machines/systemTime.ts'
 import { nameOf } from '../visualize/transitions.ts'
 import { ActorRecord } from './ActorRecord.ts'
 import { isRead } from './isRead.ts'
@@ -98,8 +99,9 @@ export class Recorder {
 
   /** Brings an actor up to date for somebody who looks; one that crashed tells nobody. */
   look(record: ActorRecord): void {
-    const now = Date.now()
-    const snapshot = record.ref?.getSnapshot() as Snapshot<unknown> | undefined
+    const { ref } = record
+    const now = ref ? timeOf(ref) : (record.endedAt ?? Date.now())
+    const snapshot = ref?.getSnapshot() as Snapshot<unknown> | undefined
     if (snapshot && snapshot.status !== 'active' && record.endedAt === null && record.sent) {
       record.settle(record.sent, snapshot, this.nextSeq(), now)
       this.touch(record)
@@ -108,7 +110,7 @@ export class Recorder {
 
   #settle(ref: object, event: AnyEventObject, snapshot: Snapshot<unknown>): void {
     const record = this.#recordOf(ref)
-    const now = Date.now()
+    const now = timeOf(ref)
     if (isRead(event) && snapshot.status === 'active' && !record.steps.some(({ hasTarget }) => hasTarget)) {
       record.read(event, snapshot, this.nextSeq, now)
     } else {
@@ -126,7 +128,7 @@ export class Recorder {
       snapshot,
       hasTarget: transitions.some(({ target }) => target !== undefined),
     })
-    record.note((snapshot as { context?: unknown }).context, this.secrets, Date.now())
+    record.note((snapshot as { context?: unknown }).context, this.secrets, timeOf(ref))
   }
 
   /** The start of a machine is a step without a transition of the chart. */
@@ -153,7 +155,7 @@ export class Recorder {
   #add(ref: AnyActor): ActorRecord {
     const parent = ref._parent ? this.#recordOf(ref._parent) : null
     this.#lastId += 1
-    const record = new ActorRecord(this.#lastId, ref, parent, Date.now())
+    const record = new ActorRecord(this.#lastId, ref, parent, timeOf(ref))
     this.#records.set(ref, record)
     this.actors.set(record.id, record)
     this.touch(record)
@@ -200,4 +202,10 @@ export class Recorder {
     for (const record of ended.slice(0, 100)) this.actors.delete(record.id)
     root.size = actors.length - Math.min(100, ended.length)
   }
+}
+
+/** The time of the run: that of its own clock, if it was given one. */
+const timeOf = (ref: object): number => {
+  const { system } = ref as Partial<AnyActor>
+  return system?._clock ? timeIn(system) : Date.now()
 }
