@@ -43,7 +43,10 @@ export class Feed {
         : allChanged
     const gone = [...this.#known].filter((id) => !this.#recorder.subject(id))
     const watched = this.#watched()?.next(deadline)
+    const isCut = changed.length < allChanged.length
+    this.isBehind = isCut || (this.#watch?.isBehind ?? false)
     const message: FeedMessage = {
+      ...(this.isBehind && { isBehind: true }),
       ...(this.#isFirst && { isFirst: true, limits: { moments: mostMoments, runs: mostRuns } }),
       ...(changed.length > 0 && { actors: changed.map((record) => actorRow(record, secrets)) }),
       ...(gone.length > 0 && { gone }),
@@ -54,9 +57,7 @@ export class Feed {
       ...(watched && { watched }),
     }
     this.#isFirst = false
-    const isCut = changed.length < allChanged.length
     this.#version = isCut ? (changed.at(-1)?.version ?? version) : version
-    this.isBehind = isCut || (this.#watch?.isBehind ?? false)
     for (const { id } of changed) this.#known.add(id)
     for (const id of gone) this.#known.delete(id)
     return Object.keys(message).length > 0 ? message : null

@@ -6,6 +6,8 @@ import type { Usage } from '../messages/result.ts'
 export type FeedMessage = {
   /** The first message of a connection: the page forgets everything it knew. */
   isFirst?: true
+  /** The rest follows at once: what is told here is not yet how things stand. */
+  isBehind?: true
   limits?: Limits
   /** Actors that are new or have changed. */
   actors?: ActorRow[]
