@@ -6,9 +6,9 @@ import { Watch } from './Watch.ts'
 import type { FeedMessage } from './wire.ts'
 
 /** How long a message may take to be put together: a page must not stand in the way of what it watches. */
-const budgetMs = 4
+const budgetMs = 3
 /** Actors in one message. */
-const mostActors = 300
+const mostActors = 100
 
 /**
  * What one page has been told so far, and what it has to be told next. A page that comes late is one that was told
