@@ -33,27 +33,38 @@ export type RunTracer = {
   calls<T>(actor: AnyActorRef, calls: TracedCalls, execute: () => T): T
 }
 
-type Traced = { by: readonly RunTracer[]; all: RunTracer }
+type System = AnyActorRef['system']
+type Tracers = WeakMap<System, RunTracer[]>
 
-const traced = new WeakMap<AnyActorRef['system'], Traced>()
-
-/** From now on, this traces the runs of a system, within those that did before. Once is enough. */
-export const addTracer = (system: AnyActorRef['system'], tracer: RunTracer): void => {
-  const known = traced.get(system)
-  if (known?.by.includes(tracer)) return
-  traced.set(system, {
-    by: [...(known?.by ?? []), tracer],
-    all: known ? within(known.all, tracer) : tracer,
-  })
+/** One for all copies of this module: an agent may be part of a bundle, or CommonJS, and whoever traces it is not. */
+const registry = Symbol.for('statewire.tracers.1')
+const tracersOf = (): Tracers => {
+  const shared = globalThis as { [registry]?: Tracers }
+  shared[registry] ??= new WeakMap()
+  return shared[registry]
 }
 
-const within = (outer: RunTracer, inner: RunTracer): RunTracer => ({
-  turn: (actor, turn, ask, sink) =>
-    outer.turn(actor, turn, (traced) => inner.turn(actor, turn, ask, traced), sink),
-  calls: (actor, calls, execute) => outer.calls(actor, calls, () => inner.calls(actor, calls, execute)),
+/** From now on, this traces the runs of a system, within those that did before. Once is enough. */
+export const addTracer = (system: System, tracer: RunTracer): void => {
+  const tracers = tracersOf()
+  const known = tracers.get(system)
+  if (!known) tracers.set(system, [tracer])
+  else if (!known.includes(tracer)) known.push(tracer)
+}
+
+/** The tracers from this place of the list on, each within the one before; also those that come while one of them waits. */
+const chain = (tracers: readonly RunTracer[], place: number): RunTracer => ({
+  turn: (actor, turn, ask, sink) => {
+    const tracer = tracers[place]
+    const next = (to: ModelSink) => chain(tracers, place + 1).turn(actor, turn, ask, to)
+    return tracer ? tracer.turn(actor, turn, next, sink) : ask(sink)
+  },
+  calls: (actor, calls, execute) => {
+    const tracer = tracers[place]
+    const next = () => chain(tracers, place + 1).calls(actor, calls, execute)
+    return tracer ? tracer.calls(actor, calls, next) : execute()
+  },
 })
 
-const nobody: RunTracer = { turn: (_, __, ask, sink) => ask(sink), calls: (_, __, execute) => execute() }
-
 /** Everyone who traces the run that an actor belongs to. */
-export const tracerOf = ({ system }: AnyActorRef): RunTracer => traced.get(system)?.all ?? nobody
+export const tracerOf = ({ system }: AnyActorRef): RunTracer => chain(tracersOf().get(system) ?? [], 0)
