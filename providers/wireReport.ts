@@ -23,6 +23,7 @@ export const sentRequest = (
     ),
     body,
     hide,
+    secrets: () => own,
   }
 }
 

@@ -13,6 +13,8 @@ export const mostRuns = 50
 const mostUnfinished = 500
 /** Actors of one run. */
 const mostActors = 500
+/** Keys of agents that are remembered, to hide them. */
+const mostLearnt = 50
 
 /**
  * Sees everything that happens in the actors it is given to, and remembers it. A stream may bring thousands of reads
@@ -22,7 +24,8 @@ export class Recorder {
   /** By id, in the order of their creation. */
   readonly actors = new Map<number, ActorRecord>()
   readonly #stored = new Map<number, StoredRecord>()
-  readonly secrets: readonly string[]
+  /** What is never shown. It grows with the keys that agents use. */
+  readonly secrets: string[]
   droppedRuns = 0
   /** There are more stored runs than are shown. */
   hasMoreStored = false
@@ -32,7 +35,11 @@ export class Recorder {
   readonly #names = new WeakMap<AnyTransitionDefinition, string>()
   readonly #senders = new WeakMap<AnyEventObject, object>()
   readonly #onChange: () => void
-  readonly #tracer = new WireTracer((actor) => (this.isClosed ? undefined : this.#records.get(actor)))
+  readonly #tracer = new WireTracer(
+    (actor) => (this.isClosed ? undefined : this.#records.get(actor)),
+    (secrets) => this.#learn(secrets),
+  )
+  readonly #learnt: string[] = []
   isClosed = false
   #lastId = 0
   #lastSeq = 0
@@ -40,7 +47,7 @@ export class Recorder {
   #recentRef: object | undefined
   #recent: ActorRecord | undefined
 
-  constructor(secrets: readonly string[], onChange: () => void) {
+  constructor(secrets: string[], onChange: () => void) {
     this.secrets = secrets
     this.#onChange = onChange
   }
@@ -173,6 +180,16 @@ export class Recorder {
     this.version += 1
     record.version = this.version
     this.#onChange()
+  }
+
+  #learn(secrets: readonly string[]): void {
+    const fresh = secrets.filter((secret) => !this.secrets.includes(secret))
+    if (fresh.length === 0) return
+    this.secrets.push(...fresh)
+    // Keys that a function gives change all the time: the oldest of them go.
+    this.#learnt.push(...fresh)
+    for (const old of this.#learnt.splice(0, Math.max(0, this.#learnt.length - mostLearnt)))
+      this.secrets.splice(this.secrets.indexOf(old), 1)
   }
 
   readonly nextSeq = (): number => {

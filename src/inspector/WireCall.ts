@@ -13,6 +13,8 @@ export type Asking = {
   model: Pick<ChatModel, 'provider' | 'model' | 'protocol'>
   /** The time of the run. */
   now: () => number
+  /** Takes credentials that are to be hidden everywhere. */
+  learn: (secrets: readonly string[]) => void
 }
 
 /** One call of a model, and every HTTP request that it took. */
@@ -42,6 +44,7 @@ export class WireCall implements WireListener {
   }
 
   request(sent: SentRequest): void {
+    this.asking.learn(sent.secrets())
     const exchange = new Exchange(sent, this.asking.now())
     this.exchanges.push(exchange)
     this.messages = null

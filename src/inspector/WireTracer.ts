@@ -8,10 +8,18 @@ import type { WireCall } from './WireCall.ts'
 /** Stands beside every request to a model, and notes what goes over the wire. */
 export class WireTracer implements RunTracer {
   readonly #recordOf: (actor: AnyActorRef) => ActorRecord | undefined
+  readonly #learn: (secrets: readonly string[]) => void
 
-  /** `recordOf` gives what is remembered of an actor; nothing, once the inspector is closed. */
-  constructor(recordOf: (actor: AnyActorRef) => ActorRecord | undefined) {
+  /**
+   * `recordOf` gives what is remembered of an actor; nothing, once the inspector is closed. `learn` takes credentials that
+   * are to be hidden from now on.
+   */
+  constructor(
+    recordOf: (actor: AnyActorRef) => ActorRecord | undefined,
+    learn: (secrets: readonly string[]) => void,
+  ) {
     this.#recordOf = recordOf
+    this.#learn = learn
   }
 
   turn(actor: AnyActorRef, turn: TracedTurn, ask: (sink: ModelSink) => unknown, sink: ModelSink): unknown {
@@ -36,6 +44,7 @@ export class WireTracer implements RunTracer {
         attempt: !isSummary && last?.owner === record.id ? last : null,
         model,
         now: () => timeIn(system),
+        learn: this.#learn,
       }
       return record.wire.begin(asking, request)
     } catch {

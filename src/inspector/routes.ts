@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { chartOf } from './chartOf.ts'
 import { obey } from './command.ts'
+import { exportRun } from './exportRun.ts'
 import { Feed } from './Feed.ts'
 import { hideSecrets } from './hideSecrets.ts'
 import { type Pages, safeJson } from './Pages.ts'
@@ -47,6 +48,10 @@ export const routes = (recorder: Recorder, pages: Pages, token: string, portOf: 
         const { machine } = actorOf(query)
         if (!machine) throw new Refusal(404, 'This actor has no chart.')
         return answer(response, 200, 'image/svg+xml', hideSecrets(await chartOf(machine), recorder.secrets))
+      }
+      case 'export': {
+        const isJson = query.get('as') === 'json'
+        return exportRun(response, { recorder, subject: actorOf(query), pageFolder, isJson })
       }
       case 'wire':
         return answer(response, 200, 'application/json', safeJson(wireView(actorOf(query), secrets), secrets))

@@ -229,3 +229,17 @@ export type ExchangeContent = {
 }
 
 export type RawRow = { event: string; data: string }
+
+/** A run as one file. */
+export type Recording = {
+  statewire: 'recording'
+  version: 1
+  /** When it was made. */
+  at: number
+  limits: Limits
+  actors: ActorRow[]
+  /** What a page is told of each actor, by its id. */
+  watched: Record<string, Watched>
+  /** What it may ask for, by the address; texts as they are, everything else as JSON. */
+  answers: Record<string, unknown>
+}

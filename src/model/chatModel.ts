@@ -84,6 +84,8 @@ export type SentRequest = {
   body: string
   /** Takes the credentials of this request out of its body and out of the events of its answer. */
   hide(text: string): string
+  /** Those credentials, for whoever shows more of the run than its wire. A function, so that no log gets them by accident. */
+  secrets(): readonly string[]
 }
 
 /**

@@ -3,6 +3,7 @@ import { connect } from './actions.js'
 import { startChart } from './chart.js'
 import { startContext } from './context.js'
 import { startOutput } from './output.js'
+import { startRecording } from './recording.js'
 import { startSubject } from './subject.js'
 import { startTabs } from './tabs.js'
 import { startTheme } from './theme.js'
@@ -24,5 +25,6 @@ startTransitions()
 startContext()
 startUsage()
 startWire()
+startRecording()
 startTimeline()
 connect()

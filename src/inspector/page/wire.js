@@ -1,7 +1,7 @@
 // @ts-check
 import { byId, element, setText } from './element.js'
 import { duration } from './format.js'
-import { ask } from './source.js'
+import { ask, nameOf } from './source.js'
 import { actor, onChange, shownMoment, state } from './store.js'
 import { CallView } from './wireCall.js'
 
@@ -17,7 +17,7 @@ const pauseMs = 400
 
 /** @type {WireView} */
 let view = { calls: [], forgotten: 0 }
-let shownFor = -1
+let shownFor = ''
 let drawn = ''
 let isAsking = false
 /** What the page knew when it asked last. */
@@ -30,8 +30,8 @@ let views = new Map()
 const render = () => {
   const shown = actor()
   if (state.tab !== 'wire' || !shown) return
-  if (shownFor !== shown.id) {
-    shownFor = shown.id
+  if (shownFor !== nameOf(shown.id)) {
+    shownFor = nameOf(shown.id)
     view = { calls: [], forgotten: 0 }
     views = new Map()
     chosen = null
@@ -44,13 +44,14 @@ const render = () => {
 /** @param {number} id */
 const load = async (id) => {
   const last = state.attempts.at(-1)
-  const known = `${id} ${state.moments.at(-1)?.seq} ${state.attempts.length} ${last?.chunks} ${last?.endedAt}`
+  const name = nameOf(id)
+  const known = `${name} ${state.moments.at(-1)?.seq} ${state.attempts.length} ${last?.chunks} ${last?.endedAt}`
   if (isAsking || asked === known) return
   asked = known
   isAsking = true
   try {
     const response = await ask(`wire?actor=${id}`)
-    if (response.ok && shownFor === id) view = await response.json()
+    if (response.ok && shownFor === name) view = await response.json()
   } catch {
     // The line on top says that the process does not answer.
   }
@@ -127,7 +128,7 @@ const step = (calls) => {
     'section',
     { 'aria-label': heading },
     element('h3', {}, heading),
-    element('div', { class: 'tries' }, ...calls.map((call, index) => tryButton(call, index, calls))),
+    element('div', { class: 'calls' }, ...calls.map((call, index) => tryButton(call, index, calls))),
     ...(open ? [viewOf(open, calls).block] : []),
   )
 }
@@ -145,7 +146,7 @@ const tryButton = (call, index, calls) => {
     'button',
     {
       type: 'button',
-      class: failure === '' ? 'try' : 'try failed',
+      class: failure === '' ? 'call-choice' : 'call-choice failed',
       'data-call': String(id),
       'aria-expanded': String(id === chosen),
       click: () => {
@@ -160,7 +161,7 @@ const tryButton = (call, index, calls) => {
 
 /** @param {WireCallRow} call @param {WireCallRow[]} calls */
 const viewOf = (call, calls) => {
-  const known = views.get(call.id) ?? new CallView(shownFor, call)
+  const known = views.get(call.id) ?? new CallView(state.watched ?? 0, call)
   views.set(call.id, known)
   known.update(calls)
   return known
