@@ -2,11 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/Agent.ts'
 import type { Inspector } from '../../src/inspector/index.ts'
 import type { WireContent, WireView } from '../../src/inspector/wire.ts'
+import { telemetry } from '../../src/telemetry/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 import { tool } from '../../src/tools/tool.ts'
 import { callChunk, chunk, usageChunk } from '../hostile/chatWire.ts'
 import { sse } from '../hostile/wire.ts'
 import { loopback, type Reply } from '../loopback.ts'
+import { observe } from '../telemetry/observed.ts'
 import { inspecting, listen } from './watching.ts'
 
 const said = (...texts: string[]): string =>
@@ -175,6 +177,29 @@ describe('The wire of a run', () => {
     const content = await contentOf(inspector, 1, 1)
     expect(content).toMatchObject({ system: 'Be kind.', exchanges: [] })
     expect(JSON.stringify(content.messages)).toContain('Hi')
+  })
+
+  it('is seen with telemetry before or behind the inspector, and by two inspectors', async () => {
+    const observed = observe()
+    const [a, b] = [await inspecting(), await inspecting()]
+    const { url } = await loopback(() => ({ body: said('Hello.') }))
+    for (const inspect of [
+      [telemetry(), a.inspect, b.inspect],
+      [a.inspect, b.inspect, telemetry()],
+    ])
+      await new Agent('openai:m', { baseUrl: url, apiKey: 'k', inspect }).send('Hi')
+    expect(observed.spans.filter(({ name }) => name === 'chat m')).toHaveLength(2)
+    for (const inspector of [a, b]) {
+      const runs = [
+        ...(await listen(inspector).then(async (told) => {
+          await told.until(({ actors }) => actors.size > 0)
+          return told.actors.values()
+        })),
+      ].filter(({ parent }) => parent === null)
+      for (const { id } of runs)
+        expect((await wireOf(inspector, id)).calls[0]?.exchanges[0]).toMatchObject({ status: 200, events: 4 })
+      expect(runs).toHaveLength(2)
+    }
   })
 
   it('ends where a run is aborted', async () => {

@@ -58,5 +58,13 @@ export const startRecording = () => {
     const [file] = event.dataTransfer?.files ?? []
     if (file) open(file)
   })
+  links.addEventListener('click', ({ target }) => {
+    if (target instanceof HTMLAnchorElement) links.removeAttribute('open')
+  })
+  links.addEventListener('keydown', ({ key }) => {
+    if (key !== 'Escape') return
+    links.removeAttribute('open')
+    links.querySelector('summary')?.focus()
+  })
   onChange(render)
 }
