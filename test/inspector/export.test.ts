@@ -180,6 +180,18 @@ describe.skipIf(!executablePath)('A file', { timeout: 60_000 }, () => {
     expect(problems).toEqual([])
   })
 
+  it('is opened where it is dropped', async () => {
+    const text = await exported(await echoed(), 'json')
+    const { page, problems } = await open(browser, (await inspecting()).url)
+    await page.evaluate(`{
+      const data = new DataTransfer()
+      data.items.add(new File([${JSON.stringify(text)}], 'run.json'))
+      document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true }))
+    }`)
+    await lookAround(page)
+    expect(problems).toEqual([])
+  })
+
   it('is refused if it is something else', async () => {
     const { url } = await inspecting()
     const { page, problems } = await open(browser, url)

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/Agent.ts'
 import type { Inspector } from '../../src/inspector/index.ts'
 import type { WireContent, WireView } from '../../src/inspector/wire.ts'
+import { modelMessage, userMessage } from '../../src/messages/messages.ts'
 import { telemetry } from '../../src/telemetry/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 import { tool } from '../../src/tools/tool.ts'
@@ -200,6 +201,18 @@ describe('The wire of a run', () => {
         expect((await wireOf(inspector, id)).calls[0]?.exchanges[0]).toMatchObject({ status: 200, events: 4 })
       expect(runs).toHaveLength(2)
     }
+  })
+
+  it('has the summary of a compaction as a call that is no try of a step', async () => {
+    const inspector = await inspecting()
+    const overflow = { error: { message: 'too long', code: 'context_overflow', retryable: false } }
+    const long = 'lorem ipsum '.repeat(300)
+    const history = [1, 2, 3].flatMap(() => [userMessage(long), modelMessage(long)])
+    const model = scriptedModel([[overflow], 'They talked.', 'Here I am.'])
+    await new Agent(model, { inspect: inspector.inspect }).send('Go on.', { history })
+    const { calls } = await wireOf(inspector, 1)
+    expect(calls.map(({ attempt }) => attempt)).toEqual([0, null, 1])
+    expect(calls[0]?.failure).toBe('too long')
   })
 
   it('ends where a run is aborted', async () => {
