@@ -71,6 +71,7 @@ export class Exchange {
     this.#headSize = 0
     this.#older = []
     this.#newest = []
+    this.#newestSize = 0
     this.#missing = this.count
   }
 

@@ -8,8 +8,10 @@ export type Asking = {
   /** The id of the agent that asks. */
   owner: number
   step: number
-  /** Null for a summary. */
-  attempt: Attempt | null
+  /** For a compaction; it is not an attempt at a step. */
+  isSummary: boolean
+  /** Not yet known where a run goes on that was stored while it asked. */
+  attempt: Attempt | undefined
   model: Pick<ChatModel, 'provider' | 'model' | 'protocol'>
   /** The time of the run. */
   now: () => number

@@ -41,7 +41,8 @@ export class WireTracer implements RunTracer {
       const asking = {
         owner: record.id,
         step: isRunData(context) ? context.step : 0,
-        attempt: !isSummary && last?.owner === record.id ? last : null,
+        isSummary,
+        attempt: !isSummary && last?.owner === record.id ? last : undefined,
         model,
         now: () => timeIn(system),
         learn: this.#learn,

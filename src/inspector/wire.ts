@@ -179,7 +179,9 @@ export type WireView = {
 export type WireCallRow = {
   id: number
   step: number
-  /** The place of its attempt in the list of attempts; null for the summary of a compaction. */
+  /** For a compaction; it is not an attempt at a step. */
+  isSummary: boolean
+  /** The place of its attempt in the list of attempts. */
   attempt: number | null
   provider: string
   model: string

@@ -1,6 +1,7 @@
 import { listProviders } from '../../providers/registry.ts'
 import { textOf } from '../messages/messages.ts'
 import { redact } from '../transport/redact.ts'
+import type { Attempt } from './Attempt.ts'
 import type { Exchange } from './Exchange.ts'
 import { readable } from './readable.ts'
 import { StoredRecord, type Subject } from './StoredRecord.ts'
@@ -48,25 +49,28 @@ const ownersOf = ({ id, attempts }: Exclude<Subject, StoredRecord>): Set<number>
 
 const callRow = (
   { id, asking, at, endedAt, failure, settings, exchanges, isDropped }: WireCall,
-  { attempts }: Exclude<Subject, StoredRecord>,
+  { attempts, ...subject }: Exclude<Subject, StoredRecord>,
   secrets: readonly string[],
   keyVariable: string,
 ): WireCallRow => {
-  const { step, attempt } = asking
+  const { owner, step, isSummary } = asking
+  const isOf = (attempt: Attempt) => attempt.owner === owner && attempt.facts.step === step
+  const attempt = isSummary ? undefined : (asking.attempt ?? attempts.find(isOf))
   const { provider, model, protocol = '' } = asking.model
   const { tools: _, ...rest } = settings
   return {
     id,
     step,
-    attempt: attempt && attempts.indexOf(attempt),
+    isSummary,
+    attempt: attempt ? attempts.indexOf(attempt) : null,
     provider: String(provider),
     model: String(model),
     protocol,
     keyVariable,
     settings: readable(rest, secrets),
     at,
-    // Nobody is told of a call that was closed, but the attempt is over then.
-    endedAt: endedAt ?? attempt?.endedAt ?? null,
+    // A call that was closed does not say so, but its attempt or its run is over then.
+    endedAt: endedAt ?? attempt?.endedAt ?? subject.endedAt,
     failure,
     isDropped,
     exchanges: exchanges.map(exchangeRow),

@@ -10,6 +10,7 @@ import { callChunk, chunk, usageChunk } from '../hostile/chatWire.ts'
 import { sse } from '../hostile/wire.ts'
 import { loopback, type Reply } from '../loopback.ts'
 import { observe } from '../telemetry/observed.ts'
+import { speaker } from './speaker.ts'
 import { inspecting, listen } from './watching.ts'
 
 const said = (...texts: string[]): string =>
@@ -211,8 +212,27 @@ describe('The wire of a run', () => {
     const model = scriptedModel([[overflow], 'They talked.', 'Here I am.'])
     await new Agent(model, { inspect: inspector.inspect }).send('Go on.', { history })
     const { calls } = await wireOf(inspector, 1)
-    expect(calls.map(({ attempt }) => attempt)).toEqual([0, null, 1])
+    expect(calls.map(({ attempt, isSummary }) => [attempt, isSummary])).toEqual([
+      [0, false],
+      [null, true],
+      [1, false],
+    ])
     expect(calls[0]?.failure).toBe('too long')
+  })
+
+  it('is that of a run that goes on from where it was stored', async () => {
+    const inspector = await inspecting()
+    const waiting = await speaker()
+    const { url } = await loopback(() => ({ body: said('Hello again.') }))
+    const first = new Agent('openai:m', { baseUrl: waiting.url, apiKey: 'k' }).actor({ prompt: 'Hi' })
+    first.start()
+    await waiting.asked()
+    const snapshot = first.getPersistedSnapshot()
+    first.stop()
+    const agent = new Agent('openai:m', { baseUrl: url, apiKey: 'k', inspect: inspector.inspect })
+    await agent.start({ snapshot }).result
+    const { calls } = await wireOf(inspector, 1)
+    expect(calls.map(({ step, attempt, isSummary }) => [step, attempt, isSummary])).toEqual([[1, 0, false]])
   })
 
   it('ends where a run is aborted', async () => {

@@ -112,7 +112,7 @@ const stepsOf = (calls) => {
   const steps = []
   for (const call of calls) {
     const [before] = steps.at(-1) ?? []
-    const isSame = before?.step === call.step && (before.attempt === null) === (call.attempt === null)
+    const isSame = before?.step === call.step && before.isSummary === call.isSummary
     if (isSame) steps.at(-1)?.push(call)
     else steps.push([call])
   }
@@ -122,7 +122,7 @@ const stepsOf = (calls) => {
 /** @param {WireCallRow[]} calls */
 const step = (calls) => {
   const [first] = calls
-  const heading = first?.attempt === null ? 'Summary' : `Step ${first?.step}`
+  const heading = first?.isSummary ? 'Summary' : `Step ${first?.step}`
   const open = calls.find(({ id }) => id === chosen)
   return element(
     'section',
