@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
-import { exportedPage, inDocument } from './exportedPage.ts'
+import { exportedPage, inDocument, type PageFiles } from './exportedPage.ts'
 import type { Recorder } from './Recorder.ts'
 import { recordingOf } from './recording.ts'
 import type { Subject } from './StoredRecord.ts'
@@ -9,9 +9,9 @@ import { securityHeaders } from './security.ts'
 /** Sends a run as a file: a page that needs no server, or its data alone. */
 export const exportRun = async (
   response: ServerResponse,
-  { recorder, subject, pageFolder, isJson }: ExportSetup,
+  { recorder, subject, files, isJson }: ExportSetup,
 ): Promise<void> => {
-  const page = isJson ? { before: '', after: '' } : await exportedPage(pageFolder)
+  const page = isJson ? { before: '', after: '' } : await exportedPage(files)
   const [type, ending] = isJson ? ['application/json', 'json'] : ['text/html', 'html']
   response.writeHead(200, {
     ...securityHeaders,
@@ -30,4 +30,4 @@ export const exportRun = async (
   response.end(page.after)
 }
 
-export type ExportSetup = { recorder: Recorder; subject: Subject; pageFolder: URL; isJson: boolean }
+export type ExportSetup = { recorder: Recorder; subject: Subject; files: PageFiles; isJson: boolean }

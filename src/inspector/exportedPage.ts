@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
+
+/** The files of the page by their names, and where they are. */
+export type PageFiles = ReadonlyMap<string, URL | string>
 
 /** The page as one document that needs no server: what comes before the data of a run in it, and what comes after. */
-export const exportedPage = async (folder: URL): Promise<{ before: string; after: string }> => {
-  const names = await readdir(folder)
-  const read = async (name: string): Promise<[string, string]> => [
+export const exportedPage = async (places: PageFiles): Promise<{ before: string; after: string }> => {
+  const read = async ([name, place]: [string, URL | string]): Promise<[string, string]> => [
     name,
-    await readFile(new URL(name, folder), 'utf8'),
+    await readFile(place, 'utf8'),
   ]
-  const files = new Map(await Promise.all(names.filter((name) => /\.(html|css|js)$/.test(name)).map(read)))
+  const files = new Map(await Promise.all([...places].map(read)))
   const allowed: string[] = []
   const styled = (files.get('index.html') ?? '').replace(
     /<link rel="stylesheet" href="(\w+\.css)" \/>/g,

@@ -6,8 +6,8 @@ import { mostRuns, type Recorder } from './Recorder.ts'
 import { pastMoment } from './rows.ts'
 import { StoredRecord, type Subject } from './StoredRecord.ts'
 import { Watch } from './Watch.ts'
-import type { Recording } from './wire.ts'
 import { wireContent, wireView } from './wireRows.ts'
+import type { Recording } from './wireView.ts'
 
 /** Moments with their whole context, in characters: a run has the same context many times. */
 const mostPast = 12 * 1024 * 1024

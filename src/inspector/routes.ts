@@ -27,7 +27,8 @@ export type Handler = (request: IncomingMessage, response: ServerResponse) => Pr
 /** What is at which address. Everything lies below the token. */
 export const routes = (recorder: Recorder, pages: Pages, token: string, portOf: () => number): Handler => {
   const { secrets } = recorder
-  const files = new Set(readdirSync(pageFolder).filter((name) => types.has(endingOf(name))))
+  const names = readdirSync(pageFolder).filter((name) => types.has(endingOf(name)))
+  const files = new Map<string, URL | string>(names.map((name) => [name, new URL(name, pageFolder)]))
 
   const actorOf = (query: URLSearchParams): Subject => {
     const record = recorder.subject(Number(query.get('actor')))
@@ -51,7 +52,7 @@ export const routes = (recorder: Recorder, pages: Pages, token: string, portOf: 
       }
       case 'export': {
         const isJson = query.get('as') === 'json'
-        return exportRun(response, { recorder, subject: actorOf(query), pageFolder, isJson })
+        return exportRun(response, { recorder, subject: actorOf(query), files, isJson })
       }
       case 'wire':
         return answer(response, 200, 'application/json', safeJson(wireView(actorOf(query), secrets), secrets))
@@ -84,8 +85,9 @@ export const routes = (recorder: Recorder, pages: Pages, token: string, portOf: 
       return answer(response, 200, 'application/json', safeJson({ note }, recorder.secrets))
     }
     if (request.method !== 'GET') throw new Refusal(405, 'This can only be read.')
-    if (!files.has(file)) return look(path, new URLSearchParams(query), response)
-    answer(response, 200, types.get(endingOf(file)) ?? '', await readFile(new URL(file, pageFolder)))
+    const found = files.get(file)
+    if (!found) return look(path, new URLSearchParams(query), response)
+    answer(response, 200, types.get(endingOf(file)) ?? '', await readFile(found))
   }
 }
 

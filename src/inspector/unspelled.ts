@@ -1,5 +1,5 @@
 import { parsedJson } from '../transport/jsonFraming.ts'
-import type { RawRow } from './wire.ts'
+import type { RawRow } from './wireView.ts'
 
 /**
  * A model may spell a credential that it was shown, one token after the other: no event shows it, but together they do.

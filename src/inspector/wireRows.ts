@@ -7,7 +7,7 @@ import { readable } from './readable.ts'
 import { StoredRecord, type Subject } from './StoredRecord.ts'
 import { unspelled } from './unspelled.ts'
 import type { WireCall } from './WireCall.ts'
-import type { ExchangeContent, ExchangeRow, WireCallRow, WireContent, WireView } from './wire.ts'
+import type { ExchangeContent, ExchangeRow, WireCallRow, WireContent, WireView } from './wireView.ts'
 
 /** The calls of models of a subject. Stored runs have none: what went over the wire is not stored. */
 export const wireView = (subject: Subject, secrets: readonly string[]): WireView => {

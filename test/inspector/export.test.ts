@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { z } from 'zod'
 import { Agent } from '../../src/agent/Agent.ts'
 import type { Inspector } from '../../src/inspector/index.ts'
-import type { Recording } from '../../src/inspector/wire.ts'
+import type { Recording } from '../../src/inspector/wireView.ts'
 import { tool } from '../../src/tools/tool.ts'
 import { callChunk, chunk, usageChunk } from '../hostile/chatWire.ts'
 import { sse } from '../hostile/wire.ts'

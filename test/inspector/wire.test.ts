@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/Agent.ts'
 import type { Inspector } from '../../src/inspector/index.ts'
-import type { WireContent, WireView } from '../../src/inspector/wire.ts'
+import type { WireContent, WireView } from '../../src/inspector/wireView.ts'
 import { modelMessage, userMessage } from '../../src/messages/messages.ts'
 import { telemetry } from '../../src/telemetry/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'

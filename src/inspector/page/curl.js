@@ -1,6 +1,6 @@
 // @ts-check
 
-/** @import { ExchangeRow } from '../wire.ts' */
+/** @import { ExchangeRow } from '../wireView.ts' */
 
 /** Of no use to whoever tries a request by hand. */
 const left = new Set(['user-agent', 'accept-encoding'])

@@ -2,7 +2,7 @@
 import { element, setText } from './element.js'
 import { number, plural } from './format.js'
 
-/** @import { ExchangeContent, ExchangeRow, RawRow } from '../wire.ts' */
+/** @import { ExchangeContent, ExchangeRow, RawRow } from '../wireView.ts' */
 
 /** The events of an answer as they came, with a search. */
 export class RawEvents {

@@ -1,6 +1,7 @@
 // @ts-check
 
-/** @import { FeedMessage, Recording } from '../wire.ts' */
+/** @import { FeedMessage } from '../wire.ts' */
+/** @import { Recording } from '../wireView.ts' */
 
 /** Where the page gets everything from: a file, or else the process that it watches. @type {Recording | null} */
 let recording = null

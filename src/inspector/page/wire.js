@@ -5,7 +5,7 @@ import { ask, nameOf } from './source.js'
 import { actor, onChange, shownMoment, state } from './store.js'
 import { CallView } from './wireCall.js'
 
-/** @import { WireCallRow, WireView } from '../wire.ts' */
+/** @import { WireCallRow, WireView } from '../wireView.ts' */
 
 const panel = byId('panel-wire', HTMLElement)
 const list = element('div', { class: 'wire' })

@@ -7,7 +7,7 @@ import { RawEvents } from './rawEvents.js'
 import { ask } from './source.js'
 import { changed, state } from './store.js'
 
-/** @import { ExchangeContent, ExchangeRow, WireCallRow, WireContent } from '../wire.ts' */
+/** @import { ExchangeContent, ExchangeRow, WireCallRow, WireContent } from '../wireView.ts' */
 /** @import { JsonValue } from '../../messages/json.ts' */
 
 /** A call that still runs is looked at again after this time. */
