@@ -18,7 +18,7 @@ let problem = { actor: null, text: '' }
 const words = {
   connecting: 'Connecting …',
   open: '',
-  recorded: 'A recorded run: it can be looked at, not changed.',
+  recorded: 'A recorded run',
   lost: 'Not connected: the process has ended, or is busy. What is shown is the last that was known.',
 }
 
