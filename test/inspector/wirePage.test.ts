@@ -133,6 +133,7 @@ describe.skipIf(!executablePath)('The wire tab', { timeout: 60_000 }, () => {
     const run = agent.send('How is Bergen?')
     await provider.asked()
     provider.say('It rains.')
+    await page.locator('#main').waitFor()
     await page.locator('#tabs [aria-selected="true"]').focus()
     // Left of the first tab is the last one.
     await page.keyboard.press('ArrowLeft')
