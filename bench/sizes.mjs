@@ -21,6 +21,7 @@ export const fullSizes = {
   runs: [500, 1000, 1500, 2000],
   aborts: 50,
   firstTokens: 200,
+  pageLag: { rounds: 200, chunks: 600 },
   durable: { count: 400, atOnce: 16, warmUps: 50, steps: [10, 100, 1000], lagChunks: 400 },
 }
 
@@ -40,6 +41,7 @@ export const smallSizes = {
   runs: [5, 10],
   aborts: 3,
   firstTokens: 3,
+  pageLag: { rounds: 3, chunks: 100 },
   durable: { count: 10, atOnce: 2, warmUps: 2, steps: [10, 20], lagChunks: 40 },
 }
 

@@ -33,14 +33,38 @@ export type RunTracer = {
   calls<T>(actor: AnyActorRef, calls: TracedCalls, execute: () => T): T
 }
 
-const tracers = new WeakMap<AnyActorRef['system'], RunTracer>()
+type System = AnyActorRef['system']
+type Tracers = WeakMap<System, RunTracer[]>
 
-/** From now on, this traces the runs of a system; the first one stays. */
-export const setTracer = (system: AnyActorRef['system'], tracer: RunTracer): void => {
-  if (!tracers.has(system)) tracers.set(system, tracer)
+/** One for all copies of this module: an agent may be part of a bundle, or CommonJS, and whoever traces it is not. */
+const registry = Symbol.for('statewire.tracers.1')
+const tracersOf = (): Tracers => {
+  const shared = globalThis as { [registry]?: Tracers }
+  shared[registry] ??= new WeakMap()
+  return shared[registry]
 }
 
-const noTracer: RunTracer = { turn: (_, __, ask, sink) => ask(sink), calls: (_, __, execute) => execute() }
+/** From now on, this traces the runs of a system, within those that did before. Once is enough. */
+export const addTracer = (system: System, tracer: RunTracer): void => {
+  const tracers = tracersOf()
+  const known = tracers.get(system)
+  if (!known) tracers.set(system, [tracer])
+  else if (!known.includes(tracer)) known.push(tracer)
+}
 
-/** The tracer of the run that an actor belongs to. */
-export const tracerOf = ({ system }: AnyActorRef): RunTracer => tracers.get(system) ?? noTracer
+/** The tracers from this place of the list on, each within the one before; also those that come while one of them waits. */
+const chain = (tracers: readonly RunTracer[], place: number): RunTracer => ({
+  turn: (actor, turn, ask, sink) => {
+    const tracer = tracers[place]
+    const next = (to: ModelSink) => chain(tracers, place + 1).turn(actor, turn, ask, to)
+    return tracer ? tracer.turn(actor, turn, next, sink) : ask(sink)
+  },
+  calls: (actor, calls, execute) => {
+    const tracer = tracers[place]
+    const next = () => chain(tracers, place + 1).calls(actor, calls, execute)
+    return tracer ? tracer.calls(actor, calls, next) : execute()
+  },
+})
+
+/** Everyone who traces the run that an actor belongs to. */
+export const tracerOf = ({ system }: AnyActorRef): RunTracer => chain(tracersOf().get(system) ?? [], 0)

@@ -8,6 +8,7 @@ import { type Connection, type Endpoint, endpointOf } from './connection.ts'
 import { DeltaBatch } from './deltaBatch.ts'
 import { httpError, requestIdOf, unsentError } from './httpError.ts'
 import type { Protocol, Target } from './protocol.ts'
+import { answerHeaders, sentRequest } from './wireReport.ts'
 
 export type { Connection } from './connection.ts'
 
@@ -114,7 +115,9 @@ const startCall = <P extends ModelProfile>(
     const { provider } = target
     const { carrier, limits, secrets, keyAdvice, ...endpoint } = reach()
     const batch = new DeltaBatch(protocol.decoder(target), (text) => withoutSecrets(text, secrets))
+    const { wire } = sink
     let head: ResponseHead | undefined
+    wire?.request(sentRequest(httpRequest, secrets))
 
     const finish = (failure: ErrorData | undefined): void => {
       if (batch.isFinished || !failure) {
@@ -128,8 +131,10 @@ const startCall = <P extends ModelProfile>(
     const handler: StreamHandler = {
       head(answered) {
         head = answered
+        wire?.head({ status: head.status, headers: answerHeaders(head.header, secrets) })
       },
       event(event) {
+        wire?.event(event)
         batch.push(event)
       },
       readDone() {
@@ -145,6 +150,8 @@ const startCall = <P extends ModelProfile>(
         finish(batch.failure?.code === 'truncated' ? (failure ?? batch.failure) : (batch.failure ?? failure))
       },
       refused(answer) {
+        wire?.head({ status: answer.status, headers: answerHeaders(answer.header, secrets) })
+        wire?.event({ data: answer.body })
         if (endpoint.renewsKeyAfter(answer.status) && !hasRenewedKey) {
           hasRenewedKey = true
           send(request)

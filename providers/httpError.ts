@@ -38,7 +38,7 @@ export const httpError = (answer: WholeAnswer, reader: ErrorReader): ErrorData =
 export const unsentError = (thrown: unknown, provider: string, secrets: readonly string[]): ErrorData =>
   redactError({ retryable: false, ...errorDataOf(thrown, 'ConfigurationError'), provider }, secrets)
 
-const requestIdHeaders = [
+export const requestIdHeaders = [
   'x-request-id',
   'request-id',
   'x-goog-request-id',

@@ -30,7 +30,8 @@ export class Secrets {
   }
 }
 
-const secretName = /key|token|secret|auth|cookie|cred|pass|pwd|sig|session|jwt|bearer|^code$/i
+/** Names of headers and of parameters whose value is a credential. */
+export const secretName = /key|token|secret|auth|cookie|cred|pass|pwd|sig|session|jwt|bearer|^code$/i
 
 const namedSecrets = (fields: readonly [string, string][]): string[] =>
   fields

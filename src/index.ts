@@ -116,9 +116,11 @@ export type {
   ModelRequest,
   ModelSink,
   PromptCache,
+  SentRequest,
   Thinking,
   ToolChoice,
   ToolSpec,
+  WireListener,
 } from './model/chatModel.ts'
 export type { Clock } from './model/clock.ts'
 export { cosineSimilarity } from './model/cosineSimilarity.ts'

@@ -1,16 +1,28 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
 import { builtModule } from '../built.mjs'
 import { agentOf, streaming } from './statewire.mjs'
 
-/** The same with the local inspector recording every run. */
-export const inspectedBy = async (options) => {
+const pageFile = fileURLToPath(new URL('../page.mjs', import.meta.url))
+
+/** The same with the local inspector recording every run. `openPage` opens one of its pages, in a process of its own. */
+export const open = async (options) => {
   const { startInspector } = await import(builtModule('inspector')).catch(() => {
     throw new Error('the inspector is not built')
   })
   const inspector = await startInspector()
-  return { inspector, contender: streaming(agentOf({ ...options, inspect: inspector.inspect })) }
-}
-
-export const open = async (options) => {
-  const { inspector, contender } = await inspectedBy(options)
-  return { ...contender, close: () => inspector.close() }
+  // Its process is there before: to start one takes time, too.
+  const page = fork(pageFile)
+  return {
+    ...streaming(agentOf({ ...options, inspect: inspector.inspect })),
+    async openPage() {
+      page.send(inspector.url)
+      await once(page, 'message')
+    },
+    async close() {
+      page.kill()
+      await inspector.close()
+    },
+  }
 }

@@ -1,18 +1,8 @@
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
-import { inspectedBy } from './statewireInspected.mjs'
+import { open as openInspected } from './statewireInspected.mjs'
 
-/** The same with a page open, in a process of its own. */
+/** The same with a page open all the time. */
 export const open = async (options) => {
-  const { inspector, contender } = await inspectedBy(options)
-  const page = fork(fileURLToPath(new URL('../page.mjs', import.meta.url)), [`${inspector.url}events`])
-  await once(page, 'message')
-  return {
-    ...contender,
-    close: async () => {
-      page.kill()
-      await inspector.close()
-    },
-  }
+  const contender = await openInspected(options)
+  await contender.openPage()
+  return contender
 }

@@ -43,16 +43,32 @@ const typedChunk = ({ sizes }) =>
   })
 
 /** The same with the local inspector recording, and with a page of it open; it sees deltas and knows no wires. */
-export const inspected = ({ sizes }) =>
-  cases({
+export const inspected = ({ sizes }) => [
+  ...cases({
     sizes,
     wireNames: [main],
     id: 'inspected',
     title: 'a chunk, inspected',
-    contenders: () => ['floor', 'reader', 'statewire-inspected', 'statewire-watched'],
-    goal: () => ({ ratio: 2, to: 'floor' }),
+    contenders: () => ['floor', 'reader', 'statewire', 'statewire-inspected', 'statewire-watched'],
+    goal: () => ({ ratio: 2, to: 'floor', of: ['statewire-inspected', 'statewire-watched'] }),
     repetitions: () => 3,
-  })
+  }),
+  {
+    id: 'inspected/lag',
+    title: 'a page opens on a long run',
+    contenders: ['statewire', 'statewire-inspected'],
+    job: { task: 'pageLag', wire: main, pacing: 'slow', calls: 2, ...sizes.pageLag },
+    repetitions: 3,
+    values: {
+      before: { name: 'the loop stands still before', unit: 'ms' },
+      after: {
+        name: 'the loop stands still from then on',
+        unit: 'ms',
+        goal: { most: 20, of: ['statewire-inspected'] },
+      },
+    },
+  },
+]
 
 /** A chunk of a long stream against one of a short stream, and what each keeps of the heap. */
 export const flat = ({ wireNames, sizes: { flat } }) => {

@@ -13,6 +13,7 @@ const names = [
   'throughput',
   'longRun',
   'readerLag',
+  'pageLag',
 ]
 
 export const tasks = Object.fromEntries(names.map((name) => [name, named(name)]))

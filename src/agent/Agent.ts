@@ -26,6 +26,7 @@ import { type WireSchema, wireSchemaOf } from '../tools/typedAnswer.ts'
 import { type AgentToolOptions, agentTool } from './agentTool.ts'
 import { ChunkStream } from './ChunkStream.ts'
 import { checkAgent, checkSend } from './checkOptions.ts'
+import { environmentInspector } from './environmentInspector.ts'
 import { type FallbackModel, fallbackModel, withModelStrings, withSummariser } from './otherModels.ts'
 import type { DeepPartial } from './partialValues.ts'
 import { beginRun, gripOn, Run, readRun } from './Run.ts'
@@ -161,7 +162,8 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
   constructor(model: string | ChatModel, options: AgentOptions<Deps, Machine> = {}) {
     checkAgent(model, options)
     this.#options = { ...options }
-    this.#inspect = options.inspect && harmlessInspect(options.inspect)
+    const inspectors = [options.inspect ?? [], environmentInspector()?.inspect ?? []].flat()
+    if (inspectors.length > 0) this.#inspect = harmlessInspect(inspectors)
     if (typeof model !== 'string') this.model = model
     else {
       const name = parseModelString(model)

@@ -1,4 +1,5 @@
 import type { AnyAgent } from '../agent/Agent.ts'
+import { environmentInspector } from '../agent/environmentInspector.ts'
 import {
   callable,
   checkOptions,
@@ -51,6 +52,7 @@ export const openRuns = async (options: OpenOptions): Promise<StoredRuns> => {
   const keeper = new Keeper(await openStore(store), { agents: new Agents(agents), maxRecoveries, context })
   const runs = new SqliteRuns(keeper)
   setKeeper(runs, keeper)
+  environmentInspector()?.show(runs)
   return runs
 }
 

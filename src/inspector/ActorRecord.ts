@@ -3,6 +3,7 @@ import type { StreamingState } from '../../machines/streamingState.ts'
 import type { ChatMessage } from '../messages/messages.ts'
 import type { Charted } from '../visualize/transitions.ts'
 import { Attempt } from './Attempt.ts'
+import { WireLog } from './WireLog.ts'
 
 /** Moments of one actor that are kept; older ones are dropped. */
 export const mostMoments = 2_000
@@ -33,6 +34,8 @@ export class ActorRecord {
   readonly root: ActorRecord
   /** Actors of the run, on its root. */
   size = 0
+  /** What the models of the run sent and received, on its root. */
+  readonly wire: WireLog
   readonly createdAt: number
   /** For commands; gone with the actor's end. */
   ref: AnyActor | null
@@ -61,6 +64,7 @@ export class ActorRecord {
     this.ref = ref
     this.parent = parent
     this.root = parent?.root ?? this
+    this.wire = parent?.wire ?? new WireLog()
     this.createdAt = now
     this.machine = machineOf(ref.logic)
     this.name = String(ref.id === ref.sessionId ? (this.machine?.id ?? ref.id) : ref.id)

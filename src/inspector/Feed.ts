@@ -5,9 +5,14 @@ import { StoredRecord, type Subject } from './StoredRecord.ts'
 import { Watch } from './Watch.ts'
 import type { FeedMessage } from './wire.ts'
 
+/** How long a message may take to be put together: a page must not stand in the way of what it watches. */
+const budgetMs = 3
+/** Actors in one message. */
+const mostActors = 100
+
 /**
  * What one page has been told so far, and what it has to be told next. A page that comes late is one that was told
- * nothing yet: its first message is everything, each later one is what is new.
+ * nothing yet. It is told everything, in several messages where that is much.
  */
 export class Feed {
   readonly #recorder: Recorder
@@ -16,6 +21,8 @@ export class Feed {
   #watch: Watch | undefined
   #isFirst = true
   #version = 0
+  /** There is more to tell than what `next` gave. */
+  isBehind = false
 
   /** Watches the chosen actor; without a choice the newest run, whichever that is. */
   constructor(recorder: Recorder, chosen: number | null) {
@@ -25,13 +32,21 @@ export class Feed {
 
   /** What is new, or null. */
   next(): FeedMessage | null {
+    const deadline = performance.now() + budgetMs
     const { actors, secrets } = this.#recorder
     for (const record of actors.values()) if (record.ref) this.#recorder.look(record)
     const { version, droppedRuns, hasMoreStored } = this.#recorder
-    const changed = this.#recorder.subjects.filter((subject) => subject.version > this.#version)
+    const allChanged = this.#recorder.subjects.filter((subject) => subject.version > this.#version)
+    const changed =
+      allChanged.length > mostActors
+        ? allChanged.sort((a, b) => a.version - b.version).slice(0, mostActors)
+        : allChanged
     const gone = [...this.#known].filter((id) => !this.#recorder.subject(id))
-    const watched = this.#watched()?.next()
+    const watched = this.#watched()?.next(deadline)
+    const isCut = changed.length < allChanged.length
+    this.isBehind = isCut || (this.#watch?.isBehind ?? false)
     const message: FeedMessage = {
+      ...(this.isBehind && { isBehind: true }),
       ...(this.#isFirst && { isFirst: true, limits: { moments: mostMoments, runs: mostRuns } }),
       ...(changed.length > 0 && { actors: changed.map((record) => actorRow(record, secrets)) }),
       ...(gone.length > 0 && { gone }),
@@ -42,7 +57,7 @@ export class Feed {
       ...(watched && { watched }),
     }
     this.#isFirst = false
-    this.#version = version
+    this.#version = isCut ? (changed.at(-1)?.version ?? version) : version
     for (const { id } of changed) this.#known.add(id)
     for (const id of gone) this.#known.delete(id)
     return Object.keys(message).length > 0 ? message : null

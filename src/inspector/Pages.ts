@@ -8,6 +8,8 @@ const mostPages = 30
 
 /** Pages are told of changes at most this often. */
 const flushMs = 50
+/** A page that is behind is told the rest after a pause, in which the process does its own work. */
+const pauseMs = 10
 
 /** The pages that are open, each with an event stream of its own. */
 export class Pages {
@@ -34,13 +36,17 @@ export class Pages {
 
   /** Something has changed. Called for every chunk of a stream. */
   readonly wake = (): void => {
-    if (this.#timer === undefined && this.#open.size > 0) this.#timer = setTimeout(this.#flush, flushMs)
+    this.#flushAfter(flushMs)
   }
 
   close(): void {
     clearTimeout(this.#timer)
     for (const response of this.#open.keys()) response.end()
     this.#open.clear()
+  }
+
+  #flushAfter(ms: number): void {
+    if (this.#timer === undefined && this.#open.size > 0) this.#timer = setTimeout(this.#flush, ms)
   }
 
   readonly #flush = (): void => {
@@ -53,6 +59,7 @@ export class Pages {
     if (response.writableNeedDrain) return
     const message = feed.next()
     if (message) response.write(`data: ${safeJson(message, this.#secrets)}\n\n`)
+    if (feed.isBehind) this.#flushAfter(pauseMs)
   }
 }
 

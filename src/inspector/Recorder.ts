@@ -1,8 +1,11 @@
 import type { AnyActor, AnyEventObject, AnyTransitionDefinition, InspectionEvent, Snapshot } from 'xstate'
+import { addTracer } from '../../machines/runTracer.ts'
+import { timeIn } from '../../machines/systemTime.ts'
 import { nameOf } from '../visualize/transitions.ts'
 import { ActorRecord } from './ActorRecord.ts'
 import { isRead } from './isRead.ts'
 import type { StoredRecord, Subject } from './StoredRecord.ts'
+import { WireTracer } from './WireTracer.ts'
 
 /** Finished runs that are kept; the oldest go first. */
 export const mostRuns = 50
@@ -10,6 +13,8 @@ export const mostRuns = 50
 const mostUnfinished = 500
 /** Actors of one run. */
 const mostActors = 500
+/** Keys of agents that are remembered, to hide them. */
+const mostLearnt = 50
 
 /**
  * Sees everything that happens in the actors it is given to, and remembers it. A stream may bring thousands of reads
@@ -19,7 +24,8 @@ export class Recorder {
   /** By id, in the order of their creation. */
   readonly actors = new Map<number, ActorRecord>()
   readonly #stored = new Map<number, StoredRecord>()
-  readonly secrets: readonly string[]
+  /** What is never shown. It grows with the keys that agents use. */
+  readonly secrets: string[]
   droppedRuns = 0
   /** There are more stored runs than are shown. */
   hasMoreStored = false
@@ -29,13 +35,19 @@ export class Recorder {
   readonly #names = new WeakMap<AnyTransitionDefinition, string>()
   readonly #senders = new WeakMap<AnyEventObject, object>()
   readonly #onChange: () => void
+  readonly #tracer = new WireTracer(
+    (actor) => (this.isClosed ? undefined : this.#records.get(actor)),
+    (secrets) => this.#learn(secrets),
+  )
+  readonly #learnt: string[] = []
+  isClosed = false
   #lastId = 0
   #lastSeq = 0
   /** Most events are about the actor of the event before. */
   #recentRef: object | undefined
   #recent: ActorRecord | undefined
 
-  constructor(secrets: readonly string[], onChange: () => void) {
+  constructor(secrets: string[], onChange: () => void) {
     this.secrets = secrets
     this.#onChange = onChange
   }
@@ -94,8 +106,9 @@ export class Recorder {
 
   /** Brings an actor up to date for somebody who looks; one that crashed tells nobody. */
   look(record: ActorRecord): void {
-    const now = Date.now()
-    const snapshot = record.ref?.getSnapshot() as Snapshot<unknown> | undefined
+    const { ref } = record
+    const now = ref ? timeOf(ref) : (record.endedAt ?? Date.now())
+    const snapshot = ref?.getSnapshot() as Snapshot<unknown> | undefined
     if (snapshot && snapshot.status !== 'active' && record.endedAt === null && record.sent) {
       record.settle(record.sent, snapshot, this.nextSeq(), now)
       this.touch(record)
@@ -104,7 +117,7 @@ export class Recorder {
 
   #settle(ref: object, event: AnyEventObject, snapshot: Snapshot<unknown>): void {
     const record = this.#recordOf(ref)
-    const now = Date.now()
+    const now = timeOf(ref)
     if (isRead(event) && snapshot.status === 'active' && !record.steps.some(({ hasTarget }) => hasTarget)) {
       record.read(event, snapshot, this.nextSeq, now)
     } else {
@@ -122,7 +135,7 @@ export class Recorder {
       snapshot,
       hasTarget: transitions.some(({ target }) => target !== undefined),
     })
-    record.note((snapshot as { context?: unknown }).context, this.secrets, Date.now())
+    record.note((snapshot as { context?: unknown }).context, this.secrets, timeOf(ref))
   }
 
   /** The start of a machine is a step without a transition of the chart. */
@@ -149,13 +162,16 @@ export class Recorder {
   #add(ref: AnyActor): ActorRecord {
     const parent = ref._parent ? this.#recordOf(ref._parent) : null
     this.#lastId += 1
-    const record = new ActorRecord(this.#lastId, ref, parent, Date.now())
+    const record = new ActorRecord(this.#lastId, ref, parent, timeOf(ref))
     this.#records.set(ref, record)
     this.actors.set(record.id, record)
     this.touch(record)
     record.root.size += 1
     if (parent) this.#forgetActors(record.root)
-    else this.#forgetRuns()
+    else {
+      this.#forgetRuns()
+      addTracer(ref.system, this.#tracer)
+    }
     return record
   }
 
@@ -164,6 +180,16 @@ export class Recorder {
     this.version += 1
     record.version = this.version
     this.#onChange()
+  }
+
+  #learn(secrets: readonly string[]): void {
+    const fresh = secrets.filter((secret) => !this.secrets.includes(secret))
+    if (fresh.length === 0) return
+    this.secrets.push(...fresh)
+    // Keys that a function gives change all the time: the oldest of them go.
+    this.#learnt.push(...fresh)
+    for (const old of this.#learnt.splice(0, Math.max(0, this.#learnt.length - mostLearnt)))
+      this.secrets.splice(this.secrets.indexOf(old), 1)
   }
 
   readonly nextSeq = (): number => {
@@ -193,4 +219,10 @@ export class Recorder {
     for (const record of ended.slice(0, 100)) this.actors.delete(record.id)
     root.size = actors.length - Math.min(100, ended.length)
   }
+}
+
+/** The time of the run: that of its own clock, if it was given one. */
+const timeOf = (ref: object): number => {
+  const { system } = ref as Partial<AnyActor>
+  return system?._clock ? timeIn(system) : Date.now()
 }

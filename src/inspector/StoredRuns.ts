@@ -37,7 +37,7 @@ export class StoredRuns {
     const all = new Map([...newest, ...waiting].map((info) => [info.id, info]))
     const byAge = [...all.values()].sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime())
     for (const info of byAge) this.#meet(info)
-    this.#recorder.hasMoreStored = newest.length === mostRuns
+    this.#recorder.hasMoreStored ||= newest.length === mostRuns
     this.#timer = setInterval(() => void this.#look(), pollMs).unref()
   }
 

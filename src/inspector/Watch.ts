@@ -16,24 +16,32 @@ export class Watch {
   readonly record: Subject
   readonly #recorder: Recorder
   #isFirst = true
+  #isToolsDue = false
   #seq = 0
   #reads = 0
   #dropped = 0
   readonly #attempts = new Map<Attempt | StoredAttempt, Seen>()
   readonly #tools = new Map<string, string>()
+  /** There is more to tell than what `next` gave. */
+  isBehind = false
 
   constructor(recorder: Recorder, record: Subject) {
     this.#recorder = recorder
     this.record = record
   }
 
-  next(): Watched | null {
+  /** What is new, as far as it can be put together until the deadline, a time of `performance.now()`. */
+  next(deadline = Number.POSITIVE_INFINITY): Watched | null {
+    this.isBehind = false
     const { id, dropped, droppedTaken, attempts } = this.record
     const isFirst = this.#isFirst
     const isDropped = dropped !== this.#dropped
-    const newAttempts = attempts.flatMap((attempt, index) => this.#attempt(attempt, index))
-    const moments = this.#moments()
-    const tools = moments.length + newAttempts.length > 0 ? this.#newTools() : []
+    const newAttempts = attempts.flatMap((attempt, index) => this.#attempt(attempt, index, deadline))
+    const moments = this.#moments(deadline)
+    // While an answer streams, nothing happens to the calls; of a long run there are many.
+    const isOnlyReads = !isFirst && moments.every(({ reads }) => reads > 0)
+    this.#isToolsDue ||= moments.length + newAttempts.length > 0 && !isOnlyReads
+    const tools = this.#isToolsDue && !this.isBehind ? this.#newTools() : []
     const watched: Watched = {
       id,
       ...(isFirst && { isFirst }),
@@ -52,20 +60,26 @@ export class Watch {
   }
 
   /** Those after the last that was told, and that one again if it has grown since. */
-  #moments(): MomentRow[] {
+  #moments(deadline: number): MomentRow[] {
     const { moments } = this.record
     let first = moments.length
     while (first > 0 && (moments[first - 1]?.seq ?? 0) > this.#seq) first -= 1
     const last = moments[first - 1]
     if (last && (last.reads !== this.#reads || moments.length === 0)) first -= 1
-    this.#seq = moments.at(-1)?.seq ?? 0
-    this.#reads = moments.at(-1)?.reads ?? 0
-    return moments
-      .slice(first)
-      .map((moment, index) => momentRow(moment, moments[first + index - 1], this.#recorder))
+    const rows: MomentRow[] = []
+    for (const [index, moment] of moments.slice(first).entries()) {
+      if (index > 0 && performance.now() > deadline) {
+        this.isBehind = true
+        break
+      }
+      rows.push(momentRow(moment, moments[first + index - 1], this.#recorder))
+      this.#seq = moment.seq
+      this.#reads = moment.reads
+    }
+    return rows
   }
 
-  #attempt(attempt: Attempt | StoredAttempt, index: number): AttemptRow[] {
+  #attempt(attempt: Attempt | StoredAttempt, index: number, deadline: number): AttemptRow[] {
     const seen = this.#attempts.get(attempt) ?? unseen
     const { text, thinking, state, endedAt, isVoid } = attempt
     const isSame =
@@ -75,9 +89,16 @@ export class Watch {
       seen.endedAt === endedAt &&
       seen.isVoid === isVoid
     if (isSame) return []
+    if (performance.now() > deadline) {
+      this.isBehind = true
+      return []
+    }
+    const newText = piecesFrom(text.pieces, seen.text)
+    const newThinking = piecesFrom(thinking.pieces, seen.thinking)
+    this.isBehind ||= newText.end + newThinking.end < text.pieces.length + thinking.pieces.length
     this.#attempts.set(attempt, {
-      text: text.pieces.length,
-      thinking: thinking.pieces.length,
+      text: newText.end,
+      thinking: newThinking.end,
       state,
       endedAt,
       isVoid,
@@ -85,14 +106,15 @@ export class Watch {
     return [
       {
         ...attemptRow(attempt, index, this.#recorder.secrets),
-        text: text.pieces.slice(seen.text).join(''),
-        thinking: thinking.pieces.slice(seen.thinking).join(''),
+        text: newText.text,
+        thinking: newThinking.text,
       },
     ]
   }
 
   /** Calls that are new, or not as they were told. */
   #newTools(): ToolRow[] {
+    this.#isToolsDue = false
     return toolRowsOf(this.#recorder, this.record).filter((row) => {
       const key = JSON.stringify([row.status, row.startedAt, row.endedAt, row.child])
       if (this.#tools.get(row.callId) === key) return false
@@ -100,6 +122,17 @@ export class Watch {
       return true
     })
   }
+}
+
+/** Of one text, in one message. */
+const mostCharacters = 64 * 1024
+
+/** The next pieces of a text, as many as fit, and at least one. */
+const piecesFrom = (pieces: readonly string[], start: number): { text: string; end: number } => {
+  let text = pieces[start] ?? ''
+  let end = Math.min(start + 1, pieces.length)
+  while (end < pieces.length && text.length < mostCharacters) text += pieces[end++]
+  return { text, end }
 }
 
 const usageOf = (subject: Subject): Usage | null => {

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { chartOf } from './chartOf.ts'
 import { obey } from './command.ts'
+import { exportRun } from './exportRun.ts'
 import { Feed } from './Feed.ts'
 import { hideSecrets } from './hideSecrets.ts'
 import { type Pages, safeJson } from './Pages.ts'
@@ -11,6 +12,7 @@ import { answer, bodyOf, Refusal } from './requests.ts'
 import { pastMoment } from './rows.ts'
 import type { Subject } from './StoredRecord.ts'
 import { isOwnHost, isOwnOrigin, isToken } from './security.ts'
+import { wireContent, wireView } from './wireRows.ts'
 
 const pageFolder = new URL('./page/', import.meta.url)
 
@@ -24,7 +26,9 @@ export type Handler = (request: IncomingMessage, response: ServerResponse) => Pr
 
 /** What is at which address. Everything lies below the token. */
 export const routes = (recorder: Recorder, pages: Pages, token: string, portOf: () => number): Handler => {
-  const files = new Set(readdirSync(pageFolder).filter((name) => types.has(endingOf(name))))
+  const { secrets } = recorder
+  const names = readdirSync(pageFolder).filter((name) => types.has(endingOf(name)))
+  const files = new Map<string, URL | string>(names.map((name) => [name, new URL(name, pageFolder)]))
 
   const actorOf = (query: URLSearchParams): Subject => {
     const record = recorder.subject(Number(query.get('actor')))
@@ -45,6 +49,17 @@ export const routes = (recorder: Recorder, pages: Pages, token: string, portOf: 
         const { machine } = actorOf(query)
         if (!machine) throw new Refusal(404, 'This actor has no chart.')
         return answer(response, 200, 'image/svg+xml', hideSecrets(await chartOf(machine), recorder.secrets))
+      }
+      case 'export': {
+        const isJson = query.get('as') === 'json'
+        return exportRun(response, { recorder, subject: actorOf(query), files, isJson })
+      }
+      case 'wire':
+        return answer(response, 200, 'application/json', safeJson(wireView(actorOf(query), secrets), secrets))
+      case 'call': {
+        const content = wireContent(actorOf(query), Number(query.get('call')), secrets)
+        if (!content) throw new Refusal(404, 'This call of a model is not known, or no longer kept.')
+        return answer(response, 200, 'application/json', safeJson(content, secrets))
       }
       default:
         throw new Refusal(404, 'There is nothing here.')
@@ -70,8 +85,9 @@ export const routes = (recorder: Recorder, pages: Pages, token: string, portOf: 
       return answer(response, 200, 'application/json', safeJson({ note }, recorder.secrets))
     }
     if (request.method !== 'GET') throw new Refusal(405, 'This can only be read.')
-    if (!files.has(file)) return look(path, new URLSearchParams(query), response)
-    answer(response, 200, types.get(endingOf(file)) ?? '', await readFile(new URL(file, pageFolder)))
+    const found = files.get(file)
+    if (!found) return look(path, new URLSearchParams(query), response)
+    answer(response, 200, types.get(endingOf(file)) ?? '', await readFile(found))
   }
 }
 

@@ -64,19 +64,21 @@ export const toolRowsOf = (recorder: Recorder, record: Subject, asOf?: number): 
     const owner = recorder.actors.get(id)
     if (!owner) return []
     const snapshot = snapshotAt(owner, asOf)
-    return toolRows(owner, snapshot, recorder.secrets, (callId) => childOfCall(recorder, owner, callId))
+    const children = childrenOfCalls(recorder, owner)
+    return toolRows(owner, snapshot, recorder.secrets, (callId) => children.get(`call:${callId}`) ?? null)
   })
 }
 
 const snapshotAt = ({ snapshot, moments }: Subject, asOf: number | undefined): Snapshot<unknown> | null =>
   asOf === undefined ? snapshot : (moments.findLast(({ seq }) => seq <= asOf)?.snapshot ?? null)
 
-/** What a call runs that is worth a look: a sub-agent. */
-const childOfCall = ({ actors }: Recorder, owner: ActorRecord, callId: string): number | null => {
+/** What calls run that is worth a look, by the names of the calls: sub-agents. */
+const childrenOfCalls = ({ actors }: Recorder, owner: ActorRecord): Map<string, number> => {
+  const children = new Map<string, number>()
   for (const { id, parent } of actors.values()) {
-    if (parent?.name === `call:${callId}` && parent.root === owner.root) return id
+    if (parent && parent.root === owner.root && !children.has(parent.name)) children.set(parent.name, id)
   }
-  return null
+  return children
 }
 
 /** An actor as it was: everything that is too much to be told of every moment. */

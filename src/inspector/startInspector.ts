@@ -23,6 +23,8 @@ export type InspectorOptions = {
    * of their agents are shown if these were opened with them.
    */
   runs?: Runs
+  /** Whether the process stays alive until the inspector is closed; default true. */
+  keepsAlive?: boolean
 }
 
 /** A running inspector. */
@@ -31,7 +33,9 @@ export type Inspector = {
   readonly url: string
   /** For `createActor(machine, { inspect })` and `new Agent(model, { inspect })`. */
   readonly inspect: (event: InspectionEvent) => void
-  /** Closes the pages and frees the port. Until then the process stays alive. */
+  /** Shows stored runs, too: see {@link InspectorOptions.runs}. They are listed when this resolves. */
+  readonly show: (runs: Runs) => Promise<void>
+  /** Closes the pages and frees the port. Until then the process stays alive, unless `keepsAlive` is false. */
   close(): Promise<void>
 }
 
@@ -48,8 +52,17 @@ export const startInspector = async (options: InspectorOptions = {}): Promise<In
   const secrets = [...(options.secrets ?? []), ...keysOfEnvironment()]
   const pages = new Pages(secrets)
   const recorder = new Recorder(secrets, pages.wake)
-  const stored = options.runs && new StoredRuns(options.runs, recorder, () => pages.isOpen)
-  await stored?.open()
+  const stores = new Map<Runs, StoredRuns>()
+  const show = async (runs: Runs): Promise<void> => {
+    if (stores.has(runs)) return
+    const stored = new StoredRuns(runs, recorder, () => pages.isOpen)
+    stores.set(runs, stored)
+    await stored.open()
+  }
+  const closeStores = () => {
+    for (const stored of stores.values()) stored.close()
+  }
+  if (options.runs) await show(options.runs)
   const token = newToken()
   const portOf = () => (server.address() as AddressInfo).port
   const handle = routes(recorder, pages, token, portOf)
@@ -60,9 +73,13 @@ export const startInspector = async (options: InspectorOptions = {}): Promise<In
       else answer(response, refusal.status, 'text/plain', refusal.message)
     })
   })
+  if (options.keepsAlive === false) {
+    server.on('connection', (socket) => socket.unref())
+    server.unref()
+  }
   server.listen(options.port ?? 0, '127.0.0.1')
   await once(server, 'listening').catch((cause) => {
-    stored?.close()
+    closeStores()
     throw new ConfigurationError(
       `The inspector cannot use port ${options.port}: leave it out, or choose another.`,
       {
@@ -72,6 +89,7 @@ export const startInspector = async (options: InspectorOptions = {}): Promise<In
   })
   let isOpen = true
   return {
+    show,
     url: `http://127.0.0.1:${portOf()}/${token}/`,
     inspect: (event) => {
       if (isOpen) recorder.inspect(event)
@@ -79,8 +97,9 @@ export const startInspector = async (options: InspectorOptions = {}): Promise<In
     async close() {
       if (!isOpen) return
       isOpen = false
-      stored?.close()
+      closeStores()
       pages.close()
+      recorder.isClosed = true
       recorder.actors.clear()
       const closed = once(server, 'close')
       server.close()

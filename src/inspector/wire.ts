@@ -2,10 +2,12 @@ import type { Compaction } from '../messages/compaction.ts'
 import type { JsonValue } from '../messages/json.ts'
 import type { Usage } from '../messages/result.ts'
 
-/** What the server tells the page: plain JSON, every text in it without secrets. Times are those of `Date.now()`. */
+/** What the server tells the page: plain JSON, every text in it without secrets. Times are those of the run's clock. */
 export type FeedMessage = {
   /** The first message of a connection: the page forgets everything it knew. */
   isFirst?: true
+  /** The rest follows at once: what is told here is not yet how things stand. */
+  isBehind?: true
   limits?: Limits
   /** Actors that are new or have changed. */
   actors?: ActorRow[]

@@ -82,6 +82,38 @@ export type ModelProfile = {
   maxOutput?: number
 }
 
+/** An HTTP request as it goes out, without its credentials: `***` stands where one was. */
+export type SentRequest = {
+  method: string
+  url: string
+  headers: Readonly<Record<string, string>>
+  /** As it is sent: show it through `hide`. */
+  body: string
+  /** Takes the credentials of this request out of its body and out of the events of its answer. */
+  hide(text: string): string
+  /** Those credentials, for whoever shows more of the run than its wire. A function, so that no log gets them by accident. */
+  secrets(): readonly string[]
+}
+
+/**
+ * Sees what a model behind HTTP sends and receives. One call of a model may need several requests: each begins with
+ * `request`, and what follows belongs to it. Events are handed over as they come, because they come often.
+ *
+ * @example
+ * const wire: WireListener = {
+ *   request: ({ method, url }) => console.log(method, url),
+ *   head: ({ status }) => console.log(status),
+ *   event: ({ data }) => console.log(data.length),
+ * }
+ */
+export type WireListener = {
+  request(sent: SentRequest): void
+  /** The answer begins. Only headers that say something about the request, its limits and its retries. */
+  head(head: { status: number; headers: Readonly<Record<string, string>> }): void
+  /** One event of the answer, or the whole body of a refusal. Not yet without credentials: see {@link SentRequest}. */
+  event(event: { event?: string | undefined; data: string }): void
+}
+
 /** Where a model reports to. Calls after `end` or `fail` are ignored. */
 export type ModelSink = {
   /** The deltas decoded from one network read; empty when the read held only keep-alives, which no timeout waits for. */
@@ -90,6 +122,8 @@ export type ModelSink = {
   end(): void
   /** The request failed; nothing more arrives. */
   fail(error: ErrorData): void
+  /** Whoever wants to see the wire, if the model has one. */
+  wire?: WireListener
 }
 
 /** A model of some provider: starts one streaming request, and returns the function that closes it at once. */

@@ -10,7 +10,7 @@ import type {
 import type { AgentSnapshot } from '../../machines/agentSnapshot.ts'
 import { isRun } from '../../machines/pendingCalls.ts'
 import { isRunMachine } from '../../machines/runMachine.ts'
-import { type RunTracer, setTracer, type TracedCalls, type TracedTurn } from '../../machines/runTracer.ts'
+import { addTracer, type RunTracer, type TracedCalls, type TracedTurn } from '../../machines/runTracer.ts'
 import { valuesOf } from '../../machines/runValues.ts'
 import { isJsonObject } from '../messages/json.ts'
 import type { ModelSink } from '../model/chatModel.ts'
@@ -67,6 +67,7 @@ export class Tracing implements RunTracer {
       deltas: context.bind(outside, (deltas) => sink.deltas(deltas)),
       end: context.bind(outside, () => sink.end()),
       fail: context.bind(outside, (error) => sink.fail(error)),
+      ...(sink.wire && { wire: sink.wire }),
     }
     return context.with(chat.context, () => ask(bound))
   }
@@ -77,7 +78,7 @@ export class Tracing implements RunTracer {
   }
 
   #see(event: InspectionEvent, actor: AnyActor): void {
-    if (event.type === '@xstate.actor') setTracer(actor.system, this)
+    if (event.type === '@xstate.actor') addTracer(actor.system, this)
     else if (event.type === '@xstate.event') this.#hear(actor, event.event)
     else if (event.type === '@xstate.microstep') this.#follow(actor, event.snapshot)
     else if (event.type === '@xstate.snapshot' && event.event.type !== 'model.deltas') {

@@ -48,7 +48,8 @@ export const open = async (
     dialog.dismiss().catch(() => {})
   })
   page.on('request', (request) => {
-    if (!request.url().startsWith(url) && !request.url().startsWith('data:')) elsewhere.push(request.url())
+    if (!request.url().startsWith(url) && !/^(?:data|blob):/.test(request.url()))
+      elsewhere.push(request.url())
   })
   await page.goto(url)
   return { page, problems, elsewhere }

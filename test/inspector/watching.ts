@@ -52,7 +52,7 @@ export class Told {
       }
     }
     for (const tool of watched?.tools ?? []) this.tools.set(tool.callId, tool)
-    this.#changed()
+    if (!message.isBehind) this.#changed()
   }
 
   get text(): string {

@@ -1,24 +1,25 @@
 // @ts-check
+import { ask, isRecorded, listen } from './source.js'
 import { apply, changed, shownMoment, state } from './store.js'
 
 /** @import { Command, PastMoment } from '../wire.ts' */
 
-/** @type {EventSource | undefined} */
-let source
+let stopListening = () => {}
 
-/** Listens to the server; again when another actor is chosen, because a stream is about one. */
+/** Listens to whoever tells; again when another actor is chosen, because a stream is about one. */
 export const connect = () => {
-  source?.close()
-  const opened = new EventSource(state.chosen === null ? 'events' : `events?actor=${state.chosen}`)
-  source = opened
-  opened.onmessage = ({ data }) => {
-    state.connection = 'open'
-    apply(JSON.parse(data))
-  }
-  opened.onerror = () => {
-    state.connection = 'lost'
-    changed()
-  }
+  stopListening()
+  stopListening = listen(
+    state.chosen,
+    (message) => {
+      state.connection = isRecorded() ? 'recorded' : 'open'
+      apply(message)
+    },
+    () => {
+      state.connection = 'lost'
+      changed()
+    },
+  )
 }
 
 /** @param {number | null} id null follows the newest run */
@@ -47,6 +48,7 @@ export const openTab = (tab) => {
  * @returns {Promise<{ isDone: boolean, text: string }>} with what there is to say, if anything
  */
 export const command = async (command) => {
+  if (isRecorded()) return { isDone: false, text: 'This is a recorded run: it can only be looked at.' }
   try {
     const response = await fetch('command', {
       method: 'POST',
@@ -73,8 +75,8 @@ export const fetchMoment = async () => {
   asked = `${wish} ${moment.reads}`
   isAsking = true
   try {
-    const response = await fetch(wish)
-    if (response.ok) state.past = /** @type {PastMoment} */ (await response.json())
+    const response = await ask(wish)
+    state.past = response.ok ? /** @type {PastMoment} */ (await response.json()) : null
   } catch {
     state.connection = 'lost'
   }

@@ -3,6 +3,7 @@ import { connect } from './actions.js'
 import { startChart } from './chart.js'
 import { startContext } from './context.js'
 import { startOutput } from './output.js'
+import { startRecording } from './recording.js'
 import { startSubject } from './subject.js'
 import { startTabs } from './tabs.js'
 import { startTheme } from './theme.js'
@@ -11,6 +12,7 @@ import { startTools } from './tools.js'
 import { startTransitions } from './transitions.js'
 import { startTree } from './tree.js'
 import { startUsage } from './usage.js'
+import { startWire } from './wire.js'
 
 startTheme()
 startTabs()
@@ -22,5 +24,7 @@ startTools()
 startTransitions()
 startContext()
 startUsage()
+startWire()
+startRecording()
 startTimeline()
 connect()

@@ -1,6 +1,7 @@
 // @ts-check
 import { byId } from './element.js'
 import { number } from './format.js'
+import { ask, nameOf } from './source.js'
 import { actor, onChange, shownIndex, shownMoment, state } from './store.js'
 import { Viewport } from './Viewport.js'
 
@@ -27,10 +28,9 @@ root.adoptedStyleSheets = [ours]
 
 const viewport = new Viewport(host)
 
-/** Charts by what was fetched for which actor. @type {Map<number, Promise<string>>} */
+/** Charts by what was fetched for which actor. @type {Map<string, Promise<string>>} */
 const fetched = new Map()
-/** @type {number | null} */
-let shownFor = null
+let shownFor = ''
 let shownSvg = ''
 /** @type {Map<string, Element>} */
 let states = new Map()
@@ -39,23 +39,24 @@ let labels = new Map()
 
 /** @param {number} id */
 const load = (id) => {
-  const known = fetched.get(id)
+  const known = fetched.get(nameOf(id))
   if (known) return known
-  const loading = fetch(`chart?actor=${id}`).then(
+  const loading = ask(`chart?actor=${id}`).then(
     async (response) => (response.ok ? response.text() : `!${await response.text()}`),
     () => '!The chart cannot be fetched.',
   )
-  fetched.set(id, loading)
+  fetched.set(nameOf(id), loading)
   return loading
 }
 
 const render = () => {
   const shown = actor()
   if (!shown) return
-  if (shownFor !== shown.id) {
-    shownFor = shown.id
+  const name = nameOf(shown.id)
+  if (shownFor !== name) {
+    shownFor = name
     if (shown.kind === 'other') say(`${shown.title || shown.name} is a helper: it has no chart.`)
-    else load(shown.id).then((svg) => shownFor === shown.id && place(svg))
+    else load(shown.id).then((svg) => shownFor === name && place(svg))
   }
   light()
 }

@@ -5,7 +5,7 @@
 
 /** Everything the page knows, and what the person has chosen. Views read it; only this file and `actions.js` write it. */
 export const state = {
-  /** @type {'connecting' | 'open' | 'lost'} */
+  /** @type {'connecting' | 'open' | 'lost' | 'recorded'} */
   connection: 'connecting',
   /** @type {Map<number, ActorRow>} */
   actors: new Map(),

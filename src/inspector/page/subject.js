@@ -18,6 +18,7 @@ let problem = { actor: null, text: '' }
 const words = {
   connecting: 'Connecting …',
   open: '',
+  recorded: 'A recorded run',
   lost: 'Not connected: the process has ended, or is busy. What is shown is the last that was known.',
 }
 

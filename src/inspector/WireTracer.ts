@@ -1,0 +1,84 @@
+import type { AnyActorRef, AnyMachineSnapshot } from 'xstate'
+import type { RunTracer, TracedCalls, TracedTurn } from '../../machines/runTracer.ts'
+import { timeIn } from '../../machines/systemTime.ts'
+import type { ModelSink, WireListener } from '../model/chatModel.ts'
+import { type ActorRecord, isRunData } from './ActorRecord.ts'
+import type { WireCall } from './WireCall.ts'
+
+/** Stands beside every request to a model, and notes what goes over the wire. */
+export class WireTracer implements RunTracer {
+  readonly #recordOf: (actor: AnyActorRef) => ActorRecord | undefined
+  readonly #learn: (secrets: readonly string[]) => void
+
+  /**
+   * `recordOf` gives what is remembered of an actor; nothing, once the inspector is closed. `learn` takes credentials that
+   * are to be hidden from now on.
+   */
+  constructor(
+    recordOf: (actor: AnyActorRef) => ActorRecord | undefined,
+    learn: (secrets: readonly string[]) => void,
+  ) {
+    this.#recordOf = recordOf
+    this.#learn = learn
+  }
+
+  turn(actor: AnyActorRef, turn: TracedTurn, ask: (sink: ModelSink) => unknown, sink: ModelSink): unknown {
+    const call = this.#begin(actor, turn)
+    return ask(call ? watched(sink, call) : sink)
+  }
+
+  calls<T>(_: AnyActorRef, __: TracedCalls, execute: () => T): T {
+    return execute()
+  }
+
+  #begin({ _parent: run, system }: AnyActorRef, { model, request }: TracedTurn): WireCall | undefined {
+    try {
+      const record = run && this.#recordOf(run)
+      if (!run || !record) return undefined
+      const { value, context } = run.getSnapshot() as AnyMachineSnapshot
+      const last = record.attempts.at(-1)
+      const isSummary = typeof value === 'object' && 'Compacting' in value
+      const asking = {
+        owner: record.id,
+        step: isRunData(context) ? context.step : 0,
+        isSummary,
+        attempt: !isSummary && last?.owner === record.id ? last : undefined,
+        model,
+        now: () => timeIn(system),
+        learn: this.#learn,
+      }
+      return record.wire.begin(asking, request)
+    } catch {
+      // Whoever watches must not break what is watched.
+      return undefined
+    }
+  }
+}
+
+const watched = (sink: ModelSink, call: WireCall): ModelSink => ({
+  deltas: (batch) => sink.deltas(batch),
+  end: () => {
+    call.end()
+    sink.end()
+  },
+  fail: (error) => {
+    call.end(String(error?.message))
+    sink.fail(error)
+  },
+  wire: sink.wire ? both(sink.wire, call) : call,
+})
+
+const both = (a: WireListener, b: WireListener): WireListener => ({
+  request: (sent) => {
+    a.request(sent)
+    b.request(sent)
+  },
+  head: (head) => {
+    a.head(head)
+    b.head(head)
+  },
+  event: (event) => {
+    a.event(event)
+    b.event(event)
+  },
+})
