@@ -2,7 +2,7 @@ import type { Snapshot } from 'xstate'
 import type { AgentCommand } from '../../machines/events.ts'
 import type { HostedFrom } from '../agent/Agent.ts'
 import type { DurableChunk, RunInfo } from '../durable/index.ts'
-import { type ChatMessage, textOf } from '../messages/messages.ts'
+import { type ChatMessage, textOf, toolCallsOf } from '../messages/messages.ts'
 import type { Charted } from '../visualize/transitions.ts'
 import { type ActorRecord, type Moment, mostMoments } from './ActorRecord.ts'
 import { StoredAttempt } from './StoredAttempt.ts'
@@ -96,6 +96,7 @@ export class StoredRecord {
     if (this.#isAnswering && this.attempts.at(-1)?.raw !== text) this.#end(now, true)
     const answer = this.#answer()
     if (answer.raw !== text) answer.receive(text, '')
+    answer.calls = toolCallsOf(message).map(({ id }) => id)
     this.#end(now)
     this.messages.push(message)
   }
@@ -106,7 +107,8 @@ export class StoredRecord {
     if (last && this.#isAnswering) return last
     const step = this.#steps + 1
     const before = this.attempts.filter(({ isVoid, facts }) => isVoid && facts.step === step).length
-    const begun = new StoredAttempt(this.id, step, before, this.#secrets, this.#marker)
+    const shown = this.messages.length
+    const begun = new StoredAttempt(this.id, step, before, this.#secrets, this.#marker, shown)
     this.#marker = undefined
     this.attempts.push(begun)
     this.#isAnswering = true

@@ -2,14 +2,21 @@ import type { Usage } from '../messages/result.ts'
 import type { Attempt } from './Attempt.ts'
 import { questionRows } from './questionRows.ts'
 import type { Recorder } from './Recorder.ts'
-import { attemptRow, momentRow, toolRowsOf } from './rows.ts'
+import { askedBefore, attemptRow, historyRows, momentRow, toolRowsOf } from './rows.ts'
 import type { StoredAttempt } from './StoredAttempt.ts'
 import { StoredRecord, type Subject } from './StoredRecord.ts'
-import type { AttemptRow, MomentRow, ToolRow, Watched } from './wire.ts'
+import type { AttemptRow, MessageRow, MomentRow, ToolRow, Watched } from './wire.ts'
 
-type Seen = { text: number; thinking: number; state: unknown; endedAt: number | null; isVoid: boolean }
+type Seen = {
+  text: number
+  thinking: number
+  state: unknown
+  endedAt: number | null
+  isVoid: boolean
+  calls: number
+}
 
-const unseen: Seen = { text: 0, thinking: 0, state: null, endedAt: null, isVoid: false }
+const unseen: Seen = { text: 0, thinking: 0, state: null, endedAt: null, isVoid: false, calls: 0 }
 
 /** How far one page knows one actor. */
 export class Watch {
@@ -19,6 +26,7 @@ export class Watch {
   #seq = 0
   #reads = 0
   #dropped = 0
+  #hasHistory = false
   readonly #attempts = new Map<Attempt | StoredAttempt, Seen>()
   readonly #tools = new Map<string, string>()
 
@@ -33,6 +41,7 @@ export class Watch {
     const isDropped = dropped !== this.#dropped
     const newAttempts = attempts.flatMap((attempt, index) => this.#attempt(attempt, index))
     const moments = this.#moments()
+    const history = newAttempts.length > 0 && this.#history()
     const tools = moments.length + newAttempts.length > 0 ? this.#newTools() : []
     const watched: Watched = {
       id,
@@ -41,8 +50,9 @@ export class Watch {
       ...(moments.length > 0 && {
         moments,
         usage: usageOf(this.record),
-        questions: questionRows(this.record),
+        questions: questionRows(this.record, this.#recorder.secrets),
       }),
+      ...(history && { history }),
       ...(newAttempts.length > 0 && { attempts: newAttempts }),
       ...(tools.length > 0 && { tools }),
     }
@@ -67,13 +77,14 @@ export class Watch {
 
   #attempt(attempt: Attempt | StoredAttempt, index: number): AttemptRow[] {
     const seen = this.#attempts.get(attempt) ?? unseen
-    const { text, thinking, state, endedAt, isVoid } = attempt
+    const { text, thinking, state, endedAt, isVoid, calls } = attempt
     const isSame =
       seen.state === state &&
       seen.text === text.pieces.length &&
       seen.thinking === thinking.pieces.length &&
       seen.endedAt === endedAt &&
-      seen.isVoid === isVoid
+      seen.isVoid === isVoid &&
+      seen.calls === calls.length
     if (isSame) return []
     this.#attempts.set(attempt, {
       text: text.pieces.length,
@@ -81,20 +92,30 @@ export class Watch {
       state,
       endedAt,
       isVoid,
+      calls: calls.length,
     })
     return [
       {
         ...attemptRow(attempt, index, this.#recorder.secrets),
         text: text.pieces.slice(seen.text).join(''),
         thinking: thinking.pieces.slice(seen.thinking).join(''),
+        ...(seen === unseen && { asked: askedBefore(this.record, index, this.#recorder.secrets) }),
       },
     ]
+  }
+
+  /** Of the conversation before the run, once. */
+  #history(): MessageRow[] | false {
+    if (this.#hasHistory) return false
+    this.#hasHistory = true
+    const rows = historyRows(this.record, this.#recorder.secrets)
+    return rows.length > 0 && rows
   }
 
   /** Calls that are new, or not as they were told. */
   #newTools(): ToolRow[] {
     return toolRowsOf(this.#recorder, this.record).filter((row) => {
-      const key = JSON.stringify([row.status, row.startedAt, row.endedAt, row.child])
+      const key = JSON.stringify([row.status, row.startedAt, row.endedAt, row.child, row.progress])
       if (this.#tools.get(row.callId) === key) return false
       this.#tools.set(row.callId, key)
       return true

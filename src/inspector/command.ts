@@ -1,31 +1,47 @@
 import type { AgentCommand } from '../../machines/events.ts'
 import { describeThrown } from '../messages/errors.ts'
-import type { JsonObject } from '../messages/json.ts'
+import { isJsonObject, type JsonObject } from '../messages/json.ts'
 import type { ActorRecord } from './ActorRecord.ts'
 import { accepts } from './actorRow.ts'
 import type { Recorder } from './Recorder.ts'
 import { Refusal } from './requests.ts'
 import { StoredRecord } from './StoredRecord.ts'
+import type { Trials } from './Trials.ts'
 
 const longestReason = 2_000
 
 /** Sends what a person clicked to what it is meant for, and gives what there is to say about it. */
-export const obey = async (recorder: Recorder, { actor, ...given }: JsonObject): Promise<string> => {
+export const obey = async (
+  recorder: Recorder,
+  trials: Trials,
+  { actor, ...given }: JsonObject,
+): Promise<Obeyed> => {
   const subject = typeof actor === 'number' ? recorder.subject(actor) : undefined
   if (!subject) throw new Refusal(404, 'This actor is not known.')
+  if (given.type === 'again') {
+    if (subject instanceof StoredRecord)
+      throw new Refusal(
+        409,
+        'A stored run is run again with runs.fork(id), in the process that has its agents.',
+      )
+    return { note: '', actor: trials.begin(subject, given) }
+  }
   const command = commandOf(given)
-  if (subject instanceof StoredRecord) return store(subject, command)
+  if (subject instanceof StoredRecord) return { note: await store(subject, command) }
   send(subject, command)
-  return ''
+  return { note: '' }
 }
 
+/** What there is to say, and the run that was begun. */
+export type Obeyed = { note: string; actor?: number }
+
 /** Nothing but these three can be sent. */
-const commandOf = ({ type, callId, reason }: JsonObject): AgentCommand => {
+const commandOf = ({ type, callId, reason, arguments: edited }: JsonObject): AgentCommand => {
   switch (type) {
     case 'abort':
       return { type, reason: 'from the inspector' }
     case 'tool.approve':
-      return { type, callId: textOf(callId) }
+      return { type, callId: textOf(callId), ...(isJsonObject(edited) && { arguments: edited }) }
     case 'tool.reject':
       return {
         type,

@@ -11,6 +11,8 @@ import { answer, bodyOf, Refusal } from './requests.ts'
 import { pastMoment } from './rows.ts'
 import type { Subject } from './StoredRecord.ts'
 import { isOwnHost, isOwnOrigin, isToken } from './security.ts'
+import type { Trials } from './Trials.ts'
+import { Watch } from './Watch.ts'
 
 const pageFolder = new URL('./page/', import.meta.url)
 
@@ -23,7 +25,13 @@ const types = new Map([
 export type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
 /** What is at which address. Everything lies below the token. */
-export const routes = (recorder: Recorder, pages: Pages, token: string, portOf: () => number): Handler => {
+export const routes = (
+  recorder: Recorder,
+  pages: Pages,
+  trials: Trials,
+  token: string,
+  portOf: () => number,
+): Handler => {
   const files = new Set(readdirSync(pageFolder).filter((name) => types.has(endingOf(name))))
 
   const actorOf = (query: URLSearchParams): Subject => {
@@ -36,6 +44,13 @@ export const routes = (recorder: Recorder, pages: Pages, token: string, portOf: 
     switch (path) {
       case 'events':
         return pages.add(response, new Feed(recorder, query.has('actor') ? actorOf(query).id : null))
+      case 'run':
+        return answer(
+          response,
+          200,
+          'application/json',
+          safeJson(new Watch(recorder, actorOf(query)).next() ?? {}, recorder.secrets),
+        )
       case 'moment': {
         const moment = pastMoment(recorder, actorOf(query), Number(query.get('seq')))
         if (!moment) throw new Refusal(404, 'This moment is no longer kept.')
@@ -66,8 +81,8 @@ export const routes = (recorder: Recorder, pages: Pages, token: string, portOf: 
     if (path === 'command') {
       if (request.method !== 'POST') throw new Refusal(405, 'A command is posted.')
       if (request.headers.origin === undefined) throw new Refusal(403, 'Only the inspector itself may ask.')
-      const note = await obey(recorder, await bodyOf(request))
-      return answer(response, 200, 'application/json', safeJson({ note }, recorder.secrets))
+      const obeyed = await obey(recorder, trials, await bodyOf(request))
+      return answer(response, 200, 'application/json', safeJson(obeyed, recorder.secrets))
     }
     if (request.method !== 'GET') throw new Refusal(405, 'This can only be read.')
     if (!files.has(file)) return look(path, new URLSearchParams(query), response)

@@ -28,6 +28,8 @@ export const storedRow = ({ id, info, isOver, attempts }: StoredRecord): ActorRo
     endedAt: isOver ? info.updatedAt.getTime() : null,
     reads: attempts.reduce((sum, { facts }) => sum + facts.chunks, 0),
     canAbort: !isOver,
+    canAsk: false,
+    from: null,
     failure,
   }
 }
