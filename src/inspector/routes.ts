@@ -1,10 +1,10 @@
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { chartOf } from './chartOf.ts'
+import { createRequire } from 'node:module'
+import { describeMachine } from '../visualize/describeMachine.ts'
 import { obey } from './command.ts'
 import { Feed } from './Feed.ts'
-import { hideSecrets } from './hideSecrets.ts'
 import { type Pages, safeJson } from './Pages.ts'
 import type { Recorder } from './Recorder.ts'
 import { answer, bodyOf, Refusal } from './requests.ts'
@@ -15,6 +15,11 @@ import type { Trials } from './Trials.ts'
 import { Watch } from './Watch.ts'
 
 const pageFolder = new URL('./page/', import.meta.url)
+
+/** The layouter, which the page's worker loads: the build puts it beside this code. */
+const builtElk = new URL('./elk.bundled.cjs', import.meta.url)
+const elkFile = () =>
+  existsSync(builtElk) ? builtElk : createRequire(import.meta.url).resolve('elkjs/lib/elk.bundled.js')
 
 const types = new Map([
   ['html', 'text/html'],
@@ -32,7 +37,9 @@ export const routes = (
   token: string,
   portOf: () => number,
 ): Handler => {
-  const files = new Set(readdirSync(pageFolder).filter((name) => types.has(endingOf(name))))
+  const names = readdirSync(pageFolder).filter((name) => types.has(endingOf(name)))
+  const files = new Map<string, URL | string>(names.map((name) => [name, new URL(name, pageFolder)]))
+  files.set('elk.js', elkFile())
 
   const actorOf = (query: URLSearchParams): Subject => {
     const record = recorder.subject(Number(query.get('actor')))
@@ -59,7 +66,8 @@ export const routes = (
       case 'chart': {
         const { machine } = actorOf(query)
         if (!machine) throw new Refusal(404, 'This actor has no chart.')
-        return answer(response, 200, 'image/svg+xml', hideSecrets(await chartOf(machine), recorder.secrets))
+        const chart = describeMachine(machine)
+        return answer(response, 200, 'application/json', safeJson(chart, recorder.secrets))
       }
       default:
         throw new Refusal(404, 'There is nothing here.')
@@ -85,8 +93,9 @@ export const routes = (
       return answer(response, 200, 'application/json', safeJson(obeyed, recorder.secrets))
     }
     if (request.method !== 'GET') throw new Refusal(405, 'This can only be read.')
-    if (!files.has(file)) return look(path, new URLSearchParams(query), response)
-    answer(response, 200, types.get(endingOf(file)) ?? '', await readFile(new URL(file, pageFolder)))
+    const found = files.get(file)
+    if (!found) return look(path, new URLSearchParams(query), response)
+    answer(response, 200, types.get(endingOf(file)) ?? '', await readFile(found))
   }
 }
 

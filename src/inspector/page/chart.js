@@ -1,23 +1,46 @@
 // @ts-check
+import { chartOf, pictureOf, svgOf } from './chartPicture.js'
+import { explainStates, stateList } from './chartStates.js'
 import { byId } from './element.js'
 import { number } from './format.js'
 import { actor, onChange, shownIndex, shownMoment, state } from './store.js'
 import { Viewport } from './Viewport.js'
+
+/** @import { ChartDescription } from '../../visualize/index.ts' */
+/** @import { Direction } from './chartPicture.js' */
 
 const host = byId('chart', HTMLElement)
 const root = host.attachShadow({ mode: 'open' })
 const ours = new CSSStyleSheet()
 ours.replaceSync(`
   p { margin: 0; position: absolute; inset: 0; display: grid; place-content: center; padding: 2rem; color: var(--text-soft); text-align: center }
+  ul { position: absolute; inset: 0; margin: 0; padding: 16px 18px 60px; overflow: auto; list-style: none; font-size: 13px }
+  li { padding: 3px 8px; border-radius: 6px; color: var(--text-soft) }
+  li.active { background: var(--brand-soft); color: var(--brand-text); font-weight: 600 }
+  .depth-2 { margin-left: 14px } .depth-3 { margin-left: 28px } .depth-4 { margin-left: 42px } .depth-5 { margin-left: 56px }
   svg.statechart {
     --paper: transparent; --box: var(--surface); --group: var(--chart-group); --line: var(--border-strong); --ink: var(--text);
     --soft: var(--text-soft); --arrow: var(--chart-edge); --accent: var(--brand-text); --glow: var(--brand-soft);
     color-scheme: inherit; position: absolute; top: 0; left: 0; transform-origin: 0 0; overflow: visible; user-select: none;
   }
   svg.smooth { transition: transform .3s ease }
+  svg.statechart .edge.main { color: var(--chart-main) }
+  svg.statechart .edge.main .route { stroke-width: 2 }
+  svg.statechart .edge.side .label { fill: var(--text-soft) }
+  svg.statechart .state.good .box { fill: var(--good-soft); stroke: var(--state-good) }
+  svg.statechart .state.good .name { fill: var(--good) }
+  svg.statechart .state.bad .box { fill: var(--danger-soft); stroke: var(--state-bad) }
+  svg.statechart .state.bad .name { fill: var(--danger) }
+  svg.statechart .state.left .box { fill: var(--left-soft); stroke: var(--state-left) }
+  svg.statechart .state.left .name { fill: var(--left) }
   svg.statechart .state.active.group .box { stroke: var(--chart-around); stroke-width: 1.5 }
   svg.statechart .state.active:not(.group) .box { stroke: var(--brand); stroke-width: 2 }
-  svg.statechart .state.active:not(.group) .name { fill: var(--brand-text) }
+  svg.statechart .state.active:not(.group, .good, .bad, .left) .name { fill: var(--brand-text) }
+  svg.statechart .state.active.good .box { stroke: var(--state-good); stroke-width: 3 }
+  svg.statechart .state.active.bad .box { stroke: var(--state-bad); stroke-width: 3 }
+  svg.statechart .state.active.left .box { stroke: var(--state-left); stroke-width: 3 }
+  svg.statechart .state:focus-visible { outline: none }
+  svg.statechart .state:focus-visible > .box { stroke: var(--brand); stroke-width: 3; stroke-dasharray: 5 3 }
   svg.statechart .edge.taken:not(.active) { color: var(--chart-taken) }
   svg.statechart .edge.active .route { stroke-width: 2 }
   svg.statechart .count { font-weight: 600; fill: var(--brand-text) }
@@ -27,73 +50,98 @@ root.adoptedStyleSheets = [ours]
 
 const viewport = new Viewport(host)
 
-/** Charts by what was fetched for which actor. @type {Map<number, Promise<string>>} */
-const fetched = new Map()
 /** @type {number | null} */
 let shownFor = null
-let shownSvg = ''
+/** @type {Direction} */
+let direction = 'DOWN'
+/** What is shown, to keep it while it stays the same. */
+let shownPicture = ''
 /** @type {Map<string, Element>} */
 let states = new Map()
 /** @type {Map<string, { edge: Element | null, label: Element, count: Element }>} */
 let labels = new Map()
 
-/** @param {number} id */
-const load = (id) => {
-  const known = fetched.get(id)
-  if (known) return known
-  const loading = fetch(`chart?actor=${id}`).then(
-    async (response) => (response.ok ? response.text() : `!${await response.text()}`),
-    () => '!The chart cannot be fetched.',
-  )
-  fetched.set(id, loading)
-  return loading
-}
-
 const render = () => {
   const shown = actor()
   if (!shown) return
-  if (shownFor !== shown.id) {
+  const wanted = directionNow()
+  if (shownFor !== shown.id || direction !== wanted) {
     shownFor = shown.id
+    direction = wanted
     if (shown.kind === 'other') say(`${shown.title || shown.name} is a helper: it has no chart.`)
-    else load(shown.id).then((svg) => shownFor === shown.id && place(svg))
+    else load(shown.id, wanted)
   }
   light()
+}
+
+/** Wide where there is more room across than down. A chart that is not seen stays as it is. @returns {Direction} */
+const directionNow = () => {
+  const { clientWidth, clientHeight } = host
+  if (clientWidth === 0) return direction
+  return clientWidth > clientHeight * 1.3 ? 'RIGHT' : 'DOWN'
+}
+
+/** @param {number} id @param {Direction} wanted */
+const load = async (id, wanted) => {
+  const chart = await chartOf(id)
+  const isStill = () => shownFor === id && direction === wanted
+  if (typeof chart === 'string') {
+    if (isStill()) say(chart)
+    return
+  }
+  try {
+    const picture = await pictureOf(chart, wanted)
+    if (isStill()) place(picture, chart)
+  } catch {
+    if (isStill()) list(chart)
+  }
 }
 
 /** @param {string} text */
 const say = (text) => {
-  shownSvg = ''
+  const made = document.createElement('p')
+  made.textContent = text
+  show(made)
+}
+
+/** Where nothing can be drawn. @param {ChartDescription} chart */
+const list = (chart) => {
+  show(stateList(chart))
+  states = statesIn()
+  light()
+}
+
+/** @param {Element} content */
+const show = (content) => {
+  shownPicture = ''
   states = new Map()
   labels = new Map()
   viewport.show(null)
-  const made = document.createElement('p')
-  made.textContent = text
-  root.replaceChildren(made)
+  root.replaceChildren(content)
 }
 
-/** @param {string} text an SVG, or after `!` why there is none */
-const place = (text) => {
-  if (text.startsWith('!')) return say(text.slice(1))
-  if (text !== shownSvg) {
-    // The page's policy forbids styles inside the document; a sheet that is adopted is none.
-    const theirs = new CSSStyleSheet()
-    theirs.replaceSync(/<style>(.*?)<\/style>/s.exec(text)?.[1] ?? '')
-    const drawn = text.replace(/<style>.*?<\/style>/s, '')
-    const svg = new DOMParser().parseFromString(drawn, 'image/svg+xml').documentElement
-    if (!(svg instanceof SVGSVGElement)) return say('The chart cannot be read.')
-    root.adoptedStyleSheets = [theirs, ours]
-    root.replaceChildren(document.importNode(svg, true))
-    shownSvg = text
-    index()
+/** @param {string} picture @param {ChartDescription} chart */
+const place = (picture, chart) => {
+  if (picture !== shownPicture) {
+    const made = svgOf(picture, chart)
+    if (!made) return list(chart)
+    root.adoptedStyleSheets = [made.styles, ours]
+    root.replaceChildren(made.svg)
+    shownPicture = picture
+    explainStates(made.svg, chart)
+    index(made.svg)
   }
   light()
 }
 
-const index = () => {
-  const svg = root.querySelector('svg')
-  states = new Map(
+const statesIn = () =>
+  new Map(
     [...root.querySelectorAll('[data-state]')].map((node) => [node.getAttribute('data-state') ?? '', node]),
   )
+
+/** @param {SVGSVGElement} svg */
+const index = (svg) => {
+  states = statesIn()
   labels = new Map(
     [...root.querySelectorAll('[data-transition]')].map((label) => {
       const count = document.createElementNS('http://www.w3.org/2000/svg', 'tspan')
@@ -130,4 +178,8 @@ const light = () => {
   viewport.follow(leaf ?? null)
 }
 
-export const startChart = () => onChange(render)
+/** A panel of another shape gets a picture of another shape. */
+export const startChart = () => {
+  onChange(render)
+  new ResizeObserver(render).observe(host)
+}

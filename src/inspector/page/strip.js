@@ -73,9 +73,8 @@ export const startStrip = (scroll, view) => {
       made.item.style.flexGrow = String(Math.round(Math.sqrt(Math.max(1, ms))))
       made.item.dataset.attempt = String(stay.last.progress[0])
       setText(made.name, stay.name.split('.').at(-1) ?? '')
-      setText(made.time, ms < 1 ? '' : duration(ms))
+      setText(made.time, ms < 100 ? '' : duration(ms))
       made.button.title = `${stay.name}, ${duration(ms)}`
-      made.button.setAttribute('aria-label', `${stay.name}, ${duration(ms)}`)
       made.button.setAttribute('aria-current', isHere ? 'true' : 'false')
       made.button.onclick = () => {
         goTo(isLast ? null : stay.last.seq)
