@@ -10,6 +10,7 @@ export default async (): Promise<void> => {
     entryPoints: ['src/inspector/chartDrawing.ts'],
     bundle: true,
     format: 'esm',
+    banner: { js: '// @ts-nocheck' },
     target: 'es2022',
     write: false,
   })

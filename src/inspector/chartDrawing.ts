@@ -6,5 +6,5 @@ import { type LayoutOptions, layOutChart } from '../visualize/layout.ts'
 /** A machine as SVG; `layOut` does the work, in a worker of the page. */
 export const drawingOf = async (
   chart: ChartDescription,
-  options: Pick<LayoutOptions, 'layOut' | 'direction'>,
+  options: Pick<LayoutOptions, 'layOut' | 'direction' | 'isTight'>,
 ): Promise<string> => drawChart(chart, await layOutChart(chart, options), { idPrefix: 'chart-' })

@@ -37,6 +37,8 @@ export type LayoutOptions = {
   counts?: Counts | undefined
   /** Which way the chart grows. */
   direction?: 'DOWN' | 'RIGHT'
+  /** With less room between arrows: for a chart without labels. */
+  isTight?: boolean
 }
 
 export const anyText = 'any state'
@@ -58,12 +60,20 @@ const spacing: Record<string, string> = {
   'elk.layered.spacing.edgeEdgeBetweenLayers': '10',
 }
 
+const tightSpacing: Record<string, string> = {
+  'elk.spacing.nodeNode': '16',
+  'elk.spacing.edgeNode': '10',
+  'elk.spacing.edgeEdge': '7',
+  'elk.layered.spacing.edgeNodeBetweenLayers': '9',
+  'elk.layered.spacing.edgeEdgeBetweenLayers': '6',
+}
+
 /** Where everything stands: states inside each other, arrows around them, and labels that cover nothing. */
 export const layOutChart = async (
   chart: ChartDescription,
-  { layOut, counts, direction = 'DOWN' }: LayoutOptions,
+  { layOut, counts, direction = 'DOWN', isTight = false }: LayoutOptions,
 ): Promise<Layout> => {
-  const options = { ...spacing, 'elk.direction': direction }
+  const options = { ...spacing, ...(isTight && tightSpacing), 'elk.direction': direction }
   const root = boxesOf(chart, counts)
   const arrows = arrowsOf(chart)
   const backward = backwardArrows(chart, arrows)

@@ -60,7 +60,11 @@ const questionView = (row) => {
     return box
   }
   const name = element('code', {}, row.name)
-  const given = element('div', { class: 'json waits-arguments' }, jsonView(row.arguments, { openTo: 1 }))
+  const given = element(
+    'div',
+    { class: `json waits-arguments${isShort(row.arguments) ? ' short' : ''}` },
+    jsonView(row.arguments, { openTo: 1 }),
+  )
   if (row.kind === 'answer') {
     const note = element('p', { class: 'note' }, 'Its result comes from outside: your program answers it.')
     box.append(element('h3', {}, name, ' waits for its result'), given, note)
@@ -82,6 +86,12 @@ const questionView = (row) => {
     decision(row, { ...words, reason, edit, edited }),
   )
   return box
+}
+
+/** Few values without a structure fit into one line. @param {import('../../messages/json.ts').JsonValue} given */
+const isShort = (given) => {
+  const values = Object.values(given ?? {})
+  return values.every((each) => typeof each !== 'object') && JSON.stringify(given).length < 160
 }
 
 /** The arguments, which a person may change before the call runs. @param {QuestionRow} row @param {HTMLElement} given */

@@ -3,6 +3,7 @@ import { chartOf, pictureOf, svgOf } from './chartPicture.js'
 import { explainStates, stateList } from './chartStates.js'
 import { byId } from './element.js'
 import { number } from './format.js'
+import { outlineOf } from './outline.js'
 import { actor, onChange, shownIndex, shownMoment, state } from './store.js'
 import { Viewport } from './Viewport.js'
 
@@ -10,6 +11,7 @@ import { Viewport } from './Viewport.js'
 /** @import { Direction } from './chartPicture.js' */
 
 const host = byId('chart', HTMLElement)
+const details = byId('chart-details', HTMLButtonElement)
 const root = host.attachShadow({ mode: 'open' })
 const ours = new CSSStyleSheet()
 ours.replaceSync(`
@@ -24,6 +26,10 @@ ours.replaceSync(`
     color-scheme: inherit; position: absolute; top: 0; left: 0; transform-origin: 0 0; overflow: visible; user-select: none;
   }
   svg.smooth { transition: transform .3s ease }
+  svg.statechart .rule { opacity: .5 }
+  svg.statechart .inner { fill: var(--text-soft) }
+  svg.statechart .inner.active { fill: var(--brand-text); font-weight: 650 }
+  svg.statechart .state:first-of-type > .box { fill: none; stroke: none }
   svg.statechart .edge.main { color: var(--chart-main) }
   svg.statechart .edge.main .route { stroke-width: 2 }
   svg.statechart .edge.side .label { fill: var(--text-soft) }
@@ -58,8 +64,12 @@ let direction = 'DOWN'
 let shownPicture = ''
 /** @type {Map<string, Element>} */
 let states = new Map()
-/** @type {Map<string, { edge: Element | null, label: Element, count: Element }>} */
-let labels = new Map()
+/** @type {{ edge: Element, names: string[] }[]} */
+let edges = []
+/** @type {{ name: string, label: Element, count: Element }[]} */
+let labels = []
+/** With events, guards and children, or only where it may go. */
+let isDetailed = false
 
 const render = () => {
   const shown = actor()
@@ -78,20 +88,23 @@ const render = () => {
 const directionNow = () => {
   const { clientWidth, clientHeight } = host
   if (clientWidth === 0) return direction
-  return clientWidth > clientHeight * 1.3 ? 'RIGHT' : 'DOWN'
+  return clientWidth > clientHeight * 1.6 ? 'RIGHT' : 'DOWN'
 }
 
 /** @param {number} id @param {Direction} wanted */
 const load = async (id, wanted) => {
   const chart = await chartOf(id)
-  const isStill = () => shownFor === id && direction === wanted
+  const isOutline = !isDetailed
+  const isStill = () => shownFor === id && direction === wanted && isOutline !== isDetailed
   if (typeof chart === 'string') {
     if (isStill()) say(chart)
     return
   }
   try {
-    const picture = await pictureOf(chart, wanted)
-    if (isStill()) place(picture, chart)
+    if (shownPicture === '') say('Drawing the chart …')
+    const shown = isOutline ? outlineOf(chart) : chart
+    const picture = await pictureOf(shown, wanted, isOutline)
+    if (isStill()) place(picture, shown, chart)
   } catch {
     if (isStill()) list(chart)
   }
@@ -115,15 +128,16 @@ const list = (chart) => {
 const show = (content) => {
   shownPicture = ''
   states = new Map()
-  labels = new Map()
+  edges = []
+  labels = []
   viewport.show(null)
   root.replaceChildren(content)
 }
 
-/** @param {string} picture @param {ChartDescription} chart */
-const place = (picture, chart) => {
+/** @param {string} picture @param {ChartDescription} drawn @param {ChartDescription} chart */
+const place = (picture, drawn, chart) => {
   if (picture !== shownPicture) {
-    const made = svgOf(picture, chart)
+    const made = svgOf(picture, drawn)
     if (!made) return list(chart)
     root.adoptedStyleSheets = [made.styles, ours]
     root.replaceChildren(made.svg)
@@ -142,14 +156,16 @@ const statesIn = () =>
 /** @param {SVGSVGElement} svg */
 const index = (svg) => {
   states = statesIn()
-  labels = new Map(
-    [...root.querySelectorAll('[data-transition]')].map((label) => {
-      const count = document.createElementNS('http://www.w3.org/2000/svg', 'tspan')
-      count.setAttribute('class', 'count')
-      label.append(count)
-      return [label.getAttribute('data-transition') ?? '', { edge: label.closest('.edge'), label, count }]
-    }),
-  )
+  edges = [...svg.querySelectorAll('[data-transitions]')].map((edge) => ({
+    edge,
+    names: JSON.parse(edge.getAttribute('data-transitions') ?? '[]'),
+  }))
+  labels = [...svg.querySelectorAll('[data-transition]')].map((label) => {
+    const count = document.createElementNS('http://www.w3.org/2000/svg', 'tspan')
+    count.setAttribute('class', 'count')
+    label.append(count)
+    return { name: label.getAttribute('data-transition') ?? '', label, count }
+  })
   viewport.show(svg)
 }
 
@@ -163,20 +179,34 @@ const light = () => {
     for (const [name, count] of taken) counts.set(name, (counts.get(name) ?? 0) + count)
   }
   const last = new Set(moment?.taken.map(([name]) => name))
-  for (const { edge } of labels.values()) edge?.classList.remove('taken', 'active')
-  for (const [name, { edge, label, count }] of labels) {
+  for (const { edge, names } of edges) {
+    edge.classList.toggle(
+      'taken',
+      names.some((name) => counts.has(name)),
+    )
+    edge.classList.toggle(
+      'active',
+      names.some((name) => last.has(name)),
+    )
+  }
+  for (const { name, label, count } of labels) {
     const times = counts.get(name) ?? 0
     const text = times > 1 ? ` ×${number(times)}` : ''
     if (count.textContent !== text) count.textContent = text
     label.classList.toggle('active', last.has(name))
-    if (times > 0) edge?.classList.add('taken')
-    if (last.has(name)) edge?.classList.add('active')
   }
   const leaf = [...(moment?.states ?? [])]
     .map((id) => states.get(id))
-    .findLast((node) => node && !node.classList.contains('group'))
+    .findLast((node) => node?.matches('g.state:not(.group)'))
   viewport.follow(leaf ?? null)
 }
+
+details.addEventListener('click', () => {
+  isDetailed = !isDetailed
+  details.setAttribute('aria-pressed', String(isDetailed))
+  shownFor = null
+  render()
+})
 
 /** A panel of another shape gets a picture of another shape. */
 export const startChart = () => {

@@ -1,6 +1,7 @@
 // @ts-check
 import { drawingOf } from './drawing.js'
 import { layOut } from './layOut.js'
+import { innerOf } from './outline.js'
 
 /** @import { ChartDescription } from '../../visualize/index.ts' */
 /** @typedef {'DOWN' | 'RIGHT'} Direction */
@@ -42,12 +43,12 @@ export const chartOf = (id) => {
   return loading
 }
 
-/** @param {ChartDescription} chart @param {Direction} direction */
-export const pictureOf = (chart, direction) => {
-  const key = `${direction} ${JSON.stringify(chart)}`
+/** @param {ChartDescription} chart @param {Direction} direction @param {boolean} isTight */
+export const pictureOf = (chart, direction, isTight) => {
+  const key = `${direction} ${isTight} ${JSON.stringify(chart)}`
   const known = pictures.get(key)
   if (known) return known
-  const drawing = drawingOf(chart, { layOut, direction })
+  const drawing = drawingOf(chart, { layOut, direction, isTight })
   drawing.catch(() => pictures.delete(key))
   pictures.set(key, drawing)
   return drawing
@@ -73,6 +74,9 @@ export const svgOf = (text, chart) => {
 
 /** Says what is on the main way, and which end is which. @param {SVGSVGElement} svg @param {ChartDescription} chart */
 const classify = (svg, { states, transitions }) => {
+  const words = new Map(
+    transitions.map(({ name, label, guard = '' }) => [name, guard === '' ? label : `${label} [${guard}]`]),
+  )
   const keys = new Map(states.map(({ id, key }) => [id, key]))
   const isAgent = ['MessageReset', 'Accumulating', 'ToolCheck'].every((key) =>
     states.some((each) => each.key === key),
@@ -84,10 +88,26 @@ const classify = (svg, { states, transitions }) => {
         names.has(name) &&
         targets.some((target) => mainWay.includes(`${keys.get(source)} ${keys.get(target)}`)),
     )
+    if (!edge.querySelector('title'))
+      edge.prepend(titleOf([...names].map((name) => words.get(name) || 'always')))
     if (isAgent && !edge.classList.contains('internal')) edge.classList.add(isMain ? 'main' : 'side')
+  }
+  for (const row of svg.querySelectorAll('[data-transition]')) {
+    const id = innerOf(row.getAttribute('data-transition') ?? '')
+    if (id === '') continue
+    row.removeAttribute('data-transition')
+    row.setAttribute('data-state', id)
+    row.classList.add('inner')
   }
   for (const node of svg.querySelectorAll('.state.final')) {
     const end = ends.get(keys.get(node.getAttribute('data-state') ?? '') ?? '')
     if (end) node.classList.add(end)
   }
+}
+
+/** @param {string[]} lines */
+const titleOf = (lines) => {
+  const title = document.createElementNS('http://www.w3.org/2000/svg', 'title')
+  title.textContent = lines.join('\n')
+  return title
 }

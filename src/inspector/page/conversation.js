@@ -51,6 +51,11 @@ const render = () => {
   lastPast = state.pastSeq
 }
 
+// Pictures and forms make it longer, too.
+new ResizeObserver(() => {
+  if (isAtEnd) scroll.scrollTop = scroll.scrollHeight
+}).observe(own)
+
 scroll.addEventListener('scroll', () => {
   isAtEnd = scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 40
 })

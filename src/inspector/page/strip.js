@@ -69,7 +69,9 @@ export const startStrip = (scroll, view) => {
         shown !== undefined &&
         shown.seq >= stay.first.seq &&
         shown.seq <= stay.last.seq
-      made.item.className = `${colourOf(stay.name)}${isHere ? ' here' : ''}${isOpen ? ' now' : ''}`
+      made.item.dataset.colour = colourOf(stay.name)
+      made.item.classList.toggle('here', isHere)
+      made.item.classList.toggle('now', isOpen)
       made.item.style.flexGrow = String(Math.round(Math.sqrt(Math.max(1, ms))))
       made.item.dataset.attempt = String(stay.last.progress[0])
       setText(made.name, stay.name.split('.').at(-1) ?? '')
