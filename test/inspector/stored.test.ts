@@ -54,7 +54,7 @@ it('lists stored runs, and shows the newest: its state, text, calls, tokens and 
   const past = await momentOf(inspector, told.watched ?? 0, told.moments.at(-1)?.seq ?? 0)
   expect(past).toMatchObject({ value: 'AwaitingApproval', context: { step: 1 }, tools: [{ callId: 'c1' }] })
   const chart = await fetch(`${inspector.url}chart?actor=${told.watched}`)
-  expect(await chart.text()).toContain('data-state="agent.AwaitingApproval"')
+  expect(await chart.text()).toContain('"id":"agent.AwaitingApproval"')
 })
 
 it('leaves an approval for the process that runs the runs, and shows what comes of it', async () => {
@@ -144,7 +144,7 @@ it('shows the chart of the agent where it is known, and the lifecycle where it i
   }
   const here = await toldOf(known)
   expect(here.states[0]).toBe('reflection')
-  for (const state of here.states) expect(here.chart).toContain(`data-state="${state}"`)
+  for (const state of here.states) expect(here.chart).toContain(`"id":"${state}"`)
   expect((await toldOf(unknown)).states).toEqual(['agent', 'agent.AwaitingApproval'])
 })
 

@@ -25,7 +25,7 @@ export class ConversationView {
   views = []
   #depth
   #history = element('div')
-  #early = element('div', { class: 'turn early', hidden: true })
+  #early = element('div', { class: 'early', hidden: true })
   #earlyNote = element('p', { class: 'meta' }, 'Calls from before this process took the run over')
   #turns = element('div', { class: 'turns' })
   #nothing = element('p', { class: 'nothing' })

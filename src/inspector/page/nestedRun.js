@@ -2,7 +2,7 @@
 import { fetchRun } from './actions.js'
 import { ConversationView } from './ConversationView.js'
 import { element } from './element.js'
-import { state } from './store.js'
+import { changed, state } from './store.js'
 
 /** Conversations inside each other; deeper ones have a link only. */
 const deepest = 3
@@ -60,6 +60,7 @@ export const loadedRun = (id, depth) => {
       usage: run.usage ?? null,
       isPast: false,
     })
+    changed()
   }
   return { element: view.element, view, refresh }
 }
