@@ -19,12 +19,8 @@ export const obey = async (
   const subject = typeof actor === 'number' ? recorder.subject(actor) : undefined
   if (!subject) throw new Refusal(404, 'This actor is not known.')
   if (given.type === 'again') {
-    if (subject instanceof StoredRecord)
-      throw new Refusal(
-        409,
-        'A stored run is run again with runs.fork(id), in the process that has its agents.',
-      )
-    return { note: '', actor: trials.begin(subject, given) }
+    const isStored = subject instanceof StoredRecord
+    return { note: '', actor: isStored ? await fork(subject, given) : trials.begin(subject, given) }
   }
   const command = commandOf(given)
   if (subject instanceof StoredRecord) return { note: await store(subject, command) }
@@ -64,6 +60,14 @@ const store = (record: StoredRecord, command: AgentCommand): Promise<string> =>
   record.send(command).catch((thrown) => {
     throw new Refusal(409, describeThrown(thrown))
   })
+
+const fork = async (record: StoredRecord, given: JsonObject): Promise<number> => {
+  try {
+    return (await record.again(given)).id
+  } catch (thrown) {
+    throw thrown instanceof Refusal ? thrown : new Refusal(409, describeThrown(thrown))
+  }
+}
 
 const textOf = (value: unknown): string => {
   if (typeof value !== 'string') throw new Refusal(400, 'The id of the call is missing.')

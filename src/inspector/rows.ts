@@ -94,7 +94,8 @@ export const historyRows = (record: Subject, secrets: readonly string[]): Messag
   })
 }
 
-const messagesAt = (attempt: Attempt | StoredAttempt): readonly ChatMessage[] =>
+/** What a run had added to the conversation by an attempt. */
+export const messagesAt = (attempt: Attempt | StoredAttempt): readonly ChatMessage[] =>
   attempt instanceof Attempt ? attempt.state.messages : []
 
 /** The tool calls of a subject and of the agents it is made of: as they stand, or as they stood at a moment. */

@@ -212,11 +212,15 @@ export type Command =
 /**
  * Runs the agent of an actor again, as a new run. The conversation before it is that of the actor: as it is, as it was at the moment
  * `seq`, or up to the message that its attempt `before` answers. With `callId`, the run goes on from that call instead, with other
- * arguments.
+ * arguments; with `step`, a stored run goes on from before that step.
  */
 export type Again = {
   actor: number
   type: 'again'
   /** In place of the agent's model; empty for that one. */
   model?: string
-} & ({ prompt: string; seq?: number; before?: number } | { callId: string; arguments: JsonObject })
+} & (
+  | { prompt: string; seq?: number; before?: number }
+  | { callId: string; arguments: JsonObject }
+  | { step: number }
+)

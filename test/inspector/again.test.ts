@@ -87,7 +87,7 @@ describe('A command to run again', () => {
     const inspector = await inspecting()
     const { agent, model } = agentOf([looksUp, 'Fine.', 'Finer.'], inspector)
     await agent.send('Weather?')
-    const told = await listen(inspector)
+    const told = await listen(inspector, 1)
     await told.until(({ tools }) => tools.get('c1')?.status === 'done')
     const answer = await command(inspector, {
       actor: told.watched,

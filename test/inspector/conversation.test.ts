@@ -99,14 +99,14 @@ describe.skipIf(!executablePath)('The page', { timeout: 60_000 }, () => {
     expect(await strip.locator('.stay-name').allTextContents()).toEqual([
       'Requesting',
       'Streaming',
-      'Working',
+      'ToolExecution',
       'Requesting',
       'Streaming',
     ])
-    await strip.getByRole('button', { name: 'Working' }).click()
+    await strip.getByRole('button', { name: 'ToolExecution' }).click()
     await page.locator('#chart [data-state="agent.ToolExecution"].active').waitFor()
     expect(await page.locator('#live').getAttribute('aria-pressed')).toBe('false')
-    expect(await strip.locator('.here .stay-name').textContent()).toBe('Working')
+    expect(await strip.locator('.here .stay-name').textContent()).toBe('ToolExecution')
     expect(await page.locator('.turn').count()).toBe(1)
     await page.locator('#live').click()
     await page.locator('.turn').nth(1).waitFor()
@@ -115,7 +115,7 @@ describe.skipIf(!executablePath)('The page', { timeout: 60_000 }, () => {
     })
     await expect
       .poll(() => strip.locator('.read .stay-name').allTextContents())
-      .toEqual(['Requesting', 'Streaming', 'Working'])
+      .toEqual(['Requesting', 'Streaming', 'ToolExecution'])
   })
 
   it('asks for a decision on every tab, and says when another run waits', async () => {
@@ -177,7 +177,7 @@ describe.skipIf(!executablePath)('The page', { timeout: 60_000 }, () => {
     await agent.send('Second')
     await page.locator('#title', { hasText: 'Second' }).waitFor()
     const first = page.getByRole('treeitem', { name: 'First' })
-    expect(await first.isVisible()).toBe(false)
+    await first.waitFor({ state: 'hidden' })
     await page.getByRole('button', { name: 'Runs' }).click()
     await first.waitFor()
     await page.keyboard.press('Escape')
@@ -190,6 +190,6 @@ describe.skipIf(!executablePath)('The page', { timeout: 60_000 }, () => {
     await page.locator('#tab-conversation').focus()
     await page.keyboard.press('ArrowRight')
     await page.locator('#chart svg').waitFor()
-    expect(await page.locator('#panel-conversation').isVisible()).toBe(false)
+    await page.locator('#panel-conversation').waitFor({ state: 'hidden' })
   })
 })

@@ -1,5 +1,5 @@
 // @ts-check
-import { messageForm } from './again.js'
+import { messageForm, stepButton } from './again.js'
 import { compactionLine } from './compaction.js'
 import { arrange, element, setText } from './element.js'
 import { duration, plural } from './format.js'
@@ -54,7 +54,10 @@ export class AttemptView {
   show(attempt, last, actor, cards) {
     arrange(this.#cards, cards)
     const isBacking = attempt.failure !== '' && !attempt.isVoid && /BackingOff/.test(actor?.state ?? '')
-    if (attempt === this.#shown && this.#mark.classList.contains('again') === isBacking) return
+    // The conversation ends with why it failed.
+    const isLast = attempt.failure !== '' && actor?.failure.includes(attempt.failure) === true
+    const mark = isLast ? '' : markOf(attempt, isBacking)
+    if (attempt === this.#shown && mark === this.#mark.textContent) return
     if (!this.#shown) this.#begin(attempt, last, actor)
     this.#shown = attempt
     const { endedAt, isVoid, thinking, text } = attempt
@@ -72,7 +75,7 @@ export class AttemptView {
     const drafts = attempt.drafts.map(({ name, arguments: written }) => `${name || 'a tool'}(${written}`)
     setText(this.#drafts, drafts.join('\n'))
     this.#mark.classList.toggle('again', isBacking)
-    setText(this.#mark, markOf(attempt, isBacking))
+    setText(this.#mark, mark)
   }
 
   /** What is known from the first moment. @param {AttemptRow} attempt @param {AttemptRow | undefined} last @param {ActorRow | undefined} actor */
@@ -86,6 +89,8 @@ export class AttemptView {
       isFallback ? `Fallback model ${attempt.modelIndex}` : '',
     ]
     setText(this.#phase, phases.filter(Boolean).join(' · '))
+    const isStored = actor !== undefined && actor.run !== '' && actor.canAsk
+    if (isStored && this.#depth === 0) this.#meta.after(stepButton(actor.id, attempt.step))
     const asked = attempt.asked ?? []
     const canEdit = this.#depth === 0 && actor?.canAsk === true && (attempt.owner === actor.id || !last)
     this.#asked.append(

@@ -12,11 +12,20 @@ let lastModel = ''
  * A text to change and to send, with another model for it.
  *
  * @param {{
- *   label: string, send: string, value?: string, isCode?: boolean, hint?: string,
+ *   label: string, send: string, value?: string, isCode?: boolean, hint?: string, hasModel?: boolean,
  *   toCommand(text: string): Again | string, onCancel?: () => void,
  * }} options `toCommand` gives a sentence where the text cannot be sent
  */
-export const tryForm = ({ label, send, value = '', isCode = false, hint = '', toCommand, onCancel }) => {
+export const tryForm = ({
+  label,
+  send,
+  value = '',
+  isCode = false,
+  hint = '',
+  hasModel = true,
+  toCommand,
+  onCancel,
+}) => {
   const text = element('textarea', {
     'aria-label': label,
     placeholder: hint,
@@ -34,6 +43,7 @@ export const tryForm = ({ label, send, value = '', isCode = false, hint = '', to
     autocomplete: 'off',
   })
   model.value = lastModel
+  model.hidden = !hasModel
   const problem = element('p', { class: 'problem', role: 'alert' })
   const button = element('button', { type: 'submit', class: 'primary' }, send)
   const cancel = onCancel ? [element('button', { type: 'button', click: onCancel }, 'Cancel')] : []
@@ -43,9 +53,9 @@ export const tryForm = ({ label, send, value = '', isCode = false, hint = '', to
       problem.textContent = given
       return
     }
-    lastModel = model.value.trim()
+    if (hasModel) lastModel = model.value.trim()
     button.disabled = true
-    const { isDone, text: said, actor } = await command({ ...given, model: lastModel })
+    const { isDone, text: said, actor } = await command({ ...given, ...(hasModel && { model: lastModel }) })
     button.disabled = false
     problem.textContent = said
     if (!isDone) return
@@ -108,8 +118,29 @@ export const messageForm = (actor, before, { text }) =>
     label: 'Your message',
     send: 'Run again',
     value: text,
+    hasModel: isLive(actor),
     toCommand: (prompt) => ({ actor, type: 'again', prompt, before }),
   })
+
+/** A stored run keeps the model of its agent. @param {number} actor */
+export const isLive = (actor) => state.actors.get(actor)?.run === ''
+
+/** @param {number} actor @param {number} step */
+export const stepButton = (actor, step) => {
+  const fork = async () => {
+    button.disabled = true
+    const { text, actor: begun } = await command({ actor, type: 'again', step })
+    button.disabled = false
+    button.title = text
+    if (state.chosen !== null && begun !== undefined) choose(begun)
+  }
+  const button = element(
+    'button',
+    { type: 'button', class: 'quiet small', click: fork },
+    'Run again from here',
+  )
+  return button
+}
 
 /** @param {ToolRow} row */
 export const argumentsForm = ({ owner, callId, name, arguments: given }) =>

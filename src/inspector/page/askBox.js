@@ -1,5 +1,5 @@
 // @ts-check
-import { tryForm } from './again.js'
+import { isLive, tryForm } from './again.js'
 import { element, setText } from './element.js'
 import { actor, onChange, state } from './store.js'
 
@@ -21,6 +21,7 @@ const render = () => {
   const { form } = tryForm({
     label: 'The next question',
     send: 'Ask',
+    hasModel: isLive(shown.id),
     hint: 'It begins a new run with this conversation as its history.',
     toCommand: (prompt) => ({
       actor: shown.id,

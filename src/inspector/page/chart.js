@@ -29,7 +29,6 @@ ours.replaceSync(`
   svg.statechart .rule { opacity: .5 }
   svg.statechart .inner { fill: var(--text-soft) }
   svg.statechart .inner.active { fill: var(--brand-text); font-weight: 650 }
-  svg.statechart .state:first-of-type > .box { fill: none; stroke: none }
   svg.statechart .edge.main { color: var(--chart-main) }
   svg.statechart .edge.main .route { stroke-width: 2 }
   svg.statechart .edge.side .label { fill: var(--text-soft) }
@@ -50,6 +49,7 @@ ours.replaceSync(`
   svg.statechart .edge.taken:not(.active) { color: var(--chart-taken) }
   svg.statechart .edge.active .route { stroke-width: 2 }
   svg.statechart .count { font-weight: 600; fill: var(--brand-text) }
+  svg.statechart.statechart > .state.group:first-of-type > .box { fill: none; stroke: none }
   @media (prefers-reduced-motion: reduce) { svg.smooth { transition: none } }
 `)
 root.adoptedStyleSheets = [ours]

@@ -1,5 +1,5 @@
 // @ts-check
-import { byId, element } from './element.js'
+import { byId, element, setText } from './element.js'
 import { loadedRun } from './nestedRun.js'
 import { actor, changed, onChange, state } from './store.js'
 
@@ -22,11 +22,14 @@ const render = () => {
  * Shows the run that this one was tried again from beside it, with the first difference marked.
  *
  * @param {HTMLElement} place
+ * @param {HTMLElement} heading of the run that is shown
  * @param {ConversationView} view
  */
-export const compareWith = (place, view) => {
+export const compareWith = (place, heading, view) => {
   const from = actor()?.from ?? null
   place.hidden = !isOn || from === null
+  heading.hidden = place.hidden
+  setText(heading, `This run: ${actor()?.title ?? ''}`)
   if (place.hidden || from === null) {
     markFirst(view.element, null)
     return

@@ -11,7 +11,8 @@ const panel = byId('panel-conversation', HTMLElement)
 const view = new ConversationView()
 const ask = startAskBox()
 const other = element('div', { class: 'other', hidden: true })
-const own = element('div', { class: 'own' }, view.element, ask)
+const heading = element('h3', { class: 'column', hidden: true })
+const own = element('div', { class: 'own' }, heading, view.element, ask)
 const scroll = element(
   'div',
   { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Conversation' },
@@ -46,7 +47,7 @@ const render = () => {
     usage: state.usage,
     isPast,
   })
-  compareWith(other, view)
+  compareWith(other, heading, view)
   if (isAtEnd && (!isPast || lastPast !== state.pastSeq)) scroll.scrollTop = scroll.scrollHeight
   lastPast = state.pastSeq
 }

@@ -31,6 +31,9 @@ const colours = new Map([
   ['Failed', 'bad'],
   ['Aborted', 'left'],
 ])
+/** Where the innermost state says too little. */
+const shortNames = new Map([['ToolExecution.Working', 'ToolExecution']])
+
 const others = ['talks', 'works', 'thinks', 'asked']
 
 /**
@@ -74,7 +77,7 @@ export const startStrip = (scroll, view) => {
       made.item.classList.toggle('now', isOpen)
       made.item.style.flexGrow = String(Math.round(Math.sqrt(Math.max(1, ms))))
       made.item.dataset.attempt = String(stay.last.progress[0])
-      setText(made.name, stay.name.split('.').at(-1) ?? '')
+      setText(made.name, shortNames.get(stay.name) ?? stay.name.split('.').at(-1) ?? '')
       setText(made.time, ms < 100 ? '' : duration(ms))
       made.button.title = `${stay.name}, ${duration(ms)}`
       made.button.setAttribute('aria-current', isHere ? 'true' : 'false')

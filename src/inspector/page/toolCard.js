@@ -92,11 +92,17 @@ export class ToolCard {
 
   /** @param {ToolRow} row @param {boolean} isPast */
   #showActions(row, isPast) {
-    const canEdit = !isPast && row.result !== null && state.actors.get(row.owner)?.canAsk === true
+    const canEdit = !isPast && row.result !== null && canEditArguments(row.owner)
     if (!canEdit) return arrange(this.#actions, [])
     if (this.#actions.hasChildNodes()) return
     this.#actions.append(argumentsForm(row))
   }
+}
+
+/** A stored run goes on from a step, not from a call. @param {number} owner */
+const canEditArguments = (owner) => {
+  const actor = state.actors.get(owner)
+  return actor?.canAsk === true && actor.run === ''
 }
 
 const doubt = 'It was running when its process ended: it may have taken effect.'
