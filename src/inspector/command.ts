@@ -31,8 +31,8 @@ export const obey = async (
 /** What there is to say, and the run that was begun. */
 export type Obeyed = { note: string; actor?: number }
 
-/** Nothing but these three can be sent. */
-const commandOf = ({ type, callId, reason, arguments: edited }: JsonObject): AgentCommand => {
+/** Nothing but these can be sent. */
+const commandOf = ({ type, callId, reason, result, arguments: edited }: JsonObject): AgentCommand => {
   switch (type) {
     case 'abort':
       return { type, reason: 'from the inspector' }
@@ -44,6 +44,8 @@ const commandOf = ({ type, callId, reason, arguments: edited }: JsonObject): Age
         callId: textOf(callId),
         ...(typeof reason === 'string' && reason !== '' && { reason: reason.slice(0, longestReason) }),
       }
+    case 'tool.answer':
+      return { type, callId: textOf(callId), result: String(result ?? '') }
     default:
       throw new Refusal(400, 'This is not a command.')
   }

@@ -207,6 +207,8 @@ export type Command =
   /** With `arguments`, the call runs with these. */
   | { actor: number; type: 'tool.approve'; callId: string; arguments?: JsonObject }
   | { actor: number; type: 'tool.reject'; callId: string; reason: string }
+  /** The result of an external tool. */
+  | { actor: number; type: 'tool.answer'; callId: string; result: string }
   | Again
 
 /**

@@ -1,6 +1,7 @@
 // A run as a conversation, with what belongs to it: in a real browser.
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createActor } from 'xstate'
 import { Agent } from '../../src/agent/Agent.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/index.ts'
 import { tool } from '../../src/tools/tool.ts'
@@ -144,6 +145,42 @@ describe.skipIf(!executablePath)('The page', { timeout: 60_000 }, () => {
     await expect.poll(() => waiting.getSnapshot().status).toBe('done')
     expect(JSON.stringify(waiting.getSnapshot().output)).toContain('old')
     await expect.poll(() => banner.textContent()).toBe('')
+  })
+
+  it('takes a call in doubt as failed, and answers an external tool', async () => {
+    const runs: string[] = []
+    const slow = tool({
+      name: 'send_mail',
+      description: 'Sends a mail',
+      onInterrupted: 'ask',
+      execute: () => {
+        runs.push('begun')
+        return runs.length > 1 ? 'sent' : new Promise<never>(() => {})
+      },
+    })
+    const external = tool({ name: 'ask_boss', description: 'Asks the boss' })
+    const mails = (id: string): ScriptTurn => [{ toolCall: { id, name: 'send_mail' } }]
+    const turns = [mails('m1'), [{ toolCall: { id: 'b1', name: 'ask_boss' } }] as ScriptTurn, 'Done.']
+    const inspector = await inspecting()
+    const { page } = await open(browser, inspector.url)
+    const agent = new Agent(scriptedModel(turns), { tools: [slow, external] })
+    const first = agent.actor({ prompt: 'Send it' })
+    first.start()
+    await expect.poll(() => runs.length).toBe(1)
+    const snapshot = first.getPersistedSnapshot()
+    first.stop()
+    const restored = createActor(agent.machine, { input: {}, snapshot, inspect: inspector.inspect })
+    restored.start()
+    await page.getByText('Run send_mail again?').waitFor()
+    expect(await page.locator('#banner').textContent()).toContain('it may have taken effect')
+    await page.getByRole('button', { name: 'Take as failed' }).click()
+    await page.locator('.card.failed').waitFor()
+    await page.getByText('ask_boss waits for its result').waitFor()
+    await page.getByLabel('Result of ask_boss').fill('Go ahead.')
+    await page.keyboard.press('Enter')
+    await page.locator('.card.done').getByText('Go ahead.').waitFor()
+    await page.locator('.outcome.done').waitFor()
+    expect(runs).toHaveLength(1)
   })
 
   it('draws the chart in a worker, tells what a state is for, and lists the states where it cannot', async () => {

@@ -40,16 +40,18 @@ const kept = (id, about, make) => {
 }
 
 /** Runs that wait and are not those that are shown: the shown one asks for those below it. */
-const otherRuns = () =>
-  [...state.actors.values()].filter(
-    (row) => row.status === 'waiting' && row.parent === null && !isAround(row.id, state.watched),
-  )
+const otherRuns = () => {
+  const waiting = [...state.actors.values()].filter(({ status }) => status === 'waiting')
+  const roots = new Set(waiting.map(({ id }) => rootOf(id)))
+  if (state.questions.length > 0) roots.delete(rootOf(state.watched))
+  return [...roots].flatMap((row) => (row && row.id !== state.watched ? [row] : []))
+}
 
-/** @param {number} id @param {number | null} inner */
-const isAround = (id, inner) => {
-  for (let at = inner; at !== null && at !== undefined; at = state.actors.get(at)?.parent ?? null)
-    if (at === id) return state.questions.length > 0 || inner === id
-  return false
+/** @param {number | null} id */
+const rootOf = (id) => {
+  let actor = id === null ? undefined : state.actors.get(id)
+  while (actor?.parent != null) actor = state.actors.get(actor.parent)
+  return actor
 }
 
 /** @param {QuestionRow} row */
@@ -66,8 +68,7 @@ const questionView = (row) => {
     jsonView(row.arguments, { openTo: 1 }),
   )
   if (row.kind === 'answer') {
-    const note = element('p', { class: 'note' }, 'Its result comes from outside: your program answers it.')
-    box.append(element('h3', {}, name, ' waits for its result'), given, note)
+    box.append(element('h3', {}, name, ' waits for its result'), given, answerView(row))
     return box
   }
   const doubt = 'It was running when its process ended: it may have taken effect.'
@@ -92,6 +93,16 @@ const questionView = (row) => {
 const isShort = (given) => {
   const values = Object.values(given ?? {})
   return values.every((each) => typeof each !== 'object') && JSON.stringify(given).length < 160
+}
+
+/** A call whose result comes from outside: a program gives it, or a person. @param {QuestionRow} row */
+const answerView = (row) => {
+  const result = element('input', {
+    type: 'text',
+    placeholder: 'Result',
+    'aria-label': `Result of ${row.name}`,
+  })
+  return decision(row, { yes: 'Answer', no: 'Reject', result })
 }
 
 /** The arguments, which a person may change before the call runs. @param {QuestionRow} row @param {HTMLElement} given */

@@ -48,6 +48,9 @@ export const startStrip = (scroll, view) => {
   /** @type {{ item: HTMLElement, button: HTMLButtonElement, name: HTMLElement, time: HTMLElement }[]} */
   let items = []
 
+  /** The one that the Tab key comes to; the arrow keys go on from there. */
+  let current = 0
+
   const makeItem = () => {
     const name = element('span', { class: 'stay-name' })
     const time = element('span', { class: 'stay-time' })
@@ -80,6 +83,7 @@ export const startStrip = (scroll, view) => {
       setText(made.name, shortNames.get(stay.name) ?? stay.name.split('.').at(-1) ?? '')
       setText(made.time, ms < 100 ? '' : duration(ms))
       made.button.title = `${stay.name}, ${duration(ms)}`
+      made.button.tabIndex = index === Math.min(current, stays.length - 1) ? 0 : -1
       made.button.setAttribute('aria-current', isHere ? 'true' : 'false')
       made.button.onclick = () => {
         goTo(isLast ? null : stay.last.seq)
@@ -118,6 +122,16 @@ export const startStrip = (scroll, view) => {
       isDue = false
       mark()
     })
+  })
+  list.addEventListener('keydown', (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    const from = items.findIndex(({ button }) => button === event.target)
+    const next = step === undefined ? undefined : items[from + step]
+    if (!next?.item.isConnected) return
+    event.preventDefault()
+    current = from + (step ?? 0)
+    render()
+    next.button.focus()
   })
   onChange(render)
   return list

@@ -57,7 +57,9 @@ export class ToolCard {
 
   /** @param {ToolRow} row */
   #showBody(row) {
-    const images = state.tools.get(row.callId)?.images ?? row.images
+    // What comes for a moment of the past has none.
+    const live = state.tools.get(row.callId)
+    const images = row.images.length > 0 || live?.owner !== row.owner ? row.images : live.images
     const shown = row.result === null ? [] : images
     const key = JSON.stringify([row.arguments, row.progress, row.result, row.isInDoubt, shown.length])
     if (key === this.#key) return
