@@ -123,7 +123,7 @@ export class Watch {
   }
 }
 
-const usageOf = (subject: Subject): Usage | null => {
+export const usageOf = (subject: Subject): Usage | null => {
   if (subject instanceof StoredRecord) return subject.info.usage ?? null
   const { context } = (subject.snapshot ?? {}) as { context?: { totals?: { usage?: Usage | null } } }
   return context?.totals?.usage ?? null

@@ -12,7 +12,7 @@ import { pastMoment } from './rows.ts'
 import type { Subject } from './StoredRecord.ts'
 import { isOwnHost, isOwnOrigin, isToken } from './security.ts'
 import type { Trials } from './Trials.ts'
-import { Watch } from './Watch.ts'
+import { wholeRun } from './wholeRun.ts'
 
 const pageFolder = new URL('./page/', import.meta.url)
 
@@ -51,13 +51,10 @@ export const routes = (
     switch (path) {
       case 'events':
         return pages.add(response, new Feed(recorder, query.has('actor') ? actorOf(query).id : null))
-      case 'run':
-        return answer(
-          response,
-          200,
-          'application/json',
-          safeJson(new Watch(recorder, actorOf(query)).next() ?? {}, recorder.secrets),
-        )
+      case 'run': {
+        const run = wholeRun(recorder, actorOf(query))
+        return answer(response, 200, 'application/json', safeJson(run, recorder.secrets))
+      }
       case 'moment': {
         const moment = pastMoment(recorder, actorOf(query), Number(query.get('seq')))
         if (!moment) throw new Refusal(404, 'This moment is no longer kept.')

@@ -6,6 +6,8 @@ import { changed, state } from './store.js'
 
 /** Conversations inside each other; deeper ones have a link only. */
 const deepest = 3
+/** Between two looks at a run that goes on. */
+const pauseMs = 250
 
 /**
  * The conversation of another run inside this one, folded. It is fetched when it is opened, and again while it changes.
@@ -45,13 +47,17 @@ export const loadedRun = (id, depth) => {
   let isLoading = false
   const refresh = async () => {
     const actor = state.actors.get(id)
-    const key = actor ? `${actor.status} ${actor.state} ${actor.reads}` : 'gone'
-    if (isLoading || key === shown) return
+    const key = `${actor?.status} ${actor?.state} ${actor?.reads}`
+    // A run that is no longer kept stays as it was shown.
+    if (isLoading || !actor || key === shown) return
     isLoading = true
-    const run = await fetchRun(id)
-    isLoading = false
-    if (!run) return
     shown = key
+    const run = await fetchRun(id)
+    setTimeout(() => {
+      isLoading = false
+      changed()
+    }, pauseMs)
+    if (!run) return
     view.show({
       actor,
       history: run.history ?? [],
@@ -60,7 +66,6 @@ export const loadedRun = (id, depth) => {
       usage: run.usage ?? null,
       isPast: false,
     })
-    changed()
   }
   return { element: view.element, view, refresh }
 }
