@@ -52,4 +52,31 @@ describe.skipIf(!executablePath)('The page', { timeout: 120_000 }, () => {
       expect(problems).toEqual([])
     })
   }
+
+  it('can be used by everybody on each tab, in the past, in forms and in the list of a small screen', async () => {
+    const phase = phases.find(({ name }) => name === 'complete')
+    if (!phase) throw new Error('There is no such phase.')
+    const { page } = await open(browser, await phase.begin())
+    await page.setViewportSize({ width: 1024, height: 768 })
+    await phase.seen(page)
+    for (const tab of ['chart', 'transitions', 'context', 'usage', 'conversation']) {
+      await page.locator(`#tab-${tab}`).click()
+      if (tab === 'chart') await page.locator('#chart svg').waitFor()
+      await page.waitForTimeout(200)
+      if (shots) await page.screenshot({ path: `${shots}/tab-${tab}-1024-light.png` })
+      expect(await violationsOn(page), tab).toEqual([])
+    }
+    await page.getByRole('button', { name: 'Edit and run again' }).click()
+    await page.getByRole('button', { name: 'Run on with other arguments' }).click()
+    expect(await violationsOn(page), 'forms').toEqual([])
+    await page.keyboard.press('Escape')
+    await page.getByRole('slider').focus()
+    await page.keyboard.press('ArrowLeft')
+    await page.getByText('Ask from this moment').waitFor()
+    expect(await violationsOn(page), 'the past').toEqual([])
+    await page.setViewportSize({ width: 390, height: 844 })
+    await page.getByRole('button', { name: 'Runs', exact: true }).click()
+    await page.waitForTimeout(300)
+    expect(await violationsOn(page), 'the list of runs').toEqual([])
+  })
 })

@@ -43,7 +43,7 @@ describe.skipIf(!executablePath)('The page', { timeout: 60_000 }, () => {
     await active(page, 'agent.Complete').waitFor()
     await page.locator('#tab-usage').click()
     expect(await tokens(page)).toEqual([
-      'InCachedOutThinkingCostEnded',
+      'StepInCachedOutThinkingCostEnded',
       'Step 1100–10–$0.0042tool_calls',
       'Step 2100–10–$0.0042stop',
       'Total200–20–$0.0084',
