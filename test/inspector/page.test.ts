@@ -10,10 +10,6 @@ import { executablePath, launch, open } from './browser.ts'
 import { speaker } from './speaker.ts'
 import { inspecting } from './watching.ts'
 
-if (!executablePath) {
-  console.warn('The page is not tested: there is no Chromium here. Set CHROMIUM_PATH to test it.')
-}
-
 const removal = tool({
   name: 'remove_file',
   description: 'Removes a file',

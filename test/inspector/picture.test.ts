@@ -3,12 +3,12 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { demoAgent, demoPrompt } from '../../src/cli/demo/demoAgent.ts'
 import { startSimulator } from '../../src/simulator/index.ts'
-import { executablePath, launch, open } from './browser.ts'
+import { launch, open } from './browser.ts'
 import { inspecting } from './watching.ts'
 
 const file = 'docs/pictures/inspector.png'
 
-it.runIf(process.env.MODE === 'update' && executablePath)('is taken', { timeout: 120_000 }, async () => {
+const take = async () => {
   const simulator = await startSimulator()
   const inspector = await inspecting()
   const agent = demoAgent({ baseUrl: simulator.baseUrl, inspect: inspector.inspect, pace: 0.1 })
@@ -25,7 +25,9 @@ it.runIf(process.env.MODE === 'update' && executablePath)('is taken', { timeout:
   run.abort()
   await run.result.catch(() => {})
   await simulator.close()
-})
+}
+
+if (process.env.MODE === 'update') it('is taken', { timeout: 120_000 }, take)
 
 it('has the size that the README shows', async () => {
   const png = await readFile(file)
