@@ -1,5 +1,6 @@
 import { copyFile, cp } from 'node:fs/promises'
 import { defineConfig } from 'tsup'
+import buildPage from './.ci/page.ts'
 
 const library = {
   index: 'src/index.ts',
@@ -39,6 +40,10 @@ export default defineConfig({
   ],
   onSuccess: async () => {
     await copyFile('node_modules/elkjs/lib/elk.bundled.js', 'dist/elk.bundled.cjs')
-    await cp('src/inspector/page', 'dist/page', { recursive: true })
+    await buildPage()
+    await cp('src/inspector/page', 'dist/page', {
+      recursive: true,
+      filter: (file) => !file.endsWith('.d.ts'),
+    })
   },
 })

@@ -386,6 +386,7 @@ const chartOf = (config: ResolvedConfig) => {
         initial: 'Working',
         states: {
           Working: {
+            description: 'At least one call is running.',
             // Only the time of the whole run is watched here: each tool has its own timeout.
             invoke: [...(config.totalMs === undefined ? [] : [deadlineTimer])],
             on: {
@@ -436,13 +437,20 @@ const chartOf = (config: ResolvedConfig) => {
         ],
       },
 
-      Complete: { type: 'final', entry: 'announceEnd', output: ({ context }) => completeOutput(context) },
+      Complete: {
+        description: 'The run has its answer.',
+        type: 'final',
+        entry: 'announceEnd',
+        output: ({ context }) => completeOutput(context),
+      },
       Failed: {
+        description: 'The run ends with an error, and with everything that was reached.',
         type: 'final',
         entry: ['noteError', 'settle', 'announceEnd'],
         output: ({ context }) => failedOutput(context),
       },
       Aborted: {
+        description: 'The run was aborted; what was reached is kept.',
         type: 'final',
         entry: ['settle', 'announceEnd'],
         output: ({ context }) => abortedOutput(context),

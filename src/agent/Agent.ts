@@ -109,6 +109,8 @@ let streaming: <C, Deps, Machine extends AnyActorLogic>(
 let tooling: (agent: AnyAgent) => readonly AnyToolEntry[]
 let hosting: (agent: AnyAgent, from: HostedFrom, host: RunHost, context: unknown) => Actor<AgentMachine>
 
+let acting: (agent: AnyAgent, from: HostedFrom, values: AnyOptions) => Actor<AgentMachine>
+
 /** An agent with any tools. */
 export type AnyAgent = Pick<Agent, 'name' | 'model'>
 
@@ -117,6 +119,15 @@ export type HostedFrom = { input: AgentInput } | { snapshot: Snapshot<unknown> }
 
 /** The actor of a run for its host, not yet started. */
 export const hostedRun: typeof hosting = (agent, from, host, context) => hosting(agent, from, host, context)
+
+/** The actor of a run that a person began in the inspector, not yet started. */
+export const actorOf: typeof acting = (agent, from, values) => acting(agent, from, values)
+
+const agents = new WeakMap<object, AnyAgent>()
+
+/** The agent that a machine belongs to. Its root stays the same in everything that is wrapped around the machine for one run. */
+export const agentOf = (machine: { root: object } | null): AnyAgent | undefined =>
+  machine ? agents.get(machine.root) : undefined
 
 /** The tools of an agent, for callers that add some for one run. */
 export const toolsOf: typeof tooling = (agent) => tooling(agent)
@@ -149,13 +160,14 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
     sending = (agent, from, options) => agent.#result(from, options)
     streaming = (agent, from, options) => agent.#stream(from, options)
     tooling = (agent) => (#options in agent ? (agent.#options.tools ?? []) : [])
-    hosting = (agent, from, host, context) => {
-      if (typeof agent === 'object' && agent !== null && #options in agent)
-        return agent.#hosted(from, host, context)
+    const own = (agent: AnyAgent): Agent => {
+      if (typeof agent === 'object' && agent !== null && #options in agent) return agent as Agent
       throw new ConfigurationError(
         'This is not an agent of this copy of statewire: make it with new Agent(model, options).',
       )
     }
+    hosting = (agent, from, host, context) => own(agent).#hosted(from, host, context)
+    acting = (agent, from, values) => own(agent).#actorOf(own(agent).#machineFor(values), from)
   }
 
   /** Takes a model string such as `anthropic:claude-sonnet-5-5`, or your own chat model. */
@@ -185,7 +197,10 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
    * `orchestrator` it is the orchestrator's, which has the same input, events and output, but its own states.
    */
   get machine(): MachineOf<Machine> {
-    this.#machine ??= this.#build(this.#options.orchestrator ?? defaultOrchestrator)
+    if (!this.#machine) {
+      this.#machine = this.#build(this.#options.orchestrator ?? defaultOrchestrator)
+      if (isJsonObject(this.#machine.root)) agents.set(this.#machine.root, this)
+    }
     // Without an orchestrator, the types describe the lifecycle machine.
     const machine: AnyActorLogic = this.#machine
     return machine as MachineOf<Machine>
@@ -345,9 +360,13 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
   }
 
   #hosted(from: HostedFrom, host: RunHost, context: unknown): Actor<AgentMachine> {
+    return this.#actorOf(withHost(this.#machineFor({ context }), host), from)
+  }
+
+  #actorOf(machine: AgentMachine, from: HostedFrom): Actor<AgentMachine> {
     const { clock, orchestrator, name = orchestrator?.providerHint } = this.#options
     const inspect = this.#inspect
-    return createActor(withHost(this.#machineFor({ context }), host), {
+    return createActor(machine, {
       input: 'input' in from ? from.input : {},
       ...('snapshot' in from && { snapshot: from.snapshot }),
       ...(inspect && { inspect }),

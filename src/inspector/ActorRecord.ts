@@ -1,14 +1,18 @@
 import type { AnyActor, AnyEventObject, AnyMachineSnapshot, Snapshot } from 'xstate'
+import { type RunValues, valuesOf } from '../../machines/runValues.ts'
 import type { StreamingState } from '../../machines/streamingState.ts'
 import type { ChatMessage } from '../messages/messages.ts'
 import type { Charted } from '../visualize/transitions.ts'
 import { Attempt } from './Attempt.ts'
+import { historyOf } from './conversation.ts'
 import { WireLog } from './WireLog.ts'
 
 /** Moments of one actor that are kept; older ones are dropped. */
 export const mostMoments = 2_000
 /** Reads that come within this time are one moment, so that a stream can be walked through without keeping each read. */
 const sliceMs = 250
+/** Reports of one call. */
+const mostProgress = 20
 /** Reads whose text is not looked at yet. */
 const mostUnread = 4_096
 
@@ -49,11 +53,17 @@ export class ActorRecord {
   readonly droppedTaken = new Map<string, number>()
   /** Requests of this actor and of the agents it is made of, but not of agents that an agent uses as tools. */
   readonly attempts: Attempt[] = []
+  /** The conversation before the run. */
+  before: ChatMessage[] | null = null
+  readonly toolProgress = new Map<string, { seq: number; value: unknown }[]>()
   readonly toolTimes = new Map<string, { startedAt: number; endedAt: number | null }>()
   steps: Microstep[] = []
   /** The last event that was sent to it: what a crash is put down to. */
   sent: AnyEventObject | null = null
   snapshot: Snapshot<unknown> | null = null
+  #values: RunValues | null = null
+  /** The run that this one was tried again from. */
+  from: ActorRecord | null = null
   endedAt: number | null = null
   reads = 0
   version = 0
@@ -94,10 +104,11 @@ export class ActorRecord {
       this.reads += 1
       this.#unread.push(event.deltas)
     }
-    this.#noteTool(event, now)
+    this.#noteTool(event, seq, now)
     // Logic of somebody's own need not say that it was stopped.
     if (snapshot.status !== 'active' || event.type === 'xstate.stop') {
       this.endedAt = now
+      this.#values = this.values
       this.ref = null
     }
     this.look(now)
@@ -105,7 +116,9 @@ export class ActorRecord {
 
   /** A run's data on its way: a request that begins or ends in the middle of a step is not missed. */
   note(context: unknown, secrets: readonly string[], now: number): void {
-    if (!isRunData(context) || context.step === 0) return
+    if (!isRunData(context)) return
+    this.before ??= historyOf(context)
+    if (context.step === 0) return
     this.catchUp(now)
     const last = this.attempts.at(-1)
     const isOwn = last?.owner === this.id
@@ -151,6 +164,11 @@ export class ActorRecord {
     if (moment) moment.progress = progressOf(this.attempts, attempt)
   }
 
+  /** What the run was given that is not in its data: for another try. */
+  get values(): RunValues {
+    return this.ref ? valuesOf(this.ref) : (this.#values ?? {})
+  }
+
   get isAgent(): boolean {
     return isRunData((this.snapshot as { context?: unknown } | null)?.context)
   }
@@ -176,7 +194,11 @@ export class ActorRecord {
     }
   }
 
-  #noteTool(event: AnyEventObject, now: number): void {
+  #noteTool(event: AnyEventObject, seq: number, now: number): void {
+    if (event.type === 'tool.progress' && typeof event.callId === 'string') {
+      const known = this.toolProgress.get(event.callId) ?? []
+      this.toolProgress.set(event.callId, [...known, { seq, value: event.value }].slice(-mostProgress))
+    }
     const isReport = event.type === 'tool.started' || event.type === 'tool.finished'
     if (isReport && Array.isArray(event.calls)) {
       for (const call of event.calls) this.toolTimes.set(call?.id, { startedAt: now, endedAt: null })

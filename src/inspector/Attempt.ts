@@ -1,5 +1,5 @@
 import type { StreamingState } from '../../machines/streamingState.ts'
-import type { ChatMessage } from '../messages/messages.ts'
+import { type ChatMessage, toolCallsOf } from '../messages/messages.ts'
 import type { Delta } from '../model/delta.ts'
 import { compactionRow } from './compactionRow.ts'
 import { SafeText } from './SafeText.ts'
@@ -13,7 +13,7 @@ export type CallDraft = { name: string; arguments: string }
 /** What is known of a request beside its text. */
 export type AttemptFacts = Omit<
   AttemptRow,
-  'index' | 'owner' | 'endedAt' | 'compaction' | 'isVoid' | 'text' | 'thinking' | 'drafts'
+  'index' | 'owner' | 'endedAt' | 'compaction' | 'isVoid' | 'text' | 'thinking' | 'drafts' | 'asked' | 'calls'
 >
 
 /** One request to a model: what it streamed, when, and what it used. */
@@ -24,10 +24,13 @@ export class Attempt {
   readonly thinking: SafeText
   readonly compaction: CompactionRow | null
   drafts: CallDraft[] = []
+  calls: readonly string[] = []
   /** The run's data as far as it is about this request. */
   state: StreamingState
   endedAt: number | null = null
   isVoid = false
+  /** How many messages the run had added when it asked. */
+  readonly before: number
 
   /** `marker`: of the compaction right before it. */
   constructor(
@@ -38,6 +41,7 @@ export class Attempt {
   ) {
     this.owner = owner
     this.state = state
+    this.before = state.messages.length
     this.compaction = compactionRow(marker, secrets)
     this.text = new SafeText(secrets, longestText)
     this.thinking = new SafeText(secrets, longestText)
@@ -83,6 +87,9 @@ export class Attempt {
     // What an answer cost is known only when it is whole.
     const isPriced = state.answer.accumulated.usage?.cost !== undefined
     if (this.endedAt === null || isPriced) this.state = state
+    const answer = state.messages.length > this.before ? state.messages[this.before] : undefined
+    if (answer?.role === 'model' && this.calls.length === 0)
+      this.calls = toolCallsOf(answer).map(({ id }) => id)
     if (this.endedAt !== null) return
     if (state.answer.accumulated.finish || state.failure || state.abortReason !== '') this.end(now)
   }

@@ -85,6 +85,17 @@ export class Recorder {
     return this.actors.get(id) ?? this.#stored.get(id)
   }
 
+  knows(ref: object): boolean {
+    return this.#records.has(ref)
+  }
+
+  /** A run that was tried again from another one. */
+  adopt(ref: AnyActor, from: ActorRecord): ActorRecord {
+    const record = this.#recordOf(ref)
+    record.from = from
+    return record
+  }
+
   addStored(make: (id: number) => StoredRecord): StoredRecord {
     this.#lastId += 1
     const record = make(this.#lastId)

@@ -12,6 +12,9 @@ export class StoredAttempt {
   readonly thinking: SafeText
   readonly compaction: CompactionRow | null
   readonly drafts: [] = []
+  calls: readonly string[] = []
+  /** How many messages the stream had shown when it began. */
+  readonly before: number
   endedAt: number | null = null
   isVoid = false
   /** The text as it came. */
@@ -27,7 +30,9 @@ export class StoredAttempt {
     attempt: number,
     secrets: readonly string[],
     marker: ChatMessage | undefined,
+    before: number,
   ) {
+    this.before = before
     this.owner = owner
     this.compaction = compactionRow(marker, secrets)
     this.#step = step

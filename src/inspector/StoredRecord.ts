@@ -2,7 +2,8 @@ import type { Snapshot } from 'xstate'
 import type { AgentCommand } from '../../machines/events.ts'
 import type { HostedFrom } from '../agent/Agent.ts'
 import type { DurableChunk, RunInfo } from '../durable/index.ts'
-import { type ChatMessage, textOf } from '../messages/messages.ts'
+import type { JsonObject } from '../messages/json.ts'
+import { type ChatMessage, textOf, toolCallsOf } from '../messages/messages.ts'
 import type { Charted } from '../visualize/transitions.ts'
 import { type ActorRecord, type Moment, mostMoments } from './ActorRecord.ts'
 import { StoredAttempt } from './StoredAttempt.ts'
@@ -19,6 +20,10 @@ export type StoredSetup = {
   secrets: readonly string[]
   /** Somebody looks at it. */
   onWatch(): void
+  /** Its agent is known here. */
+  canAsk: boolean
+  /** Begins another run from it, and gives its record. */
+  again(given: JsonObject): Promise<StoredRecord>
   /** Gives what there is to say about it; empty for nothing. */
   send(command: AgentCommand): Promise<string>
 }
@@ -33,6 +38,10 @@ export class StoredRecord {
   readonly machine: Charted
   readonly watch: () => void
   readonly send: StoredSetup['send']
+  readonly canAsk: boolean
+  readonly again: StoredSetup['again']
+  /** The run that this one was tried again from. */
+  from: StoredRecord | null = null
   info: RunInfo
   version = 0
   snapshot: Snapshot<unknown> | null = null
@@ -47,13 +56,15 @@ export class StoredRecord {
   /** Of a compaction, until the next answer begins. */
   #marker: ChatMessage | undefined
 
-  constructor({ id, info, machine, secrets, onWatch, send }: StoredSetup) {
+  constructor({ id, info, machine, secrets, onWatch, send, canAsk, again }: StoredSetup) {
     this.id = id
     this.info = info
     this.machine = machine
     this.#secrets = secrets
     this.watch = onWatch
     this.send = send
+    this.canAsk = canAsk
+    this.again = again
   }
 
   get isOver(): boolean {
@@ -96,6 +107,7 @@ export class StoredRecord {
     if (this.#isAnswering && this.attempts.at(-1)?.raw !== text) this.#end(now, true)
     const answer = this.#answer()
     if (answer.raw !== text) answer.receive(text, '')
+    answer.calls = toolCallsOf(message).map(({ id }) => id)
     this.#end(now)
     this.messages.push(message)
   }
@@ -106,7 +118,8 @@ export class StoredRecord {
     if (last && this.#isAnswering) return last
     const step = this.#steps + 1
     const before = this.attempts.filter(({ isVoid, facts }) => isVoid && facts.step === step).length
-    const begun = new StoredAttempt(this.id, step, before, this.#secrets, this.#marker)
+    const shown = this.messages.length
+    const begun = new StoredAttempt(this.id, step, before, this.#secrets, this.#marker, shown)
     this.#marker = undefined
     this.attempts.push(begun)
     this.#isAnswering = true

@@ -1,10 +1,13 @@
 import type { AgentCommand } from '../../machines/events.ts'
 import type { DurableRun, RunInfo, Runs } from '../durable/index.ts'
 import { viewOf } from '../durable/storeView.ts'
+import type { JsonObject } from '../messages/json.ts'
 import type { Charted } from '../visualize/transitions.ts'
 import { isCharted } from './ActorRecord.ts'
 import { lifecycleChart } from './lifecycleChart.ts'
+import { nextInput } from './nextInput.ts'
 import { mostRuns, type Recorder } from './Recorder.ts'
+import { Refusal } from './requests.ts'
 import { StoredRecord } from './StoredRecord.ts'
 
 /** How often it is looked whether runs stand elsewhere. */
@@ -92,6 +95,8 @@ export class StoredRuns {
       secrets: this.#recorder.secrets,
       onWatch: () => this.#watch(record),
       send: (command) => this.#send(info.id, command),
+      canAsk: viewOf(this.#runs)?.agent(info.agent) !== undefined,
+      again: (given) => this.#again(record, given),
     })
     return record
   }
@@ -108,6 +113,29 @@ export class StoredRuns {
     return viewOf(this.#runs)?.hasOwner() === false
       ? 'Stored. Nobody runs these runs now: the next program that opens them with their agents goes on.'
       : ''
+  }
+
+  /** The store's own owner runs it: here, or in another process. */
+  async #again(record: StoredRecord, given: JsonObject): Promise<StoredRecord> {
+    const { info, canAsk } = record
+    if (!canAsk)
+      throw new Refusal(409, 'Open the inspector with the agents of these runs: openRuns({ store, agents }).')
+    if (typeof given.model === 'string' && given.model !== '')
+      throw new Refusal(409, 'A stored run keeps the model of its agent.')
+    const run = await this.#begin(info, record, given)
+    const begun = await run.info()
+    this.#meet(begun)
+    const made = this.#records.get(begun.id)
+    if (!made) throw new Refusal(409, 'The run that was begun is gone already.')
+    made.from = record
+    this.#recorder.touch(made)
+    return made
+  }
+
+  #begin(info: RunInfo, record: StoredRecord, given: JsonObject): Promise<DurableRun> {
+    if (typeof given.step === 'number') return this.#runs.fork(info.id, { atStep: given.step })
+    const { prompt = '', history = [] } = nextInput(record, given)
+    return this.#runs.start(info.agent, prompt, { history })
   }
 
   #watch(record: StoredRecord): void {

@@ -2,14 +2,21 @@ import type { Usage } from '../messages/result.ts'
 import type { Attempt } from './Attempt.ts'
 import { questionRows } from './questionRows.ts'
 import type { Recorder } from './Recorder.ts'
-import { attemptRow, momentRow, toolRowsOf } from './rows.ts'
+import { askedBefore, attemptRow, historyRows, momentRow, toolRowsOf } from './rows.ts'
 import type { StoredAttempt } from './StoredAttempt.ts'
 import { StoredRecord, type Subject } from './StoredRecord.ts'
-import type { AttemptRow, MomentRow, ToolRow, Watched } from './wire.ts'
+import type { AttemptRow, MessageRow, MomentRow, ToolRow, Watched } from './wire.ts'
 
-type Seen = { text: number; thinking: number; state: unknown; endedAt: number | null; isVoid: boolean }
+type Seen = {
+  text: number
+  thinking: number
+  state: unknown
+  endedAt: number | null
+  isVoid: boolean
+  calls: number
+}
 
-const unseen: Seen = { text: 0, thinking: 0, state: null, endedAt: null, isVoid: false }
+const unseen: Seen = { text: 0, thinking: 0, state: null, endedAt: null, isVoid: false, calls: 0 }
 
 /** How far one page knows one actor. */
 export class Watch {
@@ -20,6 +27,7 @@ export class Watch {
   #seq = 0
   #reads = 0
   #dropped = 0
+  #hasHistory = false
   readonly #attempts = new Map<Attempt | StoredAttempt, Seen>()
   readonly #tools = new Map<string, string>()
   /** There is more to tell than what `next` gave. */
@@ -38,6 +46,7 @@ export class Watch {
     const isDropped = dropped !== this.#dropped
     const newAttempts = attempts.flatMap((attempt, index) => this.#attempt(attempt, index, deadline))
     const moments = this.#moments(deadline)
+    const history = newAttempts.length > 0 && this.#history()
     // While an answer streams, nothing happens to the calls; of a long run there are many.
     const isOnlyReads = !isFirst && moments.every(({ reads }) => reads > 0)
     this.#isToolsDue ||= moments.length + newAttempts.length > 0 && !isOnlyReads
@@ -49,8 +58,9 @@ export class Watch {
       ...(moments.length > 0 && {
         moments,
         usage: usageOf(this.record),
-        questions: questionRows(this.record),
+        questions: questionRows(this.record, this.#recorder.secrets),
       }),
+      ...(history && { history }),
       ...(newAttempts.length > 0 && { attempts: newAttempts }),
       ...(tools.length > 0 && { tools }),
     }
@@ -81,13 +91,14 @@ export class Watch {
 
   #attempt(attempt: Attempt | StoredAttempt, index: number, deadline: number): AttemptRow[] {
     const seen = this.#attempts.get(attempt) ?? unseen
-    const { text, thinking, state, endedAt, isVoid } = attempt
+    const { text, thinking, state, endedAt, isVoid, calls } = attempt
     const isSame =
       seen.state === state &&
       seen.text === text.pieces.length &&
       seen.thinking === thinking.pieces.length &&
       seen.endedAt === endedAt &&
-      seen.isVoid === isVoid
+      seen.isVoid === isVoid &&
+      seen.calls === calls.length
     if (isSame) return []
     if (performance.now() > deadline) {
       this.isBehind = true
@@ -102,21 +113,31 @@ export class Watch {
       state,
       endedAt,
       isVoid,
+      calls: calls.length,
     })
     return [
       {
         ...attemptRow(attempt, index, this.#recorder.secrets),
         text: newText.text,
         thinking: newThinking.text,
+        ...(seen === unseen && { asked: askedBefore(this.record, index, this.#recorder.secrets) }),
       },
     ]
+  }
+
+  /** Of the conversation before the run, once. */
+  #history(): MessageRow[] | false {
+    if (this.#hasHistory) return false
+    this.#hasHistory = true
+    const rows = historyRows(this.record, this.#recorder.secrets)
+    return rows.length > 0 && rows
   }
 
   /** Calls that are new, or not as they were told. */
   #newTools(): ToolRow[] {
     this.#isToolsDue = false
     return toolRowsOf(this.#recorder, this.record).filter((row) => {
-      const key = JSON.stringify([row.status, row.startedAt, row.endedAt, row.child])
+      const key = JSON.stringify([row.status, row.startedAt, row.endedAt, row.child, row.progress])
       if (this.#tools.get(row.callId) === key) return false
       this.#tools.set(row.callId, key)
       return true
@@ -135,7 +156,7 @@ const piecesFrom = (pieces: readonly string[], start: number): { text: string; e
   return { text, end }
 }
 
-const usageOf = (subject: Subject): Usage | null => {
+export const usageOf = (subject: Subject): Usage | null => {
   if (subject instanceof StoredRecord) return subject.info.usage ?? null
   const { context } = (subject.snapshot ?? {}) as { context?: { totals?: { usage?: Usage | null } } }
   return context?.totals?.usage ?? null

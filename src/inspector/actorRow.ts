@@ -1,4 +1,5 @@
 import type { Snapshot } from 'xstate'
+import { agentOf } from '../agent/Agent.ts'
 import { textOf } from '../messages/messages.ts'
 import { type ActorRecord, isRunData } from './ActorRecord.ts'
 import { brief } from './readable.ts'
@@ -24,6 +25,8 @@ const rowOf = (record: ActorRecord, secrets: readonly string[]): ActorRow => ({
   endedAt: record.endedAt,
   reads: record.reads,
   canAbort: record.endedAt === null && accepts(record, 'abort'),
+  canAsk: agentOf(record.machine) !== undefined,
+  from: record.from?.id ?? null,
   failure: failureOf(record.snapshot, secrets),
 })
 
@@ -67,6 +70,6 @@ const statusOf = ({ snapshot, endedAt }: ActorRecord): ActorStatus => {
     case 'error':
       return 'failed'
     case 'stopped':
-      return isWaiting ? 'put away' : 'stopped'
+      return isWaiting ? 'paused' : 'stopped'
   }
 }

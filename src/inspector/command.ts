@@ -1,37 +1,51 @@
 import type { AgentCommand } from '../../machines/events.ts'
 import { describeThrown } from '../messages/errors.ts'
-import type { JsonObject } from '../messages/json.ts'
+import { isJsonObject, type JsonObject } from '../messages/json.ts'
 import type { ActorRecord } from './ActorRecord.ts'
 import { accepts } from './actorRow.ts'
 import type { Recorder } from './Recorder.ts'
 import { Refusal } from './requests.ts'
 import { StoredRecord } from './StoredRecord.ts'
+import type { Trials } from './Trials.ts'
 
 const longestReason = 2_000
 
 /** Sends what a person clicked to what it is meant for, and gives what there is to say about it. */
-export const obey = async (recorder: Recorder, { actor, ...given }: JsonObject): Promise<string> => {
+export const obey = async (
+  recorder: Recorder,
+  trials: Trials,
+  { actor, ...given }: JsonObject,
+): Promise<Obeyed> => {
   const subject = typeof actor === 'number' ? recorder.subject(actor) : undefined
   if (!subject) throw new Refusal(404, 'This actor is not known.')
+  if (given.type === 'again') {
+    const isStored = subject instanceof StoredRecord
+    return { note: '', actor: isStored ? await fork(subject, given) : trials.begin(subject, given) }
+  }
   const command = commandOf(given)
-  if (subject instanceof StoredRecord) return store(subject, command)
+  if (subject instanceof StoredRecord) return { note: await store(subject, command) }
   send(subject, command)
-  return ''
+  return { note: '' }
 }
 
-/** Nothing but these three can be sent. */
-const commandOf = ({ type, callId, reason }: JsonObject): AgentCommand => {
+/** What there is to say, and the run that was begun. */
+export type Obeyed = { note: string; actor?: number }
+
+/** Nothing but these can be sent. */
+const commandOf = ({ type, callId, reason, result, arguments: edited }: JsonObject): AgentCommand => {
   switch (type) {
     case 'abort':
       return { type, reason: 'from the inspector' }
     case 'tool.approve':
-      return { type, callId: textOf(callId) }
+      return { type, callId: textOf(callId), ...(isJsonObject(edited) && { arguments: edited }) }
     case 'tool.reject':
       return {
         type,
         callId: textOf(callId),
         ...(typeof reason === 'string' && reason !== '' && { reason: reason.slice(0, longestReason) }),
       }
+    case 'tool.answer':
+      return { type, callId: textOf(callId), result: String(result ?? '') }
     default:
       throw new Refusal(400, 'This is not a command.')
   }
@@ -48,6 +62,14 @@ const store = (record: StoredRecord, command: AgentCommand): Promise<string> =>
   record.send(command).catch((thrown) => {
     throw new Refusal(409, describeThrown(thrown))
   })
+
+const fork = async (record: StoredRecord, given: JsonObject): Promise<number> => {
+  try {
+    return (await record.again(given)).id
+  } catch (thrown) {
+    throw thrown instanceof Refusal ? thrown : new Refusal(409, describeThrown(thrown))
+  }
+}
 
 const textOf = (value: unknown): string => {
   if (typeof value !== 'string') throw new Refusal(400, 'The id of the call is missing.')

@@ -18,7 +18,7 @@ export const exportedPage = async (places: PageFiles): Promise<{ before: string;
   )
   const styles = allowed.splice(0)
   const modules = [...files]
-    .filter(([name]) => name.endsWith('.js'))
+    .filter(([name]) => name.endsWith('.js') && !inside.test(name))
     .map(([name, code]) => moduleOf(name, code))
   const map = hashed(JSON.stringify({ imports: Object.fromEntries(modules) }), allowed)
   const start = hashed("import 'page/app.js'", allowed)
@@ -26,6 +26,7 @@ export const exportedPage = async (places: PageFiles): Promise<{ before: string;
     "default-src 'none'",
     `script-src ${allowed.join(' ')} data:`,
     `style-src ${styles.join(' ')}`,
+    'worker-src blob:',
     'img-src data:',
     "base-uri 'none'",
     "form-action 'none'",
@@ -34,10 +35,26 @@ export const exportedPage = async (places: PageFiles): Promise<{ before: string;
   return {
     before: `${top.replace('<head>', `<head>\n    <meta http-equiv="content-security-policy" content="${policy}" />`)}<script type="importmap">${map}</script>
     <script type="module">${start}</script>
+    ${workersIn(files).join('\n    ')}
     <script type="application/json" id="recording">`,
     after: `</script>${bottom}`,
   }
 }
+
+/** Workers, each with what it loads: they get at no other file. */
+const workersIn = (files: ReadonlyMap<string, string>): string[] =>
+  [...files]
+    .filter(([name]) => name.endsWith('Worker.js'))
+    .map(([name, code]) => {
+      const whole = code.replace(
+        /^.*importScripts\('(\w+\.js)'\).*$/m,
+        (_, loaded: string) => `;${files.get(loaded) ?? ''};`,
+      )
+      return `<script type="text/plain" id="worker-${name}">${whole.replaceAll('</script', '<\\/script')}</script>`
+    })
+
+/** What only workers load. */
+const inside = /(?:Worker|^elk)\.js$/
 
 /** Notes that a text inside of the document may take effect. */
 const hashed = (text: string, allowed: string[]): string => {

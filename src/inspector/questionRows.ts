@@ -3,16 +3,24 @@ import { limitSentence } from '../../machines/limitSentence.ts'
 import { reachedIn } from '../../machines/limits.ts'
 import { pendingIn } from '../../machines/pendingCalls.ts'
 import type { PendingCall } from '../messages/result.ts'
+import { readable } from './readable.ts'
 import { StoredRecord, type Subject } from './StoredRecord.ts'
 import type { QuestionRow } from './wire.ts'
 
-/** The limits that a run stands at, and those that it passes on from the runs below it. */
-export const questionRows = (subject: Subject): QuestionRow[] =>
-  pendingOf(subject).flatMap((call) =>
-    call.kind === 'limit'
-      ? [{ owner: subject.id, callId: call.id, text: limitSentence(reachedIn(call.arguments)) }]
-      : [],
-  )
+/** What a run waits for, and what it passes on from the runs below it. */
+export const questionRows = (subject: Subject, secrets: readonly string[]): QuestionRow[] =>
+  pendingOf(subject).map((call) => {
+    const isLimit = call.kind === 'limit'
+    return {
+      owner: subject.id,
+      callId: call.id,
+      kind: call.kind ?? 'approval',
+      name: isLimit ? '' : call.name,
+      arguments: isLimit ? null : readable(call.arguments, secrets),
+      isInDoubt: call.inDoubt === true,
+      text: isLimit ? limitSentence(reachedIn(call.arguments)) : '',
+    }
+  })
 
 const pendingOf = (subject: Subject): readonly PendingCall[] => {
   if (subject instanceof StoredRecord) return subject.info.pending
@@ -24,6 +32,6 @@ const pendingOf = (subject: Subject): readonly PendingCall[] => {
   }
 }
 
-/** A run that was put away still waits. */
+/** A paused run still waits. */
 const asLeft = (snapshot: Snapshot<unknown> | null): unknown =>
   snapshot?.status === 'stopped' ? { ...snapshot, status: 'active' } : snapshot

@@ -1,6 +1,6 @@
+import { describeMachine } from '../visualize/describeMachine.ts'
 import { type ActorRecord, mostMoments } from './ActorRecord.ts'
 import { actorRow } from './actorRow.ts'
-import { chartOf } from './chartOf.ts'
 import { safeJson } from './Pages.ts'
 import { mostRuns, type Recorder } from './Recorder.ts'
 import { pastMoment } from './rows.ts'
@@ -51,7 +51,8 @@ async function* answersOf(recorder: Recorder, subjects: Subject[]): AsyncGenerat
   let left = mostPast
   for (const subject of subjects) {
     const { id, machine } = subject
-    if (machine) yield [`chart?actor=${id}`, await chartOf(machine)]
+    if (machine) yield [`chart?actor=${id}`, describeMachine(machine)]
+    yield [`run?actor=${id}`, new Watch(recorder, subject).next() ?? {}]
     const view = wireView(subject, secrets)
     yield [`wire?actor=${id}`, view]
     for (const call of view.calls)

@@ -22,7 +22,7 @@ export const answer = (
   response.end(body)
 }
 
-const largestBody = 16 * 1024
+const largestBody = 256 * 1024
 
 /** The JSON object that was posted. */
 export const bodyOf = async (request: IncomingMessage): Promise<JsonObject> => {

@@ -1,20 +1,27 @@
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { chartOf } from './chartOf.ts'
+import { createRequire } from 'node:module'
+import { describeMachine } from '../visualize/describeMachine.ts'
 import { obey } from './command.ts'
 import { exportRun } from './exportRun.ts'
 import { Feed } from './Feed.ts'
-import { hideSecrets } from './hideSecrets.ts'
 import { type Pages, safeJson } from './Pages.ts'
 import type { Recorder } from './Recorder.ts'
 import { answer, bodyOf, Refusal } from './requests.ts'
 import { pastMoment } from './rows.ts'
 import type { Subject } from './StoredRecord.ts'
 import { isOwnHost, isOwnOrigin, isToken } from './security.ts'
+import type { Trials } from './Trials.ts'
+import { wholeRun } from './wholeRun.ts'
 import { wireContent, wireView } from './wireRows.ts'
 
 const pageFolder = new URL('./page/', import.meta.url)
+
+/** The layouter, which the page's worker loads: the build puts it beside this code. */
+const builtElk = new URL('./elk.bundled.cjs', import.meta.url)
+const elkFile = () =>
+  existsSync(builtElk) ? builtElk : createRequire(import.meta.url).resolve('elkjs/lib/elk.bundled.js')
 
 const types = new Map([
   ['html', 'text/html'],
@@ -25,10 +32,17 @@ const types = new Map([
 export type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
 /** What is at which address. Everything lies below the token. */
-export const routes = (recorder: Recorder, pages: Pages, token: string, portOf: () => number): Handler => {
+export const routes = (
+  recorder: Recorder,
+  pages: Pages,
+  trials: Trials,
+  token: string,
+  portOf: () => number,
+): Handler => {
   const { secrets } = recorder
   const names = readdirSync(pageFolder).filter((name) => types.has(endingOf(name)))
   const files = new Map<string, URL | string>(names.map((name) => [name, new URL(name, pageFolder)]))
+  files.set('elk.js', elkFile())
 
   const actorOf = (query: URLSearchParams): Subject => {
     const record = recorder.subject(Number(query.get('actor')))
@@ -40,6 +54,10 @@ export const routes = (recorder: Recorder, pages: Pages, token: string, portOf: 
     switch (path) {
       case 'events':
         return pages.add(response, new Feed(recorder, query.has('actor') ? actorOf(query).id : null))
+      case 'run': {
+        const run = wholeRun(recorder, actorOf(query))
+        return answer(response, 200, 'application/json', safeJson(run, recorder.secrets))
+      }
       case 'moment': {
         const moment = pastMoment(recorder, actorOf(query), Number(query.get('seq')))
         if (!moment) throw new Refusal(404, 'This moment is no longer kept.')
@@ -48,7 +66,8 @@ export const routes = (recorder: Recorder, pages: Pages, token: string, portOf: 
       case 'chart': {
         const { machine } = actorOf(query)
         if (!machine) throw new Refusal(404, 'This actor has no chart.')
-        return answer(response, 200, 'image/svg+xml', hideSecrets(await chartOf(machine), recorder.secrets))
+        const chart = describeMachine(machine)
+        return answer(response, 200, 'application/json', safeJson(chart, recorder.secrets))
       }
       case 'export': {
         const isJson = query.get('as') === 'json'
@@ -81,8 +100,8 @@ export const routes = (recorder: Recorder, pages: Pages, token: string, portOf: 
     if (path === 'command') {
       if (request.method !== 'POST') throw new Refusal(405, 'A command is posted.')
       if (request.headers.origin === undefined) throw new Refusal(403, 'Only the inspector itself may ask.')
-      const note = await obey(recorder, await bodyOf(request))
-      return answer(response, 200, 'application/json', safeJson({ note }, recorder.secrets))
+      const obeyed = await obey(recorder, trials, await bodyOf(request))
+      return answer(response, 200, 'application/json', safeJson(obeyed, recorder.secrets))
     }
     if (request.method !== 'GET') throw new Refusal(405, 'This can only be read.')
     const found = files.get(file)

@@ -1,8 +1,11 @@
 import type { AnyEventObject, Snapshot } from 'xstate'
+import type { ChatMessage } from '../messages/messages.ts'
 import { type ActorRecord, type Moment, takenIn } from './ActorRecord.ts'
-import type { Attempt } from './Attempt.ts'
+import { Attempt } from './Attempt.ts'
 import { changesBetween } from './changes.ts'
+import { conversationBefore } from './conversation.ts'
 import { hideSecrets } from './hideSecrets.ts'
+import { isSaid, messageRow } from './messageRow.ts'
 import type { Recorder } from './Recorder.ts'
 import { readable } from './readable.ts'
 import type { StoredAttempt } from './StoredAttempt.ts'
@@ -10,7 +13,7 @@ import { StoredRecord, type Subject } from './StoredRecord.ts'
 import { stateIdsOf, stateOf } from './stateOf.ts'
 import { storedTools } from './storedTools.ts'
 import { toolRows } from './toolRows.ts'
-import type { AttemptRow, MomentRow, PastMoment, ToolRow } from './wire.ts'
+import type { AttemptRow, MessageRow, MomentRow, PastMoment, ToolRow } from './wire.ts'
 
 export const momentRow = (moment: Moment, before: Moment | undefined, recorder: Recorder): MomentRow => {
   const { seq, at, event, reads, steps, snapshot, states, progress } = moment
@@ -42,10 +45,10 @@ const contextOf = (moment: Moment | undefined): unknown =>
   (moment?.snapshot as { context?: unknown } | undefined)?.context
 
 export const attemptRow = (
-  { owner, facts, endedAt, compaction, isVoid, drafts }: Attempt | StoredAttempt,
+  { owner, facts, endedAt, compaction, isVoid, drafts, calls }: Attempt | StoredAttempt,
   index: number,
   secrets: readonly string[],
-): Omit<AttemptRow, 'text' | 'thinking'> => ({
+): Omit<AttemptRow, 'text' | 'thinking' | 'asked'> => ({
   index,
   owner,
   ...facts,
@@ -54,7 +57,46 @@ export const attemptRow = (
   compaction,
   isVoid,
   drafts: drafts.filter((draft) => draft !== undefined),
+  calls: [...calls],
 })
+
+/** What a person said between an attempt and the one before it. */
+export const askedBefore = (record: Subject, index: number, secrets: readonly string[]): MessageRow[] => {
+  const attempts: readonly (Attempt | StoredAttempt)[] = record.attempts
+  const attempt = attempts[index]
+  if (!attempt) return []
+  const last = attempts.slice(0, index).findLast(({ owner }) => owner === attempt.owner)
+  const messages = record instanceof StoredRecord ? record.messages : messagesAt(attempt)
+  return messages
+    .slice(last?.before ?? 0, attempt.before)
+    .filter(isSaid)
+    .map((each) => messageRow(each, secrets))
+}
+
+/** Messages of a long history that are shown, the last ones, and what is shown of each. */
+const mostHistory = 200
+const longestMessage = 4_000
+
+/** The conversation before the run, without its pictures. */
+export const historyRows = (record: Subject, secrets: readonly string[]): MessageRow[] => {
+  const { context } = (record.snapshot ?? {}) as { context?: unknown }
+  const history = conversationBefore(record, context)
+  return history.slice(-mostHistory).map((message) => {
+    const { text, ...row } = messageRow(message, secrets)
+    const images = row.images.map(({ mimeType }) => `Picture: ${mimeType}`)
+    const isCut = text.length > longestMessage
+    return {
+      ...row,
+      text: isCut ? `${text.slice(0, longestMessage)} …` : text,
+      images: [],
+      notes: [...images, ...row.notes],
+    }
+  })
+}
+
+/** What a run had added to the conversation by an attempt. */
+export const messagesAt = (attempt: Attempt | StoredAttempt): readonly ChatMessage[] =>
+  attempt instanceof Attempt ? attempt.state.messages : []
 
 /** The tool calls of a subject and of the agents it is made of: as they stand, or as they stood at a moment. */
 export const toolRowsOf = (recorder: Recorder, record: Subject, asOf?: number): ToolRow[] => {
@@ -65,7 +107,13 @@ export const toolRowsOf = (recorder: Recorder, record: Subject, asOf?: number): 
     if (!owner) return []
     const snapshot = snapshotAt(owner, asOf)
     const children = childrenOfCalls(recorder, owner)
-    return toolRows(owner, snapshot, recorder.secrets, (callId) => children.get(`call:${callId}`) ?? null)
+    return toolRows(
+      owner,
+      snapshot,
+      recorder.secrets,
+      (callId) => children.get(`call:${callId}`) ?? null,
+      asOf,
+    )
   })
 }
 
@@ -96,6 +144,7 @@ export const pastMoment = (recorder: Recorder, record: Subject, seq: number): Pa
     context: readable(context, secrets),
     output: readable(output, secrets),
     error: readable(error, secrets),
-    tools: toolRowsOf(recorder, record, seq),
+    // The page has the pictures already.
+    tools: toolRowsOf(recorder, record, seq).map((row) => ({ ...row, images: [] })),
   }
 }

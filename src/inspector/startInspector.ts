@@ -11,6 +11,7 @@ import { answer, Refusal } from './requests.ts'
 import { routes } from './routes.ts'
 import { StoredRuns } from './StoredRuns.ts'
 import { newToken } from './security.ts'
+import { Trials } from './Trials.ts'
 
 /** Settings of the inspector; all have a default. */
 export type InspectorOptions = {
@@ -65,7 +66,8 @@ export const startInspector = async (options: InspectorOptions = {}): Promise<In
   if (options.runs) await show(options.runs)
   const token = newToken()
   const portOf = () => (server.address() as AddressInfo).port
-  const handle = routes(recorder, pages, token, portOf)
+  const trials = new Trials(recorder)
+  const handle = routes(recorder, pages, trials, token, portOf)
   const server = createServer((request, response) => {
     handle(request, response).catch((thrown) => {
       const refusal = thrown instanceof Refusal ? thrown : new Refusal(500, 'The inspector could not answer.')
@@ -100,6 +102,7 @@ export const startInspector = async (options: InspectorOptions = {}): Promise<In
       closeStores()
       pages.close()
       recorder.isClosed = true
+      trials.close()
       recorder.actors.clear()
       const closed = once(server, 'close')
       server.close()

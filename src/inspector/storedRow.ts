@@ -12,7 +12,7 @@ const statuses = {
 } as const satisfies Record<StoredRecord['info']['status'], ActorStatus>
 
 /** A stored run as a line of the tree. */
-export const storedRow = ({ id, info, isOver, attempts }: StoredRecord): ActorRow => {
+export const storedRow = ({ id, info, isOver, attempts, canAsk, from }: StoredRecord): ActorRow => {
   const { error } = info
   const failure = isJsonObject(error) ? `${error.name}: ${error.message}`.slice(0, 1_000) : ''
   return {
@@ -28,6 +28,8 @@ export const storedRow = ({ id, info, isOver, attempts }: StoredRecord): ActorRo
     endedAt: isOver ? info.updatedAt.getTime() : null,
     reads: attempts.reduce((sum, { facts }) => sum + facts.chunks, 0),
     canAbort: !isOver,
+    canAsk,
+    from: from?.id ?? null,
     failure,
   }
 }

@@ -5,6 +5,7 @@ import { isJsonObject } from '../messages/json.ts'
 import { messageFlaw } from '../messages/messageFlaw.ts'
 import { type ChatMessage, toolCallsOf, toolResultsOf } from '../messages/messages.ts'
 import type { PendingCall } from '../messages/result.ts'
+import { imagesIn } from './messageRow.ts'
 import { readable } from './readable.ts'
 import type { StoredRecord } from './StoredRecord.ts'
 import type { ToolRow, ToolStatus } from './wire.ts'
@@ -40,6 +41,9 @@ export const storedTools = (
       startedAt: null,
       endedAt: null,
       result: answer ? String(readable(answer.result, secrets)) : null,
+      images: imagesIn(answer?.parts ?? []),
+      isRejected: answer?.rejected === true,
+      progress: [],
       isInDoubt: waits.get(call.id)?.inDoubt === true,
       child: null,
     }

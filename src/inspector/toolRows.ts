@@ -1,6 +1,7 @@
 import type { Snapshot } from 'xstate'
 import { toolCallsOf, toolResultsOf } from '../messages/messages.ts'
 import { type ActorRecord, isRunData } from './ActorRecord.ts'
+import { imagesIn } from './messageRow.ts'
 import { readable } from './readable.ts'
 import type { ToolRow, ToolStatus } from './wire.ts'
 
@@ -10,6 +11,7 @@ export const toolRows = (
   snapshot: Snapshot<unknown> | null,
   secrets: readonly string[],
   childOf: (callId: string) => number | null,
+  asOf = Number.POSITIVE_INFINITY,
 ): ToolRow[] => {
   const { context } = (snapshot ?? {}) as { context?: unknown }
   if (!isRunData(context)) return []
@@ -40,6 +42,11 @@ export const toolRows = (
       startedAt: status === 'waiting' || status === 'pending' ? null : (times?.startedAt ?? null),
       endedAt: answer ? (times?.endedAt ?? null) : null,
       result: answer ? String(readable(answer.result, secrets)) : null,
+      images: imagesIn(answer?.parts ?? []),
+      isRejected: answer?.rejected === true,
+      progress: (record.toolProgress.get(call.id) ?? [])
+        .filter(({ seq }) => seq <= asOf)
+        .map(({ value }) => readable(value, secrets)),
       isInDoubt: context.round.inDoubt.includes(call.id),
       child: childOf(call.id),
     }

@@ -1,5 +1,5 @@
 import type { Compaction } from '../messages/compaction.ts'
-import type { JsonValue } from '../messages/json.ts'
+import type { JsonObject, JsonValue } from '../messages/json.ts'
 import type { Usage } from '../messages/result.ts'
 
 /** What the server tells the page: plain JSON, every text in it without secrets. Times are those of the run's clock. */
@@ -24,14 +24,14 @@ export type FeedMessage = {
 export type Limits = { moments: number; runs: number }
 
 /**
- * How an actor or a stored run stands. `waiting`: for a person; `put away`: stopped while it waited; `abandoned`:
+ * How an actor or a stored run is doing. `waiting`: for a person; `paused`: stopped while it waited; `abandoned`:
  * a stored run that was given up.
  */
 export type ActorStatus =
   | 'created'
   | 'active'
   | 'waiting'
-  | 'put away'
+  | 'paused'
   | 'done'
   | 'failed'
   | 'aborted'
@@ -55,6 +55,10 @@ export type ActorRow = {
   endedAt: number | null
   reads: number
   canAbort: boolean
+  /** Its agent is known: it can be asked the next question, or run again. */
+  canAsk: boolean
+  /** The run that this one was tried again from. */
+  from: number | null
   /** What went wrong, if something did. */
   failure: string
 }
@@ -64,6 +68,8 @@ export type Watched = {
   id: number
   /** Everything follows from here: what the page knew of an actor before is void. */
   isFirst?: true
+  /** The conversation before the run. */
+  history?: MessageRow[]
   /** New moments, and the last one again when it has grown. */
   moments?: MomentRow[]
   /** How many moments are no longer kept, and how often they took which transition. */
@@ -122,7 +128,23 @@ export type AttemptRow = {
   thinking: string
   /** Calls that are still being written. */
   drafts: { name: string; arguments: string }[]
+  /** What a person said right before it: the prompt, or what was added while the run went on. Only with its first row. */
+  asked?: MessageRow[]
+  /** The ids of the calls that the answer ended with. */
+  calls: string[]
 }
+
+/** A message as it is read. */
+export type MessageRow = {
+  role: 'system' | 'user' | 'model'
+  text: string
+  images: ImageRow[]
+  /** What else is in it, a line each: calls, results, files, links. */
+  notes: string[]
+}
+
+/** A picture; `data` is base64. */
+export type ImageRow = { mimeType: string; data: string }
 
 /** The model sees less of the conversation from here on. */
 export type CompactionRow = Pick<Compaction, 'kind' | 'tokensBefore' | 'tokensAfter' | 'reason'> & {
@@ -130,8 +152,22 @@ export type CompactionRow = Pick<Compaction, 'kind' | 'tokensBefore' | 'tokensAf
   summary: string
 }
 
-/** A run stands at a limit: approving the call lets it go on, rejecting it ends it. */
-export type QuestionRow = { owner: number; callId: string; text: string }
+/**
+ * What a run waits for. `approval`: a person must decide on a call; `answer`: the result of the call comes from outside; `limit`:
+ * approving lets the run go on, rejecting ends it.
+ */
+export type QuestionRow = {
+  owner: number
+  callId: string
+  kind: 'approval' | 'answer' | 'limit'
+  /** The tool; empty at a limit. */
+  name: string
+  arguments: JsonValue
+  /** The call was running when its process ended: it may have taken effect. */
+  isInDoubt: boolean
+  /** The sentence about a limit; empty for a call. */
+  text: string
+}
 
 export type ToolStatus = 'pending' | 'waiting' | 'running' | 'done' | 'failed'
 
@@ -144,6 +180,11 @@ export type ToolRow = {
   startedAt: number | null
   endedAt: number | null
   result: string | null
+  images: ImageRow[]
+  /** A person said no. */
+  isRejected: boolean
+  /** What its tool reported so far, the last of it. */
+  progress: JsonValue[]
   /** It was running when its process ended: nobody knows whether it took effect. */
   isInDoubt: boolean
   /** The actors that the call runs, such as a sub-agent. */
@@ -165,5 +206,25 @@ export type PastMoment = {
 /** What the page may ask for. */
 export type Command =
   | { actor: number; type: 'abort' }
-  | { actor: number; type: 'tool.approve'; callId: string }
+  /** With `arguments`, the call runs with these. */
+  | { actor: number; type: 'tool.approve'; callId: string; arguments?: JsonObject }
   | { actor: number; type: 'tool.reject'; callId: string; reason: string }
+  /** The result of an external tool. */
+  | { actor: number; type: 'tool.answer'; callId: string; result: string }
+  | Again
+
+/**
+ * Runs the agent of an actor again, as a new run. The conversation before it is that of the actor: as it is, as it was at the moment
+ * `seq`, or up to the message that its attempt `before` answers. With `callId`, the run goes on from that call instead, with other
+ * arguments; with `step`, a stored run goes on from before that step.
+ */
+export type Again = {
+  actor: number
+  type: 'again'
+  /** In place of the agent's model; empty for that one. */
+  model?: string
+} & (
+  | { prompt: string; seq?: number; before?: number }
+  | { callId: string; arguments: JsonObject }
+  | { step: number }
+)

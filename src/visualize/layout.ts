@@ -12,7 +12,6 @@ import {
   padding,
 } from './boxes.ts'
 import type { ChartDescription } from './describeMachine.ts'
-import { layOut } from './elk.ts'
 import { backwardArrows } from './flow.ts'
 import { textWidth } from './textWidth.ts'
 
@@ -32,13 +31,22 @@ export type Layout = {
   arrows: PlacedArrow[]
 }
 
+/** `layOut` places a graph: here, or in a worker of a page. */
+export type LayoutOptions = {
+  layOut: (graph: ElkNode) => Promise<ElkNode>
+  counts?: Counts | undefined
+  /** Which way the chart grows. */
+  direction?: 'DOWN' | 'RIGHT'
+  /** With less room between arrows: for a chart without labels. */
+  isTight?: boolean
+}
+
 export const anyText = 'any state'
 
 const margin = 8
 
-const options: Record<string, string> = {
+const spacing: Record<string, string> = {
   'elk.algorithm': 'layered',
-  'elk.direction': 'DOWN',
   'elk.hierarchyHandling': 'INCLUDE_CHILDREN',
   'elk.json.shapeCoords': 'ROOT',
   'elk.json.edgeCoords': 'ROOT',
@@ -52,8 +60,20 @@ const options: Record<string, string> = {
   'elk.layered.spacing.edgeEdgeBetweenLayers': '10',
 }
 
+const tightSpacing: Record<string, string> = {
+  'elk.spacing.nodeNode': '16',
+  'elk.spacing.edgeNode': '10',
+  'elk.spacing.edgeEdge': '7',
+  'elk.layered.spacing.edgeNodeBetweenLayers': '9',
+  'elk.layered.spacing.edgeEdgeBetweenLayers': '6',
+}
+
 /** The position of everything: states inside each other, arrows around them, and labels that cover nothing. */
-export const layOutChart = async (chart: ChartDescription, counts: Counts | undefined): Promise<Layout> => {
+export const layOutChart = async (
+  chart: ChartDescription,
+  { layOut, counts, direction = 'DOWN', isTight = false }: LayoutOptions,
+): Promise<Layout> => {
+  const options = { ...spacing, ...(isTight && tightSpacing), 'elk.direction': direction }
   const root = boxesOf(chart, counts)
   const arrows = arrowsOf(chart)
   const backward = backwardArrows(chart, arrows)
@@ -69,7 +89,7 @@ export const layOutChart = async (chart: ChartDescription, counts: Counts | unde
       ...options,
       'elk.padding': `[top=${margin},left=${margin},bottom=${margin},right=${margin}]`,
     },
-    children: [nodeOf(root, groupsWithAny)],
+    children: [nodeOf(root, groupsWithAny, options)],
     edges: [...initialEdges(root), ...drawn.map(edgeOf)],
   })
 
@@ -94,7 +114,11 @@ export const layOutChart = async (chart: ChartDescription, counts: Counts | unde
   }
 }
 
-const nodeOf = ({ state, width, height, children }: Box, groupsWithAny: ReadonlySet<string>): ElkNode => {
+const nodeOf = (
+  { state, width, height, children }: Box,
+  groupsWithAny: ReadonlySet<string>,
+  options: Record<string, string>,
+): ElkNode => {
   const id = `state ${state.id}`
   if (children.length === 0) return { id, width, height }
   const hasInitial = children.some((child) => child.state.initial)
@@ -110,7 +134,7 @@ const nodeOf = ({ state, width, height, children }: Box, groupsWithAny: Readonly
     children: [
       ...(hasInitial ? [{ id: `initial ${state.id}`, width: 10, height: 10 }] : []),
       ...(groupsWithAny.has(state.id) ? [{ id: `any ${state.id}`, width: anyWidth, height: 20 }] : []),
-      ...children.map((child) => nodeOf(child, groupsWithAny)),
+      ...children.map((child) => nodeOf(child, groupsWithAny, options)),
     ],
   }
 }

@@ -1,9 +1,8 @@
 import { describeMachine } from './describeMachine.ts'
-import { drawArrow, drawBox, drawMark } from './drawing.ts'
+import { drawChart } from './drawChart.ts'
+import { layOut } from './elk.ts'
 import { layOutChart } from './layout.ts'
-import { styleSheet } from './styleSheet.ts'
 import type { Charted } from './transitions.ts'
-import { escapeXml } from './xml.ts'
 
 /** Options of {@link toSvg}. */
 export type SvgOptions = {
@@ -27,19 +26,6 @@ export type SvgOptions = {
  * await writeFile('agent.svg', await toSvg(agent.machine))
  */
 export const toSvg = async (machine: Charted, options: SvgOptions = {}): Promise<string> => {
-  const { counts, idPrefix = '' } = options
   const chart = describeMachine(machine)
-  const { width, height, boxes, marks, arrows } = await layOutChart(chart, counts)
-  const [w, h] = [Math.ceil(width), Math.ceil(height)]
-  const titleId = escapeXml(`${idPrefix}title`)
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" class="statechart" viewBox="0 0 ${w} ${h}" width="${w}" height="${h}" role="img" aria-labelledby="${titleId}">`,
-    `<title id="${titleId}">${escapeXml(options.title ?? chart.id)}</title>`,
-    `<style>${styleSheet}</style>`,
-    ...boxes.map((box) => drawBox(box, counts)),
-    ...marks.map(drawMark),
-    ...arrows.map((arrow) => drawArrow(arrow, counts)),
-    '</svg>',
-    '',
-  ].join('\n')
+  return drawChart(chart, await layOutChart(chart, { layOut, counts: options.counts }), options)
 }

@@ -279,7 +279,7 @@ describe('A person at the page', () => {
     expect(await late.text()).toContain('has ended')
   })
 
-  it('sees that a run which was put away waits elsewhere', async () => {
+  it('sees that a paused run waits elsewhere', async () => {
     const inspector = await inspecting()
     const model = scriptedModel([[{ toolCall: { id: 'call_1', name: 'remove' } }]])
     const { pendingApproval } = await new Agent(model, { tools: [removal], inspect: inspector.inspect }).send(
@@ -288,6 +288,6 @@ describe('A person at the page', () => {
     expect(pendingApproval).toBeDefined()
     const told = await listen(inspector)
     await told.until(({ tools }) => tools.size > 0)
-    expect(told.row('agent')).toMatchObject({ status: 'put away', canAbort: false })
+    expect(told.row('agent')).toMatchObject({ status: 'paused', canAbort: false })
   })
 })

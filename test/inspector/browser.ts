@@ -7,6 +7,10 @@ const known = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/googl
 /** The browser of this machine, if it has one. */
 export const executablePath = process.env.CHROMIUM_PATH ?? known.find(existsSync)
 
+if (!executablePath) {
+  console.warn('The page is not tested: there is no Chromium here. Set CHROMIUM_PATH to test it.')
+}
+
 const quiet = [
   '--headless',
   '--no-sandbox',

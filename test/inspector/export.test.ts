@@ -126,6 +126,7 @@ describe.skipIf(!executablePath)('A file', { timeout: 60_000 }, () => {
   /** Everything can be looked at; nothing is asked for elsewhere, and nothing can be commanded. */
   const lookAround = async (page: Page) => {
     await page.getByText('A recorded run').waitFor()
+    await page.locator('#chart svg').waitFor()
     await active(page, 'agent.Complete').waitFor()
     await page.locator('#main').getByText('Sunny.').first().waitFor()
     await page.locator('#tab-wire').click()

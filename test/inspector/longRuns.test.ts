@@ -43,7 +43,7 @@ describe.skipIf(!executablePath)('The page', { timeout: 60_000 }, () => {
     await active(page, 'agent.Complete').waitFor()
     await page.locator('#tab-usage').click()
     expect(await tokens(page)).toEqual([
-      'InCachedOutThinkingCostEnded',
+      'StepInCachedOutThinkingCostEnded',
       'Step 1100–10–$0.0042tool_calls',
       'Step 2100–10–$0.0042stop',
       'Total200–20–$0.0084',
@@ -71,14 +71,12 @@ describe.skipIf(!executablePath)('The page', { timeout: 60_000 }, () => {
     expect(await words.textContent()).toBe('They <b>talked</b>.')
     expect(await words.isVisible()).toBe(true)
     // The refused request, and the one after the line: no others.
-    expect(await page.locator('#panel-output h3').allTextContents()).toEqual([
+    expect(await page.locator('#panel-conversation .answer h3').allTextContents()).toEqual([
       'Step 1',
       'Step 2 (discarded)',
       'Step 2',
     ])
-    expect(await page.locator('.attempts section').last().locator('.compaction').textContent()).toContain(
-      'Compacted',
-    )
+    expect(await page.locator('.turn').last().locator('.compaction').textContent()).toContain('Compacted')
     expect(problems).toEqual([])
   })
 
@@ -87,15 +85,12 @@ describe.skipIf(!executablePath)('The page', { timeout: 60_000 }, () => {
     const { page, problems, agent } = await watched(turns, { limits: { steps: 1 }, atLimit: 'ask' })
     const actor = agent.actor({ prompt: 'Look' })
     actor.start()
-    await page.locator('#tools-badge.urgent').waitFor()
-    await page.locator('#tab-tools').click()
     await page.getByText('The run has used 1 of 1 steps. Go on?').waitFor()
     await page.getByRole('button', { name: 'Go on' }).click()
     await page.getByText('The run has used 2 of 2 steps. Go on?').waitFor()
     await page.getByRole('button', { name: 'Go on' }).click()
     await active(page, 'agent.Complete').waitFor()
-    await page.locator('.question').waitFor({ state: 'detached' })
-    expect(await page.locator('#tools-badge.urgent').count()).toBe(0)
+    await page.locator('.waits').waitFor({ state: 'detached' })
     expect(actor.getSnapshot().output).toMatchObject({ status: 'complete', answer: 'Done.' })
     expect(problems).toEqual([])
   })
@@ -111,20 +106,18 @@ describe.skipIf(!executablePath)('The page', { timeout: 60_000 }, () => {
     const { page, agent } = await watched([asks, says('Done.')], { tools: [help] })
     const actor = agent.actor({ prompt: 'Look' })
     actor.start()
-    await page.locator('#tab-tools').click()
     await page.getByText('The run has used 1 of 1 steps. Go on?').waitFor()
     await page.getByRole('button', { name: 'Stop' }).click()
     await active(page, 'agent.Complete').waitFor()
-    expect(await page.locator('.question').count()).toBe(0)
+    expect(await page.locator('.waits').count()).toBe(0)
     expect(await page.locator('.card.done').count()).toBe(1)
   })
 
-  it('says where to decide when the run was put away', async () => {
+  it('says where to decide when the run is paused', async () => {
     const { page, agent } = await watched([looks('a')], { limits: { steps: 1 }, atLimit: 'ask' })
     await agent.send('Look')
-    await page.locator('#tab-tools').click()
     await page.getByText('The run has used 1 of 1 steps. Go on?').waitFor()
-    await page.getByText('The run was put away.').waitFor()
+    await page.getByText('The run is paused.').waitFor()
     expect(await page.getByRole('button', { name: 'Go on' }).count()).toBe(0)
   })
 
@@ -142,13 +135,11 @@ describe.skipIf(!executablePath)('The page', { timeout: 60_000 }, () => {
     onTestFinished(() => guest.close())
     const { url } = await inspecting({ runs: guest })
     const { page, problems } = await open(browser, url)
-    await page.locator('#tab-tools').click()
     await page.getByText('The run has cost $0.0042 of $0.004. Go on?').waitFor()
-    expect(await page.locator('.card').count()).toBe(2)
+    expect(await page.locator('.card').count()).toBe(1)
     await page.getByRole('button', { name: 'Go on' }).click()
     await active(page, 'agent.Complete').waitFor()
-    expect(await page.locator('.question').count()).toBe(0)
-    await page.locator('#tab-output').click()
+    expect(await page.locator('.waits').count()).toBe(0)
     await page.locator('.compaction summary').click()
     await page.locator('.compaction').getByText('They talked.').waitFor()
     await page.locator('#tab-usage').click()

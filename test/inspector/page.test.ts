@@ -10,10 +10,6 @@ import { executablePath, launch, open } from './browser.ts'
 import { speaker } from './speaker.ts'
 import { inspecting } from './watching.ts'
 
-if (!executablePath) {
-  console.warn('The page is not tested: there is no Chromium here. Set CHROMIUM_PATH to test it.')
-}
-
 const removal = tool({
   name: 'remove_file',
   description: 'Removes a file',
@@ -23,7 +19,7 @@ const removal = tool({
 })
 
 const active = (page: Page, state: string) => page.locator(`#chart [data-state="${state}"].active`)
-const output = (page: Page) => page.locator('#panel-output .attempts')
+const output = (page: Page) => page.locator('#panel-conversation .conversation')
 
 describe.skipIf(!executablePath)('The page', { timeout: 60_000 }, () => {
   let browser: Browser
@@ -73,11 +69,14 @@ describe.skipIf(!executablePath)('The page', { timeout: 60_000 }, () => {
     await provider.asked()
     provider.call('remove_file', { path: '/tmp/a' })
     provider.end()
-    await page.locator('#tools-badge.urgent').waitFor()
-    await page.locator('#tab-tools').click()
-    expect(await page.locator('.card .json').first().textContent()).toBe('path/tmp/a')
+    const banner = page.locator('#banner .waits')
+    await banner.waitFor()
+    expect(await banner.locator('h3').textContent()).toBe('Allow remove_file?')
+    expect(await banner.locator('.json').textContent()).toBe('path/tmp/a')
+    expect(await page.locator('.card.pending .json').textContent()).toBe('path/tmp/a')
     await page.getByRole('button', { name: 'Approve' }).click()
     await page.locator('.card.done').waitFor()
+    await banner.waitFor({ state: 'detached' })
     expect(await page.locator('.card pre').textContent()).toBe('removed /tmp/a')
     expect(JSON.stringify(await provider.asked())).toContain('removed /tmp/a')
     actor.send({ type: 'abort' })
@@ -90,9 +89,10 @@ describe.skipIf(!executablePath)('The page', { timeout: 60_000 }, () => {
     const agent = new Agent(scriptedModel(turns), { tools: [removal], inspect: inspector.inspect })
     const actor = agent.actor({ prompt: 'Clean up' })
     actor.start()
-    await page.locator('#tab-tools').click()
+    await page.locator('#tab-usage').click()
     await page.getByLabel('Reason to reject remove_file').fill('Not the root.')
     await page.getByRole('button', { name: 'Reject' }).click()
+    await page.locator('#tab-conversation').click()
     await page.locator('.card.failed').waitFor()
     expect(await page.locator('.card').textContent()).toContain('A person rejected this call: Not the root.')
     await active(page, 'agent.Complete').waitFor()
@@ -111,7 +111,7 @@ describe.skipIf(!executablePath)('The page', { timeout: 60_000 }, () => {
     expect(await run).toBe('AbortedError')
     await provider.hungUp()
     await page.locator('#facts .status.aborted').waitFor()
-    expect(await page.getByRole('button', { name: 'Abort' }).isVisible()).toBe(false)
+    expect(await page.locator('#abort').isVisible()).toBe(false)
   })
 
   it('goes back to any moment and returns to live, with the keyboard', async () => {
@@ -133,12 +133,11 @@ describe.skipIf(!executablePath)('The page', { timeout: 60_000 }, () => {
     expect(await output(page).textContent()).not.toContain('Second.')
     await page.locator('#tab-context').click()
     await page.locator('#panel-context dt.changed', { hasText: 'round' }).waitFor()
-    await page.locator('#tab-tools').click()
+    await page.locator('#tab-conversation').click()
     await page.locator('.card.running').waitFor()
     await page.getByRole('button', { name: 'Live' }).click()
     await active(page, 'agent.Complete').waitFor()
     await page.locator('.card.done').waitFor()
-    await page.locator('#tab-output').click()
     await output(page).getByText('Second.').waitFor()
   })
 
@@ -212,9 +211,8 @@ describe.skipIf(!executablePath)('The page', { timeout: 60_000 }, () => {
       evil,
     ]
     await new Agent(scriptedModel(turns), { inspect: inspector.inspect }).send(evil)
-    await page.locator('#tab-tools').click()
+    await page.locator('#tab-conversation').click()
     await page.locator('.card.failed').waitFor()
-    await page.locator('#tab-output').click()
     await output(page).getByText('onerror').first().waitFor()
     expect(await page.locator('main img, main script').count()).toBe(0)
     expect([...problems, ...elsewhere]).toEqual([])

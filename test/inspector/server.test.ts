@@ -98,7 +98,14 @@ describe('The address', () => {
     { 'sec-fetch-site': 'same-site' },
   ])('gives a page with %o nothing', async (headers) => {
     const { url } = await inspecting()
-    for (const file of ['events', 'app.js', 'moment?actor=1&seq=1', 'chart?actor=1']) {
+    for (const file of [
+      'events',
+      'app.js',
+      'moment?actor=1&seq=1',
+      'chart?actor=1',
+      'run?actor=1',
+      'elk.js',
+    ]) {
       expect((await ask(url, `${pathOf(url, '')}${file}`, { headers })).status, file).toBe(403)
     }
   })
@@ -134,7 +141,7 @@ describe('A command', () => {
     ['"abort"', 400],
     ['{"actor":1,"type":"abort"}', 404],
     ['{"actor":"__proto__","type":"abort"}', 404],
-    [`{"type":"${'x'.repeat(20_000)}"}`, 413],
+    [`{"type":"${'x'.repeat(300_000)}"}`, 413],
   ])('refuses %.40s', async (body, status) => {
     const { url } = await inspecting()
     const headers = { 'content-type': 'application/json', origin: new URL(url).origin }

@@ -5,6 +5,7 @@ import { reflectionOrchestrator } from '../../machines/reflection.ts'
 import { Agent } from '../../src/agent/Agent.ts'
 import { openRuns, sqlite } from '../../src/durable/index.ts'
 import { startInspector } from '../../src/inspector/index.ts'
+import { textOf } from '../../src/messages/messages.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 import { folder } from '../cli/spawned.ts'
 import { owning, removal } from '../cli/storedRuns.ts'
@@ -54,7 +55,7 @@ it('lists stored runs, and shows the newest: its state, text, calls, tokens and 
   const past = await momentOf(inspector, told.watched ?? 0, told.moments.at(-1)?.seq ?? 0)
   expect(past).toMatchObject({ value: 'AwaitingApproval', context: { step: 1 }, tools: [{ callId: 'c1' }] })
   const chart = await fetch(`${inspector.url}chart?actor=${told.watched}`)
-  expect(await chart.text()).toContain('data-state="agent.AwaitingApproval"')
+  expect(await chart.text()).toContain('"id":"agent.AwaitingApproval"')
 })
 
 it('leaves an approval for the process that runs the runs, and shows what comes of it', async () => {
@@ -144,7 +145,7 @@ it('shows the chart of the agent where it is known, and the lifecycle where it i
   }
   const here = await toldOf(known)
   expect(here.states[0]).toBe('reflection')
-  for (const state of here.states) expect(here.chart).toContain(`data-state="${state}"`)
+  for (const state of here.states) expect(here.chart).toContain(`"id":"${state}"`)
   expect((await toldOf(unknown)).states).toEqual(['agent', 'agent.AwaitingApproval'])
 })
 
@@ -162,4 +163,34 @@ it('rejects runs that cannot be read', async () => {
   const closed = await openRuns({ store: sqlite(file) })
   await closed.close()
   await expect(startInspector({ runs: closed })).rejects.toThrow('These runs were closed')
+})
+
+it('asks the next question of a stored run, and runs it again from a step, where its agent is known', async () => {
+  const { file, runs, model } = await owning(['Hello.', 'Bye.', 'Hello again.'])
+  await (await runs.start('janitor', 'Say hello', { id: 'first' })).result
+  const inspector = await inspecting({ runs })
+  const told = await listen(inspector)
+  await told.until(({ text }) => text === 'Hello.')
+  expect(rowOf(told, 'first')).toMatchObject({ canAsk: true, from: null })
+  const next = await command(inspector, { actor: told.watched, type: 'again', prompt: 'And now?' })
+  const { actor } = (await next.json()) as { actor: number }
+  await told.until(({ actors }) => actors.get(actor)?.status === 'done')
+  expect(told.actors.get(actor)).toMatchObject({ title: 'And now?', from: rowOf(told, 'first')?.id })
+  expect(model.requests[1]?.messages.map(textOf)).toEqual(['Say hello', 'Hello.', 'And now?'])
+  const first = rowOf(told, 'first')?.id
+  const forked = await command(inspector, { actor: first, type: 'again', step: 1 })
+  const { actor: fork } = (await forked.json()) as { actor: number }
+  await told.until(({ actors }) => actors.get(fork)?.status === 'done')
+  expect(model.requests[2]?.messages.map(textOf)).toEqual(['Say hello'])
+
+  const elsewhere = await inspecting({ runs: await guestOf(file) })
+  const seen = await listen(elsewhere)
+  await seen.until(({ actors }) => actors.size === 3)
+  const guest = rowOf(seen, 'first')
+  expect(guest).toMatchObject({ canAsk: false })
+  const refused = await command(elsewhere, { actor: guest?.id, type: 'again', prompt: 'And now?' })
+  expect([refused.status, await refused.text()]).toEqual([
+    409,
+    expect.stringContaining('openRuns({ store, agents })'),
+  ])
 })

@@ -39,7 +39,7 @@ const filesIn = (entry: unknown): string[] =>
 describe('a clone that is packed', () => {
   test('brings everything that package.json leads to, and what is loaded from beside the code', () => {
     const { exports, bin, main, module, types } = JSON.parse(readFileSync('package.json', 'utf8'))
-    const pages = ['dist/page/index.html', 'dist/elk.bundled.cjs']
+    const pages = ['dist/page/index.html', 'dist/page/drawing.js', 'dist/elk.bundled.cjs']
     expect(packed.files).toEqual(
       expect.arrayContaining([...filesIn({ exports, bin, main, module, types }), ...pages]),
     )

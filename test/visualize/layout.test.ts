@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { AnyStateMachine } from 'xstate'
+import { layOut } from '../../src/visualize/elk.ts'
 import { describeMachine } from '../../src/visualize/index.ts'
 import { layOutChart, type Rect } from '../../src/visualize/layout.ts'
 import { foreignMachines, light } from './foreignMachines.ts'
@@ -16,21 +17,27 @@ describe.each(
   ]),
 )('the picture of %s', (_, machine) => {
   test('has no box, label or arrow on top of another, and all inside', async () => {
-    const layout = await layOutChart(describeMachine(machine), undefined)
+    const layout = await layOutChart(describeMachine(machine), { layOut })
     expect(problemsOf(layout)).toEqual([])
     const page = { x: 0, y: 0, width: layout.width, height: layout.height }
     expect(solidsOf(layout).filter(({ rect }) => !holds(page, rect))).toEqual([])
   }, 60_000)
 
+  test('has none when it grows to the right, either', async () => {
+    const layout = await layOutChart(describeMachine(machine), { layOut, direction: 'RIGHT' })
+    // Arrows into a group come from its side: they may pass its title.
+    expect(problemsOf(layout).filter((problem) => !problem.includes('head of'))).toEqual([])
+  }, 60_000)
+
   test('still has none when every arrow carries a count', async () => {
     const chart = describeMachine(machine)
     const counts = new Map(chart.transitions.map(({ name }, index) => [name, index * 1000]))
-    expect(problemsOf(await layOutChart(chart, counts))).toEqual([])
+    expect(problemsOf(await layOutChart(chart, { layOut, counts }))).toEqual([])
   }, 60_000)
 })
 
 test('a label on a box, a box on a box and an arrow through a label would be noticed', async () => {
-  const layout = await layOutChart(describeMachine(light), undefined)
+  const layout = await layOutChart(describeMachine(light), { layOut })
   const [arrow] = layout.arrows.filter(({ label }) => label)
   const [, green, yellow] = layout.boxes
   if (!arrow?.label || !green || !yellow) throw new Error('The picture is not as expected.')
@@ -50,7 +57,7 @@ test('a label on a box, a box on a box and an arrow through a label would be not
 
 test('stays readable for machines that nobody thought of', async () => {
   for (let seed = 1; seed <= 12; seed += 1) {
-    const problems = problemsOf(await layOutChart(describeMachine(randomMachine(seed)), undefined))
+    const problems = problemsOf(await layOutChart(describeMachine(randomMachine(seed)), { layOut }))
     // An arrow may have to pass the title of a group that is too narrow for both.
     expect([seed, problems.filter((problem) => !problem.includes('head of'))]).toEqual([seed, []])
   }

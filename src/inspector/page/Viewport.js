@@ -3,7 +3,7 @@ import { byId } from './element.js'
 
 /** The chart is never shown larger than this by itself, nor smaller than its words can be read. */
 const largest = 1.15
-const readable = 0.85
+const readable = 0.6
 const margin = 24
 /** The buttons need some of the room below. */
 const footer = 60

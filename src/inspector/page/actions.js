@@ -2,7 +2,7 @@
 import { ask, isRecorded, listen } from './source.js'
 import { apply, changed, shownMoment, state } from './store.js'
 
-/** @import { Command, PastMoment } from '../wire.ts' */
+/** @import { Command, PastMoment, Watched } from '../wire.ts' */
 
 let stopListening = () => {}
 
@@ -45,7 +45,7 @@ export const openTab = (tab) => {
 
 /**
  * @param {Command} command
- * @returns {Promise<{ isDone: boolean, text: string }>} with what there is to say, if anything
+ * @returns {Promise<{ isDone: boolean, text: string, actor?: number }>} with what there is to say, if anything, and the run that was begun
  */
 export const command = async (command) => {
   if (isRecorded()) return { isDone: false, text: 'This is a recorded run: it can only be looked at.' }
@@ -56,10 +56,20 @@ export const command = async (command) => {
       body: JSON.stringify(command),
     })
     if (!response.ok) return { isDone: false, text: await response.text() }
-    const { note } = await response.json()
-    return { isDone: true, text: note }
+    const { note, actor } = await response.json()
+    return { isDone: true, text: note, actor }
   } catch {
     return { isDone: false, text: 'The process does not answer.' }
+  }
+}
+
+/** All that is known of another run than the one that is shown. @param {number} id @returns {Promise<Watched | null>} */
+export const fetchRun = async (id) => {
+  try {
+    const response = await ask(`run?actor=${id}`)
+    return response.ok ? await response.json() : null
+  } catch {
+    return null
   }
 }
 

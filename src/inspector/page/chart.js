@@ -1,108 +1,171 @@
 // @ts-check
+import { chartOf, pictureOf, svgOf } from './chartPicture.js'
+import { explainStates, stateList } from './chartStates.js'
 import { byId } from './element.js'
 import { number } from './format.js'
-import { ask, nameOf } from './source.js'
+import { outlineOf } from './outline.js'
 import { actor, onChange, shownIndex, shownMoment, state } from './store.js'
 import { Viewport } from './Viewport.js'
 
+/** @import { ChartDescription } from '../../visualize/index.ts' */
+/** @import { Direction } from './chartPicture.js' */
+
 const host = byId('chart', HTMLElement)
+const details = byId('chart-details', HTMLButtonElement)
 const root = host.attachShadow({ mode: 'open' })
 const ours = new CSSStyleSheet()
 ours.replaceSync(`
   p { margin: 0; position: absolute; inset: 0; display: grid; place-content: center; padding: 2rem; color: var(--text-soft); text-align: center }
+  ul { position: absolute; inset: 0; margin: 0; padding: 16px 18px 60px; overflow: auto; list-style: none; font-size: 13px }
+  li { padding: 3px 8px; border-radius: 6px; color: var(--text-soft) }
+  li.active { background: var(--brand-soft); color: var(--brand-text); font-weight: 600 }
+  .depth-2 { margin-left: 14px } .depth-3 { margin-left: 28px } .depth-4 { margin-left: 42px } .depth-5 { margin-left: 56px }
   svg.statechart {
     --paper: transparent; --box: var(--surface); --group: var(--chart-group); --line: var(--border-strong); --ink: var(--text);
     --soft: var(--text-soft); --arrow: var(--chart-edge); --accent: var(--brand-text); --glow: var(--brand-soft);
     color-scheme: inherit; position: absolute; top: 0; left: 0; transform-origin: 0 0; overflow: visible; user-select: none;
   }
   svg.smooth { transition: transform .3s ease }
+  svg.statechart .rule { opacity: .5 }
+  svg.statechart .inner { fill: var(--text-soft) }
+  svg.statechart .inner.active { fill: var(--brand-text); font-weight: 650 }
+  svg.statechart .edge.main { color: var(--chart-main) }
+  svg.statechart .edge.main .route { stroke-width: 2 }
+  svg.statechart .edge.side .label { fill: var(--text-soft) }
+  svg.statechart .state.good .box { fill: var(--good-soft); stroke: var(--state-good) }
+  svg.statechart .state.good .name { fill: var(--good) }
+  svg.statechart .state.bad .box { fill: var(--danger-soft); stroke: var(--state-bad) }
+  svg.statechart .state.bad .name { fill: var(--danger) }
+  svg.statechart .state.left .box { fill: var(--left-soft); stroke: var(--state-left) }
+  svg.statechart .state.left .name { fill: var(--left) }
   svg.statechart .state.active.group .box { stroke: var(--chart-around); stroke-width: 1.5 }
   svg.statechart .state.active:not(.group) .box { stroke: var(--brand); stroke-width: 2 }
-  svg.statechart .state.active:not(.group) .name { fill: var(--brand-text) }
+  svg.statechart .state.active:not(.group, .good, .bad, .left) .name { fill: var(--brand-text) }
+  svg.statechart .state.active.good .box { stroke: var(--state-good); stroke-width: 3 }
+  svg.statechart .state.active.bad .box { stroke: var(--state-bad); stroke-width: 3 }
+  svg.statechart .state.active.left .box { stroke: var(--state-left); stroke-width: 3 }
+  svg.statechart .state:focus-visible { outline: none }
+  svg.statechart .state:focus-visible > .box { stroke: var(--brand); stroke-width: 3; stroke-dasharray: 5 3 }
   svg.statechart .edge.taken:not(.active) { color: var(--chart-taken) }
   svg.statechart .edge.active .route { stroke-width: 2 }
   svg.statechart .count { font-weight: 600; fill: var(--brand-text) }
+  svg.statechart.statechart > .state.group:first-of-type > .box { fill: none; stroke: none }
   @media (prefers-reduced-motion: reduce) { svg.smooth { transition: none } }
 `)
 root.adoptedStyleSheets = [ours]
 
 const viewport = new Viewport(host)
 
-/** Charts by what was fetched for which actor. @type {Map<string, Promise<string>>} */
-const fetched = new Map()
-let shownFor = ''
-let shownSvg = ''
+/** @type {number | null} */
+let shownFor = null
+/** @type {Direction} */
+let direction = 'DOWN'
+/** What is shown, to keep it while it stays the same. */
+let shownPicture = ''
 /** @type {Map<string, Element>} */
 let states = new Map()
-/** @type {Map<string, { edge: Element | null, label: Element, count: Element }>} */
-let labels = new Map()
-
-/** @param {number} id */
-const load = (id) => {
-  const known = fetched.get(nameOf(id))
-  if (known) return known
-  const loading = ask(`chart?actor=${id}`).then(
-    async (response) => (response.ok ? response.text() : `!${await response.text()}`),
-    () => '!The chart cannot be fetched.',
-  )
-  fetched.set(nameOf(id), loading)
-  return loading
-}
+/** @type {{ edge: Element, names: string[] }[]} */
+let edges = []
+/** @type {{ name: string, label: Element, count: Element }[]} */
+let labels = []
+/** With events, guards and children, or only where it may go. */
+let isDetailed = false
 
 const render = () => {
   const shown = actor()
   if (!shown) return
-  const name = nameOf(shown.id)
-  if (shownFor !== name) {
-    shownFor = name
+  const wanted = directionNow()
+  if (shownFor !== shown.id || direction !== wanted) {
+    shownFor = shown.id
+    direction = wanted
     if (shown.kind === 'other') say(`${shown.title || shown.name} is a helper: it has no chart.`)
-    else load(shown.id).then((svg) => shownFor === name && place(svg))
+    else load(shown.id, wanted)
   }
   light()
+}
+
+/** Wide where there is more room across than down. A chart that is not seen stays as it is. @returns {Direction} */
+const directionNow = () => {
+  const { clientWidth, clientHeight } = host
+  if (clientWidth === 0) return direction
+  return clientWidth > clientHeight * 1.6 ? 'RIGHT' : 'DOWN'
+}
+
+/** @param {number} id @param {Direction} wanted */
+const load = async (id, wanted) => {
+  const chart = await chartOf(id)
+  const isOutline = !isDetailed
+  const isStill = () => shownFor === id && direction === wanted && isOutline !== isDetailed
+  if (typeof chart === 'string') {
+    if (isStill()) say(chart)
+    return
+  }
+  try {
+    if (shownPicture === '') say('Drawing the chart …')
+    const shown = isOutline ? outlineOf(chart) : chart
+    const picture = await pictureOf(shown, wanted, isOutline)
+    if (isStill()) place(picture, shown, chart)
+  } catch {
+    if (isStill()) list(chart)
+  }
 }
 
 /** @param {string} text */
 const say = (text) => {
-  shownSvg = ''
-  states = new Map()
-  labels = new Map()
-  viewport.show(null)
   const made = document.createElement('p')
   made.textContent = text
-  root.replaceChildren(made)
+  show(made)
 }
 
-/** @param {string} text an SVG, or after `!` why there is none */
-const place = (text) => {
-  if (text.startsWith('!')) return say(text.slice(1))
-  if (text !== shownSvg) {
-    // The page's policy forbids styles inside the document; a sheet that is adopted is none.
-    const theirs = new CSSStyleSheet()
-    theirs.replaceSync(/<style>(.*?)<\/style>/s.exec(text)?.[1] ?? '')
-    const drawn = text.replace(/<style>.*?<\/style>/s, '')
-    const svg = new DOMParser().parseFromString(drawn, 'image/svg+xml').documentElement
-    if (!(svg instanceof SVGSVGElement)) return say('The chart cannot be read.')
-    root.adoptedStyleSheets = [theirs, ours]
-    root.replaceChildren(document.importNode(svg, true))
-    shownSvg = text
-    index()
+/** Where nothing can be drawn. @param {ChartDescription} chart */
+const list = (chart) => {
+  show(stateList(chart))
+  states = statesIn()
+  light()
+}
+
+/** @param {Element} content */
+const show = (content) => {
+  shownPicture = ''
+  states = new Map()
+  edges = []
+  labels = []
+  viewport.show(null)
+  root.replaceChildren(content)
+}
+
+/** @param {string} picture @param {ChartDescription} drawn @param {ChartDescription} chart */
+const place = (picture, drawn, chart) => {
+  if (picture !== shownPicture) {
+    const made = svgOf(picture, drawn)
+    if (!made) return list(chart)
+    root.adoptedStyleSheets = [made.styles, ours]
+    root.replaceChildren(made.svg)
+    shownPicture = picture
+    explainStates(made.svg, chart)
+    index(made.svg)
   }
   light()
 }
 
-const index = () => {
-  const svg = root.querySelector('svg')
-  states = new Map(
+const statesIn = () =>
+  new Map(
     [...root.querySelectorAll('[data-state]')].map((node) => [node.getAttribute('data-state') ?? '', node]),
   )
-  labels = new Map(
-    [...root.querySelectorAll('[data-transition]')].map((label) => {
-      const count = document.createElementNS('http://www.w3.org/2000/svg', 'tspan')
-      count.setAttribute('class', 'count')
-      label.append(count)
-      return [label.getAttribute('data-transition') ?? '', { edge: label.closest('.edge'), label, count }]
-    }),
-  )
+
+/** @param {SVGSVGElement} svg */
+const index = (svg) => {
+  states = statesIn()
+  edges = [...svg.querySelectorAll('[data-transitions]')].map((edge) => ({
+    edge,
+    names: JSON.parse(edge.getAttribute('data-transitions') ?? '[]'),
+  }))
+  labels = [...svg.querySelectorAll('[data-transition]')].map((label) => {
+    const count = document.createElementNS('http://www.w3.org/2000/svg', 'tspan')
+    count.setAttribute('class', 'count')
+    label.append(count)
+    return { name: label.getAttribute('data-transition') ?? '', label, count }
+  })
   viewport.show(svg)
 }
 
@@ -116,19 +179,37 @@ const light = () => {
     for (const [name, count] of taken) counts.set(name, (counts.get(name) ?? 0) + count)
   }
   const last = new Set(moment?.taken.map(([name]) => name))
-  for (const { edge } of labels.values()) edge?.classList.remove('taken', 'active')
-  for (const [name, { edge, label, count }] of labels) {
+  for (const { edge, names } of edges) {
+    edge.classList.toggle(
+      'taken',
+      names.some((name) => counts.has(name)),
+    )
+    edge.classList.toggle(
+      'active',
+      names.some((name) => last.has(name)),
+    )
+  }
+  for (const { name, label, count } of labels) {
     const times = counts.get(name) ?? 0
     const text = times > 1 ? ` ×${number(times)}` : ''
     if (count.textContent !== text) count.textContent = text
     label.classList.toggle('active', last.has(name))
-    if (times > 0) edge?.classList.add('taken')
-    if (last.has(name)) edge?.classList.add('active')
   }
   const leaf = [...(moment?.states ?? [])]
     .map((id) => states.get(id))
-    .findLast((node) => node && !node.classList.contains('group'))
+    .findLast((node) => node?.matches('g.state:not(.group)'))
   viewport.follow(leaf ?? null)
 }
 
-export const startChart = () => onChange(render)
+details.addEventListener('click', () => {
+  isDetailed = !isDetailed
+  details.setAttribute('aria-pressed', String(isDetailed))
+  shownFor = null
+  render()
+})
+
+/** A panel of another shape gets a picture of another shape. */
+export const startChart = () => {
+  onChange(render)
+  new ResizeObserver(render).observe(host)
+}

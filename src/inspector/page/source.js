@@ -62,5 +62,15 @@ export const listen = (actor, onMessage, onLost) => {
   return () => source.close()
 }
 
+/**
+ * Where a worker's script is. A page that is a file has it inside.
+ *
+ * @param {string} name
+ */
+export const workerUrl = (name) => {
+  const inside = document.getElementById(`worker-${name}`)?.textContent
+  return inside ? URL.createObjectURL(new Blob([inside], { type: 'text/javascript' })) : name
+}
+
 const embedded = document.getElementById('recording')
 if (embedded) openRecording(JSON.parse(embedded.textContent ?? ''))

@@ -1,6 +1,6 @@
 // @ts-check
 
-/** @import { ActorRow, AttemptRow, FeedMessage, MomentRow, PastMoment, QuestionRow, ToolRow, Watched } from '../wire.ts' */
+/** @import { ActorRow, AttemptRow, FeedMessage, MessageRow, MomentRow, PastMoment, QuestionRow, ToolRow, Watched } from '../wire.ts' */
 /** @typedef {import('../wire.ts').FeedMessage['limits']} Limits */
 
 /** Everything the page knows, and what the person has chosen. Views read it; only this file and `actions.js` write it. */
@@ -23,6 +23,8 @@ export const state = {
   droppedMoments: 0,
   /** @type {Map<string, number>} */
   droppedTaken: new Map(),
+  /** The conversation before the run. @type {MessageRow[]} */
+  history: [],
   /** @type {AttemptRow[]} */
   attempts: [],
   /** @type {Map<string, ToolRow>} */
@@ -35,7 +37,7 @@ export const state = {
   pastSeq: null,
   /** What the server told of a moment. @type {PastMoment | null} */
   past: null,
-  tab: 'output',
+  tab: 'conversation',
 }
 
 /** @type {Set<() => void>} */
@@ -116,10 +118,12 @@ const applyWatched = (watched) => {
     const known = state.attempts[attempt.index]
     state.attempts[attempt.index] = {
       ...attempt,
+      asked: attempt.asked ?? known?.asked ?? [],
       text: (known?.text ?? '') + attempt.text,
       thinking: (known?.thinking ?? '') + attempt.thinking,
     }
   }
+  if (watched.history) state.history = watched.history
   for (const tool of watched.tools ?? []) state.tools.set(tool.callId, tool)
   if (watched.questions) state.questions = watched.questions
   if (watched.usage !== undefined) state.usage = watched.usage
@@ -134,6 +138,7 @@ const forget = (id) => {
   state.generation += 1
   state.droppedMoments = 0
   state.droppedTaken = new Map()
+  state.history = []
   state.attempts = []
   state.tools = new Map()
   state.questions = []

@@ -46,7 +46,9 @@ const render = () => {
     reads > 0 && shown.run === '' ? plural(reads, 'chunk') : '',
   ]
   facts.replaceChildren(badge(isPast ? 'past' : shown.status), ...parts.filter(Boolean).map(part))
-  setText(failure, (problem.actor === shown.id && problem.text) || (isPast ? '' : shown.failure))
+  // The conversation ends with it.
+  const isTold = isPast || (state.tab === 'conversation' && state.attempts.length > 0)
+  setText(failure, (problem.actor === shown.id && problem.text) || (isTold ? '' : shown.failure))
   abort.hidden = !shown.canAbort
 }
 

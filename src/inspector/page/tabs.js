@@ -4,10 +4,17 @@ import { byId } from './element.js'
 import { onChange, state } from './store.js'
 
 const bar = byId('tabs', HTMLElement)
-const tabs = [...bar.querySelectorAll('button')]
+const chartTab = byId('tab-chart', HTMLButtonElement)
+const chart = byId('panel-chart', HTMLElement)
+const all = [...bar.querySelectorAll('button')]
+
+/** Where there is room, the chart is beside the tabs, and is none. */
+const wide = matchMedia('(min-width: 1180px)')
+const tabs = () => all.filter((tab) => !(wide.matches && tab === chartTab))
 
 const render = () => {
-  for (const tab of tabs) {
+  chartTab.hidden = wide.matches
+  for (const tab of all) {
     const isChosen = tab.id === `tab-${state.tab}`
     tab.setAttribute('aria-selected', String(isChosen))
     tab.tabIndex = isChosen ? 0 : -1
@@ -16,6 +23,9 @@ const render = () => {
     // It scrolls, so the keyboard must get there.
     panel.tabIndex = 0
   }
+  chart.hidden = !wide.matches && state.tab !== 'chart'
+  if (wide.matches) chart.removeAttribute('role')
+  else chart.setAttribute('role', 'tabpanel')
 }
 
 /** @param {HTMLElement | undefined} tab */
@@ -30,11 +40,17 @@ bar.addEventListener('click', ({ target }) => {
 })
 
 bar.addEventListener('keydown', (event) => {
-  const index = tabs.findIndex((tab) => tab.id === `tab-${state.tab}`)
+  const shown = tabs()
+  const index = shown.findIndex((tab) => tab.id === `tab-${state.tab}`)
   const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
   if (step === undefined) return
   event.preventDefault()
-  open(tabs.at((index + step) % tabs.length))
+  open(shown.at((index + step) % shown.length))
+})
+
+wide.addEventListener('change', () => {
+  if (wide.matches && state.tab === 'chart') openTab('conversation')
+  render()
 })
 
 export const startTabs = () => {

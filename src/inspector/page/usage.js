@@ -104,8 +104,8 @@ const tokens = (attempts) => {
       ...(hasCost ? [element('td', {}, usage?.cost === undefined ? '–' : dollars(usage.cost))] : []),
       element('td', { class: 'word' }, finish),
     )
-  const head = ['', 'In', 'Cached', 'Out', 'Thinking', ...(hasCost ? ['Cost'] : []), 'Ended'].map((name) =>
-    element('th', { scope: 'col' }, name),
+  const head = ['Step', 'In', 'Cached', 'Out', 'Thinking', ...(hasCost ? ['Cost'] : []), 'Ended'].map(
+    (name) => element('th', { scope: 'col' }, name),
   )
   return element(
     'table',

@@ -1,0 +1,120 @@
+// @ts-check
+import { messageForm, stepButton } from './again.js'
+import { compactionLine } from './compaction.js'
+import { arrange, element, setText } from './element.js'
+import { duration, plural } from './format.js'
+import { saidView } from './messageView.js'
+import { state } from './store.js'
+import { TextFlow } from './TextFlow.js'
+
+/** @import { ActorRow, AttemptRow } from '../wire.ts' */
+
+/** One answer of a model, with what was said before it and what its calls gave. */
+export class AttemptView {
+  element = element('section', { class: 'turn' })
+  #phase = element('p', { class: 'phase' })
+  #before = element('div', { class: 'compaction' })
+  #asked = element('div', { class: 'asked' })
+  #heading = element('h3')
+  #meta = element('span', { class: 'meta' })
+  #thinking = new TextFlow('thinking')
+  #thought = element('summary')
+  #thoughts
+  #text = new TextFlow('text')
+  #drafts = element('div', { class: 'drafts' })
+  #mark = element('p', { class: 'mark-line' })
+  #answer
+  #cards = element('div', { class: 'cards' })
+  /** @type {AttemptRow | undefined} */
+  #shown
+  #depth
+
+  /** @param {number} depth */
+  constructor(depth) {
+    this.#depth = depth
+    this.#thoughts = element('details', { class: 'thought' }, this.#thought, this.#thinking.element)
+    this.#answer = element(
+      'div',
+      { class: 'answer' },
+      element('header', {}, this.#heading, this.#meta),
+      this.#thoughts,
+      this.#text.element,
+      this.#drafts,
+      this.#mark,
+    )
+    this.element.append(this.#before, this.#phase, this.#asked, this.#answer, this.#cards)
+  }
+
+  /**
+   * @param {AttemptRow} attempt
+   * @param {AttemptRow | undefined} last the one before it
+   * @param {ActorRow | undefined} actor
+   * @param {HTMLElement[]} cards
+   */
+  show(attempt, last, actor, cards) {
+    arrange(this.#cards, cards)
+    const isBacking = attempt.failure !== '' && !attempt.isVoid && /BackingOff/.test(actor?.state ?? '')
+    // The conversation ends with why it failed.
+    const isLast = attempt.failure !== '' && actor?.failure.includes(attempt.failure) === true
+    const mark = isLast ? '' : markOf(attempt, isBacking)
+    if (attempt === this.#shown && mark === this.#mark.textContent) return
+    if (!this.#shown) this.#begin(attempt, last, actor)
+    this.#shown = attempt
+    const { endedAt, isVoid, thinking, text } = attempt
+    const isRunning = endedAt === null
+    this.element.classList.toggle('void', isVoid)
+    this.element.classList.toggle('running', isRunning)
+    const again = attempt.attempt > 0 ? `, try ${attempt.attempt + 1}` : ''
+    setText(this.#heading, `Step ${attempt.step}${again}${isVoid ? ' (discarded)' : ''}`)
+    setText(this.#meta, factsOf(attempt).join(' · '))
+    this.#thoughts.hidden = thinking === ''
+    setText(this.#thought, isRunning && text === '' ? 'Thinking …' : 'Thinking')
+    this.#thinking.show(thinking)
+    this.#text.show(text)
+    this.#text.element.hidden = text === ''
+    const drafts = attempt.drafts.map(({ name, arguments: written }) => `${name || 'a tool'}(${written}`)
+    setText(this.#drafts, drafts.join('\n'))
+    this.#mark.classList.toggle('again', isBacking)
+    setText(this.#mark, mark)
+  }
+
+  /** What is known from the first moment. @param {AttemptRow} attempt @param {AttemptRow | undefined} last @param {ActorRow | undefined} actor */
+  #begin(attempt, last, actor) {
+    if (attempt.compaction) this.#before.append(compactionLine(attempt.compaction))
+    const isOther = attempt.owner !== actor?.id && attempt.owner !== last?.owner
+    const name = state.actors.get(attempt.owner)?.name ?? ''
+    const isFallback = attempt.modelIndex > 0 && attempt.modelIndex !== last?.modelIndex
+    const phases = [
+      isOther && name !== '' ? name : '',
+      isFallback ? `Fallback model ${attempt.modelIndex}` : '',
+    ]
+    setText(this.#phase, phases.filter(Boolean).join(' · '))
+    const isStored = actor !== undefined && actor.run !== '' && actor.canAsk
+    if (isStored && this.#depth === 0) this.#meta.after(stepButton(actor.id, attempt.step))
+    const asked = attempt.asked ?? []
+    const canEdit = this.#depth === 0 && actor?.canAsk === true && (attempt.owner === actor.id || !last)
+    this.#asked.append(
+      ...asked.map((message) => {
+        const said = element('div', { class: 'said' }, saidView(message))
+        if (canEdit && message === asked[0]) said.append(messageForm(actor.id, attempt.index, message))
+        return said
+      }),
+    )
+  }
+}
+
+/** @param {AttemptRow} attempt */
+const factsOf = ({ startedAt, firstChunkAt, endedAt, chunks, usage, finish }) => {
+  if (endedAt === null)
+    return firstChunkAt === null ? ['waiting for the first word'] : ['streaming', plural(chunks, 'chunk')]
+  const tokens = usage?.outputTokens === undefined ? '' : plural(usage.outputTokens, 'token')
+  const time = startedAt === null ? '' : duration(endedAt - startedAt)
+  return [time, tokens || plural(chunks, 'chunk'), finish].filter(Boolean)
+}
+
+/** Why an answer does not count, or what becomes of it. @param {AttemptRow} attempt @param {boolean} isBacking */
+const markOf = ({ failure, isVoid }, isBacking) => {
+  if (isBacking) return `${failure} The model is asked again after a pause.`
+  if (isVoid) return `${failure === '' ? 'This answer was dropped.' : failure} The model was asked again.`
+  return failure
+}

@@ -1,0 +1,153 @@
+// @ts-check
+import { choose } from './actions.js'
+import { objectIn } from './again.js'
+import { decision } from './decision.js'
+import { arrange, byId, element } from './element.js'
+import { plural } from './format.js'
+import { jsonView } from './jsonView.js'
+import { onChange, state } from './store.js'
+
+/** @import { ActorRow, QuestionRow } from '../wire.ts' */
+
+const place = byId('banner', HTMLElement)
+
+/** @type {Map<string, { key: string, made: HTMLElement }>} */
+let made = new Map()
+
+const render = () => {
+  const waiting = otherRuns()
+  const shown = state.questions.map((row) => kept(row.callId, [row, stateOf(row)], () => questionView(row)))
+  if (waiting.length > 0) {
+    const names = waiting.map(({ id, title, name }) => [id, title, name])
+    shown.push(kept('others', [names], () => othersView(waiting)))
+  }
+  const wanted = new Set([...state.questions.map(({ callId }) => callId), 'others'])
+  made = new Map([...made].filter(([id]) => wanted.has(id)))
+  arrange(place, shown)
+}
+
+/** @param {QuestionRow} row */
+const stateOf = ({ owner }) => state.actors.get(owner)?.status
+
+/** Only what differs is made anew: who writes a reason keeps it. @param {string} id @param {unknown} about @param {() => HTMLElement} make */
+const kept = (id, about, make) => {
+  const key = JSON.stringify(about)
+  const known = made.get(id)
+  if (known?.key === key) return known.made
+  const fresh = { key, made: make() }
+  made.set(id, fresh)
+  return fresh.made
+}
+
+/** Runs that wait and are not those that are shown: the shown one asks for those below it. */
+const otherRuns = () => {
+  const waiting = [...state.actors.values()].filter(({ status }) => status === 'waiting')
+  const roots = new Set(waiting.map(({ id }) => rootOf(id)))
+  if (state.questions.length > 0) roots.delete(rootOf(state.watched))
+  return [...roots].flatMap((row) => (row && row.id !== state.watched ? [row] : []))
+}
+
+/** @param {number | null} id */
+const rootOf = (id) => {
+  let actor = id === null ? undefined : state.actors.get(id)
+  while (actor?.parent != null) actor = state.actors.get(actor.parent)
+  return actor
+}
+
+/** @param {QuestionRow} row */
+const questionView = (row) => {
+  const box = element('section', { class: 'waits', role: 'alert', 'aria-label': 'A decision is needed' })
+  if (row.kind === 'limit') {
+    box.append(element('h3', {}, `${row.text} Go on?`), decision(row, { yes: 'Go on', no: 'Stop' }))
+    return box
+  }
+  const name = element('code', {}, row.name)
+  const given = element(
+    'div',
+    { class: `json waits-arguments${isShort(row.arguments) ? ' short' : ''}` },
+    jsonView(row.arguments, { openTo: 1 }),
+  )
+  if (row.kind === 'answer') {
+    box.append(element('h3', {}, name, ' waits for its result'), given, answerView(row))
+    return box
+  }
+  const doubt = 'It was running when its process ended: it may have taken effect.'
+  const title = row.isInDoubt ? ['Run ', name, ' again?'] : ['Allow ', name, '?']
+  const words = row.isInDoubt ? { yes: 'Run again', no: 'Take as failed' } : { yes: 'Approve', no: 'Reject' }
+  const reason = element('input', {
+    type: 'text',
+    placeholder: 'Reason, for the model',
+    'aria-label': `Reason to reject ${row.name}`,
+  })
+  const { field, edit, edited } = editable(row, given)
+  box.append(
+    element('h3', {}, ...title),
+    field,
+    ...(row.isInDoubt ? [element('p', { class: 'note' }, doubt)] : []),
+    decision(row, { ...words, reason, edit, edited }),
+  )
+  return box
+}
+
+/** Few values without a structure fit into one line. @param {import('../../messages/json.ts').JsonValue} given */
+const isShort = (given) => {
+  const values = Object.values(given ?? {})
+  return values.every((each) => typeof each !== 'object') && JSON.stringify(given).length < 160
+}
+
+/** A call whose result comes from outside: a program gives it, or a person. @param {QuestionRow} row */
+const answerView = (row) => {
+  const result = element('input', {
+    type: 'text',
+    placeholder: 'Result',
+    'aria-label': `Result of ${row.name}`,
+  })
+  return decision(row, { yes: 'Answer', no: 'Reject', result })
+}
+
+/** The arguments, which a person may change before the call runs. @param {QuestionRow} row @param {HTMLElement} given */
+const editable = (row, given) => {
+  const field = element('div', {}, given)
+  /** @type {HTMLTextAreaElement | undefined} */
+  let text
+  const open = () => {
+    text = element('textarea', {
+      class: 'code',
+      'aria-label': `Arguments of ${row.name}`,
+      spellcheck: 'false',
+    })
+    text.value = JSON.stringify(row.arguments, null, 2)
+    text.rows = Math.min(10, text.value.split('\n').length)
+    field.replaceChildren(text)
+    edit.hidden = true
+    text.focus()
+  }
+  const edit = element('button', { type: 'button', class: 'quiet', click: open }, 'Edit arguments')
+  return {
+    field,
+    edit,
+    edited: () => text && (objectIn(text.value) ?? 'The arguments must be a JSON object.'),
+  }
+}
+
+/** @param {ActorRow[]} waiting */
+const othersView = (waiting) => {
+  const [first] = waiting
+  const rest = waiting.length > 1 ? ` and ${plural(waiting.length - 1, 'other run')}` : ''
+  const name = first?.title || first?.name || ''
+  const go = () => first && choose(first.id)
+  return element(
+    'section',
+    { class: 'waits elsewhere', role: 'status' },
+    element(
+      'p',
+      {},
+      element('strong', {}, name.slice(0, 80)),
+      `${rest} ${rest ? 'wait' : 'waits'} for a decision.`,
+    ),
+    element('button', { type: 'button', click: go }, 'Go there'),
+  )
+}
+
+/** What runs wait for, above everything else. */
+export const startBanner = () => onChange(render)

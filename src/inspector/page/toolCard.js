@@ -1,0 +1,153 @@
+// @ts-check
+import { choose } from './actions.js'
+import { argumentsForm } from './again.js'
+import { arrange, element, setText } from './element.js'
+import { duration, plural } from './format.js'
+import { jsonView } from './jsonView.js'
+import { imagesView } from './messageView.js'
+import { nestedRun } from './nestedRun.js'
+import { state } from './store.js'
+
+/** @import { JsonValue } from '../../messages/json.ts' */
+/** @import { ToolRow } from '../wire.ts' */
+
+const words = {
+  pending: 'waits for approval',
+  waiting: 'not started',
+  running: 'running',
+  done: 'done',
+  failed: 'error',
+}
+
+/** A call where the model made it: what it was given, how far it is, and what came of it. */
+export class ToolCard {
+  element = element('article', { class: 'card' })
+  #depth
+  #status = element('span', { class: 'status' })
+  #time = element('span', { class: 'meta' })
+  #body = element('div', { class: 'card-body' })
+  #nested = element('div', { class: 'nested' })
+  #actions = element('div', { class: 'card-actions' })
+  /** @type {ReturnType<typeof nestedRun> | undefined} */
+  #run
+  /** @type {ToolRow | undefined} */
+  #row
+  #key = ''
+
+  /** @param {ToolRow} row @param {number} depth how deep the conversation is inside others */
+  constructor(row, depth) {
+    this.#depth = depth
+    const head = element('header', {}, element('h3', {}, row.name), this.#status, this.#time)
+    this.element.append(head, this.#body, this.#nested, this.#actions)
+  }
+
+  /** @param {ToolRow} row @param {boolean} isPast */
+  show(row, isPast) {
+    setText(this.#time, timeOf(row, isPast))
+    this.#run?.refresh()
+    if (row === this.#row && isPast === this.element.classList.contains('then')) return
+    this.#row = row
+    this.element.className = `card ${row.status}${isPast ? ' then' : ''}`
+    this.#status.className = `status ${row.status}`
+    setText(this.#status, row.isRejected ? 'rejected' : words[row.status])
+    this.#showBody(row)
+    this.#showNested(row)
+    this.#showActions(row, isPast)
+  }
+
+  /** @param {ToolRow} row */
+  #showBody(row) {
+    // What comes for a moment of the past has none.
+    const live = state.tools.get(row.callId)
+    const images = row.images.length > 0 || live?.owner !== row.owner ? row.images : live.images
+    const shown = row.result === null ? [] : images
+    const key = JSON.stringify([row.arguments, row.progress, row.result, row.isInDoubt, shown.length])
+    if (key === this.#key) return
+    this.#key = key
+    const parts = [line('Arguments', valueView(row.arguments))]
+    const last = row.progress.at(-1)
+    if (last !== undefined && row.result === null) parts.push(line('Progress', progressView(last)))
+    if (row.isInDoubt && row.result === null) parts.push(element('p', { class: 'note' }, doubt))
+    if (row.result !== null) {
+      const name = row.isRejected ? 'Rejected' : row.status === 'failed' ? 'Error' : 'Result'
+      const result = element('div', { class: 'result' }, ...resultView(row.result))
+      result.append(...imagesView(shown, `Result of ${row.name}`))
+      parts.push(line(name, result))
+      if (row.progress.length > 0) parts.push(line('Progress', reportsView(row.progress)))
+    }
+    this.#body.replaceChildren(...parts)
+  }
+
+  /** @param {ToolRow} row */
+  #showNested({ child }) {
+    if (child === null || this.#run) return
+    this.#run = nestedRun(child, this.#depth + 1)
+    this.#nested.append(
+      this.#run.element,
+      element(
+        'button',
+        { type: 'button', class: 'link', click: () => choose(child) },
+        'Show as a run of its own',
+      ),
+    )
+  }
+
+  /** @param {ToolRow} row @param {boolean} isPast */
+  #showActions(row, isPast) {
+    const canEdit = !isPast && row.result !== null && canEditArguments(row.owner)
+    if (!canEdit) return arrange(this.#actions, [])
+    if (this.#actions.hasChildNodes()) return
+    this.#actions.append(argumentsForm(row))
+  }
+}
+
+/** A stored run goes on from a step, not from a call. @param {number} owner */
+const canEditArguments = (owner) => {
+  const actor = state.actors.get(owner)
+  return actor?.canAsk === true && actor.run === ''
+}
+
+const doubt = 'It was running when its process ended: it may have taken effect.'
+
+/** @param {string} name @param {Node} content */
+const line = (name, content) =>
+  element('div', { class: 'line' }, element('h4', {}, name), element('div', { class: 'line-value' }, content))
+
+/** @param {JsonValue} value */
+const valueView = (value) =>
+  typeof value === 'object' && value !== null && Object.keys(value).length === 0
+    ? element('span', { class: 'meta' }, 'none')
+    : element('div', { class: 'json' }, jsonView(value))
+
+/** @param {JsonValue} value */
+const progressView = (value) =>
+  typeof value === 'string' ? element('span', { role: 'status' }, value) : valueView(value)
+
+/** @param {JsonValue[]} reports */
+const reportsView = (reports) =>
+  element(
+    'details',
+    {},
+    element('summary', {}, plural(reports.length, 'report')),
+    ...reports.map((each) => element('div', {}, progressView(each))),
+  )
+
+/** @param {string} result */
+const resultView = (result) => {
+  if (result === '') return []
+  try {
+    const value = JSON.parse(result)
+    if (typeof value === 'object' && value !== null) return [valueView(value)]
+  } catch {
+    // Not every result is JSON.
+  }
+  return [element('pre', {}, result)]
+}
+
+/** @param {ToolRow} row @param {boolean} isPast */
+const timeOf = ({ owner, startedAt, endedAt, status }, isPast) => {
+  if (startedAt === null) return ''
+  if (endedAt !== null) return duration(endedAt - startedAt)
+  const isRunning = status === 'running' && !isPast && state.actors.get(owner)?.endedAt === null
+  return isRunning ? duration(Date.now() - startedAt) : ''
+}
