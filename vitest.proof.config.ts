@@ -5,10 +5,12 @@ const { env } = process
 /** `npm run proof`: what `npm test` takes a part of, all of it. `PROOF_SEED` begins the random walks elsewhere. */
 export default defineConfig({
   test: {
+    globalSetup: '.ci/page.ts',
     include: [
       'test/api/{walk,tampering}.test.ts',
       'test/durable/{everyCommit,exhaustive}.test.ts',
       'test/hostile/mangled.test.ts',
+      'test/inspector/accessibility.test.ts',
       'test/machines/paths.test.ts',
       'test/proof/{cuts,longRunFaults,secrets,splits}.test.ts',
       'test/recordings/streams.test.ts',

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { isWhole } from '../proof/sample.ts'
 import { executablePath, launch, open } from './browser.ts'
 import { phases } from './phases.ts'
 
@@ -27,6 +28,14 @@ const violationsOn = async (page: Page): Promise<string[]> => {
 
 const shots = process.env.SHOTS
 
+const views = sizes.flatMap((size) =>
+  (['light', 'dark'] as const).map((colorScheme) => ({ size, colorScheme })),
+)
+
+/** Two views of each phase, so that all of them have their turn; `npm run proof` takes every view of every phase. */
+const viewsOf = (phase: number) =>
+  isWhole || shots ? views : [0, 3].flatMap((turn) => views[(phase + turn) % views.length] ?? [])
+
 describe.skipIf(!executablePath)('The page', { timeout: 120_000 }, () => {
   let browser: Browser
   beforeAll(async () => {
@@ -34,24 +43,22 @@ describe.skipIf(!executablePath)('The page', { timeout: 120_000 }, () => {
   })
   afterAll(() => browser?.close())
 
-  for (const { name, begin, seen } of phases) {
+  phases.forEach(({ name, begin, seen }, index) => {
     it(`can be used by everybody: ${name}`, async () => {
       const { page, problems } = await open(browser, await begin())
       await seen(page)
-      for (const size of sizes) {
+      for (const { size, colorScheme } of viewsOf(index)) {
         await page.setViewportSize(size)
-        for (const colorScheme of ['light', 'dark'] as const) {
-          await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-          await page.waitForTimeout(shots ? 400 : 50)
-          if (shots) await page.screenshot({ path: `${shots}/${name}-${size.width}-${colorScheme}.png` })
-          expect(await violationsOn(page), `${size.width} ${colorScheme}`).toEqual([])
-        }
+        await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+        await page.waitForTimeout(shots ? 400 : 50)
+        if (shots) await page.screenshot({ path: `${shots}/${name}-${size.width}-${colorScheme}.png` })
+        expect(await violationsOn(page), `${size.width} ${colorScheme}`).toEqual([])
         const isTooWide = await page.evaluate('document.documentElement.scrollWidth > innerWidth')
         expect(isTooWide, `wider than ${size.width}`).toBe(false)
       }
       expect(problems).toEqual([])
     })
-  }
+  })
 
   it('can be used by everybody on each tab, in the past, in forms and in the list of a small screen', async () => {
     const phase = phases.find(({ name }) => name === 'complete')
@@ -59,7 +66,7 @@ describe.skipIf(!executablePath)('The page', { timeout: 120_000 }, () => {
     const { page } = await open(browser, await phase.begin())
     await page.setViewportSize({ width: 1024, height: 768 })
     await phase.seen(page)
-    for (const tab of ['chart', 'transitions', 'context', 'usage', 'conversation']) {
+    for (const tab of ['chart', 'transitions', 'context', 'usage', 'wire', 'conversation']) {
       await page.locator(`#tab-${tab}`).click()
       if (tab === 'chart') await page.locator('#chart svg').waitFor()
       await page.waitForTimeout(200)
