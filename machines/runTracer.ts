@@ -36,7 +36,7 @@ export type RunTracer = {
 type System = AnyActorRef['system']
 type Tracers = WeakMap<System, RunTracer[]>
 
-/** One for all copies of this module: an agent may be part of a bundle, or CommonJS, and whoever traces it is not. */
+/** One for all copies of this module: an agent may be part of a bundle, or CommonJS, and its tracer is not. */
 const registry = Symbol.for('statewire.tracers.1')
 const tracersOf = (): Tracers => {
   const shared = globalThis as { [registry]?: Tracers }

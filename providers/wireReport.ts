@@ -5,7 +5,7 @@ import type { HeaderReader } from '../src/transport/retryAfter.ts'
 import { requestIdHeaders } from './httpError.ts'
 import { secretName } from './secrets.ts'
 
-/** A request as whoever watches the wire gets it. The secrets are copied: an endpoint forgets its old keys. */
+/** A request as a listener to the wire gets it. The secrets are copied: an endpoint forgets its old keys. */
 export const sentRequest = (
   { method, url, headers, body = '' }: HttpRequest,
   secrets: readonly string[],

@@ -31,7 +31,7 @@ export type Moment = {
   progress: [attempt: number, text: number, thinking: number]
 }
 
-/** What is remembered of one actor. References to its snapshots only: nothing is copied before somebody looks. */
+/** What is remembered of one actor. References to its snapshots only: nothing is copied before a page asks. */
 export class ActorRecord {
   readonly id: number
   readonly parent: ActorRecord | null
@@ -82,7 +82,7 @@ export class ActorRecord {
     this.toolName = this.name.startsWith('call:') && typeof call?.name === 'string' ? call.name : ''
   }
 
-  /** The hot path: one read of a stream. Everything else waits until somebody looks. */
+  /** The hot path: one read of a stream. Everything else waits until a page asks. */
   read(event: AnyEventObject, snapshot: Snapshot<unknown>, next: () => number, now: number): void {
     let moment = this.moments[this.moments.length - 1]
     if (!moment || now - moment.at > sliceMs || !continues(moment, event, this.steps)) {
@@ -105,7 +105,7 @@ export class ActorRecord {
       this.#unread.push(event.deltas)
     }
     this.#noteTool(event, seq, now)
-    // Logic of somebody's own need not say that it was stopped.
+    // Other actor logic need not report that it was stopped.
     if (snapshot.status !== 'active' || event.type === 'xstate.stop') {
       this.endedAt = now
       this.#values = this.values
@@ -140,7 +140,7 @@ export class ActorRecord {
     }
   }
 
-  /** Brings everything up to date, for somebody who wants to see it. */
+  /** Brings everything up to date, for a page. */
   look(now: number): void {
     this.catchUp(now)
     const attempt = this.attempts.at(-1)

@@ -29,7 +29,7 @@ export class Recorder {
   droppedRuns = 0
   /** There are more stored runs than are shown. */
   hasMoreStored = false
-  /** Counts changes: whoever looked at version n has not seen what has a higher one. */
+  /** Counts changes: a page that saw version n has not seen what has a higher one. */
   version = 0
   readonly #records = new WeakMap<object, ActorRecord>()
   readonly #names = new WeakMap<AnyTransitionDefinition, string>()
@@ -72,7 +72,7 @@ export class Recorder {
           break
       }
     } catch {
-      // Whoever watches must not break what is watched.
+      // An observer must not break what it observes.
     }
   }
 
@@ -109,13 +109,13 @@ export class Recorder {
     this.#onChange()
   }
 
-  /** Who sent an event, by name; empty if nobody knows. */
+  /** Who sent an event, by name; empty if that is not known. */
   senderOf(event: AnyEventObject): string {
     const sender = this.#senders.get(event)
     return (sender && this.#records.get(sender)?.name) ?? ''
   }
 
-  /** Brings an actor up to date for somebody who looks; one that crashed tells nobody. */
+  /** Brings an actor up to date for a page; one that crashed does not report it. */
   look(record: ActorRecord): void {
     const { ref } = record
     const now = ref ? timeOf(ref) : (record.endedAt ?? Date.now())

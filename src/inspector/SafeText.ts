@@ -1,6 +1,6 @@
 import { redact } from '../transport/redact.ts'
 
-/** A word longer than this is no credential. */
+/** A word longer than this is not a credential. */
 const longestWord = 4_096
 
 /**

@@ -29,7 +29,7 @@ export type StoredSetup = {
 }
 
 /**
- * What is shown of a stored run: how it stands, by its entry in the list; and, once somebody looks, its data, by what is
+ * What is shown of a stored run: its status, by its entry in the list; and, once a page asks, its data, by what is
  * stored of it, and its text, by its stream. The steps that it took before are not stored, so there are no moments of them.
  */
 export class StoredRecord {

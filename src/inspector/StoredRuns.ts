@@ -19,7 +19,7 @@ export class StoredRuns {
   readonly #recorder: Recorder
   readonly #isWatched: () => boolean
   readonly #records = new Map<string, StoredRecord>()
-  /** Those that somebody has looked at, and what ends it. */
+  /** Those that a page has looked at, and what ends that. */
   readonly #followed = new Map<StoredRecord, AbortController>()
   readonly #charts = new Map<string, Charted>()
   #timer: NodeJS.Timeout | undefined
@@ -111,7 +111,7 @@ export class StoredRuns {
   async #send(id: string, command: AgentCommand): Promise<string> {
     await this.#runs.send(id, command)
     return viewOf(this.#runs)?.hasOwner() === false
-      ? 'Stored. Nobody runs these runs now: the next program that opens them with their agents goes on.'
+      ? 'Stored. No program runs these runs now: the next one that opens them with their agents continues.'
       : ''
   }
 

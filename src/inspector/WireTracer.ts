@@ -49,7 +49,7 @@ export class WireTracer implements RunTracer {
       }
       return record.wire.begin(asking, request)
     } catch {
-      // Whoever watches must not break what is watched.
+      // An observer must not break what it observes.
       return undefined
     }
   }

@@ -27,7 +27,7 @@ const pendingOf = (subject: Subject): readonly PendingCall[] => {
   try {
     return pendingIn(asLeft(subject.snapshot))
   } catch {
-    // Actors of somebody else's kind may refuse to be looked at.
+    // Actors of other kinds may throw when they are read.
     return []
   }
 }

@@ -16,7 +16,7 @@ const remark = (text: string): string => `⟨${text}⟩`
 
 /**
  * Any value of anybody's context as JSON that can be shown: circular, huge, hostile, with getters that throw. Nothing of
- * the user's code is called, except for the traps of a proxy. Secrets are replaced.
+ * user code is called, except for the traps of a proxy. Secrets are replaced.
  */
 export const readable = (
   value: unknown,

@@ -1,7 +1,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http'
 
-/** Nobody guesses it: who knows the address may see and command the agents. */
+/** It cannot be guessed: anyone who has the address can see and command the agents. */
 export const newToken = (): string => randomBytes(24).toString('base64url')
 
 export const isToken = (given: string, token: string): boolean => {
@@ -10,7 +10,7 @@ export const isToken = (given: string, token: string): boolean => {
   return a.length === b.length && timingSafeEqual(a, b)
 }
 
-/** The page may load and ask nothing but what is here, nobody may frame it, and its address goes nowhere. */
+/** The page may load nothing from elsewhere, cannot be framed, and does not pass its address on. */
 export const securityHeaders: OutgoingHttpHeaders = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -21,7 +21,7 @@ export const securityHeaders: OutgoingHttpHeaders = {
   'cross-origin-resource-policy': 'same-origin',
 }
 
-/** Under another name, this is a page of somebody else's whose domain was pointed here. */
+/** Under another name, this is a foreign page whose domain was pointed here. */
 export const isOwnHost = ({ headers: { host } }: IncomingMessage, port: number): boolean =>
   host === `127.0.0.1:${port}` || host === `localhost:${port}`
 

@@ -20,7 +20,7 @@ export type InspectorOptions = {
   /** Texts that must never be shown. Keys of well-known shapes and those in the environment never are, anyway. */
   secrets?: readonly string[]
   /**
-   * Stored runs that are shown, too. The inspector leaves decisions for whoever runs them, and runs nothing itself. The charts
+   * Stored runs that are shown, too. The inspector leaves decisions to the process that runs them, and runs nothing itself. The charts
    * of their agents are shown if these were opened with them.
    */
   runs?: Runs
@@ -30,7 +30,7 @@ export type InspectorOptions = {
 
 /** A running inspector. */
 export type Inspector = {
-  /** Open it in a browser. It holds a secret: whoever knows it may see and command the agents. */
+  /** Open it in a browser. It holds a secret: anyone who has it can see and command the agents. */
   readonly url: string
   /** For `createActor(machine, { inspect })` and `new Agent(model, { inspect })`. */
   readonly inspect: (event: InspectionEvent) => void

@@ -57,7 +57,7 @@ const openStatus = (wait: PendingCall | undefined, isStarted: boolean): ToolStat
 
 const isMessage = (value: unknown): value is ChatMessage => messageFlaw(value) === undefined
 
-/** Of a round that is not over: its results are no message yet. */
+/** Of a round that is not over: its results are not a message yet. */
 const resultsIn = (runs: unknown) => {
   const parts = [runs].flat(2)
   const message = { role: 'user', parts }

@@ -66,7 +66,7 @@ export type ActorRow = {
 /** What is new of the watched actor since the last message. */
 export type Watched = {
   id: number
-  /** Everything follows from here: what the page knew of an actor before is void. */
+  /** Everything follows from here: the page forgets what it knew of the actor. */
   isFirst?: true
   /** The conversation before the run. */
   history?: MessageRow[]
@@ -185,7 +185,7 @@ export type ToolRow = {
   isRejected: boolean
   /** What its tool reported so far, the last of it. */
   progress: JsonValue[]
-  /** It was running when its process ended: nobody knows whether it took effect. */
+  /** It was running when its process ended: it may have taken effect, or not. */
   isInDoubt: boolean
   /** The actors that the call runs, such as a sub-agent. */
   child: number | null

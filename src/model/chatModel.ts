@@ -91,7 +91,7 @@ export type SentRequest = {
   body: string
   /** Takes the credentials of this request out of its body and out of the events of its answer. */
   hide(text: string): string
-  /** Those credentials, for whoever shows more of the run than its wire. A function, so that no log gets them by accident. */
+  /** Those credentials, for a page that shows more of the run than its wire. A function, so that no log gets them by accident. */
   secrets(): readonly string[]
 }
 
@@ -122,7 +122,7 @@ export type ModelSink = {
   end(): void
   /** The request failed; nothing more arrives. */
   fail(error: ErrorData): void
-  /** Whoever wants to see the wire, if the model has one. */
+  /** The listener to the wire, if the model has one. */
   wire?: WireListener
 }
 

@@ -32,13 +32,15 @@ const never: readonly [phrase: RegExp, better: string][] = [
   [/\bcan be told; nothing is required\b/i, 'Options of …'],
 ]
 
-/** The inspector is not read here: it has its own words. */
+/** The reference is generated from the comments that are read anyway. */
 const filesIn = (path: string): string[] => {
   if (!statSync(path).isDirectory()) return [path]
-  if (path === 'docs/api' || path === 'src/inspector') return []
+  if (path === 'docs/api') return []
   return readdirSync(path)
     .map((name) => join(path, name))
-    .flatMap((each) => (statSync(each).isDirectory() || /\.(md|ts|tsx)$/.test(each) ? filesIn(each) : []))
+    .flatMap((each) =>
+      statSync(each).isDirectory() || /\.(md|ts|tsx|js|html)$/.test(each) ? filesIn(each) : [],
+    )
 }
 
 const files = ['README.md', 'SECURITY.md', 'docs', 'src', 'machines', 'providers'].flatMap(filesIn)

@@ -74,7 +74,7 @@ describe.skipIf(!executablePath)('The page', { timeout: 120_000 }, () => {
       expect(await violationsOn(page), tab).toEqual([])
     }
     await page.getByRole('button', { name: 'Edit and run again' }).click()
-    await page.getByRole('button', { name: 'Run on with other arguments' }).click()
+    await page.getByRole('button', { name: 'Run again with other arguments' }).click()
     expect(await violationsOn(page), 'forms').toEqual([])
     await page.keyboard.press('Escape')
     await page.getByRole('slider').focus()

@@ -198,7 +198,7 @@ describe.skipIf(!executablePath)('The page', { timeout: 60_000 }, () => {
     const { page } = await open(browser, inspector.url)
     const { agent } = agentOf([looksUp, 'Fine.', 'Finer.'], inspector)
     await agent.send('Weather?')
-    await page.getByRole('button', { name: 'Run on with other arguments' }).click()
+    await page.getByRole('button', { name: 'Run again with other arguments' }).click()
     const field = page.getByLabel('Arguments of get_weather')
     await field.fill('{ city')
     await page.getByRole('button', { name: 'Run on', exact: true }).click()

@@ -89,7 +89,7 @@ it('says that a decision waits when nobody runs the runs, and runs nothing itsel
   await told.until(({ tools }) => tools.size > 0)
   const reject = { actor: told.watched, type: 'tool.reject', callId: 'c1', reason: 'not today' }
   const response = await command(inspector, reject)
-  expect(((await response.json()) as { note: string }).note).toContain('Nobody runs these runs now')
+  expect(((await response.json()) as { note: string }).note).toContain('No program runs these runs now')
   const next = await owning(['As you wish.'], cwd)
   expect((await (await next.runs.get('job'))?.result)?.answer).toBe('As you wish.')
   await told.until(() => rowOf(told, 'job')?.status === 'done')

@@ -73,7 +73,7 @@ describe.skipIf(!executablePath)('The page', { timeout: 60_000 }, () => {
     const { page } = await open(browser, url)
     await page.getByLabel('Reason to reject remove').fill('Not that one.')
     await page.getByRole('button', { name: 'Reject' }).click()
-    await page.getByText('Nobody runs these runs now').waitFor()
+    await page.getByText('No program runs these runs now').waitFor()
     expect(await page.getByRole('button', { name: 'Approve' }).isDisabled()).toBe(true)
     await owning(['As you wish.'], cwd)
     await page.locator('.card.failed').waitFor()

@@ -112,7 +112,7 @@ const factsOf = ({ startedAt, firstChunkAt, endedAt, chunks, usage, finish }) =>
   return [time, tokens || plural(chunks, 'chunk'), finish].filter(Boolean)
 }
 
-/** Why an answer does not count, or what becomes of it. @param {AttemptRow} attempt @param {boolean} isBacking */
+/** Why an answer does not count, or what happens next. @param {AttemptRow} attempt @param {boolean} isBacking */
 const markOf = ({ failure, isVoid }, isBacking) => {
   if (isBacking) return `${failure} The model is asked again after a pause.`
   if (isVoid) return `${failure === '' ? 'This answer was dropped.' : failure} The model was asked again.`

@@ -6,7 +6,7 @@ import { apply, changed, shownMoment, state } from './store.js'
 
 let stopListening = () => {}
 
-/** Listens to whoever tells; again when another actor is chosen, because a stream is about one. */
+/** Listens to the source; again when another actor is chosen, because a stream is about one. */
 export const connect = () => {
   stopListening()
   stopListening = listen(

@@ -144,7 +144,7 @@ export const stepButton = (actor, step) => {
 
 /** @param {ToolRow} row */
 export const argumentsForm = ({ owner, callId, name, arguments: given }) =>
-  folded('Run on with other arguments', {
+  folded('Run again with other arguments', {
     label: `Arguments of ${name}`,
     send: 'Run on',
     value: JSON.stringify(given, null, 2),

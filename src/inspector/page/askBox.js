@@ -22,7 +22,7 @@ const render = () => {
     label: 'The next question',
     send: 'Ask',
     hasModel: isLive(shown.id),
-    hint: 'It begins a new run with this conversation as its history.',
+    hint: 'This starts a new run, with this conversation as its history.',
     toCommand: (prompt) => ({
       actor: shown.id,
       type: 'again',

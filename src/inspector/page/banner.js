@@ -29,7 +29,7 @@ const render = () => {
 /** @param {QuestionRow} row */
 const stateOf = ({ owner }) => state.actors.get(owner)?.status
 
-/** Only what differs is made anew: who writes a reason keeps it. @param {string} id @param {unknown} about @param {() => HTMLElement} make */
+/** Only what differs is replaced: a reason that is being typed stays. @param {string} id @param {unknown} about @param {() => HTMLElement} make */
 const kept = (id, about, make) => {
   const key = JSON.stringify(about)
   const known = made.get(id)

@@ -2,7 +2,7 @@
 
 /** @import { ExchangeRow } from '../wireView.ts' */
 
-/** Of no use to whoever tries a request by hand. */
+/** Of no use when a request is tried by hand. */
 const left = new Set(['user-agent', 'accept-encoding'])
 /** Headers that carry the key of a provider. */
 const keyHeaders = new Set(['authorization', 'x-api-key', 'api-key', 'x-goog-api-key'])

@@ -20,7 +20,7 @@ const start = () => {
     if (placed) waiting.get(id)?.resolve(placed)
     else waiting.get(id)?.reject(new Error(problem))
   }
-  made.onerror = () => fail('The layouter could not be loaded.')
+  made.onerror = () => fail('The chart layout could not be loaded.')
   return made
 }
 

@@ -131,7 +131,7 @@ const applyWatched = (watched) => {
 
 /** @param {number} id the actor that is shown from now on */
 const forget = (id) => {
-  // A connection that was made anew shows the same: who looks at the past stays there.
+  // A new connection shows the same actor: a person who looks at the past stays there.
   if (state.watched !== id) state.pastSeq = null
   state.watched = id
   state.moments = []
