@@ -15,8 +15,8 @@ const secretName =
 const remark = (text: string): string => `⟨${text}⟩`
 
 /**
- * Any value of anybody's context as JSON that can be shown: circular, huge, hostile, with getters that throw. Nothing of
- * user code is called, except for the traps of a proxy. Secrets are replaced.
+ * Any value of anybody's context as JSON that can be shown: circular, huge, hostile, with getters that throw. No user code is
+ * called, except for the traps of a proxy. Secrets are replaced.
  */
 export const readable = (
   value: unknown,
