@@ -1,9 +1,11 @@
 import type { AnyActorRef } from 'xstate'
 import { type Clock, longestTimeoutMs } from '../src/model/clock.ts'
 
-/** The time in an actor system: that of the clock given to `createActor`. XState's clocks need not have it. */
-export const timeIn = ({ _clock: clock }: AnyActorRef['system']): number =>
-  'now' in clock && typeof clock.now === 'function' ? clock.now() : Date.now()
+/** The time in an actor system: that of the clock given to `createActor`. XState's clocks need not have it, nor other systems a clock. */
+export const timeIn = (system: AnyActorRef['system'] | undefined): number => {
+  const { now }: { now?: unknown } = Object(system?._clock)
+  return typeof now === 'function' ? now.call(system?._clock) : Date.now()
+}
 
 /** That clock itself. */
 export const clockIn = (system: AnyActorRef['system']): Clock => ({

@@ -235,5 +235,5 @@ export class Recorder {
 /** The time of the run: that of its own clock, if it was given one. */
 const timeOf = (ref: object): number => {
   const { system } = ref as Partial<AnyActor>
-  return system?._clock ? timeIn(system) : Date.now()
+  return timeIn(system)
 }

@@ -38,7 +38,7 @@ const expected: Record<string, RegExp> = {
   approvalThatChangesItsCall: /^complete "done" \[{"n":1}\]/,
   stepThatThrows: /^OrchestrationError: prepareStep failed: .*broken/,
   stepThatRejects: /^OrchestrationError: prepareStep failed: .*rejected/,
-  stepOfText: /^OrchestrationError: prepareStep failed: .*must give an object/,
+  stepOfText: /^OrchestrationError: prepareStep failed: .*must return an object/,
   stepOfWrongTools: /^OrchestrationError: prepareStep failed: /,
   stepOfNoList: /^OrchestrationError: prepareStep failed: .*must be a list/,
   stepOfWrongModel: /^OrchestrationError: prepareStep failed: .*model/,
