@@ -155,6 +155,18 @@ export class Keeper {
     this.#failures.delete(n)
   }
 
+  /** Stops a run as if its process had died, and continues it from what is stored. False if it does not run here. */
+  restart(id: string): boolean {
+    const n = this.store.runs.summary(id)?.n
+    const live = n === undefined ? undefined : this.#live.get(n)
+    if (!live) return false
+    // Readers in this process stay: what they have seen must be there when the run continues.
+    live.flush()
+    live.leave()
+    this.#serve()
+    return true
+  }
+
   /** Sends a command to a run. It is stored when this returns. */
   send(id: string, given: unknown): void {
     const run = this.store.runs.summary(id)

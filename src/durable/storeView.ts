@@ -12,6 +12,8 @@ export type StoreView = {
   from(id: string): HostedFrom | undefined
   /** An agent by its name, if it is known here. */
   agent(name: string): AnyAgent | undefined
+  /** Stops a run as if its process had died, and continues it. False if it does not run in this process. */
+  restart(id: string): boolean
   /** The chat of an agent that had the last turn. */
   newestChat(agent: string): string | undefined
   /** The id of the run that a chat ends with. */
@@ -36,6 +38,7 @@ export const viewOf = (runs: Runs): StoreView | undefined => {
       return row && hostedFrom(row.head, store.items.load(row.n, row.base))
     },
     agent: (name) => keeper.agents.find(name),
+    restart: (id) => keeper.restart(id),
     newestChat: (agent) => keeper.store.chats.newest(agent),
     lastRun: (chat) => {
       const { chats, runs } = keeper.store

@@ -24,6 +24,10 @@ export type StoredSetup = {
   canAsk: boolean
   /** Begins another run from it, and gives its record. */
   again(given: JsonObject): Promise<StoredRecord>
+  /** Whether it runs in this process, if it runs. */
+  isHere(): boolean
+  /** Stops it as if its process had died, and continues it. */
+  restart(): boolean
   /** Gives what there is to say about it; empty for nothing. */
   send(command: AgentCommand): Promise<string>
 }
@@ -40,6 +44,8 @@ export class StoredRecord {
   readonly send: StoredSetup['send']
   readonly canAsk: boolean
   readonly again: StoredSetup['again']
+  readonly restart: StoredSetup['restart']
+  readonly #isHere: StoredSetup['isHere']
   /** The run that this one was tried again from. */
   from: StoredRecord | null = null
   info: RunInfo
@@ -56,7 +62,7 @@ export class StoredRecord {
   /** Of a compaction, until the next answer begins. */
   #marker: ChatMessage | undefined
 
-  constructor({ id, info, machine, secrets, onWatch, send, canAsk, again }: StoredSetup) {
+  constructor({ id, info, machine, secrets, onWatch, send, canAsk, again, restart, isHere }: StoredSetup) {
     this.id = id
     this.info = info
     this.machine = machine
@@ -65,10 +71,16 @@ export class StoredRecord {
     this.send = send
     this.canAsk = canAsk
     this.again = again
+    this.restart = restart
+    this.#isHere = isHere
   }
 
   get isOver(): boolean {
     return this.info.status !== 'running' && this.info.status !== 'waiting'
+  }
+
+  get canRestart(): boolean {
+    return this.info.status === 'running' && this.#isHere()
   }
 
   /** It stands elsewhere now. */

@@ -97,6 +97,8 @@ export class StoredRuns {
       send: (command) => this.#send(info.id, command),
       canAsk: viewOf(this.#runs)?.agent(info.agent) !== undefined,
       again: (given) => this.#again(record, given),
+      isHere: () => viewOf(this.#runs)?.isOwner() === true,
+      restart: () => viewOf(this.#runs)?.restart(info.id) === true,
     })
     return record
   }

@@ -25,6 +25,7 @@ const rowOf = (record: ActorRecord, secrets: readonly string[]): ActorRow => ({
   endedAt: record.endedAt,
   reads: record.reads,
   canAbort: record.endedAt === null && accepts(record, 'abort'),
+  canRestart: false,
   canAsk: agentOf(record.machine) !== undefined,
   from: record.from?.id ?? null,
   failure: failureOf(record.snapshot, secrets),

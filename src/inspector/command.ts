@@ -5,7 +5,7 @@ import type { ActorRecord } from './ActorRecord.ts'
 import { accepts } from './actorRow.ts'
 import type { Recorder } from './Recorder.ts'
 import { Refusal } from './requests.ts'
-import { StoredRecord } from './StoredRecord.ts'
+import { StoredRecord, type Subject } from './StoredRecord.ts'
 import type { Trials } from './Trials.ts'
 
 const longestReason = 2_000
@@ -22,6 +22,7 @@ export const obey = async (
     const isStored = subject instanceof StoredRecord
     return { note: '', actor: isStored ? await fork(subject, given) : trials.begin(subject, given) }
   }
+  if (given.type === 'restart') return restart(subject)
   const command = commandOf(given)
   if (subject instanceof StoredRecord) return { note: await store(subject, command) }
   send(subject, command)
@@ -62,6 +63,11 @@ const store = (record: StoredRecord, command: AgentCommand): Promise<string> =>
   record.send(command).catch((thrown) => {
     throw new Refusal(409, describeThrown(thrown))
   })
+
+const restart = (subject: Subject): Obeyed => {
+  if (subject instanceof StoredRecord && subject.restart()) return { note: '' }
+  throw new Refusal(409, 'Only a stored run that runs in this process can be killed and continued.')
+}
 
 const fork = async (record: StoredRecord, given: JsonObject): Promise<number> => {
   try {

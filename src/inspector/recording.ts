@@ -24,7 +24,7 @@ export async function* recordingOf(recorder: Recorder, subject: Subject): AsyncG
   const subjects = partsOf(recorder, subject)
   const json = (value: unknown) => safeJson(value, secrets)
   const pause = pauses()
-  const rows = subjects.map((each) => ({ ...actorRow(each, secrets), canAbort: false }))
+  const rows = subjects.map((each) => ({ ...actorRow(each, secrets), canAbort: false, canRestart: false }))
   const head: Omit<Recording, 'watched' | 'answers'> = {
     statewire: 'recording',
     version: 1,

@@ -12,7 +12,15 @@ const statuses = {
 } as const satisfies Record<StoredRecord['info']['status'], ActorStatus>
 
 /** A stored run as a line of the tree. */
-export const storedRow = ({ id, info, isOver, attempts, canAsk, from }: StoredRecord): ActorRow => {
+export const storedRow = ({
+  id,
+  info,
+  isOver,
+  attempts,
+  canAsk,
+  canRestart,
+  from,
+}: StoredRecord): ActorRow => {
   const { error } = info
   const failure = isJsonObject(error) ? `${error.name}: ${error.message}`.slice(0, 1_000) : ''
   return {
@@ -29,6 +37,7 @@ export const storedRow = ({ id, info, isOver, attempts, canAsk, from }: StoredRe
     reads: attempts.reduce((sum, { facts }) => sum + facts.chunks, 0),
     canAbort: !isOver,
     canAsk,
+    canRestart,
     from: from?.id ?? null,
     failure,
   }

@@ -55,6 +55,8 @@ export type ActorRow = {
   endedAt: number | null
   reads: number
   canAbort: boolean
+  /** A stored run that can be stopped as if its process had died, and continued. */
+  canRestart: boolean
   /** Its agent is known: it can be asked the next question, or run again. */
   canAsk: boolean
   /** The run that this one was tried again from. */
@@ -206,6 +208,8 @@ export type PastMoment = {
 /** What the page may ask for. */
 export type Command =
   | { actor: number; type: 'abort' }
+  /** Of a stored run: as if its process had died, and the next one had continued it. */
+  | { actor: number; type: 'restart' }
   /** With `arguments`, the call runs with these. */
   | { actor: number; type: 'tool.approve'; callId: string; arguments?: JsonObject }
   | { actor: number; type: 'tool.reject'; callId: string; reason: string }

@@ -80,6 +80,17 @@ it('leaves an approval for the process that runs the runs, and shows what comes 
   expect([late.status, await late.text()]).toEqual([409, expect.stringContaining('is over (complete)')])
 })
 
+it('kills and resumes only a stored run that runs in this process', async () => {
+  const { file, runs } = await owning([asking])
+  await (await runs.start('janitor', 'Remove a.txt', { id: 'job' })).result
+  const inspector = await inspecting({ runs: await guestOf(file) })
+  const told = await listen(inspector)
+  await told.until(({ tools }) => tools.size > 0)
+  expect(rowOf(told, 'job')?.canRestart).toBe(false)
+  const response = await command(inspector, { actor: told.watched, type: 'restart' })
+  expect([response.status, await response.text()]).toEqual([409, expect.stringContaining('in this process')])
+})
+
 it('says that a decision waits when nobody runs the runs, and runs nothing itself', async () => {
   const { cwd, file, runs } = await owning([asking])
   await (await runs.start('janitor', 'Remove a.txt', { id: 'job' })).result

@@ -52,6 +52,22 @@ describe.skipIf(!executablePath)('The page', { timeout: 60_000 }, () => {
     expect([...problems, ...elsewhere]).toEqual([])
   })
 
+  it('kills a run that runs here, and resumes it from what is stored', async () => {
+    const slowly = [{ text: 'This answer ' }, { delayMs: 60_000 }, { text: 'never ends.' }]
+    const { runs, model } = await owning([slowly, 'Here I am again.'])
+    const run = await runs.start('janitor', 'Say something', { id: 'job' })
+    const { url } = await inspecting({ runs })
+    const { page, problems } = await open(browser, url)
+    await page.locator('#panel-conversation').getByText('This answer').waitFor()
+    await page.getByRole('button', { name: 'Kill and resume' }).click()
+    await page.locator('#panel-conversation').getByText('Here I am again.').waitFor()
+    await page.getByText('(discarded)').waitFor()
+    expect((await run.result).answer).toBe('Here I am again.')
+    expect([model.requests.length, model.closed]).toEqual([2, 1])
+    await page.getByRole('button', { name: 'Kill and resume' }).waitFor({ state: 'hidden' })
+    expect(problems).toEqual([])
+  })
+
   it('approves a call of a stored run, and shows what came of it', async () => {
     const { file, runs } = await owning([asking, 'Removed it.'])
     await (await runs.start('janitor', 'Remove /tmp/a', { id: 'job' })).result

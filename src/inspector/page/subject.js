@@ -10,6 +10,7 @@ const title = byId('title', HTMLElement)
 const facts = byId('facts', HTMLElement)
 const failure = byId('failure', HTMLElement)
 const abort = byId('abort', HTMLButtonElement)
+const restart = byId('restart', HTMLButtonElement)
 const connection = byId('connection', HTMLElement)
 
 /** What the last command led to, and for whom. @type {{ actor: number | null, text: string }} */
@@ -50,6 +51,7 @@ const render = () => {
   const isTold = isPast || (state.tab === 'conversation' && state.attempts.length > 0)
   setText(failure, (problem.actor === shown.id && problem.text) || (isTold ? '' : shown.failure))
   abort.hidden = !shown.canAbort
+  restart.hidden = !shown.canRestart
 }
 
 /** @param {number} index */
@@ -70,13 +72,18 @@ const part = (text) => {
   return made
 }
 
-abort.addEventListener('click', async () => {
-  const id = state.watched
-  if (id === null) return
-  abort.disabled = true
-  problem = { actor: id, text: (await command({ actor: id, type: 'abort' })).text }
-  abort.disabled = false
-  render()
-})
+/** @param {HTMLButtonElement} button @param {'abort' | 'restart'} type */
+const sendOnClick = (button, type) =>
+  button.addEventListener('click', async () => {
+    const id = state.watched
+    if (id === null) return
+    button.disabled = true
+    problem = { actor: id, text: (await command({ actor: id, type })).text }
+    button.disabled = false
+    render()
+  })
+
+sendOnClick(abort, 'abort')
+sendOnClick(restart, 'restart')
 
 export const startSubject = () => onChange(render)
