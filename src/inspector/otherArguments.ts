@@ -44,7 +44,7 @@ export const decisionsOn = (
   callId: string,
   edited: JsonObject,
 ): AgentCommand[] => {
-  const { context } = snapshot as unknown as { context: StreamingState }
+  const { context } = snapshot as Snapshot<unknown> & { context: StreamingState }
   const { context: now } = (record.snapshot ?? {}) as { context?: unknown }
   const state = isRunData(now) ? now : context
   const results = [...state.messages.flatMap(toolResultsOf), ...state.round.results.flat()]

@@ -2,7 +2,7 @@ import type { Compaction } from '../messages/compaction.ts'
 import type { JsonObject, JsonValue } from '../messages/json.ts'
 import type { Usage } from '../messages/result.ts'
 
-/** What the server tells the page: plain JSON, every text in it without secrets. Times are those of the run's clock. */
+/** What the server sends to the page: plain JSON, every text in it without secrets. Times are those of the run's clock. */
 export type FeedMessage = {
   /** The first message of a connection: the page forgets everything it knew. */
   isFirst?: true
