@@ -85,7 +85,7 @@ const flawOf = (
   if (result.startsWith(`[${callId}/`)) return undefined
   const tool = toolOf(callId)
   const isAsked = tool === 'settle'
-  if (isAsked && (result.includes('take it as failed') || result.startsWith('settled '))) return undefined
+  if (isAsked && (result.includes('treats it as failed') || result.startsWith('settled '))) return undefined
   if (isUnknown(result))
     return tool === 'note' || tool === 'check' || isAborted
       ? undefined
