@@ -31,7 +31,13 @@ const carrierOf: Record<Plan['carrier'], AgentOptions> = {
   fetch: { fetch: globalThis.fetch },
 }
 
-export const agentFor = (plan: Plan, baseUrl: string, ran: Ran[], clock: LeapClock): Agent =>
+export const agentFor = (
+  plan: Plan,
+  baseUrl: string,
+  ran: Ran[],
+  clock: LeapClock,
+  inspect: NonNullable<AgentOptions['inspect']>,
+): Agent =>
   new Agent(plan.subject.model, {
     baseUrl,
     apiKey: 'key',
@@ -40,6 +46,7 @@ export const agentFor = (plan: Plan, baseUrl: string, ran: Ran[], clock: LeapClo
     maxSteps: 4,
     retry: plan.retry,
     clock,
+    ...(plan.isWatched && { inspect }),
     ...carrierOf[plan.carrier],
   })
 
@@ -115,6 +122,7 @@ export const observe = async (
         if (isLast(chunk)) complete(chunk)
         count()
         if (hasLeft) break
+        await turns(plan.pause)
       }
     } catch (error) {
       fail(error)

@@ -6,8 +6,11 @@ import { LeapClock } from './leapClock.ts'
 import { agentFor, type Observed, observe, turns } from './observedRun.ts'
 import type { Ran } from './recordedTools.ts'
 import { farewellOf, type Plan, planOf } from './soakPlan.ts'
+import { report, slope, type Vitals, vitals } from './vitals.ts'
+import { Watchers } from './watchers.ts'
 
-// Random runs: a random answer in random pieces, with random faults, read by a user who may leave at any time.
+// Random runs: a random answer in random pieces, with random faults, read by a user who may be slow and may leave at any
+// time, and watched by inspectors whose pages come and go.
 
 export type SoakOptions = {
   seed: number
@@ -36,7 +39,7 @@ const within = <T>(ms: number, promise: Promise<T>): Promise<T> => {
   return Promise.race([promise, late]).finally(() => clearTimeout(timer))
 }
 
-const soakOnce = async (plan: Plan, server: FaultServer): Promise<void> => {
+const soakOnce = async (plan: Plan, server: FaultServer, watchers: Watchers): Promise<void> => {
   const clock = new LeapClock()
   const script = server.script(plan.answers, (place) => {
     // An answer that is whole keeps nobody waiting, however long its connection stays open.
@@ -44,7 +47,10 @@ const soakOnce = async (plan: Plan, server: FaultServer): Promise<void> => {
   })
   const ran: Ran[] = []
   const before = timers()
-  const seen = await within(20_000, observe(plan, agentFor(plan, script.url, ran, clock), ran))
+  const seen = await within(
+    20_000,
+    observe(plan, agentFor(plan, script.url, ran, clock, watchers.inspect), ran),
+  )
   const requests = script.bodies.length
   await turns(2)
   checkAlways(plan, seen, requests)
@@ -52,7 +58,7 @@ const soakOnce = async (plan: Plan, server: FaultServer): Promise<void> => {
   if (!(await settled(() => server.open === 0))) throw new Error(`${server.open} connections stay open`)
   if (!(await settled(() => timers() <= before))) throw new Error(`${timers() - before} timers are left`)
   if (clock.size > 0) throw new Error(`${clock.size} waits of the run are left`)
-  await checkContinuable(plan, seen, server)
+  await checkContinuable(plan, seen, server, watchers)
   // A request that was on its way when the run was left may still arrive.
   const late = script.bodies.length - requests
   if (late > (plan.interruption === 'none' ? 0 : 1)) throw new Error('a request was sent after the end')
@@ -63,25 +69,38 @@ const checkContinuable = async (
   plan: Plan,
   { result, outcome }: Observed,
   server: FaultServer,
+  { inspect }: Watchers,
 ): Promise<void> => {
   if (!result || outcome === 'complete') return
   const { protocol, contentType } = plan.subject
   const body = farewellOf(protocol).body
   const script = server.script([{ headers: { 'content-type': contentType }, body }])
-  await agentFor(plan, script.url, [], new LeapClock()).send('And now?', { history: result.messages })
+  await agentFor(plan, script.url, [], new LeapClock(), inspect).send('And now?', {
+    history: result.messages,
+  })
   expectContinuable(protocol, script.bodies[0] ?? {})
 }
 
-const describePlan = ({ carrier, way, interruption, after, retry, story }: Plan): string =>
+const describePlan = ({ carrier, way, interruption, after, retry, pause, isWatched, story }: Plan): string =>
   [
     `carried by ${carrier}, used as ${way}, interrupted by ${interruption} after ${JSON.stringify(after)}`,
-    `retry ${JSON.stringify(retry)}`,
+    `retry ${JSON.stringify(retry)}, ${pause} turns for each chunk, ${isWatched ? 'watched' : 'not watched'}`,
     ...story.map((line, at) => `answer ${at + 1}: ${line}`),
   ].join('\n')
+
+/** A run that stayed would be five million bytes for a thousand of them. Below ten thousand runs, noise is larger. */
+const checkFlat = (measured: readonly Vitals[]): void => {
+  if (measured.length < 50) return
+  const isFlat =
+    slope(measured, 'heap') < 100_000 && slope(measured, 'handles') < 1 && slope(measured, 'listeners') < 1
+  if (!isFlat) throw new Error(`Something grows: ${report(measured)}`)
+}
 
 /** Runs until the time is over; rejects with the seed of the first run that broke a promise. */
 export const soak = async ({ seed, minutes, runs = Number.POSITIVE_INFINITY, tell }: SoakOptions) => {
   const server = await faultServer()
+  const watchers = await Watchers.open()
+  const measured: Vitals[] = []
   const unhandled: unknown[] = []
   const note = (error: unknown) => unhandled.push(error)
   process.on('unhandledRejection', note)
@@ -94,7 +113,11 @@ export const soak = async ({ seed, minutes, runs = Number.POSITIVE_INFINITY, tel
     for (let next = seed; count < runs && Date.now() < endsAt; next = seeds.seed()) {
       const plan = planOf(next)
       try {
-        await soakOnce(plan, server)
+        if (count % 200 === 0) {
+          await watchers.change()
+          measured.push(await vitals(count))
+        }
+        await soakOnce(plan, server, watchers)
         if (unhandled.length > 0) throw new Error('something was rejected unhandled', { cause: unhandled[0] })
       } catch (cause) {
         const problem = cause instanceof Error ? cause.message : String(cause)
@@ -106,13 +129,16 @@ export const soak = async ({ seed, minutes, runs = Number.POSITIVE_INFINITY, tel
       count += 1
       if (tell && Date.now() - toldAt > 5000) {
         toldAt = Date.now()
-        tell(`${count} runs, ${Math.max(0, Math.round((endsAt - toldAt) / 1000))} s to go`)
+        tell(`seed ${seed}: ${count} runs, ${Math.max(0, Math.round((endsAt - toldAt) / 1000))} s to go`)
       }
     }
   } finally {
     process.off('unhandledRejection', note)
     process.off('uncaughtException', note)
+    await watchers.close()
     await server.close()
   }
+  tell?.(report(measured))
+  checkFlat(measured)
   return count
 }

@@ -23,6 +23,10 @@ export type Plan = {
   /** When the interruption comes: with this chunk, or after so many turns of the event loop. */
   after: { chunks: number } | { turns: number }
   retry: RetryPolicy
+  /** How many turns of the event loop the reader of a stream takes for each chunk. */
+  pause: number
+  /** An inspector looks on. */
+  isWatched: boolean
   /** Only the beginning of a broken answer can be told: `fetch` throws away what it has not handed out yet. */
   isLossy: boolean
   /** What each answer is, in words. */
@@ -124,5 +128,7 @@ export const planOf = (seed: number): Plan => {
     interruption: d.pick(['none', 'none', ...interruptions]),
     after: d.chance(0.5) ? { chunks: d.below(8) } : { turns: d.below(40) },
     retry: { maxRetries: d.below(4), midStream: d.chance(0.5), initialDelayMs: 1, maxDelayMs: 3 },
+    pause: d.pick([0, 0, 1, 20]),
+    isWatched: d.chance(0.3),
   }
 }
