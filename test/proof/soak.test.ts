@@ -5,7 +5,9 @@ import { soak } from './soak.ts'
 
 const { SOAK_SEED = '7', SOAK_MINUTES = '0.1', SOAK_RUNS } = process.env
 
-test('random faults, splits and interruptions break no promise', { timeout: 3_600_000 }, async () => {
+test('random faults, splits and interruptions break no promise', {
+  timeout: (Number(SOAK_MINUTES) + 5) * 60_000,
+}, async () => {
   const count = await soak({
     seed: Number(SOAK_SEED),
     minutes: Number(SOAK_MINUTES),
