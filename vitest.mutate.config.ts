@@ -11,10 +11,10 @@ export default defineConfig({
     include: MUTATION_TESTS.split(' '),
     exclude: [
       ...configDefaults.exclude,
-      '**/{leaks,modelString,messages,approvalProcess,typedWires,paths,kills,exhaustive,processes,crashes,mangled,cuts,framing}.test.ts',
+      '**/{leaks,modelString,messages,approvalProcess,typedWires,paths,kills,exhaustive,processes,leftWord,everyCommit,crashes,mangled,cuts,framing}.test.ts',
     ],
     setupFiles: ['test/mutation/fewRuns.ts'],
-    testTimeout: 30_000,
+    testTimeout: 10_000,
     isolate: false,
   },
 })
