@@ -129,6 +129,7 @@ export const createDecisionChart = ({ run, typeOf }: DecisionParts): AnyStateMac
 
     states: {
       Asking: {
+        description: 'The model chooses one of the events that are possible now.',
         tags: 'streaming',
         invoke: {
           id: 'run',
@@ -145,6 +146,7 @@ export const createDecisionChart = ({ run, typeOf }: DecisionParts): AnyStateMac
       },
 
       Reminding: {
+        description: 'It chose none: it is asked once more.',
         tags: 'streaming',
         invoke: {
           id: 'run',
@@ -163,6 +165,7 @@ export const createDecisionChart = ({ run, typeOf }: DecisionParts): AnyStateMac
       // A parent that leaves its state on the event stops this actor. It must not get a done event as well, because a
       // decision that it invoked again has the same id.
       Telling: {
+        description: 'The parent gets the chosen event.',
         entry: 'tellParent',
         invoke: { id: 'nextTask', src: 'nextTask', onDone: 'Decided' },
       },

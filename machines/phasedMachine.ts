@@ -52,6 +52,8 @@ export type PhaseWay = {
 }
 
 type AnyPhase<State> = {
+  /** What happens in it, in one sentence: drawings and the inspector show it. */
+  description?: string
   /** What it is asked. */
   input(state: State): unknown
   /** Where its end leads: a state, or the first way that is open. */
@@ -283,10 +285,11 @@ const askedOfAll = ({ id, system, settings, maxSteps, limits }: AgentInput): Age
   ...(limits !== undefined && { limits }),
 })
 
-const runState = (name: string, { input, next, isAnswer = false }: RunPhase<never>) => {
+const runState = (name: string, { description, input, next, isAnswer = false }: RunPhase<never>) => {
   const absorbRun = { type: 'absorbRun', params: outputOf }
   const kept = isAnswer ? [absorbRun, { type: 'takeAnswer', params: outputOf }] : [absorbRun]
   return {
+    ...(description !== undefined && { description }),
     tags: 'streaming',
     invoke: {
       id: 'run',
@@ -310,7 +313,8 @@ const runState = (name: string, { input, next, isAnswer = false }: RunPhase<neve
   }
 }
 
-const stepState = (name: string, { input, next }: StepPhase<never>) => ({
+const stepState = (name: string, { description, input, next }: StepPhase<never>) => ({
+  ...(description !== undefined && { description }),
   invoke: {
     id: 'step',
     src: name,

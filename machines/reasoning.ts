@@ -53,24 +53,28 @@ export const reasoningPhases = (
     id: 'reasoning',
     phases: {
       Analysis: {
+        description: 'Understands the question, without tools.',
         run: thinker,
         label: 'analysis',
         input: (state) => firstQuestion(state, prompts.analysis),
         next: 'Hypothesis',
       },
       Hypothesis: {
+        description: 'Says what may be true, and what would show it.',
         run: thinker,
         label: 'hypothesis',
         input: asking(prompts.hypothesis),
         next: 'Evidence',
       },
       Evidence: {
+        description: 'Looks for evidence with the tools.',
         run: researcher,
         label: 'evidence',
         input: asking(prompts.evidence),
         next: 'Synthesis',
       },
       Synthesis: {
+        description: 'Answers from everything above.',
         run: thinker,
         label: 'synthesis',
         input: (state) => ({

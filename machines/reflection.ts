@@ -63,6 +63,7 @@ export const reflectionPhases = (
     data: { round: 0 },
     phases: {
       Draft: {
+        description: 'Answers as if there were no second look.',
         run: author,
         label: 'draft',
         input: ({ input }) => input,
@@ -70,12 +71,14 @@ export const reflectionPhases = (
         next: 'Critique',
       },
       Critique: {
+        description: 'Reads the last version as a critic, without tools.',
         run: critic,
         label: 'critique',
         input: (state) => ({ history: historyOf(state), prompt: critique }),
         next: [{ when: 'isContent', to: 'Complete' }, { to: 'Revise' }],
       },
       Revise: {
+        description: 'Answers again, with the criticism in view.',
         run: author,
         label: 'revision',
         input: (state) => ({ ...shapeOf(state.input), history: historyOf(state), prompt: revision }),

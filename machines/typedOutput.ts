@@ -62,6 +62,9 @@ export const typedOutputPhases = ({ config, lifecycle }: OrchestratorParts): Pha
   const checking = { to: 'Checking', take: 'takeAnswer' }
 
   const answering: RunPhase<TypedState> = {
+    description: isInTwo
+      ? 'Finds out what the answer needs, in words.'
+      : 'Answers in the shape of the schema.',
     run:
       strategy === 'returnResult'
         ? lifecycle({
@@ -75,6 +78,7 @@ export const typedOutputPhases = ({ config, lifecycle }: OrchestratorParts): Pha
   }
 
   const formatting: RunPhase<TypedState> = {
+    description: 'Puts what was found into the shape of the schema, without tools.',
     run: lifecycle({ tools: [] }),
     // It continues from the tools' results; only a correction adds a message.
     input: (state) => ({
@@ -92,6 +96,7 @@ export const typedOutputPhases = ({ config, lifecycle }: OrchestratorParts): Pha
       Answering: answering,
       ...(isInTwo && { Formatting: formatting }),
       Checking: {
+        description: 'Checks the answer against the schema. One that does not fit may be corrected once.',
         step: answerCheck,
         input: ({ answer }) => ({ answer }),
         next: [
