@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
 
@@ -54,7 +54,7 @@ export const faultServer = async (): Promise<FaultServer> => {
     if (!body || response.destroyed) return
     const place = (script?.bodies.push(body) ?? 0) - 1
     const answer = script?.answers[place]
-    await give(response, answer ?? beyond)
+    await give(response, request.socket, answer ?? beyond)
     if (answer?.ending === 'stall') {
       await turns(10)
       if (!response.destroyed) script?.onStall?.(place)
@@ -93,14 +93,14 @@ const bodyOf = async (request: IncomingMessage): Promise<JsonObject> => {
   return isJsonObject(body) ? body : {}
 }
 
-const give = async (response: ServerResponse, answer: ServedAnswer): Promise<void> => {
+/** The socket is the request's: a response gets its own only when the one before it has left. */
+const give = async (response: ServerResponse, socket: Socket, answer: ServedAnswer): Promise<void> => {
   const { status = 200, headers = {}, ending = 'clean', isHeadless, framing = 'chunked' } = answer
   const body = answer.isCompressed ? gzipSync(answer.body) : answer.body
-  const { socket } = response
   const write = (piece: Uint8Array): Promise<void> =>
     new Promise((resolve) => {
-      if (response.destroyed || socket?.destroyed) resolve()
-      else if (isHeadless) socket?.write(piece, () => resolve())
+      if (response.destroyed || socket.destroyed) resolve()
+      else if (isHeadless) socket.write(piece, () => resolve())
       else response.write(piece, () => resolve())
     })
   if (!isHeadless) {
@@ -122,11 +122,11 @@ const give = async (response: ServerResponse, answer: ServedAnswer): Promise<voi
     await turns(1)
   }
   if (ending === 'clean' && !isHeadless) response.end()
-  else if (ending === 'destroy' || ending === 'clean') socket?.destroy()
+  else if (ending === 'destroy' || ending === 'clean') socket.destroy()
   else if (ending === 'reset') {
     // A reset throws away what the other side has not read yet.
     await turns(10)
-    socket?.resetAndDestroy()
+    socket.resetAndDestroy()
   }
 }
 
