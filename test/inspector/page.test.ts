@@ -185,7 +185,7 @@ describe.skipIf(!executablePath)('The page', { timeout: 60_000 }, () => {
     const { output: said } = await new Agent(model, { inspect: inspector.inspect }).send('Talk')
     await active(page, 'agent.Complete').waitFor()
     const blocks = await output(page).locator('.text > div').allTextContents()
-    expect(blocks.join('\n')).toBe(said)
+    expect(blocks.join('\n')).toBe(said.trimEnd())
     expect(await page.evaluate('document.querySelectorAll("*").length')).toBeLessThan(1_000)
     await page.locator('#tab-transitions').click()
     await page.getByText('20,001 chunks').first().waitFor()

@@ -3,6 +3,7 @@ import { messageForm, stepButton } from './again.js'
 import { compactionLine } from './compaction.js'
 import { arrange, element, setText } from './element.js'
 import { duration, plural } from './format.js'
+import { MarkdownFlow } from './MarkdownFlow.js'
 import { saidView } from './messageView.js'
 import { state } from './store.js'
 import { TextFlow } from './TextFlow.js'
@@ -20,7 +21,7 @@ export class AttemptView {
   #thinking = new TextFlow('thinking')
   #thought = element('summary')
   #thoughts
-  #text = new TextFlow('text')
+  #text = new MarkdownFlow()
   #drafts = element('div', { class: 'drafts' })
   #mark = element('p', { class: 'mark-line' })
   #answer
