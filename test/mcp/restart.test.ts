@@ -1,5 +1,5 @@
 /** A server that is killed, and started again, while a run goes on: nothing runs twice, nothing hangs. */
-import { setTimeout } from 'node:timers/promises'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { Agent } from '../../src/agent/Agent.ts'
 import type { McpConnection } from '../../src/mcp/index.ts'
@@ -29,6 +29,12 @@ const results = async (remote: McpConnection, turns: readonly (() => Promise<voi
   return messages.flatMap(toolResultsOf).map(({ result }) => result)
 }
 
+/** This process has read that connections were closed. A call in the very moment of the end is in doubt: see below. */
+const seen = async () => {
+  await setTimeout(200)
+  for (let round = 0; round < 3; round += 1) await setImmediate()
+}
+
 const longRun = async (remote: McpConnection, whileRunning: () => Promise<void>) => {
   const run = new Agent(scriptedModel([long, echo('after'), 'done']), { tools: [remote] }).start('go')
   const begun = new Promise<void>((resolve, reject) => {
@@ -47,7 +53,9 @@ describe.each(['streamableHttp', 'sse'] as const)('over %s', (wire) => {
     const server = await everythingOnPort(wire)
     const remote = await connected({ url: server.url })
     const restart = async () => {
+      await server.prepare()
       await server.kill()
+      await seen()
       await server.start()
     }
     expect(await results(remote, [() => {}, restart, () => {}])).toEqual(['Echo: e0', 'Echo: e1', 'Echo: e2'])
@@ -58,9 +66,9 @@ describe.each(['streamableHttp', 'sse'] as const)('over %s', (wire) => {
     const remote = await connected({ url: server.url })
     let started: Promise<void> | undefined
     const down = async () => {
+      await server.prepare()
       await server.kill()
-      // A call that is sent in the very moment of the end is in doubt: see below.
-      await setTimeout(200)
+      await seen()
       started = setTimeout(300).then(server.start)
     }
     expect(await results(remote, [() => {}, down])).toEqual(['Echo: e0', 'Echo: e1'])
@@ -70,14 +78,13 @@ describe.each(['streamableHttp', 'sse'] as const)('over %s', (wire) => {
   test('a call whose server dies ends in doubt, and is not repeated; the next one runs', async () => {
     const server = await everythingOnPort(wire)
     const remote = await connected({ url: server.url })
-    const before = Date.now()
+    await server.prepare()
     const [cut, after] = await longRun(remote, async () => {
       await server.kill()
       await server.start()
     })
     expect(cut).toMatchObject({ isError: true, result: expect.stringContaining('took effect is unknown') })
     expect(after).toMatchObject({ result: 'Echo: after' })
-    expect(Date.now() - before).toBeLessThan(15_000)
   })
 
   test('a server that stays away is an error for the model, not for the run', async () => {
@@ -90,18 +97,22 @@ describe.each(['streamableHttp', 'sse'] as const)('over %s', (wire) => {
 })
 
 describe('over stdio', () => {
-  const pidOf = (remote: McpConnection): number => {
+  const pidOf = (remote: McpConnection): number | undefined => {
     const pid: unknown = Reflect.get(Object(remote.client.transport), 'pid')
-    if (typeof pid !== 'number') throw new Error('The server has no process.')
-    return pid
+    return typeof pid === 'number' ? pid : undefined
+  }
+  const killServer = (remote: McpConnection): void => {
+    const pid = pidOf(remote)
+    if (pid === undefined) throw new Error('The server has no process.')
+    process.kill(pid, 'SIGKILL')
   }
 
   test('a server that was killed is started again for the next call', async () => {
     const remote = await connected(everything)
     const first = pidOf(remote)
     const kill = async () => {
-      process.kill(first, 'SIGKILL')
-      await setTimeout(200)
+      killServer(remote)
+      await expect.poll(() => pidOf(remote)).toBeUndefined()
     }
     expect(await results(remote, [() => {}, kill])).toEqual(['Echo: e0', 'Echo: e1'])
     expect(pidOf(remote)).not.toBe(first)
@@ -109,7 +120,7 @@ describe('over stdio', () => {
 
   test('a call whose server is killed ends in doubt, and is not repeated; the next one runs', async () => {
     const remote = await connected(everything)
-    const [cut, after] = await longRun(remote, async () => void process.kill(pidOf(remote), 'SIGKILL'))
+    const [cut, after] = await longRun(remote, async () => killServer(remote))
     expect(cut).toMatchObject({ isError: true, result: expect.stringContaining('took effect is unknown') })
     expect(after).toMatchObject({ result: 'Echo: after' })
   })
