@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createRequire } from 'node:module'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { dirname, join } from 'node:path'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
 import { connectMcp, type McpConnection, type McpConnectOptions } from '../../src/mcp/index.ts'
 
@@ -103,6 +104,9 @@ export const everythingOnPort = async (wire: keyof typeof paths): Promise<WebSer
     if (front.listening) front.close()
     if (current) await ended(current)
     for (const socket of sockets) socket.destroy()
+    // A client in this process has read it then: a call in the very moment of the end would be in doubt.
+    await setTimeout(100)
+    for (let round = 0; round < 3; round += 1) await setImmediate()
   }
   onTestFinished(async () => {
     await kill()
@@ -121,7 +125,7 @@ const answering = async (port: number): Promise<void> => {
       () => false,
     )
     if (isUp) return
-    await new Promise((done) => setTimeout(done, 50))
+    await setTimeout(50)
   }
   throw new Error(`Nobody answers on port ${port}.`)
 }
