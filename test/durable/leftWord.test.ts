@@ -78,7 +78,7 @@ const leaveWord = async (path: string, command: AgentCommand): Promise<string> =
   return answer
 }
 
-test('a command counts once, whichever commit its process dies after', { timeout: 180_000 }, async () => {
+test('a command counts once, whichever commit its process dies after', async () => {
   const path = storeFile()
   let said = { steered: false, approved: false }
   const copies: { copy: string; said: typeof said }[] = []
