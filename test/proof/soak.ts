@@ -20,7 +20,7 @@ export type SoakOptions = {
 const timers = (): number => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length
 
 const settled = async (isSettled: () => boolean): Promise<boolean> => {
-  for (let tries = 0; tries < 600 && !isSettled(); tries += 1) {
+  for (let tries = 0; tries < 6000 && !isSettled(); tries += 1) {
     if (tries < 20) await turns(1)
     else await new Promise((next) => setTimeout(next, 5))
   }
@@ -44,7 +44,7 @@ const soakOnce = async (plan: Plan, server: FaultServer): Promise<void> => {
   })
   const ran: Ran[] = []
   const before = timers()
-  const seen = await within(20_000, observe(plan, agentFor(plan, script.url, ran, clock), ran))
+  const seen = await within(60_000, observe(plan, agentFor(plan, script.url, ran, clock), ran))
   const requests = script.bodies.length
   await turns(2)
   checkAlways(plan, seen, requests)
