@@ -26,7 +26,7 @@ const failures = ({ results }: Report) =>
 beforeAll(async () => {
   const entry = { index: 'src/index.ts', durable: 'src/durable/index.ts' }
   await build({ entry, outDir: dist, format: 'esm', target: 'node20', silent: true, config: false })
-}, 60_000)
+}, 180_000)
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
@@ -97,7 +97,7 @@ describe('the benchmark', () => {
     const report = await bench('--only', 'abort', '--node', `./${other}`)
     expect(failures(report)).toEqual([])
     expect(report.machine.node).toBe('v99.1.0')
-  }, 60_000)
+  }, 180_000)
 
   it('leaves the published results alone after a partial run', async () => {
     const before = existsSync('bench/results.json') && (await readFile('bench/results.json', 'utf8'))
@@ -106,5 +106,5 @@ describe('the benchmark', () => {
       ...['--small', '--repetitions', '1', '--contenders', 'floor', '--only', 'abort'],
     ])
     expect(existsSync('bench/results.json') && (await readFile('bench/results.json', 'utf8'))).toBe(before)
-  }, 60_000)
+  }, 180_000)
 })

@@ -37,7 +37,7 @@ const morePlans: [string, Plan][] = [
 let scripts: WorldScripts
 beforeAll(async () => {
   scripts = await buildWorld('exhaustive')
-}, 60_000)
+}, 180_000)
 
 const patienceMs = 30_000
 

@@ -13,7 +13,7 @@ const series = { seed: Number(DURABLE_SEED), patienceMs: 60_000 }
 let scripts: WorldScripts
 beforeAll(async () => {
   scripts = await buildWorld('kills')
-}, 60_000)
+}, 180_000)
 
 describe('workers that are killed', { timeout: 3_600_000 }, () => {
   test('at random lose nothing, double nothing and show nothing wrong', async () => {

@@ -12,7 +12,7 @@ const open = await findDriver()
 
 beforeAll(async () => {
   script = await builtScript('durableProcess')
-}, 60_000)
+}, 180_000)
 
 const started = (...args: string[]): Script => new Script(script, args)
 
@@ -148,4 +148,4 @@ test('a process that has nothing else to do ends, and prints no warning', async 
   const idle = started('idle', storeFile())
   expect(await idle.ended).toEqual([0, null])
   expect(idle.errors).toBe('')
-}, 60_000)
+}, 180_000)
