@@ -7,7 +7,9 @@ import { folder } from './spawned.ts'
 import { ctrlC, hasScript, Terminal } from './Terminal.ts'
 
 describe.skipIf(!hasScript)('demo at a terminal', () => {
-  it('opens a browser, says in three lines what happens, and goes on with what is asked', { timeout: 180_000 }, async () => {
+  it('opens a browser, says in three lines what happens, and goes on with what is asked', {
+    timeout: 180_000,
+  }, async () => {
     const cwd = await folder()
     const opened = join(cwd, 'opened')
     await mkdir(join(cwd, 'bin'))
