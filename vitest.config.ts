@@ -34,7 +34,10 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     // The page of the inspector needs one file that is built.
     globalSetup: '.ci/page.ts',
-    testTimeout: 30_000,
+    // Wide, because a test may only fail for what it finds, never for a machine that is busy with something else. A hang still ends.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 30_000 } },
     // Many tests wait for processes and timers: two of them at a time keep even a small machine busy.
     maxWorkers: Math.max(2, Math.floor(availableParallelism() / 2)),
     sequence: { sequencer: LongestFirst },

@@ -16,6 +16,8 @@ export default defineConfig({
       'test/recordings/streams.test.ts',
     ],
     testTimeout: 600_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 30_000 } },
     maxWorkers: 2,
     env: {
       PROOF: '1',

@@ -21,6 +21,8 @@ export default defineConfig({
     exclude: ['**/{crashes,approvalProcess,exhaustive,kills,processes}.test.ts'],
     server: { deps: { inline: ['@xstate/graph'] } },
     testTimeout: 60_000,
+    hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000 } },
     maxWorkers: 2,
   },
 })

@@ -17,8 +17,16 @@ export const fromRegistry = async (
   await mkdir(cache, { recursive: true })
   const fresh = await mkdtemp(join(cache, 'fetching-'))
   try {
-    const options = ['--no-save', '--no-audit', '--no-fund', '--fetch-retries=0', '--prefix', fresh]
-    await promisify(execFile)('npm', ['install', `${name}@${version}`, ...options], { timeout: 20_000 })
+    const options = [
+      '--no-save',
+      '--no-audit',
+      '--no-fund',
+      '--fetch-retries=0',
+      '--fetch-timeout=20000',
+      '--prefix',
+      fresh,
+    ]
+    await promisify(execFile)('npm', ['install', `${name}@${version}`, ...options], { timeout: 60_000 })
     // All at once, so that a fetch that breaks off leaves nothing; whoever was faster has the same.
     await rename(fresh, home).catch(() => {})
     return { folder }

@@ -7,7 +7,7 @@ let script = ''
 
 beforeAll(async () => {
   ;({ crashScenes: script } = await buildScripts('crashes', { crashScenes: 'test/api/crashScenes.ts' }))
-}, 60_000)
+}, 180_000)
 
 const expected: Record<string, RegExp> = {
   fallbackFromUnsent: /^complete "done"/,

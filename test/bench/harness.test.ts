@@ -26,7 +26,7 @@ const failures = ({ results }: Report) =>
 beforeAll(async () => {
   const entry = { index: 'src/index.ts', durable: 'src/durable/index.ts' }
   await build({ entry, outDir: dist, format: 'esm', target: 'node20', silent: true, config: false })
-}, 60_000)
+}, 180_000)
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
@@ -42,7 +42,7 @@ describe('the benchmark', () => {
       for (const { value } of contenders) expect(value).toBeGreaterThan(0)
       expect(contenders[1]?.ratio).toBe(1)
     }
-  }, 120_000)
+  }, 300_000)
 
   it('gets the whole text through an orchestrator and out of typed answers', async () => {
     const report = await bench('--only', 'chunk,typed', '--wires', 'openai-chat')
@@ -56,7 +56,7 @@ describe('the benchmark', () => {
       ['typed/one/openai-chat', 'statewire-send-for'],
       ['typed/anew/openai-chat', 'statewire-send-for'],
     ])
-  }, 120_000)
+  }, 300_000)
 
   it('sees a provider’s socket close, and writes what it measured as JSON, as a page and as a picture', async () => {
     const report = await bench('--only', 'abort,firstToken')
@@ -68,7 +68,7 @@ describe('the benchmark', () => {
     expect(page).toContain('| abort to closed socket |')
     expect(page).toContain(`on Node ${process.version}`)
     expect(await readFile(join(folder, 'results.svg'), 'utf8')).toMatch(/^<svg [\s\S]*<\/svg>\n$/)
-  }, 120_000)
+  }, 300_000)
 
   it('keeps runs in a file, and another process reads along', async () => {
     const report = await bench('--only', 'durable')
@@ -86,7 +86,7 @@ describe('the benchmark', () => {
     ])
     for (const { contenders } of report.results)
       for (const { value } of contenders) expect(value).toBeGreaterThan(0)
-  }, 120_000)
+  }, 300_000)
 
   it('measures the Node that it is told to, and says which one that is', async () => {
     // Another version, as far as the one who asks can tell.
@@ -97,7 +97,7 @@ describe('the benchmark', () => {
     const report = await bench('--only', 'abort', '--node', `./${other}`)
     expect(failures(report)).toEqual([])
     expect(report.machine.node).toBe('v99.1.0')
-  }, 60_000)
+  }, 180_000)
 
   it('leaves the published results alone after a partial run', async () => {
     const before = existsSync('bench/results.json') && (await readFile('bench/results.json', 'utf8'))
@@ -106,5 +106,5 @@ describe('the benchmark', () => {
       ...['--small', '--repetitions', '1', '--contenders', 'floor', '--only', 'abort'],
     ])
     expect(existsSync('bench/results.json') && (await readFile('bench/results.json', 'utf8'))).toBe(before)
-  }, 60_000)
+  }, 180_000)
 })

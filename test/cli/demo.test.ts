@@ -7,7 +7,9 @@ import { folder } from './spawned.ts'
 import { ctrlC, hasScript, Terminal } from './Terminal.ts'
 
 describe.skipIf(!hasScript)('demo at a terminal', () => {
-  it('opens a browser, says in three lines what happens, and goes on with what is asked', async () => {
+  it('opens a browser, says in three lines what happens, and goes on with what is asked', {
+    timeout: 180_000,
+  }, async () => {
     const cwd = await folder()
     const opened = join(cwd, 'opened')
     await mkdir(join(cwd, 'bin'))
@@ -18,7 +20,10 @@ describe.skipIf(!hasScript)('demo at a terminal', () => {
     await demo.sees(
       /An agent plans a trip\. Your browser shows it: \S+\s+No key, no network[^\n]*\s+Within a minute it asks/,
     )
-    const url = (await readFile(opened, 'utf8')).trim()
+    // The browser is a process of its own, and may be slower than the screen.
+    const written = () => readFile(opened, 'utf8').catch(() => '')
+    await expect.poll(written).toMatch(/\n$/)
+    const url = (await written()).trim()
     expect(demo.screen).toContain(url)
     const page = await listen({ url })
     // The first tool runs: about ten seconds would be needed for two of them.

@@ -55,9 +55,10 @@ describe('lines', () => {
 
   it('take time that is linear in the text', () => {
     const time = (text: string) => {
-      const before = performance.now()
+      // The time of the processor, which does not pass while other programs have it.
+      const before = process.cpuUsage()
       shown(text, { width: 80, isColoured: true, step: 1000 })
-      return performance.now() - before
+      return process.cpuUsage(before).user / 1000
     }
     const hostile = ['`'.repeat(400_000), '**'.repeat(200_000), 'x'.repeat(400_000), ' '.repeat(400_000)]
     for (const text of hostile) expect(time(text)).toBeLessThan(2000)

@@ -44,7 +44,7 @@ it('stays open with --keep until Ctrl-C', async () => {
 })
 
 it('leaves at once when the run itself is interrupted', async () => {
-  const child = start(['inspect', '--keep', ...(await askSimulator(30)), 'Count to 500'], { input: '' })
+  const child = start(['inspect', '--keep', ...(await askSimulator(100)), 'Count to 500'], { input: '' })
   const end = ended(child)
   await seen(child.stdout, /1 2 3/)
   child.kill('SIGINT')

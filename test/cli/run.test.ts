@@ -148,7 +148,7 @@ it('ends with 1 when the provider refuses, tells what to do, and never shows the
 })
 
 it('aborts on Ctrl-C: keeps what was said, ends with 130', async () => {
-  const child = start(['run', '--json', ...(await askSimulator(30)), 'Count to 500'], { input: '' })
+  const child = start(['run', '--json', ...(await askSimulator(100)), 'Count to 500'], { input: '' })
   const end = ended(child)
   await seen(child.stdout, /"output":"3 "/)
   child.kill('SIGINT')

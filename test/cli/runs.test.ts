@@ -223,7 +223,7 @@ describe('When nobody runs things', () => {
   })
 
   it('a reader sees the answer begin anew after a kill, and reads it to its end', async () => {
-    const [slow, fast] = [await startSimulator({ delayMs: 50 }), await startSimulator()]
+    const [slow, fast] = [await startSimulator({ delayMs: 500 }), await startSimulator()]
     const cwd = await folder()
     const file = join(cwd, 'runs.db')
     const first = await keeper(file, slow.baseUrl, 'job', 'Count to 300')

@@ -82,7 +82,7 @@ describe.skipIf(!hasScript)('chat --db at a terminal', () => {
 
   it('goes on with an answer that was being given when it was killed', async () => {
     const cwd = await folder()
-    const [slow, fast] = [await askSimulator(50), await askSimulator()]
+    const [slow, fast] = [await askSimulator(500), await askSimulator()]
     const first = new Terminal(['chat', ...slow, '--db', 'chats.db'], { cwd })
     await first.sees(/> $/)
     first.types('Count to 300\r')
@@ -96,7 +96,7 @@ describe.skipIf(!hasScript)('chat --db at a terminal', () => {
 
   it('ends a running answer with Ctrl-C, and the conversation goes on', async () => {
     const cwd = await folder()
-    const chat = new Terminal(['chat', ...(await askSimulator(30)), '--db', 'chats.db'], { cwd })
+    const chat = new Terminal(['chat', ...(await askSimulator(100)), '--db', 'chats.db'], { cwd })
     await chat.sees(/> $/)
     chat.types('Count to 500\r')
     await chat.sees(/1 2 3 4/)

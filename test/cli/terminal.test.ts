@@ -9,7 +9,7 @@ import { ctrlC, ctrlD, hasScript, Terminal } from './Terminal.ts'
 
 describe.skipIf(!hasScript)('at a terminal', () => {
   it('Ctrl-C ends a running answer, and the conversation goes on; at the prompt it leaves', async () => {
-    const chat = new Terminal(['chat', ...(await askSimulator(30))])
+    const chat = new Terminal(['chat', ...(await askSimulator(100))])
     await chat.sees(/> $/)
     chat.types('Count to 500\r')
     await chat.sees(/1 2 3 /)

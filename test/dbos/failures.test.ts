@@ -21,7 +21,7 @@ beforeAll(async () => {
   await buildWorker('failures')
   postgres = await startPostgres()
   model = await startModel(5)
-}, 60_000)
+}, 180_000)
 
 afterEach(async () => {
   await runs?.close()
@@ -74,6 +74,8 @@ test('a database that cannot be reached, or a URL that is none, is told without 
 test('runs that were closed say so, and go on where they are opened next', async () => {
   const databaseUrl = postgres.database()
   const first = await open(databaseUrl)
+  // It is in the middle of its answer, though the database may be slow.
+  model.paceMs = 500
   const run = await first.start(
     'one',
     plan({ calls: [{ name: 'note', input: { what: 'c1' } }] }, long(400)),
@@ -88,6 +90,7 @@ test('runs that were closed say so, and go on where they are opened next', async
   const closed = expect(left).rejects.toThrow('These runs were closed')
   await first.close()
   await closed
+  model.paceMs = 5
   await expect(first.start('one', 'Hi')).rejects.toThrow('These runs were closed')
   await expect(run.info()).rejects.toThrow('These runs were closed')
   await expect(run.stream().next()).rejects.toThrow('These runs were closed')
@@ -148,7 +151,7 @@ test('a run whose process dies each time is given up, and its error says why', a
   await workers.stop()
   await outcome
   expect(await run.info()).toMatchObject({ status: 'abandoned', error: { name: 'OrchestrationError' } })
-}, 120_000)
+}, 240_000)
 
 test('a workflow that is cancelled in the tools of DBOS is a run that was given up', async () => {
   const { DBOS } = await import('@dbos-inc/dbos-sdk')

@@ -34,7 +34,7 @@ beforeAll(async () => {
   const databaseUrl = postgres.database()
   workers = new Workers(databaseUrl, model.url, log)
   runs = await dbosRuns({ databaseUrl, agents: plannedAgents(model.url, log), concurrency: 0 })
-}, 60_000)
+}, 180_000)
 
 afterAll(async () => {
   await workers?.stop()

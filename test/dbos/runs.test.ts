@@ -1,5 +1,5 @@
 /** Runs on DBOS behave as runs do: the same agents, the same results, the same streams. */
-import { mkdtempSync, readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -22,7 +22,7 @@ beforeAll(async () => {
     agents: plannedAgents(model.url, log),
     concurrency: 5,
   })
-}, 60_000)
+}, 180_000)
 
 afterAll(async () => {
   await runs?.close()
@@ -94,7 +94,7 @@ test('a run that stands at a limit waits, and goes on when the limit is raised',
   expect(first.pendingApproval?.calls).toMatchObject([{ kind: 'limit', arguments: { limit: 'steps' } }])
   expect(await run.info()).toMatchObject({ status: 'waiting', state: 'AtLimit' })
   await runs.send('at-limit', { type: 'limit.raise', limits: { steps: 9 } })
-  await expect.poll(async () => (await run.info()).status, { timeout: 20_000 }).toBe('complete')
+  await expect.poll(async () => (await run.info()).status).toBe('complete')
   expect((await run.result).output).toBe('Done within limits.')
 })
 
@@ -179,7 +179,7 @@ test('several calls of a turn are decided on one by one, from several places at 
   const pending = (await run.result).pendingApproval?.calls ?? []
   expect(pending).toHaveLength(3)
   await Promise.all(pending.map(({ id }) => runs.send(run.id, { type: 'tool.approve', callId: id })))
-  await expect.poll(async () => (await run.info()).status, { timeout: 20_000 }).toBe('complete')
+  await expect.poll(async () => (await run.info()).status).toBe('complete')
   expect((await run.result).output).toBe('Three decisions.')
   expect(noted().filter(({ what, moment }) => what.endsWith('-each') && moment === 'begin')).toHaveLength(3)
 })
@@ -195,8 +195,7 @@ test('an abort ends a run in the middle of its answer, of a tool and of a wait',
   ] as const) {
     const run = await runs.start('one', plan(turn, { text: 'Too late.' }))
     if (state === 'wait') await run.result
-    else if (state === 'tool')
-      await expect.poll(() => noted().some(({ what }) => what === 'slow'), { timeout: 20_000 }).toBe(true)
+    else if (state === 'tool') await expect.poll(() => noted().some(({ what }) => what === 'slow')).toBe(true)
     else for await (const { chunk } of run.stream()) if (chunk.output !== '') break
     await runs.send(run.id, { type: 'abort', reason: 'enough' })
     await expect(run.result).rejects.toMatchObject({
@@ -212,12 +211,14 @@ test('an abort ends a run in the middle of its answer, of a tool and of a wait',
 })
 
 test('a steer joins the conversation at the next turn', async () => {
+  const until = `${log}.steered`
   const run = await runs.start(
     'one',
-    plan({ calls: [{ name: 'note', input: { what: 'steered', ms: 1500 } }] }, { text: 'As you say.' }),
+    plan({ calls: [{ name: 'note', input: { what: 'steered', until } }] }, { text: 'As you say.' }),
   )
-  await expect.poll(() => noted().some(({ what }) => what === 'steered'), { timeout: 20_000 }).toBe(true)
+  await expect.poll(() => noted().some(({ what }) => what === 'steered')).toBe(true)
   await runs.send(run.id, { type: 'steer', text: 'And be kind.' })
+  writeFileSync(until, '')
   const { messages } = await run.result
   const results = messages[2]?.parts ?? []
   expect(results.map(({ type }) => type)).toEqual(['toolResult', 'text'])
@@ -284,7 +285,7 @@ test('runs are listed newest first, page by page, and pruned when they are over'
   }
   expect(pages).toEqual(all)
   const open = all.filter(({ status }) => status === 'running' || status === 'waiting')
-  expect(await runs.prune({ olderThan: new Date(Date.now() + 1000) })).toBe(all.length - open.length)
+  expect(await runs.prune({ olderThan: new Date(Date.now() + 60_000) })).toBe(all.length - open.length)
   expect((await runs.list({ limit: 1000 })).map(({ id }) => id)).toEqual(open.map(({ id }) => id))
   expect(await runs.get('hello')).toBeUndefined()
 })

@@ -6,7 +6,10 @@ import { runProgram } from '../runScript.ts'
 import type { PageProgram } from './pageProgram.ts'
 
 /** Runs the blocks of a page, offline, and tells what is wrong with them if it is anything. */
-export const runPage = async ({ code, page }: PageProgram, timeout = 60_000): Promise<string | undefined> => {
+export const runPage = async (
+  { code, page }: PageProgram,
+  timeout = 120_000,
+): Promise<string | undefined> => {
   const folder = mkdtempSync(join(tmpdir(), 'page-'))
   // The packages are found from here; the files that the page writes belong elsewhere.
   const inside = `process.chdir(${JSON.stringify(folder)})\n${code}\nawait endOfPage()`

@@ -7,7 +7,7 @@ let script = ''
 
 beforeAll(async () => {
   script = await builtScript('budgetProcess')
-}, 60_000)
+}, 180_000)
 
 type Written = { history: number; given: number; heads: number[]; handed: number; stored: number }
 
@@ -23,7 +23,7 @@ test('200 steps with 1 MB of history write 12 MB at most', async () => {
   expect(given).toBeLessThan(3e6)
   expect(handed).toBeLessThan(12e6)
   expect(stored).toBeLessThan(12e6)
-}, 60_000)
+}, 180_000)
 
 test('a step of a long run is stored in as many bytes as one of a short run', async () => {
   const { heads } = await writtenBy(300)
@@ -31,4 +31,4 @@ test('a step of a long run is stored in as many bytes as one of a short run', as
   const first = heads.slice(20, 40)
   // Only the digits of the counts grow.
   expect(Math.max(...last) - Math.max(...first)).toBeLessThan(30)
-}, 60_000)
+}, 180_000)

@@ -105,7 +105,7 @@ test('where there is no driver, the error names the choices', async () => {
   expect(stdout).toMatch(
     /^ConfigurationError: There is no SQLite driver\. .* "npm install libsql" or "npm install better-sqlite3@12"/,
   )
-}, 60_000)
+}, 180_000)
 
 test('a driver that cannot open the file is heard', async () => {
   const driver = () => {

@@ -12,8 +12,9 @@ const [what = '', path = '', id = '', argument = ''] = process.argv.slice(2)
 const say = (word: string, data: unknown = ''): void =>
   void process.stdout.write(`${word} ${JSON.stringify(data)}\n`)
 
+/** One that is slow says a word, and nothing more in the life of its process. */
 const words = (text: string): ScriptStep[] =>
-  text.split(/(?<= )/).flatMap((word) => [{ text: word }, { delayMs: argument === 'slow' ? 200 : 10 }])
+  text.split(/(?<= )/).flatMap((word) => [{ text: word }, { delayMs: argument === 'slow' ? 3_600_000 : 10 }])
 
 /** What it says follows from what it is asked, so that it says the same again. */
 const model: ChatModel = {
@@ -104,7 +105,7 @@ if (what === 'work') {
   say('result', await (await runs.get(id))?.result)
 } else if (what === 'die') {
   await runs.start('deadly', 'Go', { id })
-  await new Promise((resolve) => setTimeout(resolve, 10_000))
+  await new Promise((resolve) => setTimeout(resolve, 60_000))
 } else if (what === 'fill') {
   const run = await runs.start('filling', 'Go', { id })
   say('filled', await run.result.catch(({ name, message }) => ({ name, message })))

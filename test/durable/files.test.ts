@@ -1,6 +1,7 @@
 /** A file that fails gives a clear error, and what was acknowledged is still there when it works again. */
 import { closeSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { SimulatedClock } from 'xstate'
 import { findDriver, type OpenDriver, type SqliteDriver } from '../../src/durable/sqlite/driver.ts'
 import { ConfigurationError, OrchestrationError } from '../../src/messages/errors.ts'
 import { opened, storeFile } from './storeFile.ts'
@@ -44,18 +45,18 @@ describe.each(broken)('%s', (_, fail, mend, message) => {
   test('ends what runs with a clear error, and loses nothing that was acknowledged', async () => {
     const path = storeFile()
     const { driver, connections } = watched(path)
-    const first = wiping([
-      [callOf('c1', 'a1')],
-      [{ delayMs: 50 }, { text: 'x'.repeat(20_000) }, callOf('c2', 'a2')],
-      'Done.',
-    ])
+    const clock = new SimulatedClock()
+    const second = [{ delayMs: 1 }, { text: 'x'.repeat(20_000) }, callOf('c2', 'a2')]
+    const first = wiping([[callOf('c1', 'a1')], second, 'Done.'], {}, { clock })
     const runs = await opened(path, { agent: first.agent }, { driver })
     const run = await runs.start('agent', 'Wipe them', { id: 'job' })
     for await (const { chunk } of run.stream()) {
       const isFirstResult = chunk.messages.some(({ parts }) => parts[0]?.type === 'toolResult')
       if (isFirstResult) break
     }
+    await expect.poll(() => first.model.requests.length).toBe(2)
     for (const connection of connections) fail(connection)
+    clock.increment(1)
     await expect(run.result).rejects.toThrow(message)
     await expect(
       run
@@ -67,12 +68,12 @@ describe.each(broken)('%s', (_, fail, mend, message) => {
     expect(first.wiped).toEqual(['a1'])
     for (const connection of connections) mend(connection)
     await runs.close()
-    const second = wiping([[callOf('c2', 'a2')], 'Done.'])
-    const again = await opened(path, { agent: second.agent })
+    const later = wiping([[callOf('c2', 'a2')], 'Done.'])
+    const again = await opened(path, { agent: later.agent })
     const found = await again.get('job')
     expect((await found?.result)?.output).toBe('Done.')
-    expect(second.wiped).toEqual(['a2'])
-    second.model.assertDone()
+    expect(later.wiped).toEqual(['a2'])
+    later.model.assertDone()
   })
 
   test('refuses a decision, and takes it when it works again', async () => {

@@ -89,7 +89,9 @@ const killAll = async (workers: Workers, { kills, aim }: SeriesOptions, random: 
         if (!(thrown instanceof WorkerDied)) throw thrown
       })
     const wasKilled = worker.died.then(() => true)
-    if (!death || !(await Promise.race([wasKilled, pause(1000, false)]))) worker.kill()
+    // Where a death in the middle of a tool is what matters, a slow worker gets the time to come there.
+    const patience = aim === 'begun' ? 10_000 : 1000
+    if (!death || !(await Promise.race([wasKilled, pause(patience, false)]))) worker.kill()
     await worker.died
   }
 }

@@ -8,12 +8,12 @@ import { delegatingPlan, randomPlan } from './world/plan.ts'
 // saying so, and shows every reader the right text. `npm run soak` does the same for long.
 
 const { DURABLE_SEED = '1', DURABLE_RUNS = '24', DURABLE_KILLS = '10' } = process.env
-const series = { seed: Number(DURABLE_SEED), patienceMs: 60_000 }
+const series = { seed: Number(DURABLE_SEED), patienceMs: 300_000 }
 
 let scripts: WorldScripts
 beforeAll(async () => {
   scripts = await buildWorld('kills')
-}, 60_000)
+}, 180_000)
 
 describe('workers that are killed', { timeout: 3_600_000 }, () => {
   test('at random lose nothing, double nothing and show nothing wrong', async () => {

@@ -8,6 +8,7 @@ import { reflectionOrchestrator } from '../../machines/reflection.ts'
 import { Agent } from '../../src/agent/Agent.ts'
 import { type DurableRun, openRuns, sqlite } from '../../src/durable/index.ts'
 import { textOf, toolResultsOf } from '../../src/messages/messages.ts'
+import { systemClock } from '../../src/model/clock.ts'
 import { tool } from '../../src/tools/tool.ts'
 import { copying } from './copying.ts'
 import { opened, storeFile } from './storeFile.ts'
@@ -30,14 +31,23 @@ const cleaner = new Agent(
   { tools: [remove] },
 )
 
+/** What the boss has still to say, while it is held. */
+let held: (() => void)[] | undefined
+const clock = {
+  ...systemClock,
+  setTimeout: (say: () => void, ms: number) => (held ? held.push(say) : systemClock.setTimeout(say, ms)),
+}
+
 const boss = new Agent(
-  talkative(({ messages, tools = [] }) =>
-    tools.length > 0 && messages.flatMap(toolResultsOf).length === 0
-      ? [
-          ...words('Let me see what there is to do. '),
-          { toolCall: { id: 'd1', name: 'clean', arguments: { prompt: 'Clean all.' } } },
-        ]
-      : words('That is all I have to say. '),
+  talkative(
+    ({ messages, tools = [] }) =>
+      tools.length > 0 && messages.flatMap(toolResultsOf).length === 0
+        ? [
+            ...words('Let me see what there is to do. '),
+            { toolCall: { id: 'd1', name: 'clean', arguments: { prompt: 'Clean all.' } } },
+          ]
+        : words('That is all I have to say. '),
+    { clock },
   ),
   {
     tools: [cleaner.asTool({ name: 'clean', description: 'Cleans.' })],
@@ -74,10 +84,14 @@ test('a command counts once, whichever commit its process dies after', async () 
   const copies: { copy: string; said: typeof said }[] = []
   const driver = await copying(path, (copy) => copies.push({ copy, said }))
   const owner = await opened(path, { boss }, { driver, synchronous: 'normal' })
+  held = []
   const run = await owner.start('boss', 'Clean up', { id: 'job' })
   await speaks(run)
   expect(await leaveWord(path, { type: 'steer', text: early })).toBe('taken')
   said = { steered: true, approved: false }
+  const rest = held
+  held = undefined
+  for (const say of rest) say()
   expect((await run.result).pendingApproval?.calls).toHaveLength(1)
   expect(await leaveWord(path, approval)).toBe('taken')
   said = { steered: true, approved: true }

@@ -12,7 +12,7 @@ const open = await findDriver()
 
 beforeAll(async () => {
   script = await builtScript('durableProcess')
-}, 60_000)
+}, 180_000)
 
 const started = (...args: string[]): Script => new Script(script, args)
 
@@ -26,7 +26,7 @@ const logOf = (path: string): string[] => readFileSync(`${path}.log`, 'utf8').tr
 const looking = async <T>(path: string, look: (driver: SqliteDriver) => T): Promise<T> => {
   const driver = open(path)
   try {
-    driver.exec('PRAGMA busy_timeout = 5000')
+    driver.exec('PRAGMA busy_timeout = 30000')
     return look(driver)
   } finally {
     driver.close()
@@ -66,7 +66,7 @@ test('a run is finished by the last of many processes that are killed', async ()
   const doubted = result.messages.flatMap(toolResultsOf).filter(({ isError }) => isError)
   expect(doubted.every(({ result: text }) => text.includes('unknown'))).toBe(true)
   expect(new Set([...ran, ...doubted.map(({ id }) => id)])).toEqual(new Set(['look-0', 'look-1', 'ask-2']))
-}, 60_000)
+}, 180_000)
 
 test('another process reads along, and takes over when the first one is killed', async () => {
   const path = storeFile()
@@ -77,15 +77,13 @@ test('another process reads along, and takes over when the first one is killed',
   await owner.kill()
   expect(owner.lines).toEqual(['open ""', 'started ""'])
   // It goes on in the reader, up to the approval, which a third process gives.
-  await expect
-    .poll(() => reader.lines.some((line) => line.includes('pendingApproval')), { timeout: 20_000 })
-    .toBe(true)
+  await expect.poll(() => reader.lines.some((line) => line.includes('pendingApproval'))).toBe(true)
   const sender = started('send', path, 'job', '{"type":"tool.approve","callId":"ask-2"}')
   await sender.line('sent')
   await reader.ended
   expect(reader.child.exitCode).toBe(0)
   expect(textOf(reader.lines)).toBe(whole)
-}, 60_000)
+}, 180_000)
 
 test('a decision that was acknowledged is there, although nobody could act on it yet', async () => {
   const path = storeFile()
@@ -103,7 +101,7 @@ test('a decision that was acknowledged is there, although nobody could act on it
   expect(dataOf<DurableResult>(await next.line('result')).output).toBe(whole)
   expect(logOf(path)).toEqual(['look-0', 'look-1', 'ask-2'])
   expect(await looking(path, (driver) => driver.prepare('SELECT n FROM commands').all())).toEqual([])
-}, 60_000)
+}, 180_000)
 
 test('what another process decides is acted on by the one that owns the file, once', async () => {
   const path = storeFile()
@@ -114,7 +112,7 @@ test('what another process decides is acted on by the one that owns the file, on
   const other = started('result', path, 'job')
   expect(dataOf<DurableResult>(await other.line('result')).output).toBe(whole)
   expect(logOf(path)).toEqual(['look-0', 'look-1', 'ask-2'])
-}, 60_000)
+}, 180_000)
 
 test('a run that kills its process again and again is given up, and says why', async () => {
   const path = storeFile()
@@ -129,7 +127,7 @@ test('a run that kills its process again and again is given up, and says why', a
   )
   const status = await looking(path, (driver) => driver.prepare('SELECT status FROM runs').get())
   expect(status).toMatchObject({ status: 'abandoned' })
-}, 60_000)
+}, 180_000)
 
 test('a file that the system does not let grow stops its run, which goes on when it may', async () => {
   const path = storeFile()
@@ -144,10 +142,10 @@ test('a file that the system does not let grow stops its run, which goes on when
   const result = dataOf<DurableResult>(await next.line('filled'))
   expect(result.output).toBe('Full.')
   expect(result.messages.flatMap(toolResultsOf)).toHaveLength(40)
-}, 60_000)
+}, 180_000)
 
 test('a process that has nothing else to do ends, and prints no warning', async () => {
   const idle = started('idle', storeFile())
   expect(await idle.ended).toEqual([0, null])
   expect(idle.errors).toBe('')
-}, 30_000)
+}, 180_000)

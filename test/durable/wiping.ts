@@ -1,6 +1,11 @@
 import { z } from 'zod'
 import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
-import { type ScriptedModel, type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
+import {
+  type ScriptedModel,
+  type ScriptOptions,
+  type ScriptTurn,
+  scriptedModel,
+} from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tools/tool.ts'
 
 /** An agent that wipes files: those whose name begins with `b` after an approval. `wiped` says which. */
@@ -10,7 +15,11 @@ export const callOf = (id: string, file: string) => ({
   toolCall: { id, name: 'wipe', arguments: { file } },
 })
 
-export const wiping = (turns: readonly ScriptTurn[], options: AgentOptions = {}): Wiping => {
+export const wiping = (
+  turns: readonly ScriptTurn[],
+  options: AgentOptions = {},
+  script: ScriptOptions = {},
+): Wiping => {
   const wiped: string[] = []
   const wipe = tool({
     name: 'wipe',
@@ -23,6 +32,6 @@ export const wiping = (turns: readonly ScriptTurn[], options: AgentOptions = {})
     },
   })
   const ask = tool({ name: 'ask', description: 'Asks a person.' })
-  const model = scriptedModel(turns)
+  const model = scriptedModel(turns, script)
   return { agent: new Agent(model, { tools: [wipe, ask], ...options }), model, wiped }
 }

@@ -1,6 +1,6 @@
 /** A run stops where it was told to, asks a person before it goes on, and says what it cost. */
 import { describe, expect, test } from 'vitest'
-import { createActor, waitFor } from 'xstate'
+import { createActor, SimulatedClock, waitFor } from 'xstate'
 import { openRuns, sqlite } from '../../src/durable/index.ts'
 import {
   Agent,
@@ -144,9 +144,10 @@ describe('at a limit', () => {
       atLimit: 'ask',
       timeouts: { totalMs: 300 },
     })
-    const actor = createActor(agent.machine, { input: { prompt: 'Go.' } }).start()
+    const clock = new SimulatedClock()
+    const actor = createActor(agent.machine, { input: { prompt: 'Go.' }, clock }).start()
     await waitFor(actor, (snapshot) => snapshot.hasTag('waiting'))
-    await new Promise((resolve) => setTimeout(resolve, 400))
+    clock.increment(400)
     actor.send({ type: 'limit.raise', limits: { steps: 2 } })
     await waitFor(actor, (snapshot) => snapshot.hasTag('waiting') && snapshot.context.step === 2)
     actor.send({ type: 'limit.raise' })

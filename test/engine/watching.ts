@@ -62,7 +62,7 @@ export const stateName = ({ value }: AgentSnapshot): string =>
         .join()
 
 /** The output of a run that ends by itself, soon. */
-export const endOf = (actor: AgentActor, withinMs = 5000): Promise<AgentOutput> =>
+export const endOf = (actor: AgentActor, withinMs = 30_000): Promise<AgentOutput> =>
   new Promise((resolve, reject) => {
     const tooLong = setTimeout(() => {
       reject(new Error(`The run hangs in ${stateName(actor.getSnapshot())}.`))

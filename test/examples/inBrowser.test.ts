@@ -42,7 +42,7 @@ describe.skipIf(isMissing)('the page with an agent in it, in a real browser', ()
       if (message.type() === 'error') problems.push(message.text())
     })
     await page.goto(started.url)
-  }, 60_000)
+  }, 180_000)
 
   afterAll(async () => {
     await browser?.close()

@@ -53,7 +53,7 @@ describe.skipIf(!executablePath)('the chat page, in a real browser', () => {
       if (message.type() === 'error') problems.push(message.text())
     })
     await page.goto(url)
-  }, 60_000)
+  }, 180_000)
 
   afterAll(async () => {
     await browser?.close()

@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { SimulatedClock } from 'xstate'
 import { cutAfter, streamed, textSent, turn, words } from './cutHabits.ts'
 import {
   callsRun,
@@ -96,10 +97,20 @@ describe.each(wires)('$model', (wire) => {
 
   test('stalled: a stream that falls silent is timed out, its text kept and its connection closed', async () => {
     const events = first.slice(0, cuts.at(-1))
+    const clock = new SimulatedClock()
     const { agent, server, ran } = await hostileAgent(wire, [answer(wire, events, 'stall')], {
       timeouts: { idleMs: 60 },
+      clock,
     })
-    await expect(agent.send('How is the weather?')).rejects.toMatchObject({
+    const run = agent.start('How is the weather?')
+    let shown = ''
+    run.on('chunk', ({ output }) => {
+      shown += output
+    })
+    // The time passes once all of the text has come.
+    const silence = setInterval(() => shown === words && clock.increment(60), 5)
+    onTestFinished(() => clearInterval(silence))
+    await expect(run.result).rejects.toMatchObject({
       name: 'TimeoutError',
       partial: { output: words, finishReason: 'error' },
     })

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo, Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
+import { pause } from '../transport/rawServer.ts'
 
 /**
  * How an answer ends: as HTTP wants it; the same without the line breaks that close its last event; with the
@@ -103,8 +104,6 @@ const piecesOf = ({ body, ending }: Answer): Piece[] => {
 }
 
 const isNotEmpty = (piece: Piece): boolean => piece.length > 0
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** The same text, one byte to a read. */
 export const inBytes = (text: string): Uint8Array[] =>

@@ -161,7 +161,7 @@ describe('A command to run again', () => {
   })
 })
 
-describe.skipIf(!executablePath)('The page', { timeout: 60_000 }, () => {
+describe.skipIf(!executablePath)('The page', { timeout: 120_000 }, () => {
   let browser: Browser
   beforeAll(async () => {
     browser = await launch()

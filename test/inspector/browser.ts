@@ -41,6 +41,7 @@ export const open = async (
 ): Promise<Opened> => {
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, ...options })
   onTestFinished(() => page.close())
+  page.setDefaultTimeout(60_000)
   const problems: string[] = []
   const elsewhere: string[] = []
   page.on('pageerror', (error) => problems.push(String(error)))

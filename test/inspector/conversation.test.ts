@@ -18,7 +18,7 @@ const removal = tool({
 })
 const removes: ScriptTurn = [{ text: 'I remove it.' }, { toolCall: { id: 'r1', name: 'remove' } }]
 
-describe.skipIf(!executablePath)('The page', { timeout: 60_000 }, () => {
+describe.skipIf(!executablePath)('The page', { timeout: 120_000 }, () => {
   let browser: Browser
   beforeAll(async () => {
     browser = await launch()

@@ -43,7 +43,7 @@ const wireOf = async (url: string, actor: number): Promise<WireView> =>
 
 afterEach(() => vi.unstubAllEnvs())
 
-describe('STATEWIRE_INSPECT', { timeout: 30_000 }, () => {
+describe('STATEWIRE_INSPECT', { timeout: 120_000 }, () => {
   it('shows every agent of a process, from its first request on, and prints the address once', async () => {
     const { url, printed, answers } = await started('twoAgents.mjs')
     expect(printed()).toBe(`statewire inspector: ${url}\n`)

@@ -116,7 +116,7 @@ describe('An exported run', () => {
 
 const active = (page: Page, state: string) => page.locator(`#chart [data-state="${state}"].active`)
 
-describe.skipIf(!executablePath)('A file', { timeout: 60_000 }, () => {
+describe.skipIf(!executablePath)('A file', { timeout: 120_000 }, () => {
   let browser: Browser
   beforeAll(async () => {
     browser = await launch()

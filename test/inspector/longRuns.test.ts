@@ -23,7 +23,7 @@ const history = [1, 2, 3].flatMap(() => [userMessage(long), modelMessage(long)])
 const active = (page: Page, state: string) => page.locator(`#chart [data-state="${state}"].active`)
 const tokens = (page: Page) => page.locator('#panel-usage tr').allTextContents()
 
-describe.skipIf(!executablePath)('The page', { timeout: 60_000 }, () => {
+describe.skipIf(!executablePath)('The page', { timeout: 120_000 }, () => {
   let browser: Browser
   beforeAll(async () => {
     browser = await launch()

@@ -21,7 +21,7 @@ const removal = tool({
 const active = (page: Page, state: string) => page.locator(`#chart [data-state="${state}"].active`)
 const output = (page: Page) => page.locator('#panel-conversation .conversation')
 
-describe.skipIf(!executablePath)('The page', { timeout: 60_000 }, () => {
+describe.skipIf(!executablePath)('The page', { timeout: 120_000 }, () => {
   let browser: Browser
   beforeAll(async () => {
     browser = await launch()

@@ -21,7 +21,7 @@ const inspectFile = async (file: string) => {
 const active = (page: Page, state: string) => page.locator(`#chart [data-state="${state}"].active`)
 const runsOf = (page: Page) => page.locator('#tree .level-1 > .name')
 
-describe.skipIf(!executablePath)('The page', { timeout: 60_000 }, () => {
+describe.skipIf(!executablePath)('The page', { timeout: 120_000 }, () => {
   let browser: Browser
   beforeAll(async () => {
     browser = await launch()

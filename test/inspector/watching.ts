@@ -72,7 +72,7 @@ export class Told {
     return new Promise((resolve, reject) => {
       const tooLong = setTimeout(() => {
         reject(new Error(`It was never told. The last message: ${JSON.stringify(this.messages.at(-1))}`))
-      }, 10_000)
+      }, 30_000)
       this.#changed = () => {
         if (!isSo(this)) return
         clearTimeout(tooLong)

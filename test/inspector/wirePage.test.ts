@@ -57,7 +57,7 @@ const watchedRun = async () => {
 
 const copied = (page: Page): Promise<string> => page.evaluate<string>('navigator.clipboard.readText()')
 
-describe.skipIf(!executablePath)('The wire tab', { timeout: 60_000 }, () => {
+describe.skipIf(!executablePath)('The wire tab', { timeout: 120_000 }, () => {
   let browser: Browser
   beforeAll(async () => {
     browser = await launch()

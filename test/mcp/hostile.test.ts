@@ -46,28 +46,37 @@ test('an answer without an end is given up', async () => {
 })
 
 test('a server that tells of changes all the time is asked for its list now and then, and calls go on', async () => {
+  const connectedAt = performance.now()
   const remote = await connected({ ...ownServer('noisyServer.mjs') })
-  const [echo] = remote.tools
-  await new Promise((resolve) => setTimeout(resolve, 1000))
-  const before = Date.now()
-  const result: unknown = await echo?.execute?.(
-    {},
-    {
-      callId: 'c',
-      signal: new AbortController().signal,
-      context: undefined,
-      attempt: 1,
-      idempotencyKey: 'c',
-      addUsage: () => {},
-      report: () => {},
-      self: undefined,
-    },
-  )
-  expect(Date.now() - before).toBeLessThan(1500)
+  const [count] = remote.tools
   // It answers how often it was asked for its list.
-  const [{ text: lists }] = result as [{ text: string }]
-  expect(Number(lists)).toBeGreaterThan(1)
-  expect(Number(lists)).toBeLessThan(30)
+  const lists = async (): Promise<number> => {
+    const result: unknown = await count?.execute?.(
+      {},
+      {
+        callId: 'c',
+        signal: new AbortController().signal,
+        context: undefined,
+        attempt: 1,
+        idempotencyKey: 'c',
+        addUsage: () => {},
+        report: () => {},
+        self: undefined,
+      },
+    )
+    const [{ text }] = result as [{ text: string }]
+    return Number(text)
+  }
+  // A call that waited for the announcements to end would take two seconds, each of them; a busy machine has quick ones, too.
+  let fastest = Number.POSITIVE_INFINITY
+  while (fastest > 1500 || (await lists()) < 5) {
+    const before = performance.now()
+    await lists()
+    fastest = Math.min(fastest, performance.now() - before)
+  }
+  // Once in 100 ms at most, and once for the connection.
+  const asked = await lists()
+  expect(asked).toBeLessThan(2 + (performance.now() - connectedAt) / 95)
 })
 
 test('names and descriptions of any length, and schemas that nest without end, break nothing', async () => {

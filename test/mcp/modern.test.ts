@@ -40,6 +40,7 @@ const modern = (names: string[]) => {
         })
       })
       server.registerTool('wait', { annotations, inputSchema: z.object({}) }, async (_, { mcpReq }) => {
+        begun()
         await new Promise((resolve) => mcpReq.signal.addEventListener('abort', resolve))
         cancelled()
         return text('waited')
@@ -49,6 +50,7 @@ const modern = (names: string[]) => {
     { legacy: 'reject' },
   )
   const cancelled = vi.fn()
+  const begun = vi.fn()
   onTestFinished(() => handler.close())
   const fetch = async (input: string | URL | Request, init?: RequestInit) => {
     const request = new Request(input, init)
@@ -65,21 +67,21 @@ const modern = (names: string[]) => {
     for (const cut of cuts) cut.abort()
     cuts.clear()
   }
-  return { handler, fetch, cancelled, cutStreams, listeners: () => cuts.size }
+  return { handler, fetch, begun, cancelled, cutStreams, listeners: () => cuts.size }
 }
 
 const call = (name: string) => [{ toolCall: { name, arguments: {} } }]
 
 test('its tools are called, and a call is cancelled with the run', async () => {
-  const { fetch, cancelled } = modern(['one'])
+  const { fetch, begun, cancelled } = modern(['one'])
   const remote = await connected({ url, fetch })
   expect(remote.client.getProtocolEra()).toBe('modern')
   const { messages } = await new Agent(scriptedModel([call('one'), 'done']), { tools: [remote] }).send('go')
   expect(messages.flatMap(toolResultsOf)).toMatchObject([{ result: 'I am one' }])
   const run = new Agent(scriptedModel([call('wait')]), { tools: [remote] }).start('go')
-  run.on('tool.call', () => setTimeout(() => run.abort('enough'), 50))
+  vi.waitFor(() => expect(begun).toHaveBeenCalled(), 30_000).then(() => run.abort('enough'))
   await expect(run.result).rejects.toMatchObject({ name: 'AbortedError' })
-  await vi.waitFor(() => expect(cancelled).toHaveBeenCalled())
+  await vi.waitFor(() => expect(cancelled).toHaveBeenCalled(), 30_000)
 })
 
 test('changes are followed, also after their stream broke off', async () => {
@@ -89,15 +91,15 @@ test('changes are followed, also after their stream broke off', async () => {
   const offered = () => remote.tools.map(({ name }) => name)
   names.push('two')
   handler.notify.toolsChanged()
-  await vi.waitFor(() => expect(offered()).toContain('two'), 3000)
+  await vi.waitFor(() => expect(offered()).toContain('two'), 30_000)
   cutStreams()
   names.push('three')
   // Nobody heard of it. It is found when the stream is there again, and so is what is told from then on.
-  await vi.waitFor(() => expect(offered()).toContain('three'), 5000)
+  await vi.waitFor(() => expect(offered()).toContain('three'), 30_000)
   expect(listeners()).toBe(1)
   names.push('four')
   handler.notify.toolsChanged()
-  await vi.waitFor(() => expect(offered()).toContain('four'), 3000)
+  await vi.waitFor(() => expect(offered()).toContain('four'), 30_000)
 })
 
 test('its questions are asked in the same way', async () => {

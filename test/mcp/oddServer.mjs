@@ -1,5 +1,5 @@
 // A server with habits that the reference servers do not have. Its argument is a file in which it writes down what it did.
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, existsSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
@@ -24,8 +24,9 @@ server.registerTool('act_and_die', { annotations: readOnly }, () => {
 
 server.registerTool('beat', { annotations: readOnly }, async ({ signal, _meta, sendNotification }) => {
   const progressToken = _meta?.progressToken
-  for (let progress = 1; progress <= 6; progress += 1) {
-    await setTimeout(150, undefined, { signal }).catch(() => done('cancelled'))
+  // Until it is cancelled, or the test has seen enough.
+  for (let progress = 1; !existsSync(`${log}.enough`); progress += 1) {
+    await setTimeout(50, undefined, { signal })
     const params = { progressToken, progress, message: `beat ${progress}` }
     if (progressToken !== undefined) await sendNotification({ method: 'notifications/progress', params })
   }

@@ -1,8 +1,9 @@
 /** What the reference servers do not do: odd names, lists that change, calls that die, beat or sleep. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { SimulatedClock } from 'xstate'
 import { Agent } from '../../src/agent/Agent.ts'
 import type { McpConnection, McpConnectOptions } from '../../src/mcp/index.ts'
 import { ConfigurationError } from '../../src/messages/errors.ts'
@@ -23,7 +24,7 @@ const odd = async (options: Partial<McpConnectOptions> = {}) => {
       return []
     }
   }
-  return { remote, done }
+  return { remote, done, enough: () => writeFileSync(`${log}.enough`, '') }
 }
 
 const call = (name: string, args = {}): ScriptTurn => [{ toolCall: { name, arguments: args } }]
@@ -81,23 +82,32 @@ test('a tool of a server never stands in for one of the agent', async () => {
 
 test('a call that may have run is not repeated, though the server is there again', async () => {
   const { remote, done } = await odd()
-  const { results } = await runOf(remote, 'act_and_die', 'beat')
+  const { results } = await runOf(remote, 'act_and_die', 'going')
   expect(done()).toEqual(['died'])
   expect(results).toMatchObject([
     { isError: true, result: expect.stringContaining('took effect is unknown') },
-    { result: 'beaten' },
+    { result: 'still here' },
   ])
 })
 
-test('progress renews the time of a call, and is told', async () => {
-  const { remote } = await odd({ timeoutMs: 700 })
-  const run = new Agent(scriptedModel([call('beat'), 'done']), { tools: [remote] }).start('go')
+/** A call that beats, on a clock that moves with each beat and never by itself. */
+const beating = async (limits: Partial<McpConnectOptions>, msPerBeat: number) => {
+  const { remote, enough } = await odd(limits)
+  const clock = new SimulatedClock()
+  const run = new Agent(scriptedModel([call('beat'), 'done']), { tools: [remote], clock }).start('go')
   const told: unknown[] = []
-  run.on('tool.progress', ({ value }) => told.push(value))
+  run.on('tool.progress', ({ value }) => {
+    told.push(value)
+    clock.increment(msPerBeat)
+    if (told.length === 6) enough()
+  })
   const { messages } = await run.result
-  expect(messages.flatMap(toolResultsOf)).toMatchObject([{ result: 'beaten' }])
-  // The last one may come with the result, and then nobody waits for it any more.
-  expect(told.length).toBeGreaterThanOrEqual(5)
+  return { told, results: messages.flatMap(toolResultsOf) }
+}
+
+test('progress renews the time of a call, and is told', async () => {
+  const { told, results } = await beating({ timeoutMs: 700 }, 600)
+  expect(results).toMatchObject([{ result: 'beaten' }])
   expect(told[1]).toEqual({ progress: 2, message: 'beat 2' })
 })
 
@@ -109,9 +119,8 @@ test('a call of which nothing is heard ends, and the server is told', async () =
 })
 
 test('progress does not renew it for ever', async () => {
-  const { remote } = await odd({ timeoutMs: 450, maxTimeoutMs: 500 })
-  const { results } = await runOf(remote, 'beat')
-  expect(results[0]).toMatchObject({ isError: true, result: expect.stringContaining('within 500 ms') })
+  const { results } = await beating({ timeoutMs: 450, maxTimeoutMs: 1000 }, 400)
+  expect(results[0]).toMatchObject({ isError: true, result: expect.stringContaining('within 1000 ms') })
 })
 
 test('asks before a tool runs that is not marked as read-only', async () => {

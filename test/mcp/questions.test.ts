@@ -1,6 +1,7 @@
 /** A server that asks the person something while its tool runs: the run waits for an answer, as for an external tool. */
 import { describe, expect, test, vi } from 'vitest'
-import { Agent } from '../../src/agent/Agent.ts'
+import { SimulatedClock } from 'xstate'
+import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
 import type { Run } from '../../src/agent/Run.ts'
 import type { McpConnection } from '../../src/mcp/index.ts'
 import { toolResultsOf } from '../../src/messages/messages.ts'
@@ -10,8 +11,8 @@ import { connected, everything, wires } from './servers.ts'
 const asking = [{ toolCall: { id: 'c', name: 'trigger-elicitation-request', arguments: {} } }]
 const options = { elicitation: true, needsApproval: false } as const
 
-const agentFor = (remote: McpConnection) =>
-  new Agent(scriptedModel([asking, 'done']), { tools: [remote], toolExecution: 'parallel' })
+const agentFor = (remote: McpConnection, options: AgentOptions = {}) =>
+  new Agent(scriptedModel([asking, 'done']), { tools: [remote], toolExecution: 'parallel', ...options })
 
 const resultOf = async (run: Run) => {
   const { messages, finishReason } = await run.result
@@ -49,9 +50,11 @@ test('an answer may be in the words of the protocol, or a refusal', async () => 
 
 test('the time of the call stands still while the person thinks', async () => {
   const remote = await connected({ ...everything, ...options, timeoutMs: 300 })
-  const run = agentFor(remote).start('go')
+  const clock = new SimulatedClock()
+  const run = agentFor(remote, { clock }).start('go')
   run.on('tool.external', ({ callId }) => {
-    setTimeout(() => run.answer(callId, { action: 'decline' }), 700)
+    clock.increment(700)
+    run.answer(callId, { action: 'decline' })
   })
   expect(await resultOf(run)).toContain('User declined')
 })
@@ -85,7 +88,7 @@ test('a function that never answers does not hold up the next question', async (
   }
   const remote = await connected({ ...everything, ...options, elicitation: answer })
   const run = agentFor(remote).start('go')
-  await vi.waitFor(() => expect(asked).toBe(1), 5000)
+  await vi.waitFor(() => expect(asked).toBe(1), 30_000)
   run.abort('enough')
   await expect(run.result).rejects.toMatchObject({ name: 'AbortedError' })
   expect(await resultOf(agentFor(remote).start('go'))).toContain('User declined')
@@ -114,7 +117,7 @@ test('nobody is asked where the calls of two runs are on their way', async () =>
   const remote = await connected({ ...everything, ...options })
   const busy = new Agent(
     scriptedModel([
-      [{ toolCall: { name: 'trigger-long-running-operation', arguments: { duration: 3, steps: 30 } } }],
+      [{ toolCall: { name: 'trigger-long-running-operation', arguments: { duration: 60, steps: 600 } } }],
       'done',
     ]),
     { tools: [remote] },

@@ -16,7 +16,7 @@ beforeAll(async () => {
   ;({ approvalProcess: script } = await buildScripts('approval', {
     approvalProcess: 'test/orchestrators/approvalProcess.ts',
   }))
-}, 60_000)
+}, 180_000)
 
 /** Everything a process printed until it said this. */
 const heard = async (child: ChildProcess, word: string): Promise<void> => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { SimulatedClock } from 'xstate'
 import type { Orchestrator } from '../../machines/orchestrator.ts'
 import { reasoningOrchestrator } from '../../machines/reasoning.ts'
 import { reflectionOrchestrator } from '../../machines/reflection.ts'
@@ -17,8 +18,13 @@ const chatWith = (
   { tools }: Pick<AgentOptions, 'tools'> = {},
   options: ChatOptions = {},
 ) => {
-  const model = scriptedModel(turns)
-  return { model, chat: new Chat(new Agent(model, { orchestrator, ...(tools && { tools }) }), options) }
+  const clock = new SimulatedClock()
+  const model = scriptedModel(turns, { clock })
+  return {
+    clock,
+    model,
+    chat: new Chat(new Agent(model, { orchestrator, ...(tools && { tools }) }), options),
+  }
 }
 
 describe('a chat with an orchestrated agent', () => {
@@ -33,7 +39,7 @@ describe('a chat with an orchestrated agent', () => {
   })
 
   test('steers the phase that is under way', async () => {
-    const { chat, model } = chatWith(reflectionOrchestrator({ maxRounds: 1 }), [
+    const { chat, clock, model } = chatWith(reflectionOrchestrator({ maxRounds: 1 }), [
       'Roses',
       [{ text: 'Hm' }, { delayMs: 20 }],
       'Too short.',
@@ -41,7 +47,9 @@ describe('a chat with an orchestrated agent', () => {
     ])
     const sent = chat.send('A poem.')
     while (model.requests.length < 2) await idle(1)
+    await idle()
     chat.steer('Be strict.')
+    clock.increment(20)
     expect((await sent).output).toBe('Red roses')
     const said = chat.history.map(textOf)
     expect(said.slice(said.indexOf('Hm'))).toEqual([

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { AnyActorRef, InspectionEvent } from 'xstate'
+import { type AnyActorRef, type InspectionEvent, SimulatedClock } from 'xstate'
 import { reflectionOrchestrator } from '../../machines/reflection.ts'
 import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
 import { AbortedError } from '../../src/messages/errors.ts'
@@ -180,10 +180,11 @@ describe('a sub-agent that waits for a person', () => {
   test('does not use up its time', async () => {
     const expert = new Agent(scriptedModel([wants('x'), 'Expert done.']), { tools: [risky([])] })
     const tools = [expert.asTool({ name: 'expert', description: 'Knows a lot', timeoutMs: 30 })]
-    const boss = new Agent(scriptedModel([[ask('a', 'Do it.')], 'All done.']), { tools })
+    const clock = new SimulatedClock()
+    const boss = new Agent(scriptedModel([[ask('a', 'Do it.')], 'All done.']), { tools, clock })
     const run = boss.start('Go')
     await run.result
-    await new Promise((resolve) => setTimeout(resolve, 60))
+    clock.increment(60)
     run.approve('a/x')
     expect((await run.result).messages.flatMap(toolResultsOf)[0]?.result).toBe('Expert done.')
   })

@@ -31,6 +31,6 @@ export const installInto = async (manager: Manager, tarball: string, xstate: str
           '--prefer-offline',
           '--strict-peer-dependencies',
         ]
-  await promisify(execFile)(program ?? 'npm', args, { cwd: folder, timeout: 120_000 })
+  await promisify(execFile)(program ?? 'npm', args, { cwd: folder, timeout: 300_000 })
   return folder
 }

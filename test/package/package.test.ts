@@ -27,7 +27,7 @@ let packed: Packed
 
 beforeAll(async () => {
   packed = await packFreshClone()
-}, 300_000)
+}, 600_000)
 afterAll(() => rm(dirname(packed.tarball), { recursive: true, force: true }))
 
 /** Every file that package.json leads to. */
@@ -86,7 +86,7 @@ describe.skipIf(noRegistry)('an empty project', () => {
 
     beforeAll(async () => {
       folder = await installInto(await managerOf(manager), packed.tarball, xstate)
-    }, 180_000)
+    }, 360_000)
     afterAll(() => rm(folder, { recursive: true, force: true }))
 
     test('has one XState', () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Agent, type AgentOptions, listModels } from '../../src/index.ts'
 import { type Loopback, loopback, type Reply } from '../loopback.ts'
 import { rawServer } from '../transport/rawServer.ts'
@@ -118,10 +118,14 @@ test('the time as a whole counts over all batches of embeddings', async () => {
     timeouts: { totalMs: 300 },
     fetch: (url, init) => {
       count += 1
+      // Each of the two takes less than the whole.
+      vi.advanceTimersByTime(200)
       return count === 1 ? Promise.resolve(Response.json(body)) : never(url, init)
     },
   })
   const texts = Array.from({ length: 2050 }, (_, nth) => `text ${nth}`)
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] })
+  onTestFinished(() => void vi.useRealTimers())
   await expect(agent.embedDocuments(texts)).rejects.toMatchObject({ name: 'TimeoutError' })
   expect(count).toBe(2)
   expect(signals.map(({ aborted }) => aborted)).toEqual([true])

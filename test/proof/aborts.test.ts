@@ -77,7 +77,7 @@ describe('a tool loop that is interrupted has one end and leaves nothing', () =>
     expect(ends.has('Failed')).toBe(false)
   })
 
-  test.each(Object.entries(interruptions))('by %s, in every state', { timeout: 60_000 }, async (_, way) => {
+  test.each(Object.entries(interruptions))('by %s, in every state', { timeout: 240_000 }, async (_, way) => {
     const [wire] = wires
     if (!wire) throw new Error('There are no wires.')
     const { length, interrupt } = await interruptible(wire)

@@ -10,7 +10,7 @@ import { expectNothingLeft, prompt, slowWeather, timers } from './toolLoop.ts'
 expectNothingUnhandled()
 
 describe('a run that is interrupted has one end and leaves nothing', () => {
-  test.each(scenarios)('$where', { timeout: 60_000 }, async ({ script = loop, make, idleSockets }) => {
+  test.each(scenarios)('$where', { timeout: 240_000 }, async ({ script = loop, make, idleSockets }) => {
     const server = await lifeServer(wire, script)
     const moments = new Moments()
     const weather = slowWeather(true)

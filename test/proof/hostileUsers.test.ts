@@ -179,7 +179,7 @@ describe('a callback at the start', () => {
 })
 
 describe('an inspector that throws', () => {
-  test('at any event is told of once, and disturbs nothing', { timeout: 60_000 }, async () => {
+  test('at any event is told of once, and disturbs nothing', { timeout: 240_000 }, async () => {
     const told: Error[] = []
     const warnings = process.listeners('warning')
     process.removeAllListeners('warning')

@@ -79,8 +79,17 @@ test.each(seeds)(
         (result) => result,
         (error: Error) => error,
       )
-      const wait = new Promise<undefined>((resolve) => setTimeout(resolve, random.below(40), undefined))
-      const found = await Promise.race([ended, wait])
+      // So many chunks later it is stored, and moved.
+      const left = random.below(12)
+      const moved = new Promise<undefined>((resolve) => {
+        let chunks = 0
+        if (left === 0) setImmediate(resolve, undefined)
+        run.on('chunk', () => {
+          chunks += 1
+          if (chunks === left) setImmediate(resolve, undefined)
+        })
+      })
+      const found = await Promise.race([ended, moved])
       if (found instanceof Error) throw found
       if (found && !found.pendingApproval) {
         expect(found.finishReason).toBe('stop')
@@ -102,5 +111,5 @@ test.each(seeds)(
     expect(messages.some(({ metadata }) => metadata?.compaction)).toBe(true)
     expect(states).toContain('"AtLimit"')
   },
-  60_000,
+  120_000,
 )

@@ -23,7 +23,7 @@ export type SoakOptions = {
 const timers = (): number => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length
 
 const settled = async (isSettled: () => boolean): Promise<boolean> => {
-  for (let tries = 0; tries < 600 && !isSettled(); tries += 1) {
+  for (let tries = 0; tries < 6000 && !isSettled(); tries += 1) {
     if (tries < 20) await turns(1)
     else await new Promise((next) => setTimeout(next, 5))
   }
@@ -48,7 +48,7 @@ const soakOnce = async (plan: Plan, server: FaultServer, watchers: Watchers): Pr
   const ran: Ran[] = []
   const before = timers()
   const seen = await within(
-    20_000,
+    60_000,
     observe(plan, agentFor(plan, script.url, ran, clock, watchers.inspect), ran),
   )
   const requests = script.bodies.length

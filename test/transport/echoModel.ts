@@ -6,6 +6,7 @@ import { isJsonObject } from '../../src/messages/json.ts'
 import { userMessage } from '../../src/messages/messages.ts'
 import type { ChatModel, ModelProfile, ModelRequest } from '../../src/model/chatModel.ts'
 import type { Delta } from '../../src/model/delta.ts'
+import { pause } from './rawServer.ts'
 
 const profile: ModelProfile = {
   tools: false,
@@ -119,6 +120,6 @@ export const listen = (model: ChatModel, request: ModelRequest = hello): Listeni
 /** Runs a stream to its end, and a little longer: nothing may come after it. */
 export const hear = async (model: ChatModel, request: ModelRequest = hello): Promise<Heard> => {
   const heard = await listen(model, request).over
-  await new Promise((resolve) => setTimeout(resolve, 5))
+  await pause(5)
   return heard
 }

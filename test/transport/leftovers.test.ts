@@ -14,7 +14,7 @@ const sockets = (): number => resources().TCPSocketWrap ?? 0
 const timers = (): number => resources().Timeout ?? 0
 
 const settled = async (isSettled: () => boolean): Promise<void> => {
-  for (let tries = 0; tries < 100 && !isSettled(); tries++) await pause(5)
+  for (let tries = 0; tries < 4000 && !isSettled(); tries++) await pause(5)
 }
 
 describe('nothing is left behind', () => {

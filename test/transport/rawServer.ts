@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
 
 export type RawRequest = {
@@ -80,7 +81,11 @@ export const chunk = (text: string): string => `${Buffer.byteLength(text).toStri
 
 export const lastChunk = '0\r\n\r\n'
 
-export const pause = (ms = 2): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+/** Waits, and then until what has come is read: in a process that stood still, a timer is due before that. */
+export const pause = async (ms = 2): Promise<void> => {
+  await setTimeout(ms)
+  for (let round = 0; round < 2; round += 1) await setImmediate()
+}
 
 /** A port nobody listens on. */
 export const deadPort = async (): Promise<number> => {

@@ -253,14 +253,14 @@ describe('with an agent, the client', () => {
   test('ends the run when it leaves', async () => {
     const provider = await endlessProvider()
     const agent = new HttpAgent({
-      url: await serve(aguiHandler(provider.agent)),
+      url: await serve(aguiHandler(provider.agent, { keepAliveMs: 3_600_000 })),
       initialMessages: [{ id: 'u', role: 'user', content: 'hi' }],
     })
     const run = agent.runAgent()
     await until(() => agent.messages.length === 2)
     agent.abortRun()
     await run.catch(() => {})
-    await until(() => provider.closedAt.length === 1, 1_000)
+    await until(() => provider.closedAt.length === 1)
   })
 
   test('is refused a thread that is not its own', async () => {

@@ -35,7 +35,7 @@ describe.skipIf(!executablePath)('in a browser', () => {
     })
     script = outputFiles[0]?.text ?? ''
     browser = await launch()
-  }, 60_000)
+  }, 180_000)
   afterAll(() => browser?.close())
 
   const openPage = async () => {

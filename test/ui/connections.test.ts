@@ -15,26 +15,26 @@ import { listen, serve, until } from './serve.ts'
 const headers = { 'content-type': 'application/json' }
 const question = (id = 'chat-1') =>
   JSON.stringify({ id, messages: [{ id: 'u1', role: 'user', parts: [{ type: 'text', text: 'hi' }] }] })
+/** A client that left is noticed by its connection, not by the next sign of life. */
+const noKeepAlive = { keepAliveMs: 3_600_000 }
 const ask = (url: string, init: RequestInit = {}) =>
   fetch(url, { method: 'POST', headers, body: question(), ...init })
 
 describe('a client that leaves', () => {
-  test('closes the connection to the provider within a second', async () => {
+  test('closes the connection to the provider', async () => {
     const provider = await endlessProvider()
-    const url = await serve(uiMessageHandler(provider.agent))
+    const url = await serve(uiMessageHandler(provider.agent, noKeepAlive))
     const leave = new AbortController()
     const response = await ask(url, { signal: leave.signal })
     await response.body?.getReader().read()
     await until(() => provider.opened === 1)
-    const leftAt = Date.now()
     leave.abort()
-    await until(() => provider.closedAt.length === 1, 1_000)
-    expect((provider.closedAt[0] ?? 0) - leftAt).toBeLessThan(1_000)
+    await until(() => provider.closedAt.length === 1)
   })
 
   test('is noticed by the cancelled body alone, and by the aborted request alone', async () => {
     const provider = await endlessProvider()
-    const handler = uiMessageHandler(provider.agent)
+    const handler = uiMessageHandler(provider.agent, noKeepAlive)
     const leave = new AbortController()
     const init = { method: 'POST', headers, body: question() }
     const [first, second] = await Promise.all([
@@ -43,9 +43,9 @@ describe('a client that leaves', () => {
     ])
     await until(() => provider.opened === 2)
     await first.body?.cancel()
-    await until(() => provider.closedAt.length === 1, 1_000)
+    await until(() => provider.closedAt.length === 1)
     leave.abort()
-    await until(() => provider.closedAt.length === 2, 1_000)
+    await until(() => provider.closedAt.length === 2)
     expect(await second.text()).not.toContain('[DONE]')
   })
 
@@ -56,7 +56,7 @@ describe('a client that leaves', () => {
       new Request('http://localhost/', { method: 'POST', headers, body: question(), signal }),
     )
     await pause(100)
-    expect(provider.opened).toBe(provider.closedAt.length)
+    await until(() => provider.opened === provider.closedAt.length)
   })
 
   test('of a stored chat does not end the run, and DELETE does', async () => {
@@ -73,7 +73,7 @@ describe('a client that leaves', () => {
     expect((await runs.list())[0]?.status).toBe('running')
     expect((await fetch(`${url}/chat-1/stream`, { method: 'DELETE' })).status).toBe(204)
     expect((await runs.list())[0]?.status).toBe('aborted')
-    await until(() => provider.closedAt.length === 1, 1_000)
+    await until(() => provider.closedAt.length === 1)
     expect((await fetch(`${url}/chat-1/stream`, { method: 'DELETE' })).status).toBe(204)
   })
 })
@@ -88,7 +88,7 @@ describe('a client that does not read', () => {
     const responses = await Promise.all(
       Array.from({ length: 200 }, () => handler(new Request('http://localhost/', init))),
     )
-    await until(() => provider.closedAt.length === 200, 20_000)
+    await until(() => provider.closedAt.length === 200)
     expect(provider.opened).toBe(200)
     const end = await responses[0]?.text().catch(String)
     expect(end).toContain('the reader was too slow')
@@ -104,7 +104,7 @@ describe('a client that does not read', () => {
       `POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
     )
     socket.pause()
-    await until(() => provider.closedAt.length === 1, 20_000)
+    await until(() => provider.closedAt.length === 1)
     socket.destroy()
   })
 
@@ -170,8 +170,8 @@ describe('an idle stream', () => {
 })
 
 test('signs of life do not pile up for a client that does not read', async () => {
-  const provider = await endlessProvider()
-  const handler = uiMessageHandler(provider.agent, { keepAliveMs: 2 })
+  const agent = new Agent(scriptedModel([[{ text: 'Well' }, { hang: true }]]))
+  const handler = uiMessageHandler(agent, { keepAliveMs: 2 })
   const init = { method: 'POST', headers, body: question() }
   const reader = (await handler(new Request('http://localhost/', init))).body?.getReader()
   await pause(100)

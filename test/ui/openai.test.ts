@@ -206,14 +206,14 @@ describe.each(sdks)('openai %s', (_, OpenAI) => {
 
   test('ends the run when it leaves early', async () => {
     const provider = await endlessProvider()
-    const baseURL = `${await serve(openaiHandler({ helper: provider.agent }))}/v1`
+    const baseURL = `${await serve(openaiHandler({ helper: provider.agent }, { keepAliveMs: 3_600_000 }))}/v1`
     const stream = await sdk(baseURL).chat.completions.create({
       model: 'helper',
       messages: ask('hi'),
       stream: true,
     })
     for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break
-    await until(() => provider.closedAt.length === 1, 1_000)
+    await until(() => provider.closedAt.length === 1)
     const leave = new AbortController()
     const whole = sdk(baseURL).chat.completions.create(
       { model: 'helper', messages: ask('hi') },
@@ -222,7 +222,7 @@ describe.each(sdks)('openai %s', (_, OpenAI) => {
     await until(() => provider.opened === 2)
     leave.abort()
     await expect(whole).rejects.toThrow()
-    await until(() => provider.closedAt.length === 2, 1_000)
+    await until(() => provider.closedAt.length === 2)
   })
 })
 

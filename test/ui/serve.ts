@@ -20,8 +20,8 @@ export const listen = async (listener: RequestListener): Promise<{ url: string; 
 /** Serves a handler for one test. */
 export const serve = async (handler: Handler): Promise<string> => (await listen(nodeListener(handler))).url
 
-/** Waits until something is so, or fails. */
-export const until = async (holds: () => boolean | Promise<boolean>, timeoutMs = 5_000): Promise<void> => {
+/** Waits until something is so, or fails. Long enough for a machine that is busy. */
+export const until = async (holds: () => boolean | Promise<boolean>, timeoutMs = 30_000): Promise<void> => {
   const end = Date.now() + timeoutMs
   while (!(await holds())) {
     if (Date.now() > end) throw new Error(`It did not happen within ${timeoutMs} ms: ${holds}`)

@@ -1,9 +1,10 @@
 /** Chats that stand on stored runs: they outlive a reload and a restart, and the conversation is the server's. */
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { SimulatedClock } from 'xstate'
 import { Agent } from '../../src/agent/Agent.ts'
 import { openRuns, sqlite } from '../../src/durable/index.ts'
 import { textOf, toolResultsOf } from '../../src/messages/messages.ts'
-import { type ScriptStep, type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
+import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tools/tool.ts'
 import { uiMessageHandler } from '../../src/ui/uiMessages/uiMessageHandler.ts'
 import { opened, storeFile } from '../durable/storeFile.ts'
@@ -11,7 +12,12 @@ import { callIn, clientFor, lastTexts, type Message, settled, type Version, vers
 import { serve, until } from './serve.ts'
 import { kinds, target } from './targets.ts'
 
-const words = (...texts: string[]): ScriptStep[] => texts.flatMap((text) => [{ text }, { delayMs: 100 }])
+/** An answer that stops in the middle until its clock moves. */
+const halting = (before: string[], after: string[]): ScriptTurn => [
+  ...before.map((text) => ({ text })),
+  { delayMs: 1 },
+  ...after.map((text) => ({ text })),
+]
 
 const messagesAt = async (api: string): Promise<Message[]> =>
   (await fetch(`${api}/chat-1/messages`)).json() as Promise<Message[]>
@@ -42,20 +48,23 @@ const asking = (...ids: string[]): ScriptTurn => [
 describe.each(versions)('ai %i', (version) => {
   const page = async (turns: ScriptTurn[]) => {
     sent.length = 0
-    const model = scriptedModel(turns)
+    const clock = new SimulatedClock()
+    const model = scriptedModel(turns, { clock })
     const runs = await opened(storeFile(), { assistant: new Agent(model, { tools: [send] }) })
     const api = await serve(uiMessageHandler(runs, { clientVersion: version }))
-    return { api, model, runs, client: clientFor(version, { api, id: 'chat-1' }) }
+    return { api, clock, model, runs, client: clientFor(version, { api, id: 'chat-1' }) }
   }
 
   test('reads a running answer again after a reload, whole, and once it is over it is in the messages', async () => {
-    const { api, client } = await page([words('One ', 'two ', 'three ', 'four ', 'five.')])
+    const { api, client, clock } = await page([halting(['One ', 'two '], ['three ', 'four ', 'five.'])])
     const asked = client.send('Count')
     await until(() => lastTexts(client).join('').startsWith('One two'))
     await client.stop()
     await asked
     const { client: again, reading } = await openPage(version, api)
     expect(again.messages.map(({ role }) => role)).toEqual(['user'])
+    await until(() => lastTexts(again).join('') === 'One two ')
+    clock.increment(1)
     await reading
     expect(again.error).toBeUndefined()
     expect(lastTexts(again)).toEqual(['One two three four five.'])
@@ -229,13 +238,16 @@ describe('a stored chat', () => {
   })
 
   test('is read again by several pages at once', async () => {
-    const model = scriptedModel([words('One ', 'two ', 'three.')])
+    const clock = new SimulatedClock()
+    const model = scriptedModel([halting(['One '], ['two ', 'three.'])], { clock })
     const runs = await opened(storeFile(), { assistant: new Agent(model) })
     const api = await serve(uiMessageHandler(runs))
     const client = clientFor(6, { api, id: 'chat-1' })
     const asked = client.send('Count')
     await until(() => lastTexts(client).length > 0)
     const pages = await Promise.all(Array.from({ length: 5 }, () => openPage(6, api)))
+    await until(() => pages.every((page) => lastTexts(page.client).join('') === 'One '))
+    clock.increment(1)
     await Promise.all([asked, ...pages.map(({ reading }) => reading)])
     for (const page of pages) expect(lastTexts(page.client)).toEqual(['One two three.'])
     expect(model.requests).toHaveLength(1)

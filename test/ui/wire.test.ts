@@ -180,9 +180,10 @@ describe('a request of the largest size', () => {
   ])('with many %s is read in no time', async (_, messages) => {
     const handler = uiMessageHandler(scripted(['Hello.']), { maxBodyBytes: 16 * 1024 * 1024 })
     const request = post({ id: 'chat-1', messages: [...messages(), asked('hi')] })
-    const start = performance.now()
+    // The time of the processor, which does not pass while other programs have it.
+    const start = process.cpuUsage()
     const response = await handler(request)
-    expect(performance.now() - start).toBeLessThan(1_500)
+    expect(process.cpuUsage(start).user / 1000).toBeLessThan(1_500)
     await response.body?.cancel()
     expect(response.status).toBe(200)
   })

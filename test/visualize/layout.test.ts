@@ -21,19 +21,19 @@ describe.each(
     expect(problemsOf(layout)).toEqual([])
     const page = { x: 0, y: 0, width: layout.width, height: layout.height }
     expect(solidsOf(layout).filter(({ rect }) => !holds(page, rect))).toEqual([])
-  }, 60_000)
+  }, 180_000)
 
   test('has none when it grows to the right, either', async () => {
     const layout = await layOutChart(describeMachine(machine), { layOut, direction: 'RIGHT' })
     // Arrows into a group come from its side: they may pass its title.
     expect(problemsOf(layout).filter((problem) => !problem.includes('head of'))).toEqual([])
-  }, 60_000)
+  }, 180_000)
 
   test('still has none when every arrow carries a count', async () => {
     const chart = describeMachine(machine)
     const counts = new Map(chart.transitions.map(({ name }, index) => [name, index * 1000]))
     expect(problemsOf(await layOutChart(chart, { layOut, counts }))).toEqual([])
-  }, 60_000)
+  }, 180_000)
 })
 
 test('a label on a box, a box on a box and an arrow through a label would be noticed', async () => {

@@ -13,7 +13,7 @@ describe.skipIf(missingRuntime)('in workerd', () => {
   beforeAll(async () => {
     simulator = await startSimulator({ delayMs: 5 })
     worker = await Workerd.serve('test/workers/worker.ts')
-  }, 60_000)
+  }, 180_000)
   afterAll(async () => {
     await worker?.stop()
     await simulator?.close()

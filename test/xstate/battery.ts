@@ -21,7 +21,7 @@ export type Report = {
 }
 
 /** Far more than any run needs: without it a run that hangs would end the process without a word. */
-const patienceMs = 3_000
+const patienceMs = 15_000
 let hanging = 0
 
 const told = async (name: string, play: Play): Promise<unknown> => {

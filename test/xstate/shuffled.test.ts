@@ -32,7 +32,7 @@ beforeAll(async () => {
   }
   // Each copy has a process of its own: two at a time are as many as a small machine has cores.
   await Promise.all([work(), work()]).finally(() => workshop.close())
-}, 120_000)
+}, 360_000)
 
 it('plays runs that end as they should', () => {
   const { plain, runs, uncaught } = reportOf(untouched)

@@ -22,4 +22,4 @@ it(`runs tell the same with XState ${oldest} and with the one that is installed`
   expect(before.runs).toEqual(now.runs)
   expect(before.plain).toEqual(now.plain)
   expect([...before.uncaught, ...now.uncaught]).toEqual([])
-}, 60_000)
+}, 180_000)

@@ -55,7 +55,7 @@ export class Workshop {
       const { stdout } = await promisify(execFile)(process.execPath, [battery], {
         maxBuffer: 2 ** 26,
         // One that never ends would outlive the test.
-        timeout: 60_000,
+        timeout: 180_000,
         killSignal: 'SIGKILL',
       })
       return JSON.parse(stdout)

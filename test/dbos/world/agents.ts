@@ -1,4 +1,4 @@
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { Agent, reasoningOrchestrator, reflectionOrchestrator, tool } from '../../../src/index.ts'
@@ -9,13 +9,15 @@ export const plannedAgents = (modelUrl: string, log: string) => {
     tool({
       name,
       description: `Notes something (${name})`,
-      input: z.object({ what: z.string(), ms: z.number().optional() }),
+      input: z.object({ what: z.string(), ms: z.number().optional(), until: z.string().optional() }),
       ...options,
-      execute: async ({ what, ms = 0 }, { idempotencyKey, attempt }) => {
+      execute: async ({ what, ms = 0, until }, { idempotencyKey, attempt }) => {
         const note = (moment: string) =>
           appendFileSync(log, `${JSON.stringify({ moment, name, what, key: idempotencyKey, attempt })}\n`)
         note('begin')
         await sleep(ms)
+        // A file that the test writes.
+        while (until !== undefined && !existsSync(until)) await sleep(20)
         note('end')
         return `noted ${what}`
       },

@@ -1,7 +1,10 @@
 /** What a scripted model says and calls, turn by turn. The prompt of a run is its plan. */
 export type Plan = { id: string; turns: PlannedTurn[] }
 
-export type PlannedCall = { name: string; input: { what?: string; ms?: number; prompt?: string } }
+export type PlannedCall = {
+  name: string
+  input: { what?: string; ms?: number; until?: string; prompt?: string }
+}
 
 export type PlannedTurn = { text: string } | { calls: PlannedCall[] }
 

@@ -10,12 +10,14 @@ export type ModelServer = {
   url: string
   /** The conversations that it was asked with. */
   asked: Asked[][]
+  /** The time between two pieces of a text. */
+  paceMs: number
   stop(): Promise<void>
 }
 
 /**
  * A model that keeps nothing: what it says follows from the conversation alone, so a turn that is asked for again gets the
- * same answer. Speaks the chat API of OpenAI. `paceMs` is the time between two pieces of a text.
+ * same answer. Speaks the chat API of OpenAI.
  */
 export const startModel = async (paceMs = 2): Promise<ModelServer> => {
   const asked: Asked[][] = []
@@ -27,7 +29,7 @@ export const startModel = async (paceMs = 2): Promise<ModelServer> => {
     request.on('end', () => {
       const { messages }: { messages: Asked[] } = JSON.parse(body)
       asked.push(messages)
-      void answer(response, turnOf(messages), paceMs)
+      void answer(response, turnOf(messages), () => model.paceMs)
     })
   })
   server.listen(0, '127.0.0.1')
@@ -37,7 +39,8 @@ export const startModel = async (paceMs = 2): Promise<ModelServer> => {
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
   }
-  return { url: `http://127.0.0.1:${port}/v1`, asked, stop }
+  const model: ModelServer = { url: `http://127.0.0.1:${port}/v1`, asked, paceMs, stop }
+  return model
 }
 
 /** The turn that a conversation is at: one for each answer after the message with the plan. */
@@ -58,7 +61,7 @@ const textIn = (content: unknown): string =>
 const answer = async (
   response: ServerResponse,
   turn: PlannedTurn & { nth: number; id: string },
-  paceMs: number,
+  paceMs: () => number,
 ): Promise<void> => {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   const say = (delta: object, finish: string | null = null) => {
@@ -69,13 +72,13 @@ const answer = async (
   say({ role: 'assistant', content: '' })
   if ('text' in turn) {
     for (const piece of turn.text.match(/\S+\s*|\s+/g) ?? []) {
-      await sleep(paceMs)
+      await sleep(paceMs())
       if (response.destroyed) return
       say({ content: piece })
     }
     say({}, 'stop')
   } else {
-    await sleep(paceMs)
+    await sleep(paceMs())
     turn.calls.forEach(({ name, input }, index) => {
       const id = `call_${turn.nth}_${index}`
       const called = { name, arguments: JSON.stringify(input) }
