@@ -49,6 +49,8 @@ export default defineConfig({
     // Many tests wait for processes and timers: two of them at a time keep even a small machine busy.
     maxWorkers: Math.max(2, Math.floor(availableParallelism() / 2)),
     sequence: { sequencer: LongestFirst },
+    // XState warns of each event that reaches an actor which has ended. Tests that interrupt runs send thousands.
+    onConsoleLog: (text) => !text.includes('was sent to stopped actor'),
     // A promise nobody waits for is a bug of ours: it fails the run.
     dangerouslyIgnoreUnhandledErrors: false,
     projects: [

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { build } from 'tsup'
+import { build } from 'esbuild'
 
 /**
  * Builds scripts for tests that start processes, and gives the path of each by its name. Below node_modules, where they find
@@ -11,16 +11,15 @@ export const buildScripts = async <Name extends string>(
 ): Promise<Record<Name, string>> => {
   const outDir = join('node_modules', '.cache', `statewire-${folder}`)
   await build({
-    entry,
-    outDir,
+    entryPoints: entry,
+    outdir: outDir,
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    packages: 'external',
+    platform: 'node',
     format: 'esm',
-    outExtension: () => ({ js: '.mjs' }),
     target: 'node20',
-    splitting: false,
-    dts: false,
-    clean: false,
-    silent: true,
-    config: false,
+    logLevel: 'error',
   })
   const names = Object.keys(entry) as Name[]
   return Object.fromEntries(names.map((name) => [name, join(outDir, `${name}.mjs`)])) as Record<Name, string>
