@@ -13,7 +13,6 @@ export default defineConfig({
       'test/hostile/mangled.test.ts',
       'test/inspector/accessibility.test.ts',
       'test/machines/paths.test.ts',
-      'test/package/package.test.ts',
       'test/proof/{abortsElsewhere,cuts,longRunFaults,secrets,splits}.test.ts',
       'test/recordings/streams.test.ts',
       'test/visualize/visualizations.test.ts',

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { build } from 'esbuild'
+import { build } from 'tsup'
 
 /**
  * Builds scripts for tests that start processes, and gives the path of each by its name. Below node_modules, where they find
@@ -11,15 +11,16 @@ export const buildScripts = async <Name extends string>(
 ): Promise<Record<Name, string>> => {
   const outDir = join('node_modules', '.cache', `statewire-${folder}`)
   await build({
-    entryPoints: entry,
-    outdir: outDir,
-    outExtension: { '.js': '.mjs' },
-    bundle: true,
-    packages: 'external',
-    platform: 'node',
+    entry,
+    outDir,
     format: 'esm',
+    outExtension: () => ({ js: '.mjs' }),
     target: 'node20',
-    logLevel: 'error',
+    splitting: false,
+    dts: false,
+    clean: false,
+    silent: true,
+    config: false,
   })
   const names = Object.keys(entry) as Name[]
   return Object.fromEntries(names.map((name) => [name, join(outDir, `${name}.mjs`)])) as Record<Name, string>

@@ -7,7 +7,7 @@ import { noFaults } from './world/faults.ts'
 import type { RunPlan } from './world/plan.ts'
 
 // There is no moment at which a process may not die: before and after each write, each request, each effect of a tool and
-// each acknowledgement. `npm test` tries each fifth moment; `npm run proof` tries all, with more plans, and kills whoever takes
+// each acknowledgement. `npm test` tries each third moment; `npm run proof` tries all, with more plans, and kills whoever takes
 // over as well.
 
 type Plan = Omit<RunPlan, 'id'>
@@ -47,7 +47,7 @@ describe('a worker that dies at any one moment', { timeout: 3_600_000 }, () => {
       scripts,
       plan,
       way: 'stored',
-      every: isWhole ? 1 : 5,
+      every: isWhole ? 1 : 3,
       patienceMs,
     })
     console.log(`${moments} moments: ${JSON.stringify(counts)}`)

@@ -7,7 +7,7 @@ import { delegatingPlan, randomPlan } from './world/plan.ts'
 // Whoever is killed at any moment, any number of times, loses nothing that was acknowledged, runs nothing twice without
 // saying so, and shows every reader the right text. `npm run soak` does the same for long.
 
-const { DURABLE_SEED = '1', DURABLE_RUNS = '16', DURABLE_KILLS = '7' } = process.env
+const { DURABLE_SEED = '1', DURABLE_RUNS = '24', DURABLE_KILLS = '10' } = process.env
 const series = { seed: Number(DURABLE_SEED), patienceMs: 60_000 }
 
 let scripts: WorldScripts

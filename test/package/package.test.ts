@@ -9,7 +9,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { codeBlocks, isScript } from '../docs/codeBlocks.ts'
 import { pageProgram, pagePrograms } from '../docs/pageProgram.ts'
 import { fromRegistry } from '../fromRegistry.ts'
-import { isWhole } from '../proof/sample.ts'
 import { oldest, range } from '../xstate/xstateRange.ts'
 import { installInto, type Manager } from './consumer.ts'
 import { kinds, problemsIn, resolutions, runIn } from './consumerPage.ts'
@@ -97,11 +96,7 @@ describe.skipIf(noRegistry)('an empty project', () => {
       if (xstate === oldest) expect(here('xstate/package.json').version).toBe(oldest)
     })
 
-    // The looser resolution finds the same files: one project is enough for it. `npm run proof` takes it in each.
-    const taken = Object.entries(resolutions).filter(
-      ([name]) => isWhole || name === 'node16' || (manager === 'npm' && xstate === range),
-    )
-    test.each(taken)(
+    test.each(Object.entries(resolutions))(
       'compiles README, actors of its own XState included, with %s resolution and without leniency',
       async (_, resolution) => {
         expect(flawed.code).toContain('createActor(agent.machine')
