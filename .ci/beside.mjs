@@ -4,7 +4,13 @@ import { spawn } from 'node:child_process'
 const running = new Set()
 // Each leads a group, so that what it has started ends with it.
 process.on('exit', () => {
-  for (const { pid } of running) process.kill(-pid)
+  for (const { pid } of running) {
+    try {
+      process.kill(-pid)
+    } catch {
+      // It has just ended by itself.
+    }
+  }
 })
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1))
 
