@@ -21,7 +21,8 @@ export default defineConfig({
   entry: { ...library, cli: 'src/cli/main.ts' },
   format: ['esm', 'cjs'],
   target: 'node20',
-  dts: { entry: library },
+  // The types are checked by `npm test`, once: here they are only written.
+  dts: { entry: library, compilerOptions: { noCheck: true } },
   clean: true,
   splitting: true,
   treeshake: true,

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** What takes longest, the longest first: begun last, one of them would keep the rest of the machine waiting. */
@@ -19,9 +19,21 @@ const longest = [
   'inspector/',
 ]
 
+/** Folders whose tests leave nothing behind: their files share a process, because loading the modules takes longer than most tests. */
+const shared = [
+  ...['aimock', 'architecture', 'engine', 'hostile', 'models', 'orchestrators', 'portability', 'providers'],
+  ...['recordings', 'schema', 'simulator', 'stored', 'telemetry', 'testing', 'transport', 'ui'],
+]
+
+/** In those folders: what measures memory or time, replaces packages, or starts processes. They need a process of their own. */
+const alone =
+  '**/{leaks,growth,linear,crashes,approvalProcess,typedWires,missingPackages,withoutUndici}.test.ts'
+
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId }: TestSpecification): number => {
+    const rank = ({ moduleId, project }: TestSpecification): number => {
+      // A process is shared by files that follow each other.
+      if (!project.config.isolate) return longest.length + 1
       const at = longest.findIndex((name) => moduleId.includes(`/test/${name}`))
       return at === -1 ? longest.length : at
     }
@@ -31,7 +43,6 @@ class LongestFirst extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     // The page of the inspector needs one file that is built.
     globalSetup: '.ci/page.ts',
     // Wide, because a test may only fail for what it finds, never for a machine that is busy with something else. A hang still ends.
@@ -41,7 +52,24 @@ export default defineConfig({
     // Many tests wait for processes and timers: two of them at a time keep even a small machine busy.
     maxWorkers: Math.max(2, Math.floor(availableParallelism() / 2)),
     sequence: { sequencer: LongestFirst },
+    // XState warns of each event that reaches an actor which has ended. Tests that interrupt runs send thousands.
+    onConsoleLog: (text) => !text.includes('was sent to stopped actor'),
     // A promise nobody waits for is a bug of ours: it fails the run.
     dangerouslyIgnoreUnhandledErrors: false,
+    projects: [
+      {
+        extends: true,
+        test: { name: 'alone', include: [`test/!(${shared.join('|')})/**/*.test.ts`, `test/${alone}`] },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'shared',
+          include: [`test/{${shared.join(',')}}/**/*.test.ts`],
+          exclude: [...configDefaults.exclude, alone],
+          isolate: false,
+        },
+      },
+    ],
   },
 })

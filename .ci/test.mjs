@@ -1,15 +1,44 @@
 // Everything `npm test` promises, from a clone with nothing installed: install, type-check, lint, tests, package check.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { runBeside } from './beside.mjs'
 import { bin, installBrowserIfMissing, installIfMissing, run } from './install.mjs'
 
 installIfMissing()
 installBrowserIfMissing()
-run('types', bin('tsc'), '--noEmit')
-run('types of the inspector page', bin('tsc'), '--noEmit', '-p', 'tsconfig.page.json')
-run('types of a page of the tests', bin('tsc'), '--noEmit', '-p', 'test/ui/page')
-run('lint', bin('biome'), 'check', '.')
-run('build', bin('tsup'), '--silent')
+
+const cache = resolve('node_modules/.cache/statewire')
+const packed = `${cache}/packed`
+mkdirSync(packed, { recursive: true })
+
+/** What was checked before, and has not changed, is not checked again. */
+const checkTypes = (title, name, ...project) =>
+  runBeside(
+    title,
+    bin('tsc'),
+    ...['--noEmit', '--incremental', '--tsBuildInfoFile', `${cache}/${name}.tsbuildinfo`, ...project],
+  )
+
+const check = async () => {
+  await runBeside('lint', bin('biome'), 'check', '.')
+  await checkTypes('types', 'types')
+  await checkTypes('types of the inspector page', 'page', '-p', 'tsconfig.page.json')
+  await checkTypes('types of a page of the tests', 'ui', '-p', 'test/ui/page')
+}
+
+/** Packing it builds it. `test/package` installs what is packed here. */
+const pack = async () => {
+  mkdirSync('dist', { recursive: true })
+  writeFileSync('dist/leftover.js', '')
+  const args = ['pack', '--json', '--ignore-scripts=false', '--pack-destination', packed]
+  const listing = await runBeside('build', 'npm', ...args)
+  writeFileSync(`${packed}/listing.json`, listing)
+  const [{ filename }] = JSON.parse(listing)
+  await runBeside('package', bin('publint'), 'run', `${packed}/${filename}`, '--strict')
+  await runBeside('package types', bin('attw'), `${packed}/${filename}`, '--profile', 'node16')
+}
+
+console.log('\n— types, lint, build and package')
+await Promise.all([check(), pack()])
+process.env.STATEWIRE_PACKED = packed
 run('tests', bin('vitest'), 'run', ...process.argv.slice(2))
-// It was built above: packing it must not build it again.
-process.env.npm_config_ignore_scripts = 'true'
-run('package', bin('publint'), '--strict')
-run('package types', bin('attw'), '--pack', '.', '--profile', 'node16')

@@ -17,8 +17,8 @@ import { RestlessReader } from './world/RestlessReader.ts'
 import { type ModelServer, startModel } from './world/startModel.ts'
 import { buildWorker, Workers } from './world/Workers.ts'
 
-const kills = Number(process.env.DBOS_KILLS ?? 4)
-const wanted = Number(process.env.DBOS_RUNS ?? 20)
+const kills = Number(process.env.DBOS_KILLS ?? 3)
+const wanted = Number(process.env.DBOS_RUNS ?? 12)
 const seed = Number(process.env.PROOF_SEED ?? Date.now() % 1_000_000)
 
 let postgres: Postgres

@@ -12,18 +12,24 @@ export type PathStep = {
   index: number
 }
 
-/** Walks every path of a chart's graph with a real actor and counts its transitions. The same each time. */
+/**
+ * Walks every path of a chart's graph with a real actor and counts its transitions, the same each time. With `every`, each nth
+ * path; if a transition was not taken on them, those after them, until every one was.
+ */
 export const walkChart = (
   { machines, options }: TestedChart,
   onStep?: (step: PathStep) => void,
+  every = 1,
 ): { coverage: TransitionCoverage; paths: number } => {
   const variants = machines.map(withPuppets)
   const [first] = variants
   if (!first) throw new Error('A chart needs a machine.')
   const coverage = new TransitionCoverage(first)
+  const all = variants.flatMap((machine) => planPaths(machine, options).map((path) => ({ machine, path })))
   let paths = 0
-  for (const machine of variants) {
-    for (const path of planPaths(machine, options)) {
+  for (let turn = 0; turn < every && coverage.missing.length > 0; turn += 1) {
+    for (let at = turn; at < all.length; at += every) {
+      const { machine, path } = all[at] as (typeof all)[number]
       paths += 1
       replayPath(machine, path, {
         ...(options.from && { from: options.from }),

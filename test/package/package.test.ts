@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { codeBlocks, isScript } from '../docs/codeBlocks.ts'
@@ -12,7 +12,7 @@ import { fromRegistry } from '../fromRegistry.ts'
 import { oldest, range } from '../xstate/xstateRange.ts'
 import { installInto, type Manager } from './consumer.ts'
 import { kinds, problemsIn, resolutions, runIn } from './consumerPage.ts'
-import { type Packed, packFreshClone } from './freshClone.ts'
+import { type Packed, packProject } from './freshClone.ts'
 
 const blocks = codeBlocks('README.md').filter(isScript)
 const programs = pagePrograms('README.md', blocks)
@@ -26,9 +26,9 @@ const flawed = pageProgram('README.md', [
 let packed: Packed
 
 beforeAll(async () => {
-  packed = await packFreshClone()
+  packed = await packProject()
 }, 600_000)
-afterAll(() => rm(dirname(packed.tarball), { recursive: true, force: true }))
+afterAll(() => packed?.remove())
 
 /** Every file that package.json leads to. */
 const filesIn = (entry: unknown): string[] =>

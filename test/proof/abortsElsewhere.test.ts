@@ -3,6 +3,7 @@ import { idle } from '../engine/watching.ts'
 import { openai as wire } from '../hostile/chatWire.ts'
 import { expectNothingUnhandled, interruptions, Moments, outerWays } from './interrupting.ts'
 import { lifeServer } from './lifeServer.ts'
+import { isWhole } from './sample.ts'
 import { loop, scenarios } from './scenarios.ts'
 import { expectNothingLeft, prompt, slowWeather, timers } from './toolLoop.ts'
 
@@ -32,7 +33,7 @@ describe('a run that is interrupted has one end and leaves nothing', () => {
     const length = moments.seen
     const ways = Object.values(runner.actor ? interruptions : outerWays)
     // A prime, so that every way meets every stretch of the run.
-    const step = Math.max(1, Math.floor(length / 97))
+    const step = Math.max(1, Math.floor(length / (isWhole ? 97 : 31)))
     for (let moment = 0, nth = 0; moment < length; moment += step, nth += 1) {
       const controller = new AbortController()
       const way = ways[nth % ways.length]

@@ -40,8 +40,8 @@ export const attemptOf = (subject: Subject, answer: ServedAnswer): Attempt => {
     text,
     calls,
     hasShown: deltas.some(isShown),
-    // Whatever stalls is timed out, and that may pass.
-    mayRetry: end === 'open' || failure?.retryable === true,
+    // What stalls is timed out, and that may pass. A provider that gave its reason first has decided already.
+    mayRetry: failure ? failure.retryable === true : end === 'open',
     isSpecial: isFinished && (isEmpty || finish?.pause === true || finish?.reason === 'error'),
   }
 }

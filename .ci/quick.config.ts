@@ -5,6 +5,7 @@ import { defineConfig } from 'vitest/config'
  * starts processes, servers or a browser is left to `npm test`.
  */
 export default defineConfig({
+  root: new URL('..', import.meta.url).pathname,
   test: {
     include: [
       'test/{architecture,engine,models,orchestrators,providers,schema}/**/*.test.ts',

@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config'
-import { fromRegistry } from './test/fromRegistry.ts'
-import { oldest } from './test/xstate/xstateRange.ts'
+import { fromRegistry } from '../test/fromRegistry.ts'
+import { oldest } from '../test/xstate/xstateRange.ts'
 
 const version = process.env.XSTATE ?? oldest
 const found = await fromRegistry('xstate', version)
@@ -15,6 +15,7 @@ export default defineConfig({
       { find: /^xstate\/(.+)$/, replacement: `${found.folder}/$1/dist/xstate-$1.development.esm.js` },
     ],
   },
+  root: new URL('..', import.meta.url).pathname,
   test: {
     include: ['test/{api,engine,machines,orchestrators,proof,durable}/**/*.test.ts'],
     // These start processes of their own, which would not see it.

@@ -4,6 +4,7 @@ const { env } = process
 
 /** `npm run proof`: what `npm test` takes a part of, all of it. `PROOF_SEED` begins the random walks elsewhere. */
 export default defineConfig({
+  root: new URL('..', import.meta.url).pathname,
   test: {
     globalSetup: '.ci/page.ts',
     include: [
@@ -12,8 +13,9 @@ export default defineConfig({
       'test/hostile/mangled.test.ts',
       'test/inspector/accessibility.test.ts',
       'test/machines/paths.test.ts',
-      'test/proof/{cuts,longRunFaults,secrets,splits}.test.ts',
+      'test/proof/{abortsElsewhere,cuts,longRunFaults,secrets,splits}.test.ts',
       'test/recordings/streams.test.ts',
+      'test/visualize/visualizations.test.ts',
     ],
     testTimeout: 600_000,
     hookTimeout: 180_000,

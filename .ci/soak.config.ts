@@ -4,6 +4,7 @@ const { env } = process
 
 /** `npm run soak`: the random runs and the random kills of `npm test`, for as long as wanted. */
 export default defineConfig({
+  root: new URL('..', import.meta.url).pathname,
   test: {
     include: ['test/proof/soak.test.ts', 'test/durable/kills.test.ts', 'test/dbos/kills.test.ts'],
     // Each of them keeps the whole machine busy.
