@@ -59,6 +59,8 @@ export default class ResidentRunner extends TestRunner {
   ): Promise<File> {
     let hasFailed = false
     const runner: VitestRunner = Object.assign(Object.create(this) as ResidentRunner, {
+      // A mutant may keep a test waiting for ever. Without one, only a busy machine is slow.
+      config: { ...this.config, testTimeout: mutant === undefined ? 60_000 : this.config.testTimeout },
       // Nobody but us is told of the tests.
       onCollectStart: () => {},
       onTaskUpdate: async () => {},

@@ -27,7 +27,7 @@ class ResidentTests {
 
   async load() {
     this.vitest = await createVitest('test', {
-      config: 'vitest.mutate.config.ts',
+      config: '.ci/mutate.config.ts',
       runner: './test/mutation/residentRunner.ts',
       pool: 'threads',
       maxWorkers: 1,

@@ -7,6 +7,7 @@ const { MUTATION_TESTS = 'test/{engine,orchestrators,providers}/**/*.test.ts' } 
  * because loading it costs more than most tests. What starts processes would not see the mutants.
  */
 export default defineConfig({
+  root: new URL('..', import.meta.url).pathname,
   test: {
     include: MUTATION_TESTS.split(' '),
     exclude: [
@@ -14,7 +15,8 @@ export default defineConfig({
       '**/{leaks,modelString,messages,approvalProcess,typedWires,paths,kills,exhaustive,processes,leftWord,everyCommit,crashes,mangled,cuts,framing}.test.ts',
     ],
     setupFiles: ['test/mutation/fewRuns.ts'],
-    testTimeout: 10_000,
+    testTimeout: 5_000,
+    expect: { poll: { timeout: 3_000 } },
     isolate: false,
   },
 })
