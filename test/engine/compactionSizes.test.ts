@@ -70,8 +70,9 @@ describe('a request that is refused is not compacted', () => {
   const refused = { result: { code: 'context_overflow' }, compactions: [] }
 
   test('if all of it is to be kept', async () => {
-    const all = { compaction: { keepTokens: ofLast(whole.length) } }
-    expect(await ran([overflow(), 'never'], all)).toMatchObject(refused)
+    const history = [sized(3000, userMessage), modelMessage('Yes.')]
+    const all = { compaction: { keepTokens: ofLast(3, [...history, prompt]) } }
+    expect(await ran([overflow(), 'never'], all, history)).toMatchObject(refused)
   })
 
   test.each<[string, ChatMessage[], number]>([

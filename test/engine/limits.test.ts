@@ -234,14 +234,16 @@ describe('repeats', () => {
     messages.findIndex((message) => JSON.stringify(message).includes('the same calls with the same results'))
 
   test.each([
-    ['one call again and again', [1], 3],
-    ['two in turns', [1, 2], 6],
-    ['three in turns', [1, 2, 3], 9],
-    ['four in turns', [1, 2, 3, 4], 12],
-  ])('of %s are noted, then a limit', async (_, places, noted) => {
+    ['one call again and again', [1], 3, 3],
+    ['one call twice', [1], 2, 2],
+    ['two in turns', [1, 2], 3, 6],
+    ['three in turns', [1, 2, 3], 3, 9],
+    ['four in turns', [1, 2, 3, 4], 3, 12],
+    ['four in turns, twice', [1, 2, 3, 4], 2, 8],
+  ])('of %s are noted, then a limit', async (_, places, repeats, noted) => {
     const tools = [look(false)]
-    const { result, reached, requests } = await ran({ repeats: 3, steps: 40 }, { tools }, looks(...places))
-    expect(reached).toMatchObject([{ limit: 'repeats', allowed: 3 }])
+    const { result, reached, requests } = await ran({ repeats, steps: 40 }, { tools }, looks(...places))
+    expect(reached).toMatchObject([{ limit: 'repeats', allowed: repeats }])
     expect(noteIn(result.messages)).toBe(noted * 2)
     expect(requests).toHaveLength(noted + places.length)
   })

@@ -142,9 +142,10 @@ describe('compactions', () => {
     const { actor, reached, stands } = started(steps, [1, 2, 3, 5, 6], talk)
     await stands()
     actor.send({ type: 'limit.raise' })
-    const { status, options } = await stands()
+    const { status, options, window } = await stands()
     expect(status).toBe('done')
     expect(reached).toHaveLength(1)
+    expect(window.compactedAt).toEqual([5, 6])
     expect(options.limits).toEqual({ steps: 20 })
   })
 
