@@ -33,7 +33,10 @@ export const isOverflow = (error: ErrorData | null): boolean => error?.code === 
 /** No window is as small as that. */
 const smallRequest = 4000
 
-const isAhead = ({ compaction }: ResolvedConfig): boolean => compaction !== false && compaction.isAhead
+/** What the user configured; nothing where compaction is off. */
+const chosen = ({ compaction }: ResolvedConfig): CompactionOptions & { isAhead?: boolean } => ({
+  ...compaction,
+})
 
 const believed = (ratio: number): number => Math.min(largestRatio, Math.max(smallestRatio, ratio))
 
@@ -41,12 +44,13 @@ const believed = (ratio: number): number => Math.min(largestRatio, Math.max(smal
 export const measured = (config: ResolvedConfig, state: StreamingState): Window => {
   const { inputTokens = 0 } = state.answer.accumulated.usage ?? {}
   const { window } = state
+  const { isAhead = false } = chosen(config)
   // Measuring costs about as much as writing the request, and most runs are over before anything is full.
-  const isOfUse = isAhead(config) || window.tokens !== null || inputTokens > smallRequest
+  const isOfUse = isAhead || window.tokens !== null || inputTokens > smallRequest
   if (inputTokens <= 0 || !isOfUse) return window
   // A server such as Ollama throws away the front of a request that is too long, and says nothing: a conversation that
   // has only grown cannot be fewer tokens than before.
-  const isCutOff = isAhead(config) && inputTokens < (window.input ?? 0)
+  const isCutOff = isAhead && inputTokens < (window.input ?? 0)
   if (isCutOff)
     return { ...window, tokens: Math.min(inputTokens, window.tokens ?? inputTokens), due: 'overflow' }
   return { ...window, input: inputTokens, ratio: believed(inputTokens / requestCharacters(config, state)) }
@@ -61,13 +65,12 @@ const estimate = (config: ResolvedConfig, state: StreamingState): number =>
 
 /** The window that a provider named when it refused a request, or showed by refusing it: it may name too much. */
 export const learned = (config: ResolvedConfig, state: StreamingState): Window => {
-  const { window: told, requested } = state.failure ?? {}
+  const { window: told = Number.POSITIVE_INFINITY, requested = 0 } = state.failure ?? {}
   const characters = requestCharacters(config, state)
-  const ratio = state.window.ratio ?? (requested === undefined ? null : believed(requested / characters))
+  const ratio = state.window.ratio ?? (requested > 0 ? believed(requested / characters) : null)
   const size = tokensOf({ ...state, window: { ...state.window, ratio } }, characters)
   // Counted in our way: the provider may count more than the input, or other things than we do.
-  const isTold = told !== undefined && requested !== undefined && requested > told
-  const fits = isTold ? size * (told / requested) : Math.min(told ?? size, size)
+  const fits = requested > told ? size * (told / requested) : Math.min(told, size)
   return {
     ...state.window,
     ratio,
@@ -77,22 +80,15 @@ export const learned = (config: ResolvedConfig, state: StreamingState): Window =
 }
 
 /** The tokens of input that fit, as far as that is known. */
-const windowOf = (
-  { compaction, models, settings }: ResolvedConfig,
-  state: StreamingState,
-): number | undefined => {
-  if (!compaction) return undefined
+const windowOf = (config: ResolvedConfig, state: StreamingState): number | undefined => {
+  const { window, isAhead } = chosen(config)
   const { tokens } = state.window
-  const { maxOutputTokens: reserve = 0 } = { ...settings, ...state.options.settings }
-  const known =
-    compaction.window ?? (compaction.isAhead ? models[state.request.modelIndex]?.profile.window : undefined)
+  const { maxOutputTokens: reserve = 0 } = { ...config.settings, ...state.options.settings }
+  const known = window ?? (isAhead ? config.models[state.request.modelIndex]?.profile.window : undefined)
   const usable = known === undefined ? undefined : Math.max(known / 2, known - reserve)
   const found = Math.min(usable ?? Number.POSITIVE_INFINITY, tokens ?? Number.POSITIVE_INFINITY)
   return Number.isFinite(found) ? found : undefined
 }
-
-/** What the user configured. */
-const chosen = ({ compaction }: ResolvedConfig): CompactionOptions => (compaction === false ? {} : compaction)
 
 /** What a request should stay below. */
 const threshold = (config: ResolvedConfig, state: StreamingState): number | undefined => {
@@ -132,7 +128,7 @@ const canShrink = (config: ResolvedConfig, state: StreamingState): boolean => {
 
 /** Between two steps: the next request is too long, or a command asked for it. */
 export const isTooFull = (config: ResolvedConfig, state: StreamingState): boolean => {
-  if (!config.compaction || state.window.compactedAt.at(-1) === state.step) return false
+  if (state.window.compactedAt.at(-1) === state.step) return false
   const most = threshold(config, state)
   const isFull = most !== undefined && estimate(config, state) > most
   return (isFull || state.window.due !== null) && canShrink(config, state)
@@ -194,7 +190,7 @@ export const compact = (
 
 /** Whether a summary makes it shorter. */
 export const isShorter = (config: ResolvedConfig, state: StreamingState, summary: string): boolean => {
-  const { compaction } = compacted(config, state, 'summarised', summary)
+  const { compaction } = compact(config, state, summary)
   return compaction.tokensAfter < compaction.tokensBefore
 }
 
@@ -234,11 +230,10 @@ export const summariserInput = (config: ResolvedConfig, state: StreamingState): 
 export const renewSummariser =
   (config: ResolvedConfig): Migration =>
   (stored) => {
-    const { children, context } = stored
-    const { summariser } = isJsonObject(children) ? children : {}
-    if (!isJsonObject(children) || !isJsonObject(summariser) || !isJsonObject(summariser.snapshot))
-      return stored
-    const input = copyJson(summariserInput(config, context as never as StreamingState))
+    const children = isJsonObject(stored.children) ? stored.children : {}
+    const { summariser } = children
+    if (!isJsonObject(summariser) || !isJsonObject(summariser.snapshot)) return stored
+    const input = copyJson(summariserInput(config, stored.context as never as StreamingState))
     const snapshot = { ...summariser.snapshot, input }
     return { ...stored, children: { ...children, summariser: { ...summariser, snapshot } } }
   }
@@ -253,10 +248,10 @@ export const beginCompaction = ({ window, request }: StreamingState): Partial<St
 const mostCompactions = 3
 const withinSteps = 6
 
-/** How many compactions there were in the last steps; undefined while there are few. */
-export const compactionsInARow = ({ window, step }: StreamingState): number | undefined => {
-  const first = window.compactedAt.at(-mostCompactions)
-  return first !== undefined && step - first < withinSteps ? mostCompactions : undefined
+/** How many compactions there were in the last steps; 0 while there are few. */
+export const compactionsInARow = ({ window, step }: StreamingState): number => {
+  const first = window.compactedAt.at(-mostCompactions) ?? Number.NEGATIVE_INFINITY
+  return step - first < withinSteps ? mostCompactions : 0
 }
 
 /** The window after a compaction at this step. */

@@ -31,22 +31,23 @@ export type LimitReached = {
   allowed: number
 }
 
+const none = Number.POSITIVE_INFINITY
+
 /** The first limit that is reached. */
 export const reachedLimit = (state: StreamingState): LimitReached | undefined => {
-  const { steps, tokens, cost, toolCalls, repeats } = state.options.limits
+  const { steps = none, tokens = none, cost = none, toolCalls, repeats = none } = state.options.limits
   const { usage } = state.totals
   const calls = toolCalls === undefined ? 0 : callsIn(state.messages).length
-  const used: [LimitReached['limit'], number, number | undefined][] = [
-    ['steps', state.step, steps],
-    ['tokens', tokensIn(usage), tokens],
-    ['cost', usage?.cost ?? 0, cost],
-    ['toolCalls', calls, toolCalls],
+  const limits: LimitReached[] = [
+    { limit: 'steps', used: state.step, allowed: steps },
+    { limit: 'tokens', used: tokensIn(usage), allowed: tokens },
+    { limit: 'cost', used: usage?.cost ?? 0, allowed: cost },
+    { limit: 'toolCalls', used: calls, allowed: toolCalls ?? none },
     // The model gets a note when it is reached, and one more chance.
-    ['repeats', state.bounds.repeats - 1, repeats],
-    ['compactions', compactionsInARow(state) ?? 0, 1],
+    { limit: 'repeats', used: state.bounds.repeats - 1, allowed: repeats },
+    { limit: 'compactions', used: compactionsInARow(state), allowed: 1 },
   ]
-  const [found] = used.filter(([, count, allowed]) => allowed !== undefined && count >= allowed)
-  return found && { limit: found[0], used: found[1], allowed: found[2] ?? 0 }
+  return limits.find(({ used, allowed }) => used >= allowed)
 }
 
 const tokensIn = (usage: Usage | null): number =>
@@ -59,20 +60,20 @@ export const refusedCalls = (
   { messages, options: { limits } }: StreamingState,
   calls: readonly ToolCallPart[],
 ): ReadonlyMap<string, string> => {
-  const { toolCalls, perTool = {} } = limits
+  const { toolCalls = none, perTool = {} } = limits
+  const most = new Map(Object.entries(perTool))
   const refused = new Map<string, string>()
-  if (toolCalls === undefined && Object.keys(perTool).length === 0) return refused
   const before = callsIn(messages.slice(0, -1))
   const counts = new Map<string, number>()
   for (const { name } of before) counts.set(name, (counts.get(name) ?? 0) + 1)
   calls.forEach(({ id, name }, index) => {
     const ofTool = (counts.get(name) ?? 0) + 1
     counts.set(name, ofTool)
-    const most = Object.hasOwn(perTool, name) ? perTool[name] : undefined
-    if (toolCalls !== undefined && before.length + index >= toolCalls)
+    const mostOfTool = most.get(name) ?? none
+    if (before.length + index >= toolCalls)
       refused.set(id, `This run may make ${toolCalls} tool calls at most: the call was not made.`)
-    else if (most !== undefined && ofTool > most)
-      refused.set(id, `This run may call "${name}" ${most} times at most: the call was not made.`)
+    else if (ofTool > mostOfTool)
+      refused.set(id, `This run may call "${name}" ${mostOfTool} times at most: the call was not made.`)
   })
   return refused
 }
@@ -100,27 +101,26 @@ const lastRounds = (
   tools: ReadonlyMap<string, Tool>,
 ): string[] => {
   const rounds: string[] = []
-  for (let index = messages.length - 1; index > 0 && rounds.length < most; index -= 1) {
-    const [asked, answered] = [messages[index - 1], messages[index]]
-    if (!asked || !answered || answered.role !== 'user') continue
-    const calls = toolCallsOf(asked)
-    if (calls.length === 0) continue
-    if (calls.some(({ name }) => tools.get(name)?.repeatable)) break
-    const results = toolResultsOf(answered).map(({ result, parts }) => [result, parts ?? null])
-    rounds.push(stableJson([calls.map(({ name, arguments: args }) => [name, args]), results]))
+  let results: unknown[] = []
+  for (const message of messages.toReversed()) {
+    const calls = toolCallsOf(message)
+    if (rounds.length === most || calls.some(({ name }) => tools.get(name)?.repeatable)) break
+    if (calls.length > 0)
+      rounds.push(stableJson([calls.map(({ name, arguments: args }) => [name, args]), results]))
+    // The message before it has the calls.
+    results = toolResultsOf(message).map(({ result, parts }) => [result, parts])
   }
   return rounds
 }
 
 const timesIn = (rounds: readonly string[], period: number): number => {
-  let same = 0
-  while (same + period < rounds.length && rounds[same] === rounds[same + period]) same += 1
+  const same = rounds.findIndex((round, index) => round !== rounds[index + period])
   return Math.floor((same + period) / period)
 }
 
 /** The note for a model that goes round in circles; undefined if it does not. */
 export const repeatNote = ({ options: { limits } }: StreamingState, repeats: number): string | undefined =>
-  limits.repeats !== undefined && repeats === limits.repeats
+  repeats === limits.repeats
     ? `You have now made the same calls with the same results ${repeats} times. Try something else, or answer with what you have.`
     : undefined
 

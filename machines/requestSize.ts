@@ -12,13 +12,15 @@ const sizes = new WeakMap<ChatMessage, number>()
 
 /** Its length in characters. */
 export const sizeOf = (message: ChatMessage): number => {
-  const known = sizes.get(message)
-  if (known !== undefined) return known
+  const known = sizes.get(message) ?? counted(message)
+  sizes.set(message, known)
+  return known
+}
+
+const counted = (message: ChatMessage): number => {
   const size = JSON.stringify({ ...message, parts: message.parts.map(withoutFiles) }).length
   const files = message.parts.reduce((sum, part) => sum + filesIn(part), 0)
-  const whole = size + files * charactersOfFile
-  sizes.set(message, whole)
-  return whole
+  return size + files * charactersOfFile
 }
 
 const withoutFiles = (part: Part): Part => {

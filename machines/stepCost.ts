@@ -12,7 +12,7 @@ export const usageOfSummary = (
   { request }: StreamingState,
   usage: Usage | null,
 ): Usage | null => {
-  const { model } = config.compaction === false ? {} : config.compaction
+  const { model } = { ...config.compaction }
   return withCost(config, model ?? config.models[request.modelIndex], usage)
 }
 
@@ -24,8 +24,8 @@ const withCost = (
   if (!usage || usage.cost !== undefined || !price || !asked) return usage
   const { provider, model } = asked
   try {
-    const cost: unknown = price({ provider, model }, { ...usage })
-    return typeof cost === 'number' && Number.isFinite(cost) ? { ...usage, cost } : usage
+    const cost = price({ provider, model }, { ...usage })
+    return Number.isFinite(cost) ? { ...usage, cost: cost as number } : usage
   } catch {
     return usage
   }
@@ -34,5 +34,7 @@ const withCost = (
 export const withUsage = (totals: Totals, usage: Usage | null): Totals =>
   usage ? { ...totals, usage: addUsage(totals.usage ?? undefined, usage) ?? null } : totals
 
-export const withUsageOf = (answer: Answer, usage: Usage | null): Answer =>
-  usage === answer.accumulated.usage ? answer : { ...answer, accumulated: { ...answer.accumulated, usage } }
+export const withUsageOf = (answer: Answer, usage: Usage | null): Answer => ({
+  ...answer,
+  accumulated: { ...answer.accumulated, usage },
+})

@@ -24,54 +24,61 @@ export type SummariserInput = {
 export const summariser = (config: ResolvedConfig) =>
   fromCallback<EventObject, SummariserInput>(({ input, sendBack, system, self }) => {
     const clock = clockIn(system)
-    let text = ''
-    let usage: Usage | null = null
-    let isFinished = false
-    let isOver = false
-    let close = () => {}
-    let timer: AnswerTimer | undefined
-    const tell = (event: ChildEvent) => {
-      if (isOver) return
-      isOver = true
-      timer?.stop()
-      sendBack(event)
-    }
-    const fail = (thrown: unknown) => tell({ type: 'summary.failed', error: modelFailure(thrown), usage })
-    const sink: ModelSink = {
-      deltas: (deltas) => {
-        for (const delta of deltas) {
-          if (delta.type === 'text') text += delta.text
-          if (delta.type === 'usage') usage = { ...usage, ...delta.usage }
-          if (delta.type === 'finish') isFinished = delta.reason === 'stop' || delta.reason === 'length'
-          if (delta.type === 'error') fail(delta.error)
-          else timer?.read(clock.now())
-        }
-      },
-      end: () => {
-        if (!isFinished) fail(truncation)
-        else if (text.trim() === '') fail(noSummary)
-        else tell({ type: 'summary.done', text, usage })
-      },
-      fail,
-    }
-    const ask = () => {
-      timer = new AnswerTimer(config, clock, input.deadlineAt, fail)
-      const { model = config.models[input.modelIndex] } = config.compaction === false ? {} : config.compaction
-      if (!model) return fail(new Error(`The agent has no model number ${input.modelIndex}.`))
+    /** Returns a function that closes the request. */
+    const ask = (): (() => void) => {
+      let text = ''
+      let usage: Usage | null = null
+      let isFinished = false
+      let isOver = false
+      const tell = (event: ChildEvent) => {
+        if (isOver) return
+        isOver = true
+        timer.stop()
+        sendBack(event)
+      }
+      const fail = (thrown: unknown) => tell({ type: 'summary.failed', error: modelFailure(thrown), usage })
+      const timer = new AnswerTimer(config, clock, input.deadlineAt, fail)
+      const sink: ModelSink = {
+        deltas: (deltas) => {
+          for (const delta of deltas) {
+            if (delta.type === 'text') text += delta.text
+            if (delta.type === 'usage') usage = { ...usage, ...delta.usage }
+            if (delta.type === 'finish') isFinished = delta.reason === 'stop' || delta.reason === 'length'
+            if (delta.type === 'error') fail(delta.error)
+            else timer.read(clock.now())
+          }
+        },
+        end: () => {
+          if (!isFinished) fail(truncation)
+          else if (text.trim() === '') fail(noSummary)
+          else tell({ type: 'summary.done', text, usage })
+        },
+        fail,
+      }
+      const { model = config.models[input.modelIndex] } = { ...config.compaction }
+      let close = () => {}
       try {
+        if (!model) throw new Error(`The agent has no model number ${input.modelIndex}.`)
         const request = { messages: input.messages, cache: 'off' as const }
         close = askModel(config, self, { model, request, name: input.name }, sink)
       } catch (thrown) {
         fail(thrown)
       }
+      return () => {
+        // A model may report a failure when it is closed.
+        isOver = true
+        timer.stop()
+        close()
+      }
     }
     const wait = input.at - clock.now()
-    const waiting = wait > 0 ? clock.setTimeout(ask, wait) : undefined
-    if (wait <= 0) ask()
+    if (wait <= 0) return ask()
+    let stop = () => {}
+    const waiting = clock.setTimeout(() => {
+      stop = ask()
+    }, wait)
     return () => {
-      isOver = true
-      if (waiting !== undefined) clock.clearTimeout(waiting)
-      timer?.stop()
-      close()
+      clock.clearTimeout(waiting)
+      stop()
     }
   })

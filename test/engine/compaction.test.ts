@@ -3,8 +3,6 @@ import { describe, expect, test } from 'vitest'
 import { createActor, waitFor } from 'xstate'
 import {
   Agent,
-  type AgentEmitted,
-  type AgentOptions,
   type ChatMessage,
   ModelError,
   modelMessage,
@@ -22,30 +20,8 @@ import { overflowRows } from '../hostile/overflowRows.ts'
 import { responses } from '../hostile/responsesWire.ts'
 import type { Wire } from '../hostile/wire.ts'
 import { loopback } from '../loopback.ts'
+import { long, overflow, ran, talk } from './compactedRuns.ts'
 import { idle, rejection } from './watching.ts'
-
-const long = 'lorem ipsum '.repeat(100)
-
-/** Twenty messages of about 300 tokens each. */
-const talk: ChatMessage[] = Array.from({ length: 10 }, (_, index) => [
-  userMessage(`Question ${index}: ${long}`),
-  modelMessage(`Answer ${index}: ${long}`),
-]).flat()
-
-const overflow = (more: object = {}): ScriptTurn => [
-  { error: { message: 'too long', code: 'context_overflow', retryable: false, ...more } },
-]
-
-/** What the chart emitted of compactions, and the requests that were sent. */
-const ran = async (turns: ScriptTurn[], options: AgentOptions = {}, history = talk, prompt = 'Go on.') => {
-  const model = scriptedModel(turns)
-  const agent = new Agent(model, { retry: { maxRetries: 1, initialDelayMs: 1 }, ...options })
-  const compactions: Extract<AgentEmitted, { type: 'compaction' }>[] = []
-  const run = agent.start(prompt, { history })
-  run.on('compaction', (event) => compactions.push(event))
-  const result = await run.result.catch((error: unknown) => error)
-  return { result, compactions, requests: model.requests as ModelRequest[] }
-}
 
 const sizeOf = ({ messages }: ModelRequest): number => JSON.stringify(messages).length
 

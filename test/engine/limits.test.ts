@@ -8,17 +8,19 @@ import {
   type AgentOptions,
   type ChatMessage,
   ConfigurationError,
+  dataPart,
   type RunLimits,
   reflectionOrchestrator,
+  textPart,
   tool,
   toolCallsOf,
   toolResultsOf,
   validateHistory,
 } from '../../src/index.ts'
 import type { ModelRequest } from '../../src/model/chatModel.ts'
-import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
+import { type ScriptStep, type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { storeFile } from '../durable/storeFile.ts'
-import { rejection } from './watching.ts'
+import { idle, rejection } from './watching.ts'
 
 let calls = 0
 const step = tool({
@@ -28,7 +30,7 @@ const step = tool({
   execute: () => `step ${++calls}`,
 })
 
-const call = (id: string, args: object = {}, name = 'step'): ScriptTurn => [
+const call = (id: string, args: object = {}, name = 'step'): ScriptStep[] => [
   { toolCall: { id, name, arguments: { ...args } } },
   { usage: { inputTokens: 100, outputTokens: 10 } },
 ]
@@ -122,8 +124,9 @@ describe('at a limit', () => {
 
   test('`ask` waits, and the answer may come from another process', async () => {
     const first = await asking([call('a')]).send('Go.')
-    expect(first.pendingApproval?.calls).toMatchObject([
-      { id: 'limit', kind: 'limit', arguments: { limit: 'steps', used: 1, allowed: 1 } },
+    const limit = { limit: 'steps', used: 1, allowed: 1 }
+    expect(first.pendingApproval?.calls).toEqual([
+      { type: 'toolCall', id: 'limit', name: 'limit', kind: 'limit', arguments: limit },
     ])
     const pending = JSON.parse(JSON.stringify(first.pendingApproval))
     const raised = await asking(['Done.']).resume(pending, { limit: true })
@@ -176,8 +179,14 @@ describe('at a limit', () => {
       scriptedModel([[{ toolCall: { id: 'x', name: 'help', arguments: { prompt: 'Help.' } } }], 'Done.']),
       { tools: [inner.asTool({ name: 'help', description: 'Helps' })] },
     )
-    const first = await outer.send('Go.')
-    expect(first.pendingApproval?.calls).toMatchObject([{ id: 'x/limit', kind: 'limit' }])
+    const run = outer.start('Go.')
+    const reached: unknown[] = []
+    run.on('limit', (event) => reached.push(event))
+    await idle(10)
+    expect(run.pending).toMatchObject([{ id: 'x/limit', kind: 'limit' }])
+    expect(reached).toEqual([{ type: 'limit', callId: 'x/limit', limit: 'steps', used: 1, allowed: 1 }])
+    run.approve('x/limit')
+    expect(await run.result).toMatchObject({ answer: 'Done.' })
   })
 
   test('a chart made of runs passes the question on', async () => {
@@ -226,16 +235,72 @@ describe('repeats', () => {
     messages.findIndex((message) => JSON.stringify(message).includes('the same calls with the same results'))
 
   test.each([
-    ['one call again and again', [1], 3],
-    ['two in turns', [1, 2], 6],
-    ['three in turns', [1, 2, 3], 9],
-    ['four in turns', [1, 2, 3, 4], 12],
-  ])('of %s are noted, then a limit', async (_, places, noted) => {
+    ['one call again and again', [1], 3, 3],
+    ['one call twice', [1], 2, 2],
+    ['two in turns', [1, 2], 3, 6],
+    ['three in turns', [1, 2, 3], 3, 9],
+    ['four in turns', [1, 2, 3, 4], 3, 12],
+    ['four in turns, twice', [1, 2, 3, 4], 2, 8],
+  ])('of %s are noted, then a limit', async (_, places, repeats, noted) => {
     const tools = [look(false)]
-    const { result, reached, requests } = await ran({ repeats: 3, steps: 40 }, { tools }, looks(...places))
-    expect(reached).toMatchObject([{ limit: 'repeats', allowed: 3 }])
+    const { result, reached, requests } = await ran({ repeats, steps: 40 }, { tools }, looks(...places))
+    expect(reached).toMatchObject([{ limit: 'repeats', allowed: repeats }])
     expect(noteIn(result.messages)).toBe(noted * 2)
     expect(requests).toHaveLength(noted + places.length)
+  })
+
+  test('of a tool that is not there are noted, then a limit', async () => {
+    const unknown = looks(1).map((_, index) => call(`u${index}`, {}, 'lost'))
+    const { result, reached } = await ran({ repeats: 3, steps: 10 }, {}, unknown)
+    expect(reached).toMatchObject([{ limit: 'repeats', used: 3, allowed: 3 }])
+    expect(noteIn(result.messages)).toBe(6)
+  })
+
+  test('are counted across an answer that was steered on from', async () => {
+    const run = new Agent(
+      scriptedModel([...looks(1).slice(0, 2), [{ delayMs: 1 }, { text: 'Hm.' }], ...looks(1).slice(2)]),
+      { tools: [look(false)], limits: { repeats: 3, steps: 10 } },
+    ).start('Go.')
+    run.on('chunk', ({ output }) => {
+      if (output.includes('Hm.')) run.steer('Look again.')
+    })
+    const { messages } = await run.result
+    expect(messages.map(({ role }) => role).slice(0, 7)).toEqual([
+      'user',
+      'model',
+      'user',
+      'model',
+      'user',
+      'model',
+      'user',
+    ])
+    // Two rounds, the answer and its steering, and the third round.
+    expect(noteIn(messages)).toBe(8)
+  })
+
+  test.each([
+    ['a call that may be repeated beside them are none', true, 'steps'],
+    ['the same call beside them are a limit', false, 'repeats'],
+  ])('with %s', async (_, repeatable, limit) => {
+    const wait = tool({ name: 'wait', description: 'Waits', repeatable, execute: () => 'waited' })
+    const turns = looks(1).map((turn, index) => [...turn, ...call(`w${index}`, {}, 'wait')])
+    const { reached } = await ran({ repeats: 3, steps: 10 }, { tools: [look(false), wait] }, turns)
+    expect(reached).toMatchObject([{ limit }])
+  })
+
+  test.each([
+    ['the same picture', () => 'AAAA', 'repeats'],
+    ['another picture each time', (nth: number) => `AAA${nth % 10}`, 'steps'],
+  ])('of results with %s', async (_, dataOf, limit) => {
+    let nth = 0
+    const photograph = tool({
+      name: 'look',
+      description: 'Looks',
+      input: { jsonSchema: { type: 'object' } },
+      execute: () => [textPart('A picture.'), dataPart('image/png', dataOf(++nth))],
+    })
+    const { reached } = await ran({ repeats: 3, steps: 9 }, { tools: [photograph] }, looks(1))
+    expect(reached).toMatchObject([{ limit }])
   })
 
   test('with other results, or of a tool that may be repeated, are none', async () => {
