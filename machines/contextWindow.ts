@@ -128,7 +128,7 @@ const canShrink = (config: ResolvedConfig, state: StreamingState): boolean => {
 
 /** Between two steps: the next request is too long, or a command asked for it. */
 export const isTooFull = (config: ResolvedConfig, state: StreamingState): boolean => {
-  if (state.window.compactedAt.at(-1) === state.step) return false
+  if (!config.compaction || state.window.compactedAt.at(-1) === state.step) return false
   const most = threshold(config, state)
   const isFull = most !== undefined && estimate(config, state) > most
   return (isFull || state.window.due !== null) && canShrink(config, state)

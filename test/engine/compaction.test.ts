@@ -218,14 +218,14 @@ test('a threshold below what no compaction can shrink is no reason to try', asyn
   expect(requests).toHaveLength(1)
 })
 
-test('a command compacts before the next answer', async () => {
+test.each([
+  ['compacts before the next answer', {}, ['command']],
+  ['changes nothing where compaction is off', { compaction: false } as const, []],
+])('a command %s', async (_, options, expected) => {
   const look = tool({ name: 'look', description: 'Looks', execute: () => 'seen' })
-  const model = scriptedModel([
-    [{ delayMs: 20 }, { toolCall: { id: 'a', name: 'look' } }],
-    'A summary.',
-    'Done.',
-  ])
-  const actor = createActor(new Agent(model, { tools: [look] }).machine, {
+  const turns: ScriptTurn[] = [[{ delayMs: 20 }, { toolCall: { id: 'a', name: 'look' } }]]
+  const model = scriptedModel([...turns, ...expected.map(() => 'A summary.'), 'Done.'])
+  const actor = createActor(new Agent(model, { tools: [look], ...options }).machine, {
     input: { prompt: 'Go on.', history: talk },
   })
   const reasons: string[] = []
@@ -233,8 +233,8 @@ test('a command compacts before the next answer', async () => {
   actor.start()
   actor.send({ type: 'compact' })
   await waitFor(actor, ({ status }) => status === 'done')
-  expect(reasons).toEqual(['command'])
-  expect(model.requests).toHaveLength(3)
+  expect(reasons).toEqual(expected)
+  model.assertDone()
 })
 
 test('three compactions within six steps are a limit', async () => {
