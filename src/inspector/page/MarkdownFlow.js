@@ -6,7 +6,7 @@ import { markdown } from './markdown.js'
 const blockLength = 1_500
 const longestBlock = 6_000
 
-/** An answer that grows. Only its last block is made anew for each chunk, so that long answers cost no more than short ones. */
+/** An answer that grows. Only its last block is rendered again for each chunk, so that long answers cost no more than short ones. */
 export class MarkdownFlow {
   element = element('div', { class: 'flow text' })
   #length = 0
