@@ -10,6 +10,7 @@ import { agentMigrations } from './migrations.ts'
 import { withReadLane } from './readLane.ts'
 import { readDeltas } from './receiveDeltas.ts'
 import { runMachine } from './runMachine.ts'
+import { shared } from './sharedParts.ts'
 import { withStoredCheck } from './snapshotVersion.ts'
 import { storedFlaw } from './storedState.ts'
 import * as run from './streamingState.ts'
@@ -50,7 +51,7 @@ export const createAgentMachine = (
 export const createChart = (options: AgentMachineConfig): AnyStateMachine => chartOf(resolveConfig(options))
 
 /** What is left to do when a run ends at a limit. */
-const atTheEnd = ['noteLimitEnd', 'storePaused', 'closeTurn', 'keepSteering', 'closeTurn'] as const
+const atTheEnd = shared(['noteLimitEnd', 'storePaused', 'closeTurn', 'keepSteering', 'closeTurn'])
 
 /** What happens with a summary, or when there is none. */
 const summaryEvents = <State extends 'Summarising' | 'Halving'>(state: State) =>
@@ -90,15 +91,15 @@ const summaryEvents = <State extends 'Summarising' | 'Halving'>(state: State) =>
 type Summary = Extract<AgentEvent, { type: 'summary.done' }>
 type NoSummary = Extract<AgentEvent, { type: 'summary.failed' }>
 
-const countSummary = {
+const countSummary = shared({
   type: 'countSummary',
   params: ({ event }: { event: Summary | NoSummary }) => ({ usage: event.usage }),
-} as const
+})
 
-const noteNoSummary = {
+const noteNoSummary = shared({
   type: 'noteFailure',
   params: ({ event }: { event: NoSummary }) => ({ error: event.error }),
-} as const
+})
 
 const chartOf = (config: ResolvedConfig) => {
   const deadlineTimer = {

@@ -11,6 +11,7 @@ import { withReadLane } from './readLane.ts'
 import type { RunEmitted, RunStands } from './reportToParent.ts'
 import { type AnyRunMachine, runMachine } from './runMachine.ts'
 import * as is from './shape.ts'
+import { shared } from './sharedParts.ts'
 import { snapshotVersion, withStoredCheck } from './snapshotVersion.ts'
 import { failureShape } from './storedState.ts'
 
@@ -180,7 +181,7 @@ export const createDecisionChart = ({ run, typeOf }: DecisionParts): AnyStateMac
   })
 
 /** The ends of a run that need no further question. */
-const ends = [
+const ends = shared([
   {
     guard: { type: 'isIncomplete', params: outputOf },
     target: 'Failed',
@@ -191,7 +192,7 @@ const ends = [
     target: 'Telling',
     actions: { type: 'takeChoice', params: outputOf },
   },
-] as const
+])
 
 const nextTask = fromPromise(async () => {})
 

@@ -1,16 +1,17 @@
 import type { AgentOutput } from './events.ts'
+import { shared } from './sharedParts.ts'
 
 /** The output of the run that has just ended, as the parameter of a guard or an action. */
 export const outputOf = ({ event }: { event: { output: AgentOutput } }): AgentOutput => event.output
 
 /** That an abort was asked for, as the parameter of an action. */
-export const noteAbort = {
+export const noteAbort = shared({
   type: 'noteAbort',
   params: ({ event }: { event: { reason?: string } }) => event,
-} as const
+})
 
 /** Commands to the whole are meant for the run that is under way. */
-export const runCommands = {
+export const runCommands = shared({
   // The parent notes it as well: the run may already have ended without the parent knowing.
   abort: { actions: [noteAbort, 'forward'] },
   'tool.approve': { actions: 'forward' },
@@ -20,16 +21,16 @@ export const runCommands = {
   compact: { actions: 'forward' },
   'limit.raise': { actions: 'forward' },
   'limit.stop': { actions: 'forward' },
-} as const
+})
 
 /** A chart waits for people while one of its runs does. */
-export const runStates = {
+export const runStates = shared({
   initial: 'Working',
   states: {
     Working: { on: { 'run.waiting': 'Waiting' } },
     Waiting: { tags: 'waiting', on: { 'run.working': 'Working' } },
   },
-} as const
+})
 
 /** Where a child leads that broke instead of ending. */
 export const toFailure = (state: string) =>

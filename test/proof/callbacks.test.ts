@@ -246,5 +246,9 @@ describe('an orchestrator', () => {
     expect(isRefused || (!(end instanceof StatewireError) && end.output)).toEqual(
       isRefused || expect.stringContaining('All done.'),
     )
+    // Charts share parts. Another agent's run ends as it should, also where it ends at a limit.
+    const limited = await agentOf({ options: { maxSteps: 1 } }).send('Go')
+    expect(limited.finishReason).toBe('maxSteps')
+    expect(validateHistory(limited.messages)).toEqual([])
   })
 })
