@@ -1,9 +1,11 @@
 // Changes the code in thousands of small ways, and counts how many of the changes the tests notice.
 // npm run mutate                    every part, one after the other: hours
 // npm run mutate -- limits rounds   some parts
+// MUTATION_SAMPLE=6 npm run mutate  one mutant in six, always the same ones
 // npm run mutate -- machines/limits.ts   a file, without a score of its own
 // Scores go to test/mutation/scores.json, from where `npm run docs` puts them into docs/testing-strength.md.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { isChosen, oneIn } from '../test/mutation/sample.mjs'
 import { shards } from '../test/mutation/shards.mjs'
 import { bin, installIfMissing, run } from './install.mjs'
 
@@ -30,7 +32,9 @@ const stryker = (name, { mutate, tests }) => {
 /** How many mutants were noticed, and which were not, by place. */
 const scoreOf = ({ files }) => {
   const mutants = Object.entries(files).flatMap(([path, { mutants }]) =>
-    mutants.map((mutant) => ({ path, ...mutant })),
+    mutants
+      .filter((mutant) => isChosen({ fileName: path, ...mutant }))
+      .map((mutant) => ({ path, ...mutant })),
   )
   const count = (...statuses) => mutants.filter(({ status }) => statuses.includes(status)).length
   const noticed = count('Killed', 'Timeout')
@@ -53,6 +57,6 @@ if (files.length > 0)
 for (const name of names) {
   const scores = existsSync(scoresFile) ? JSON.parse(readFileSync(scoresFile, 'utf8')) : {}
   const measured = new Date().toISOString().slice(0, 10)
-  scores[name] = { measured, ...scoreOf(stryker(name, shards[name])) }
+  scores[name] = { measured, oneIn, ...scoreOf(stryker(name, shards[name])) }
   writeFileSync(scoresFile, `${JSON.stringify(scores, null, 2)}\n`)
 }

@@ -142,16 +142,38 @@ export const kindTable = () => {
 
 const scoresFile = 'test/mutation/scores.json'
 
+const share = ({ noticed, missed }) => `${((100 * noticed) / (noticed + missed)).toFixed(1)} %`
+
+/** A part of which one mutant in six was tried stands for six times as many. */
+const sum = (scores) => ({
+  noticed: scores.reduce((all, { noticed, oneIn }) => all + noticed * oneIn, 0),
+  missed: scores.reduce((all, { missed, oneIn }) => all + missed * oneIn, 0),
+})
+
 export const mutationTable = () => {
   const scores = existsSync(scoresFile) ? JSON.parse(readFileSync(scoresFile, 'utf8')) : {}
-  const share = ({ noticed, missed }) => `${((100 * noticed) / (noticed + missed)).toFixed(1)} %`
+  const row = ([name, { mutate }]) => {
+    const folders = [...new Set(mutate.map((path) => `\`${path.slice(0, path.lastIndexOf('/'))}\``))]
+    const score = scores[name]
+    if (!score) return [name, folders.join(', '), '', 'not yet', '']
+    const { noticed, missed, oneIn, measured } = score
+    const tried = `${noticed + missed}${oneIn === 1 ? '' : `, one in ${oneIn}`}`
+    return [name, folders.join(', '), tried, share(score), measured]
+  }
+  const total = (title, names) => {
+    const known = names.flatMap((name) => scores[name] ?? [])
+    return known.length === 0 ? [] : [[`**${title}**`, '', '', `**${share(sum(known))}**`, '']]
+  }
+  const names = Object.keys(shards)
+  const ofMachines = names.filter((name) => shards[name].mutate[0].startsWith('machines/'))
+  const rows = [
+    ...Object.entries(shards).map(row),
+    ...total('machines', ofMachines),
+    ...total('all measured', names),
+  ]
   return [
     '| part | changed | mutants | noticed | measured |',
     '| --- | --- | --: | --: | --- |',
-    ...Object.entries(shards).map(([name, { mutate }]) => {
-      const score = scores[name]
-      const facts = score ? [score.noticed + score.missed, share(score), score.measured] : ['', 'not yet', '']
-      return `| ${name} | ${[...new Set(mutate.map((path) => path.slice(0, path.lastIndexOf('/'))))].map((path) => `\`${path}\``).join(', ')} | ${facts.join(' | ')} |`
-    }),
+    ...rows.map((cells) => `| ${cells.join(' | ')} |`),
   ]
 }

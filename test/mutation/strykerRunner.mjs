@@ -8,6 +8,7 @@ import {
   TestStatus,
 } from '@stryker-mutator/api/test-runner'
 import { createVitest } from 'vitest/node'
+import { isChosen } from './sample.mjs'
 
 const statusOf = { passed: TestStatus.Success, failed: TestStatus.Failed, skipped: TestStatus.Skipped }
 
@@ -69,6 +70,8 @@ class ResidentTests {
 
   async mutantRun(options) {
     const { activeMutant, hitLimit, testFilter = [] } = options
+    // What has an error has no part in the score.
+    if (!isChosen(activeMutant)) return { status: MutantRunStatus.Error, errorMessage: 'Not in the sample.' }
     const { killedBy, message, ran, hitCount, isSpoiled } = await this.ask({
       type: 'mutant',
       mutant: activeMutant.id,
