@@ -43,12 +43,16 @@ type Script = {
 export const faultServer = async (): Promise<FaultServer> => {
   const scripts = new Map<string, Script>()
   let count = 0
-  let open = 0
+  const open = new Set<object>()
   const server = createServer(async (request, response) => {
-    open += 1
-    response.once('close', () => {
-      open -= 1
-    })
+    // A response that waits for the one before it has no socket yet, and is not closed with the connection.
+    open.add(response)
+    const closed = () => {
+      open.delete(response)
+      request.socket.off('close', closed)
+    }
+    response.once('close', closed)
+    request.socket.once('close', closed)
     const script = scripts.get(/^\/(\d+)\//.exec(request.url ?? '')?.[1] ?? '')
     const body = await bodyOf(request).catch(() => undefined)
     if (!body || response.destroyed) return
@@ -75,7 +79,7 @@ export const faultServer = async (): Promise<FaultServer> => {
       return { url: `http://127.0.0.1:${port}/${id}`, bodies }
     },
     get open() {
-      return open
+      return open.size
     },
     close() {
       server.closeAllConnections()
