@@ -15,8 +15,9 @@ const statusOf = { passed: TestStatus.Success, failed: TestStatus.Failed, skippe
 class ResidentTests {
   static inject = tokens(commonTokens.options)
 
+  /** A mutant that was also reached while files were loaded is tried in what runs: nothing is loaded again for it. */
   capabilities() {
-    return { reloadEnvironment: false }
+    return { reloadEnvironment: true }
   }
 
   async init() {
