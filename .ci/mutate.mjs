@@ -29,20 +29,22 @@ const stryker = (name, { mutate, tests }) => {
   return JSON.parse(readFileSync(report, 'utf8'))
 }
 
-/** How many mutants were noticed, and which were not, by place. */
+/** How many mutants were noticed, and which were not, by place. Those that no test reaches never came to the sample. */
 const scoreOf = ({ files }) => {
+  const isCounted = ({ status, ...mutant }) => status !== 'NoCoverage' || isChosen(mutant)
   const mutants = Object.entries(files).flatMap(([path, { mutants }]) =>
-    mutants
-      .filter((mutant) => isChosen({ fileName: path, ...mutant }))
-      .map((mutant) => ({ path, ...mutant })),
+    mutants.map((mutant) => ({ path, fileName: path, ...mutant })).filter(isCounted),
   )
-  const count = (...statuses) => mutants.filter(({ status }) => statuses.includes(status)).length
-  const noticed = count('Killed', 'Timeout')
-  const missed = count('Survived', 'NoCoverage')
-  const survivors = mutants
-    .filter(({ status }) => status === 'Survived' || status === 'NoCoverage')
-    .map(({ path, location, mutatorName }) => `${path}:${location.start.line} ${mutatorName}`)
-  return { noticed, missed, survivors: [...new Set(survivors)].sort() }
+  const of = (...statuses) => mutants.filter(({ status }) => statuses.includes(status))
+  const missed = of('Survived', 'NoCoverage')
+  const survivors = missed.map(
+    ({ path, location, mutatorName }) => `${path}:${location.start.line} ${mutatorName}`,
+  )
+  return {
+    noticed: of('Killed', 'Timeout').length,
+    missed: missed.length,
+    survivors: [...new Set(survivors)].sort(),
+  }
 }
 
 installIfMissing()
