@@ -40,7 +40,7 @@ export default class ResidentRunner extends TestRunner {
   private readonly records = new Map<string, { noticed: number; ms: number }>()
 
   override async importFile(): Promise<unknown> {
-    const channel = new BroadcastChannel(`mutants ${process.env.STRYKER_MUTATOR_WORKER}`)
+    const channel = new BroadcastChannel(process.env.MUTANTS_CHANNEL ?? '')
     const answer = (message: Answer): void => channel.postMessage(message)
     channel.onmessage = async ({ data }) => {
       const command = data as Command

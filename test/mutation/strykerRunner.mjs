@@ -22,12 +22,16 @@ class ResidentTests {
 
   async init() {
     process.env.VITEST = '1'
-    this.channel = new BroadcastChannel(`mutants ${process.env.STRYKER_MUTATOR_WORKER}`)
-    this.channel.onmessage = ({ data }) => this.onAnswer?.(data)
     await this.load()
   }
 
+  /** Each thread has a channel of its own: one that is left may still have something to say. */
   async load() {
+    this.channel?.close()
+    this.loads = (this.loads ?? 0) + 1
+    process.env.MUTANTS_CHANNEL = `mutants ${process.pid} ${this.loads}`
+    this.channel = new BroadcastChannel(process.env.MUTANTS_CHANNEL)
+    this.channel.onmessage = ({ data }) => this.onAnswer?.(data)
     this.vitest = await createVitest('test', {
       config: '.ci/mutate.config.ts',
       runner: './test/mutation/residentRunner.ts',
