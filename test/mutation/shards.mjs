@@ -1,6 +1,9 @@
 // What `npm run mutate` changes, in parts that take less than an hour each on two cores, and the tests that may notice.
 
-const charts = ['test/{engine,orchestrators,machines}/**/*.test.ts']
+const charts = [
+  'test/{engine,orchestrators,machines,api}/**/*.test.ts',
+  'test/proof/{aborts,callbacks,hostileTools,hostileUsers,statuses,toolMischief,waits}.test.ts',
+]
 const wires = ['test/{providers,hostile,recordings}/**/*.test.ts']
 
 /** By name: the files that are changed, and the tests that are run. */
