@@ -6,6 +6,10 @@ const charts = [
 ]
 const wires = ['test/{providers,hostile,recordings}/**/*.test.ts']
 
+/** What the decoders share. */
+const readers =
+  'contextOverflow,conversation,deltaBatch,toolCallAssembler,usageCounts,wireError,wireJson,withheldCall'
+
 /** By name: the files that are changed, and the tests that are run. */
 export const shards = {
   lifecycle: {
@@ -43,7 +47,7 @@ export const shards = {
   durable: { mutate: ['src/durable/**/*.ts'], tests: ['test/durable/*.test.ts'] },
   decoders: {
     mutate: [
-      'providers/*.ts',
+      `providers/{${readers}}.ts`,
       'providers/anthropic/{decoder,contentBlock,skeleton,usage}.ts',
       'providers/cohere/decodeCohere.ts',
       'providers/google/{decoder,chunk,finishReason,functionCalls,partialArguments,skeleton,sources}.ts',
@@ -53,4 +57,9 @@ export const shards = {
     ],
     tests: wires,
   },
+  connections: {
+    mutate: ['providers/*.ts', `!providers/{${readers}}.ts`],
+    tests: ['test/{presets,providers,transport}/**/*.test.ts'],
+  },
+  handlers: { mutate: ['src/ui/**/*.ts'], tests: ['test/ui/*.test.ts'] },
 }
