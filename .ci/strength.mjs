@@ -153,7 +153,8 @@ const sum = (scores) => ({
 export const mutationTable = () => {
   const scores = existsSync(scoresFile) ? JSON.parse(readFileSync(scoresFile, 'utf8')) : {}
   const row = ([name, { mutate }]) => {
-    const folders = [...new Set(mutate.map((path) => `\`${path.slice(0, path.lastIndexOf('/'))}\``))]
+    const changed = mutate.filter((path) => !path.startsWith('!'))
+    const folders = [...new Set(changed.map((path) => `\`${path.slice(0, path.lastIndexOf('/'))}\``))]
     const score = scores[name]
     if (!score) return [name, folders.join(', '), '', 'not yet', '']
     const { noticed, missed, oneIn, measured } = score
