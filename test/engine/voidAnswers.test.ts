@@ -33,31 +33,31 @@ const ran = async (shown: ScriptStep[], error: Partial<ErrorData>, midStream: bo
 }
 
 describe('an answer that starts over', () => {
-  test.each<[string, Partial<ErrorData>, string, ScriptStep[], boolean, unknown[]]>([
-    ['a retry', busy, 'nothing', [], false, ['retry restart: false, busy']],
-    ['a retry', busy, 'pieces of a call', [piece], false, ['retry restart: true, busy']],
-    ['a retry', busy, 'text', [text], true, ['retry restart: true, busy', 'restart chunk']],
-    ['a fallback', broken, 'nothing', [], false, ['fallback restart: false, broken']],
-    ['a fallback', broken, 'pieces of a call', [piece], false, ['fallback restart: true, broken']],
-    ['a fallback', broken, 'text', [text], true, ['fallback restart: true, broken', 'restart chunk']],
-    ['a compaction', overflow, 'nothing', [], false, ['compaction']],
+  test.each<[string, string, Partial<ErrorData>, ScriptStep[], boolean, unknown[]]>([
+    ['a retry', 'nothing', busy, [], false, ['retry restart: false, busy']],
+    ['a retry', 'pieces of a call', busy, [piece], false, ['retry restart: true, busy']],
+    ['a retry', 'text', busy, [text], true, ['retry restart: true, busy', 'restart chunk']],
+    ['a fallback', 'nothing', broken, [], false, ['fallback restart: false, broken']],
+    ['a fallback', 'pieces of a call', broken, [piece], false, ['fallback restart: true, broken']],
+    ['a fallback', 'text', broken, [text], true, ['fallback restart: true, broken', 'restart chunk']],
+    ['a compaction', 'nothing', overflow, [], false, ['compaction']],
     [
       'a compaction',
-      overflow,
       'pieces of a call',
+      overflow,
       [piece],
       false,
       ['retry restart: true, too long', 'compaction'],
     ],
     [
       'a compaction',
-      overflow,
       'text',
+      overflow,
       [text],
       true,
       ['retry restart: true, too long', 'restart chunk', 'compaction'],
     ],
-  ])('by %s (%o), after %s was shown', async (_, error, __, shown, midStream, told) => {
+  ])('by %s, after %s was shown', async (_, __, error, shown, midStream, told) => {
     expect(await ran(shown, error, midStream)).toEqual({ told, output: 'Whole' })
   })
 
