@@ -5,9 +5,9 @@ import { ModelError } from '../../src/messages/errors.ts'
 import type { FinishReason } from '../../src/messages/result.ts'
 import { type ScriptStep, type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { recorder } from './sampleTools.ts'
-import { collect, rejection } from './watching.ts'
+import { collect, endOf, rejection } from './watching.ts'
 
-const call: ScriptTurn = [{ toolCall: { id: 'a', name: 'echo' } }]
+const call: ScriptStep[] = [{ toolCall: { id: 'a', name: 'echo' } }]
 const retry = { maxRetries: 1, initialDelayMs: 1 }
 
 const agentOf = (turns: ScriptTurn[], options: AgentOptions = {}) => {
@@ -79,7 +79,7 @@ describe('an answer that the provider ends with its own error', () => {
   })
 
   test('but calls tools all the same is not asked again: the calls run', async () => {
-    const { agent, model } = agentOf([[...call, failed] as ScriptTurn, 'ok'])
+    const { agent, model } = agentOf([[...call, failed], 'ok'])
     expect((await agent.send('Go')).messages).toHaveLength(4)
     model.assertDone()
   })
@@ -132,4 +132,22 @@ test('a failure in the first step leaves no model message behind, one after a to
     (await rejection(agentOf(turns).agent.send('Go'), ModelError)).partial?.messages.map(({ role }) => role)
   expect(await rolesAfter([gone])).toEqual(['user'])
   expect(await rolesAfter([call, gone])).toEqual(['user', 'model', 'user', 'model'])
+})
+
+test.each<[string, ScriptTurn[], string]>([
+  ['one that is empty', [[]], ''],
+  ['only thinking', [[{ thinking: 'hm' }]], ''],
+  ['text, then none after a tool round', [[{ text: 'Look.' }, ...call], [], []], 'Look.'],
+])('the last text of a run is its answer: %s', async (_, turns, answer) => {
+  expect(await agentOf(turns).agent.send('Go')).toMatchObject({ answer, output: answer })
+})
+
+test.each([
+  ['no reason', {}, ''],
+  ['a reason', { reason: 'user' }, 'user'],
+])('an abort with %s says so', async (_, given, reason) => {
+  const actor = agentOf([[{ hang: true }]]).agent.actor({ prompt: 'Go' })
+  actor.start()
+  actor.send({ type: 'abort', ...given })
+  expect(await endOf(actor)).toMatchObject({ status: 'aborted', reason })
 })
