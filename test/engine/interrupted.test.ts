@@ -1,11 +1,12 @@
 /** A call that was running when its process ended is in doubt: what becomes of it is for its tool to say. */
 import { describe, expect, test } from 'vitest'
+import { createActor } from 'xstate'
 import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
 import { toolResultsOf } from '../../src/messages/messages.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { type OnInterrupted, type ToolContext, tool } from '../../src/tools/tool.ts'
 import { createToolExecutor } from '../../src/tools/toolExecutor.ts'
-import { idle } from './watching.ts'
+import { endOf, idle } from './watching.ts'
 
 type Seen = Pick<ToolContext, 'callId' | 'attempt' | 'idempotencyKey'>
 
@@ -155,6 +156,18 @@ describe('a call that was running when its run was stored', () => {
     run.approve('c-pay', { remember: 'tool' })
     expect(run.pending.map(({ id }) => id)).toEqual(['c-mail'])
     run.abort()
+  })
+
+  test('is decided on once: an answer after the approval changes nothing', async () => {
+    const { snapshot, agent, after } = await cut({ pay: 'ask', mail: 'ask' }, parallel)
+    const actor = createActor(agent.machine, { snapshot, input: {} }).start()
+    await idle()
+    actor.send({ type: 'tool.approve', callId: 'c-pay' })
+    actor.send({ type: 'tool.answer', callId: 'c-pay', result: 'too late' })
+    actor.send({ type: 'tool.answer', callId: 'c-mail', result: 'sent' })
+    const output = await endOf(actor)
+    expect(resultsOf(output)).toEqual({ 'c-pay': 'ran c-pay', 'c-mail': 'sent' })
+    expect(after.map(({ callId }) => callId)).toEqual(['c-pay'])
   })
 
   test('is shown to onApproval as in doubt', async () => {

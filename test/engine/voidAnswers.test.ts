@@ -1,0 +1,71 @@
+/** An answer that starts over: what listeners are told depends on what was shown of it. */
+import { describe, expect, test } from 'vitest'
+import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
+import type { ErrorData } from '../../src/messages/errors.ts'
+import { type ScriptStep, scriptedModel } from '../../src/testing/scriptedModel.ts'
+import { talk } from './compactedRuns.ts'
+
+const text: ScriptStep = { text: 'Hal' }
+const piece: ScriptStep = { deltas: [{ type: 'toolDelta', index: 0, name: 'echo', arguments: '{"a' }] }
+
+const overflow = { message: 'too long', code: 'context_overflow', retryable: false }
+const busy = { message: 'busy', retryable: true }
+const broken = { message: 'broken', retryable: false }
+
+/** A first answer that breaks off, and what listeners get in place of it. */
+const ran = async (shown: ScriptStep[], error: Partial<ErrorData>, midStream: boolean) => {
+  const model = scriptedModel([[...shown, { error }], ...(error === overflow ? ['A summary.'] : []), 'Whole'])
+  const fallback = error === broken ? [scriptedModel(['Whole'], { model: 'second' })] : []
+  const options: AgentOptions = { fallback, retry: { maxRetries: 1, initialDelayMs: 1, midStream } }
+  const run = new Agent(model, options).start('Go on.', { history: error === overflow ? talk : [] })
+  const told: unknown[] = []
+  run.on('*', (event) => {
+    if (event.type === 'retry' || event.type === 'fallback')
+      told.push(`${event.type} restart: ${event.restart}, ${event.error?.message}`)
+    if (event.type === 'chunk' && event.metadata.restart === true) told.push('restart chunk')
+    if (event.type === 'compaction') told.push('compaction')
+  })
+  const output = await run.result.then(
+    (result) => result.output,
+    (reason: Error) => reason.message,
+  )
+  return { told, output }
+}
+
+describe('an answer that starts over', () => {
+  test.each<[string, string, Partial<ErrorData>, ScriptStep[], boolean, unknown[]]>([
+    ['a retry', 'nothing', busy, [], false, ['retry restart: false, busy']],
+    ['a retry', 'pieces of a call', busy, [piece], false, ['retry restart: true, busy']],
+    ['a retry', 'text', busy, [text], true, ['retry restart: true, busy', 'restart chunk']],
+    ['a fallback', 'nothing', broken, [], false, ['fallback restart: false, broken']],
+    ['a fallback', 'pieces of a call', broken, [piece], false, ['fallback restart: true, broken']],
+    ['a fallback', 'text', broken, [text], true, ['fallback restart: true, broken', 'restart chunk']],
+    ['a compaction', 'nothing', overflow, [], false, ['compaction']],
+    [
+      'a compaction',
+      'pieces of a call',
+      overflow,
+      [piece],
+      false,
+      ['retry restart: true, too long', 'compaction'],
+    ],
+    [
+      'a compaction',
+      'text',
+      overflow,
+      [text],
+      true,
+      ['retry restart: true, too long', 'restart chunk', 'compaction'],
+    ],
+  ])('by %s, after %s was shown', async (_, __, error, shown, midStream, told) => {
+    expect(await ran(shown, error, midStream)).toEqual({ told, output: 'Whole' })
+  })
+
+  test.each([
+    ['a retry', busy],
+    ['a fallback', broken],
+    ['a compaction', overflow],
+  ])('does so only if it was asked for: %s does not repeat text by itself', async (_, error) => {
+    expect(await ran([text], error, false)).toEqual({ told: [], output: error.message })
+  })
+})
