@@ -6,7 +6,6 @@ import { duration, plural } from './format.js'
 import { MarkdownFlow } from './MarkdownFlow.js'
 import { saidView } from './messageView.js'
 import { state } from './store.js'
-import { TextFlow } from './TextFlow.js'
 
 /** @import { ActorRow, AttemptRow } from '../wire.ts' */
 
@@ -18,10 +17,10 @@ export class AttemptView {
   #asked = element('div', { class: 'asked' })
   #heading = element('h3')
   #meta = element('span', { class: 'meta' })
-  #thinking = new TextFlow('thinking')
+  #thinking = new MarkdownFlow('thinking')
   #thought = element('summary')
   #thoughts
-  #text = new MarkdownFlow()
+  #text = new MarkdownFlow('text')
   #drafts = element('div', { class: 'drafts' })
   #mark = element('p', { class: 'mark-line' })
   #answer

@@ -6,14 +6,18 @@ import { markdown } from './markdown.js'
 const blockLength = 1_500
 const longestBlock = 6_000
 
-/** An answer that grows. Only its last block is rendered again for each chunk, so that long answers cost no more than short ones. */
+/** Text of a model that grows. Only its last block is rendered again for each chunk, so that a chunk of a long text costs no more. */
 export class MarkdownFlow {
-  element = element('div', { class: 'flow text' })
   #length = 0
   #source = ''
   #isCode = false
   /** @type {HTMLElement | undefined} */
   #block
+
+  /** @param {'text' | 'thinking'} kind */
+  constructor(kind) {
+    this.element = element('div', { class: `flow ${kind}` })
+  }
 
   /** @param {string} text the whole of it, which begins with what is shown, or is shorter */
   show(text) {
