@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { configDefaults, defineConfig } from 'vitest/config'
 
 const { MUTATION_TESTS = 'test/{engine,orchestrators,providers}/**/*.test.ts' } = process.env
@@ -7,7 +8,7 @@ const { MUTATION_TESTS = 'test/{engine,orchestrators,providers}/**/*.test.ts' } 
  * because loading it costs more than most tests. What starts processes would not see the mutants.
  */
 export default defineConfig({
-  root: new URL('..', import.meta.url).pathname,
+  root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
     include: MUTATION_TESTS.split(' '),
     exclude: [

@@ -1,10 +1,11 @@
+import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
 const { env } = process
 
 /** `npm run proof`: what `npm test` takes a part of, all of it. `PROOF_SEED` begins the random walks elsewhere. */
 export default defineConfig({
-  root: new URL('..', import.meta.url).pathname,
+  root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
     globalSetup: '.ci/page.ts',
     include: [

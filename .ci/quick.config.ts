@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
 /**
@@ -5,7 +6,7 @@ import { defineConfig } from 'vitest/config'
  * starts processes, servers or a browser is left to `npm test`.
  */
 export default defineConfig({
-  root: new URL('..', import.meta.url).pathname,
+  root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
     include: [
       'test/{architecture,engine,models,orchestrators,providers,schema}/**/*.test.ts',

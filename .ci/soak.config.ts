@@ -1,10 +1,11 @@
+import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
 const { env } = process
 
 /** `npm run soak`: the random runs and the random kills of `npm test`, for as long as wanted. */
 export default defineConfig({
-  root: new URL('..', import.meta.url).pathname,
+  root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
     include: ['test/proof/soak.test.ts', 'test/durable/kills.test.ts', 'test/dbos/kills.test.ts'],
     // Each of them keeps the whole machine busy.

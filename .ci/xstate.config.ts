@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { fromRegistry } from '../test/fromRegistry.ts'
 import { oldest } from '../test/xstate/xstateRange.ts'
@@ -15,7 +16,7 @@ export default defineConfig({
       { find: /^xstate\/(.+)$/, replacement: `${found.folder}/$1/dist/xstate-$1.development.esm.js` },
     ],
   },
-  root: new URL('..', import.meta.url).pathname,
+  root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
     include: ['test/{api,engine,machines,orchestrators,proof,durable}/**/*.test.ts'],
     // These start processes of their own, which would not see it.

@@ -13,9 +13,9 @@ export const splitFile = (words: readonly string[]): { file: string | undefined;
   return isAgentFile(first) ? { file: first, words: rest } : { file: undefined, words: [...words] }
 }
 
-/** A path, or a file that exists: "node.js" alone may well be a prompt. */
+/** A path, or a file that exists: "node.js" alone may well be a prompt, and so may "Explain src/app.ts". */
 const isAgentFile = (word: string): boolean =>
-  /^\S+\.[cm]?[jt]s$/.test(word) && (/[\\/]/.test(word) || existsSync(word))
+  /\.[cm]?[jt]s$/.test(word) && (/^\S*[\\/]\S*$/.test(word) || existsSync(word))
 
 /** The agent that the user's file exports. */
 export const findAgent = (file: string, invocation: Invocation): Promise<Agent> => {

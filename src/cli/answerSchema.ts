@@ -12,7 +12,8 @@ export const answerSchema = async (
   const wanted = textOption(invocation, 'schema')
   if (wanted === undefined) return undefined
   const isJson = wanted.trimStart().startsWith('{')
-  const text = isJson ? wanted : (await fileOfOption('schema', wanted)).toString('utf8')
+  // A decoder leaves out the mark that editors on Windows put at the beginning.
+  const text = isJson ? wanted : new TextDecoder().decode(await fileOfOption('schema', wanted))
   try {
     const jsonSchema: unknown = JSON.parse(text)
     if (!isJsonObject(jsonSchema)) throw new Error('a JSON Schema is an object.')

@@ -30,7 +30,7 @@ export const lineHistory = (file: string | undefined): LineHistory => ({
 
 const readLines = (file: string): string[] => {
   try {
-    const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean)
+    const lines = readFileSync(file, 'utf8').split(/\r?\n/).filter(Boolean)
     return lines.slice(-mostLines).toReversed().map(stripVTControlCharacters)
   } catch {
     return []

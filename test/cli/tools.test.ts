@@ -1,9 +1,9 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, posix, win32 } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { timeIn, zoneOf } from '../../src/cli/tools/currentTime.ts'
 import { builtInTools } from '../../src/cli/tools/index.ts'
-import { readBelow } from '../../src/cli/tools/readFile.ts'
+import { problemOf, readBelow } from '../../src/cli/tools/readFile.ts'
 import { folder } from './spawned.ts'
 
 describe('current_time', () => {
@@ -74,6 +74,31 @@ describe('read_file', () => {
     expect(await refusal('image.png')).toContain('not a text file')
     expect(await refusal('missing.txt')).toBe('There is no file missing.txt.')
     expect(await refusal('a\0b')).toBe('A path is needed.')
+  })
+
+  it.each([
+    ['C:\\project\\docs\\guide.md', undefined],
+    ['C:\\project\\..notes.md', 'hidden'],
+    ['c:\\PROJECT\\guide.md', undefined],
+    ['C:\\project2\\guide.md', 'outside'],
+    ['C:\\guide.md', 'outside'],
+    ['D:\\project\\guide.md', 'outside'],
+    ['\\\\server\\share\\guide.md', 'outside'],
+    ['C:\\project\\.env', 'hidden'],
+    ['C:\\project\\docs\\.git\\config', 'hidden'],
+    ['C:\\project\\server.KEY', 'looks like a key'],
+    ['C:\\project\\server.key.', 'looks like a key'],
+    ['C:\\project\\server.key  ', 'looks like a key'],
+    ['C:\\project\\server.key::$DATA', 'looks like a key'],
+    ['C:\\project\\guide.md:server.key', undefined],
+  ])('knows on Windows whether %s may be read', (place, problem) => {
+    const found = problemOf('C:\\project', win32.resolve(place), win32)
+    expect(found).toEqual(problem === undefined ? undefined : expect.stringContaining(problem))
+  })
+
+  it('takes a backslash for a part of a name elsewhere', () => {
+    expect(problemOf('/project', '/project/docs\\.env', posix)).toBeUndefined()
+    expect(problemOf('/project', '/project/a:b.key', posix)).toContain('looks like a key')
   })
 
   it('is the only built-in tool that asks first', () => {

@@ -42,8 +42,11 @@ export const shards = {
     ],
     tests: [...charts, 'test/stored/*.test.ts'],
   },
-  messages: { mutate: ['src/{messages,model,tools}/*.ts'], tests: ['test/engine/**/*.test.ts'] },
-  agent: { mutate: ['src/agent/*.ts'], tests: ['test/{engine,api,orchestrators}/**/*.test.ts'] },
+  messages: {
+    mutate: ['src/{messages,model,tools}/*.ts'],
+    tests: ['test/{engine,api,schema,stored,models}/**/*.test.ts', 'test/providers/**/*.test.ts'],
+  },
+  agent: { mutate: ['src/agent/*.ts'], tests: charts },
   durable: { mutate: ['src/durable/**/*.ts'], tests: ['test/durable/*.test.ts'] },
   decoders: {
     mutate: [
@@ -59,7 +62,10 @@ export const shards = {
   },
   connections: {
     mutate: ['providers/*.ts', `!providers/{${readers}}.ts`],
-    tests: ['test/{presets,providers,transport}/**/*.test.ts'],
+    tests: [
+      'test/{presets,providers,transport,clouds,models}/**/*.test.ts',
+      'test/proof/{connections,secrets}.test.ts',
+    ],
   },
   handlers: { mutate: ['src/ui/**/*.ts'], tests: ['test/ui/*.test.ts'] },
 }
