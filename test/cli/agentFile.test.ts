@@ -169,7 +169,12 @@ describe.skipIf(!hasScript)('at a terminal', () => {
   })
 })
 
-it('tells a file from a prompt', () => {
+it('tells a file from a prompt', async () => {
+  const spaced = join(await folder(), 'my agent.ts')
+  expect(splitFile([spaced, 'Hi'])).toEqual({ file: undefined, words: [spaced, 'Hi'] })
+  await writeFile(spaced, '')
+  expect(splitFile([spaced, 'Hi'])).toEqual({ file: spaced, words: ['Hi'] })
+  expect(splitFile(['agents\\planner.ts', 'Hi'])).toEqual({ file: 'agents\\planner.ts', words: ['Hi'] })
   expect(splitFile(['./agent.ts', 'Hi', 'there'])).toEqual({ file: './agent.ts', words: ['Hi', 'there'] })
   expect(splitFile(['package.json'])).toEqual({ file: undefined, words: ['package.json'] })
   expect(splitFile(['node.js'])).toEqual({ file: undefined, words: ['node.js'] })

@@ -43,5 +43,6 @@ it('opens a browser only where somebody sees it', () => {
   expect(browserCommand('linux', {})).toBeUndefined()
   expect(browserCommand('darwin', {})).toEqual(['open'])
   expect(browserCommand('darwin', { SSH_CONNECTION: '10.0.0.1' })).toBeUndefined()
+  expect(browserCommand('win32', {})).toEqual(['rundll32', 'url.dll,FileProtocolHandler'])
   expect(browserCommand('win32', { CI: '1' })).toBeUndefined()
 })

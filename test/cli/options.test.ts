@@ -54,7 +54,11 @@ it('attaches files and links to the prompt, in chat to the first one', async () 
 it('answers in JSON that fits the schema, and writes only what was valid in the end', async () => {
   const cwd = await folder()
   const schema = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] }
-  await writeFile(join(cwd, 'schema.json'), JSON.stringify(schema))
+  // As an editor on Windows may save it.
+  await writeFile(
+    join(cwd, 'schema.json'),
+    `\uFEFF${JSON.stringify(schema, null, 2).replaceAll('\n', '\r\n')}`,
+  )
   const { args } = await model('{"n":"four"}', '{"n":4}', '{"n":5}')
   const corrected = await statewire(['run', ...args, '--schema', 'schema.json', '2+2?'], { cwd })
   expect([corrected.code, corrected.stdout]).toEqual([0, '{"n":4}\n'])
