@@ -1,4 +1,4 @@
-// Writes what is generated in the documents: the API reference, and the tables of providers, speed and tests.
+// Writes what is generated in the documents: the API reference, and the tables of providers, speed, tests and XState.
 // With --check nothing is written: it fails when one of them is not up to date, or when a public name has no description.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,6 +6,7 @@ import { comparison } from '../bench/report/comparison.mjs'
 import { listProviders } from '../dist/index.js'
 import { referencePages } from './reference/pages.mjs'
 import { kindTable, mutationTable } from './strength.mjs'
+import { xstateTable } from './xstateInUse.mjs'
 
 const isCheck = process.argv.includes('--check')
 const reference = 'docs/api'
@@ -73,6 +74,7 @@ const tables = [
   ['docs/performance.md', 'speed', speedTable()],
   ['docs/testing-strength.md', 'kinds', kinds],
   ['docs/testing-strength.md', 'mutants', mutationTable()],
+  ['docs/testing-strength.md', 'xstate', xstateTable()],
 ]
 for (const [path, name, lines] of tables) {
   const page = readFileSync(path, 'utf8')

@@ -1,0 +1,83 @@
+// Everything of XState that the sources use, as the compiler sees it: what is imported, and the members of its types.
+import { relative } from 'node:path'
+import ts from 'typescript'
+
+const folders = ['machines', 'providers', 'src']
+
+const programOf = () => {
+  const host = { ...ts.sys, onUnRecoverableConfigFileDiagnostic: () => {} }
+  const { fileNames, options } = ts.getParsedCommandLineOfConfigFile('tsconfig.json', {}, host)
+  const sources = fileNames.filter((file) => folders.includes(relative('.', file).split(/[\\/]/)[0]))
+  return { program: ts.createProgram(sources, { ...options, noEmit: true }), sources }
+}
+
+const isOfXState = (declaration) =>
+  /[\\/]node_modules[\\/]xstate[\\/]/.test(declaration.getSourceFile().fileName)
+
+/** The type, class or function that a member is declared in. */
+const ownerOf = (declaration) => {
+  let node = declaration.parent
+  while (!node.name || !ts.isIdentifier(node.name) || ts.isParameter(node)) node = node.parent
+  return node.name.text
+}
+
+/** The member that a name stands for: read, taken apart, or given in an object that XState gets. */
+const memberOf = (checker, name) => {
+  const { parent } = name
+  if (ts.isPropertyAccessExpression(parent) && parent.name === name) return checker.getSymbolAtLocation(name)
+  if (ts.isBindingElement(parent) && (parent.propertyName ?? parent.name) === name)
+    return checker.getTypeAtLocation(parent.parent).getProperty(name.text)
+  if (
+    ts.isObjectLiteralElement(parent) &&
+    parent.name === name &&
+    ts.isObjectLiteralExpression(parent.parent)
+  )
+    return checker.getContextualType(parent.parent)?.getProperty(name.text)
+  return undefined
+}
+
+const isModuleOfXState = (node) =>
+  ts.isImportDeclaration(node) && /^(?:@xstate\/|xstate(?:\/|$))/.test(node.moduleSpecifier.text)
+
+/** What is used, by its owner. What is imported belongs to the module it comes from. */
+const usesOf = () => {
+  const { program, sources } = programOf()
+  const checker = program.getTypeChecker()
+  const uses = new Map()
+  const add = (owner, name, file) => {
+    const [top, next] = relative('.', file).split(/[\\/]/)
+    const used = uses.get(owner) ?? { names: new Set(), folders: new Set() }
+    used.names.add(name)
+    used.folders.add(top === 'src' && !next.includes('.') ? `src/${next}` : top)
+    uses.set(owner, used)
+  }
+  for (const file of sources) {
+    const visit = (node) => {
+      if (isModuleOfXState(node))
+        for (const { name, propertyName } of node.importClause?.namedBindings?.elements ?? [])
+          add(`import from '${node.moduleSpecifier.text}'`, (propertyName ?? name).text, file)
+      if (ts.isIdentifier(node)) {
+        const member = memberOf(checker, node)
+        const declaration = member?.declarations?.find(isOfXState)
+        if (declaration) add(ownerOf(declaration), member.name, file)
+      }
+      ts.forEachChild(node, visit)
+    }
+    visit(program.getSourceFile(file))
+  }
+  return uses
+}
+
+const listed = (names) =>
+  [...names]
+    .toSorted()
+    .map((name) => `\`${name}\``)
+    .join(', ')
+
+export const xstateTable = () => [
+  '| of XState | what is used | by |',
+  '| --- | --- | --- |',
+  ...[...usesOf()]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([owner, used]) => `| \`${owner}\` | ${listed(used.names)} | ${listed(used.folders)} |`),
+]
