@@ -122,19 +122,18 @@ const filesOf = (pattern) => {
   return readdirSync(folder).filter((name) => name.endsWith('.test.ts'))
 }
 
-/** The kinds, and those that are gone. */
+/** The kinds, and those that are gone, which the table shows, too. */
 export const kindTable = () => {
+  const isGone = (pattern) => filesOf(pattern).length === 0
+  const place = (pattern) => `\`${pattern.replace(/^test\//, '')}\`${isGone(pattern) ? ' **is gone**' : ''}`
   const missing = kinds.flatMap(([kind, , patterns]) =>
-    patterns
-      .filter((pattern) => filesOf(pattern).length === 0)
-      .map((pattern) => `${kind}: ${pattern} is gone.`),
+    patterns.filter(isGone).map((pattern) => `${kind}: ${pattern} is gone.`),
   )
   const lines = [
     '| kind | what must hold | where |',
     '| --- | --- | --- |',
     ...kinds.map(
-      ([kind, promise, patterns]) =>
-        `| ${kind} | ${promise} | ${patterns.map((path) => `\`${path.replace(/^test\//, '')}\``).join(', ')} |`,
+      ([kind, promise, patterns]) => `| ${kind} | ${promise} | ${patterns.map(place).join(', ')} |`,
     ),
   ]
   return { lines, missing }
