@@ -61,3 +61,15 @@ test.each([
   )
   expect(error.message).toMatch(reason)
 })
+
+test.each([
+  ['4', ['Be brief.', 'Be kind.']],
+  ['4.1', ['Be brief.', 'Be kind.']],
+  ['4.1', []],
+])('what version %s stored of steers, %j, still reaches the model', async (version, steering) => {
+  const stored = storedBy(version, 'plain.Streaming.json')
+  stored.context.steering = steering
+  const { messages } = await successor('plain').agent.start({ snapshot: stored }).result
+  const asked = messages.filter(({ role }) => role === 'user').slice(1)
+  expect(asked.flatMap(({ parts }) => parts)).toEqual(steering.map((text) => ({ type: 'text', text })))
+})

@@ -1,0 +1,293 @@
+/** Why a stored run is refused: each reason by its own words, and next to each what is still taken. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { createActor, type Snapshot } from 'xstate'
+import { ConfigurationError } from '../../src/messages/errors.ts'
+import type { JsonObject, JsonValue } from '../../src/messages/json.ts'
+import { type ChartName, successor } from '../api/standingRuns.ts'
+
+type Change = [path: string, value: JsonValue | undefined]
+
+/** The value at a path is another one; without a value it is gone. */
+const withChange = (stored: JsonObject, [path, value]: Change): JsonObject => {
+  const keys = path.split('/')
+  const last = keys.pop() ?? ''
+  const parent = keys.reduce<JsonValue | undefined>((inner, key) => (inner as JsonObject)[key], stored)
+  if (value === undefined) delete (parent as JsonObject)[last]
+  else (parent as JsonObject)[last] = value
+  return stored
+}
+
+/** What is said of a stored run with changes; undefined if it goes on. */
+const refusalOf = (file: string, ...changes: Change[]): string | undefined => {
+  const text = readFileSync(join(import.meta.dirname, `4.2/${file}.json`), 'utf8')
+  const snapshot = changes.reduce(withChange, JSON.parse(text)) as JsonObject & Snapshot<unknown>
+  const { agent } = successor(file.split('.')[0] as ChartName)
+  const { status, error } = createActor(agent.machine, { snapshot, input: {} }).getSnapshot()
+  if (status !== 'error') return undefined
+  expect(error).toBeInstanceOf(ConfigurationError)
+  return String(error).replace(/^.* can continue from: /, '')
+}
+
+const expectRefusal = (flaw: string | undefined, file: string, ...changes: Change[]): void => {
+  const found = refusalOf(file, ...changes)
+  if (flaw?.endsWith('…')) expect(found?.slice(0, flaw.length - 1)).toBe(flaw.slice(0, -1))
+  else expect(found).toBe(flaw)
+}
+
+const call = (id: string, name = 'ask', args: JsonObject = {}): JsonObject => ({
+  type: 'toolCall',
+  id,
+  name,
+  arguments: args,
+})
+const resultOf = (id: string): JsonObject => ({ type: 'toolResult', id, name: 'free', result: 'ok' })
+const user = (text: string): JsonObject => ({ role: 'user', parts: [{ type: 'text', text }] })
+
+const [approval, tools, outside] = ['plain.AwaitingApproval', 'plain.ToolExecution', 'plain.AwaitingTools']
+const executor = 'children/toolExecutor/snapshot'
+const approver = 'children/approver/snapshot'
+const round = 'context/round'
+
+describe('a stored run', () => {
+  test.each<[flaw: string | undefined, file: string, ...changes: Change[]]>([
+    // The whole.
+    ['its status is "stopped".', approval, ['status', 'stopped']],
+    ['its status is missing.', approval, ['status', undefined]],
+    ['it has no context.', approval, ['context', []]],
+    [
+      'its version is "4.2.1", and this release reads versions 4.0 to 4.2.',
+      approval,
+      ['context/version', '4.2.1'],
+    ],
+    [
+      'its version is "v4.2", and this release reads versions 4.0 to 4.2.',
+      approval,
+      ['context/version', 'v4.2'],
+    ],
+    [
+      'its version is "14.2", and this release reads versions 4.0 to 4.2.',
+      approval,
+      ['context/version', '14.2'],
+    ],
+    [
+      'its version is "4.3": a newer release wrote it, and this one reads versions up to 4.2.',
+      approval,
+      ['context/version', '4.3'],
+    ],
+    [undefined, approval],
+    // The state, and who works there.
+    ['it is done, but its state is "AwaitingApproval".', approval, ['status', 'done']],
+    [undefined, approval, ['status', 'done'], ['value', 'Complete']],
+    [undefined, approval, ['status', 'done'], ['value', 'Failed']],
+    [undefined, approval, ['status', 'done'], ['value', 'Aborted']],
+    ['its state is "Complete", in which no run can be stored.', approval, ['value', 'Complete']],
+    ['its state is "toString", in which no run can be stored.', approval, ['value', 'toString']],
+    ['its state is missing, in which no run can be stored.', approval, ['value', undefined]],
+    [
+      'its state is {"Accumulating":"Requesting"}, but there is no model in its children.',
+      'plain.Requesting',
+      ['children', {}],
+    ],
+    [
+      'its state is {"Accumulating":"Streaming"}, but there is no model in its children.',
+      'plain.Streaming',
+      ['children', null],
+    ],
+    [
+      'its state is {"Accumulating":"BackingOff"}, but there is no timer in its children.',
+      'plain.BackingOff',
+      ['children', {}],
+    ],
+    [
+      'its state is {"ToolExecution":"Working"}, but there is no toolExecutor in its children.',
+      tools,
+      ['children', {}],
+    ],
+    [
+      'its state is {"Compacting":"Summarising"}, but there is no summariser in its children.',
+      'plain.Summarising',
+      ['children', {}],
+    ],
+    [
+      'its state is "AwaitingApproval", in which nothing is called "model".',
+      approval,
+      ['children/model', {}],
+    ],
+    [
+      'its state is "AwaitingTools", in which nothing is called "approver".',
+      outside,
+      ['children/approver', {}],
+    ],
+    ['its approver is not one.', 'approver.AwaitingApproval', ['children/approver', {}]],
+    ['its approver is not one.', 'approver.AwaitingApproval', ['children/approver/src', 'model']],
+    ['its approver is not one.', 'approver.AwaitingApproval', ['children/approver/snapshot', []]],
+    [undefined, 'approver.AwaitingApproval', ['children', {}]],
+    // What the children wait for.
+    [
+      'what it waits for has ended without a result.',
+      'plain.Requesting',
+      ['children/model/snapshot/status', 'done'],
+    ],
+    [
+      'what it waits for has ended without a result.',
+      'plain.BackingOff',
+      ['children/timer/snapshot/status', 'done'],
+    ],
+    [
+      'what it waits for has ended without a result.',
+      'plain.Summarising',
+      ['children/summariser/snapshot/status', 'done'],
+    ],
+    ['its model is asked something else.', 'plain.Requesting', ['children/model/snapshot/input/step', 2]],
+    ['its timer waits for another moment.', 'plain.BackingOff', ['children/timer/snapshot/input/at', 1]],
+    // The conversation.
+    ['its messages are not the end of its history.', approval, ['context/messages', [user('Go')]]],
+    [
+      'its history does not end with a user message.',
+      'plain.Requesting',
+      ['context/history', []],
+      ['context/messages', []],
+      ['children/model/snapshot/input/messages', []],
+    ],
+    [
+      'its last message has no calls.',
+      approval,
+      ['context/history/1/parts', [{ type: 'text', text: 'No.' }]],
+      ['context/messages/1/parts', [{ type: 'text', text: 'No.' }]],
+    ],
+    ['history[0] is not a message. …', approval, ['context/history/0', 'Go']],
+    [
+      'its history is not valid: …',
+      approval,
+      ['context/history/0/parts', [resultOf('z')]],
+      ['context/messages/0/parts', [resultOf('z')]],
+    ],
+    // The round.
+    ['it has a tool round while the model answers.', 'plain.Requesting', [`${round}/cleared`, ['a']]],
+    ['it has a tool round while the model answers.', 'plain.AtLimit', [`${round}/id`, 'x']],
+    [undefined, 'plain.Requesting', [`${round}/waitingSince`, 5]],
+    ['"z" is not a call of its last message.', approval, [`${round}/pendingApprovals`, ['a', 'b', 'z']]],
+    ['"z" is not a call of its last message.', approval, [`${round}/cleared`, ['f', 'x', 'z']]],
+    ['"z" is not a call of its last message.', approval, [`${round}/external`, ['z']]],
+    ['"z" is not a call of its last message.', approval, [`${round}/ending`, ['z']]],
+    ['"z" is not a call of its last message.', approval, [`${round}/inDoubt`, ['z']]],
+    ['"z" is not a call of its last message.', approval, [`${round}/edited`, { z: {} }]],
+    ['"z" is not a call of its last message.', approval, [`${round}/interruptions`, { z: 1 }]],
+    ['"z" is not a call of its last message.', approval, [`${round}/runs`, { z: {} }]],
+    ['"z" is not a call of its last message.', approval, [`${round}/started`, [['z']]]],
+    ['"z" is not a call of its last message.', approval, [`${round}/results`, [[resultOf('z')]]]],
+    ['it is not clear what happens to the call "b".', approval, [`${round}/pendingApprovals`, ['a']]],
+    ['it is not clear what happens to the call "b".', approval, [`${round}/cleared`, ['f', 'x', 'b']]],
+    [
+      'it is not clear what happens to the call "b".',
+      approval,
+      [`${round}/results`, [[{ ...resultOf('b'), name: 'ask' }]]],
+    ],
+    ['it is not clear what happens to the call "b".', outside, [`${round}/results/0`, []]],
+    ['a call was started that may not run.', approval, [`${round}/started`, [['b']]]],
+    [undefined, approval, [`${round}/started`, [['b']]], [`${round}/inDoubt`, ['b']]],
+    ['the arguments of a call were changed that was not approved.', approval, [`${round}/edited`, { b: {} }]],
+    [undefined, approval, [`${round}/edited`, { f: {} }]],
+    ['its state is "AwaitingTools", and 2 calls wait for an approval.', approval, ['value', 'AwaitingTools']],
+    [
+      'its state is "AwaitingApproval", and 0 calls wait for an approval.',
+      outside,
+      ['value', 'AwaitingApproval'],
+    ],
+    [
+      'it waits for external tools, but no call of one is open.',
+      outside,
+      [`${round}/results/2`, [{ ...resultOf('x'), name: 'outside' }]],
+    ],
+    // Who approves.
+    [
+      'its approver is asked about other calls.',
+      'approver.AwaitingApproval',
+      [`${approver}/calls/1/arguments`, { n: 3 }],
+    ],
+    [
+      'its approver is asked about other calls.',
+      'approver.AwaitingApproval',
+      [`${approver}/calls/1/id`, 'c'],
+    ],
+    ['its approver is asked about other calls.', 'approver.AwaitingApproval', [`${approver}/decided`, ['b']]],
+    [
+      'its approver is asked about other calls.',
+      'approver.AwaitingApproval',
+      [`${approver}/calls/1`, call('f', 'free')],
+    ],
+    ['approver.decided must be a list, not …', 'approver.AwaitingApproval', [`${approver}/decided`, {}]],
+    // Who runs the tools.
+    ['its tool executor is that of another round.', tools, [`${executor}/round`, 'x']],
+    ['its tool executor is that of another round.', tools, [`${executor}/run`, 'x']],
+    ['its tool executor has forgotten a call that was started.', tools, [`${executor}/begun`, []]],
+    [
+      'its tool executor has a call that may not run.',
+      tools,
+      [`${executor}/calls/1`, call('b', 'ask', { n: 2 })],
+    ],
+    ['its tool executor has a call that may not run.', tools, [`${executor}/calls/0/arguments`, { n: 2 }]],
+    ['its tool executor has a call twice.', tools, [`${executor}/calls/2`, call('f', 'free')]],
+    ['its tool executor lacks a call.', tools, [`${executor}/calls`, [call('a', 'ask', { n: 1 })]]],
+    [
+      'its tool executor would run a call that has its result.',
+      tools,
+      [`${round}/results/1`, [{ ...resultOf('a'), name: 'ask' }]],
+    ],
+    [
+      undefined,
+      tools,
+      [`${round}/results/1`, [{ ...resultOf('a'), name: 'ask' }]],
+      [`${executor}/results`, [[{ ...resultOf('a'), name: 'ask' }]]],
+    ],
+    [undefined, tools, [`${executor}/begun`, [['a', 'f']]]],
+    ['toolExecutor.calls[0] is not a part of type toolCall.', tools, [`${executor}/calls`, [{}]]],
+    // The shape.
+    ['step must be a whole number …', approval, ['context/step', -1]],
+    ['options.limits must be limits.', approval, ['context/options/limits', { steps: 'all' }]],
+    ['options.system must be a string…', approval, ['context/options/system', 1]],
+    [undefined, approval, ['context/options/system', 'Be brief.']],
+    ['round.interruptions.a must be a whole number …', approval, [`${round}/interruptions`, { a: 0.5 }]],
+    ['round.interruptions must be an object…', approval, [`${round}/interruptions`, []]],
+    ['round.results[0][0]: …', outside, [`${round}/results/0/0/result`, 5]],
+    ['totals.finishReason must be …', approval, ['context/totals/finishReason', 'tired']],
+    ['deadlineAt must be a finite number…', approval, ['context/deadlineAt', 'soon']],
+    ['failure.message must be a string…', approval, ['context/failure', { name: 'Error' }]],
+  ])('%s', expectRefusal)
+})
+
+describe('a stored chart of phases', () => {
+  const step = 'reasoning.Requesting'
+  test.each<[flaw: string | undefined, file: string, ...changes: Change[]]>([
+    [undefined, step],
+    [undefined, step, ['value', { Evidence: 'Waiting' }]],
+    [undefined, step, ['status', 'done'], ['value', 'Complete'], ['children', {}]],
+    [undefined, step, ['status', 'done'], ['value', 'Failed'], ['children', {}]],
+    [undefined, step, ['status', 'done'], ['value', 'Aborted'], ['children', {}]],
+    ['its status is done, and its state {"Evidence":"Working"}.', step, ['status', 'done']],
+    ['its status is active, and its state "Complete".', step, ['value', 'Complete']],
+    ['its status is active, and its state "Evidence".', step, ['value', 'Evidence']],
+    ['its status is active, and its state {"Evidence":"Resting"}.', step, ['value', { Evidence: 'Resting' }]],
+    [
+      'its status is active, and its state {"Elsewhere":"Working"}.',
+      step,
+      ['value', { Elsewhere: 'Working' }],
+    ],
+    [
+      'its status is active, and its state {"constructor":"Working"}.',
+      step,
+      ['value', { constructor: 'Working' }],
+    ],
+    ['its status is active, and its state missing.', step, ['value', undefined]],
+    ['its state is "Evidence", but nothing runs there.', step, ['children', {}]],
+    ['its state is "Evidence", but nothing runs there.', step, ['children', null]],
+    ['its state is "Evidence", but nothing runs there.', step, ['children/run/src', 'Analysis']],
+    ['its state is "Evidence", but nothing runs there.', step, ['children/run/snapshot/status', 'stopped']],
+    ['its state is "Evidence", in which nothing is called "step".', step, ['children/step', {}]],
+    ['answer must be a string…', step, ['context/answer', 1]],
+    ['shown must be a string…', step, ['context/shown', null]],
+    ['messages[0] is not a message. …', step, ['context/messages', [1]]],
+  ])('%s', expectRefusal)
+})
