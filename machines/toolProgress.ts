@@ -63,8 +63,7 @@ export const progressed = (progress: ToolProgress, atOnce: number, usage?: Usage
   const { calls, begun, results } = progress
   const first = countOf(begun)
   const done = countOf(results)
-  const free = atOnce - (first - done)
-  const begins = calls.slice(first, first + Math.max(0, free)).map(({ id }) => id)
+  const begins = calls.slice(first, done + atOnce).map(({ id }) => id)
   const next = { ...progress, begun: appended(begun, begins) }
   if (done < calls.length) return { ...next, status: 'active', output: undefined, error: undefined }
   const byId = new Map(results.flat().map((result) => [result.id, result]))

@@ -1,8 +1,9 @@
 /** A tool that asks something outside while it runs: the run waits for an answer, as for an external tool. */
 import { getEventListeners } from 'node:events'
-import { describe, expect, test } from 'vitest'
-import { createActor } from 'xstate'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { type AnyActorRef, createActor } from 'xstate'
 import type { AgentEmitted } from '../../machines/index.ts'
+import { pendingIn } from '../../machines/pendingCalls.ts'
 import { askOutside } from '../../machines/toolQuestion.ts'
 import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
 import { toolResultsOf } from '../../src/messages/messages.ts'
@@ -28,18 +29,24 @@ const asking = async (questions: string[] = ['colour'], options: AgentOptions = 
     },
   })
   const agent = new Agent(scriptedModel([calling(...ids), 'done']), { tools: [asker], ...options })
-  const actor = createActor(agent.machine, { input: { prompt: 'Go' } })
+  const actors: string[] = []
+  const actor = createActor(agent.machine, {
+    input: { prompt: 'Go' },
+    inspect: (event) => {
+      if (event.type === '@xstate.actor') actors.push((event.actorRef as AnyActorRef).id)
+    },
+  })
   const heard: Extract<AgentEmitted, { type: 'tool.external' }>[] = []
   actor.on('tool.external', (event) => heard.push(event))
   actor.start()
   await idle()
   const state = () => stateName(actor.getSnapshot())
-  return { actor, heard, answers, signals, end, state }
+  return { actor, actors, heard, answers, signals, end, state }
 }
 
 describe('a question of a running tool', () => {
   test('is announced below its call, as a call of an external tool', async () => {
-    const { actor, heard, state } = await asking()
+    const { actor, actors, heard, state } = await asking()
     const [event] = heard
     expect(event?.callId).toMatch(/^c\/[-0-9a-f]{36}$/)
     expect(heard).toEqual([
@@ -49,7 +56,9 @@ describe('a question of a running tool', () => {
         call: { type: 'toolCall', id: event?.callId, name: 'form', arguments: { about: 'colour' } },
       },
     ])
+    expect(pendingIn(actor.getSnapshot())).toEqual([{ ...event?.call, kind: 'answer' }])
     expect(state()).toBe('ToolExecution.Waiting')
+    expect(actors.at(-1)).toBe('form')
     actor.stop()
   })
 
@@ -107,12 +116,16 @@ describe('a question of a running tool', () => {
   })
 
   test('ends with an aborted run, without an answer', async () => {
+    // XState warns of events that come too late.
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    onTestFinished(() => warn.mockRestore())
     const { actor, answers, signals, end } = await asking(['colour', 'size'])
     actor.send({ type: 'abort' })
     expect(await endOf(actor)).toMatchObject({ status: 'aborted' })
     await idle()
     // The second is not asked at all.
     expect(answers).toEqual([undefined, undefined])
+    expect(warn).not.toHaveBeenCalled()
     for (const signal of [...signals, end.signal]) expect(getEventListeners(signal, 'abort')).toEqual([])
   })
 

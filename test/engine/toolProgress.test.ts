@@ -194,7 +194,11 @@ describe('a stored turn', () => {
     ['doubts no id', stored({ inDoubt: [1] as never }), 'inDoubt'],
     ['has a run that is not one', stored({ runs: { a: 'run' } as never }), 'runs.a must be an object'],
     ['waits for no call', stored({ waiting: { a: [{}] } as never }), 'waiting.a'],
-    ['has a command to no call', stored({ commands: { a: [{ type: 'tool.approve' }] } as never }), 'commands.a'],
+    [
+      'has a command to no call',
+      stored({ commands: { a: [{ type: 'tool.approve' }] } as never }),
+      'commands.a',
+    ],
   ])('that %s is refused, and the reason says where', (_, broken, reason) => {
     const act = () => resumed(broken as ToolServiceSnapshot, tools('rerun'))
     expect(act).toThrow(ConfigurationError)
