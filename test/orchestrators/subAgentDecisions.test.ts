@@ -5,6 +5,7 @@ import { pendingIn } from '../../machines/pendingCalls.ts'
 import { Agent } from '../../src/agent/Agent.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tools/tool.ts'
+import { gated } from '../engine/sampleTools.ts'
 import { endOf, idle } from '../engine/watching.ts'
 
 const call = (id: string, name: string, args = {}) => ({ toolCall: { id, name, arguments: args } })
@@ -102,4 +103,33 @@ test('once all is decided, nothing waits any more, and the time of the run count
   expect(actor.getSnapshot().status).toBe('active')
   clock.increment(1)
   expect(await endOf(actor)).toMatchObject({ status: 'failed', error: { code: 'total_timeout' } })
+})
+
+test('a run learns once that it waits: not at each result that comes while a sub-agent waits', async () => {
+  const slow = gated()
+  const risky = tool({ name: 'risky', description: 'Asks', needsApproval: true, execute: () => 'ran' })
+  const expert = new Agent(scriptedModel([[call('x', 'risky')], 'Expert done.']), { tools: [risky] })
+  const turn = [call('a', 'expert', { prompt: 'Do it.' }), call('b', 'slow'), call('c', 'slow')]
+  const boss = new Agent(scriptedModel([turn, 'All done.']), {
+    tools: [expert.asTool({ name: 'expert', description: 'Knows' }), slow.tool],
+    toolExecution: 'parallel',
+  })
+  const heard: string[] = []
+  const actor = createActor(boss.machine, {
+    input: { prompt: 'Go' },
+    inspect: (event) => {
+      if (event.type !== '@xstate.event' || event.actorRef !== actor) return
+      const { type } = event.event
+      if (type === 'tool.waiting' || type === 'tool.working' || type === 'tool.finished') heard.push(type)
+    },
+  }).start()
+  for (const id of ['b', 'c']) {
+    await idle(5)
+    slow.release(id)
+  }
+  await idle(5)
+  expect(heard).toEqual(['tool.finished', 'tool.finished', 'tool.waiting'])
+  actor.send({ type: 'tool.approve', callId: 'a/x' })
+  expect(await endOf(actor)).toMatchObject({ status: 'complete', output: 'All done.' })
+  expect(heard.slice(3)).toEqual(['tool.working'])
 })

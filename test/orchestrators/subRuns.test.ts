@@ -133,6 +133,7 @@ describe('a sub-agent whose tool is called without a run', () => {
     idempotencyKey: 'k',
     report: () => {},
     addUsage: () => {},
+    self: undefined,
   })
   const alone = (turns: ScriptTurn[]) => {
     const model = scriptedModel(turns)
