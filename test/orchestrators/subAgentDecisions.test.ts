@@ -122,7 +122,8 @@ test('a run learns once that it waits: not at each result that comes while a sub
       const { type } = event.event
       if (type === 'tool.waiting' || type === 'tool.working' || type === 'tool.finished') heard.push(type)
     },
-  }).start()
+  })
+  actor.start()
   for (const id of ['b', 'c']) {
     await idle(5)
     slow.release(id)
