@@ -77,7 +77,7 @@ export type ChildEvent =
       runs: { [callId: string]: Snapshot<unknown> }
       results: readonly ToolResultPart[]
     }
-  /** Nothing goes on until these calls of sub-agents are decided on. */
+  /** Nothing goes on until calls of sub-agents are decided on. `calls`: those that were not waited for before. */
   | { type: 'tool.waiting'; calls: readonly PendingCall[] }
   | { type: 'tool.working' }
 

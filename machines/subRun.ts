@@ -23,7 +23,7 @@ export const subRun = (
   { machine, name, timeoutMs }: SubAgent,
   prompt: string,
   { self, signal, context }: Pick<ToolContext, 'self' | 'signal' | 'context'>,
-): Promise<AgentOutput> =>
+): Promise<AgentOutput | undefined> =>
   new Promise((resolve, reject) => {
     const of = callOf(self)
     // What the run that calls was given beside the context is not for this one.
@@ -54,7 +54,6 @@ export const subRun = (
       signal.removeEventListener('abort', abort)
     }
     const end = (problem: string) => {
-      settle()
       reject(new ToolExecutionError(problem))
       abort()
     }
@@ -78,9 +77,7 @@ export const subRun = (
       },
       complete: () => {
         settle()
-        const { output } = actor.getSnapshot()
-        if (output) resolve(output)
-        else reject(new ToolExecutionError('The agent was stopped.'))
+        resolve(actor.getSnapshot().output)
       },
       error: (thrown) => {
         settle()

@@ -63,8 +63,7 @@ export const progressed = (progress: ToolProgress, atOnce: number, usage?: Usage
   const { calls, begun, results } = progress
   const first = countOf(begun)
   const done = countOf(results)
-  const free = atOnce - (first - done)
-  const begins = calls.slice(first, first + Math.max(0, free)).map(({ id }) => id)
+  const begins = calls.slice(first, done + atOnce).map(({ id }) => id)
   const next = { ...progress, begun: appended(begun, begins) }
   if (done < calls.length) return { ...next, status: 'active', output: undefined, error: undefined }
   const byId = new Map(results.flat().map((result) => [result.id, result]))
@@ -146,8 +145,6 @@ export const unknownEffect = (call: ToolCallPart): ToolResultPart =>
     'The process ended while this tool was running; whether it took effect is unknown. Find out before you call it again.',
   )
 
-const record = is.recordOf(() => undefined)
-
 const progressShape = is.fields({
   status: is.oneOf('active', 'done'),
   calls: is.listOf(is.part('toolCall')),
@@ -164,7 +161,7 @@ const progressShape = is.fields({
 
 /** Calls begin in their order, each once, and only those that have begun have a result. */
 const checked = (stored: ToolServiceSnapshot): ToolServiceSnapshot => {
-  const flaw = record('', stored) ?? progressShape('', stored)
+  const flaw = progressShape('', stored)
   if (flaw) throw new ConfigurationError(`The stored tool executor cannot continue: ${flaw}`)
   const { calls, inDoubt, runs, waiting, commands } = stored
   const [begun, results] = [stored.begun.flat(), stored.results.flat()]

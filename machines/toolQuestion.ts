@@ -9,12 +9,13 @@ import type { CallReport } from './toolService.ts'
 
 type Command = Extract<AgentCommand, { callId: string }>
 
-/** A question: the first answer ends it. */
-const question: ActorLogic<Snapshot<unknown>, Command> = {
+/** A question: the first answer to it ends it. One to an earlier question of the same call may come late. */
+const question = (id: string): ActorLogic<Snapshot<unknown>, Command> => ({
   getInitialSnapshot: () => ({ status: 'active', output: undefined, error: undefined }),
-  transition: (_, command) => ({ status: 'done', output: answerIn(command), error: undefined }),
+  transition: (snapshot, command) =>
+    command.callId === id ? { status: 'done', output: answerIn(command), error: undefined } : snapshot,
   getPersistedSnapshot: (snapshot) => snapshot,
-}
+})
 
 const answerIn = (command: Command): unknown =>
   command.type === 'tool.answer' && !command.isError ? command.result : undefined
@@ -34,7 +35,7 @@ export const askOutside = (
     const callId = callOf(self)?.call.id
     if (!self || callId === undefined || signal.aborted || end.aborted) return resolve(undefined)
     const call: PendingCall = { type: 'toolCall', id: newId(), name, arguments: args, kind: 'answer' }
-    const actor = createActor(question, { id: name, parent: self })
+    const actor = createActor(question(call.id), { id: name, parent: self })
     const report = (event: CallReport) => self._parent?.send(event)
     const takeBack = () => actor.send({ type: 'tool.reject', callId: call.id })
     const settle = () => {
@@ -45,8 +46,8 @@ export const askOutside = (
       resolve(actor.getSnapshot().output)
     }
     actor.subscribe({ complete: settle })
-    signal.addEventListener('abort', settle, { once: true })
-    end.addEventListener('abort', takeBack, { once: true })
+    signal.addEventListener('abort', settle)
+    end.addEventListener('abort', takeBack)
     report({ type: 'call.run', callId, run: actor })
     actor.start()
     report({ type: 'call.waits', callId, calls: [call] })

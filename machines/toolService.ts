@@ -96,13 +96,15 @@ export const toolService = (
     })
   }
 
-  /** Reports what the turn waits for, if that has changed. */
+  /** Reports that the turn waits, or for less or more than before, or no longer. What it still waits for is known. */
   const reportWait = (before: ToolProgress, after: ToolProgress, scope: AnyActorScope): void => {
     if (isEmpty(before.waiting) && isEmpty(after.waiting)) return
+    const known = waitsFor(before).map(keyOf)
     const calls = waitsFor(after)
-    if (JSON.stringify(calls) === JSON.stringify(waitsFor(before))) return
+    if (calls.map(keyOf).join() === known.join()) return
+    const fresh = calls.filter((call) => !known.includes(keyOf(call)))
     scope.defer(() =>
-      tellAgent(scope, calls.length > 0 ? { type: 'tool.waiting', calls } : { type: 'tool.working' }),
+      tellAgent(scope, calls.length > 0 ? { type: 'tool.waiting', calls: fresh } : { type: 'tool.working' }),
     )
   }
 
@@ -124,8 +126,7 @@ export const toolService = (
         return
       }
       const calls = unfinished(snapshot)
-      if (calls.length > 0)
-        tellAgent(scope, { type: 'tool.started', calls, ...(results.length > 0 && { results }) })
+      tellAgent(scope, { type: 'tool.started', calls, ...(results.length > 0 && { results }) })
       run(calls, snapshot, scope)
     },
 
@@ -205,6 +206,8 @@ const attemptAt = ({ run, round, interruptions }: ToolProgress, callId: string):
   attempt: 1 + (ownOf(interruptions, callId) ?? 0),
   idempotencyKey: `${run}/${callId}/${round}`,
 })
+
+const keyOf = ({ kind, id }: PendingCall): string => `${kind} ${id}`
 
 const isEmpty = (record: object): boolean => Object.keys(record).length === 0
 

@@ -1,6 +1,7 @@
 /** Tools that come from a source: each step takes those that are there then. */
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { currentTools, specsOf } from '../../machines/runTools.ts'
 import { Agent } from '../../src/agent/Agent.ts'
 import { ConfigurationError } from '../../src/messages/errors.ts'
 import { toolResultsOf } from '../../src/messages/messages.ts'
@@ -60,6 +61,40 @@ test.each([true, false])(
     expect(messages.flatMap(toolResultsOf)[1]).toMatchObject({ result: 'grown' })
   },
 )
+
+test('a tool that takes the place of another is offered and called at the next step', async () => {
+  const source: { tools: Tool[] } = { tools: [] }
+  source.tools = [named('swap', () => (source.tools = [named('swapped')]))]
+  const model = scriptedModel([call('swap'), call('swapped'), 'done'])
+  const { messages } = await new Agent(model, { tools: [source] }).send('go')
+  expect(offeredTo(model)).toEqual([['swap'], ['swapped'], ['swapped']])
+  expect(messages.flatMap(toolResultsOf)).toMatchObject([{ result: 'swap' }, { result: 'swapped' }])
+})
+
+test('what a source does not change is the same object at each step, and so is what the model sees', () => {
+  const source = { tools: [named('a')] }
+  const entries = [named('own'), source]
+  const before = currentTools(entries)
+  expect([...before.keys()]).toEqual(['own', 'a'])
+  expect(currentTools(entries)).toBe(before)
+  expect(specsOf(before)).toBe(specsOf(before))
+  source.tools.push(named('b'))
+  const after = currentTools(entries)
+  expect([...after.keys()]).toEqual(['own', 'a', 'b'])
+  expect(currentTools(entries)).toBe(after)
+  expect(specsOf(after).map(({ name }) => name)).toEqual(['own', 'a', 'b'])
+  expect([...before.keys()]).toEqual(['own', 'a'])
+})
+
+test('the model sees the name, the description and the schema of a tool, and nothing else', () => {
+  const jsonSchema = { type: 'object', properties: { n: { type: 'number' } } }
+  const typed = tool({ name: 'typed', description: 'Typed', input: { jsonSchema }, execute: () => 1 })
+  const bare: Tool = { ...named('bare'), inputSchema: null }
+  expect(specsOf(currentTools([typed, bare]))).toEqual([
+    { name: 'typed', description: 'Typed', inputSchema: jsonSchema },
+    { name: 'bare', description: 'bare', inputSchema: {} },
+  ])
+})
 
 test('prepareStep may offer what the source has at that step', async () => {
   const model = scriptedModel([call('grow'), call('grown'), 'done'])
