@@ -15,6 +15,7 @@ import { endOf } from '../engine/watching.ts'
 
 const answerSchema = wireSchemaOf(compileSchema(z.object({ n: z.number('Not a number') }), 'The schema'))
 const { jsonSchema } = answerSchema
+const input = { prompt: 'Go', outputSchema: jsonSchema }
 
 const look: ScriptTurn = [
   { responseId: 'r1' },
@@ -34,10 +35,7 @@ const typed = async (turns: ScriptTurn[], profile: Partial<ModelProfile> = {}) =
   const model = scriptedModel(turns, { profile })
   const parts = orchestratorParts({ model, tools: [recorder().tool] })
   const machine = withValues(createPhasedMachine(typedOutputPhases(parts)), { answerSchema })
-  const actor = createActor(machine, {
-    input: { prompt: 'Go', outputSchema: jsonSchema },
-    clock: new SimulatedClock(),
-  })
+  const actor = createActor(machine, { input, clock: new SimulatedClock() })
   const events = eventList(actor)
   actor.start()
   const { messages, ...output } = await endOf(actor)
@@ -269,5 +267,37 @@ describe('a typed run', () => {
     expect(output).toMatchObject({
       error: { message: 'The answer does not fit the schema: The answer is empty.', rawOutput: '' },
     })
+  })
+
+  test('needs no tools: a model that takes a schema or tools is then asked once', async () => {
+    const model = scriptedModel(['{"n":1}'], { profile: { schemaWithTools: false } })
+    const machine = createPhasedMachine(typedOutputPhases(orchestratorParts({ model })))
+    const actor = createActor(withValues(machine, { answerSchema }), { input }).start()
+    expect(await endOf(actor)).toMatchObject({ status: 'complete', output: '{"n":1}' })
+    expect(model.requests.map(askedFor)).toEqual([[undefined, undefined, jsonSchema]])
+  })
+
+  test('that lost its schema says how to resume it, and where it was', async () => {
+    const machine = createPhasedMachine(typedOutputPhases(orchestratorParts({ model: scriptedModel(['1']) })))
+    const actor = createActor(machine, { input }).start()
+    expect(await endOf(actor)).toMatchObject({
+      status: 'failed',
+      error: {
+        name: 'ConfigurationError',
+        message: expect.stringContaining('with the schema'),
+        orchestrator: 'typed-output',
+        state: 'Checking',
+      },
+    })
+  })
+
+  test.each([
+    ['native', {}],
+    ['through return_result', { nativeSchema: false }],
+    ['in two phases', { schemaWithTools: false }],
+  ])('%s cannot have a tool with the name of ours', (_, profile) => {
+    const tools = [recorder('return_result').tool]
+    const parts = orchestratorParts({ model: scriptedModel([], { profile }), tools })
+    expect(() => typedOutputPhases(parts)).toThrow(/"return_result" where typed output .* rename it/)
   })
 })
