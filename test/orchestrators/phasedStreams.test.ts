@@ -1,0 +1,129 @@
+import { describe, expect, test } from 'vitest'
+import { createActor, type SnapshotFrom } from 'xstate'
+import {
+  type AgentEmitted,
+  type AgentInput,
+  createPhasedChart,
+  createPhasedMachine,
+  historyOf,
+  orchestratorParts,
+  type PhasedMachine,
+  type PhasedOptions,
+} from '../../machines/index.ts'
+import { runMachine } from '../../machines/runMachine.ts'
+import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
+import { tool } from '../../src/tools/tool.ts'
+import { eventList } from '../engine/eventList.ts'
+import { type AgentActor, endOf, idle } from '../engine/watching.ts'
+
+const risky = tool({ name: 'risky', description: '', needsApproval: true, execute: () => 'done' })
+
+const twice = (turns: ScriptTurn[], relay?: (emitted: AgentEmitted) => readonly AgentEmitted[]) => {
+  const model = scriptedModel(turns)
+  const { lifecycle } = orchestratorParts({ model, tools: [risky], retry: { maxRetries: 0 } })
+  const options: PhasedOptions<object> = {
+    id: 'twice',
+    phases: {
+      First: {
+        run: lifecycle(),
+        label: 'one',
+        input: ({ input }) => input,
+        next: 'Second',
+        ...(relay && { relay }),
+      },
+      Second: {
+        run: lifecycle(),
+        label: 'two',
+        input: (state) => ({ history: historyOf(state), prompt: 'Again' }),
+        next: 'Complete',
+      },
+    },
+  }
+  return { model, options }
+}
+
+const told = async (machine: PhasedMachine, input: AgentInput = { prompt: 'Go' }) => {
+  const actor: AgentActor = createActor(machine, { input })
+  const events = eventList(actor)
+  actor.start()
+  await endOf(actor)
+  return events.filter((line) => !line.startsWith('step ') && !line.startsWith('message '))
+}
+
+const turns: ScriptTurn[] = [
+  [{ thinking: 'Hm' }, { text: 'a' }, { text: 'b' }],
+  [{ metadata: { n: 1 } }, { text: 'c' }, { text: 'd' }],
+]
+const expected = [
+  'chunk user: Go',
+  'chunk metadata {"thinking":"Hm","phase":"one"}',
+  'chunk output a metadata {"phase":"one"}',
+  'chunk output b metadata {"phase":"one"}',
+  'chunk model: ab {"thinking":"Hm"}',
+  'chunk user: Again',
+  'chunk metadata {"n":1,"phase":"two"}',
+  'chunk output \nc metadata {"phase":"two"}',
+  'chunk output d metadata {"phase":"two"}',
+  'chunk model: cd {"n":1}',
+  'chunk finishReason stop rawFinishReason stop',
+]
+
+describe('runs as phases', () => {
+  test('are shown with their labels, set off by a newline, and without their ends', async () => {
+    expect(await told(createPhasedMachine(twice(turns).options))).toEqual(expected)
+  })
+
+  test('are shown in the same way by the chart alone, without the lane for reads', async () => {
+    const chart = runMachine(createPhasedChart(twice(turns).options), true)
+    expect(await told(chart as PhasedMachine)).toEqual(expected)
+  })
+
+  test('have no newline in an answer of a shape', async () => {
+    const events = await told(createPhasedMachine(twice(turns).options), {
+      prompt: 'Go',
+      outputSchema: { type: 'object' },
+    })
+    expect(events).toEqual(expected.map((line) => line.replace('\n', '')))
+  })
+
+  test('are shown as their phase relays them', async () => {
+    const relay = (emitted: AgentEmitted): AgentEmitted[] => {
+      if (emitted.type !== 'chunk' || emitted.output === '') return []
+      return emitted.output === 'a' ? [emitted, { ...emitted, output: 'A' }] : [emitted]
+    }
+    expect((await told(createPhasedMachine(twice(turns, relay).options))).slice(0, 5)).toEqual([
+      'chunk output a metadata {"phase":"one"}',
+      'chunk output A metadata {"phase":"one"}',
+      'chunk output b metadata {"phase":"one"}',
+      'chunk user: Again',
+      'chunk metadata {"n":1,"phase":"two"}',
+    ])
+  })
+
+  test('make the whole wait while one of them waits for a person', async () => {
+    const call: ScriptTurn = [{ text: 'May I?' }, { toolCall: { id: 'a', name: 'risky' } }]
+    const actor = createActor(createPhasedMachine(twice([call, 'b', 'c']).options), {
+      input: { prompt: 'Go' },
+    })
+    const states: string[] = []
+    const events: string[] = eventList(actor as AgentActor)
+    actor.subscribe((snapshot: SnapshotFrom<PhasedMachine>) => {
+      const line = `${JSON.stringify(snapshot.value)} ${[...snapshot.tags].sort().join()}`
+      if (states.at(-1) !== line) states.push(line)
+    })
+    actor.start()
+    await idle()
+    expect(actor.getSnapshot().value).toEqual({ First: 'Waiting' })
+    expect(events.at(-1)).toMatch(/^tool.approval a /)
+    actor.send({ type: 'tool.approve', callId: 'a' })
+    await endOf(actor as AgentActor)
+    expect(states).toEqual([
+      '{"First":"Working"} streaming',
+      '{"First":"Waiting"} streaming,waiting',
+      '{"First":"Working"} streaming',
+      '{"Second":"Working"} streaming',
+      '"Complete" ',
+    ])
+    expect(events).toContain('chunk output \nb metadata {"phase":"one"}')
+  })
+})
