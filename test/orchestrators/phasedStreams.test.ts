@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createActor, type SnapshotFrom } from 'xstate'
+import { createActor, type InspectionEvent, type SnapshotFrom } from 'xstate'
 import {
   type AgentEmitted,
   type AgentInput,
@@ -17,6 +17,8 @@ import { eventList } from '../engine/eventList.ts'
 import { type AgentActor, endOf, idle } from '../engine/watching.ts'
 
 const risky = tool({ name: 'risky', description: '', needsApproval: true, execute: () => 'done' })
+
+const text = (of: string) => ({ type: 'text', text: of }) as const
 
 const twice = (turns: ScriptTurn[], relay?: (emitted: AgentEmitted) => readonly AgentEmitted[]) => {
   const model = scriptedModel(turns)
@@ -125,5 +127,53 @@ describe('runs as phases', () => {
       '"Complete" ',
     ])
     expect(events).toContain('chunk output \nb metadata {"phase":"one"}')
+  })
+
+  test('report all that one of their steps emits as one event', async () => {
+    const reported: number[] = []
+    const inspect = (event: InspectionEvent) => {
+      if (event.type === '@xstate.event' && event.event.type === 'run.emitted')
+        reported.push(event.event.emitted.length)
+    }
+    const read: ScriptTurn = [{ deltas: [text('a'), text('b'), text('c')] }]
+    const machine = createPhasedMachine(twice([read, 'd']).options)
+    const actor: AgentActor = createActor(machine, { input: { prompt: 'Go' }, inspect })
+    actor.start()
+    await endOf(actor)
+    // Of each run: the question, the read, then the step, the message and the end together.
+    expect(reported).toEqual([2, 3, 4, 2, 1, 4])
+  })
+})
+
+describe('a chart that was stored before its run could say', () => {
+  const call: ScriptTurn = [{ toolCall: { id: 'a', name: 'risky' } }]
+
+  const waiting = async () => {
+    const machine = createPhasedMachine(twice([call]).options)
+    const actor = createActor(machine, { input: { prompt: 'Go' } }).start()
+    await idle()
+    const stored = JSON.parse(JSON.stringify(actor.getPersistedSnapshot()))
+    actor.stop()
+    expect(stored.value).toEqual({ First: 'Waiting' })
+    return stored
+  }
+
+  test('that it waits, waits after the restore', async () => {
+    const snapshot = { ...(await waiting()), value: { First: 'Working' } }
+    const actor = createActor(createPhasedMachine(twice([]).options), { snapshot, input: {} }).start()
+    expect(actor.getSnapshot().value).toEqual({ First: 'Waiting' })
+    actor.stop()
+  })
+
+  test('that it works, works after the restore', async () => {
+    const snapshot = await waiting()
+    const hanging = twice([[{ hang: true }]])
+    const working = createActor(createPhasedMachine(hanging.options), { input: { prompt: 'Go' } }).start()
+    await idle()
+    snapshot.children = JSON.parse(JSON.stringify(working.getPersistedSnapshot())).children
+    working.stop()
+    const actor = createActor(createPhasedMachine(hanging.options), { snapshot, input: {} }).start()
+    expect(actor.getSnapshot().value).toEqual({ First: 'Working' })
+    actor.stop()
   })
 })

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { type AnyActorLogic, createActor, fromPromise } from 'xstate'
+import { type AnyActorLogic, createActor, fromCallback, fromPromise } from 'xstate'
 import {
+  type AgentCommand,
   type AgentInput,
   type AgentOutput,
   createPhasedChart,
@@ -376,5 +377,31 @@ test('an abort counts, also when the run had ended and its parent did not know y
   expect(actor.getSnapshot()).toMatchObject({
     value: 'Aborted',
     output: { status: 'aborted', reason: 'enough', finishReason: 'aborted', id: 'r1' },
+  })
+})
+
+describe('commands to the whole', () => {
+  const commands: AgentCommand[] = [
+    { type: 'tool.approve', callId: 'a', remember: 'tool' },
+    { type: 'tool.reject', callId: 'a', reason: 'no' },
+    { type: 'tool.answer', callId: 'a', result: 'ok', isError: true },
+    { type: 'steer', text: 'Be brief.' },
+    { type: 'compact' },
+    { type: 'limit.raise', limits: { steps: 9 } },
+    { type: 'limit.stop' },
+    { type: 'abort', reason: 'enough' },
+  ]
+
+  test('reach the run that is under way', () => {
+    const received: unknown[] = []
+    const run = fromCallback(({ receive }) => receive((event) => received.push(event)))
+    const machine = createPhasedMachine({
+      id: 'x',
+      phases: { Only: { run, input: () => ({}), next: 'Complete' } },
+    })
+    const actor = createActor(machine, { input: { prompt: 'Go' } }).start()
+    for (const command of commands) actor.send(command)
+    actor.stop()
+    expect(received).toEqual(commands)
   })
 })
