@@ -5,8 +5,8 @@ import { modelMessage, type Part, textPart, userMessage } from '../../src/messag
 
 const image: Part = { type: 'link', url: 'https://example.com/a.png' }
 const task = textPart('\n\nThink.')
-const asked = [modelMessage('Hi.'), userMessage('Warm?')]
 const answered = [userMessage('Hello.'), modelMessage('Hi.')]
+const asked = [...answered, userMessage('Warm?')]
 
 test.each<[string, AgentInput, AgentInput]>([
   ['a text', { prompt: 'Warm?' }, { history: [], prompt: [textPart('Warm?'), task] }],

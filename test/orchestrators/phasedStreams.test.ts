@@ -14,7 +14,7 @@ import { runMachine } from '../../machines/runMachine.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tools/tool.ts'
 import { eventList } from '../engine/eventList.ts'
-import { type AgentActor, endOf, idle } from '../engine/watching.ts'
+import { type AgentActor, endOf, idle, watch } from '../engine/watching.ts'
 
 const risky = tool({ name: 'risky', description: '', needsApproval: true, execute: () => 'done' })
 
@@ -127,6 +127,58 @@ describe('runs as phases', () => {
       '"Complete" ',
     ])
     expect(events).toContain('chunk output \nb metadata {"phase":"one"}')
+  })
+
+  test('without a label are shown as they are', async () => {
+    const { lifecycle } = orchestratorParts({ model: scriptedModel(['a', 'b']) })
+    const input = ({ input: given }: { input: AgentInput }) => given
+    const machine = createPhasedMachine({
+      id: 'plain',
+      phases: {
+        First: { run: lifecycle(), input, next: 'Second' },
+        Second: { run: lifecycle(), input, next: 'Complete' },
+      },
+    })
+    const actor: AgentActor = createActor(machine, { input: { prompt: 'Go' } })
+    const seen = watch(actor)
+    actor.start()
+    await endOf(actor)
+    const shown = seen.chunks.filter(({ output }) => output !== '')
+    expect(shown.map(({ output, metadata }) => [output, metadata])).toStrictEqual([
+      ['a', {}],
+      ['b', {}],
+    ])
+  })
+
+  test('are read in the short way, without a step of the chart, unless the user has a relay', async () => {
+    const ran = async (machine: PhasedMachine) => {
+      const steps: string[] = []
+      const inspect = (event: InspectionEvent) => {
+        if (event.type === '@xstate.microstep' && event.event.type === 'run.emitted') steps.push('step')
+      }
+      const actor: AgentActor = createActor(machine, { input: { prompt: 'Go' }, inspect })
+      const events = eventList(actor)
+      actor.start()
+      await endOf(actor)
+      return { steps, events }
+    }
+    const machine = createPhasedMachine(twice(['a', 'b']).options)
+    expect((await ran(machine)).steps).toEqual([])
+    const relayed: unknown[] = []
+    const relay = (_: unknown, params: unknown) => relayed.push(params)
+    const own = await ran(createPhasedMachine(twice(['a', 'b']).options).provide({ actions: { relay } }))
+    expect(own.steps).toHaveLength(6)
+    expect(relayed).toEqual([...Array(3).fill({ phase: 'First' }), ...Array(3).fill({ phase: 'Second' })])
+    expect(own.events).toEqual(['chunk finishReason stop rawFinishReason stop'])
+  })
+
+  test('refuse an input that is not JSON, as a run by itself does', async () => {
+    const history: unknown[] = []
+    history.push(history)
+    const input = { prompt: 'Go', history } as unknown as AgentInput
+    const actor: AgentActor = createActor(createPhasedMachine(twice([]).options), { input })
+    actor.start()
+    expect(await endOf(actor)).toMatchObject({ status: 'failed', error: { name: 'ConfigurationError' } })
   })
 
   test('report all that one of their steps emits as one event', async () => {

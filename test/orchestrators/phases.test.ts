@@ -9,6 +9,7 @@ import {
   historyOf,
   type PhasedOptions,
 } from '../../machines/index.ts'
+import { snapshotVersion } from '../../machines/snapshotVersion.ts'
 import { type ChatMessage, modelMessage, userMessage } from '../../src/messages/messages.ts'
 import { eventList, lineOf } from '../engine/eventList.ts'
 import { type AgentActor, endOf } from '../engine/watching.ts'
@@ -186,6 +187,25 @@ describe('what the runs bring', () => {
     )
   })
 
+  test('that were complete is not a failure', async () => {
+    expect((await outcome(inTwo(first, ended()).options)).context).toStrictEqual({
+      version: snapshotVersion,
+      input: { prompt: 'Go' },
+      messages: first.messages,
+      totals: {
+        responseId: 'r1',
+        finishReason: 'stop',
+        rawFinishReason: null,
+        usage: first.usage,
+        metadata: expect.any(Array),
+      },
+      failure: null,
+      abortReason: '',
+      answer: null,
+      shown: '',
+    })
+  })
+
   test('does not count as an answer when the first one ends early', async () => {
     const { asked, options } = inTwo(failed)
     expect((await outcome(options)).output).toMatchObject({ status: 'failed', output: '', answer: '' })
@@ -215,6 +235,7 @@ describe('a question without an answer', () => {
     ['failed without a prompt', [done, { ...failed, id: 'r' }], undefined],
     ['complete', [done, ended({ id: 'r', messages: [again] })], undefined],
     ['failed in the first phase', [{ ...failed, id: 'r', messages: [question] }], undefined],
+    ['failed before any model spoke', [ended({ messages: [question] }), { ...failed, id: 'r' }], undefined],
   ])('is closed by a marked message: %s', async (_, ends, why) => {
     const { events, messages } = await outcome(inTwo(...ends).options)
     expect(events.slice(0, -1)).toEqual(why ? closing(why) : [])
@@ -281,6 +302,14 @@ describe('the ways from a phase', () => {
     ])
     await outcome(options as PhasedOptions<object>)
     expect(asked).toEqual([{ prompt: '0' }, { prompt: 'other' }])
+  })
+
+  test('may lead to a failure without a reason', async () => {
+    const { options } = counting([{ to: 'Failed' }])
+    expect((await outcome(options as PhasedOptions<object>)).output).toMatchObject({
+      status: 'failed',
+      error: { message: 'The run failed without a reason.' },
+    })
   })
 
   test('of a chart without phases: it is complete at once', () => {
