@@ -155,6 +155,32 @@ describe('a run that is aborted', () => {
     ])
   })
 
+  test('while a person is asked counts its answer once', async () => {
+    const { actor } = start([
+      [{ thinking: 'Hm' }, { text: 'May I?' }, call('a', 'risky'), { usage: { inputTokens: 2 } }],
+    ])
+    await idle()
+    actor.send({ type: 'abort' })
+    const { messages, ...output } = await endOf(actor)
+    expect(output).toMatchObject({
+      output: 'May I?',
+      usage: { inputTokens: 2 },
+      metadata: { thinking: 'Hm' },
+    })
+    expect(messages).toHaveLength(4)
+  })
+
+  test('while it waits at a limit counts a paused answer once, and keeps it', async () => {
+    const paused: ScriptTurn = [{ thinking: 'Hm' }, { text: 'Half' }, { usage: { inputTokens: 2 } }, pause]
+    const { actor } = start([paused], { maxSteps: 1, atLimit: 'ask' })
+    await idle()
+    expect(actor.getSnapshot().value).toBe('AtLimit')
+    actor.send({ type: 'abort' })
+    const { messages, ...output } = await endOf(actor)
+    expect(output).toMatchObject({ output: 'Half', usage: { inputTokens: 2 }, metadata: { thinking: 'Hm' } })
+    expect(textsOf(messages)).toEqual(['user: Go', 'model: Half {"interrupted":"aborted"}'])
+  })
+
   test('keeps what its answer used, and why its last answer ended', async () => {
     const turns: ScriptTurn[] = [
       [call('a'), { usage: { inputTokens: 1 } }, { finish: 'toolCalls', raw: 'calls' }],

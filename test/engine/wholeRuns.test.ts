@@ -1,7 +1,11 @@
 /** Everything that a run emits, line by line, and its whole output. */
 import { describe, expect, test } from 'vitest'
 import { createActor, SimulatedClock } from 'xstate'
+import { isRunResult } from '../../machines/agentOutput.ts'
 import { type AgentInput, type AgentMachineConfig, createAgentMachine } from '../../machines/index.ts'
+import { snapshotVersion } from '../../machines/snapshotVersion.ts'
+import { initialState, noRound } from '../../machines/streamingState.ts'
+import { nothingAccumulated } from '../../src/model/accumulator.ts'
 import { type ScriptStep, type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tools/tool.ts'
 import { eventList, lineOf } from './eventList.ts'
@@ -280,4 +284,94 @@ describe('everything that a run emits', () => {
       'chunk finishReason stop rawFinishReason tool_calls',
     ])
   })
+
+  test('whose answer starts over, with nothing before it that is still valid', async () => {
+    const broken: ScriptTurn = [{ text: 'Hal' }, { error: { message: 'busy', retryable: true } }]
+    const { actor, events, pass } = start([broken, 'Whole'], { retry: { midStream: true } })
+    await pass(500)
+    await endOf(actor)
+    expect(events.slice(2, 6)).toEqual([
+      'chunk output Hal',
+      'retry 1 500 true {"name":"ModelError","message":"busy","retryable":true}',
+      'chunk metadata {"restart":true}',
+      'chunk output Whole',
+    ])
+  })
+
+  test('whose answer is paused without a word: the newline comes with the first one', async () => {
+    const { actor, events } = start([
+      [call('a')],
+      [{ thinking: 'Hm' }, pause],
+      [{ text: 'So.' }, call('b')],
+      'Done.',
+    ])
+    const { messages } = await endOf(actor)
+    expect(events.filter((line) => line.startsWith('chunk output'))).toEqual([
+      'chunk output \nSo.',
+      'chunk output \nDone.',
+    ])
+    expect(messages.slice(3, 4).map(lineOf)).toEqual(['model: So. echo({})#b {"thinking":"Hm"}'])
+  })
+
+  test('whose answer is paused and never has a word: there is no empty text in its message', async () => {
+    const { actor } = start([[{ thinking: 'Hm' }, pause], [call('b')], 'Done.'])
+    const { messages } = await endOf(actor)
+    expect(messages[1]).toEqual({
+      role: 'model',
+      parts: [{ type: 'toolCall', id: 'b', name: 'echo', arguments: {} }],
+      metadata: { thinking: 'Hm' },
+    })
+  })
+
+  test('whose calls have the same id: the second one gets its own, and the provider its own back', async () => {
+    const { actor } = start([[call('a')], [{ metadata: { n: 1 } }, call('a')], 'Done.'])
+    const { messages } = await endOf(actor)
+    expect(messages.slice(3, 5).map(lineOf)).toEqual([
+      'model: echo({})#new-1 {"n":1,"providerCallIds":{"new-1":"a"}}',
+      'user: new-1={}',
+    ])
+  })
+})
+
+test('the data of a run at its start', () => {
+  const prompt = [{ role: 'user', parts: [{ type: 'text', text: 'Go' }] }]
+  const limits = { steps: 3 }
+  expect(initialState({ prompt: 'Go', id: 'run' }, 5, { totalMs: 100, limits })).toEqual({
+    version: snapshotVersion,
+    history: prompt,
+    messages: prompt,
+    options: { id: 'run', outputSchema: null, system: null, settings: {}, limits },
+    step: 0,
+    answer: {
+      accumulated: nothingAccumulated,
+      chunks: 0,
+      toolCallPieces: 0,
+      newlineDue: false,
+      shown: [],
+      askedAt: 5,
+      firstChunkAt: null,
+    },
+    request: { modelIndex: 0, attempt: 0, retryAt: 0, prepared: null },
+    round: noRound,
+    remembered: [],
+    totals: { responseId: '', finishReason: 'unspecified', rawFinishReason: null, usage: null, metadata: [] },
+    paused: null,
+    draft: null,
+    bounds: { reached: null, repeats: 0, emptyAnswers: 0 },
+    window: { tokens: null, input: null, ratio: null, due: null, compactedAt: [], halvings: 0 },
+    steering: [],
+    deadlineAt: 105,
+    failure: null,
+    abortReason: '',
+  })
+})
+
+test.each<[string, unknown, boolean]>([
+  ['of a run', { totals: {}, messages: [] }, true],
+  ['without messages', { totals: {} }, false],
+  ['without totals', { messages: [] }, false],
+  ['of other kinds', { totals: 5, messages: 'x' }, false],
+  ['that is none', null, false],
+])('data %s is that of a run, or not', (_, data, isIt) => {
+  expect(isRunResult(data)).toBe(isIt)
 })

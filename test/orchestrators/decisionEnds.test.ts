@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type AnyActorLogic, createActor, fromCallback, waitFor } from 'xstate'
+import { type AnyActorLogic, createActor, fromCallback, type InspectionEvent, waitFor } from 'xstate'
 import { z } from 'zod'
 import { createDecisionLogic } from '../../machines/decision.ts'
 import { createDecisionChart, createDecisionMachine } from '../../machines/decisionMachine.ts'
@@ -109,6 +109,38 @@ describe('a decision, step by step', () => {
     const lines = await told(createDecisionChart)
     expect(lines).toHaveLength(10)
     expect(await told(createDecisionMachine)).toEqual(lines)
+  })
+
+  test('reads what its run says in the short way, unless the user has a relay', async () => {
+    const stepsOf = async (logic: AnyActorLogic) => {
+      const steps: string[] = []
+      const inspect = (event: InspectionEvent) => {
+        if (event.type === '@xstate.microstep' && event.event.type === 'run.emitted') steps.push('step')
+      }
+      await start(logic, { prompt: 'Which?' }, { inspect }).failed
+      return steps
+    }
+    const machine = () => {
+      const { lifecycle } = orchestratorParts({ model: scriptedModel(['No.', 'No.']) })
+      return createDecisionMachine({ run: lifecycle(), typeOf })
+    }
+    expect(await stepsOf(machine())).toEqual([])
+    const relayed: unknown[] = []
+    const relay = ({ event }: { event: { type: string } }) => relayed.push(event.type)
+    expect(await stepsOf(machine().provide({ actions: { relay } }))).toHaveLength(6)
+    expect(relayed).toEqual(Array(6).fill('run.emitted'))
+  })
+
+  test('without a parent sends its event to no one, and needs no other tools', async () => {
+    const sent: string[] = []
+    const inspect = (event: InspectionEvent) => {
+      if (event.type === '@xstate.event') sent.push(event.event.type)
+    }
+    const logic = createDecisionLogic(events, orchestratorParts({ model: scriptedModel([guess(1)]) }))
+    const { actor } = start(logic, { prompt: 'Which?' }, { inspect })
+    await waitFor(actor, ({ status }) => status === 'done')
+    expect(sent).not.toContain('guess')
+    expect(sent).toContain('xstate.done.actor.run')
   })
 
   test('tells the tools what the events are, and that one must be called', async () => {
@@ -278,6 +310,13 @@ describe('a stored decision', () => {
     actor.stop()
     return snapshot
   }
+
+  test('of an older release of the same shape goes on', async () => {
+    const snapshot = await stored()
+    snapshot.context.version = '4.0'
+    const { actor } = start(createDecision({ model: scriptedModel([guess(5)]), events }), {}, { snapshot })
+    await waitFor(actor, ({ status }) => status === 'done')
+  })
 
   const refusalOf = (snapshot: object): string => {
     const decide = createDecision({ model: scriptedModel([]), events })
