@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { createActor, fromPromise } from 'xstate'
 import { type AgentMachineConfig, createAgentMachine } from '../../machines/index.ts'
-import { messageAccumulator } from '../../src/model/accumulator.ts'
+import { type Accumulator, messageAccumulator } from '../../src/model/accumulator.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { recorder } from './sampleTools.ts'
 import { type AgentActor, endOf } from './watching.ts'
@@ -41,7 +41,7 @@ const brokenIn = (state: string) => ({
   cause: { name: 'RangeError', message: 'bad' },
 })
 /** Breaks at one of the reads. */
-const reading = (broken: number): AgentMachineConfig['accumulator'] => {
+const reading = (broken: number): Accumulator => {
   let reads = 0
   return {
     ...messageAccumulator,
