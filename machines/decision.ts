@@ -102,5 +102,8 @@ const nothingAllowed = (allowed: readonly string[], tools: ReadonlyMap<string, T
     ? 'A decision needs events to choose from.'
     : `None of the allowed events (${allowed.join(', ')}) is an event of the decision: ${[...tools.keys()].join(', ')}.`
 
-const allowedIn = (stored: Snapshot<unknown>): readonly string[] | undefined =>
-  (stored as AnyMachineSnapshot).context.question.allowed
+/** A stored snapshot may be anything: the machine itself refuses what it cannot continue from. */
+const allowedIn = (stored: Snapshot<unknown>): readonly string[] | undefined => {
+  const allowed: unknown = (stored as Partial<AnyMachineSnapshot>).context?.question?.allowed
+  return Array.isArray(allowed) ? allowed : undefined
+}

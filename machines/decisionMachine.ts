@@ -57,8 +57,12 @@ export const createDecisionMachine = (parts: DecisionParts): AnyRunMachine => {
   })
 }
 
+const allowedShape = is.listOf(is.text)
+
 const contextShape = is.fields({
-  question: is.object,
+  question: is.fields({
+    allowed: (name, value) => (value === undefined ? undefined : allowedShape(name, value)),
+  }),
   said: is.listOf(is.message),
   chosen: is.orNull(is.fields({ type: is.text })),
   failure: failureShape,

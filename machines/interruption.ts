@@ -1,7 +1,7 @@
 import { type ChatMessage, textOf, textPart, toolCallsOf } from '../src/messages/messages.ts'
 import { assignToolIds } from '../src/model/toolIds.ts'
 import { answerTaken, append, type StreamingState, totalsAfter } from './streamingState.ts'
-import { currentCalls, lastMessage, missingResult, resultMessage } from './toolRound.ts'
+import { currentCalls, missingResult, resultMessage } from './toolRound.ts'
 
 /**
  * What an interrupted run leaves behind, so that the history stays valid and nothing is lost: results for every call
@@ -19,9 +19,8 @@ const interruptedMessages = (state: StreamingState, newId: () => string): ChatMe
     return [partial, { role: 'user', parts: calls.map(missingResult(state)) }, nothing]
   }
   if (partial.parts.length > 0) return [{ ...partial, metadata: { ...partial.metadata, ...marked } }]
-  return state.messages.some((message) => message.role === 'model') && lastMessage(state)?.role === 'user'
-    ? [nothing]
-    : []
+  // The last message is the user's: the prompt, or results.
+  return state.messages.some((message) => message.role === 'model') ? [nothing] : []
 }
 
 /** The input was not accepted: its problems are not part of this run. */

@@ -167,16 +167,15 @@ export const createPhasedChart = <Data extends object, Name extends string>(
   options: PhasedOptions<Data, Name>,
 ): AnyStateMachine => chartOf(options)
 
-/** The name of the phase that a chart is in. */
-const phaseOf = (value: StateValue): string =>
-  typeof value === 'string' ? value : (Object.keys(value)[0] ?? '')
+/** The name of the phase that a chart is in: one with a run has states below it. */
+const phaseOf = (value: StateValue): string => Object.keys(value).join()
 
 /** What a phase's run emits, as the whole emits it. */
 const relaying =
   ({ phases }: AnyPhases) =>
   (state: PhasedRun, { emitted }: RunEmitted, name: string) => {
-    const phase = phases[name]
-    const { relay, label }: Partial<RunPhase<never>> = phase && 'run' in phase ? phase : {}
+    // Only a phase with a run gets here.
+    const { relay, label } = phases[name] as RunPhase<never>
     const ofWhole = emitted.filter((each) => !isRunEnd(each))
     const relayed = relay ? ofWhole.flatMap(relay) : ofWhole
     if (label === undefined) return { context: state, emitted: relayed }
@@ -289,7 +288,7 @@ const runState = (name: string, { description, input, next, isAnswer = false }: 
   const absorbRun = { type: 'absorbRun', params: outputOf }
   const kept = isAnswer ? [absorbRun, { type: 'takeAnswer', params: outputOf }] : [absorbRun]
   return {
-    ...(description !== undefined && { description }),
+    description,
     tags: 'streaming',
     invoke: {
       id: 'run',
@@ -314,7 +313,7 @@ const runState = (name: string, { description, input, next, isAnswer = false }: 
 }
 
 const stepState = (name: string, { description, input, next }: StepPhase<never>) => ({
-  ...(description !== undefined && { description }),
+  description,
   invoke: {
     id: 'step',
     src: name,

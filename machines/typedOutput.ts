@@ -108,7 +108,7 @@ export const typedOutputPhases = ({ config, lifecycle }: OrchestratorParts): Pha
     },
     guards: {
       isFit: (_, { problem }: ReadAnswer) => problem === '',
-      mayCorrect: ({ corrections }) => corrections === 0,
+      mayCorrect: ({ corrections }) => corrections < 1,
     },
     takes: {
       takeAnswer: (state, output: AgentOutput) => {
@@ -118,7 +118,7 @@ export const typedOutputPhases = ({ config, lifecycle }: OrchestratorParts): Pha
       // The text of the first of two phases is not the answer, and not part of the conversation.
       takeFindings: (state, output: AgentOutput) => {
         const last = output.messages.at(-1)
-        const messages = state.messages.filter((message) => message !== last || !isTextAnswer(message))
+        const messages = state.messages.filter((message) => message !== last)
         return suppressed(state, output, { messages })
       },
       takeJson: ({ totals }, { json, asked }: ReadAnswer) => ({
@@ -228,12 +228,11 @@ const suppressed = (
   }
 }
 
-/** What a run answered: what the tool took, or else the last text. */
+/** What a run answered: what the tool took, or else its last message, which is the model's. */
 const finalAnswerOf = ({ messages }: AgentOutput): string => {
   const returned = messages
     .flatMap(toolResultsOf)
     .findLast(({ name, isError }) => name === returnResultName && !isError)
   if (returned) return returned.result
-  const last = messages.findLast(({ role }) => role === 'model')
-  return last ? textOf(last) : ''
+  return messages.slice(-1).map(textOf).join('')
 }

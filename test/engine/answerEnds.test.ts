@@ -4,6 +4,7 @@ import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
 import { ModelError } from '../../src/messages/errors.ts'
 import type { FinishReason } from '../../src/messages/result.ts'
 import { type ScriptStep, type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
+import { tool } from '../../src/tools/tool.ts'
 import { recorder } from './sampleTools.ts'
 import { collect, endOf, rejection } from './watching.ts'
 
@@ -56,6 +57,27 @@ describe('after a tool round', () => {
     expect(model.requests).toHaveLength(2)
   })
 
+  test('an answer of only a call is not empty: the call runs', async () => {
+    const again: ScriptStep[] = [{ toolCall: { id: 'b', name: 'echo' } }]
+    const { agent, model } = agentOf([call, again, 'ok'])
+    const { messages } = await agent.send('Go')
+    expect(messages.map(({ role }) => role)).toEqual(['user', 'model', 'user', 'model', 'user', 'model'])
+    model.assertDone()
+  })
+
+  test('an empty end of an answer that was paused is its end', async () => {
+    const paused: ScriptStep[] = [{ text: 'Half' }, { finish: 'stop', pause: true }]
+    const { agent, model } = agentOf([call, paused, [], 'never'])
+    expect((await agent.send('Go')).output).toBe('Half')
+    expect(model.requests).toHaveLength(3)
+  })
+
+  test('a pause that brings nothing is the first one, even after an empty answer', async () => {
+    const { agent, model } = agentOf([call, [], [{ finish: 'stop', pause: true }], 'done'])
+    expect((await agent.send('Go')).output).toBe('done')
+    model.assertDone()
+  })
+
   test('an image that came is in the history', async () => {
     const { messages } = await agentOf([call, [image]]).agent.send('Go')
     expect(messages.at(-1)?.parts).toMatchObject([{ type: 'data', mimeType: 'image/png' }])
@@ -94,7 +116,11 @@ describe('an answer that the provider ends with its own error', () => {
     [
       'its word',
       failed,
-      { message: 'The provider did not give a usable answer (MALFORMED).', code: 'MALFORMED' },
+      {
+        name: 'ModelError',
+        message: 'The provider did not give a usable answer (MALFORMED).',
+        code: 'MALFORMED',
+      },
     ],
     [
       'no word',
@@ -150,4 +176,13 @@ test.each([
   actor.start()
   actor.send({ type: 'abort', ...given })
   expect(await endOf(actor)).toMatchObject({ status: 'aborted', reason })
+})
+
+test('calls that wait for a person are the reason of the result', async () => {
+  const risky = tool({ name: 'risky', description: '', needsApproval: true, execute: () => 'ok' })
+  const { agent } = agentOf([[{ toolCall: { id: 'a', name: 'risky' } }, { finish: 'unspecified' }]], {
+    tools: [risky],
+  })
+  const { finishReason, pendingApproval } = await agent.send('Go')
+  expect([finishReason, pendingApproval?.calls.length]).toEqual(['toolCalls', 1])
 })

@@ -1,6 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type AnyEventObject, createActor, fromPromise, initialTransition, transition } from 'xstate'
+import {
+  type AnyEventObject,
+  createActor,
+  fromPromise,
+  type InspectionEvent,
+  initialTransition,
+  transition,
+} from 'xstate'
 import {
   type AgentMachine,
   type AgentMachineConfig,
@@ -134,6 +141,22 @@ describe('the lane for reads', () => {
     expect(fast).toBeGreaterThan(100)
   })
 
+  test('is taken by every read but the first, also after parts were replaced that no read needs', () => {
+    const machine = createAgentMachine(config())
+    for (const each of [machine, machine.provide({ actions: { announceEnd: () => {} } })]) {
+      const steps: number[] = []
+      const inspect = (event: InspectionEvent) => {
+        if (event.type === '@xstate.microstep' && event.event.type === 'model.deltas')
+          steps.push(event.event.seq)
+      }
+      const actor = createActor(withPuppets(each), { input: { prompt: 'Go' }, clock, inspect }).start()
+      for (const seq of [0, 1, 2]) actor.send(readEvent([{ type: 'text', text: 'a' }], seq))
+      expect(actor.getSnapshot().context.answer.accumulated.text).toBe('aaa')
+      actor.stop()
+      expect(steps).toEqual([0])
+    }
+  })
+
   test('makes a new snapshot for every read and leaves the older ones as they were', () => {
     fc.assert(
       fc.property(fc.array(deltas, { minLength: 1, maxLength: 20 }), (reads) => {
@@ -212,6 +235,20 @@ describe('agent.machine.provide', () => {
     actor.stop()
     // Four reads and the finish of the first turn.
     expect(received).toBe(5)
+  })
+
+  test('replaces a guard that every read asks, beside parts that no read needs', async () => {
+    const asked: number[] = []
+    const isNewStream = (_: unknown, { seq }: { seq: number }) => {
+      asked.push(seq)
+      return false
+    }
+    const provided = agent().machine.provide({ guards: { isNewStream }, actions: { announceEnd: () => {} } })
+    const actor = createActor(provided, { input: { prompt: 'Go' } })
+    actor.start()
+    await endOf(actor)
+    // Every read after the first of each turn, with its finish.
+    expect(asked).toEqual([1, 2, 3, 4, 1])
   })
 
   test('leaves the agent’s own machine as it was', async () => {
