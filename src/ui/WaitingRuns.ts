@@ -1,24 +1,23 @@
 import type { PendingApproval } from '../messages/result.ts'
 
-/** In characters. A run that waits holds the conversation of its client, which may be megabytes. */
-const mostText = 64 * 1024 * 1024
-
 type Waiting = { stored: string; at: number }
 
 /**
  * Runs that wait for a decision, by the id of their chat, as text. The oldest make room for new ones, and none is kept for
- * ever.
+ * ever. A run that waits holds the conversation of its client, which may be megabytes: `maxText` limits the characters of all.
  */
 export class WaitingRuns {
   readonly #max: number
   readonly #maxAgeMs: number
+  readonly #maxText: number
   /** In the order of their age. */
   readonly #runs = new Map<string, Waiting>()
   #text = 0
 
-  constructor(max: number, maxAgeMs: number) {
+  constructor(max: number, maxAgeMs: number, maxText = 64 * 1024 * 1024) {
     this.#max = max
     this.#maxAgeMs = maxAgeMs
+    this.#maxText = maxText
   }
 
   get(id: string): PendingApproval | undefined {
@@ -42,7 +41,7 @@ export class WaitingRuns {
 
   #forgetOld(): void {
     for (const [id, { at }] of this.#runs) {
-      const isRoom = this.#runs.size <= this.#max && this.#text <= mostText
+      const isRoom = this.#runs.size <= this.#max && this.#text <= this.#maxText
       if (isRoom && Date.now() - at < this.#maxAgeMs) return
       this.delete(id)
     }

@@ -34,7 +34,7 @@ export class AguiWriter {
   #open: Open | undefined
   /** The text of the answer that is being given: its calls belong to the same message. */
   #answerId: string | undefined
-  #isSetOff = false
+  #isSetOff: boolean
 
   constructor(options: AguiWriterOptions) {
     this.#options = options

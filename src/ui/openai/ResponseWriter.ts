@@ -154,6 +154,7 @@ const summary = (text: string): JsonObject => ({ type: 'summary_text', text })
 const incomplete: Readonly<Partial<Record<FinishReason, string>>> = {
   length: 'max_output_tokens',
   maxSteps: 'max_output_tokens',
+  limit: 'max_output_tokens',
   contentFilter: 'content_filter',
 }
 

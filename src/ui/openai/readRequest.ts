@@ -2,6 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../messages/js
 import {
   type ChatMessage,
   type Part,
+  type ToolCallPart,
   type ToolResultPart,
   textOf,
   toolResultsOf,
@@ -61,7 +62,7 @@ const requestOf = (body: JsonObject, items: readonly JsonObject[], tools: Client
   }
 }
 
-type Told = ToldMessage & { results: Map<string, ToolResultPart>; names: Map<string, string> }
+type Told = ToldMessage & { results: Map<string, ToolResultPart>; calls: Map<unknown, ToolCallPart> }
 
 const readItems = (items: readonly JsonObject[]): { system: ChatMessage[]; told: Told[] } => {
   const system: ChatMessage[] = []
@@ -70,8 +71,8 @@ const readItems = (items: readonly JsonObject[]): { system: ChatMessage[]; told:
     const last = told.at(-1)
     // The calls of an answer may come one by one, and all their results after them.
     if (role === 'model' && last?.role === 'model' && last.results.size === 0) last.parts.push(...parts)
-    else told.push({ role, parts, results: new Map(), names: new Map() })
-    for (const part of parts) if (part.type === 'toolCall') told.at(-1)?.names.set(part.id, part.name)
+    else told.push({ role, parts, results: new Map(), calls: new Map() })
+    for (const part of parts) if (part.type === 'toolCall') told.at(-1)?.calls.set(part.id, part)
   }
   for (const item of items) {
     if (item.role === 'system' || item.role === 'developer')
@@ -98,10 +99,10 @@ const addResult = (
   content: JsonValue | undefined,
 ): void => {
   const last = told.at(-1)
-  const name = typeof id === 'string' ? last?.names.get(id) : undefined
-  if (typeof id !== 'string' || name === undefined) return
+  const call = last?.calls.get(id)
+  if (!call) return
   const result = textOf({ role: 'user', parts: partsOf(content) })
-  last?.results.set(id, { type: 'toolResult', id, name, result })
+  last?.results.set(call.id, { type: 'toolResult', id: call.id, name: call.name, result })
 }
 
 const chatCalls = (calls: JsonValue | undefined): Part[] =>

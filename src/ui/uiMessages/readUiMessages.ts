@@ -33,12 +33,13 @@ export const readUiRequest = ({ messages, trigger, messageId }: JsonObject): UiR
 
 /** The decisions in a message on calls that wait. Nothing else counts: neither the call's name nor its arguments. */
 const decisionsIn = (message: JsonObject, calls: readonly PendingCall[]): Decisions => {
-  const waiting = new Map(calls.map((call) => [call.id, call]))
+  const waiting = new Map<unknown, PendingCall>(calls.map((call) => [call.id, call]))
   const decisions: Decisions = {}
   for (const part of partsOf(message)) {
-    const call = waiting.get(textIn(part, 'toolCallId') ?? '')
-    const decision = call && decisionOf(part, call)
-    if (decision !== undefined) decisions[call?.id ?? ''] = decision
+    const call = waiting.get(part.toolCallId)
+    if (!call) continue
+    const decision = decisionOf(part, call)
+    if (decision !== undefined) decisions[call.id] = decision
   }
   return decisions
 }
@@ -76,18 +77,20 @@ const userPart = (part: JsonObject): Part[] => {
 const stepsOf = (parts: readonly JsonObject[]): ToldMessage[] => {
   const steps: (ToldMessage & { results: Map<string, ToolResultPart> })[] = []
   for (const part of parts) {
-    if (part.type === 'step-start' || steps.length === 0)
-      steps.push({ role: 'model', parts: [], results: new Map() })
-    const step = steps.at(-1)
+    let step = steps.at(-1)
+    if (!step || part.type === 'step-start') {
+      step = { role: 'model', parts: [], results: new Map() }
+      steps.push(step)
+    }
     const text = textIn(part, 'text')
-    if (part.type === 'text' && text) step?.parts.push({ type: 'text', text })
+    if (part.type === 'text' && text) step.parts.push({ type: 'text', text })
     const id = textIn(part, 'toolCallId')
     const name = toolNameOf(part)
     // A call of a sub-agent is not part of this conversation.
     if (!id || !name || id.includes('/')) continue
-    step?.parts.push({ type: 'toolCall', id, name, arguments: isJsonObject(part.input) ? part.input : {} })
+    step.parts.push({ type: 'toolCall', id, name, arguments: isJsonObject(part.input) ? part.input : {} })
     const result = resultIn(part, id, name)
-    if (result) step?.results.set(id, result)
+    if (result) step.results.set(id, result)
   }
   return steps
 }

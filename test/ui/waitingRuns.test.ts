@@ -1,0 +1,58 @@
+/** Runs that wait in memory: so many, so old, so large, and no more. */
+import { expect, onTestFinished, test, vi } from 'vitest'
+import type { PendingApproval } from '../../src/messages/result.ts'
+import { WaitingRuns } from '../../src/ui/WaitingRuns.ts'
+
+const pending = (id: string, text = ''): PendingApproval => ({
+  calls: [{ type: 'toolCall', id, name: text, arguments: {}, kind: 'approval' }],
+  snapshot: { status: 'active', output: undefined, error: undefined },
+})
+const idsIn = (runs: WaitingRuns, ...ids: string[]) => ids.filter((id) => runs.get(id) !== undefined)
+
+test('the oldest make room, and one that waits again is the newest', () => {
+  const runs = new WaitingRuns(2, 1000)
+  for (const id of ['one', 'two', 'one', 'three']) runs.put(id, pending(id))
+  expect(idsIn(runs, 'one', 'two', 'three')).toEqual(['one', 'three'])
+  expect(runs.get('one')?.calls[0].id).toBe('one')
+  runs.delete('one')
+  runs.delete('unknown')
+  runs.put('four', pending('four'))
+  expect(idsIn(runs, 'one', 'three', 'four')).toEqual(['three', 'four'])
+})
+
+test('what is given is a copy', () => {
+  const runs = new WaitingRuns(1, 1000)
+  const given = pending('c1')
+  runs.put('one', given)
+  given.calls[0].id = 'c2'
+  expect(runs.get('one')?.calls[0].id).toBe('c1')
+})
+
+test('none is kept longer than it may be', () => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const runs = new WaitingRuns(10, 1000)
+  runs.put('one', pending('one'))
+  vi.setSystemTime(Date.now() + 999)
+  runs.put('two', pending('two'))
+  expect(idsIn(runs, 'one', 'two')).toEqual(['one', 'two'])
+  vi.setSystemTime(Date.now() + 1)
+  expect(idsIn(runs, 'one', 'two')).toEqual(['two'])
+})
+
+test('their text is kept up to the limit, and not one character more', () => {
+  const one = pending('one', 'x'.repeat(300))
+  const { length } = JSON.stringify(one)
+  const runs = new WaitingRuns(10, 1000, 2 * length)
+  runs.put('one', one)
+  runs.put('one', one)
+  runs.put('two', one)
+  runs.delete('two')
+  runs.put('two', one)
+  expect(idsIn(runs, 'one', 'two')).toEqual(['one', 'two'])
+  runs.put('three', pending('three'))
+  expect(idsIn(runs, 'one', 'two', 'three')).toEqual(['two', 'three'])
+  const large = new WaitingRuns(10, 1000)
+  large.put('one', pending('one', 'x'.repeat(100_000)))
+  expect(idsIn(large, 'one')).toEqual(['one'])
+})
