@@ -211,6 +211,17 @@ describe('blocks that are kept', () => {
       ],
     ],
     [
+      'each is shown when it is closed',
+      [start, open(0, search), open(1, { ...search, id: 't' }), close(0), close(1), ...ended],
+      [
+        response,
+        { type: 'metadata', metadata: { serverTools: [search] } },
+        { type: 'metadata', metadata: { serverTools: [{ ...search, id: 't' }] } },
+        opaque(search, { ...search, id: 't' }),
+        finish('end_turn'),
+      ],
+    ],
+    [
       'what is shown of them: tools of the server and their results',
       [
         start,
@@ -337,6 +348,12 @@ describe('calls', () => {
   it.each<[string, object[], string, object[]]>([
     ['both were closed', [...first, ...next], 'tool_use', [empty, empty]],
     ['the answer was cut: the last one with it', [...first, ...next], 'max_tokens', [empty, cut]],
+    [
+      'the answer was cut at the third',
+      [...first, ...next, ...toolUse(2, 'c', 'three')],
+      'max_tokens',
+      [empty, empty, cut],
+    ],
     ['the first was never closed', [...first.slice(0, 1), ...next], 'tool_use', [cut, empty]],
     ['none was ever closed', [...first.slice(0, 1), ...next.slice(0, 1)], 'tool_use', [cut, cut]],
     [
@@ -351,7 +368,7 @@ describe('calls', () => {
     expect(calls).toStrictEqual(
       outcomes.map((outcome, index) => ({
         type: 'toolCall',
-        call: { id: 'ab'[index], name: ['one', 'two'][index], ...outcome },
+        call: { id: 'abc'[index], name: ['one', 'two', 'three'][index], ...outcome },
       })),
     )
   })
@@ -389,6 +406,7 @@ describe('the message', () => {
     id: 'msg_1',
     type: 'message',
     content: [
+      null,
       'x',
       { type: 'text', text: 'a' },
       { type: 'tool_use', id: 'a', name: 'one', input: { m: 1 } },
