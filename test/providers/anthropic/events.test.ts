@@ -557,6 +557,7 @@ describe('the message', () => {
       { type: 'text', text: 'a' },
     ])
     expect(push('message_stop', { type: 'ping' })).toStrictEqual([])
+    expect(decoder.push({ event: 'message_stop', data: 'null' })).toStrictEqual([])
     expect(push('message_stop', {})).toStrictEqual([{ type: 'finish', reason: 'stop' }])
     expect(decoder.end()).toStrictEqual([])
   })

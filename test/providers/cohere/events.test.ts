@@ -173,6 +173,16 @@ describe('calls', () => {
       ],
     ],
     [
+      'after text alone nothing is kept',
+      [message('content-delta', { content: { text: 'a' } }), started(0, call('a', 'one', '{}')), end()],
+      [
+        { type: 'text', text: 'a' },
+        { type: 'toolDelta', index: 0, id: 'a', name: 'one', arguments: '{}' },
+        { type: 'toolCall', call: one },
+        finish('toolCalls'),
+      ],
+    ],
+    [
       'a plan alone is kept too',
       [message('tool-plan-delta', { tool_plan: 'Go' }), started(0, call('a', 'one', '{}')), end()],
       [
@@ -352,4 +362,10 @@ it('an answer that is not streamed is read as a whole', () => {
   ])
   const plain = { finish_reason: 'COMPLETE', message: { content: { text: 'a' } } }
   expect(decode(plain)).toStrictEqual([{ type: 'text', text: 'a' }, finish('stop', 'COMPLETE')])
+})
+
+it('an event without data means nothing, and one without a type is what it is named', () => {
+  const decoder = cohere.decoder(target)
+  expect(decoder.push({ event: 'message-end', data: 'null' })).toStrictEqual([])
+  expect(decoder.push({ event: 'message-end', data: '{}' })).toStrictEqual([finish('stop')])
 })
