@@ -34,7 +34,7 @@ export const usageFrom = (counts: Counts): Usage | undefined => {
 
 /** xAI counts thinking beside the output; only its total says so. */
 const isThinkingBeside = ({ input, output, total, reasoning }: Counts): boolean =>
-  reasoning !== undefined && reasoning > 0 && total !== undefined && total === sum(input, output, reasoning)
+  sum(reasoning) > 0 && total === sum(input, output, reasoning)
 
 const sum = (...counts: (number | undefined)[]): number =>
   counts.reduce((total: number, count) => total + (count ?? 0), 0)

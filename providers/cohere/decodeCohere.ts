@@ -91,7 +91,7 @@ export const decodeCohere = (target: Target<CohereProfile>): Decoder => {
   }
 
   const push = ({ event, data }: WireEvent): readonly Delta[] => {
-    if (isOver || isDone(data)) return []
+    if (isOver || data === '[DONE]') return []
     const chunk = parseWireObject(data)
     if (chunk === undefined) return []
     if (chunk instanceof BadWireJson) return fail(chunk.error)
@@ -136,8 +136,6 @@ const citationDeltas = (message: JsonObject | undefined): Delta[] => {
   const citations = objectsAt(message, 'citations')
   return citations.length === 0 ? [] : [{ type: 'metadata', metadata: { citations } }]
 }
-
-const isDone = (data: string): boolean => data === '[DONE]' || data === '"[DONE]"'
 
 const toolCallDelta = (call: WireToolCall): Delta => ({ type: 'toolCall', call })
 

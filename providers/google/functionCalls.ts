@@ -23,10 +23,6 @@ type Call = {
 export class FunctionCalls {
   readonly #calls: Call[] = []
 
-  get isEmpty(): boolean {
-    return this.#calls.length === 0
-  }
-
   /** Undefined for a part that says nothing and belongs to no open call. */
   add(part: JsonObject): Extract<Delta, { type: 'toolDelta' }> | undefined {
     const id = stringAt(part, 'id') ?? ''

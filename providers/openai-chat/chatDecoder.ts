@@ -98,9 +98,10 @@ export class ChatDecoder implements Decoder {
   /** The text of a chunk that brings nothing else. */
   #readText(content: string): Delta[] {
     this.#hasDelta = true
-    this.#isSettled = false
-    this.#isEager ||= this.#isComplete && content !== ''
-    this.#hasContent ||= content !== ''
+    const hasContent = content !== ''
+    this.#isSettled = this.#isComplete && !hasContent
+    this.#isEager ||= this.#isComplete && hasContent
+    this.#hasContent ||= hasContent
     this.#options.replay.read({ content })
     this.#answer.readText(content)
     return this.#take()

@@ -1,0 +1,49 @@
+import { expect, it } from 'vitest'
+import { chatUsage } from '../../../providers/openai-chat/chatUsage.ts'
+import type { JsonObject } from '../../../src/messages/json.ts'
+import type { Usage } from '../../../src/messages/result.ts'
+
+const rows: [JsonObject | undefined, Usage | undefined][] = [
+  [undefined, undefined],
+  [{}, undefined],
+  [{ prompt_tokens: '1', cost: null }, undefined],
+  [{ prompt_tokens: 1 }, { inputTokens: 1 }],
+  [{ input_tokens: 2 }, { inputTokens: 2 }],
+  [{ prompt_tokens: 0, input_tokens: 2 }, { inputTokens: 0 }],
+  [{ completion_tokens: 1 }, { outputTokens: 1 }],
+  [{ output_tokens: 2 }, { outputTokens: 2 }],
+  [{ completion_tokens: 0, output_tokens: 2 }, { outputTokens: 0 }],
+  [{ total_tokens: 3 }, { totalTokens: 3 }],
+  [{ prompt_tokens_details: { cached_tokens: 1 } }, { cachedInputTokens: 1 }],
+  [{ input_tokens_details: { cached_tokens: 2 } }, { cachedInputTokens: 2 }],
+  [{ prompt_cache_hit_tokens: 3 }, { cachedInputTokens: 3 }],
+  [{ cached_tokens: 4 }, { cachedInputTokens: 4 }],
+  [{ num_cached_tokens: 5 }, { cachedInputTokens: 5 }],
+  [
+    {
+      prompt_tokens_details: { cached_tokens: 0 },
+      input_tokens_details: { cached_tokens: 2 },
+      prompt_cache_hit_tokens: 3,
+      cached_tokens: 4,
+      num_cached_tokens: 5,
+    },
+    { cachedInputTokens: 0 },
+  ],
+  [{ prompt_cache_hit_tokens: 0, cached_tokens: 4 }, { cachedInputTokens: 0 }],
+  [{ cached_tokens: 0, num_cached_tokens: 5 }, { cachedInputTokens: 0 }],
+  [{ prompt_tokens_details: { cache_write_tokens: 1 } }, { cacheWriteTokens: 1 }],
+  [{ cache_creation_input_tokens: 2 }, { cacheWriteTokens: 2 }],
+  [
+    { prompt_tokens_details: { cache_write_tokens: 0 }, cache_creation_input_tokens: 2 },
+    { cacheWriteTokens: 0 },
+  ],
+  [{ completion_tokens_details: { reasoning_tokens: 1 } }, { reasoningTokens: 1 }],
+  [{ output_tokens_details: { reasoning_tokens: 2 } }, { reasoningTokens: 2 }],
+  [{ reasoning_tokens: 3 }, { reasoningTokens: 3 }],
+  [{ completion_tokens_details: { reasoning_tokens: 0 }, reasoning_tokens: 3 }, { reasoningTokens: 0 }],
+  [{ cost: 0.25 }, { cost: 0.25 }],
+]
+
+it.each(rows)('%j', (usage, expected) => {
+  expect(chatUsage(usage)).toStrictEqual(expected)
+})
