@@ -240,11 +240,11 @@ export class Keeper {
   }
 
   #recover(row: RunRow): void {
-    const { id, status, recoveries } = row
+    const { id, status, life, recoveries } = row
     if (status !== 'running') {
       tellReaders(this.store, row)
       this.#tell(row.n)
-    } else if (recoveries >= this.#options.maxRecoveries)
+    } else if (life > 0 && recoveries >= this.#options.maxRecoveries)
       this.#giveUp(row, {
         name: 'OrchestrationError',
         message: `The run "${id}" was abandoned: it was started again ${recoveries} times and made no progress. What ended its process did so each time; fork it to try once more.`,
