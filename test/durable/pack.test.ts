@@ -171,6 +171,7 @@ describe('a head that is not as it was written', () => {
 
   test('and so are items that are not there, or not JSON', () => {
     expect(() => reloaded([{ thread: 1, index: 1, data: '{}' }])).toThrow(/item 0 of thread 1 is missing/)
-    expect(() => reloaded([{ thread: 1, index: 0, data: '5' }])).toThrow(/an item is not JSON/)
+    for (const data of ['5', 'null', '{'])
+      expect(() => reloaded([{ thread: 1, index: 0, data }])).toThrow(/an item is not JSON/)
   })
 })
