@@ -57,7 +57,7 @@ export class Keeper {
   readonly #failures = new Map<number, Error>()
   readonly #poll = new Poll(() => this.#look(), pollMs)
   #polls = 0
-  #version = -1
+  #version: number
 
   constructor(store: OpenStore, options: KeeperOptions) {
     this.store = store

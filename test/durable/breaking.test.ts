@@ -4,7 +4,7 @@ import { type AnyActorLogic, fromCallback, setup } from 'xstate'
 import { Agent } from '../../src/agent/Agent.ts'
 import { brokenError } from '../../src/durable/progress.ts'
 import { findDriver } from '../../src/durable/sqlite/driver.ts'
-import { OrchestrationError } from '../../src/messages/errors.ts'
+import { ConfigurationError, OrchestrationError } from '../../src/messages/errors.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { readAll } from './reading.ts'
 import { opened, storeFile } from './storeFile.ts'
@@ -53,6 +53,26 @@ describe('a chart that breaks after it was stored', () => {
     const later = await again.get('job')
     await expect(later?.result).rejects.toThrow(message)
     expect(later && (await readAll(later)).chunks).toEqual(chunks)
+  })
+
+  test('because of its configuration keeps that error', async () => {
+    const agent = agentOf(() =>
+      setup({ actors: { later } }).createMachine({
+        id: 'own',
+        invoke: { src: 'later' },
+        on: {
+          go: {
+            actions: () => {
+              throw new ConfigurationError('Give me a key.')
+            },
+          },
+        },
+      }),
+    )
+    const runs = await opened(storeFile(), { agent })
+    const run = await runs.start('agent', 'Hi')
+    await expect(run.result).rejects.toBeInstanceOf(ConfigurationError)
+    expect((await run.info()).error).toMatchObject({ name: 'ConfigurationError', message: 'Give me a key.' })
   })
 
   test('a machine without an id is unknown', () => {

@@ -1,5 +1,6 @@
 /** A stored chat is a tree of runs: each turn stands on the messages of the one before, and none is copied. */
 import { describe, expect, test } from 'vitest'
+import { reflectionOrchestrator } from '../../machines/reflection.ts'
 import { findDriver } from '../../src/durable/sqlite/driver.ts'
 import { numberIn, SqliteFile } from '../../src/durable/sqlite/SqliteFile.ts'
 import { textOf } from '../../src/messages/messages.ts'
@@ -192,6 +193,16 @@ describe('a stored chat', () => {
     await expect(chat.edit(6, 'x')).rejects.toThrow('Message 6 of the chat "one" is not a prompt')
     await expect(chat.edit(-1, 'x')).rejects.toThrow(/index must be a whole number/)
     await expect(chat.fork({ id: 'a\nb' })).rejects.toThrow(/An id must be/)
+  })
+
+  test('has no part of an answer that a chart of several runs is still giving', async () => {
+    const { agent } = wiping(['A draft.', [{ hang: true }]], { orchestrator: reflectionOrchestrator() })
+    const runs = await opened(storeFile(), { agent })
+    const chat = await runs.chat('one')
+    const run = await chat.send('Write')
+    for await (const { chunk } of run.stream()) if (chunk.messages.some(({ role }) => role === 'model')) break
+    expect(await chat.history()).toEqual([])
+    await expect(chat.send('Hello?')).rejects.toThrow(/is still answering/)
   })
 
   test('is forked before an answer that is still being given', async () => {

@@ -81,6 +81,7 @@ describe('before a model call', () => {
   test('that is still to come', () => {
     const added = [c, call, result]
     expect(conversationBefore({ before: [a, b], added }, 2)).toEqual([a, b, ...added])
+    expect(conversationBefore({ before: [a, b], added }, 3)).toBeUndefined()
     expect(conversationBefore({ before: [a, b], added: [] }, 1)).toBeUndefined()
     expect(conversationBefore({ before: [a], added: [] }, 1)).toEqual([a])
   })

@@ -217,6 +217,23 @@ describe('a run whose process died before it could say how it stands', () => {
   })
 })
 
+test('what already runs, or was stopped, is not started again because of another run', async () => {
+  const path = await left('broken')
+  const begun: string[] = []
+  const context = (stored: unknown, { id }: RunInfo) => {
+    begun.push(id)
+    if (id === 'broken') throw new Error('no connection')
+    return stored
+  }
+  const { agent, model } = wiping([[{ hang: true }], 'Done.'])
+  const runs = await opened(path, { agent }, { context })
+  await runs.start('agent', 'Hi', { id: 'first' })
+  // A fork is begun together with all that must continue.
+  expect((await (await runs.fork('first', { id: 'second' })).result).output).toBe('Done.')
+  expect(begun).toEqual(['broken', 'first', 'second'])
+  model.assertDone()
+})
+
 describe('a context that cannot be made', () => {
   test('stops one run with what was thrown, and a command tries again', async () => {
     const path = await left()

@@ -354,7 +354,10 @@ describe('what cannot be', () => {
 
   test('a context that is no JSON is refused', async () => {
     const runs = await opened(storeFile(), { agent: wiping([]).agent })
-    await expect(runs.start('agent', 'Hi', { context: { at: 5n } })).rejects.toThrow(/must be JSON/)
+    const error = await runs.start('agent', 'Hi', { context: { at: 5n } }).catch((thrown) => thrown)
+    expect(error).toBeInstanceOf(ConfigurationError)
+    expect(error.message).toMatch(/must be JSON: it holds a bigint is not JSON/)
+    expect(error.cause).toBeInstanceOf(TypeError)
   })
 
   test('options that make no sense are refused', async () => {
