@@ -49,7 +49,7 @@ export class ChatHandle implements DurableChat {
   }
 
   async history(): Promise<ChatMessage[]> {
-    return structuredClone(this.#standing().history)
+    return this.#standing().history
   }
 
   async run(): Promise<DurableRun | undefined> {
@@ -89,7 +89,7 @@ export class ChatHandle implements DurableChat {
     if (at !== undefined) checkValue('at', at, wholeFrom(0))
     const length = at ?? history.length
     const isEnd = length === 0 || history[length - 1]?.role === 'model'
-    if (length > history.length || !isEnd || (length < history.length && !isPrompt(history[length])))
+    if (!isEnd || (length < history.length && !isPrompt(history[length])))
       throw new ConfigurationError(
         `The chat "${this.id}" cannot be forked at ${length}: give the index of a prompt, or leave it out.`,
       )

@@ -57,7 +57,7 @@ export class Keeper {
   readonly #failures = new Map<number, Error>()
   readonly #poll = new Poll(() => this.#look(), pollMs)
   #polls = 0
-  #version = -1
+  #version: number
 
   constructor(store: OpenStore, options: KeeperOptions) {
     this.store = store
@@ -240,11 +240,11 @@ export class Keeper {
   }
 
   #recover(row: RunRow): void {
-    const { id, status, recoveries } = row
+    const { id, status, life, recoveries } = row
     if (status !== 'running') {
       tellReaders(this.store, row)
       this.#tell(row.n)
-    } else if (recoveries >= this.#options.maxRecoveries)
+    } else if (life > 0 && recoveries >= this.#options.maxRecoveries)
       this.#giveUp(row, {
         name: 'OrchestrationError',
         message: `The run "${id}" was abandoned: it was started again ${recoveries} times and made no progress. What ended its process did so each time; fork it to try once more.`,

@@ -55,7 +55,7 @@ export class StreamReader {
       throw new ConfigurationError(`The run "${this.#run.id}" has been deleted.`)
     const failure = this.#keeper.whyNot(run)
     if (failure && run.live) throw failure
-    return run.status !== 'running' && run.status !== 'waiting' && !run.live
+    return run.status !== 'waiting' && !run.live
   }
 
   #next(): PlacedChunk | undefined {

@@ -15,8 +15,7 @@ export const forkRun = (keeper: Keeper, from: RunRow, fork: Fork): void => {
   const { store } = keeper
   const items = store.items.load(from.n, from.base)
   const start = hostedFrom(from.head, items)
-  const stored = store.runs.context(from.n)
-  const context = stored === undefined ? undefined : JSON.stringify(stored)
+  const context: string | undefined = JSON.stringify(store.runs.context(from.n))
   const { id, agent, atStep } = fork
   const shared = { id, agent, context, prompt: from.prompt, forkedFrom: from.id }
   const isUnderWay = 'input' in start || start.snapshot.status === 'active'

@@ -15,8 +15,7 @@ import { messagesOf } from './standing.ts'
 export const storedOutcome = ({ items }: OpenStore, run: RunRow): DurableResult => {
   const from = hostedFrom(run.head, items.load(run.n, run.base))
   const snapshot: unknown = 'snapshot' in from ? from.snapshot : undefined
-  const outcome =
-    isJsonObject(snapshot) && snapshot.status === 'done' ? outcomeOf(snapshot.output) : undefined
+  const outcome = isJsonObject(snapshot) ? outcomeOf(snapshot.output) : undefined
   if (outcome && 'error' in outcome) throw outcome.error()
   if (outcome) {
     const { pendingApproval: _, ...result } = outcome.result

@@ -1,5 +1,6 @@
 /** A stored chat is a tree of runs: each turn stands on the messages of the one before, and none is copied. */
 import { describe, expect, test } from 'vitest'
+import { reflectionOrchestrator } from '../../machines/reflection.ts'
 import { findDriver } from '../../src/durable/sqlite/driver.ts'
 import { numberIn, SqliteFile } from '../../src/durable/sqlite/SqliteFile.ts'
 import { textOf } from '../../src/messages/messages.ts'
@@ -94,6 +95,9 @@ describe('a stored chat', () => {
     const chat = await runs.chat('one')
     const sends = await Promise.allSettled([chat.send('Hi'), chat.send('Hello')])
     expect(sends.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
+    expect(sends[1]).toMatchObject({ reason: { message: expect.stringContaining('is still answering') } })
+    // Nothing is left of the other one.
+    expect((await runs.list()).map(({ prompt }) => prompt)).toEqual(['Hi'])
   })
 
   test('keeps what a turn that failed or was aborted has reached', async () => {
@@ -166,6 +170,104 @@ describe('a stored chat', () => {
     for (const at of [1, 9, -1])
       await expect(chat.fork({ at })).rejects.toThrow(/cannot be forked at|at must be/)
     expect(await textsOf(await chat.fork({ at: 0 }))).toEqual([])
+  })
+
+  test('is forked at prompts and at its end, and nowhere else', async () => {
+    const { agent } = wiping([[callOf('c', 'a')], 'Wiped.', 'B.'])
+    const runs = await opened(storeFile(), { agent })
+    const chat = await runs.chat('one')
+    expect(await textsOf(await chat.fork())).toEqual([])
+    await (await chat.send('Wipe a')).result
+    await (await chat.send('b?')).result
+    const history = await chat.history()
+    expect(history.map(({ role }) => role)).toEqual(['user', 'model', 'user', 'model', 'user', 'model'])
+    for (const at of [0, 4, 6])
+      expect(await (await chat.fork({ at })).history()).toEqual(history.slice(0, at))
+    // 2 is the result of a tool.
+    for (const at of [1, 2, 3, 5, 7, 8])
+      await expect(chat.fork({ at })).rejects.toThrow(
+        `The chat "one" cannot be forked at ${at}: give the index of a prompt, or leave it out.`,
+      )
+    for (const at of [-1, 1.5]) await expect(chat.fork({ at })).rejects.toThrow(/at must be a whole number/)
+    await expect(chat.edit(2, 'x')).rejects.toThrow('Message 2 of the chat "one" is not a prompt')
+    await expect(chat.edit(6, 'x')).rejects.toThrow('Message 6 of the chat "one" is not a prompt')
+    await expect(chat.edit(-1, 'x')).rejects.toThrow(/index must be a whole number/)
+    await expect(chat.fork({ id: 'a\nb' })).rejects.toThrow(/An id must be/)
+  })
+
+  test('has no part of an answer that a chart of several runs is still giving', async () => {
+    const { agent } = wiping(['A draft.', [{ hang: true }]], { orchestrator: reflectionOrchestrator() })
+    const runs = await opened(storeFile(), { agent })
+    const chat = await runs.chat('one')
+    const run = await chat.send('Write')
+    for await (const { chunk } of run.stream()) if (chunk.messages.some(({ role }) => role === 'model')) break
+    expect(await chat.history()).toEqual([])
+    await expect(chat.send('Hello?')).rejects.toThrow(/is still answering/)
+  })
+
+  test('is forked before an answer that is still being given', async () => {
+    const { agent } = wiping(['A.', [{ hang: true }], 'C.'])
+    const runs = await opened(storeFile(), { agent })
+    const chat = await runs.chat('one')
+    await (await chat.send('a?')).result
+    const hanging = await chat.send('b?')
+    const fork = await chat.fork()
+    expect([fork.agent, chat.agent]).toEqual(['agent', 'agent'])
+    await expect(fork.send('c?')).rejects.toThrow(/is still answering/)
+    await runs.send(hanging.id, { type: 'abort' })
+    await hanging.result.catch(() => {})
+    await (await fork.send('c?')).result
+    expect(await textsOf(fork)).toEqual(['a?', 'A.', 'c?', 'C.'])
+    expect(await textsOf(chat)).toEqual(['a?', 'A.'])
+  })
+
+  test('lists its turns by what was asked, and gives their tools what goes with them', async () => {
+    const path = storeFile()
+    const seen: unknown[] = []
+    const { agent } = wiping([[callOf('c', 'a')], 'A.', 'B.', 'C.', 'D.'])
+    const context = (stored: unknown) => {
+      seen.push(stored)
+      return stored
+    }
+    const runs = await opened(path, { agent }, { context })
+    const chat = await runs.chat('one')
+    expect(await chat.pending()).toEqual([])
+    await (await chat.send('a?', { id: 'first', context: { tenant: 4 } })).result
+    await (
+      await chat.send(
+        [
+          { type: 'text', text: 'b' },
+          { type: 'text', text: '?' },
+        ],
+        { id: 'second' },
+      )
+    ).result
+    await (await chat.regenerate({ id: 'third', context: null })).result
+    await (await chat.edit(0, 'c?', { id: 'fourth', context: 5 })).result
+    expect((await runs.list()).map(({ id, prompt }) => [id, prompt])).toEqual([
+      ['fourth', 'c?'],
+      ['third', 'b?'],
+      ['second', 'b?'],
+      ['first', 'a?'],
+    ])
+    expect(seen).toEqual([{ tenant: 4 }, undefined, null, 5])
+    expect(await chat.pending()).toEqual([])
+    // The first prompt was replaced: what came before it is not built on.
+    expect(await runs.prune({ olderThan: new Date(Date.now() + 60_000) })).toBe(3)
+    expect(await items(path)).toBe(2)
+    const file = new SqliteFile(path, await findDriver())
+    expect(file.all('SELECT id, base FROM runs')).toEqual([{ id: 'fourth', base: null }])
+    file.close()
+  })
+
+  test('that was deleted says so', async () => {
+    const path = storeFile()
+    const runs = await opened(path, { agent: wiping([]).agent })
+    const chat = await runs.chat('one')
+    const file = new SqliteFile(path, await findDriver())
+    file.exec('DELETE FROM chats')
+    file.close()
+    await expect(chat.history()).rejects.toThrow('There is no chat "one".')
   })
 
   test('survives the pruning of its runs', async () => {

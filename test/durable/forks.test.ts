@@ -1,6 +1,7 @@
 /** A fork goes on from another run and stands on its messages; pruning never takes away what others stand on. */
 import { describe, expect, test } from 'vitest'
 import { reflectionOrchestrator } from '../../machines/reflection.ts'
+import type { DurableRun } from '../../src/durable/index.ts'
 import { findDriver } from '../../src/durable/sqlite/driver.ts'
 import { SqliteFile } from '../../src/durable/sqlite/SqliteFile.ts'
 import { textOf, toolResultsOf, userMessage } from '../../src/messages/messages.ts'
@@ -32,7 +33,13 @@ describe('a fork', () => {
     const before = await itemsIn(path)
     const fork = await runs.fork('job', { id: 'other' })
     expect(await itemsIn(path)).toBe(before)
-    expect(await fork.info()).toMatchObject({ status: 'waiting', forkedFrom: 'job', pending: [{ id: 'c' }] })
+    expect(await fork.info()).toEqual({
+      ...(await run.info()),
+      id: 'other',
+      forkedFrom: 'job',
+      createdAt: expect.any(Date),
+      updatedAt: expect.any(Date),
+    })
     const shown = await readAll(fork)
     expect(shown.messages).toEqual((await run.result).messages)
     expect(shown.chunks.at(-1)?.pendingApproval?.calls).toHaveLength(1)
@@ -97,6 +104,55 @@ describe('a fork', () => {
     expect(second.model.requests[0]?.messages).toEqual([userMessage('Hi')])
   })
 
+  test.each([
+    ['that waits', undefined, 'Wipe b', [{ tenant: 4 }, { tenant: 4 }]],
+    ['from before a model call', 1, 'Wipe b', [{ tenant: 4 }, { tenant: 4 }]],
+  ])('of a run %s has its prompt and its context', async (_, atStep, prompt, contexts) => {
+    const seen: unknown[] = []
+    const { agent } = wiping([[callOf('c', 'b')], 'Done.'])
+    const context = (stored: unknown) => {
+      seen.push(stored)
+      return stored
+    }
+    const runs = await opened(storeFile(), { agent }, { context })
+    const run = await runs.start('agent', 'Wipe b', { id: 'job', context: { tenant: 4 } })
+    await run.result
+    const fork = await runs.fork('job', { id: 'other', ...(atStep && { atStep }) })
+    if (!atStep) await runs.send('other', { type: 'tool.approve', callId: 'c' })
+    expect((await fork.result).answer).toBe('Done.')
+    expect(await fork.info()).toMatchObject({ prompt, forkedFrom: 'job', recoveries: 0 })
+    expect(seen).toEqual(contexts)
+  })
+
+  test('of a run that has not begun begins as well', async () => {
+    const path = storeFile()
+    const owner = await opened(path, { busy: wiping([]).agent })
+    const { agent, model } = wiping(['One.', 'Two.'])
+    const runs = await opened(path, { agent })
+    // The process that owns the store does not have this agent.
+    const run = await runs.start('agent', 'Hi', { id: 'job', context: 5 })
+    const fork = await runs.fork('job', { id: 'other' })
+    expect(await fork.info()).toMatchObject({ status: 'running', step: 0, state: '', prompt: 'Hi' })
+    expect(await lookedUp(path, `SELECT head FROM runs WHERE id = 'other'`)).toBe(
+      '{"input":{"prompt":"Hi","id":"other"}}',
+    )
+    await owner.close()
+    expect([(await run.result).output, (await fork.result).output]).toEqual(['One.', 'Two.'])
+    expect(model.requests[1]?.messages).toEqual([userMessage('Hi')])
+  })
+
+  test('says how many answers there are to fork before', async () => {
+    const { agent } = wiping(['Hi'])
+    const runs = await opened(storeFile(), { agent })
+    await (await runs.start('agent', 'Hi', { id: 'one' })).result
+    await expect(runs.fork('one', { atStep: 3 })).rejects.toThrow(
+      'The run "one" has no model call number 3 to fork before: it has 1 answers.',
+    )
+    await expect(runs.fork('one', { atStep: 0 })).rejects.toThrow('atStep must be a whole number from 1 on')
+    await expect(runs.fork('one', { id: '' })).rejects.toThrow(/An id must be/)
+    expect(await runs.list()).toHaveLength(1)
+  })
+
   test('needs a run that is there, and an id that is free', async () => {
     const { agent } = wiping(['Hi', 'Hi'])
     const runs = await opened(storeFile(), { agent })
@@ -152,6 +208,59 @@ describe('pruning', () => {
     expect(await runs.prune({ olderThan: new Date(1) })).toBe(1)
     expect(await itemsIn(path)).toBe(0)
     expect(await lookedUp(path, 'SELECT count(*) AS count FROM runs')).toBe(0)
+  })
+
+  test.each([
+    ['running', 0],
+    ['waiting', 0],
+    ['complete', 1],
+    ['failed', 1],
+    ['aborted', 1],
+    ['abandoned', 1],
+  ] as const)('of what is over: %s', async (status, count) => {
+    const path = storeFile()
+    const runs = await opened(path, { agent: wiping(['Hi']).agent })
+    await (await runs.start('agent', 'Hi')).result
+    await lookedUp(path, `UPDATE runs SET status = '${status}', updated = 5 RETURNING n`)
+    expect(await runs.prune({ olderThan: new Date(5) })).toBe(0)
+    expect(await runs.prune({ olderThan: new Date(6) })).toBe(count)
+    expect(await runs.prune({ olderThan: new Date(6), status })).toBe(1 - count)
+  })
+
+  test.each([
+    [1, 3],
+    [3, 1],
+  ])('keeps as many messages as the forks build on: before calls %i and %i', async (first, second) => {
+    const path = storeFile()
+    const script = [[callOf('c1', 'a1')], [callOf('c2', 'a2')], 'Done.']
+    const { agent } = wiping([...script, 'First.', 'Second.'])
+    const runs = await opened(path, { agent })
+    const context = { tenant: 4 }
+    await (await runs.start('agent', 'Wipe both', { id: 'job', context })).result
+    const forks: DurableRun[] = []
+    for (const atStep of [first, second]) forks.push(await runs.fork('job', { atStep }))
+    const results = []
+    for (const fork of forks) results.push(await fork.result)
+    await lookedUp(path, `UPDATE runs SET updated = 0 WHERE id = 'job' RETURNING n`)
+    expect(await runs.prune({ olderThan: new Date(1) })).toBe(1)
+    // Of the six messages, the last answer is gone; and so is all that was known of the run itself.
+    expect(await lookedUp(path, 'SELECT count(*) AS count FROM items WHERE run = 1')).toBe(5)
+    expect(
+      await lookedUp(path, 'SELECT json_array(id, live, head, pending, error) AS row FROM runs WHERE n = 1'),
+    ).toBe('[null,0,"",null,null]')
+    for (const table of ['stream', 'contexts', 'commands'])
+      expect(await lookedUp(path, `SELECT count(*) AS count FROM ${table} WHERE run = 1`)).toBe(0)
+    for (const [index, fork] of forks.entries()) expect(await fork.result).toEqual(results[index])
+  })
+
+  test('refuses a status that there is not', async () => {
+    const runs = await opened(storeFile(), { agent: wiping([]).agent })
+    const status = 'happy' as never
+    await expect(runs.prune({ olderThan: new Date(), status })).rejects.toThrow(
+      '"happy" is not a status of runs.',
+    )
+    await expect(runs.list({ status })).rejects.toThrow('"happy" is not a status of runs.')
+    await expect(runs.prune({ olderThan: new Date(Number.NaN) })).rejects.toThrow(/olderThan must be a date/)
   })
 
   test('needs a date', async () => {

@@ -1,6 +1,7 @@
 /** What is packed comes back the same, each message is stored once, and a head does not grow with the conversation. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { hostedFrom } from '../../src/durable/sqlite/head.ts'
 import { type ItemRow, Items } from '../../src/durable/sqlite/Items.ts'
 import { extentOf, pack, unpack } from '../../src/durable/sqlite/pack.ts'
 import { type ChatMessage, modelMessage, userMessage } from '../../src/messages/messages.ts'
@@ -160,6 +161,8 @@ describe('a head that is not as it was written', () => {
     ['a thread that is not there', '{"history":{"$m":[[7,0,1]]}}'],
     ['more items than there are', '{"history":{"$m":[[1,0,1e9]]}}'],
     ['a range of words', '{"history":{"$m":[["a","b","c"]]}}'],
+    ['a range of a count that is a string', '{"history":{"$m":[[1,0,"1"]]}}'],
+    ['a place of a property', '{"draft":{"$i":[1,"length"]}}'],
     ['a range that is none', '{"history":{"$m":[null]}}'],
     ['a place of nothing', '{"draft":{"$i":[]}}'],
     ['a place of the prototype', '{"draft":{"$i":["__proto__","constructor"]}}'],
@@ -169,8 +172,13 @@ describe('a head that is not as it was written', () => {
     expect(() => unpack(head, items)).toThrow(/^The stored data is damaged: /)
   })
 
+  test.each(['5', '[]', '{}', '{"snapshot":5}', '{"input":[]}'])('a run cannot continue from %s', (head) => {
+    expect(() => hostedFrom(head, items)).toThrow('a run has neither an input nor a snapshot')
+  })
+
   test('and so are items that are not there, or not JSON', () => {
     expect(() => reloaded([{ thread: 1, index: 1, data: '{}' }])).toThrow(/item 0 of thread 1 is missing/)
-    expect(() => reloaded([{ thread: 1, index: 0, data: '5' }])).toThrow(/an item is not JSON/)
+    for (const data of ['5', 'null', '{'])
+      expect(() => reloaded([{ thread: 1, index: 0, data }])).toThrow(/an item is not JSON/)
   })
 })

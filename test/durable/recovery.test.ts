@@ -1,9 +1,11 @@
 /** Whoever opens a store goes on with what was left behind, as far as it can, and says why where it cannot. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { assign, fromCallback, setup } from 'xstate'
 import { reflectionOrchestrator } from '../../machines/reflection.ts'
 import { Agent } from '../../src/agent/Agent.ts'
+import type { RunInfo } from '../../src/durable/index.ts'
 import { findDriver } from '../../src/durable/sqlite/driver.ts'
+import { viewOf } from '../../src/durable/storeView.ts'
 import { toolResultsOf } from '../../src/messages/messages.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { readAll } from './reading.ts'
@@ -105,6 +107,35 @@ describe('a run that was left', () => {
     expect((await fork.result).output).toBe('Done.')
   })
 
+  test('is given up at once where nothing may be started again; what has not begun may begin', async () => {
+    const path = await left()
+    const { agent } = wiping(['Forked.', 'Begun.'])
+    const owner = await opened(path, { agent }, { maxRecoveries: 0 })
+    const other = await opened(path, { agent }, { maxRecoveries: 0 })
+    await expect((await owner.get('job'))?.result).rejects.toThrow(/it was started again 0 times/)
+    expect((await (await owner.fork('job')).result).output).toBe('Forked.')
+    expect((await (await other.start('agent', 'Hi')).result).output).toBe('Begun.')
+  })
+
+  test('is counted by its lives', async () => {
+    const path = await left()
+    const counts = () => {
+      const file = open(path)
+      const [row] = file.prepare('SELECT life, recoveries, live FROM runs').all()
+      file.close()
+      return row
+    }
+    expect(counts()).toEqual({ life: 1, recoveries: 0, live: 1 })
+    await (await opened(path, { agent: wiping([[{ hang: true }]]).agent })).close()
+    expect(counts()).toEqual({ life: 2, recoveries: 1, live: 1 })
+    const runs = await opened(path, { agent: wiping([[callOf('d', 'b')]]).agent })
+    await (await runs.get('job'))?.result
+    expect(counts()).toEqual({ life: 3, recoveries: 0, live: 0 })
+    // A decision begins another life, and is not a recovery.
+    await runs.send('job', { type: 'steer', text: 'Be quick.' })
+    expect(counts()).toEqual({ life: 4, recoveries: 0, live: 0 })
+  })
+
   test('whose agent has changed too much is given up, and loses nothing', async () => {
     const path = await left()
     const { agent } = wiping([], { orchestrator: reflectionOrchestrator() })
@@ -147,7 +178,170 @@ describe('a run that was left', () => {
   })
 })
 
+describe('a run whose process died before it could say how it stands', () => {
+  /** As it was left: its last chunks are not stored, and nobody was told. */
+  const untold = (path: string, lastBatches: number): void =>
+    changed(
+      path,
+      `UPDATE runs SET live = 1;
+       DELETE FROM stream WHERE seq IN (SELECT seq FROM stream ORDER BY seq DESC LIMIT ${lastBatches})`,
+    )
+
+  test.each([
+    ['waits', [[{ text: 'May I?' }, callOf('c', 'b')]], 'waiting'],
+    ['is complete', [[{ text: 'Done.' }, { usage: { outputTokens: 4 } }]], 'complete'],
+    ['failed', [[{ text: 'Well' }, { error: { message: 'No.' } }]], 'failed'],
+  ] as const)('and which %s shows its readers the rest', async (_, turns, status) => {
+    const path = storeFile()
+    const first = await opened(path, { agent: wiping(turns).agent })
+    const run = await first.start('agent', 'Go', { id: 'job' })
+    const outcome = await run.result.catch((thrown) => thrown.message)
+    const before = await readAll(run)
+    const info = await run.info()
+    await first.close()
+    untold(path, 1)
+    const second = await opened(path, { agent: wiping([]).agent })
+    const later = await second.get('job')
+    const after = later && (await readAll(later))
+    expect(after?.messages).toEqual(before.messages)
+    expect(after?.chunks.at(-1)).toEqual(before.chunks.at(-1))
+    expect(after?.cursors.at(-1)).toMatch(/^2\./)
+    expect(after?.chunks.filter(({ finishReason }) => finishReason !== 'unspecified')).toHaveLength(1)
+    expect(await later?.info()).toEqual(info)
+    expect(info.status).toBe(status)
+    expect(await later?.result.catch((thrown) => thrown.message)).toEqual(outcome)
+    // Once is enough.
+    await second.close()
+    const third = await (await opened(path, { agent: wiping([]).agent })).get('job')
+    expect(third && (await readAll(third)).cursors).toEqual(after?.cursors)
+  })
+})
+
+test('what already runs, or was stopped, is not started again because of another run', async () => {
+  const path = await left('broken')
+  const begun: string[] = []
+  const context = (stored: unknown, { id }: RunInfo) => {
+    begun.push(id)
+    if (id === 'broken') throw new Error('no connection')
+    return stored
+  }
+  const { agent, model } = wiping([[{ hang: true }], 'Done.'])
+  const runs = await opened(path, { agent }, { context })
+  await runs.start('agent', 'Hi', { id: 'first' })
+  // A fork is begun together with all that must continue.
+  expect((await (await runs.fork('first', { id: 'second' })).result).output).toBe('Done.')
+  expect(begun).toEqual(['broken', 'first', 'second'])
+  model.assertDone()
+})
+
+describe('a context that cannot be made', () => {
+  test('stops one run with what was thrown, and a command tries again', async () => {
+    const path = await left()
+    let isThere = false
+    const { agent } = wiping(['Other.', 'Done.', 'Gone on.'])
+    const context = (stored: unknown, { id }: { id: string }) => {
+      if (!isThere && id === 'job') throw 'no connection'
+      return stored
+    }
+    const runs = await opened(path, { agent }, { context })
+    const run = await runs.get('job')
+    const error = await run?.result.catch((thrown) => thrown)
+    expect(error).toEqual(new Error('no connection'))
+    expect(run && (await readAll(run).catch((thrown) => thrown))).toBe(error)
+    expect((await (await runs.start('agent', 'Hi')).result).output).toBe('Other.')
+    isThere = true
+    await runs.send('job', { type: 'steer', text: 'Go on.' })
+    expect((await run?.result)?.output).toBe('Done.\nGone on.')
+  })
+
+  test('is made of what was stored and what is known of the run, each time it begins a life', async () => {
+    const path = storeFile()
+    const seen: unknown[] = []
+    const context = (stored: unknown, info: RunInfo) => {
+      seen.push([stored, info])
+      return stored
+    }
+    const first = await opened(path, { agent: wiping([[callOf('c', 'b')]]).agent }, { context })
+    const run = await first.start('agent', 'Wipe b', { id: 'job', context: [4] })
+    await run.result
+    const waiting = await run.info()
+    await first.send('job', { type: 'steer', text: 'Hm.' })
+    const known = { id: 'job', agent: 'agent', status: 'running', state: '', prompt: 'Wipe b', step: 0 }
+    const at = { createdAt: expect.any(Date), updatedAt: expect.any(Date), recoveries: 0 }
+    expect(seen).toEqual([
+      [[4], { ...known, pending: [], ...at }],
+      [[4], waiting],
+    ])
+  })
+})
+
+describe('commands that a store has when it is opened', () => {
+  test('are taken, forgotten, or left to the process that knows the agent', async () => {
+    const path = storeFile()
+    const turns = [[callOf('c', 'b')], 'Over.', [callOf('c', 'b')]]
+    const first = await opened(path, {
+      agent: wiping(turns).agent,
+      other: wiping([[callOf('c', 'b')]]).agent,
+    })
+    for (const [agent, id] of [
+      ['agent', 'waits'],
+      ['agent', 'over'],
+      ['agent', 'too'],
+      ['other', 'other'],
+    ] as const)
+      await (await first.start(agent, 'Wipe b', { id })).result
+    await first.close()
+    const say = (run: number, command: object) =>
+      changed(path, `INSERT INTO commands (run, data) VALUES (${run}, '${JSON.stringify(command)}')`)
+    say(99, { type: 'abort' })
+    say(1, { type: 'tool.approve', callId: 'x' })
+    say(1, { type: 'tool.approve', callId: 'c' })
+    say(2, { type: 'steer', text: 'Too late.' })
+    say(3, { type: 'tool.reject', callId: 'c' })
+    say(4, { type: 'tool.reject', callId: 'c' })
+    const { agent, wiped } = wiping(['Done.', 'Done.'])
+    const second = await opened(path, { agent })
+    for (const [id, output] of [
+      ['waits', 'Done.'],
+      ['over', 'Over.'],
+      ['too', 'Done.'],
+    ] as const)
+      expect((await (await second.get(id))?.result)?.output).toBe(output)
+    expect(wiped).toEqual(['b'])
+    const file = open(path)
+    expect(file.prepare('SELECT run FROM commands').all()).toEqual([{ run: 4 }])
+    file.close()
+    expect(await (await second.get('other'))?.info()).toMatchObject({ status: 'waiting' })
+  })
+})
+
 describe('two that open a store', () => {
+  test('have one owner, and the other is it a moment after the first is closed', async () => {
+    const path = storeFile()
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const owner = await opened(path, { agent: wiping([[{ hang: true }]]).agent })
+    const other = await opened(path, { agent: wiping(['Done.']).agent })
+    const owns = () => [owner, other].map((runs) => [viewOf(runs)?.isOwner(), viewOf(runs)?.hasOwner()])
+    const run = await other.start('agent', 'Hi', { id: 'job' })
+    expect(owns()).toEqual([
+      [true, true],
+      [false, true],
+    ])
+    // It looks for news, and begins what was left for it.
+    expect(await run.info()).toMatchObject({ state: '', status: 'running' })
+    vi.advanceTimersByTime(20)
+    expect(await run.info()).toMatchObject({ state: 'Accumulating.Requesting' })
+    vi.advanceTimersByTime(1000)
+    expect(owns()[1]).toEqual([false, true])
+    await owner.close()
+    expect(owns()[1]).toEqual([false, false])
+    vi.advanceTimersByTime(240)
+    expect(owns()[1]).toEqual([true, true])
+    expect((await run.result).output).toBe('Done.')
+    expect(await run.info()).toMatchObject({ status: 'complete', recoveries: 0 })
+  })
+
   test('share it: one runs, and the other takes over when it is gone', async () => {
     const path = storeFile()
     const [first, second] = [wiping(['One.', [{ hang: true }]]), wiping(['Two.'])]

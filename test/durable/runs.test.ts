@@ -4,13 +4,17 @@ import { setup } from 'xstate'
 import type { AgentInput } from '../../machines/events.ts'
 import { reflectionOrchestrator } from '../../machines/reflection.ts'
 import { Agent } from '../../src/agent/Agent.ts'
+import { sqlite } from '../../src/durable/index.ts'
+import { promptText } from '../../src/durable/runInput.ts'
+import { notBegun } from '../../src/durable/sqlite/RunRows.ts'
+import { openStore } from '../../src/durable/sqlite/sqlite.ts'
 import {
   AbortedError,
   ConfigurationError,
   ModelError,
   OrchestrationError,
 } from '../../src/messages/errors.ts'
-import { textOf, toolResultsOf } from '../../src/messages/messages.ts'
+import { linkPart, textOf, textPart, toolResultsOf } from '../../src/messages/messages.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tools/tool.ts'
 import { readAll } from './reading.ts'
@@ -128,6 +132,42 @@ describe('a run', () => {
       recoveries: 0,
       pending: [{ id: 'c', kind: 'approval', arguments: { file: 'b' } }],
     })
+  })
+})
+
+describe('a list', () => {
+  test.each([
+    ['a string', 'Hi', 'Hi'],
+    ['the beginning of a long one', 'x'.repeat(201), 'x'.repeat(200)],
+    ['texts', [textPart('a'), linkPart('https://a.b'), textPart('b')], 'ab'],
+    ['long texts', [textPart('x'.repeat(150)), textPart('y'.repeat(51))], 'x'.repeat(150) + 'y'.repeat(50)],
+    ['parts that are none', [null, 'a', { text: 5 }, { text: 'b' }], 'b'],
+    ['nothing', undefined, ''],
+    ['something else', { length: 2 }, ''],
+  ])('shows of a prompt %s', (_, prompt, shown) => {
+    expect(promptText(prompt)).toBe(shown)
+  })
+
+  test('has up to 100 runs, or as many as asked for', async () => {
+    const path = storeFile()
+    const { file, runs: rows } = await openStore(sqlite(path))
+    const blank = {
+      agent: 'a',
+      prompt: '',
+      head: '',
+      forkedFrom: undefined,
+      base: undefined,
+      context: undefined,
+    }
+    file.write('normal', () => {
+      for (let n = 1; n <= 101; n += 1) rows.insert({ ...notBegun, ...blank, id: `run ${n}`, live: false }, n)
+    })
+    file.close()
+    const runs = await opened(path, {})
+    expect(await runs.list()).toHaveLength(100)
+    expect((await runs.list({ limit: 1000 })).at(-1)?.id).toBe('run 1')
+    for (const limit of [0, -1, 1.5, Number.NaN])
+      await expect(runs.list({ limit })).rejects.toThrow(/limit must be a whole number from 1 on/)
   })
 })
 
@@ -299,6 +339,12 @@ describe('what cannot be', () => {
     await expect(runs.start('agent', 'Hi', { id: id as string })).rejects.toThrow(/An id must be/)
   })
 
+  test('an id of 200 characters is taken', async () => {
+    const runs = await opened(storeFile(), { agent: wiping(['Hi']).agent })
+    const id = 'x'.repeat(200)
+    expect((await runs.start('agent', 'Hi', { id })).id).toBe(id)
+  })
+
   test('an agent that is not there is refused by name', async () => {
     const runs = await opened(storeFile(), { agent: wiping([]).agent })
     await expect(runs.start('toString', 'Hi')).rejects.toThrow(
@@ -308,7 +354,10 @@ describe('what cannot be', () => {
 
   test('a context that is no JSON is refused', async () => {
     const runs = await opened(storeFile(), { agent: wiping([]).agent })
-    await expect(runs.start('agent', 'Hi', { context: { at: 5n } })).rejects.toThrow(/must be JSON/)
+    const error = await runs.start('agent', 'Hi', { context: { at: 5n } }).catch((thrown) => thrown)
+    expect(error).toBeInstanceOf(ConfigurationError)
+    expect(error.message).toMatch(/must be JSON: it holds a bigint is not JSON/)
+    expect(error.cause).toBeInstanceOf(TypeError)
   })
 
   test('options that make no sense are refused', async () => {

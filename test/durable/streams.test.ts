@@ -1,5 +1,6 @@
 /** A reader sees the right text: from any place, in any process, however often it comes back. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { SimulatedClock } from 'xstate'
 import { reflectionOrchestrator } from '../../machines/reflection.ts'
 import { ConfigurationError } from '../../src/messages/errors.ts'
 import { readAll } from './reading.ts'
@@ -145,6 +146,50 @@ describe('a stream', () => {
     )
     expect(shown).toEqual(['A draft.', '\nBetter.', '\nThe final one.', '\nAPPROVED'])
     expect(messages).toEqual((await run.result).messages)
+  })
+
+  test('is shown at once, and stored a moment later', async () => {
+    const path = storeFile()
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const clock = new SimulatedClock()
+    const steps = [
+      { text: 'Let ' },
+      { text: 'me ' },
+      { delayMs: 1 },
+      { text: 'see.' },
+      { hang: true },
+    ] as const
+    const { agent } = wiping([steps], {}, { clock })
+    const runs = await opened(path, { agent })
+    const elsewhere = await opened(path, {})
+    const run = await runs.start('agent', 'Go', { id: 'job' })
+    const live = run.stream()
+    const shown = async () => (await live.next()).value?.chunk.output
+    /** What another process finds at this moment. */
+    const stored = async () => {
+      const stop = new AbortController()
+      const found: string[] = []
+      const other = (await elsewhere.get('job'))?.stream({ signal: stop.signal })
+      for (;;) {
+        const next = other?.next()
+        setImmediate(() => stop.abort())
+        const { value, done } = (await next) ?? {}
+        if (done || !value) return found.join('')
+        found.push(value.chunk.output)
+      }
+    }
+    expect([await shown(), await shown(), await shown()]).toEqual(['', 'Let ', 'me '])
+    expect(await stored()).toBe('')
+    vi.advanceTimersByTime(19)
+    expect(await stored()).toBe('')
+    vi.advanceTimersByTime(1)
+    expect(await stored()).toBe('Let me ')
+    clock.increment(1)
+    expect(await shown()).toBe('see.')
+    expect(await stored()).toBe('Let me ')
+    vi.advanceTimersByTime(20)
+    expect(await stored()).toBe('Let me see.')
   })
 
   test('does not keep what a slow reader has not read', async () => {

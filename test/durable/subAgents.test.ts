@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { Agent } from '../../src/agent/Agent.ts'
+import { findDriver } from '../../src/durable/sqlite/driver.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { opened, storeFile } from './storeFile.ts'
 import { callOf, wiping } from './wiping.ts'
@@ -29,9 +30,15 @@ test('a fork of a run whose sub-agent waits is a run of its own, sub-agent and a
   const boss = new Agent(scriptedModel([call, 'All done.', 'All done again.']), {
     tools: [janitor.asTool({ name: 'janitor', description: 'Wipes files' })],
   })
-  const runs = await opened(storeFile(), { boss })
+  const path = storeFile()
+  const runs = await opened(path, { boss })
   await (await runs.start('boss', 'Clean up.', { id: 'job' })).result
   const fork = await runs.fork('job', { id: 'second' })
+  const file = (await findDriver())(path)
+  const [head] = file.prepare(`SELECT head FROM runs WHERE id = 'second'`).all() as [{ head: string }]
+  file.close()
+  // The run itself, the calls of its tools, and the run below one of them.
+  expect(head.head.match(/"(job|second)[^"]*"/g)?.toSorted()).toEqual(['"second"', '"second"', '"second/a"'])
   for (const [id, output] of [
     ['second', 'All done.'],
     ['job', 'All done again.'],

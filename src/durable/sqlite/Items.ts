@@ -68,8 +68,7 @@ export class Items implements ItemSource {
     const data = JSON.stringify(item)
     const digest = digestOf(data)
     if (!before) return this.#alias(item, this.#byDigest.get(digest)) ?? this.#addThread(item, data, digest)
-    const items = this.#threads.get(before.thread) ?? []
-    const next = items[before.index + 1]
+    const next = this.#threads.get(before.thread)?.[before.index + 1]
     // At the end of a thread it is new, even if the same was said before: so a list stays one range.
     if (!next) return this.#add(item, before.thread, data, digest)
     const place = { thread: before.thread, index: before.index + 1 }

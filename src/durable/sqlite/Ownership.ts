@@ -21,7 +21,6 @@ export class Ownership {
 
   /** Whether it is ours now. */
   take(): boolean {
-    if (this.#isHeld) return true
     try {
       this.#file.exec('BEGIN EXCLUSIVE')
       this.#isHeld = true

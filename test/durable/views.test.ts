@@ -1,0 +1,40 @@
+/** What the inspector and the command line see of a store. */
+import { expect, test } from 'vitest'
+import { viewOf } from '../../src/durable/storeView.ts'
+import { opened, storeFile } from './storeFile.ts'
+import { callOf, wiping } from './wiping.ts'
+
+test('a view has what a run continues from, and the newest chat of an agent', async () => {
+  const path = storeFile()
+  const { agent } = wiping(['A.', 'B.', [callOf('c', 'b')]])
+  const runs = await opened(path, { agent })
+  const view = viewOf(runs)
+  expect(view?.newestChat('agent')).toBeUndefined()
+  const [first, second] = [await runs.chat('first'), await runs.chat('second')]
+  expect([view?.lastRun('first'), view?.lastRun('none')]).toEqual([undefined, undefined])
+  await (await first.send('a?', { id: 'one' })).result
+  await (await second.send('b?', { id: 'two' })).result
+  expect([view?.newestChat('agent'), view?.newestChat('other')]).toEqual(['second', undefined])
+  expect([view?.lastRun('first'), view?.lastRun('second')]).toEqual(['one', 'two'])
+  await (await first.send('c?', { id: 'three' })).result
+  expect([view?.newestChat('agent'), view?.lastRun('first')]).toEqual(['first', 'three'])
+  expect(view?.from('three')).toMatchObject({
+    snapshot: { status: 'active', value: 'AwaitingApproval', context: { history: { length: 4 } } },
+  })
+  expect(view?.from('none')).toBeUndefined()
+  expect([view?.agent('agent'), view?.agent('toString')]).toEqual([agent, undefined])
+  expect([view?.isOwner(), view?.hasOwner()]).toEqual([true, true])
+})
+
+test('a view has the input of a run that has not begun', async () => {
+  const path = storeFile()
+  await opened(path, { busy: wiping([]).agent })
+  const runs = await opened(path, { agent: wiping([]).agent })
+  await runs.start('agent', 'Hi', { id: 'job' })
+  expect(viewOf(runs)?.from('job')).toEqual({ input: { prompt: 'Hi', id: 'job' } })
+  expect(viewOf(runs)?.restart('job')).toBe(false)
+})
+
+test('there is no view of other runs', () => {
+  expect(viewOf({} as never)).toBeUndefined()
+})
