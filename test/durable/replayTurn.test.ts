@@ -1,6 +1,7 @@
 /** One answer of a model: what is recorded of it, and that the record says to the chart what the model said. */
 import { expect, test } from 'vitest'
 import { Agent, type AgentOptions } from '../../src/index.ts'
+import type { ErrorData } from '../../src/messages/errors.ts'
 import type { ModelSink } from '../../src/model/chatModel.ts'
 import type { Delta } from '../../src/model/delta.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
@@ -11,7 +12,7 @@ import { playLeg, recordsOf } from './replaying.ts'
 const text = (text: string): Delta => ({ type: 'text', text })
 const thinking = (text: string): Delta => ({ type: 'thinking', text })
 const finish: Delta = { type: 'finish', reason: 'stop' }
-const overloaded = { name: 'ModelError', message: 'Overloaded', status: 529 }
+const overloaded: ErrorData = { name: 'ModelError', message: 'Overloaded', status: 529 }
 
 /** A model of a user's own. */
 const modelOf = (stream: (sink: ModelSink) => unknown) => ({
