@@ -103,7 +103,12 @@ export const rejection = async <E extends Error>(
 }
 
 /** A chunk in one word: its text, the role of its message, its metadata, or how the run ended. */
-export const brief = ({ output, messages, metadata, finishReason }: ChatResult): unknown => {
+export const brief = ({
+  output,
+  messages,
+  metadata,
+  finishReason,
+}: Omit<ChatResult, 'pendingApproval'>): unknown => {
   if (messages.length > 0) return messages.map(({ role }) => role).join()
   if (output !== '') return { text: output }
   return finishReason === 'unspecified' ? { metadata } : { finishReason }

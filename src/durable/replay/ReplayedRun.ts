@@ -81,11 +81,10 @@ export class ReplayedRun {
     actor.on('*', (emitted: AgentEmitted) => {
       if (emitted.type === 'chunk' && !this.#isOver) this.#stream.show(durableChunk(emitted))
     })
-    const isCurrent = () => this.#actor === actor
     actor.subscribe({
       next: () => this.#look(),
-      complete: () => isCurrent() && this.#done(),
-      error: (thrown) => isCurrent() && this.#crashed(thrown),
+      complete: () => this.#done(),
+      error: (thrown) => this.#crashed(thrown),
     })
     actor.start()
     return actor

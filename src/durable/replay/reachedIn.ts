@@ -1,15 +1,12 @@
-import { lastText, type RunResult, resultOf, textOfRun } from '../../../machines/agentOutput.ts'
+import { isRunResult, lastText, resultOf, textOfRun } from '../../../machines/agentOutput.ts'
 import { messagesIn } from '../../../machines/pendingCalls.ts'
 import { nothingReached } from '../../agent/runOutcome.ts'
 import type { SendResult } from '../../messages/result.ts'
 
 /** What a run has so far, by the snapshot of its actor. A user's orchestrator may keep its data differently. */
-export const reachedIn = (snapshot: { context?: Partial<RunResult> }): SendResult => {
+export const reachedIn = (snapshot: { context?: unknown }): SendResult => {
   const { context } = snapshot
-  const known = isResult(context) ? resultOf(context) : nothingReached
+  const known = isRunResult(context) ? resultOf(context) : nothingReached
   const messages = messagesIn(snapshot)
   return { ...known, messages, output: textOfRun(messages), answer: lastText(messages) }
 }
-
-const isResult = (context: Partial<RunResult> | undefined): context is RunResult =>
-  context?.totals !== undefined && Array.isArray(context.messages)

@@ -1,5 +1,6 @@
+import { describeThrown } from '../../messages/errors.ts'
 import type { ToolResultPart } from '../../messages/messages.ts'
-import { errorResult } from '../../tools/toolResult.ts'
+import { asToolResult, errorResult } from '../../tools/toolResult.ts'
 import { CommandWatch } from './CommandWatch.ts'
 import type { NumberedCommand, ReplayEngine } from './replay.ts'
 
@@ -40,17 +41,26 @@ const attempt = async (
   seen: number,
 ): Promise<CallRecord> => {
   const watch = new CommandWatch(engine, seen)
+  const result = await Promise.race([executed(execute), watch.aborted])
+  const commands = await watch.come()
+  return result ? { type: 'result', result, commands } : { type: 'cut', commands }
+}
+
+/** The actor of a call knows whose result it is. */
+const unnamed = { id: '', name: '' }
+
+/** A user's executor may throw, and may return anything. */
+const executed = async (execute: () => Promise<ToolResultPart>): Promise<ToolResultPart> => {
   try {
-    const result = await Promise.race([execute(), watch.aborted])
-    const commands = await watch.come()
-    return result ? { type: 'result', result, commands } : { type: 'cut', commands }
-  } finally {
-    watch.stop()
+    const result = await execute()
+    return asToolResult({ ...unnamed, ...result }, result)
+  } catch (thrown) {
+    return errorResult(unnamed, describeThrown(thrown))
   }
 }
 
 /** For a chart that takes no abort. */
 export const cutResult: ToolResultPart = errorResult(
-  { id: '', name: '' },
+  unnamed,
   'The run was aborted while this tool was running; whether it took effect is unknown.',
 )

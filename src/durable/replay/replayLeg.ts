@@ -1,6 +1,7 @@
 import type { AnyAgent } from '../../agent/Agent.ts'
 import { ReplayedRun } from './ReplayedRun.ts'
 import type { LegEnd, LegStart, ReplayEngine } from './replay.ts'
+import { untilStopped } from './untilStopped.ts'
 
 /** Options of {@link replayLeg}. */
 export type LegOptions = {
@@ -27,10 +28,11 @@ export const replayLeg = async (
   options: LegOptions = {},
 ): Promise<LegEnd> => {
   let isFirstLife = false
-  const start = await engine.step('begin', async () => {
+  const journal = untilStopped(engine, options.signal)
+  const start = await journal.step('begin', async () => {
     isFirstLife = true
     const { seen, ...rest } = await begin()
-    return { ...rest, seen, commands: await engine.commands(seen) }
+    return { ...rest, seen, commands: await journal.commands(seen) }
   })
-  return await new ReplayedRun(agent, engine, start, isFirstLife, options).end
+  return await new ReplayedRun(agent, journal, start, isFirstLife, options).end
 }

@@ -1,4 +1,5 @@
-import { type ErrorData, errorDataOf } from '../../messages/errors.ts'
+import { modelFailure } from '../../../machines/askModel.ts'
+import type { ErrorData } from '../../messages/errors.ts'
 import type { ModelSink } from '../../model/chatModel.ts'
 import type { Delta } from '../../model/delta.ts'
 import { isThenable } from '../../tools/isThenable.ts'
@@ -34,8 +35,8 @@ export const askModel = async (
   stream: ReplayStream,
   seen: number,
 ): Promise<TurnRecord> => {
-  const watch = new CommandWatch(engine, seen)
   const answer = await stream.live()
+  const watch = new CommandWatch(engine, seen)
   const deltas: Delta[] = []
   let close = () => {}
   const ended = new Promise<TurnEnd>((resolve) => {
@@ -44,6 +45,7 @@ export const askModel = async (
       isOver = true
       resolve(how)
     }
+    const fail = (thrown: unknown) => end({ type: 'failed', error: modelFailure(thrown) })
     onClose(() => end({ type: 'cut' }))
     watch.aborted.then(() => end({ type: 'cut' }))
     if (isOver) return
@@ -52,6 +54,7 @@ export const askModel = async (
         ask({
           deltas: (read) => {
             if (isOver) return
+            if (!Array.isArray(read)) return fail(new TypeError('The model did not send a list of deltas.'))
             // An error ends the answer for the chart: the chart may get it only when it is recorded.
             const last = read.at(-1)
             const good = last?.type === 'error' ? read.slice(0, -1) : read
@@ -60,19 +63,18 @@ export const askModel = async (
             if (last?.type === 'error') end(last)
           },
           end: () => end({ type: 'end' }),
-          fail: (error) => end({ type: 'failed', error }),
+          fail,
         }),
-      (thrown) => end({ type: 'failed', error: errorDataOf(thrown, 'ModelError') }),
+      fail,
     )
   })
-  try {
-    const end = await Promise.race([ended, answer.failed])
-    await answer.end()
-    return { deltas, end, commands: await watch.come() }
-  } finally {
+  // At once: a leg that was stopped writes nothing more, and never comes further than this.
+  const end = await Promise.race([ended, answer.failed]).finally(() => {
     close()
     watch.stop()
-  }
+  })
+  await answer.end()
+  return { deltas, end, commands: await watch.come() }
 }
 
 /** Plays a recorded answer to a chart; {@link endTurn} ends it. */

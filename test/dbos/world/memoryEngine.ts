@@ -17,7 +17,13 @@ export const newJournal = (before?: Journal): Journal => ({
 })
 
 /** The process dies at the n-th moment at which it matters; undefined: it lives on. */
-export type Life = { diesAt: number | undefined; moments: number; end: AbortController }
+export type Life = {
+  diesAt: number | undefined
+  moments: number
+  end: AbortController
+  /** Is called at each of these moments. */
+  onMoment?: () => void
+}
 
 export const newLife = (diesAt?: number): Life => ({ diesAt, moments: 0, end: new AbortController() })
 
@@ -29,7 +35,10 @@ const never = new Promise<never>(() => {})
  */
 export type EngineKind = 'by name' | 'by place' | 'one by one'
 
-/** An engine in memory. */
+/**
+ * An engine in memory. It is not a mock of one: it keeps what `ReplayEngine` promises, and a leg cannot see a difference. What
+ * DBOS keeps of it is tested in test/dbos, with a real Postgres.
+ */
 export const memoryEngine = (journal: Journal, life: Life, kind: EngineKind): ReplayEngine => {
   const engine = unordered(journal, life, kind !== 'by name')
   if (kind !== 'one by one') return engine
@@ -56,6 +65,7 @@ const unordered = (journal: Journal, life: Life, byPlace: boolean): ReplayEngine
     await null
     if (life.end.signal.aborted) return await never
     life.moments += 1
+    life.onMoment?.()
     if (life.moments === life.diesAt) life.end.abort()
     if (life.end.signal.aborted) return await never
   }

@@ -1,0 +1,82 @@
+import type { AnyAgent } from '../../src/agent/Agent.ts'
+import type { LegEnd, LegStart, NumberedCommand, ReplayEngine } from '../../src/durable/replay/replay.ts'
+import { type LegOptions, replayLeg } from '../../src/durable/replay/replayLeg.ts'
+import type { AgentCommand } from '../../src/index.ts'
+import type { ChatModel, ModelRequest, ModelSink } from '../../src/model/chatModel.ts'
+import { scriptedModel } from '../../src/testing/index.ts'
+import {
+  type EngineKind,
+  type Journal,
+  memoryEngine,
+  newJournal,
+  newLife,
+} from '../dbos/world/memoryEngine.ts'
+
+/** What a leg is played with: nothing of it is needed, everything may be replaced. */
+type Setting = {
+  journal?: Journal
+  start?: Partial<LegStart>
+  kind?: EngineKind
+  options?: LegOptions
+  /** Called at each moment at which the process might end. */
+  onMoment?: () => void
+  /** In place of parts of the engine. */
+  but?: (engine: ReplayEngine) => Partial<ReplayEngine>
+}
+
+export const started: LegStart = { from: { input: { prompt: 'Hi', id: 'run' } }, seen: 0 }
+
+/** A leg of a run in a process that lives on. */
+export const playLeg = (agent: AnyAgent, setting: Setting = {}): Promise<LegEnd> => {
+  const { journal = newJournal(), start, kind = 'by name', options, onMoment, but } = setting
+  const engine = memoryEngine(journal, { ...newLife(), ...(onMoment && { onMoment }) }, kind)
+  return replayLeg(agent, { ...engine, ...but?.(engine) }, async () => ({ ...started, ...start }), options)
+}
+
+/** What was recorded, by name. */
+export const recordsOf = ({ records }: Journal): Record<string, unknown> =>
+  Object.fromEntries(
+    records.map(({ name, value }) => [name, value === undefined ? 'under way' : JSON.parse(value)]),
+  )
+
+/** Leaves commands for a run, once. */
+export const leave = ({ commands }: Journal, ...more: AgentCommand[]): void => {
+  commands.push(...more.map((command, nth) => ({ number: commands.length + nth + 1, command })))
+}
+
+export const numbered = (...commands: AgentCommand[]): NumberedCommand[] =>
+  commands.map((command, nth) => ({ number: nth + 1, command }))
+
+export type Asked = { request: ModelRequest; sink: ModelSink; isClosed: boolean }
+
+/** A model that says nothing by itself: a test reads for it. */
+export const silentModel = (): ChatModel & { asked: Asked[]; next(): Promise<Asked> } => {
+  const asked: Asked[] = []
+  let taken = 0
+  let wake = () => {}
+  return {
+    ...scriptedModel([]),
+    asked,
+    stream: (request, sink) => {
+      const each = { request, sink, isClosed: false }
+      asked.push(each)
+      wake()
+      return () => {
+        each.isClosed = true
+      }
+    },
+    /** The next request that is made. */
+    next: async () => {
+      for (;;) {
+        const found = asked[taken]
+        if (found) {
+          taken += 1
+          return found
+        }
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+      }
+    },
+  }
+}
