@@ -168,7 +168,7 @@ export const createPhasedChart = <Data extends object, Name extends string>(
 ): AnyStateMachine => chartOf(options)
 
 /** The name of the phase that a chart is in: one with a run has states below it. */
-const phaseOf = (value: StateValue): string => Object.keys(value).join()
+const phaseOf = (value: StateValue): string => String(Object.keys(value)[0])
 
 /** What a phase's run emits, as the whole emits it. */
 const relaying =

@@ -101,7 +101,7 @@ export const toolService = (
     if (isEmpty(before.waiting) && isEmpty(after.waiting)) return
     const known = waitsFor(before).map(keyOf)
     const calls = waitsFor(after)
-    if (calls.map(keyOf).join() === known.join()) return
+    if (JSON.stringify(calls.map(keyOf)) === JSON.stringify(known)) return
     const fresh = calls.filter((call) => !known.includes(keyOf(call)))
     scope.defer(() =>
       tellAgent(scope, calls.length > 0 ? { type: 'tool.waiting', calls: fresh } : { type: 'tool.working' }),
