@@ -52,7 +52,8 @@ export const callLogic = (config: ResolvedConfig) => {
         context: valuesOf(self).context,
         attemptAt: () => attempt,
         report: (callId, value) => {
-          if (self.getSnapshot().status === 'active') self._parent?.send(progressReport(callId, value))
+          const isOver = isStopped || self.getSnapshot().status === 'done'
+          if (!isOver) self._parent?.send(progressReport(callId, value))
         },
         addUsage: used.add,
       }

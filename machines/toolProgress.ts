@@ -77,6 +77,7 @@ export const withResult = (progress: ToolProgress, result: ToolResultPart): Tool
   results: appended(progress.results, [result]),
   runs: without(progress.runs, result.id),
   waiting: without(progress.waiting, result.id),
+  commands: without(progress.commands, result.id),
 })
 
 const without = <T>(record: { [id: string]: T }, id: string): { [id: string]: T } => {

@@ -106,11 +106,11 @@ const decideOn = (
 
 /** A person is asked for anything but a clear no, and a promise is not one. */
 const isAsked = (answer: unknown): boolean => {
-  if (isThenable(answer)) ignoreRejection(answer)
+  ignoreRejection(answer)
   return Boolean(answer)
 }
 
-const ignoreRejection = (promise: PromiseLike<unknown>): void => void Promise.resolve(promise).catch(() => {})
+const ignoreRejection = (given: unknown): void => void Promise.resolve(given).catch(() => {})
 
 const isRemembered = (call: ToolCallPart, remembered: readonly Remembered[]): boolean =>
   remembered.some(
@@ -334,7 +334,7 @@ export const missingResult = ({ round }: StreamingState): ((call: ToolCallPart) 
 /** Whether a tool that ends the run has succeeded. */
 export const isRunEnded = (state: StreamingState): boolean => {
   const { ending } = state.round
-  return ending.length > 0 && lastResults(state).some(({ id, isError }) => !isError && ending.includes(id))
+  return lastResults(state).some(({ id, isError }) => !isError && ending.includes(id))
 }
 
 export const steeringMessage = (state: StreamingState): ChatMessage => ({

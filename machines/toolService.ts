@@ -249,7 +249,7 @@ const delivered = (
 ): ToolProgress['commands'] => {
   const { [callId]: due = [], ...rest } = commands
   const run = ownOf(runs, callId)
-  if (due.length === 0 || !run || !isActor(run)) return commands
+  if (!run || !isActor(run)) return commands
   scope.defer(() => {
     for (const command of due) run.send(command)
   })

@@ -77,7 +77,9 @@ describe('a batch of the user', () => {
   })
 
   test('reports each result once: the first one counts, and others are not of this turn', async () => {
-    const { actor, told } = started(async (_, __, { onResult = () => {} }) => {
+    const batches: string[][] = []
+    const { actor, told } = started(async (calls, _, { onResult = () => {} }) => {
+      batches.push(calls.map(({ id }) => id))
       onResult(undefined as never)
       onResult(result('invented'))
       onResult(result('b', 'first'))
@@ -86,6 +88,7 @@ describe('a batch of the user', () => {
     })
     expect(resultsIn(await endOf(actor))).toEqual([result('a'), result('b', 'first')])
     expect(told()).toEqual([result('b', 'first'), result('a')])
+    expect(batches).toEqual([['a', 'b']])
   })
 
   test('ends with the last result that it reports, even if it does not return', async () => {
@@ -213,6 +216,7 @@ describe('a call that is still running when its run is aborted', () => {
     actor.send({ type: 'abort' })
     expect(signal?.aborted).toBe(true)
     const count = watched.emitted.length
+    given.report?.('a', 'late')
     finish(result('a'))
     await idle()
     expect(watched.emitted).toHaveLength(count)

@@ -67,13 +67,20 @@ describe('calls of a turn', () => {
 
   test('that get their result leave nothing else behind', () => {
     const waits = { a: [asked('a/x')], b: [asked('b/x')] }
-    const before = turn(['a', 'b'], { begun: [['a', 'b']], runs: { a: active, b: active }, waiting: waits })
+    const decided = (callId: string) => [{ type: 'tool.approve', callId } as const]
+    const before = turn(['a', 'b'], {
+      begun: [['a', 'b']],
+      runs: { a: active, b: active },
+      waiting: waits,
+      commands: { a: decided('x'), b: decided('x') },
+    })
     const after = withResult(before, result('a'))
     expect(after).toEqual({
       ...before,
       results: [[result('a')]],
       runs: { b: active },
       waiting: { b: waits.b },
+      commands: { b: decided('x') },
     })
     // What does not change is the same object: a long turn is not copied at each result.
     expect(withResult(after, result('c')).runs).toBe(after.runs)
@@ -155,14 +162,21 @@ describe('a stored turn', () => {
     ['whose tool does not know', tools('unknown')],
     ['whose tool is gone', new Map()],
   ])('ends a call %s, with all that belongs to it', (_, known) => {
-    const before = stored({ runs: { a: active }, waiting: { a: [asked('a/x')] } })
+    const before = stored({
+      runs: { a: active },
+      waiting: { a: [asked('a/x')] },
+      commands: { a: [{ type: 'tool.approve', callId: 'x' }] },
+    })
     const after = resumed(before, known)
     expect(after).toEqual({
       ...before,
       results: after.results,
       runs: {},
       waiting: {},
+      commands: {},
     })
+    // It can be stored and restored again.
+    expect(resumed(progressed(after, 0), known).results).toEqual(after.results)
     expect(after.results.flat()).toMatchObject([
       { id: 'a', isError: true, result: unknown },
       { id: 'b', isError: true, result: unknown },

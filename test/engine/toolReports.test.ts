@@ -103,6 +103,23 @@ describe('what a tool reports', () => {
     ])
   })
 
+  test('after its call is over is not heard while the next one runs', async () => {
+    const given: ((value: unknown) => void)[] = []
+    const work = tool({
+      name: 'work',
+      description: 'Works',
+      execute: (_, { callId, report }) => {
+        given.push(report)
+        for (const each of given) each(callId)
+      },
+    })
+    const two: ScriptTurn = ['a', 'b'].map((id) => ({ toolCall: { id, name: 'work' } }))
+    expect(await reports(new Agent(scriptedModel([two, 'done']), { tools: [work] }))).toEqual([
+      { type: 'tool.progress', callId: 'a', value: 'a' },
+      { type: 'tool.progress', callId: 'b', value: 'b' },
+    ])
+  })
+
   test('after its call is over is not heard', async () => {
     let late = (_: unknown): void => {}
     const agent = working((_, { report }) => {
