@@ -100,7 +100,7 @@ export const agentSetup = (config: ResolvedConfig) => {
       isPausedByProvider: ({ context }) =>
         context.answer.accumulated.finish?.pause === true && context.bounds.reached === null,
       isEmptyAfterTools: ({ context }) =>
-        context.bounds.emptyAnswers === 0 &&
+        context.bounds.emptyAnswers < 1 &&
         context.bounds.reached === null &&
         run.isEmptyAnswer(context) &&
         round.isAfterTools(context),
@@ -346,9 +346,8 @@ export const agentSetup = (config: ResolvedConfig) => {
       storeResults: assign(({ context, self }) => {
         const plain = run.append(context, round.resultMessage(context))
         const repeats = repeatsIn({ ...context, ...plain }, toolsOf(config, self))
-        const note = repeatNote(context, repeats)
         return {
-          ...(note === undefined ? plain : run.append(context, round.resultMessage(context, note))),
+          ...run.append(context, round.resultMessage(context, repeatNote(context, repeats))),
           steering: [],
           bounds: { ...context.bounds, repeats, emptyAnswers: 0 },
         }

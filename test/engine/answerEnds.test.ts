@@ -57,6 +57,12 @@ describe('after a tool round', () => {
     expect(model.requests).toHaveLength(2)
   })
 
+  test('a second empty answer is final, and is no limit', async () => {
+    const { agent, model } = agentOf([call, [], [], 'never'])
+    expect(await agent.send('Go')).toMatchObject({ output: '', finishReason: 'stop' })
+    expect(model.requests).toHaveLength(3)
+  })
+
   test('an answer of only a call is not empty: the call runs', async () => {
     const again: ScriptStep[] = [{ toolCall: { id: 'b', name: 'echo' } }]
     const { agent, model } = agentOf([call, again, 'ok'])

@@ -162,7 +162,10 @@ describe('a summary', () => {
 
   test('that is longer than what it stands for never takes its place', async () => {
     const { result, compactions } = await ran([overflow(), long.repeat(40), 'never'])
-    expect(result).toMatchObject({ name: 'ModelError', message: /did not make it shorter/ })
+    expect(result).toMatchObject({
+      name: 'ModelError',
+      message: expect.stringMatching(/did not make it shorter/),
+    })
     expect(compactions).toEqual([])
   })
 

@@ -179,7 +179,10 @@ describe('a summary', () => {
   test('takes the place of what it stands for if it is a token shorter', async () => {
     const equal = textOf(sized(charactersIn(older), userMessage))
     const useless = await ran([overflow(), equal, 'never'], { compaction })
-    expect(useless).toMatchObject({ result: { message: /did not make it shorter/ }, compactions: [] })
+    expect(useless).toMatchObject({
+      result: { message: expect.stringMatching(/did not make it shorter/) },
+      compactions: [],
+    })
     const shorter = await ran([overflow(), equal.slice(4), 'Done.'], { compaction })
     expect(shorter).toMatchObject({ result: { answer: 'Done.' }, compactions: [{ kept: 3 }] })
   })

@@ -46,7 +46,7 @@ describe('limits that a machine is given', () => {
   ])('must not be %o', async (limits) => {
     expect(await outputWith(limits)).toMatchObject({
       status: 'failed',
-      error: { name: 'ConfigurationError', message: /limits that are not amounts/ },
+      error: { name: 'ConfigurationError', message: expect.stringMatching(/limits that are not amounts/) },
     })
   })
 })

@@ -137,6 +137,17 @@ describe('24: a request that fails before anything was shown', () => {
     expect(await endOf(actor)).toMatchObject({ status: 'complete', finishReason: 'stop' })
   })
 
+  test.each([
+    [499, 'failed'],
+    [500, 'failed'],
+    [501, 'complete'],
+  ])('with a run that may take %i ms, after a wait of 500: %s', async (totalMs, status) => {
+    const { actor, pass } = start([failing(), 'ok'], { timeouts: { totalMs } })
+    await idle()
+    await pass(500)
+    expect((await endOf(actor)).status).toBe(status)
+  })
+
   test('maxRetries 0 means none', async () => {
     const { actor, model } = start([failing()], { retry: { maxRetries: 0 } })
     expect(await endOf(actor)).toMatchObject({ status: 'failed' })

@@ -241,3 +241,10 @@ test('the host of a run sees which step a summary belongs to, and which half it 
   await endOf(actor)
   expect(names.filter((name) => name.includes('summary'))).toEqual(['job/summary 0.0', 'job/summary 0.1'])
 })
+
+test('a summary that fails for good is not asked for again', async () => {
+  const gone: ScriptTurn = [{ error: { message: 'gone', retryable: false } }]
+  const { result, requests } = await ran([overflow(), gone, 'never'])
+  expect(result).toMatchObject({ message: 'gone' })
+  expect(requests).toHaveLength(2)
+})

@@ -229,6 +229,30 @@ describe('everything that a run emits', () => {
     expect(model.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, 'none'])
   })
 
+  test('whose last answer at a limit is an answer', async () => {
+    const { actor, events } = start([[call('a')], 'So far.'], { maxSteps: 1, atLimit: 'answer' })
+    const { messages } = await endOf(actor)
+    expect(messages.map(lineOf)).toEqual(['user: Go', 'model: echo({})#a', 'user: a={}', 'model: So far.'])
+    expect(events.slice(-3)).toEqual([
+      ...said('model: So far.'),
+      'chunk finishReason maxSteps rawFinishReason stop',
+    ])
+  })
+
+  test('that waits an hour for a person, without a limit of time', async () => {
+    const { actor, pass } = start([[call('a', 'risky')], [{ delayMs: 10 }, { text: 'Done.' }]])
+    await pass(3_600_000)
+    actor.send({ type: 'tool.approve', callId: 'a' })
+    await pass(10)
+    expect(await endOf(actor)).toMatchObject({ status: 'complete', output: 'Done.' })
+  })
+
+  test('names the protocol of a model that has one', async () => {
+    const { actor, events } = start([], { model: { ...scriptedModel(['Hi.']), protocol: 'carrier-pigeon' } })
+    await endOf(actor)
+    expect(events).toContain(step('1 scripted script carrier-pigeon', 1))
+  })
+
   test('that ends at a limit with a paused answer, and with what the user said meanwhile', async () => {
     const { actor, events } = start([[{ text: 'Half' }, pause]], { maxSteps: 1 })
     actor.send({ type: 'steer', text: 'And?' })

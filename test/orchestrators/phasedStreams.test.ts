@@ -181,6 +181,42 @@ describe('runs as phases', () => {
     expect(await endOf(actor)).toMatchObject({ status: 'failed', error: { name: 'ConfigurationError' } })
   })
 
+  test('report that they wait, or work again, only when that changes', async () => {
+    const reports = async (turns: ScriptTurn[]) => {
+      const sent: string[] = []
+      const inspect = (event: InspectionEvent) => {
+        if (event.type === '@xstate.event' && /^run\.w/.test(event.event.type)) sent.push(event.event.type)
+      }
+      const machine = createPhasedMachine(twice(turns).options)
+      const actor: AgentActor = createActor(machine, { input: { prompt: 'Go' }, inspect })
+      actor.on('tool.approval', ({ callId }) =>
+        setImmediate(() => actor.send({ type: 'tool.approve', callId })),
+      )
+      actor.start()
+      await endOf(actor)
+      return sent
+    }
+    expect(await reports(['a', 'b'])).toEqual([])
+    const call: ScriptTurn = [{ toolCall: { id: 'a', name: 'risky' } }]
+    expect(await reports([call, 'b', 'c'])).toEqual(['run.waiting', 'run.working'])
+  })
+
+  test('need no parent: a run for phases may be the whole, wait, and be restored', async () => {
+    const machineOf = (turns: ScriptTurn[]) =>
+      orchestratorParts({ model: scriptedModel(turns), tools: [risky] }).lifecycle()
+    const first = createActor(machineOf([[{ toolCall: { id: 'a', name: 'risky' } }]]), {
+      input: { prompt: 'Go' },
+    })
+    first.start()
+    await idle()
+    expect(first.getSnapshot().value).toBe('AwaitingApproval')
+    const snapshot = JSON.parse(JSON.stringify(first.getPersistedSnapshot()))
+    first.stop()
+    const second = createActor(machineOf(['b']), { snapshot, input: {} }).start()
+    second.send({ type: 'tool.approve', callId: 'a' })
+    expect(await endOf(second)).toMatchObject({ status: 'complete', output: 'b' })
+  })
+
   test('report all that one of their steps emits as one event', async () => {
     const reported: number[] = []
     const inspect = (event: InspectionEvent) => {

@@ -67,6 +67,18 @@ describe('reasoning in phases', () => {
     expect(model.requests[4]?.messages).toEqual([...before, ...messages.slice(0, -1)])
   })
 
+  test('has its name, for errors and inspectors', () => {
+    const { agent } = reasoning([])
+    expect([agent.machine.id, reasoningOrchestrator().providerHint]).toEqual(['reasoning', 'reasoning'])
+  })
+
+  test('asks for no shape where none is wanted, also of a model that takes none', async () => {
+    const orchestrator = reasoningOrchestrator({ prompts: { synthesis: 'S?' } })
+    const { agent, model } = reasoning(phases, { orchestrator }, { profile: { nativeSchema: false } })
+    await agent.send('Warm?')
+    expect(model.requests[4]?.messages.at(-1)).toEqual(userMessage('S?'))
+  })
+
   test('keeps the prompts that are not replaced', async () => {
     const orchestrator = reasoningOrchestrator({ prompts: { synthesis: 'S?' } })
     const { messages } = await reasoning(phases, { orchestrator }).agent.send('Warm?')

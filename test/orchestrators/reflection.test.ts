@@ -60,6 +60,11 @@ describe('reflection', () => {
     expect(chunks.filter(isBare)).toEqual([chunks.at(-1)])
   })
 
+  test('has its name, for errors and inspectors', () => {
+    const { agent } = reflecting([])
+    expect([agent.machine.id, reflectionOrchestrator().providerHint]).toEqual(['reflection', 'reflection'])
+  })
+
   test('may be told what content means', async () => {
     const isContent = (critique: string) => Number(critique) > 7
     expect((await outline(['Roses', '5', 'Red roses', '8'], { isContent })).output).toBe('Red roses')
