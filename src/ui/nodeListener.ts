@@ -107,25 +107,38 @@ const bodyOf = (asked: ServedRequest): ReadableStream<Uint8Array> | Uint8Array<A
   return typeof body === 'string' ? body : JSON.stringify(body)
 }
 
-const streamOf = (asked: IncomingMessage): ReadableStream<Uint8Array> =>
-  new ReadableStream<Uint8Array>(
+const streamOf = (asked: IncomingMessage): ReadableStream<Uint8Array> => {
+  let isOver = false
+  const stop = () => {
+    isOver = true
+    asked.removeAllListeners('data')
+  }
+  return new ReadableStream<Uint8Array>(
     {
       start(controller) {
         asked.on('data', (bytes: Uint8Array) => {
           controller.enqueue(bytes)
           if ((controller.desiredSize ?? 0) <= 0) asked.pause()
         })
-        asked.on('end', () => controller.close())
-        asked.on('close', () => {
-          if (!asked.readableEnded) controller.error(new Error('The client has left.'))
+        // Over HTTP/2, one that was broken off ends after its close.
+        asked.on('end', () => {
+          if (!isOver) controller.close()
         })
-        asked.on('error', (error) => controller.error(error))
+        const fail = (error: Error) => {
+          stop()
+          controller.error(error)
+        }
+        asked.on('close', () => {
+          if (!asked.readableEnded) fail(new Error('The client has left.'))
+        })
+        asked.on('error', fail)
       },
       pull: () => void asked.resume(),
       cancel() {
-        asked.removeAllListeners('data')
+        stop()
         asked.pause()
       },
     },
     new ByteLengthQueuingStrategy({ highWaterMark: 64 * 1024 }),
   )
+}

@@ -4,7 +4,10 @@ import { Refusal } from '../../src/ui/Refusal.ts'
 import { readBody } from '../../src/ui/readBody.ts'
 
 const json = 'application/json'
-const request = (body: BodyInit | null, headers: Record<string, string> = { 'content-type': json }) =>
+const request = (
+  body: NonNullable<RequestInit['body']> | null,
+  headers: Record<string, string> = { 'content-type': json },
+) =>
   new Request('http://localhost/', {
     method: 'POST',
     headers,
@@ -83,7 +86,7 @@ test('may be cut anywhere, also within a character', async () => {
   expect(await readBody(request(streamOf(...pieces)), 100)).toEqual({ a: 'é日' })
 })
 
-test.each<[string, BodyInit | null, string]>([
+test.each<[string, NonNullable<RequestInit['body']> | null, string]>([
   ['nothing', null, 'The body is not JSON.'],
   ['no JSON', '{"a":', 'The body is not JSON.'],
   ['a list', '[]', 'must be a JSON object'],

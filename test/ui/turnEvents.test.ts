@@ -1,6 +1,7 @@
 /** The events of a chunk, in order, and what a page sees of a result. */
 import { describe, expect, test } from 'vitest'
 import type { ChatMessage, ToolResultPart } from '../../src/messages/messages.ts'
+import type { ChatResult } from '../../src/messages/result.ts'
 import { eventsOf, outputOf, problemOf } from '../../src/ui/turnEvents.ts'
 
 const result = (over: Partial<ToolResultPart>): ToolResultPart => ({
@@ -12,7 +13,13 @@ const result = (over: Partial<ToolResultPart>): ToolResultPart => ({
 })
 
 describe('the events of a chunk', () => {
-  const nothing = { id: '', output: '', messages: [], metadata: {}, finishReason: 'unspecified' } as const
+  const nothing: ChatResult = {
+    id: '',
+    output: '',
+    messages: [],
+    metadata: {},
+    finishReason: 'unspecified',
+  }
 
   test('are a restart, thinking, text, and its messages', () => {
     const answer: ChatMessage = { role: 'model', parts: [{ type: 'text', text: 'I look.' }] }

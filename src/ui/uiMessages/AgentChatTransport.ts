@@ -1,6 +1,6 @@
 import { Agent, type AnyAgent } from '../../agent/Agent.ts'
 import { ConfigurationError } from '../../messages/errors.ts'
-import { isJsonObject, type JsonObject } from '../../messages/json.ts'
+import type { JsonObject } from '../../messages/json.ts'
 import { callable, checkOptions, object, type Rules, rule } from '../../messages/optionRules.ts'
 import { AgentChats } from '../AgentChats.ts'
 import type { Chats } from '../chats.ts'
@@ -56,10 +56,10 @@ export class AgentChatTransport<Version extends 5 | 6 | 7 = 7> {
 
   /** Called by the AI SDK. */
   async sendMessages(sent: SentMessages): Promise<ReadableStream<UiChunkOf<Version>>> {
-    const { chatId, abortSignal } = sent
+    const { chatId, abortSignal, ...rest } = sent
     const context = { context: await this.#options.context?.(chatId) }
     // As it would come over a wire: what the page changes later is not ours.
-    const turn = await uiTurn(this.#chats, chatId, plain({ ...sent, abortSignal: undefined }), context)
+    const turn = await uiTurn(this.#chats, chatId, plain(rest), context)
     return this.#show(turn, abortSignal)
   }
 
@@ -89,9 +89,6 @@ export class AgentChatTransport<Version extends 5 | 6 | 7 = 7> {
   }
 }
 
-const plain = (sent: object): JsonObject => {
-  const copy: unknown = JSON.parse(JSON.stringify(sent))
-  return isJsonObject(copy) ? copy : {}
-}
+const plain = (sent: object): JsonObject => JSON.parse(JSON.stringify(sent))
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
