@@ -326,6 +326,15 @@ describe('what is kept of an answer', () => {
     ['the second first', [textDelta(1, 'b'), textDelta(0, 'a')], undefined],
     ['the first continued', [textDelta(0, 'a'), textDelta(1, 'b'), textDelta(0, 'c')], undefined],
     [
+      'the first continued, both with the number 0',
+      [
+        done(0, messageItem('a')),
+        done(0, messageItem('bc', { id: 'msg_2' })),
+        textDelta(0, 'd', { item_id: 'msg_1' }),
+      ],
+      undefined,
+    ],
+    [
       'both with the number 0',
       [done(0, messageItem('a')), done(0, messageItem('bc', { id: 'msg_2' }))],
       [said(1), said(2)],
@@ -650,7 +659,7 @@ describe('the end', () => {
       [{ id: 'resp_1', status: 'completed', output: [messageItem('a')] }],
       [response, text('a'), kept(), finish('stop')],
     ],
-    ['is not a list alone', [{ output: [] }], [truncated]],
+    ['is not a list alone', [{ output: [], id: 'resp_1' }], [truncated]],
     ['is not a status alone', [{ status: 'completed' }], [truncated]],
     [
       'is not a whole response that is still written',

@@ -132,6 +132,14 @@ const rows: [string, Step[], (number | number[])[]][] = [
     [0, 1, 0, 0, 2],
   ],
   [
+    'an empty id is none',
+    [
+      ['finish', message(''), {}],
+      ['finish', message(''), {}],
+    ],
+    [0, 1],
+  ],
+  [
     'an id that comes late names the first item that has it',
     [
       ['announce', message('m'), index(0)],
