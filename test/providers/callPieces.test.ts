@@ -68,6 +68,7 @@ const rows: [string, ToolCallPiece[], number[]][] = [
     [0, 1],
   ],
   ['a name that comes late', [piece(undefined, '', '', '{"m"'), piece(undefined, '', 'one', ':1}')], [0, 0]],
+  ['a name that comes after the whole', [piece(0, '', '', '{}'), piece(0, '', 'one')], [0, 0]],
   [
     'the same name after a whole, without arguments',
     [piece(0, '', 'one', '{}'), piece(0, '', 'one'), piece(0, '', 'one', null), piece(0, '', 'one', ' ')],
