@@ -172,14 +172,13 @@ class OpenCall {
     return args
   }
 
-  /** Servers repeat the whole name, send it in pieces, or send it growing: equality shows which. */
+  /** Servers repeat the whole name, send it in pieces, or send it growing: its beginning shows which. */
   addName(piece: string): void {
-    if (piece === '' || piece === this.name) return
     this.name = piece.startsWith(this.name) ? piece : this.name + piece
   }
 
   mayBeNamed(name: string): boolean {
-    return this.name === '' || name.startsWith(this.name)
+    return name.startsWith(this.name)
   }
 
   /** Some servers end with the whole call once more. */

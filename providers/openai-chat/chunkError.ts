@@ -17,7 +17,7 @@ export const chunkError = (chunk: JsonObject, event: string | undefined): ErrorD
 
 /** `{ detail }` or `{ message }` alone: an error if nothing else comes, perhaps only a notice if something does. */
 export const possibleError = (chunk: JsonObject): ErrorData | undefined =>
-  Object.hasOwn(chunk, 'choices') || isNamed(chunk) || !chatError(chunk) ? undefined : chatStreamError(chunk)
+  chatError(chunk) && chatStreamError(chunk)
 
 const isNamed = (chunk: JsonObject): boolean =>
   (ownValue(chunk, 'error') ?? ownValue(chunk, 'errors') ?? null) !== null

@@ -30,7 +30,7 @@ export class ThinkSplitter {
       rest = rest.trimStart()
       if (rest !== '') this.#state = 'text'
     }
-    if (this.#state === 'text' && rest !== '') deltas.push({ type: 'text', text: rest })
+    if (rest !== '') deltas.push({ type: 'text', text: rest })
     return deltas
   }
 
@@ -39,7 +39,7 @@ export class ThinkSplitter {
     const text = this.#held
     this.#held = ''
     if (text === '') return []
-    const isThinking = this.#state === 'thinking' || (this.#state === 'start' && this.#isOpened)
+    const isThinking = this.#state === 'thinking' || this.#isOpened
     return [{ type: isThinking ? 'thinking' : 'text', text }]
   }
 

@@ -178,7 +178,7 @@ export class OutputItems {
     pairBy((candidates, item) => candidates.first(item))
     return items.map((item, position) => {
       const type = stringAt(item, 'type') ?? ''
-      const known = pairs.get(item) ?? this.#open(type, position, stringAt(item, 'id') ?? '')
+      const known = pairs.get(item) ?? this.#open(type, position, '')
       return [this.#identified(known, item), item]
     })
   }
@@ -191,7 +191,7 @@ export class OutputItems {
     const place = this.#place(type, index)
     if (place) return place.withId(id) ?? place.latest
     const ofType = this.#ofType.get(type)
-    return (id === '' ? undefined : ofType?.withId(id)) ?? (index === undefined ? ofType?.latest : undefined)
+    return ofType?.withId(id) ?? (index === undefined ? ofType?.latest : undefined)
   }
 
   #open(type: string, index: number | undefined, id: string): OutputItem {

@@ -27,6 +27,11 @@ const rows: [string, WireError, Overflow | undefined][] = [
     { message: 'prompt is too long: 1,234,567 tokens > 1,000,000 maximum' },
     { requested: 1_234_567, window: 1_000_000 },
   ],
+  [
+    'output on top',
+    { message: 'exceed context limit: 1,005 + 3 > 1,007' },
+    { requested: 1008, window: 1007 },
+  ],
   ['a window alone', { message: 'maximum context length is 8192.' }, { window: 8192 }],
   ['a code that sounds alike', { message: 'prompt is too long', code: 'string_above_max_length' }, undefined],
   ['a quota', { message: 'prompt is too long', code: '1308' }, undefined],
@@ -49,6 +54,7 @@ describe('more tokens than the account may send at once', () => {
       'Rate limit: tokens per minute. Limit: 1,000, Used: 0, Requested: 1,001.',
       { window: 1000, requested: 1001 },
     ],
+    ['Tokens per minute: limit 10, used 123, requested 11', { window: 10, requested: 11 }],
     // These pass with time.
     ['Rate limit: tokens per minute. Limit 10, Requested 10.', undefined],
     ['Rate limit: tokens per minute. Limit 10, Used 9, Requested 2.', undefined],

@@ -43,13 +43,20 @@ it.each([
 
 describe('an error of a provider', () => {
   it('has what is known, and nothing that is not', () => {
-    expect(modelError({ message: 'No.' }, { mayPass: false })).toEqual({ ...plain, retryable: false })
+    expect(modelError({ message: 'No.' }, { mayPass: false })).toStrictEqual({ ...plain, retryable: false })
     expect(
       modelError(
         { message: 'No.', code: 'busy', type: 'kind', requestId: 'q1', retryAfterMs: 0 },
         { mayPass: true, status: 503 },
       ),
-    ).toEqual({ ...plain, retryable: true, status: 503, code: 'busy', requestId: 'q1', retryAfterMs: 0 })
+    ).toStrictEqual({
+      ...plain,
+      retryable: true,
+      status: 503,
+      code: 'busy',
+      requestId: 'q1',
+      retryAfterMs: 0,
+    })
   })
 
   it.each(['insufficient_quota', 'billing_hard_limit_reached', 'billing_not_active'])(
@@ -69,7 +76,7 @@ describe('an error of a provider', () => {
       window: 10,
       requested: 12,
     }
-    expect(modelError(error, { mayPass: true, status: 429 })).toEqual({
+    expect(modelError(error, { mayPass: true, status: 429 })).toStrictEqual({
       ...plain,
       retryable: false,
       status: 429,
@@ -110,7 +117,7 @@ describe('an error inside a stream', () => {
     ['404', false],
   ])('%s may pass: %s', (word, retryable) => {
     const status = statusIn(word)
-    expect(streamError({ message: 'No.', code: word })).toEqual({
+    expect(streamError({ message: 'No.', code: word })).toStrictEqual({
       ...plain,
       code: word,
       retryable,
@@ -121,11 +128,11 @@ describe('an error inside a stream', () => {
   })
 
   it('without any word does not', () => {
-    expect(streamError({ message: 'No.' })).toEqual({ ...plain, retryable: false })
+    expect(streamError({ message: 'No.' })).toStrictEqual({ ...plain, retryable: false })
   })
 
   it('follows what the protocol knows before its own words', () => {
-    expect(streamError({ message: 'No.', code: '503' }, { status: 404 })).toEqual({
+    expect(streamError({ message: 'No.', code: '503' }, { status: 404 })).toStrictEqual({
       ...plain,
       code: '503',
       status: 404,
@@ -140,7 +147,7 @@ describe('an error inside a stream', () => {
 })
 
 it('an answer that stopped at the end of the window is a request that does not fit', () => {
-  expect(windowReached('full')).toEqual({
+  expect(windowReached('full')).toStrictEqual({
     name: 'ModelError',
     message: "The model's context window is full (full).",
     code: 'context_overflow',

@@ -54,6 +54,11 @@ describe('content', () => {
       [response, stopped],
     ],
     [
+      'is not searched for tags',
+      [first, said('<think>a</think>'), said('b'), stop],
+      [response, text('<think>a</think>'), text('b'), stopped],
+    ],
+    [
       'may be a list of parts',
       [
         said([
@@ -187,9 +192,10 @@ describe('content', () => {
         chunk({
           executed_tools: [
             { index: 0, n: 3 },
-            { index: 2, n: 4 },
+            { index: 5, n: 4 },
           ],
         }),
+        chunk({ executed_tools: [{ index: 5, n: 5 }] }),
         stop,
       ],
       [
@@ -198,7 +204,8 @@ describe('content', () => {
         progress,
         progress,
         progress,
-        metadata({ serverTools: [{ index: 0, n: 3 }, { n: 2 }, { index: 2, n: 4 }] }),
+        progress,
+        metadata({ serverTools: [{ index: 0, n: 3 }, { n: 2 }, { index: 5, n: 5 }] }),
         stopped,
       ],
     ],
@@ -231,7 +238,9 @@ describe('content', () => {
     ['thoughts', [chunk({ reasoning: 'Hm' }), chunk({ content: 'a' })], [opaque({ thinking: true })]],
     ['text alone', [chunk({ content: 'a' })], []],
   ])('that has %s leaves a note where thoughts are sent back', (_, events, expected) => {
-    const deltas = run([...(events as WireEvent[]), stop], { quirks: { reasoningReplay: 'reasoning' } })
+    const deltas = run([...(events as WireEvent[]), stop], {
+      quirks: { reasoningReplay: 'reasoning', splitThinkTags: true },
+    })
     expect(deltas.filter(({ type }) => type === 'opaque')).toStrictEqual(expected)
   })
 })
@@ -377,6 +386,7 @@ describe('the end', () => {
       ['no reason, and an empty chunk', [late('', isLong)], false, false],
       ['a reason in a chunk without content', [stop], true, true],
       ['a reason in a chunk with content', [both], true, false],
+      ['content, then a reason beside more', [late('a', isLong), both], true, false],
       ['a reason, then counts', [both, usage], true, true],
       ['a reason, then more content', [stop, late('b', isLong)], false, false],
       ['a reason, then more content, then counts', [stop, late('b', isLong), usage], true, true],
@@ -500,7 +510,7 @@ describe('errors', () => {
   const isBusy = failed({ message: 'Busy', retryable: true, code: 'overloaded' })
   const rows: Row[] = [
     ['alone', [event({ error: busy }), said('late')], [isBusy]],
-    ['in a list', [event({ errors: [busy] })], [isBusy]],
+    ['in a list', [event({ errors: [busy] }), stop], [isBusy]],
     [
       'that are null',
       [event({ id: 'r1', error: null, errors: null, choices: [] }), stop],

@@ -119,6 +119,7 @@ describe('an image that the model made', () => {
     ['data:image/png;base64;name=x,AA', undefined],
     ['data:;base64,AA', undefined],
     ['data:image/png;base64', undefined],
+    ['data:image/png;base64x', undefined],
     ['data:', undefined],
     ['', undefined],
     ['https://x.test/a.png', { type: 'link', url: 'https://x.test/a.png' }],
