@@ -1,6 +1,7 @@
 import type { ReplayEngine } from './replay.ts'
 
-const never = new Promise<never>(() => {})
+/** A new one each time: all that waits for a promise is kept as long as the promise is. */
+const never = () => new Promise<never>(() => {})
 
 /**
  * The engine of a leg, up to the moment at which the leg is stopped, or the engine throws. After that nothing is recorded:
@@ -10,7 +11,7 @@ export const untilStopped = (engine: ReplayEngine, signal: AbortSignal | undefin
   let isBroken = false
   const unlessOver = async <T>(work: Promise<T>): Promise<T> => {
     const value = await work
-    return isBroken || signal?.aborted ? await never : value
+    return isBroken || signal?.aborted ? await never() : value
   }
   const noticing = async <T>(work: Promise<T>): Promise<T> => {
     try {
@@ -22,7 +23,8 @@ export const untilStopped = (engine: ReplayEngine, signal: AbortSignal | undefin
   }
   return {
     step: (name, run) => unlessOver(noticing(engine.step(name, () => unlessOver(run())))),
-    write: (chunks, isLive) => (isBroken || signal?.aborted ? never : noticing(engine.write(chunks, isLive))),
+    write: (chunks, isLive) =>
+      isBroken || signal?.aborted ? never() : noticing(engine.write(chunks, isLive)),
     commands: (after) => engine.commands(after),
   }
 }
