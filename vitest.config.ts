@@ -6,36 +6,46 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 const longest = [
   'package/package',
   'machines/paths',
-  'dbos/failures',
-  'dbos/kills',
-  'durable/kills',
-  'mcp/restart',
+  'dbos/',
   'bench/harness',
   'docs/blocks',
-  'durable/exhaustive',
-  'cli/runs',
   'examples/react',
   'docs/generated',
+  'mcp/restart',
+  'durable/kills',
+  'durable/exhaustive',
   'inspector/',
+  'cli/runs',
+  'recordings/streams',
 ]
 
 /** Folders whose tests leave nothing behind: their files share a process, because loading the modules takes longer than most tests. */
 const shared = [
-  ...['aimock', 'architecture', 'engine', 'hostile', 'models', 'orchestrators', 'portability', 'providers'],
-  ...['recordings', 'schema', 'simulator', 'stored', 'telemetry', 'testing', 'transport', 'ui'],
+  ...['aimock', 'api', 'architecture', 'cli', 'durable', 'engine', 'hostile', 'inspector', 'mcp', 'models'],
+  ...[
+    'orchestrators',
+    'portability',
+    'providers',
+    'recordings',
+    'schema',
+    'simulator',
+    'stored',
+    'telemetry',
+  ],
+  ...['testing', 'transport', 'ui', 'visualize'],
 ]
 
-/** In those folders: what measures memory or time, replaces packages, or starts processes. They need a process of their own. */
+/** In those folders: what measures memory or time, replaces packages, adds providers or ends processes. They need a process of their own. */
 const alone =
-  '**/{leaks,growth,linear,crashes,approvalProcess,typedWires,missingPackages,withoutUndici}.test.ts'
+  '**/{approvalProcess,crashes,flowingText,leaks,missingPackages,providers,typedWires,withoutUndici}.test.ts'
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId, project }: TestSpecification): number => {
+      const found = longest.findIndex((name) => moduleId.includes(`/test/${name}`))
+      const place = found === -1 ? longest.length : found
       // A process is shared by files that follow each other.
-      if (!project.config.isolate) return longest.length + 1
-      const at = longest.findIndex((name) => moduleId.includes(`/test/${name}`))
-      return at === -1 ? longest.length : at
+      return project.config.isolate ? place : place + longest.length + 1
     }
     return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b))
   }

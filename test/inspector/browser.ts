@@ -33,11 +33,13 @@ export type Opened = {
   elsewhere: string[]
 }
 
-/** Pages that no test of this file uses now. A new one takes half a second of a processor: a process starts for it. */
-const idle: Page[] = []
+/** The pages of a browser that no test uses now. A new one takes half a second of a processor: a process starts for it. */
+const idlePages = new WeakMap<Browser, Page[]>()
 
 /** A page as if it were new. What a page has stored belongs to its address, and no two tests have the same one. */
 const pageFor = async (browser: Browser, colorScheme: 'light' | 'dark'): Promise<Page> => {
+  const idle = idlePages.get(browser) ?? []
+  idlePages.set(browser, idle)
   const page = idle.pop() ?? (await browser.newPage())
   onTestFinished(async ({ task }) => {
     page.removeAllListeners()
