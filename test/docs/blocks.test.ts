@@ -23,14 +23,17 @@ const badPage = (page: string, ...codes: string[]): PageProgram => {
 }
 
 describe('the code in the documents', () => {
-  test('has the types it says it has, and a wrong type is found out', () => {
+  test('has the types it says it has, and a wrong type or a second declaration is found out', () => {
     const [good, bad] = ["import { tool } from 'statewire'\nconst used = tool", 'used(1)']
-    const [found, ...others] = typeProblems(
-      [badPage('broken.md', good, bad), ...programs],
+    const broken = [badPage('broken.md', good, bad), badPage('twice.md', 'const a = 1', 'const a = 2')]
+    const [found, again, once, ...others] = typeProblems(
+      [...broken, ...programs],
       ['examples/react/App.tsx', 'examples/inBrowser/App.tsx'],
     )
     expect(others).toEqual([])
     expect(found).toMatch(/^broken\.md:11: Argument of type 'number'/)
+    const twice = "Cannot redeclare block-scoped variable 'a'."
+    expect([again, once]).toEqual([`twice.md:4: ${twice}`, `twice.md:10: ${twice}`])
   })
 
   test.concurrent.each(programs.map((program) => [program.title, program] as const))(
@@ -47,8 +50,6 @@ describe('the code in the documents', () => {
       return unnamed.length > 1 && !isSaid
     })
     expect(silent).toEqual([])
-    const [again] = typeProblems([badPage('broken.md', 'const a = 1', 'const a = 2')])
-    expect(again).toBe("broken.md:4: Cannot redeclare block-scoped variable 'a'.")
   })
 
   test.concurrent('that throws is found out, with its place', async () => {
