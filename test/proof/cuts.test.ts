@@ -113,7 +113,7 @@ describe.skipIf(!hasRecordings).each(protocols)('%s', (protocol) => {
     timeout: 120_000,
   }, async () => {
     const own = recordings.filter((each) => each.protocol === protocol)
-    for (const subject of sampled(own, 0.3)) {
+    for (const subject of sampled(own, 0.15)) {
       for (const cut of cutsOf(subject))
         await checkCut(subject, cut).catch((cause) => {
           throw new Error(`${subject.id}, cut after ${cut.at} bytes by ${cut.ending}`, { cause })
