@@ -1,9 +1,11 @@
 /** An answer that starts over: what listeners are told depends on what was shown of it. */
 import { describe, expect, test } from 'vitest'
 import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
-import type { ErrorData } from '../../src/messages/errors.ts'
+import { AbortedError, type ErrorData } from '../../src/messages/errors.ts'
 import { type ScriptStep, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { talk } from './compactedRuns.ts'
+import { recorder } from './sampleTools.ts'
+import { idle, rejection } from './watching.ts'
 
 const text: ScriptStep = { text: 'Hal' }
 const piece: ScriptStep = { deltas: [{ type: 'toolDelta', index: 0, name: 'echo', arguments: '{"a' }] }
@@ -68,4 +70,18 @@ describe('an answer that starts over', () => {
   ])('does so only if it was asked for: %s does not repeat text by itself', async (_, error) => {
     expect(await ran([text], error, false)).toEqual({ told: [], output: error.message })
   })
+})
+
+test('a run that ends while it is compacted keeps nothing of the answer that starts over', async () => {
+  const call: ScriptStep = { toolCall: { id: 'a', name: 'echo' } }
+  const model = scriptedModel([[call], [text, { error: overflow }], [{ hang: true }]])
+  const run = new Agent(model, { tools: [recorder().tool], retry: { midStream: true } }).start('Go on.', {
+    history: talk,
+  })
+  run.result.catch(() => {})
+  await idle()
+  expect(run.state).toBe('Compacting')
+  run.abort()
+  const error = await rejection(run.result, AbortedError)
+  expect(error.partial).toMatchObject({ output: '', messages: [{}, {}, {}, { parts: [] }] })
 })

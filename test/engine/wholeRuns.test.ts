@@ -247,6 +247,16 @@ describe('everything that a run emits', () => {
     expect(await endOf(actor)).toMatchObject({ status: 'complete', output: 'Done.' })
   })
 
+  test('does not count the time in which it waits for an answer from outside', async () => {
+    const { actor, pass } = start([[call('a', 'outside')], [{ delayMs: 10 }, { text: 'Done.' }]], {
+      timeouts: { totalMs: 1_000 },
+    })
+    await pass(3_600_000)
+    actor.send({ type: 'tool.answer', callId: 'a', result: 'ok' })
+    await pass(10)
+    expect(await endOf(actor)).toMatchObject({ status: 'complete', output: 'Done.' })
+  })
+
   test('names the protocol of a model that has one', async () => {
     const { actor, events } = start([], { model: { ...scriptedModel(['Hi.']), protocol: 'carrier-pigeon' } })
     await endOf(actor)
