@@ -190,7 +190,7 @@ describe('a machine that breaks', () => {
     })
 
   const broken = (end: LegEnd) => {
-    if (!('output' in end) || end.output.status !== 'failed') throw new Error(end.status)
+    if (end.status !== 'failed' || end.output.status !== 'failed') throw new Error(end.status)
     return end.output
   }
 

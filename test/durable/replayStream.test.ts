@@ -251,9 +251,10 @@ describe('the next life', () => {
   })
 
   test('shows text from before the answer once more: it is still valid', async () => {
+    const thinking: Delta = { type: 'thinking', text: 'Hm.' }
     const pause: Delta = { type: 'finish', reason: 'stop', pause: true }
-    const { live, end } = await afterDeathAt(2, [[text('One, '), pause], [text('tw')]], ['two.'])
-    expect(live).toEqual([[restart, { text: 'One, ' }, { text: 'two.' }]])
+    const { live, end } = await afterDeathAt(2, [[thinking, text('One, '), pause], [text('tw')]], ['two.'])
+    expect(live).toEqual([[restart, { metadata: { thinking: 'Hm.' } }, { text: 'One, ' }, { text: 'two.' }]])
     expect(end).toMatchObject({ output: { output: 'One, two.' } })
   })
 
