@@ -11,8 +11,20 @@ const programOf = () => {
   return { program: ts.createProgram(sources, { ...options, noEmit: true }), sources }
 }
 
-const isOfXState = (declaration) =>
-  /[\\/]node_modules[\\/]xstate[\\/]/.test(declaration.getSourceFile().fileName)
+const isFileOfXState = ({ fileName }) => /[\\/]node_modules[\\/]xstate[\\/]/.test(fileName)
+
+const isOfXState = (declaration) => isFileOfXState(declaration.getSourceFile())
+
+/** The names of all members that XState declares. The compiler is only asked about these: it takes its time. */
+const declaredNames = (program) => {
+  const names = new Set()
+  const visit = (node) => {
+    if ((ts.isTypeElement(node) || ts.isClassElement(node)) && node.name) names.add(node.name.text)
+    ts.forEachChild(node, visit)
+  }
+  program.getSourceFiles().filter(isFileOfXState).forEach(visit)
+  return names
+}
 
 /** The type, class or function that a member is declared in. */
 const ownerOf = (declaration) => {
@@ -43,6 +55,7 @@ const isModuleOfXState = (node) =>
 const usesOf = () => {
   const { program, sources } = programOf()
   const checker = program.getTypeChecker()
+  const declared = declaredNames(program)
   const uses = new Map()
   const add = (owner, name, file) => {
     const [top, next] = relative('.', file).split(/[\\/]/)
@@ -56,7 +69,7 @@ const usesOf = () => {
       if (isModuleOfXState(node))
         for (const { name, propertyName } of node.importClause?.namedBindings?.elements ?? [])
           add(`import from '${node.moduleSpecifier.text}'`, (propertyName ?? name).text, file)
-      if (ts.isIdentifier(node)) {
+      if (ts.isIdentifier(node) && declared.has(node.text)) {
         const member = memberOf(checker, node)
         const declaration = member?.declarations?.find(isOfXState)
         if (declaration) add(ownerOf(declaration), member.name, file)
