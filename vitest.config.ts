@@ -59,8 +59,8 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 30_000 } },
-    // Many tests wait for processes and timers: three files at a time keep even a small machine busy.
-    maxWorkers: Math.max(3, Math.floor(availableParallelism() / 2)),
+    // Many tests wait for processes and timers: four files at a time keep even a small machine busy.
+    maxWorkers: Math.max(4, Math.floor(availableParallelism() / 2)),
     sequence: { sequencer: LongestFirst },
     // XState warns of each event that reaches an actor which has ended. Tests that interrupt runs send thousands.
     onConsoleLog: (text) => !text.includes('was sent to stopped actor'),

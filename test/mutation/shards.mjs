@@ -62,9 +62,11 @@ export const shards = {
   },
   connections: {
     mutate: ['providers/*.ts', `!providers/{${readers}}.ts`],
+    // Tests that register providers of their own, or take undici away, would change what the others find.
     tests: [
-      'test/{presets,providers,transport,clouds,models}/**/*.test.ts',
-      'test/proof/{connections,secrets}.test.ts',
+      'test/{providers,transport,models}/**/!(withoutUndici).test.ts',
+      'test/presets/!(ownProvider|registerProvider).test.ts',
+      'test/proof/connections.test.ts',
     ],
   },
   handlers: { mutate: ['src/ui/**/*.ts'], tests: ['test/ui/*.test.ts'] },
