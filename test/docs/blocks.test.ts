@@ -91,6 +91,14 @@ describe('the commands in the documents', () => {
     expect(wrong).toEqual([])
   })
 
+  test('begin with the two that do everything in a fresh clone', () => {
+    const [first] = codeBlocks('README.md')
+    expect(first && linesOf(first)).toEqual([
+      'git clone https://github.com/statewire/statewire.git && cd statewire && npm start',
+      'npm test',
+    ])
+  })
+
   test.concurrent.each([...new Set(statewire)])('%s works', async (line) => {
     const { printed, code } = await runLine(line)
     expect(code, printed).toBe(0)
