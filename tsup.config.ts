@@ -1,6 +1,6 @@
 import { copyFile, cp } from 'node:fs/promises'
 import { defineConfig } from 'tsup'
-import buildPage from './.ci/page.ts'
+import buildPage from './scripts/page.ts'
 
 const library = {
   index: 'src/index.ts',

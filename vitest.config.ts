@@ -54,7 +54,7 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     // The page of the inspector needs one file that is built.
-    globalSetup: '.ci/page.ts',
+    globalSetup: 'scripts/page.ts',
     // Wide, because a test may only fail for what it finds, never for a machine that is busy with something else. A hang still ends.
     testTimeout: 120_000,
     hookTimeout: 120_000,

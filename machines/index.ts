@@ -5,22 +5,9 @@
  */
 
 export type { Timeouts } from '../src/model/timeouts.ts'
-export type { AgentMachineConfig, CompactionOptions, Price, ToolExecution } from './agentConfig.ts'
-export { createAgentMachine, createChart } from './agentMachine.ts'
-export type { AgentMachine, AgentSnapshot, AgentStateValue } from './agentSnapshot.ts'
-export {
-  createDecisionLogic,
-  type DecidedEvent,
-  type Decision,
-  type DecisionEvents,
-  type DecisionInput,
-} from './decision.ts'
-export {
-  type ChosenEvent,
-  createDecisionChart,
-  type DecisionParts,
-  type DecisionQuestion,
-} from './decisionMachine.ts'
+export type { AgentMachineConfig, CompactionOptions, Price, ToolExecution } from './agent/agentConfig.ts'
+export { createAgentMachine, createChart } from './agent/agentMachine.ts'
+export type { AgentMachine, AgentSnapshot, AgentStateValue } from './agent/agentSnapshot.ts'
 export type {
   AgentCommand,
   AgentEmitted,
@@ -31,15 +18,38 @@ export type {
   ChildEvent,
   PreparedRequest,
   StepMetrics,
-} from './events.ts'
-export type { AtLimit, LimitReached, RunLimits } from './limits.ts'
+} from './agent/events.ts'
+export type { AtLimit, LimitReached, RunLimits } from './agent/limits.ts'
+export type {
+  Answer,
+  Remembered,
+  RunOptions,
+  StreamingState,
+  ToolRound,
+  Totals,
+} from './agent/streamingState.ts'
+export type { RunEmitted, RunStands } from './logic/reportToParent.ts'
+export type { RunMachine, RunParts } from './logic/runMachine.ts'
+export type { PreparedStep, PrepareStep, StepInfo } from './model/prepareStep.ts'
+export {
+  createDecisionLogic,
+  type DecidedEvent,
+  type Decision,
+  type DecisionEvents,
+  type DecisionInput,
+} from './orchestrators/decision.ts'
+export {
+  type ChosenEvent,
+  createDecisionChart,
+  type DecisionParts,
+  type DecisionQuestion,
+} from './orchestrators/decisionMachine.ts'
 export {
   defaultOrchestrator,
   type Orchestrator,
   type OrchestratorParts,
   orchestratorParts,
-} from './orchestrator.ts'
-export { pendingIn } from './pendingCalls.ts'
+} from './orchestrators/orchestrator.ts'
 export {
   createPhasedChart,
   createPhasedMachine,
@@ -49,32 +59,29 @@ export {
   type RunPhase,
   type StepPhase,
   type Taken,
-} from './phasedMachine.ts'
-export { historyOf, type PhasedRun } from './phasedRun.ts'
-export type { PreparedStep, PrepareStep, StepInfo } from './prepareStep.ts'
+} from './orchestrators/phasedMachine.ts'
+export { historyOf, type PhasedRun } from './orchestrators/phasedRun.ts'
 export {
   type ReasoningOptions,
   type ReasoningPhase,
   reasoningOrchestrator,
   reasoningPhases,
-} from './reasoning.ts'
+} from './orchestrators/reasoning.ts'
 export {
   type ReflectionOptions,
   type ReflectionPhase,
   reflectionOrchestrator,
   reflectionPhases,
-} from './reflection.ts'
-export type { RunEmitted, RunStands } from './reportToParent.ts'
-export type { RunMachine, RunParts } from './runMachine.ts'
-export type { Answer, Remembered, RunOptions, StreamingState, ToolRound, Totals } from './streamingState.ts'
-export type {
-  ToolServiceInput,
-  ToolServiceOutput,
-  ToolServiceSnapshot,
-} from './toolProgress.ts'
+} from './orchestrators/reflection.ts'
 export {
   strategyFor,
   type TypedOutputStrategy,
   typedOutputOrchestrator,
   typedOutputPhases,
-} from './typedOutput.ts'
+} from './orchestrators/typedOutput.ts'
+export { pendingIn } from './tools/pendingCalls.ts'
+export type {
+  ToolServiceInput,
+  ToolServiceOutput,
+  ToolServiceSnapshot,
+} from './tools/toolProgress.ts'

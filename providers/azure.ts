@@ -1,8 +1,8 @@
-import { bearer } from './connectionOf.ts'
 import { openaiEmbeddings } from './embeddings/index.ts'
+import { bearer } from './http/connectionOf.ts'
+import { serverIn } from './http/server.ts'
 import { openaiProtocols } from './openaiProtocols.ts'
 import type { Provider } from './provider.ts'
-import { serverIn } from './server.ts'
 
 const place = {
   server: serverIn('AZURE_OPENAI_ENDPOINT', '/openai/v1'),

@@ -1,10 +1,10 @@
 import { defineProvider } from './defineProvider.ts'
 import { openaiEmbeddings } from './embeddings/index.ts'
+import { serverIn } from './http/server.ts'
 import { openWeightModels } from './models/openWeights.ts'
 import { deepseekModels, xaiModels } from './models/vendors.ts'
 import { hostedProfile, type OpenAIChatProfile, openaiChat, openaiChatProfile } from './openai-chat/index.ts'
 import type { Provider } from './provider.ts'
-import { serverIn } from './server.ts'
 
 const models = { path: '/models' }
 

@@ -8,19 +8,7 @@ export { isJsonObject } from '../src/messages/json.ts'
 export type { Dialect, Takes } from '../src/schema/dialect.ts'
 export { toDialect } from '../src/schema/toDialect.ts'
 export { type AnthropicProfile, anthropic, anthropicHeaders, anthropicProfile } from './anthropic/index.ts'
-export type { ApiKey, AwsCredentials, Key } from './apiKey.ts'
-export type { AttachedFile, FileKind, InlineFile, LinkedFile } from './attachedFile.ts'
-export {
-  type AttachmentForm,
-  type AttachmentForms,
-  attachmentBlocks,
-  type ResultContent,
-  resultAndFollowUp,
-  resultContent,
-} from './attachments.ts'
 export { type CohereProfile, cohere, cohereProfile } from './cohere/index.ts'
-export type { KeyHeader, Wire } from './connection.ts'
-export { type Conversation, conversationOf, type IdRule, opaqueOf, wireIdsOf } from './conversation.ts'
 export { defineProvider, type ProviderPreset } from './defineProvider.ts'
 export {
   cohereEmbeddings,
@@ -34,10 +22,18 @@ export {
   openaiLikeEmbeddings,
 } from './embeddings/index.ts'
 export { type GoogleProfile, geminiProfile, google } from './google/index.ts'
-export type { HeadersLike } from './headers.ts'
-export { type Connection, type HttpChatModelOptions, httpChatModel, type Recover } from './httpChatModel.ts'
+export type { ApiKey, AwsCredentials, Key } from './http/apiKey.ts'
+export type { KeyHeader, Wire } from './http/connection.ts'
+export type { HeadersLike } from './http/headers.ts'
+export {
+  type Connection,
+  type HttpChatModelOptions,
+  httpChatModel,
+  type Recover,
+} from './http/httpChatModel.ts'
+export type { ModelListing } from './http/modelListing.ts'
+export { type EnvironmentServer, type Place, type ReadVariable, serverIn } from './http/server.ts'
 export { type MistralProfile, mistral, mistralProfile } from './mistral/index.ts'
-export type { ModelListing } from './modelListing.ts'
 export { modelTables } from './models/index.ts'
 export {
   type EffortWord,
@@ -56,7 +52,6 @@ export {
 } from './openai-responses/index.ts'
 export { presets } from './presets.ts'
 export type { ProfileOverride } from './profileOverride.ts'
-export type { Decoder, Protocol, Target, WireError, WireEvent, WireRequest } from './protocol.ts'
 export type {
   Capability,
   ConnectionOptions,
@@ -67,13 +62,23 @@ export type {
   ProviderInfo,
   RequestOptions,
 } from './provider.ts'
-export { withProviderOptions } from './providerOptions.ts'
 export { listModels, listProviders, type ProviderFactory, registerProvider } from './registry.ts'
 export { routed } from './routed.ts'
-export { type EnvironmentServer, type Place, type ReadVariable, serverIn } from './server.ts'
-export { type ServerToolForm, type ServerToolForms, serverToolsOf } from './serverTools.ts'
-export { ToolCallAssembler, type ToolCallPiece } from './toolCallAssembler.ts'
-export { streamError } from './wireError.ts'
+export type { AttachedFile, FileKind, InlineFile, LinkedFile } from './wire/attachedFile.ts'
+export {
+  type AttachmentForm,
+  type AttachmentForms,
+  attachmentBlocks,
+  type ResultContent,
+  resultAndFollowUp,
+  resultContent,
+} from './wire/attachments.ts'
+export { type Conversation, conversationOf, type IdRule, opaqueOf, wireIdsOf } from './wire/conversation.ts'
+export type { Decoder, Protocol, Target, WireError, WireEvent, WireRequest } from './wire/protocol.ts'
+export { withProviderOptions } from './wire/providerOptions.ts'
+export { type ServerToolForm, type ServerToolForms, serverToolsOf } from './wire/serverTools.ts'
+export { ToolCallAssembler, type ToolCallPiece } from './wire/toolCallAssembler.ts'
+export { streamError } from './wire/wireError.ts'
 export {
   arrayAt,
   BadWireJson,
@@ -82,4 +87,4 @@ export {
   parseWireObject,
   stringAt,
   truncated,
-} from './wireJson.ts'
+} from './wire/wireJson.ts'

@@ -1,7 +1,7 @@
 import { embeddingsProtocols } from './embeddings/index.ts'
+import { serverIn } from './http/server.ts'
 import { openaiProtocols } from './openaiProtocols.ts'
 import type { Provider } from './provider.ts'
-import { serverIn } from './server.ts'
 
 const embeddings = embeddingsProtocols.get('openai')
 

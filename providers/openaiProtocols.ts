@@ -1,5 +1,6 @@
 import { defineProvider, type ProviderPreset } from './defineProvider.ts'
-import type { Recover } from './httpChatModel.ts'
+import type { Recover } from './http/httpChatModel.ts'
+import { isOtherServer } from './http/server.ts'
 import { type OpenAIChatProfile, openaiChat, openaiChatProfile } from './openai-chat/index.ts'
 import {
   isSummaryRefused,
@@ -11,7 +12,6 @@ import {
   withoutPreviousResponse,
 } from './openai-responses/index.ts'
 import type { Provider } from './provider.ts'
-import { isOtherServer } from './server.ts'
 
 const recover: Recover<OpenAIResponsesProfile> = (error, request, profile) => {
   if (isUnknownPreviousResponse(error)) {

@@ -5,8 +5,8 @@ import type { ChatModel } from '../src/model/chatModel.ts'
 import type { RetryPolicy } from '../src/model/retryPolicy.ts'
 import type { Timeouts } from '../src/model/timeouts.ts'
 import type { Limits } from '../src/transport/limits.ts'
-import type { ApiKey } from './apiKey.ts'
-import type { HeadersLike } from './headers.ts'
+import type { ApiKey } from './http/apiKey.ts'
+import type { HeadersLike } from './http/headers.ts'
 import type { ProfileOverride } from './profileOverride.ts'
 
 /** How to reach a provider. Every option has a default. */

@@ -4,10 +4,14 @@
  * @module statewire
  */
 
-export type { AgentMachineConfig, CompactionOptions, Price, ToolExecution } from '../machines/agentConfig.ts'
-export { createAgentMachine } from '../machines/agentMachine.ts'
-export type { AgentMachine, AgentSnapshot, AgentStateValue } from '../machines/agentSnapshot.ts'
-export type { DecidedEvent, Decision, DecisionEvents, DecisionInput } from '../machines/decision.ts'
+export type {
+  AgentMachineConfig,
+  CompactionOptions,
+  Price,
+  ToolExecution,
+} from '../machines/agent/agentConfig.ts'
+export { createAgentMachine } from '../machines/agent/agentMachine.ts'
+export type { AgentMachine, AgentSnapshot, AgentStateValue } from '../machines/agent/agentSnapshot.ts'
 export type {
   AgentCommand,
   AgentEmitted,
@@ -17,21 +21,35 @@ export type {
   Asked,
   PreparedRequest,
   StepMetrics,
-} from '../machines/events.ts'
-export type { AtLimit, LimitReached, RunLimits } from '../machines/limits.ts'
-export { defaultOrchestrator, type Orchestrator, type OrchestratorParts } from '../machines/orchestrator.ts'
-export type { PreparedStep, PrepareStep, StepInfo } from '../machines/prepareStep.ts'
-export { type ReasoningOptions, type ReasoningPhase, reasoningOrchestrator } from '../machines/reasoning.ts'
+} from '../machines/agent/events.ts'
+export type { AtLimit, LimitReached, RunLimits } from '../machines/agent/limits.ts'
+export type { StreamingState } from '../machines/agent/streamingState.ts'
+export type { RunEmitted } from '../machines/logic/reportToParent.ts'
+export type { RunMachine, RunParts } from '../machines/logic/runMachine.ts'
+export type { PreparedStep, PrepareStep, StepInfo } from '../machines/model/prepareStep.ts'
+export type {
+  DecidedEvent,
+  Decision,
+  DecisionEvents,
+  DecisionInput,
+} from '../machines/orchestrators/decision.ts'
+export {
+  defaultOrchestrator,
+  type Orchestrator,
+  type OrchestratorParts,
+} from '../machines/orchestrators/orchestrator.ts'
+export {
+  type ReasoningOptions,
+  type ReasoningPhase,
+  reasoningOrchestrator,
+} from '../machines/orchestrators/reasoning.ts'
 export {
   type ReflectionOptions,
   type ReflectionPhase,
   reflectionOrchestrator,
-} from '../machines/reflection.ts'
-export type { RunEmitted } from '../machines/reportToParent.ts'
-export type { RunMachine, RunParts } from '../machines/runMachine.ts'
-export type { StreamingState } from '../machines/streamingState.ts'
-export type { ApiKey, AwsCredentials, Key } from '../providers/apiKey.ts'
-export type { HeadersLike } from '../providers/headers.ts'
+} from '../machines/orchestrators/reflection.ts'
+export type { ApiKey, AwsCredentials, Key } from '../providers/http/apiKey.ts'
+export type { HeadersLike } from '../providers/http/headers.ts'
 export type { ProfileOverride } from '../providers/profileOverride.ts'
 export type {
   Capability,

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
 import type { PromptCache } from '../../src/model/chatModel.ts'
-import { cacheMarker, requestEnds } from '../promptCache.ts'
-import { arrayAt, stringAt } from '../wireJson.ts'
+import { cacheMarker, requestEnds } from '../wire/promptCache.ts'
+import { arrayAt, stringAt } from '../wire/wireJson.ts'
 import { isThinking } from './wireMessage.ts'
 
 /**

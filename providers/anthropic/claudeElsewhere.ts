@@ -1,4 +1,4 @@
-import type { Protocol, WireRequest } from '../protocol.ts'
+import type { Protocol, WireRequest } from '../wire/protocol.ts'
 import { type AnthropicProfile, anthropic, anthropicProfile } from './index.ts'
 
 /**

@@ -1,9 +1,9 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
 import type { WireToolCall } from '../../src/model/delta.ts'
 import { parseArguments } from '../../src/model/toolArguments.ts'
-import { stringAt } from '../wireJson.ts'
-import { neverClosed, withheld } from '../withheldCall.ts'
-import { callEntry, textEntry } from './skeleton.ts'
+import { stringAt } from '../wire/wireJson.ts'
+import { neverClosed, withheld } from '../wire/withheldCall.ts'
+import { callEntry, textEntry } from './replay.ts'
 
 export type TextContent = { kind: 'text'; length: number; citations: JsonValue[] }
 export type CallContent = {

@@ -2,8 +2,8 @@ import type { ErrorData } from '../../src/messages/errors.ts'
 import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
 import type { FinishReason } from '../../src/messages/result.ts'
 import type { Delta, WireToolCall } from '../../src/model/delta.ts'
-import type { Decoder, Target, WireEvent } from '../protocol.ts'
-import { streamError, windowReached } from '../wireError.ts'
+import type { Decoder, Target, WireEvent } from '../wire/protocol.ts'
+import { streamError, windowReached } from '../wire/wireError.ts'
 import {
   arrayAt,
   BadWireJson,
@@ -12,8 +12,8 @@ import {
   parseWireObject,
   stringAt,
   truncated,
-} from '../wireJson.ts'
-import { callDeltas } from '../withheldCall.ts'
+} from '../wire/wireJson.ts'
+import { callDeltas } from '../wire/withheldCall.ts'
 import {
   type CallContent,
   type Content,

@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../src/messages/json.ts'
 import type { ChatMessage } from '../../src/messages/messages.ts'
-import { opaqueOf } from '../conversation.ts'
-import type { Target } from '../protocol.ts'
-import { stringAt } from '../wireJson.ts'
+import { opaqueOf } from '../wire/conversation.ts'
+import type { Target } from '../wire/protocol.ts'
+import { stringAt } from '../wire/wireJson.ts'
 import type { AnthropicProfile } from './profile.ts'
-import { containerAt } from './skeleton.ts'
+import { containerAt } from './replay.ts'
 import {
   isCompaction,
   isServerTool,

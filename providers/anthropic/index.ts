@@ -1,4 +1,4 @@
-import type { Protocol } from '../protocol.ts'
+import type { Protocol } from '../wire/protocol.ts'
 import { AnthropicDecoder } from './decoder.ts'
 import { anthropicError } from './error.ts'
 import type { AnthropicProfile } from './profile.ts'

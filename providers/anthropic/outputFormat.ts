@@ -2,7 +2,7 @@ import type { JsonObject } from '../../src/messages/json.ts'
 import { systemMessage } from '../../src/messages/messages.ts'
 import { isEnforceable } from '../../src/schema/enforceable.ts'
 import { toDialect } from '../../src/schema/toDialect.ts'
-import type { Recover } from '../httpChatModel.ts'
+import type { Recover } from '../http/httpChatModel.ts'
 import type { AnthropicProfile } from './profile.ts'
 import { answerDialect, answerGrammar } from './schemaDialect.ts'
 

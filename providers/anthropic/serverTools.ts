@@ -1,5 +1,5 @@
 import type { WebSearch } from '../../src/model/serverTools.ts'
-import { approximate, present, type ServerToolForm, type ServerToolForms } from '../serverTools.ts'
+import { approximate, present, type ServerToolForm, type ServerToolForms } from '../wire/serverTools.ts'
 import type { AnthropicProfile } from './profile.ts'
 
 const webSearch: ServerToolForm<WebSearch> = {

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../src/messages/json.ts'
 import type { Usage } from '../../src/messages/result.ts'
-import { usageFrom } from '../usageCounts.ts'
-import { numberAt, objectAt } from '../wireJson.ts'
+import { usageFrom } from '../wire/usageCounts.ts'
+import { numberAt, objectAt } from '../wire/wireJson.ts'
 
 /** Collects the `usage` objects of one answer: a later count of a field replaces the earlier one. */
 export class AnthropicUsage {

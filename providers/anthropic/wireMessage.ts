@@ -1,12 +1,12 @@
 import type { JsonObject } from '../../src/messages/json.ts'
 import type { ChatMessage, ToolResultPart } from '../../src/messages/messages.ts'
-import { attachmentBlocks, mentioned, resultAndFollowUp, resultContent } from '../attachments.ts'
-import { type IdRule, opaqueOf, wireIdsOf } from '../conversation.ts'
-import type { Target } from '../protocol.ts'
-import { stringAt } from '../wireJson.ts'
-import { anthropicForms } from './attachment.ts'
+import { attachmentBlocks, mentioned, resultAndFollowUp, resultContent } from '../wire/attachments.ts'
+import { type IdRule, opaqueOf, wireIdsOf } from '../wire/conversation.ts'
+import type { Target } from '../wire/protocol.ts'
+import { stringAt } from '../wire/wireJson.ts'
+import { anthropicForms } from './attachments.ts'
 import type { AnthropicProfile } from './profile.ts'
-import { rebuild, skeletonAt, textBlock, toolUseBlock } from './skeleton.ts'
+import { rebuild, skeletonAt, textBlock, toolUseBlock } from './replay.ts'
 
 export type WireMessage = { role: 'user' | 'assistant'; content: JsonObject[] }
 

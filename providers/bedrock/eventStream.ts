@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
 import type { BodyFraming, BodyReader, FramingOptions } from '../../src/transport/framing.ts'
 import { parsedJson } from '../../src/transport/jsonFraming.ts'
 import { eventTooLarge } from '../../src/transport/limits.ts'
-import { stringAt } from '../wireJson.ts'
+import { stringAt } from '../wire/wireJson.ts'
 
 /** `application/vnd.amazon.eventstream`: frames of bytes, each with headers and checksums, around the provider's own events. */
 export const eventStreamFraming = (Codec: typeof EventStreamCodec): BodyFraming => {

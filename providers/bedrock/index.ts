@@ -2,7 +2,7 @@ import { isJsonObject } from '../../src/messages/json.ts'
 import { claudeElsewhere, claudeProfileElsewhere } from '../anthropic/claudeElsewhere.ts'
 import { withoutGrammar } from '../anthropic/index.ts'
 import { defineProvider } from '../defineProvider.ts'
-import type { EnvironmentServer } from '../server.ts'
+import type { EnvironmentServer } from '../http/server.ts'
 import { bedrockWire, isRegion } from './wire.ts'
 
 /** The wire always streams, and has no setting for parallel calls. */

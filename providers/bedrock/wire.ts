@@ -1,8 +1,8 @@
 import { ConfigurationError } from '../../src/messages/errors.ts'
 import type { HttpRequest } from '../../src/transport/exchange.ts'
-import type { AwsCredentials } from '../apiKey.ts'
-import type { Wire } from '../connection.ts'
-import { environment } from '../server.ts'
+import type { AwsCredentials } from '../http/apiKey.ts'
+import type { Wire } from '../http/connection.ts'
+import { environment } from '../http/server.ts'
 import { eventStreamFraming } from './eventStream.ts'
 
 /** Signatures and frames come from packages that only those install who use Bedrock. */

@@ -1,5 +1,5 @@
-import { type AttachedFile, urlOf } from '../attachedFile.ts'
-import { type AttachmentForms, webImages } from '../attachments.ts'
+import { type AttachedFile, urlOf } from '../wire/attachedFile.ts'
+import { type AttachmentForms, webImages } from '../wire/attachments.ts'
 
 const image = (file: AttachedFile) => ({ type: 'image_url', image_url: { url: urlOf(file) } })
 

@@ -1,8 +1,8 @@
-import type { Protocol } from '../protocol.ts'
-import { cohereError } from './cohereError.ts'
-import { cohereRequest } from './cohereRequest.ts'
-import { decodeCohere } from './decodeCohere.ts'
+import type { Protocol } from '../wire/protocol.ts'
+import { decodeCohere } from './decoder.ts'
+import { cohereError } from './error.ts'
 import type { CohereProfile } from './profile.ts'
+import { cohereRequest } from './request.ts'
 
 export { type CohereProfile, cohereProfile } from './profile.ts'
 

@@ -1,5 +1,5 @@
 import { fromBase64 } from '../../src/messages/base64.ts'
-import type { EmbeddingsTarget } from './embeddingsProtocol.ts'
+import type { EmbeddingsTarget } from './protocol.ts'
 
 /**
  * A vector in base64: 32-bit floats as OpenAI sends them, or bytes. Empty if it is neither. Bytes were asked for

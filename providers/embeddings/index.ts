@@ -1,7 +1,6 @@
-import { cohereEmbeddings } from './cohereEmbeddings.ts'
-import type { EmbeddingsProtocol } from './embeddingsProtocol.ts'
-import { googleEmbeddings } from './googleEmbeddings.ts'
-import { ollamaEmbeddings } from './ollamaEmbeddings.ts'
+import { cohereEmbeddings } from './cohere.ts'
+import { googleEmbeddings } from './google.ts'
+import { ollamaEmbeddings } from './ollama.ts'
 import {
   fireworksEmbeddings,
   mistralEmbeddings,
@@ -10,19 +9,19 @@ import {
   openaiEmbeddings,
   openrouterEmbeddings,
   togetherEmbeddings,
-} from './openaiEmbeddings.ts'
+} from './openai.ts'
+import type { EmbeddingsProtocol } from './protocol.ts'
 
-export { cohereEmbeddings } from './cohereEmbeddings.ts'
+export { cohereEmbeddings } from './cohere.ts'
+export { googleEmbeddings } from './google.ts'
+export { ollamaEmbeddings } from './ollama.ts'
+export { type EmbeddingsHabits, openaiEmbeddings, openaiLikeEmbeddings } from './openai.ts'
 export {
   batchesOf,
   type Embeddings,
   type EmbeddingsProtocol,
   type EmbeddingsTarget,
-} from './embeddingsProtocol.ts'
-
-export { googleEmbeddings } from './googleEmbeddings.ts'
-export { ollamaEmbeddings } from './ollamaEmbeddings.ts'
-export { type EmbeddingsHabits, openaiEmbeddings, openaiLikeEmbeddings } from './openaiEmbeddings.ts'
+} from './protocol.ts'
 
 /** The providers that make embeddings. Anthropic and Groq make none. */
 export const embeddingsProtocols: ReadonlyMap<string, EmbeddingsProtocol> = new Map([

@@ -1,9 +1,9 @@
 import { ModelError } from '../../src/messages/errors.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
 import type { Usage } from '../../src/messages/result.ts'
-import { numberAt } from '../wireJson.ts'
+import { numberAt } from '../wire/wireJson.ts'
 import { base64Vector } from './base64Vector.ts'
-import type { EmbeddingsTarget } from './embeddingsProtocol.ts'
+import type { EmbeddingsTarget } from './protocol.ts'
 
 /** The answer's object; anything else is not an answer. */
 export const answerOf = (body: unknown, provider: string): JsonObject => {

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../src/messages/json.ts'
-import type { InlineFile, LinkedFile } from '../attachedFile.ts'
-import { type AttachmentForms, isExact, linkedTexts } from '../attachments.ts'
+import type { InlineFile, LinkedFile } from '../wire/attachedFile.ts'
+import { type AttachmentForms, isExact, linkedTexts } from '../wire/attachments.ts'
 
 /** Google's own word for MP3. */
 const spelled = (mimeType: string): string => (mimeType === 'audio/mpeg' ? 'audio/mp3' : mimeType)

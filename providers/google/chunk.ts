@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
 import { isTooDeep, tooDeep } from '../../src/messages/jsonDepth.ts'
 import type { Delta } from '../../src/model/delta.ts'
-import { arrayAt, BadWireJson, numberAt, objectAt, parseWireObject, stringAt } from '../wireJson.ts'
+import { arrayAt, BadWireJson, numberAt, objectAt, parseWireObject, stringAt } from '../wire/wireJson.ts'
 
 /** The responses in an event: one, none, or the list that the wire sends when it does not stream events. */
 export const chunksIn = (data: string): JsonObject[] | BadWireJson => {

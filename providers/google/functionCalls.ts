@@ -1,8 +1,8 @@
 import { isJsonObject, type JsonObject, ownValue } from '../../src/messages/json.ts'
 import type { Delta, WireToolCall } from '../../src/model/delta.ts'
 import { parseArguments } from '../../src/model/toolArguments.ts'
-import { arrayAt, stringAt } from '../wireJson.ts'
-import { neverClosed } from '../withheldCall.ts'
+import { arrayAt, stringAt } from '../wire/wireJson.ts'
+import { neverClosed } from '../wire/withheldCall.ts'
 import { PartialArguments } from './partialArguments.ts'
 
 type Call = {

@@ -1,8 +1,8 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
 import type { DataPart, LinkPart, ToolResultPart } from '../../src/messages/messages.ts'
-import { attachedFile } from '../attachedFile.ts'
-import { resultAndFollowUp, resultContent } from '../attachments.ts'
-import type { Target } from '../protocol.ts'
+import { attachedFile } from '../wire/attachedFile.ts'
+import { resultAndFollowUp, resultContent } from '../wire/attachments.ts'
+import type { Target } from '../wire/protocol.ts'
 import { googleForms, googleResultForms } from './attachments.ts'
 import type { GoogleProfile } from './profile.ts'
 

@@ -1,4 +1,4 @@
-import type { Protocol } from '../protocol.ts'
+import type { Protocol } from '../wire/protocol.ts'
 import { GoogleDecoder } from './decoder.ts'
 import { googleError } from './error.ts'
 import type { GoogleProfile } from './profile.ts'

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../../src/messages/json.ts'
-import { stringAt } from '../wireJson.ts'
+import { stringAt } from '../wire/wireJson.ts'
 
 type Step = string | number
 

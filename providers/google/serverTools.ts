@@ -1,4 +1,4 @@
-import { present, type ServerToolForms } from '../serverTools.ts'
+import { present, type ServerToolForms } from '../wire/serverTools.ts'
 
 /** Gemini's built-in tools. */
 export const googleServerTools: ServerToolForms = {

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../../src/messages/json.ts'
-import { arrayAt, objectAt } from '../wireJson.ts'
+import { arrayAt, objectAt } from '../wire/wireJson.ts'
 
 /** Collects what an answer rests on. Gemini repeats much of it in every chunk; here each item is reported once. */
 export class Sources {

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../src/messages/json.ts'
 import type { Usage } from '../../src/messages/result.ts'
-import { usageFrom } from '../usageCounts.ts'
+import { usageFrom } from '../wire/usageCounts.ts'
 
 const fields = [
   'promptTokenCount',

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../src/messages/json.ts'
-import { type AttachedFile, urlOf } from '../attachedFile.ts'
-import { type AttachmentForms, webImages } from '../attachments.ts'
+import { type AttachedFile, urlOf } from '../wire/attachedFile.ts'
+import { type AttachmentForms, webImages } from '../wire/attachments.ts'
 
 const image = (file: AttachedFile): JsonObject => ({ type: 'image_url', image_url: urlOf(file) })
 

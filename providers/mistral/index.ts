@@ -1,9 +1,9 @@
-import { ChatDecoder } from '../openai-chat/chatDecoder.ts'
-import { chatError } from '../openai-chat/chatError.ts'
-import type { Protocol } from '../protocol.ts'
-import { mistralReplay } from './mistralReplay.ts'
-import { mistralRequest } from './mistralRequest.ts'
+import { ChatDecoder } from '../openai-chat/decoder.ts'
+import { chatError } from '../openai-chat/error.ts'
+import type { Protocol } from '../wire/protocol.ts'
 import type { MistralProfile } from './profile.ts'
+import { mistralReplay } from './replay.ts'
+import { mistralRequest } from './request.ts'
 
 export { type MistralProfile, mistralProfile } from './profile.ts'
 

@@ -1,8 +1,8 @@
 import type { ModelProfile } from '../../src/model/chatModel.ts'
-import type { IdRule } from '../conversation.ts'
 import { abilitiesOf } from '../models/abilities.ts'
 import { mistralModels } from '../models/mistral.ts'
 import { type EffortWord, factsOf } from '../models/modelFacts.ts'
+import type { IdRule } from '../wire/conversation.ts'
 
 /** What a model of Mistral can do, and its quirks. */
 export type MistralProfile = ModelProfile & {

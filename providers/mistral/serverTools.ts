@@ -1,4 +1,4 @@
-import type { ServerToolForms } from '../serverTools.ts'
+import type { ServerToolForms } from '../wire/serverTools.ts'
 
 /** Mistral's connectors. */
 export const mistralServerTools: ServerToolForms = {

@@ -1,4 +1,4 @@
-import type { AttachmentForms } from '../attachments.ts'
+import type { AttachmentForms } from '../wire/attachments.ts'
 
 /** How Ollama takes files: images as bare base64 beside the message's one text, and nothing by its address. */
 export const ollamaForms: AttachmentForms = {

@@ -1,8 +1,8 @@
-import type { Protocol } from '../protocol.ts'
-import { decodeOllama } from './decodeOllama.ts'
-import { ollamaError } from './ollamaError.ts'
-import { ollamaRequest } from './ollamaRequest.ts'
+import type { Protocol } from '../wire/protocol.ts'
+import { decodeOllama } from './decoder.ts'
+import { ollamaError } from './error.ts'
 import type { OllamaProfile } from './profile.ts'
+import { ollamaRequest } from './request.ts'
 
 export { type OllamaProfile, ollamaProfile } from './profile.ts'
 

@@ -1,13 +1,13 @@
 import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
 import type { FinishReason } from '../../src/messages/result.ts'
 import type { Delta } from '../../src/model/delta.ts'
-import { type AssemblyEnd, ToolCallAssembler } from '../toolCallAssembler.ts'
-import { arrayAt, numberAt, objectAt, stringAt } from '../wireJson.ts'
-import { callDeltas } from '../withheldCall.ts'
-import { type ContentSink, readContent } from './chatContent.ts'
-import type { Answer } from './chatReplay.ts'
+import { type AssemblyEnd, ToolCallAssembler } from '../wire/toolCallAssembler.ts'
+import { arrayAt, numberAt, objectAt, stringAt } from '../wire/wireJson.ts'
+import { callDeltas } from '../wire/withheldCall.ts'
+import { type ContentSink, readContent } from './content.ts'
 import { imagePart, SpokenAnswer } from './generatedMedia.ts'
 import { reasoningText } from './reasoning.ts'
+import type { Answer } from './replay.ts'
 import { ThinkSplitter } from './thinkSplitter.ts'
 
 /** Reads the model's message from its deltas. The result waits in `deltas` until it is taken. */

@@ -1,5 +1,5 @@
-import { urlOf } from '../attachedFile.ts'
-import { type AttachmentForms, formatOf, webImages } from '../attachments.ts'
+import { urlOf } from '../wire/attachedFile.ts'
+import { type AttachmentForms, formatOf, webImages } from '../wire/attachments.ts'
 import type { OpenAIChatProfile } from './profile.ts'
 
 /** How chat completions take files; `video_url` is OpenRouter's and vLLM's. */

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
 import type { PromptCache } from '../../src/model/chatModel.ts'
-import { cacheMarker, requestEnds } from '../promptCache.ts'
+import { cacheMarker, requestEnds } from '../wire/promptCache.ts'
 
 /**
  * Marks the system prompt, the last message and the one that the request before ended with, for gateways that hand

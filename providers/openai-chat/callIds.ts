@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../src/messages/json.ts'
 import { type ChatMessage, toolCallsOf } from '../../src/messages/messages.ts'
 import type { WireToolCall } from '../../src/model/delta.ts'
-import { type IdRule, opaqueOf, wireIdsOf } from '../conversation.ts'
-import type { Target } from '../protocol.ts'
+import { type IdRule, opaqueOf, wireIdsOf } from '../wire/conversation.ts'
+import type { Target } from '../wire/protocol.ts'
 
 /** Marks a message whose ids break the rule although this very model made them: it accepts them again. */
 export const ownIdsMark = (calls: readonly WireToolCall[], rule: IdRule | undefined): JsonObject =>

@@ -1,7 +1,7 @@
 import type { ErrorData } from '../../src/messages/errors.ts'
 import { isJsonObject, type JsonObject, ownValue } from '../../src/messages/json.ts'
-import { arrayAt, objectAt, stringAt } from '../wireJson.ts'
-import { chatError, chatStreamError } from './chatError.ts'
+import { arrayAt, objectAt, stringAt } from '../wire/wireJson.ts'
+import { chatError, chatStreamError } from './error.ts'
 
 /** The error a chunk carries: as its whole, beside its choices, inside one of them, or in Groq's corner. */
 export const chunkError = (chunk: JsonObject, event: string | undefined): ErrorData | undefined => {

@@ -1,7 +1,7 @@
 import { fromBase64, toBase64 } from '../../src/messages/base64.ts'
 import type { JsonObject } from '../../src/messages/json.ts'
 import type { DataPart, LinkPart } from '../../src/messages/messages.ts'
-import { objectAt, stringAt } from '../wireJson.ts'
+import { objectAt, stringAt } from '../wire/wireJson.ts'
 
 /** An image the model made: `{ image_url: { url } }`, inline or as a link. */
 export const imagePart = (image: JsonObject): DataPart | LinkPart | undefined => {

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
-import { hasOnly } from '../wireJson.ts'
+import { hasOnly } from '../wire/wireJson.ts'
 
 const chunkFields = new Set([
   'id',

@@ -1,6 +1,6 @@
 import type { ModelProfile } from '../../src/model/chatModel.ts'
-import type { IdRule } from '../conversation.ts'
 import type { EffortWord, RefusedSetting } from '../models/modelFacts.ts'
+import type { IdRule } from '../wire/conversation.ts'
 
 export type { RefusedSetting } from '../models/modelFacts.ts'
 

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
-import { arrayAt, stringAt } from '../wireJson.ts'
+import { arrayAt, stringAt } from '../wire/wireJson.ts'
 
 /**
  * The reasoning text of a delta. Servers that send `reasoning_details` usually repeat its text in a plain field,

@@ -1,4 +1,4 @@
-import { approximate, present, type ServerToolForms } from '../serverTools.ts'
+import { approximate, present, type ServerToolForms } from '../wire/serverTools.ts'
 import type { OpenAIChatProfile } from './profile.ts'
 
 /** Chat completions have no server tools; these are what vendors added to them. */

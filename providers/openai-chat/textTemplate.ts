@@ -1,5 +1,5 @@
 import { isJsonObject } from '../../src/messages/json.ts'
-import { parseWireObject } from '../wireJson.ts'
+import { parseWireObject } from '../wire/wireJson.ts'
 import { plainDelta } from './plainDelta.ts'
 
 const field = '"content":'

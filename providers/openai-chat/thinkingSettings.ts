@@ -2,7 +2,7 @@ import { ConfigurationError } from '../../src/messages/errors.ts'
 import type { JsonObject } from '../../src/messages/json.ts'
 import type { ModelRequest } from '../../src/model/chatModel.ts'
 import { anyEffort, effortFor, someThinking } from '../models/thinking.ts'
-import type { Target } from '../protocol.ts'
+import type { Target } from '../wire/protocol.ts'
 import type { OpenAIChatProfile } from './profile.ts'
 
 /** Sets how much the model thinks, in its vendor's terms; models that do not think get no setting. */

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../src/messages/json.ts'
 import { type ChatMessage, type ToolCallPart, toolResultsOf } from '../../src/messages/messages.ts'
-import { type AttachmentForms, attachmentBlocks, resultAndFollowUp } from '../attachments.ts'
-import type { Target } from '../protocol.ts'
-import { stringAt } from '../wireJson.ts'
+import { type AttachmentForms, attachmentBlocks, resultAndFollowUp } from '../wire/attachments.ts'
+import type { Target } from '../wire/protocol.ts'
+import { stringAt } from '../wire/wireJson.ts'
 
 /**
  * A user turn on the wire: tool results come first, each as its own message. Those are text only, so the files of

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../src/messages/json.ts'
-import { type AttachedFile, endingOf, type InlineFile, type LinkedFile, urlOf } from '../attachedFile.ts'
-import { type AttachmentForms, linkedTexts, webImages } from '../attachments.ts'
+import { type AttachedFile, endingOf, type InlineFile, type LinkedFile, urlOf } from '../wire/attachedFile.ts'
+import { type AttachmentForms, linkedTexts, webImages } from '../wire/attachments.ts'
 import type { OpenAIResponsesProfile } from './profile.ts'
 
 /** How the Responses API takes files. */

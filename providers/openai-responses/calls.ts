@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../src/messages/json.ts'
 import type { Delta, WireToolCall } from '../../src/model/delta.ts'
 import { parseArguments } from '../../src/model/toolArguments.ts'
-import { stringAt } from '../wireJson.ts'
-import { neverClosed, withheld } from '../withheldCall.ts'
+import { stringAt } from '../wire/wireJson.ts'
+import { neverClosed, withheld } from '../wire/withheldCall.ts'
 import type { OutputItem } from './outputItems.ts'
 
 /** The arguments of a function call, or the input of a custom one. */

@@ -1,9 +1,9 @@
-import type { Protocol } from '../protocol.ts'
-import { decodeResponses } from './decodeResponses.ts'
+import type { Protocol } from '../wire/protocol.ts'
+import { decodeResponses } from './decoder.ts'
+import { responsesError } from './error.ts'
 import type { OpenAIResponsesProfile } from './profile.ts'
 import { protocolName } from './replay.ts'
-import { responsesError } from './responsesError.ts'
-import { responsesRequest } from './responsesRequest.ts'
+import { responsesRequest } from './request.ts'
 
 export { needsResponses, openaiResponsesProfile } from './modelProfile.ts'
 export { isUnknownPreviousResponse, withoutPreviousResponse } from './previousResponse.ts'

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
 import type { DataPart } from '../../src/messages/messages.ts'
-import { arrayAt, numberAt, stringAt } from '../wireJson.ts'
+import { arrayAt, numberAt, stringAt } from '../wire/wireJson.ts'
 
 /** Something the model wrote, by where it goes; a whole repeats what its pieces may have had. */
 export type Piece = { kind: 'text' | 'refusal' | 'thinking'; text: string; isWhole: boolean }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../src/messages/json.ts'
-import { arrayAt, stringAt } from '../wireJson.ts'
+import { arrayAt, stringAt } from '../wire/wireJson.ts'
 import { isServerTool } from './itemContent.ts'
 import type { OutputItem } from './outputItems.ts'
 

@@ -1,10 +1,10 @@
 import type { ErrorData } from '../../src/messages/errors.ts'
 import type { JsonObject } from '../../src/messages/json.ts'
 import type { FinishReason, Usage } from '../../src/messages/result.ts'
-import { chatUsage } from '../openai-chat/chatUsage.ts'
-import { streamError } from '../wireError.ts'
-import { objectAt, stringAt } from '../wireJson.ts'
-import { responsesError } from './responsesError.ts'
+import { chatUsage } from '../openai-chat/usage.ts'
+import { streamError } from '../wire/wireError.ts'
+import { objectAt, stringAt } from '../wire/wireJson.ts'
+import { responsesError } from './error.ts'
 
 /** How a response ended. */
 export type End = 'completed' | 'incomplete' | 'failed' | 'cancelled'

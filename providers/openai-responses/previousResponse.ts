@@ -3,8 +3,8 @@ import type { ErrorData } from '../../src/messages/errors.ts'
 import { isJsonObject, ownValue } from '../../src/messages/json.ts'
 import type { ChatMessage } from '../../src/messages/messages.ts'
 import type { ModelRequest } from '../../src/model/chatModel.ts'
-import { opaqueOf } from '../conversation.ts'
-import { stringAt } from '../wireJson.ts'
+import { opaqueOf } from '../wire/conversation.ts'
+import { stringAt } from '../wire/wireJson.ts'
 import { protocolName } from './replay.ts'
 
 /** The response a request continues: its id, and its place among the turns. */

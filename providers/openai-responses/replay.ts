@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
 import { type ChatMessage, type ToolCallPart, textOf, toolCallsOf } from '../../src/messages/messages.ts'
-import { opaqueOf } from '../conversation.ts'
-import { arrayAt, numberAt, stringAt } from '../wireJson.ts'
+import { opaqueOf } from '../wire/conversation.ts'
+import { arrayAt, numberAt, stringAt } from '../wire/wireJson.ts'
 
 export const protocolName = 'openai-responses'
 

@@ -1,4 +1,4 @@
-import { approximate, present, type ServerToolForms } from '../serverTools.ts'
+import { approximate, present, type ServerToolForms } from '../wire/serverTools.ts'
 
 /** The built-in tools of the Responses API. */
 export const responsesServerTools: ServerToolForms = {

@@ -1,13 +1,13 @@
 import { claudeElsewhere, claudeProfileElsewhere } from '../anthropic/claudeElsewhere.ts'
 import { withoutGrammar } from '../anthropic/index.ts'
-import type { KeyHeader } from '../connection.ts'
-import { bearer } from '../connectionOf.ts'
 import { defineProvider } from '../defineProvider.ts'
 import { type GoogleProfile, geminiProfile, google } from '../google/index.ts'
-import { modelPath } from '../modelPath.ts'
-import type { Protocol } from '../protocol.ts'
+import type { KeyHeader } from '../http/connection.ts'
+import { bearer } from '../http/connectionOf.ts'
+import { modelPath } from '../http/modelPath.ts'
+import type { EnvironmentServer } from '../http/server.ts'
 import { routed } from '../routed.ts'
-import type { EnvironmentServer } from '../server.ts'
+import type { Protocol } from '../wire/protocol.ts'
 
 /** Gemini's own wire, below a project; models tuned there are endpoints. */
 const vertexGemini: Protocol<GoogleProfile> = {

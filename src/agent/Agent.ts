@@ -1,14 +1,18 @@
 import { type Actor, type AnyActorLogic, createActor, type Snapshot } from 'xstate'
-import type { AgentMachineConfig, CompactionOptions } from '../../machines/agentConfig.ts'
-import type { AgentMachine } from '../../machines/agentSnapshot.ts'
-import type { AgentInput } from '../../machines/events.ts'
-import { defaultOrchestrator, type Orchestrator, orchestratorParts } from '../../machines/orchestrator.ts'
-import { atOnce } from '../../machines/ownParts.ts'
-import type { PrepareStep } from '../../machines/prepareStep.ts'
-import type { RunHost } from '../../machines/runHost.ts'
-import { isChart, marked, runMachineOf } from '../../machines/runMachine.ts'
-import { withHost, withValues } from '../../machines/runValues.ts'
-import { typedOutputOrchestrator } from '../../machines/typedOutput.ts'
+import type { AgentMachineConfig, CompactionOptions } from '../../machines/agent/agentConfig.ts'
+import type { AgentMachine } from '../../machines/agent/agentSnapshot.ts'
+import type { AgentInput } from '../../machines/agent/events.ts'
+import { atOnce } from '../../machines/agent/ownParts.ts'
+import type { RunHost } from '../../machines/logic/runHost.ts'
+import { isChart, marked, runMachineOf } from '../../machines/logic/runMachine.ts'
+import { withHost, withValues } from '../../machines/logic/runValues.ts'
+import type { PrepareStep } from '../../machines/model/prepareStep.ts'
+import {
+  defaultOrchestrator,
+  type Orchestrator,
+  orchestratorParts,
+} from '../../machines/orchestrators/orchestrator.ts'
+import { typedOutputOrchestrator } from '../../machines/orchestrators/typedOutput.ts'
 import type { ConnectionOptions, EmbeddingsModel, EmbedOptions } from '../../providers/provider.ts'
 import { findProvider } from '../../providers/registry.ts'
 import { ConfigurationError, describeThrown, isOwnError, OrchestrationError } from '../messages/errors.ts'

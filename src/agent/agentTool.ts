@@ -1,4 +1,4 @@
-import { type SubAgent, subRun } from '../../machines/subRun.ts'
+import { type SubAgent, subRun } from '../../machines/tools/subAgent.ts'
 import type { JsonObject } from '../messages/json.ts'
 import { defaultToolTimeoutMs, type Tool, type ToolContext, tool } from '../tools/tool.ts'
 import { outcomeOf } from './runOutcome.ts'

@@ -4,9 +4,9 @@ import {
   limitRules,
   settingRules,
   sharedRules,
-} from '../../machines/configRules.ts'
-import { message } from '../../machines/shape.ts'
-import { headerForms, readHeaders } from '../../providers/headers.ts'
+} from '../../machines/agent/configRules.ts'
+import { message } from '../../machines/stored/shape.ts'
+import { headerForms, readHeaders } from '../../providers/http/headers.ts'
 import type { ConnectionOptions } from '../../providers/provider.ts'
 import {
   amount,

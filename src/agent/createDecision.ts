@@ -1,6 +1,10 @@
 import type { AnyActorLogic } from 'xstate'
-import { createDecisionLogic, type Decision, type DecisionEvents } from '../../machines/decision.ts'
-import type { Orchestrator } from '../../machines/orchestrator.ts'
+import {
+  createDecisionLogic,
+  type Decision,
+  type DecisionEvents,
+} from '../../machines/orchestrators/decision.ts'
+import type { Orchestrator } from '../../machines/orchestrators/orchestrator.ts'
 import type { ChatModel } from '../model/chatModel.ts'
 import { Agent, type AgentOptions } from './Agent.ts'
 

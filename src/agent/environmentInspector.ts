@@ -1,5 +1,10 @@
 import type { AnyActorRef, InspectionEvent } from 'xstate'
-import { addTracer, type RunTracer, type TracedCalls, type TracedTurn } from '../../machines/runTracer.ts'
+import {
+  addTracer,
+  type RunTracer,
+  type TracedCalls,
+  type TracedTurn,
+} from '../../machines/logic/runTracer.ts'
 import { ConfigurationError, describeThrown } from '../messages/errors.ts'
 import type { ModelSink } from '../model/chatModel.ts'
 

@@ -1,5 +1,5 @@
-import type { CompactionOptions } from '../../machines/agentConfig.ts'
-import { mustBePrepared, type PrepareStep } from '../../machines/prepareStep.ts'
+import type { CompactionOptions } from '../../machines/agent/agentConfig.ts'
+import { mustBePrepared, type PrepareStep } from '../../machines/model/prepareStep.ts'
 import type { ConnectionOptions } from '../../providers/provider.ts'
 import { findProvider } from '../../providers/registry.ts'
 import { ConfigurationError, describeThrown } from '../messages/errors.ts'

@@ -1,5 +1,5 @@
-import { lastText } from '../../machines/agentOutput.ts'
-import type { AgentOutput } from '../../machines/events.ts'
+import { lastText } from '../../machines/agent/agentOutput.ts'
+import type { AgentOutput } from '../../machines/agent/events.ts'
 import { AbortedError, describeThrown, errorFrom } from '../messages/errors.ts'
 import { isJsonObject } from '../messages/json.ts'
 import { messageFlaw } from '../messages/messageFlaw.ts'

@@ -1,6 +1,6 @@
 import type { AnyActorRef, Snapshot } from 'xstate'
-import type { AgentMachine } from '../../machines/agentSnapshot.ts'
-import type { AgentInput } from '../../machines/events.ts'
+import type { AgentMachine } from '../../machines/agent/agentSnapshot.ts'
+import type { AgentInput } from '../../machines/agent/events.ts'
 import type { ChatResult, SendResult } from '../messages/result.ts'
 import type { Clock } from '../model/clock.ts'
 import type { CallDecision } from '../tools/approval.ts'

@@ -1,4 +1,4 @@
-import type { RunLimits } from '../../machines/limits.ts'
+import type { RunLimits } from '../../machines/agent/limits.ts'
 import { Agent, type AgentOptions } from '../agent/Agent.ts'
 import { findAgent } from './agentFile.ts'
 import { chooseModel } from './chooseModel.ts'

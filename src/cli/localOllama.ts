@@ -1,5 +1,5 @@
-import { readModels } from '../../providers/modelListing.ts'
-import { ollamaUrl } from '../../providers/ollama/ollamaHost.ts'
+import { readModels } from '../../providers/http/modelListing.ts'
+import { ollamaUrl } from '../../providers/ollama/host.ts'
 import type { JsonValue } from '../messages/json.ts'
 
 export type LocalOllama = { baseUrl: string; models: string[] }

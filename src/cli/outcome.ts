@@ -1,4 +1,4 @@
-import type { AgentOutput } from '../../machines/events.ts'
+import type { AgentOutput } from '../../machines/agent/events.ts'
 import { describeError, type ErrorReport, inFlags } from './describeError.ts'
 import { exit } from './exit.ts'
 import { printable } from './paint.ts'

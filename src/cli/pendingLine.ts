@@ -1,5 +1,5 @@
-import { limitSentence } from '../../machines/limitSentence.ts'
-import { reachedIn } from '../../machines/limits.ts'
+import { limitSentence } from '../../machines/agent/limitSentence.ts'
+import { reachedIn } from '../../machines/agent/limits.ts'
 import type { PendingCall } from '../messages/result.ts'
 import { callLine } from './toolLine.ts'
 

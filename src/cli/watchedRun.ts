@@ -1,4 +1,4 @@
-import type { AgentEmitted, AgentOutput } from '../../machines/events.ts'
+import type { AgentEmitted, AgentOutput } from '../../machines/agent/events.ts'
 import type { Agent } from '../agent/Agent.ts'
 import type { Inspect } from '../agent/watching.ts'
 import { describeThrown, OrchestrationError } from '../messages/errors.ts'

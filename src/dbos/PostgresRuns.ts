@@ -1,4 +1,4 @@
-import type { AgentCommand } from '../../machines/events.ts'
+import type { AgentCommand } from '../../machines/agent/events.ts'
 import { checkId, promptText } from '../durable/runInput.ts'
 import type { DurableRun, RunInfo, RunStatus, Runs, StartOptions } from '../durable/runs.ts'
 import { ConfigurationError, describeThrown } from '../messages/errors.ts'

@@ -1,4 +1,4 @@
-import type { AgentCommand } from '../../machines/events.ts'
+import type { AgentCommand } from '../../machines/agent/events.ts'
 import type { HostedFrom } from '../agent/Agent.ts'
 import { checkCommand } from '../durable/checkCommand.ts'
 import type { LegEnd, LegStart, NumberedCommand } from '../durable/replay/replay.ts'

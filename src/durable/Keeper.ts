@@ -1,4 +1,4 @@
-import type { AgentCommand, AgentInput } from '../../machines/events.ts'
+import type { AgentCommand, AgentInput } from '../../machines/agent/events.ts'
 import type { AnyAgent } from '../agent/Agent.ts'
 import { ConfigurationError, type ErrorData, errorDataOf } from '../messages/errors.ts'
 import type { Agents } from './Agents.ts'

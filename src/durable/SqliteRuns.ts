@@ -1,4 +1,4 @@
-import type { AgentCommand } from '../../machines/events.ts'
+import type { AgentCommand } from '../../machines/agent/events.ts'
 import { ConfigurationError } from '../messages/errors.ts'
 import type { Part } from '../messages/messages.ts'
 import { checkValue, rule, wholeFrom } from '../messages/optionRules.ts'

@@ -1,5 +1,5 @@
-import type { AgentCommand } from '../../machines/events.ts'
-import { areLimits, limitId } from '../../machines/limits.ts'
+import type { AgentCommand } from '../../machines/agent/events.ts'
+import { areLimits, limitId } from '../../machines/agent/limits.ts'
 import { answer, approval, waitingCall } from '../agent/runDecisions.ts'
 import { ConfigurationError, describeThrown } from '../messages/errors.ts'
 import { copyJson, isJsonObject } from '../messages/json.ts'

@@ -1,6 +1,6 @@
 import type { Actor } from 'xstate'
-import type { AgentMachine } from '../../machines/agentSnapshot.ts'
-import { pendingIn } from '../../machines/pendingCalls.ts'
+import type { AgentMachine } from '../../machines/agent/agentSnapshot.ts'
+import { pendingIn } from '../../machines/tools/pendingCalls.ts'
 import { outcomeOf } from '../agent/runOutcome.ts'
 import {
   ConfigurationError,

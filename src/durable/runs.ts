@@ -1,4 +1,4 @@
-import type { AgentCommand } from '../../machines/events.ts'
+import type { AgentCommand } from '../../machines/agent/events.ts'
 import type { ErrorData } from '../messages/errors.ts'
 import type { ChatMessage, Part } from '../messages/messages.ts'
 import type { ChatResult, PendingCall, SendResult, Usage } from '../messages/result.ts'

@@ -1,5 +1,5 @@
-import { isRun } from '../../machines/pendingCalls.ts'
-import { isToolProgress, waitsFor } from '../../machines/toolProgress.ts'
+import { isRun } from '../../machines/tools/pendingCalls.ts'
+import { isToolProgress, waitsFor } from '../../machines/tools/toolProgress.ts'
 import { isJsonObject } from '../messages/json.ts'
 import { addUsage, type Usage } from '../messages/result.ts'
 

@@ -1,4 +1,4 @@
-import { isRunResult, lastText, resultOf, textOfRun } from '../../machines/agentOutput.ts'
+import { isRunResult, lastText, resultOf, textOfRun } from '../../machines/agent/agentOutput.ts'
 import { nothingReached, outcomeOf } from '../agent/runOutcome.ts'
 import { errorFrom, OrchestrationError } from '../messages/errors.ts'
 import { isJsonObject } from '../messages/json.ts'

@@ -1,4 +1,4 @@
-import type { StreamingState } from '../../machines/streamingState.ts'
+import type { StreamingState } from '../../machines/agent/streamingState.ts'
 import { type ChatMessage, toolCallsOf } from '../messages/messages.ts'
 import type { Delta } from '../model/delta.ts'
 import { compactionRow } from './compactionRow.ts'

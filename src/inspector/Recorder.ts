@@ -1,6 +1,6 @@
 import type { AnyActor, AnyEventObject, AnyTransitionDefinition, InspectionEvent, Snapshot } from 'xstate'
-import { addTracer } from '../../machines/runTracer.ts'
-import { timeIn } from '../../machines/systemTime.ts'
+import { addTracer } from '../../machines/logic/runTracer.ts'
+import { timeIn } from '../../machines/logic/systemTime.ts'
 import { nameOf } from '../visualize/transitions.ts'
 import { ActorRecord } from './ActorRecord.ts'
 import { isRead } from './isRead.ts'

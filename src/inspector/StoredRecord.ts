@@ -1,5 +1,5 @@
 import type { Snapshot } from 'xstate'
-import type { AgentCommand } from '../../machines/events.ts'
+import type { AgentCommand } from '../../machines/agent/events.ts'
 import type { HostedFrom } from '../agent/Agent.ts'
 import type { DurableChunk, RunInfo } from '../durable/index.ts'
 import type { JsonObject } from '../messages/json.ts'

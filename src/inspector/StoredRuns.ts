@@ -1,4 +1,4 @@
-import type { AgentCommand } from '../../machines/events.ts'
+import type { AgentCommand } from '../../machines/agent/events.ts'
 import type { DurableRun, RunInfo, Runs } from '../durable/index.ts'
 import { viewOf } from '../durable/storeView.ts'
 import type { JsonObject } from '../messages/json.ts'

@@ -1,6 +1,6 @@
 import type { AnyActorRef, AnyMachineSnapshot } from 'xstate'
-import type { RunTracer, TracedCalls, TracedTurn } from '../../machines/runTracer.ts'
-import { timeIn } from '../../machines/systemTime.ts'
+import type { RunTracer, TracedCalls, TracedTurn } from '../../machines/logic/runTracer.ts'
+import { timeIn } from '../../machines/logic/systemTime.ts'
 import type { ModelSink, WireListener } from '../model/chatModel.ts'
 import { type ActorRecord, isRunData } from './ActorRecord.ts'
 import type { WireCall } from './WireCall.ts'

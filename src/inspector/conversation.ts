@@ -1,4 +1,4 @@
-import type { StreamingState } from '../../machines/streamingState.ts'
+import type { StreamingState } from '../../machines/agent/streamingState.ts'
 import { isJsonObject } from '../messages/json.ts'
 import { messageFlaw } from '../messages/messageFlaw.ts'
 import type { ChatMessage } from '../messages/messages.ts'

@@ -1,5 +1,5 @@
-import type { AgentInput } from '../../machines/events.ts'
-import { messagesIn } from '../../machines/pendingCalls.ts'
+import type { AgentInput } from '../../machines/agent/events.ts'
+import { messagesIn } from '../../machines/tools/pendingCalls.ts'
 import { isJsonObject, type JsonObject } from '../messages/json.ts'
 import { type ChatMessage, textPart, toolCallsOf } from '../messages/messages.ts'
 import { newId } from '../model/newId.ts'

@@ -1,6 +1,6 @@
 import type { Snapshot } from 'xstate'
-import type { AgentCommand } from '../../machines/events.ts'
-import { noRound, type StreamingState } from '../../machines/streamingState.ts'
+import type { AgentCommand } from '../../machines/agent/events.ts'
+import { noRound, type StreamingState } from '../../machines/agent/streamingState.ts'
 import { copyJson, type JsonObject } from '../messages/json.ts'
 import { toolCallsOf, toolResultsOf } from '../messages/messages.ts'
 import { newId } from '../model/newId.ts'

@@ -1,5 +1,5 @@
 import type { Snapshot } from 'xstate'
-import { pendingIn } from '../../machines/pendingCalls.ts'
+import { pendingIn } from '../../machines/tools/pendingCalls.ts'
 import { contextsIn, messagesOf } from '../durable/standing.ts'
 import { isJsonObject } from '../messages/json.ts'
 import { messageFlaw } from '../messages/messageFlaw.ts'

@@ -1,6 +1,6 @@
 import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client'
-import { callOf } from '../../machines/toolCall.ts'
-import { askOutside } from '../../machines/toolQuestion.ts'
+import { callOf } from '../../machines/tools/toolCall.ts'
+import { askOutside } from '../../machines/tools/toolQuestion.ts'
 import { ToolExecutionError } from '../messages/errors.ts'
 import { copyJson, isJsonObject, type JsonObject } from '../messages/json.ts'
 import type { ToolContext } from '../tools/tool.ts'

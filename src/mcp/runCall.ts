@@ -1,4 +1,4 @@
-import { clockIn } from '../../machines/systemTime.ts'
+import { clockIn } from '../../machines/logic/systemTime.ts'
 import { ToolExecutionError } from '../messages/errors.ts'
 import { longestTimeoutMs, systemClock } from '../model/clock.ts'
 import type { ToolContext } from '../tools/tool.ts'

@@ -1,6 +1,6 @@
 import type { Attributes } from '@opentelemetry/api'
 import type { AnyMachineSnapshot } from 'xstate'
-import type { AgentOutput } from '../../machines/events.ts'
+import type { AgentOutput } from '../../machines/agent/events.ts'
 import { type ErrorData, errorDataOf } from '../messages/errors.ts'
 import { isJsonObject } from '../messages/json.ts'
 import type { ChatModel } from '../model/chatModel.ts'

@@ -7,11 +7,16 @@ import type {
   InspectionEvent,
   Snapshot,
 } from 'xstate'
-import type { AgentSnapshot } from '../../machines/agentSnapshot.ts'
-import { isRun } from '../../machines/pendingCalls.ts'
-import { isRunMachine } from '../../machines/runMachine.ts'
-import { addTracer, type RunTracer, type TracedCalls, type TracedTurn } from '../../machines/runTracer.ts'
-import { valuesOf } from '../../machines/runValues.ts'
+import type { AgentSnapshot } from '../../machines/agent/agentSnapshot.ts'
+import { isRunMachine } from '../../machines/logic/runMachine.ts'
+import {
+  addTracer,
+  type RunTracer,
+  type TracedCalls,
+  type TracedTurn,
+} from '../../machines/logic/runTracer.ts'
+import { valuesOf } from '../../machines/logic/runValues.ts'
+import { isRun } from '../../machines/tools/pendingCalls.ts'
 import { isJsonObject } from '../messages/json.ts'
 import type { ModelSink } from '../model/chatModel.ts'
 import { AgentTrace } from './AgentTrace.ts'

@@ -1,4 +1,4 @@
-import type { AgentCommand } from '../../machines/events.ts'
+import type { AgentCommand } from '../../machines/agent/events.ts'
 import type { DurableChat, DurableRun, StoredRuns } from '../durable/runs.ts'
 import { ConfigurationError } from '../messages/errors.ts'
 import { type ChatMessage, textOf, toolResultsOf } from '../messages/messages.ts'

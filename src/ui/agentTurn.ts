@@ -1,4 +1,4 @@
-import type { AgentEmitted } from '../../machines/events.ts'
+import type { AgentEmitted } from '../../machines/agent/events.ts'
 import { type Agent, type StartFrom, sendWith, toolsOf } from '../agent/Agent.ts'
 import type { AnyRun } from '../agent/Run.ts'
 import type { AnyOptions } from '../agent/sendOptions.ts'

@@ -1,8 +1,8 @@
 /** What is given with one request counts for this request alone, reaches everything it is meant for, and nothing else. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { reasoningOrchestrator } from '../../machines/reasoning.ts'
-import { reflectionOrchestrator } from '../../machines/reflection.ts'
+import { reasoningOrchestrator } from '../../machines/orchestrators/reasoning.ts'
+import { reflectionOrchestrator } from '../../machines/orchestrators/reflection.ts'
 import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
 import { textOf, toolResultsOf } from '../../src/messages/messages.ts'
 import { type ScriptedModel, type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'

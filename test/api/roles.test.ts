@@ -1,8 +1,8 @@
 /** User and model alternate in every result and in every chat, however a run ends and in whatever state. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { reasoningOrchestrator } from '../../machines/reasoning.ts'
-import { reflectionOrchestrator } from '../../machines/reflection.ts'
+import { reasoningOrchestrator } from '../../machines/orchestrators/reasoning.ts'
+import { reflectionOrchestrator } from '../../machines/orchestrators/reflection.ts'
 import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
 import { Chat } from '../../src/agent/Chat.ts'
 import type { AnyRun } from '../../src/agent/Run.ts'

@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest'
 import { createActor, type Snapshot } from 'xstate'
-import { pendingIn } from '../../machines/pendingCalls.ts'
+import { pendingIn } from '../../machines/tools/pendingCalls.ts'
 import { Chat } from '../../src/agent/Chat.ts'
 import { ConfigurationError, OrchestrationError, StatewireError } from '../../src/messages/errors.ts'
 import type { JsonObject } from '../../src/messages/json.ts'

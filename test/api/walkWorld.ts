@@ -1,5 +1,5 @@
-import { reasoningOrchestrator } from '../../machines/reasoning.ts'
-import { reflectionOrchestrator } from '../../machines/reflection.ts'
+import { reasoningOrchestrator } from '../../machines/orchestrators/reasoning.ts'
+import { reflectionOrchestrator } from '../../machines/orchestrators/reflection.ts'
 import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
 import { StatewireError } from '../../src/messages/errors.ts'
 import type { PendingCall } from '../../src/messages/result.ts'

@@ -66,7 +66,7 @@ if (!isBuilt)
 it.skipIf(!isBuilt)(
   'npm start needs no key and no network: without a terminal it ends by itself with the result',
   async () => {
-    const child = spawn(process.execPath, ['.ci/start.mjs'], { env: bareEnvironment() })
+    const child = spawn(process.execPath, ['scripts/start.mjs'], { env: bareEnvironment() })
     child.stdin.end()
     const { code, stdout, stderr } = await ended(child)
     expect(stderr.split('\n').slice(0, 3)).toEqual([

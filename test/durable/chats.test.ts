@@ -1,6 +1,6 @@
 /** A stored chat is a tree of runs: each turn stands on the messages of the one before, and none is copied. */
 import { describe, expect, test } from 'vitest'
-import { reflectionOrchestrator } from '../../machines/reflection.ts'
+import { reflectionOrchestrator } from '../../machines/orchestrators/reflection.ts'
 import { findDriver } from '../../src/durable/sqlite/driver.ts'
 import { numberIn, SqliteFile } from '../../src/durable/sqlite/SqliteFile.ts'
 import { textOf } from '../../src/messages/messages.ts'

@@ -1,6 +1,6 @@
 /** A command may come from a browser: what a run gets of it is exact, and anything else is refused with a reason. */
 import { describe, expect, test } from 'vitest'
-import type { AgentCommand } from '../../machines/events.ts'
+import type { AgentCommand } from '../../machines/agent/events.ts'
 import { checkCommand, isUseful } from '../../src/durable/checkCommand.ts'
 import { ConfigurationError } from '../../src/messages/errors.ts'
 import { toolResultsOf } from '../../src/messages/messages.ts'

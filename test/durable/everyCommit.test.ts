@@ -3,8 +3,8 @@
  * also one that saw more than was stored, puts the right text together.
  */
 import { expect, test } from 'vitest'
-import { reasoningOrchestrator } from '../../machines/reasoning.ts'
-import { reflectionOrchestrator } from '../../machines/reflection.ts'
+import { reasoningOrchestrator } from '../../machines/orchestrators/reasoning.ts'
+import { reflectionOrchestrator } from '../../machines/orchestrators/reflection.ts'
 import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
 import type { DurableChunk, DurableRun, StoredRuns } from '../../src/durable/index.ts'
 import { compactionOf } from '../../src/messages/compaction.ts'

@@ -1,6 +1,6 @@
 /** A fork goes on from another run and stands on its messages; pruning never takes away what others stand on. */
 import { describe, expect, test } from 'vitest'
-import { reflectionOrchestrator } from '../../machines/reflection.ts'
+import { reflectionOrchestrator } from '../../machines/orchestrators/reflection.ts'
 import type { DurableRun } from '../../src/durable/index.ts'
 import { findDriver } from '../../src/durable/sqlite/driver.ts'
 import { SqliteFile } from '../../src/durable/sqlite/SqliteFile.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { AgentCommand } from '../../machines/events.ts'
-import { reflectionOrchestrator } from '../../machines/reflection.ts'
+import type { AgentCommand } from '../../machines/agent/events.ts'
+import { reflectionOrchestrator } from '../../machines/orchestrators/reflection.ts'
 import { textOf } from '../../src/messages/messages.ts'
 import { readAll } from './reading.ts'
 import { opened, storeFile } from './storeFile.ts'

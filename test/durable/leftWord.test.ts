@@ -3,8 +3,8 @@
  * passes through several charts on its way, and each of them writes down its own steps.
  */
 import { expect, test } from 'vitest'
-import type { AgentCommand } from '../../machines/events.ts'
-import { reflectionOrchestrator } from '../../machines/reflection.ts'
+import type { AgentCommand } from '../../machines/agent/events.ts'
+import { reflectionOrchestrator } from '../../machines/orchestrators/reflection.ts'
 import { Agent } from '../../src/agent/Agent.ts'
 import { type DurableRun, openRuns, sqlite } from '../../src/durable/index.ts'
 import { textOf, toolResultsOf } from '../../src/messages/messages.ts'

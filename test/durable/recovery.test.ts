@@ -1,7 +1,7 @@
 /** Whoever opens a store goes on with what was left behind, as far as it can, and says why where it cannot. */
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { assign, fromCallback, setup } from 'xstate'
-import { reflectionOrchestrator } from '../../machines/reflection.ts'
+import { reflectionOrchestrator } from '../../machines/orchestrators/reflection.ts'
 import { Agent } from '../../src/agent/Agent.ts'
 import type { RunInfo } from '../../src/durable/index.ts'
 import { findDriver } from '../../src/durable/sqlite/driver.ts'

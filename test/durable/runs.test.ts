@@ -1,8 +1,8 @@
 /** What a stored run promises to whoever starts it, asks about it and decides on it. */
 import { describe, expect, test } from 'vitest'
 import { setup } from 'xstate'
-import type { AgentInput } from '../../machines/events.ts'
-import { reflectionOrchestrator } from '../../machines/reflection.ts'
+import type { AgentInput } from '../../machines/agent/events.ts'
+import { reflectionOrchestrator } from '../../machines/orchestrators/reflection.ts'
 import { Agent } from '../../src/agent/Agent.ts'
 import { sqlite } from '../../src/durable/index.ts'
 import { promptText } from '../../src/durable/runInput.ts'

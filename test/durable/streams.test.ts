@@ -1,7 +1,7 @@
 /** A reader sees the right text: from any place, in any process, however often it comes back. */
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { SimulatedClock } from 'xstate'
-import { reflectionOrchestrator } from '../../machines/reflection.ts'
+import { reflectionOrchestrator } from '../../machines/orchestrators/reflection.ts'
 import { ConfigurationError } from '../../src/messages/errors.ts'
 import { readAll } from './reading.ts'
 import { opened, storeFile } from './storeFile.ts'

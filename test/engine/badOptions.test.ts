@@ -4,8 +4,8 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createActor, toPromise } from 'xstate'
-import type { AgentMachineConfig } from '../../machines/agentConfig.ts'
-import { createAgentMachine } from '../../machines/agentMachine.ts'
+import type { AgentMachineConfig } from '../../machines/agent/agentConfig.ts'
+import { createAgentMachine } from '../../machines/agent/agentMachine.ts'
 import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
 import { Chat, type ChatOptions } from '../../src/agent/Chat.ts'
 import { ConfigurationError, StatewireError } from '../../src/messages/errors.ts'

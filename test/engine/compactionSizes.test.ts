@@ -1,7 +1,7 @@
 /** When a conversation is compacted, how much of it stays, and what is gained: to the character. */
 import { describe, expect, test } from 'vitest'
 import { createActor, waitFor } from 'xstate'
-import { charactersIn, sizeOf } from '../../machines/requestSize.ts'
+import { charactersIn, sizeOf } from '../../machines/compaction/requestSize.ts'
 import {
   Agent,
   type ChatMessage,

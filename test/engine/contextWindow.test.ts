@@ -1,14 +1,18 @@
 /** What the answers and the refusals of a provider show about the room for a conversation. */
 import { describe, expect, test } from 'vitest'
-import { type AgentMachineConfig, type ResolvedConfig, resolveConfig } from '../../machines/agentConfig.ts'
-import { learned, measured } from '../../machines/contextWindow.ts'
-import { requestCharacters, sizeOf } from '../../machines/requestSize.ts'
+import {
+  type AgentMachineConfig,
+  type ResolvedConfig,
+  resolveConfig,
+} from '../../machines/agent/agentConfig.ts'
 import {
   initialState,
   type StreamingState,
   unknownWindow,
   type Window,
-} from '../../machines/streamingState.ts'
+} from '../../machines/agent/streamingState.ts'
+import { learned, measured } from '../../machines/compaction/contextWindow.ts'
+import { requestCharacters, sizeOf } from '../../machines/compaction/requestSize.ts'
 import { userMessage } from '../../src/index.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
 

@@ -16,7 +16,7 @@ import {
   type ToolServiceInput,
   type ToolServiceOutput,
 } from '../../machines/index.ts'
-import { runMachine } from '../../machines/runMachine.ts'
+import { runMachine } from '../../machines/logic/runMachine.ts'
 import { Agent } from '../../src/agent/Agent.ts'
 import type { Delta } from '../../src/model/delta.ts'
 import { finishPuppet, withPuppets } from '../../src/testing/puppets.ts'

@@ -1,9 +1,9 @@
 /** How long a request is, in characters: the measure for what fits. */
 import { describe, expect, test } from 'vitest'
-import { resolveConfig } from '../../machines/agentConfig.ts'
-import type { AgentInput } from '../../machines/events.ts'
-import { charactersIn, requestCharacters, sizeOf } from '../../machines/requestSize.ts'
-import { initialState } from '../../machines/streamingState.ts'
+import { resolveConfig } from '../../machines/agent/agentConfig.ts'
+import type { AgentInput } from '../../machines/agent/events.ts'
+import { initialState } from '../../machines/agent/streamingState.ts'
+import { charactersIn, requestCharacters, sizeOf } from '../../machines/compaction/requestSize.ts'
 import {
   type ChatMessage,
   dataPart,

@@ -1,7 +1,7 @@
 /** What happens to each call of a turn, decided once: it runs, a person is asked, it is answered outside, or refused. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { pendingIn } from '../../machines/pendingCalls.ts'
+import { pendingIn } from '../../machines/tools/pendingCalls.ts'
 import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
 import { toolResultsOf } from '../../src/messages/messages.ts'
 import { type ScriptStep, type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'

@@ -13,7 +13,7 @@ import {
   unfinished,
   waitsFor,
   withResult,
-} from '../../machines/toolProgress.ts'
+} from '../../machines/tools/toolProgress.ts'
 import { ConfigurationError } from '../../src/messages/errors.ts'
 import type { ToolCallPart, ToolResultPart } from '../../src/messages/messages.ts'
 import type { PendingCall } from '../../src/messages/result.ts'

@@ -1,7 +1,7 @@
 /** Tools that come from a source: each step takes those that are there then. */
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { currentTools, specsOf } from '../../machines/runTools.ts'
+import { currentTools, specsOf } from '../../machines/tools/runTools.ts'
 import { Agent } from '../../src/agent/Agent.ts'
 import { ConfigurationError } from '../../src/messages/errors.ts'
 import { toolResultsOf } from '../../src/messages/messages.ts'

@@ -1,10 +1,10 @@
 /** Everything that a run emits, line by line, and its whole output. */
 import { describe, expect, test } from 'vitest'
 import { createActor, SimulatedClock } from 'xstate'
-import { isRunResult } from '../../machines/agentOutput.ts'
+import { isRunResult } from '../../machines/agent/agentOutput.ts'
+import { initialState, noRound } from '../../machines/agent/streamingState.ts'
 import { type AgentInput, type AgentMachineConfig, createAgentMachine } from '../../machines/index.ts'
-import { snapshotVersion } from '../../machines/snapshotVersion.ts'
-import { initialState, noRound } from '../../machines/streamingState.ts'
+import { snapshotVersion } from '../../machines/stored/version.ts'
 import { nothingAccumulated } from '../../src/model/accumulator.ts'
 import { type ScriptStep, type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tools/tool.ts'

@@ -7,9 +7,9 @@ import {
   reasoningOrchestrator,
   reflectionOrchestrator,
 } from '../../machines/index.ts'
-import type { RunHost } from '../../machines/runHost.ts'
-import { runMachineOf } from '../../machines/runMachine.ts'
-import { withHost } from '../../machines/runValues.ts'
+import type { RunHost } from '../../machines/logic/runHost.ts'
+import { runMachineOf } from '../../machines/logic/runMachine.ts'
+import { withHost } from '../../machines/logic/runValues.ts'
 import { Agent, type AgentOptions, hostedRun } from '../../src/agent/Agent.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tools/tool.ts'

@@ -1,7 +1,7 @@
 // Stored runs in the inspector: what pages are told, and what becomes of a click. The page itself is in storedPage.test.ts.
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { reflectionOrchestrator } from '../../machines/reflection.ts'
+import { reflectionOrchestrator } from '../../machines/orchestrators/reflection.ts'
 import { Agent } from '../../src/agent/Agent.ts'
 import { openRuns, sqlite } from '../../src/durable/index.ts'
 import { startInspector } from '../../src/inspector/index.ts'

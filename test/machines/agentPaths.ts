@@ -1,12 +1,12 @@
 import type { AnyEventObject, AnyStateMachine } from 'xstate'
-import { totalTimeout } from '../../machines/agentFailures.ts'
+import { totalTimeout } from '../../machines/agent/failures.ts'
 import {
   type AgentInput,
   type AgentMachineConfig,
   type AgentSnapshot,
   createChart,
 } from '../../machines/index.ts'
-import * as round from '../../machines/toolRound.ts'
+import * as round from '../../machines/tools/round.ts'
 import { compactionOf } from '../../src/messages/compaction.ts'
 import { type ChatMessage, modelMessage, userMessage } from '../../src/messages/messages.ts'
 import type { Delta } from '../../src/model/delta.ts'

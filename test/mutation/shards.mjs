@@ -52,9 +52,9 @@ export const shards = {
     mutate: [
       `providers/{${readers}}.ts`,
       'providers/anthropic/{decoder,contentBlock,skeleton,usage}.ts',
-      'providers/cohere/decodeCohere.ts',
+      'providers/cohere/decoder.ts',
       'providers/google/{decoder,chunk,finishReason,functionCalls,partialArguments,skeleton,sources}.ts',
-      'providers/ollama/decodeOllama.ts',
+      'providers/ollama/decoder.ts',
       'providers/openai-chat/{chatDecoder,answerReader,chatContent,chatUsage,chunkError,finishReason,generatedMedia,reasoning,thinkSplitter}.ts',
       'providers/openai-responses/{decodeResponses,calls,itemContent,layout,outcome,outputItems}.ts',
     ],

@@ -33,7 +33,7 @@ class ResidentTests {
     this.channel = new BroadcastChannel(process.env.MUTANTS_CHANNEL)
     this.channel.onmessage = ({ data }) => this.onAnswer?.(data)
     this.vitest = await createVitest('test', {
-      config: '.ci/mutate.config.ts',
+      config: 'scripts/mutate.config.ts',
       runner: './test/mutation/residentRunner.ts',
       pool: 'threads',
       maxWorkers: 1,

@@ -8,7 +8,7 @@ import {
   orchestratorParts,
   typedOutputOrchestrator,
 } from '../../machines/index.ts'
-import { withValues } from '../../machines/runValues.ts'
+import { withValues } from '../../machines/logic/runValues.ts'
 import {
   Agent,
   type AgentEmitted,

@@ -1,7 +1,7 @@
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { type AnyActorRef, assign, createActor, type InspectionEvent, setup, waitFor } from 'xstate'
 import { z } from 'zod'
-import type { DecidedEvent } from '../../machines/decision.ts'
+import type { DecidedEvent } from '../../machines/orchestrators/decision.ts'
 import { createDecision } from '../../src/agent/createDecision.ts'
 import {
   AbortedError,

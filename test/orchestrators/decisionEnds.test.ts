@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { type AnyActorLogic, createActor, fromCallback, type InspectionEvent, waitFor } from 'xstate'
 import { z } from 'zod'
-import { createDecisionLogic } from '../../machines/decision.ts'
-import { createDecisionChart, createDecisionMachine } from '../../machines/decisionMachine.ts'
 import {
   type AgentCommand,
   type AgentMachine,
   type AgentOutput,
   orchestratorParts,
 } from '../../machines/index.ts'
+import { createDecisionLogic } from '../../machines/orchestrators/decision.ts'
+import { createDecisionChart, createDecisionMachine } from '../../machines/orchestrators/decisionMachine.ts'
 import { createDecision } from '../../src/agent/createDecision.ts'
 import {
   AbortedError,

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { reasoningOrchestrator } from '../../machines/reasoning.ts'
+import { reasoningOrchestrator } from '../../machines/orchestrators/reasoning.ts'
 import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
 import { ModelError } from '../../src/messages/errors.ts'
 import { weather } from '../engine/sampleTools.ts'

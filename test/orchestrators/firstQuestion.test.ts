@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { AgentInput } from '../../machines/index.ts'
-import { firstQuestion, initialPhases } from '../../machines/phasedRun.ts'
+import { firstQuestion, initialPhases } from '../../machines/orchestrators/phasedRun.ts'
 import { modelMessage, type Part, textPart, userMessage } from '../../src/messages/messages.ts'
 
 const image: Part = { type: 'link', url: 'https://example.com/a.png' }

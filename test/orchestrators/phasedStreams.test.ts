@@ -10,7 +10,7 @@ import {
   type PhasedMachine,
   type PhasedOptions,
 } from '../../machines/index.ts'
-import { runMachine } from '../../machines/runMachine.ts'
+import { runMachine } from '../../machines/logic/runMachine.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tools/tool.ts'
 import { eventList } from '../engine/eventList.ts'

@@ -9,7 +9,7 @@ import {
   historyOf,
   type PhasedOptions,
 } from '../../machines/index.ts'
-import { snapshotVersion } from '../../machines/snapshotVersion.ts'
+import { snapshotVersion } from '../../machines/stored/version.ts'
 import { type ChatMessage, modelMessage, userMessage } from '../../src/messages/messages.ts'
 import { eventList, lineOf } from '../engine/eventList.ts'
 import { type AgentActor, endOf } from '../engine/watching.ts'

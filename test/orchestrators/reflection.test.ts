@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type ReflectionOptions, reflectionOrchestrator } from '../../machines/reflection.ts'
+import { type ReflectionOptions, reflectionOrchestrator } from '../../machines/orchestrators/reflection.ts'
 import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
 import {
   AbortedError,

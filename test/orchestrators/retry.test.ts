@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { reasoningOrchestrator } from '../../machines/reasoning.ts'
+import { reasoningOrchestrator } from '../../machines/orchestrators/reasoning.ts'
 import { Agent } from '../../src/agent/Agent.ts'
 import { ModelError } from '../../src/messages/errors.ts'
 import { endOf, rejection } from '../engine/watching.ts'

@@ -1,7 +1,7 @@
 /** A sub-agent that waits for several decisions: each is asked for, and the time of the run counts again afterwards. */
 import { expect, test } from 'vitest'
 import { createActor, SimulatedClock, type Snapshot } from 'xstate'
-import { pendingIn } from '../../machines/pendingCalls.ts'
+import { pendingIn } from '../../machines/tools/pendingCalls.ts'
 import { Agent } from '../../src/agent/Agent.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tools/tool.ts'

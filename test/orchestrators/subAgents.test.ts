@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type AnyActorRef, type InspectionEvent, SimulatedClock } from 'xstate'
-import { reflectionOrchestrator } from '../../machines/reflection.ts'
+import { reflectionOrchestrator } from '../../machines/orchestrators/reflection.ts'
 import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
 import { AbortedError } from '../../src/messages/errors.ts'
 import { textOf, toolResultsOf } from '../../src/messages/messages.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import type { TypedOutputStrategy } from '../../machines/typedOutput.ts'
+import type { TypedOutputStrategy } from '../../machines/orchestrators/typedOutput.ts'
 import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
 import { OutputValidationError } from '../../src/messages/errors.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'

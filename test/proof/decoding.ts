@@ -1,4 +1,3 @@
-import { DeltaBatch } from '../../providers/deltaBatch.ts'
 import {
   anthropic,
   anthropicProfile,
@@ -11,6 +10,7 @@ import {
   openaiChat,
   openaiResponses,
 } from '../../providers/index.ts'
+import { DeltaBatch } from '../../providers/wire/deltaBatch.ts'
 import type { ErrorData } from '../../src/messages/errors.ts'
 import { type Accumulated, messageAccumulator, nothingAccumulated } from '../../src/model/accumulator.ts'
 import type { ModelProfile } from '../../src/model/chatModel.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { reasoningOrchestrator } from '../../machines/reasoning.ts'
-import { reflectionOrchestrator } from '../../machines/reflection.ts'
+import { reasoningOrchestrator } from '../../machines/orchestrators/reasoning.ts'
+import { reflectionOrchestrator } from '../../machines/orchestrators/reflection.ts'
 import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
 import { ConfigurationError } from '../../src/messages/errors.ts'
 import {

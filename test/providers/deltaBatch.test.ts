@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { DeltaBatch } from '../../providers/deltaBatch.ts'
-import type { Decoder } from '../../providers/protocol.ts'
+import { DeltaBatch } from '../../providers/wire/deltaBatch.ts'
+import type { Decoder } from '../../providers/wire/protocol.ts'
 import type { ErrorData } from '../../src/messages/errors.ts'
 import type { Delta } from '../../src/model/delta.ts'
 

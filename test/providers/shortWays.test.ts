@@ -2,7 +2,7 @@ import { type Arbitrary, assert, constantFrom, option, property, record, string 
 import { expect, test } from 'vitest'
 import { google } from '../../providers/google/index.ts'
 import { ollama } from '../../providers/ollama/index.ts'
-import type { Protocol } from '../../providers/protocol.ts'
+import type { Protocol } from '../../providers/wire/protocol.ts'
 import { plainProfile } from './openai-chat/plainProfile.ts'
 
 // Chunks with text alone are read in a short way. A field that nobody knows sends them the long way, on each level

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import type { WireError } from '../../providers/protocol.ts'
+import type { WireError } from '../../providers/wire/protocol.ts'
 import {
   isRetryableStatus,
   modelError,
   statusIn,
   streamError,
   windowReached,
-} from '../../providers/wireError.ts'
+} from '../../providers/wire/wireError.ts'
 
 const plain = { name: 'ModelError', message: 'No.' }
 

@@ -8,7 +8,7 @@ import {
   parseWireObject,
   stringAt,
   truncated,
-} from '../../providers/wireJson.ts'
+} from '../../providers/wire/wireJson.ts'
 
 const invalid = (data: string) => ({
   name: 'ModelError',

@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { snapshotVersion } from '../../machines/snapshotVersion.ts'
+import { snapshotVersion } from '../../machines/stored/version.ts'
 import { ConfigurationError } from '../../src/messages/errors.ts'
 import { validateHistory } from '../../src/messages/validateHistory.ts'
 import { type ChartName, chartNames, type StateName, stateNames, successor } from '../api/standingRuns.ts'

@@ -1,6 +1,10 @@
-import { type Connection, type HttpChatModelOptions, httpChatModel } from '../../providers/httpChatModel.ts'
-import type { Decoder, Protocol } from '../../providers/protocol.ts'
-import { truncated } from '../../providers/wireJson.ts'
+import {
+  type Connection,
+  type HttpChatModelOptions,
+  httpChatModel,
+} from '../../providers/http/httpChatModel.ts'
+import type { Decoder, Protocol } from '../../providers/wire/protocol.ts'
+import { truncated } from '../../providers/wire/wireJson.ts'
 import type { ErrorData } from '../../src/messages/errors.ts'
 import { isJsonObject } from '../../src/messages/json.ts'
 import { userMessage } from '../../src/messages/messages.ts'

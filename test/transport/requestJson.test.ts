@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { httpJson } from '../../providers/httpJson.ts'
+import { httpJson } from '../../providers/http/httpJson.ts'
 import { ModelError } from '../../src/messages/errors.ts'
 import type { Timeouts } from '../../src/model/timeouts.ts'
 import { echo } from './echoModel.ts'

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import type { Recover } from '../../providers/httpChatModel.ts'
+import type { Recover } from '../../providers/http/httpChatModel.ts'
 import { ConfigurationError } from '../../src/messages/errors.ts'
 import { echo, echoModel, hear, hello, listen } from './echoModel.ts'
 import { chunk, chunkedHead, lastChunk, pause, rawServer, untilClose } from './rawServer.ts'

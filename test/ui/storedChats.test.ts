@@ -1,6 +1,6 @@
 /** Chats on stored runs: the events of a turn, the commands of a decision, and the place of a question. */
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import type { AgentCommand } from '../../machines/events.ts'
+import type { AgentCommand } from '../../machines/agent/events.ts'
 import { Agent } from '../../src/agent/Agent.ts'
 import type { StoredRuns } from '../../src/durable/index.ts'
 import { ConfigurationError } from '../../src/messages/errors.ts'

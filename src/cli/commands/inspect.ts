@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { AgentEmitted } from '../../../machines/events.ts'
+import type { AgentEmitted } from '../../../machines/agent/events.ts'
 import { AnswerView } from '../AnswerView.ts'
 import { chooseAgent } from '../chooseAgent.ts'
 import { type Command, modelOptions, textOption } from '../command.ts'

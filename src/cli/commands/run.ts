@@ -1,4 +1,4 @@
-import type { AgentEmitted } from '../../../machines/events.ts'
+import type { AgentEmitted } from '../../../machines/agent/events.ts'
 import { AnswerView } from '../AnswerView.ts'
 import { chooseAgent } from '../chooseAgent.ts'
 import { type Command, modelOptions } from '../command.ts'

@@ -1,4 +1,4 @@
-import type { AgentInput } from '../../../machines/events.ts'
+import type { AgentInput } from '../../../machines/agent/events.ts'
 import { conversationOf as storedConversation } from '../../durable/conversation.ts'
 import type { Runs } from '../../durable/index.ts'
 import { viewOf } from '../../durable/storeView.ts'

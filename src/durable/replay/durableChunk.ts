@@ -1,4 +1,4 @@
-import type { AgentEmitted } from '../../../machines/events.ts'
+import type { AgentEmitted } from '../../../machines/agent/events.ts'
 import type { DurableChunk } from '../runs.ts'
 
 /** A chunk as it is stored: what a run waits for is decided on with `runs.send`, so no snapshot goes with it. */

@@ -1,5 +1,5 @@
-import { isRunResult, lastText, resultOf, textOfRun } from '../../../machines/agentOutput.ts'
-import { messagesIn } from '../../../machines/pendingCalls.ts'
+import { isRunResult, lastText, resultOf, textOfRun } from '../../../machines/agent/agentOutput.ts'
+import { messagesIn } from '../../../machines/tools/pendingCalls.ts'
 import { nothingReached } from '../../agent/runOutcome.ts'
 import type { SendResult } from '../../messages/result.ts'
 

@@ -1,5 +1,5 @@
 import type { Snapshot } from 'xstate'
-import type { AgentCommand, AgentOutput } from '../../../machines/events.ts'
+import type { AgentCommand, AgentOutput } from '../../../machines/agent/events.ts'
 import type { HostedFrom } from '../../agent/Agent.ts'
 import type { ErrorData } from '../../messages/errors.ts'
 import type { DurableChunk, DurableResult, WaitsFor } from '../runs.ts'

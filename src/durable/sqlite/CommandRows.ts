@@ -1,4 +1,4 @@
-import type { AgentCommand } from '../../../machines/events.ts'
+import type { AgentCommand } from '../../../machines/agent/events.ts'
 import { isJsonObject } from '../../messages/json.ts'
 import { jsonIn, numberIn, type Row, type SqliteFile } from './SqliteFile.ts'
 import { damaged } from './storeError.ts'

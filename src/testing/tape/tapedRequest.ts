@@ -1,4 +1,4 @@
-import { Secrets } from '../../../providers/secrets.ts'
+import { Secrets } from '../../../providers/http/secrets.ts'
 import { ConfigurationError } from '../../messages/errors.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../messages/json.ts'
 import { isTooDeep, tooDeep } from '../../messages/jsonDepth.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { AgentCommand } from '../../../machines/events.ts'
+import type { AgentCommand } from '../../../machines/agent/events.ts'
 import type { PendingCall } from '../../../src/messages/result.ts'
 import type { Dice } from '../../proof/dice.ts'
 import type { Outcome, Standing, StreamItem } from './keptRuns.ts'

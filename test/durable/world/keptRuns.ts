@@ -1,4 +1,4 @@
-import type { AgentCommand } from '../../../machines/events.ts'
+import type { AgentCommand } from '../../../machines/agent/events.ts'
 import type { DurableChunk, DurableResult, RunInfo, RunStatus } from '../../../src/durable/runs.ts'
 import { StatewireError } from '../../../src/messages/errors.ts'
 import type { ChatMessage } from '../../../src/messages/messages.ts'

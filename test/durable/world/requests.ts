@@ -1,4 +1,4 @@
-import type { AgentCommand } from '../../../machines/events.ts'
+import type { AgentCommand } from '../../../machines/agent/events.ts'
 import type { Outcome, Standing, StreamItem } from './keptRuns.ts'
 import type { MomentKind } from './moments.ts'
 import type { RunPlan } from './plan.ts'

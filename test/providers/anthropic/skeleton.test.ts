@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { containerAt, rebuild, skeletonAt } from '../../../providers/anthropic/skeleton.ts'
+import { containerAt, rebuild, skeletonAt } from '../../../providers/anthropic/replay.ts'
 import type { JsonValue } from '../../../src/messages/json.ts'
 import type { ChatMessage, Part } from '../../../src/messages/messages.ts'
 

@@ -1,5 +1,5 @@
 import { anthropic, anthropicProfile } from '../../../providers/anthropic/index.ts'
-import type { Target } from '../../../providers/protocol.ts'
+import type { Target } from '../../../providers/wire/protocol.ts'
 import type { JsonObject } from '../../../src/messages/json.ts'
 import type { ChatMessage, Part } from '../../../src/messages/messages.ts'
 import type { ModelRequest } from '../../../src/model/chatModel.ts'

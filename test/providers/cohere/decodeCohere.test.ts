@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { cohere } from '../../../providers/cohere/index.ts'
-import type { WireEvent } from '../../../providers/protocol.ts'
+import type { WireEvent } from '../../../providers/wire/protocol.ts'
 import type { JsonObject } from '../../../src/messages/json.ts'
 import type { Delta } from '../../../src/model/delta.ts'
 import { target } from './target.ts'

@@ -1,5 +1,5 @@
 import type { CohereProfile } from '../../../providers/cohere/index.ts'
-import type { Target } from '../../../providers/protocol.ts'
+import type { Target } from '../../../providers/wire/protocol.ts'
 
 const profile: CohereProfile = {
   tools: true,

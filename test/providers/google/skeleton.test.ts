@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { callsWithoutId, PartRecorder, replay } from '../../../providers/google/skeleton.ts'
+import { callsWithoutId, PartRecorder, replay } from '../../../providers/google/replay.ts'
 import type { JsonObject, JsonValue } from '../../../src/messages/json.ts'
 import type { ChatMessage, Part } from '../../../src/messages/messages.ts'
 

@@ -1,5 +1,5 @@
 import type { OllamaProfile } from '../../../providers/ollama/index.ts'
-import type { Target } from '../../../providers/protocol.ts'
+import type { Target } from '../../../providers/wire/protocol.ts'
 
 const profile: OllamaProfile = {
   tools: true,

@@ -1,5 +1,5 @@
 import { type OpenAIChatProfile, openaiChat } from '../../../providers/openai-chat/index.ts'
-import type { WireEvent } from '../../../providers/protocol.ts'
+import type { WireEvent } from '../../../providers/wire/protocol.ts'
 import type { Delta } from '../../../src/model/delta.ts'
 import { decodeAll } from './foldedDeltas.ts'
 import { plainProfile } from './plainProfile.ts'

@@ -1,4 +1,4 @@
-import type { Decoder, WireEvent } from '../../../providers/protocol.ts'
+import type { Decoder, WireEvent } from '../../../providers/wire/protocol.ts'
 import type { Usage } from '../../../src/messages/result.ts'
 import type { Delta, WireToolCall } from '../../../src/model/delta.ts'
 

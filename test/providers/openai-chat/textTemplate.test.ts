@@ -2,7 +2,7 @@ import { array, assert, constantFrom, property, string } from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { mistral } from '../../../providers/mistral/index.ts'
 import { openaiChat } from '../../../providers/openai-chat/index.ts'
-import type { Decoder } from '../../../providers/protocol.ts'
+import type { Decoder } from '../../../providers/wire/protocol.ts'
 import { plainProfile } from './plainProfile.ts'
 
 // Chunks that differ in their text alone are read by their text alone. A field that changes with each chunk sends them

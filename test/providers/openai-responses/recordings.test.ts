@@ -5,7 +5,7 @@ import { createParser } from 'eventsource-parser'
 import { describe, expect, it } from 'vitest'
 import type { OpenAIResponsesProfile } from '../../../providers/openai-responses/index.ts'
 import { openaiResponses } from '../../../providers/openai-responses/index.ts'
-import type { WireEvent } from '../../../providers/protocol.ts'
+import type { WireEvent } from '../../../providers/wire/protocol.ts'
 import type { Delta } from '../../../src/model/delta.ts'
 
 const recordings = path.resolve(import.meta.dirname, '../../../../shared/recordings')

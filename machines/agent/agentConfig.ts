@@ -1,0 +1,152 @@
+import { withDefaults } from '../../src/messages/optionRules.ts'
+import type { Usage } from '../../src/messages/result.ts'
+import type { Accumulator } from '../../src/model/accumulator.ts'
+import type { ChatModel, GenerationSettings } from '../../src/model/chatModel.ts'
+import { newId } from '../../src/model/newId.ts'
+import { defaultRetryPolicy, type RetryPolicy } from '../../src/model/retryPolicy.ts'
+import { defaultTimeouts, type Timeouts } from '../../src/model/timeouts.ts'
+import type { OnApproval } from '../../src/tools/approval.ts'
+import { type AnyToolEntry, toolsByName } from '../../src/tools/tool.ts'
+import type { ToolExecutor } from '../../src/tools/toolExecutor.ts'
+import type { PrepareStep } from '../model/prepareStep.ts'
+import { checkConfig } from './configRules.ts'
+import { type AtLimit, limitsOf, type RunLimits } from './limits.ts'
+import { atOnce, ownAccumulator, ownExecutor } from './ownParts.ts'
+
+/** How many calls of one turn may run at the same time. */
+export type ToolExecution = 'sequential' | 'parallel' | { concurrency: number }
+
+/** How a conversation that no longer fits is shortened for the model. With these options, also before a provider refuses it. */
+export type CompactionOptions<Model = ChatModel> = {
+  /** How many tokens fit. Default: what the table of models says, or what the provider says when it refuses. */
+  window?: number
+  /** How full the window may get, from 0 to 1. Default: 0.8. */
+  at?: number
+  /** How many tokens at the end of the conversation stay as they are. Default: a quarter of the window. */
+  keepTokens?: number
+  /** The model that writes the summary. Default: the agent's own. */
+  model?: Model
+  /** The prompt that asks for the summary. Default: one that keeps requests, decisions, facts and open work. */
+  instructions?: string
+}
+
+/** Works out what a request cost in US dollars. If it throws, or does not return a number, the cost is not known. */
+export type Price = (model: { provider: string; model: string }, usage: Usage) => number | undefined
+
+/** Everything an agent's chart is built from. Only `model` is required. */
+export type AgentMachineConfig = {
+  model: ChatModel
+  /** Shown in errors, in the `step` event and in the inspector. Default: none. */
+  name?: string
+  /** Models to continue with, one after the other, when retries do not help. Default: none. */
+  fallback?: readonly ChatModel[]
+  /** What the model may call. Default: none. */
+  tools?: readonly AnyToolEntry[]
+  /** The system prompt. Default: none. */
+  system?: string
+  /** Temperature, thinking and other settings of the model. Default: the provider's. */
+  settings?: GenerationSettings
+  /** The most model calls of one run: short for `limits.steps`. Default: 25. */
+  maxSteps?: number
+  /** How many steps, tokens, dollars and tool calls a run may use. Default: 25 steps. */
+  limits?: RunLimits
+  /** What a run does at a limit. Default: `'stop'`. */
+  atLimit?: AtLimit
+  /** How a conversation that is too long is shortened for the model. Default: after the provider refused a request as too long. */
+  compaction?: false | CompactionOptions
+  /** Works out what a request cost in US dollars, where the provider does not say. Default: the cost is not known. */
+  price?: Price
+  /** How many tool calls of one turn run at the same time. Default: `'sequential'`. */
+  toolExecution?: ToolExecution
+  /** How failed requests are tried again. Default: 2 retries, 500 ms, 60 s. */
+  retry?: Partial<RetryPolicy>
+  /** How long to wait for the first content, for the next one, and for the whole run. Default: 10 min, 5 min, none. */
+  timeouts?: Timeouts
+  /** Replaces how the pieces of an answer become a message. Default: `messageAccumulator`. */
+  accumulator?: Partial<Accumulator>
+  /** Replaces how tool calls are run. Default: `createToolExecutor()`. */
+  toolExecutor?: Partial<ToolExecutor>
+  /** Decides on calls of tools with `needsApproval`. Default: the run waits for `tool.approve` and `tool.reject`. */
+  onApproval?: OnApproval
+  /** Called before each model call: it may choose another model, fewer tools or other settings for this step. Default: none. */
+  prepareStep?: PrepareStep
+  /** Makes ids for calls whose provider gave none. Default: UUID v7, which sorts by time. */
+  newId?: () => string
+  /** The random part of the wait before a retry, from 0 to 1. Default: `Math.random`. */
+  random?: () => number
+}
+
+/** The same, with every default filled in. */
+export type ResolvedConfig = {
+  /** The model, and those to fall back on. */
+  models: readonly ChatModel[]
+  name: string | undefined
+  tools: readonly AnyToolEntry[]
+  /** Whether tools that come with a prompt replace the agent's. */
+  takesTools: boolean
+  /** The tools that the agent does not have: a chart made of runs adds them to some of its runs. */
+  ownTools: readonly AnyToolEntry[]
+  system: string | undefined
+  settings: GenerationSettings
+  limits: RunLimits
+  atLimit: AtLimit
+  /** `isAhead`: the table of models counts, too. */
+  compaction: false | (CompactionOptions & { isAhead: boolean })
+  price: Price | undefined
+  toolExecution: ToolExecution
+  retry: RetryPolicy
+  firstChunkMs: number
+  idleMs: number
+  totalMs: number | undefined
+  accumulator: Accumulator
+  executeSingle: ToolExecutor['executeSingle']
+  /** Only if the user provides it. */
+  executeBatch: ToolExecutor['executeBatch'] | undefined
+  onApproval: OnApproval | undefined
+  prepareStep: PrepareStep | undefined
+  /** Takes the credentials of the models out of a text. */
+  hide: (text: string) => string
+  newId: () => string
+  random: () => number
+}
+
+/** The configuration, and the tools of the agent where a run has others. */
+export const resolveConfig = (
+  config: AgentMachineConfig,
+  toolsOfAgent?: AgentMachineConfig['tools'],
+): ResolvedConfig => {
+  checkConfig(config)
+  const { toolExecution = 'sequential', tools = [], compaction } = config
+  const ofAgent = toolsOfAgent ?? tools
+  // Refuses two of the same name now, and not in the middle of a run.
+  toolsByName(tools)
+  const models = [config.model, ...(config.fallback ?? [])]
+  const hide = (text: string) => models.reduce((safe, model) => model.redact?.(safe) ?? safe, text)
+  const { executeSingle, executeBatch } = ownExecutor(config.toolExecutor, hide)
+  return {
+    models,
+    name: config.name,
+    tools: [...tools],
+    takesTools: tools === ofAgent || (tools.length > 0 && ofAgent.every((each) => tools.includes(each))),
+    ownTools: tools.filter((each) => !ofAgent.includes(each)),
+    system: config.system,
+    settings: config.settings ?? {},
+    limits: limitsOf(config),
+    atLimit: config.atLimit ?? 'stop',
+    compaction: compaction === false ? false : { ...compaction, isAhead: compaction !== undefined },
+    price: config.price && atOnce('price', config.price),
+    toolExecution,
+    retry: withDefaults(defaultRetryPolicy, config.retry),
+    firstChunkMs: config.timeouts?.firstChunkMs ?? defaultTimeouts.firstChunkMs,
+    idleMs: config.timeouts?.idleMs ?? defaultTimeouts.idleMs,
+    totalMs: config.timeouts?.totalMs,
+    accumulator: ownAccumulator(config.accumulator),
+    executeSingle,
+    executeBatch,
+    onApproval: config.onApproval,
+    prepareStep: config.prepareStep,
+    hide,
+    newId: config.newId ?? newId,
+    random: config.random ?? Math.random,
+  }
+}

@@ -1,0 +1,81 @@
+import { describeThrown, errorDataOf } from '../../src/messages/errors.ts'
+import { isJsonObject } from '../../src/messages/json.ts'
+import { type ChatMessage, textOf } from '../../src/messages/messages.ts'
+import { wholeMetadata } from '../../src/messages/metadata.ts'
+import type { SendResult } from '../../src/messages/result.ts'
+import type { AgentEmitted, AgentOutput } from './events.ts'
+import type { StreamingState } from './streamingState.ts'
+
+/** The texts of a run's model messages as one text. */
+export const textOfRun = (messages: readonly ChatMessage[]): string =>
+  messages
+    .filter((message) => message.role === 'model')
+    .map(textOf)
+    .filter((text) => text !== '')
+    .join('\n')
+
+/** The text of the last model message that has any. */
+export const lastText = (messages: readonly ChatMessage[]): string => {
+  const last = messages.findLast((message) => message.role === 'model' && textOf(message) !== '')
+  return last ? textOf(last) : ''
+}
+
+/** What a run's output is made of. */
+export type RunResult = Pick<StreamingState, 'messages' | 'totals' | 'failure' | 'abortReason'>
+
+/** Whether the data of a chart is such: a user's chart may keep its data differently. */
+export const isRunResult = (context: unknown): context is RunResult =>
+  isJsonObject(context) && isJsonObject(context.totals) && Array.isArray(context.messages)
+
+/** The run as one result, everything merged or summed. */
+export const resultOf = ({ messages, totals }: RunResult): SendResult => ({
+  id: totals.responseId,
+  output: textOfRun(messages),
+  answer: lastText(messages),
+  messages,
+  finishReason: totals.finishReason,
+  ...(totals.rawFinishReason !== null && { rawFinishReason: totals.rawFinishReason }),
+  metadata: wholeMetadata(totals.metadata),
+  ...(totals.usage && { usage: totals.usage }),
+})
+
+/** Notes that an end was asked for. Commands may come from anywhere: the context keeps plain texts only. */
+export const abortedBy = (
+  { totals }: RunResult,
+  { reason = '' }: { reason?: string | undefined },
+): Pick<RunResult, 'abortReason' | 'totals'> => ({
+  abortReason: describeThrown(reason),
+  totals: { ...totals, finishReason: 'aborted' },
+})
+
+/** The output of a run that is complete. */
+export const completeOutput = (state: RunResult): AgentOutput => ({
+  status: 'complete',
+  ...resultOf(state),
+})
+
+/** The output of a run that failed: its error, and everything reached before. */
+export const failedOutput = (state: RunResult): AgentOutput => ({
+  status: 'failed',
+  error: state.failure ?? errorDataOf('The run failed without a reason.'),
+  ...resultOf(state),
+})
+
+/** The output of a run that was aborted: the reason, and everything reached before. */
+export const abortedOutput = (state: RunResult): AgentOutput => ({
+  status: 'aborted',
+  reason: state.abortReason,
+  ...resultOf(state),
+})
+
+/** The last chunk of a run: how it ended, and what all its steps used. */
+export const finalChunk = ({ totals }: RunResult): Extract<AgentEmitted, { type: 'chunk' }> => ({
+  type: 'chunk',
+  id: totals.responseId,
+  output: '',
+  messages: [],
+  finishReason: totals.finishReason,
+  ...(totals.rawFinishReason !== null && { rawFinishReason: totals.rawFinishReason }),
+  metadata: {},
+  ...(totals.usage && { usage: { ...totals.usage } }),
+})

@@ -1,0 +1,433 @@
+import { type AnyActorRef, assign, emit, enqueueActions, forwardTo, setup, stopChild } from 'xstate'
+import { describeThrown, type ErrorData } from '../../src/messages/errors.ts'
+import { appended } from '../../src/messages/growing.ts'
+import type { ToolCallPart, ToolResultPart } from '../../src/messages/messages.ts'
+import type { PendingCall, Usage } from '../../src/messages/result.ts'
+import { retryDelayMs } from '../../src/model/retryPolicy.ts'
+import * as room from '../compaction/contextWindow.ts'
+import { summariser } from '../compaction/summariser.ts'
+import { hostOf } from '../logic/runHost.ts'
+import { valuesOf } from '../logic/runValues.ts'
+import { timeIn } from '../logic/systemTime.ts'
+import { modelActor, timer } from '../model/modelActor.ts'
+import { announcementOf, receiveDeltas, restartChunks, unreadable } from '../model/receiveDeltas.ts'
+import { priced, usageOfSummary, withUsage, withUsageOf } from '../model/stepCost.ts'
+import { approver } from '../tools/approver.ts'
+import { askEvent } from '../tools/pendingCalls.ts'
+import * as round from '../tools/round.ts'
+import { toolsOf } from '../tools/runTools.ts'
+import type { ToolServiceOutput } from '../tools/toolProgress.ts'
+import { toolService } from '../tools/toolService.ts'
+import type { ResolvedConfig } from './agentConfig.ts'
+import { abortedBy, finalChunk } from './agentOutput.ts'
+import type { AgentEmitted, AgentEvent, AgentInput, AgentOutput, Asked, PreparedRequest } from './events.ts'
+import {
+  broken,
+  emptyPauses,
+  outOfTime,
+  totalTimeout,
+  truncation,
+  uselessAnswer,
+  uselessSummary,
+} from './failures.ts'
+import { settle } from './interruption.ts'
+import { limitId, raised, reachedLimit, repeatNote, repeatsIn } from './limits.ts'
+import * as run from './streamingState.ts'
+import { copyOf, type StreamingState } from './streamingState.ts'
+
+/** What the agent's chart speaks of: its children, guards and actions, each as small as its name. */
+export const agentSetup = (config: ResolvedConfig) => {
+  const { retry, accumulator } = config
+  const newIdFor = (self: AnyActorRef, { options }: StreamingState) => {
+    const { newId } = hostOf(self)
+    return newId ? () => newId(options.id) : config.newId
+  }
+
+  return setup({
+    types: {
+      context: {} as StreamingState,
+      input: {} as AgentInput,
+      output: {} as AgentOutput,
+      events: {} as AgentEvent,
+      emitted: {} as AgentEmitted,
+      tags: {} as 'streaming' | 'waiting',
+    },
+    actors: {
+      model: modelActor(config),
+      timer,
+      approver: approver(config.onApproval),
+      toolExecutor: toolService(config),
+      summariser: summariser(config),
+    },
+    guards: {
+      hasFailed: ({ context }) => context.failure !== null,
+      isLimitReached: ({ context }) => reachedLimit(context) !== undefined,
+      // XState's types take a guard without parameters for one with any.
+      isToStop: (_) => config.atLimit === 'stop',
+      isToAnswer: (_) => config.atLimit === 'answer',
+      isAboutLimit: (_, { callId }: { callId: string }) => callId === limitId,
+      isLastAnswer: ({ context }) => context.bounds.reached !== null,
+      isTooFull: ({ context }) => room.isTooFull(config, context),
+      isTooLong: ({ context }) =>
+        (context.answer.chunks === 0 || retry.midStream) && room.mayCompact(config, context),
+      isClearingEnough: ({ context }) => room.isClearingEnough(config, context),
+      isSummaryShort: ({ context }) => room.isSummaryShort(config, context) || !room.hasHalf(config, context),
+      isShorter: ({ context }, { text }: { text: string }) => room.isShorter(config, context, text),
+      isHalfBetter: ({ context }, { error }: { error: ErrorData }) =>
+        room.isOverflow(error) && room.hasHalf(config, context),
+      isSummaryWorthRetrying: ({ context: { request } }, { error }: { error: ErrorData }) =>
+        error.retryable === true && request.attempt < retry.maxRetries,
+      isStreamComplete: ({ context }) => context.answer.accumulated.finish !== null,
+      /** The provider ended the answer with its own error, and nothing of it was shown: another try may help. */
+      isWorthAnotherTry: ({ context: { answer, request } }) =>
+        answer.accumulated.finish?.reason === 'error' &&
+        answer.accumulated.calls.length === 0 &&
+        answer.chunks === 0 &&
+        request.attempt < retry.maxRetries,
+      /** A stream that begins again while one is running: the snapshot was restored in the middle of it. */
+      isNewStream: (_, { seq }: { seq: number }) => seq === 0,
+      isPastDeadline: ({ context: { deadlineAt } }, { at }: { at: number }) =>
+        deadlineAt !== null && at >= deadlineAt,
+      isWorthRetrying: ({ context: { failure, request, answer } }) =>
+        failure?.retryable === true &&
+        request.attempt < retry.maxRetries &&
+        (answer.chunks === 0 || retry.midStream),
+      hasFallback: ({ context: { request, answer, failure } }) =>
+        request.modelIndex + 1 < config.models.length &&
+        (answer.chunks === 0 || retry.midStream) &&
+        failure?.code !== outOfTime,
+      // Nothing follows a last answer.
+      isPausedByProvider: ({ context }) =>
+        context.answer.accumulated.finish?.pause === true && context.bounds.reached === null,
+      isEmptyAfterTools: ({ context }) =>
+        context.bounds.emptyAnswers < 1 &&
+        context.bounds.reached === null &&
+        run.isEmptyAnswer(context) &&
+        round.isAfterTools(context),
+      hasCalls: ({ context }) => round.currentCalls(context).length > 0,
+      isApprovalNeeded: ({ context }) => context.round.pendingApprovals.length > 0,
+      isPending: ({ context }, { callId }: { callId: string }) =>
+        context.round.pendingApprovals.includes(callId),
+      isInDoubt: (
+        {
+          context: {
+            round: { inDoubt, pendingApprovals },
+          },
+        },
+        { callId }: { callId: string },
+      ) => inDoubt.includes(callId) && pendingApprovals.includes(callId),
+      isAnswerNeeded: ({ context }) => round.externalCalls(context).length > 0,
+      isAwaited: ({ context }, { callId }: { callId: string }) =>
+        round.externalCalls(context).some(({ id }) => id === callId),
+      isRunEnded: ({ context }) => round.isRunEnded(context),
+      isSteered: ({ context }) => context.steering.length > 0,
+    },
+    actions: {
+      announceMessage: enqueueActions(({ context: { messages, totals }, enqueue }) => {
+        const message = messages.at(-1)
+        if (message) for (const each of announcementOf(totals.responseId, message)) enqueue.emit(each)
+      }),
+      clearRound: assign({ round: run.noRound }),
+      noteLimit: assign(({ context }) => ({
+        bounds: { ...context.bounds, reached: reachedLimit(context) ?? null },
+      })),
+      announceLimit: enqueueActions(({ context: { bounds }, enqueue }) => {
+        if (bounds.reached) enqueue.emit({ type: 'limit', callId: limitId, ...bounds.reached })
+      }),
+      raiseLimits: assign(({ context }, { limits }: { limits?: unknown }) => raised(context, limits)),
+      noteLimitEnd: assign(({ context: { totals, bounds } }) => ({
+        totals: { ...totals, finishReason: bounds.reached?.limit === 'steps' ? 'maxSteps' : 'limit' },
+      })),
+      /** A model that calls tools although it must not. */
+      refuseCalls: enqueueActions(({ context, enqueue }) => {
+        if (round.currentCalls(context).length === 0) return
+        const refused = round.resultMessage(context)
+        enqueue.assign({ ...run.append(context, refused), steering: [] })
+        for (const each of announcementOf(context.totals.responseId, refused)) enqueue.emit(each)
+      }),
+      keepSteering: enqueueActions(({ context, enqueue }) => {
+        if (context.steering.length === 0) return
+        const steering = round.steeringMessage(context)
+        enqueue.assign({ ...run.append(context, steering), steering: [] })
+        for (const each of announcementOf(context.totals.responseId, steering)) enqueue.emit(each)
+      }),
+      wantCompaction: assign(({ context: { window } }) => ({
+        window: { ...window, due: 'command' as const },
+      })),
+      beginCompaction: assign(({ context }) => room.beginCompaction(context)),
+      // The request that was refused does not count as a step.
+      learnWindow: assign(({ context }) => ({
+        window: room.learned(config, context),
+        step: context.step - 1,
+      })),
+      announceVoid: enqueueActions(({ context, enqueue }) => {
+        if (!hasShown(context)) return
+        const { attempt } = context.request
+        enqueue.emit({ type: 'retry', attempt, delayMs: 0, restart: true, error: copyOf(context.failure) })
+        if (context.answer.chunks > 0) for (const chunk of restartChunks(context)) enqueue.emit(chunk)
+      }),
+      /** Without a summary, old tool results are cleared. */
+      compact: enqueueActions(({ context, enqueue }, { text }: { text?: string }) => {
+        const { change, compaction } = room.compact(config, context, text)
+        enqueue.assign(change)
+        enqueue.emit({ type: 'compaction', ...compaction })
+      }),
+      countSummary: assign(({ context }, { usage }: { usage: Usage | null }) => ({
+        totals: withUsage(context.totals, usageOfSummary(config, context, usage)),
+      })),
+      noteUselessSummary: assign({ failure: uselessSummary }),
+      halve: assign(({ context: { window } }) => ({ window: { ...window, halvings: window.halvings + 1 } })),
+      countAttempt: assign(({ context }) => ({
+        totals: withUsage(context.totals, priced(config, context)),
+        answer: withUsageOf(context.answer, null),
+      })),
+      countAnswer: assign(({ context }) => ({
+        window: room.measured(config, context),
+        answer: withUsageOf(context.answer, priced(config, context)),
+      })),
+      storePaused: enqueueActions(({ context, enqueue }) => {
+        const { paused, totals } = context
+        if (!paused) return
+        enqueue.assign({ ...run.append(context, paused), paused: null })
+        for (const each of announcementOf(totals.responseId, paused)) enqueue.emit(each)
+      }),
+      closeTurn: enqueueActions(({ context, enqueue }) => {
+        const closing = run.closingMessage(context)
+        if (!closing) return
+        enqueue.assign(run.append(context, closing))
+        for (const each of announcementOf(context.totals.responseId, closing)) enqueue.emit(each)
+      }),
+      noteStop: assign(({ context: { totals } }) => ({ totals: { ...totals, finishReason: 'stop' } })),
+      beginStep: assign(({ context, system }) => run.beginStep(context, timeIn(system))),
+      beginAttempt: assign(({ context, system }) => run.beginAttempt(context, timeIn(system))),
+      receive: enqueueActions(({ context, event, enqueue }) => {
+        if (event.type !== 'model.deltas') return
+        try {
+          const received = receiveDeltas(context, event, accumulator)
+          enqueue.assign({ answer: received.context.answer })
+          for (const each of received.emitted) enqueue.emit(each)
+        } catch (thrown) {
+          enqueue.raise(unreadable(thrown, event.at))
+        }
+      }),
+      announceRestart: enqueueActions(({ context, enqueue }) => {
+        const { attempt } = context.request
+        enqueue.emit({ type: 'retry', attempt, delayMs: 0, restart: true, error: null })
+        for (const chunk of restartChunks(context)) enqueue.emit(chunk)
+      }),
+      notePrepared: assign(({ context: { request } }, { prepared }: { prepared: PreparedRequest }) => ({
+        request: { ...request, prepared },
+      })),
+      noteFailure: assign((_, { error }: { error: ErrorData }) => ({ failure: error })),
+      noteUselessAnswer: assign(({ context: { answer } }) => ({
+        failure: uselessAnswer(answer.accumulated.finish?.raw),
+      })),
+      noteTruncation: assign({ failure: truncation }),
+      noteTotalTimeout: assign({ failure: () => totalTimeout(config.totalMs) }),
+      closeModel: stopChild('model'),
+      scheduleRetry: assign(({ context: { request, failure }, system }) => {
+        const attempt = request.attempt + 1
+        const retryAt = timeIn(system) + retryDelayMs(retry, attempt, failure ?? {}, config.random)
+        return { request: { ...request, attempt, retryAt } }
+      }),
+      announceRetry: enqueueActions(({ context, system, enqueue }) => {
+        const { attempt, retryAt } = context.request
+        const delayMs = Math.max(0, retryAt - timeIn(system))
+        const error = copyOf(context.failure)
+        enqueue.emit({ type: 'retry', attempt, delayMs, restart: hasShown(context), error })
+        if (context.answer.chunks > 0) for (const chunk of restartChunks(context)) enqueue.emit(chunk)
+      }),
+      forgetAttempt: assign(({ context }) => run.forgetAttempt(context)),
+      useFallback: assign(({ context: { request, window } }) => ({
+        request: { ...request, modelIndex: request.modelIndex + 1, attempt: 0 },
+        // Another model has another window, and counts in its own way.
+        window: { ...window, tokens: null, input: null, ratio: null },
+      })),
+      announceFallback: enqueueActions(({ context, enqueue }) => {
+        const { provider, model } = askedIn(config, context)
+        const error = copyOf(context.failure)
+        enqueue.emit({ type: 'fallback', provider, model, restart: hasShown(context), error })
+        if (context.answer.chunks > 0) for (const chunk of restartChunks(context)) enqueue.emit(chunk)
+      }),
+      consolidate: assign(({ context, self }) => {
+        if (run.isPausedInVain(context))
+          return { failure: emptyPauses(context.answer.accumulated.finish?.raw) }
+        try {
+          return run.consolidate(context, accumulator, newIdFor(self, context))
+        } catch (thrown) {
+          return { failure: broken(thrown, 'Consolidating') }
+        }
+      }),
+      announceStep: emit(({ context, system }) => stepOf(context, system, askedIn(config, context))),
+      keepPausedMessage: assign(({ context }) => run.keepPaused(context)),
+      countEmptyAnswer: assign(({ context }) => ({
+        ...run.answerTaken(context),
+        bounds: { ...context.bounds, emptyAnswers: context.bounds.emptyAnswers + 1 },
+      })),
+      storeMessage: assign(({ context }) => run.storeDraft(context)),
+      beginRound: enqueueActions(({ context, self, enqueue }) => {
+        if (round.currentCalls(context).length === 0) return
+        const begun = round.beginRound(
+          context,
+          toolsOf(config, self),
+          valuesOf(self).context,
+          newIdFor(self, context)(),
+        )
+        enqueue.assign({ round: begun })
+        for (const result of begun.results.flat()) enqueue.emit(resultEvent(result))
+      }),
+      beginWaiting: assign(({ context, system }) => ({
+        round: { ...context.round, waitingSince: timeIn(system) },
+      })),
+      askForApprovals: enqueueActions(({ context, enqueue }) => {
+        for (const call of round.askedCalls(context)) enqueue.emit(askEvent(call))
+      }),
+      askForDecisions: enqueueActions(({ enqueue }, { calls }: { calls: readonly PendingCall[] }) => {
+        for (const call of calls) enqueue.emit(askEvent(call))
+      }),
+      passOn: forwardTo('toolExecutor'),
+      noteInterruption: enqueueActions(({ context, event, enqueue }) => {
+        if (event.type !== 'tool.interrupted') return
+        const { change, fresh } = round.interrupted(context, event)
+        enqueue.assign({ round: change })
+        for (const result of fresh) enqueue.emit(resultEvent(result))
+      }),
+      askForAnswers: enqueueActions(({ context, enqueue }) => {
+        for (const call of round.externalCalls(context)) enqueue.emit(askEvent({ ...call, kind: 'answer' }))
+      }),
+      endWaiting: assign(({ context, system }) => ({
+        deadlineAt:
+          context.deadlineAt === null
+            ? null
+            : context.deadlineAt + timeIn(system) - context.round.waitingSince,
+      })),
+      approve: assign(({ context }, approval: Extract<AgentEvent, { type: 'tool.approve' }>) =>
+        round.approve(context, approval),
+      ),
+      reject: enqueueActions(
+        ({ context, enqueue }, { callId, reason }: { callId: string; reason?: string | undefined }) => {
+          const result = round.rejectedResult(context, callId, reason)
+          enqueue.assign({ round: round.withResult(context, result) })
+          enqueue.emit(resultEvent(result))
+        },
+      ),
+      takeAnswer: enqueueActions(
+        ({ context, enqueue }, answer: Extract<AgentEvent, { type: 'tool.answer' }>) => {
+          const result = round.answeredResult(context, answer)
+          enqueue.assign({ round: round.withResult(context, result) })
+          enqueue.emit(resultEvent(result))
+        },
+      ),
+      noteStarted: enqueueActions(({ context, event, enqueue }) => {
+        if (event.type !== 'tool.started') return
+        // An executor that was restored says it once more.
+        const known = new Set(context.round.started.flat())
+        const calls = event.calls.filter(({ id }) => !known.has(id))
+        const fresh = round.freshResults(context, event.results ?? [])
+        enqueue.assign(round.progress(context, fresh, calls))
+        for (const result of fresh) enqueue.emit(resultEvent(result))
+        for (const call of calls) enqueue.emit(callEvent(call))
+      }),
+      announceProgress: emit((_, progress: Extract<AgentEvent, { type: 'tool.progress' }>) => progress),
+      noteResult: enqueueActions(({ context, event, enqueue }) => {
+        if (event.type !== 'tool.finished') return
+        enqueue.assign(round.progress(context, [event.result], event.calls, event.usage))
+        enqueue.emit(resultEvent(event.result))
+        for (const call of event.calls) enqueue.emit(callEvent(call))
+      }),
+      takeResults: enqueueActions(({ context, enqueue }, { results, usage }: ToolServiceOutput) => {
+        const fresh = round.freshResults(context, results)
+        enqueue.assign(round.progress(context, fresh, [], usage))
+        for (const result of fresh) enqueue.emit(resultEvent(result))
+      }),
+      noteExecutorFailure: assign((_, { error }: { error: unknown }) => ({
+        failure: broken(error, 'ToolExecution'),
+      })),
+      storeResults: assign(({ context, self }) => {
+        const plain = run.append(context, round.resultMessage(context))
+        const repeats = repeatsIn({ ...context, ...plain }, toolsOf(config, self))
+        return {
+          ...run.append(context, round.resultMessage(context, repeatNote(context, repeats))),
+          steering: [],
+          bounds: { ...context.bounds, repeats, emptyAnswers: 0 },
+        }
+      }),
+      storeSteering: assign(({ context }) => ({
+        ...run.append(context, round.steeringMessage(context)),
+        steering: [],
+      })),
+      // Commands may come from anywhere: the context keeps plain texts only.
+      queueSteering: assign(({ context }, { text }: { text: string }) => ({
+        steering: appended(context.steering, [describeThrown(text)]),
+      })),
+      noteAbort: assign(({ context }, command: { reason?: string | undefined }) =>
+        abortedBy(context, command),
+      ),
+      noteError: assign(({ context }) => ({
+        totals: { ...context.totals, finishReason: 'error' },
+        failure: context.failure && { ...whereabouts(config, context), ...context.failure },
+      })),
+      settle: enqueueActions(({ context, self, enqueue }) => {
+        const { change, messages } = settle(
+          { ...context, answer: withUsageOf(context.answer, priced(config, context)) },
+          newIdFor(self, context),
+        )
+        enqueue.assign(change)
+        for (const message of messages) {
+          for (const each of announcementOf(change.totals.responseId, message)) enqueue.emit(each)
+        }
+      }),
+      announceEnd: emit(({ context }) => finalChunk(context)),
+    },
+  })
+}
+
+/** Whether an answer that starts over makes anything obsolete: text, or pieces of a call that will not run. */
+const hasShown = ({ answer }: StreamingState): boolean => answer.chunks > 0 || answer.toolCallPieces > 0
+
+/** Who is asked. */
+const askedIn = ({ name, models }: ResolvedConfig, { request }: StreamingState): Asked => {
+  const asked: Partial<Asked> = request.prepared ?? models[request.modelIndex] ?? {}
+  const { provider = '', model = '', protocol } = asked
+  return {
+    ...(name !== undefined && { agent: name }),
+    provider,
+    model,
+    ...(protocol !== undefined && { protocol }),
+  }
+}
+
+/** What an error says of where it came from. */
+const whereabouts = (config: ResolvedConfig, state: StreamingState): Partial<ErrorData> => {
+  const { provider, model, agent } = askedIn(config, state)
+  const named = agent === undefined ? {} : { agent }
+  return state.failure?.name === 'ModelError' ? { provider, model, ...named } : named
+}
+
+const stepOf = (
+  { step, answer }: StreamingState,
+  system: AnyActorRef['system'],
+  asked: Asked,
+): AgentEmitted => ({
+  type: 'step',
+  step,
+  ...asked,
+  usage: copyOf(answer.accumulated.usage),
+  metrics: {
+    timeToFirstChunkMs: answer.firstChunkAt === null ? null : answer.firstChunkAt - answer.askedAt,
+    durationMs: timeIn(system) - answer.askedAt,
+    chunks: answer.chunks,
+  },
+})
+
+const resultEvent = (result: ToolResultPart): AgentEmitted => ({
+  type: 'tool.result',
+  callId: result.id,
+  result: copyOf(result),
+})
+
+const callEvent = (call: ToolCallPart): AgentEmitted => ({
+  type: 'tool.call',
+  callId: call.id,
+  call: copyOf(call),
+})

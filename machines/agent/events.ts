@@ -1,0 +1,131 @@
+import type { Snapshot } from 'xstate'
+import type { Compaction } from '../../src/messages/compaction.ts'
+import type { ErrorData } from '../../src/messages/errors.ts'
+import type { JsonObject, JsonValue } from '../../src/messages/json.ts'
+import type { ChatMessage, Part, ToolCallPart, ToolResultPart } from '../../src/messages/messages.ts'
+import type { ChatResult, PendingCall, SendResult, Usage } from '../../src/messages/result.ts'
+import type { GenerationSettings } from '../../src/model/chatModel.ts'
+import type { Delta } from '../../src/model/delta.ts'
+import type { ApprovalOptions } from '../../src/tools/approval.ts'
+import type { LimitReached, RunLimits } from './limits.ts'
+
+/** What a run is started with. Plain JSON. */
+export type AgentInput = {
+  prompt?: string | Part[]
+  /** Added to the prompt. */
+  attachments?: Part[]
+  /** The conversation so far; without a prompt its last message must be the user's. */
+  history?: ChatMessage[]
+  /** Ask for an answer of this shape; see `Agent.sendFor`. */
+  outputSchema?: JsonObject
+  /** The id of the run. */
+  id?: string
+  /** In place of the agent's system prompt. */
+  system?: string
+  /** In place of the agent's settings of the same name. */
+  settings?: GenerationSettings
+  /** In place of the agent's: short for `limits.steps`. */
+  maxSteps?: number
+  /** In place of the agent's of the same name. */
+  limits?: RunLimits
+}
+
+/** What anyone may send to a running agent. */
+export type AgentCommand =
+  | { type: 'abort'; reason?: string }
+  /** `except`: calls with their own decision, which `remember` does not cover. */
+  | ({ type: 'tool.approve'; callId: string; except?: readonly string[] } & ApprovalOptions)
+  | { type: 'tool.reject'; callId: string; reason?: string }
+  /** The result of an external tool: a text, JSON or parts, as from `execute`. */
+  | { type: 'tool.answer'; callId: string; result: unknown; isError?: boolean }
+  /** Adds a user message at the next turn boundary. */
+  | { type: 'steer'; text: string }
+  /** Shortens the conversation for the model, before its next answer. */
+  | { type: 'compact' }
+  /** Lets a run that reached a limit continue; without limits, by as much again. */
+  | { type: 'limit.raise'; limits?: RunLimits }
+  /** Ends a run that reached a limit. */
+  | { type: 'limit.stop' }
+
+/** What the agent's own children report. `at` is the time of the clock, so that guards stay pure. */
+export type ChildEvent =
+  /** The deltas of one network read; `seq` counts the reads of one request from 0. */
+  | { type: 'model.deltas'; deltas: readonly Delta[]; seq: number; at: number }
+  /** What `prepareStep` chose for the request. */
+  | { type: 'model.prepared'; prepared: PreparedRequest }
+  | { type: 'model.done'; at: number }
+  | { type: 'model.failed'; error: ErrorData; at: number }
+  | { type: 'timer.fired'; at: number }
+  /** What a model wrote when it was asked for a summary. */
+  | { type: 'summary.done'; text: string; usage: Usage | null }
+  | { type: 'summary.failed'; error: ErrorData; usage: Usage | null }
+  /** `results`: what is known of the turn already, from an executor that was restored. */
+  | { type: 'tool.started'; calls: readonly ToolCallPart[]; results?: readonly ToolResultPart[] }
+  /** `usage`: what the tool itself used of models. `calls`: those that start in its place. The last result of a turn comes with the executor's end. */
+  | { type: 'tool.finished'; result: ToolResultPart; usage?: Usage; calls: readonly ToolCallPart[] }
+
+  /** The progress of a call. */
+  | { type: 'tool.progress'; callId: string; value: JsonValue }
+  /**
+   * After a restore: calls that a person must decide on, because it is not known whether they took effect, and what is
+   * known of the others.
+   */
+  | {
+      type: 'tool.interrupted'
+      inDoubt: readonly string[]
+      interruptions: { [callId: string]: number }
+      runs: { [callId: string]: Snapshot<unknown> }
+      results: readonly ToolResultPart[]
+    }
+  /** Nothing goes on until calls of sub-agents are decided on. `calls`: those that were not waited for before. */
+  | { type: 'tool.waiting'; calls: readonly PendingCall[] }
+  | { type: 'tool.working' }
+
+/** Every event of the machine of a run. */
+export type AgentEvent = AgentCommand | ChildEvent
+
+/** What a run emits to its listeners (`actor.on`). A chunk is the same object that `sendStream` yields. */
+export type AgentEmitted =
+  | ({ type: 'chunk' } & ChatResult)
+  | { type: 'message'; message: ChatMessage }
+  | { type: 'tool.delta'; index: number; id?: string; name?: string; arguments: string }
+  /** A person must decide on this call: answer with `tool.approve` or `tool.reject`; of one in doubt, also with `tool.answer`. */
+  | { type: 'tool.approval'; callId: string; call: ToolCallPart; inDoubt?: true }
+  /** This call is answered from outside: with `tool.answer`. */
+  | { type: 'tool.external'; callId: string; call: ToolCallPart }
+  | { type: 'tool.call'; callId: string; call: ToolCallPart }
+  /** How far a call has come, as its tool says (`report`). */
+  | { type: 'tool.progress'; callId: string; value: JsonValue }
+  | { type: 'tool.result'; callId: string; result: ToolResultPart }
+  | ({ type: 'step'; step: number; usage: Usage | null; metrics: StepMetrics } & Asked)
+  /** `restart`: the answer starts over; discard what was shown of it, text and pieces of calls. */
+  | { type: 'retry'; attempt: number; delayMs: number; restart: boolean; error: ErrorData | null }
+  /** The model sees less of the conversation from here on: see {@link Compaction}. */
+  | ({ type: 'compaction' } & Compaction)
+  /** A limit is reached. A run that asks waits for `limit.raise` or `limit.stop`, or for a decision on this call. */
+  | ({ type: 'limit'; callId: string } & LimitReached)
+  /** The run continues with another model; `restart` as above. */
+  | { type: 'fallback'; provider: string; model: string; restart: boolean; error: ErrorData | null }
+
+/** Who was asked: the name of the agent, if it has one, its model, and the wire protocol where it is known. */
+export type Asked = { agent?: string; provider: string; model: string; protocol?: string }
+
+/** What `prepareStep` chose, as data. */
+export type PreparedRequest = {
+  provider: string
+  model: string
+  protocol?: string
+  /** The names of the tools that are offered; null: all. */
+  tools: string[] | null
+}
+
+/** How long a model call took, and in how many chunks its answer came. */
+export type StepMetrics = { timeToFirstChunkMs: number | null; durationMs: number; chunks: number }
+
+/** How a run ended: exactly one of these, with everything that was reached in every case. */
+export type AgentOutput =
+  | ({ status: 'complete' } & Reached)
+  | ({ status: 'failed'; error: ErrorData } & Reached)
+  | ({ status: 'aborted'; reason: string } & Reached)
+
+type Reached = ChatResult & Partial<SendResult>

@@ -1,0 +1,85 @@
+import { lastSaid } from '../../src/messages/compaction.ts'
+import { describeThrown, type ErrorData } from '../../src/messages/errors.ts'
+import { copyJson, isJsonObject } from '../../src/messages/json.ts'
+import { type ChatMessage, textPart } from '../../src/messages/messages.ts'
+import { isFatal, validateHistory } from '../../src/messages/validateHistory.ts'
+import type { GenerationSettings } from '../../src/model/chatModel.ts'
+import type { AgentInput } from './events.ts'
+import { areLimits, finiteLimits, type RunLimits } from './limits.ts'
+import type { RunOptions } from './streamingState.ts'
+
+export type RunInput = {
+  history: ChatMessage[]
+  prompt: ChatMessage[]
+  options: RunOptions
+  failure: ErrorData | null
+}
+
+/**
+ * What a run starts with, or why it cannot start. It is a copy: if a tool or another run changes the history that it
+ * was given, this run does not change.
+ */
+export const readInput = (input: AgentInput | undefined, ofAgent: RunLimits): RunInput => {
+  try {
+    const options = optionsOf(input ?? {}, ofAgent)
+    if (isText(input)) {
+      const asked: ChatMessage = { role: 'user', parts: [textPart(input.prompt)] }
+      return { history: [asked], prompt: [asked], options, failure: null }
+    }
+    const history = messagesOf(input?.history ?? [])
+    const prompt = messagesOf(promptMessage(input ?? {}))
+    const all = [...history, ...prompt]
+    return { history: all, prompt, options, failure: inputProblem(all) }
+  } catch (thrown) {
+    const failure = refusal(`The input is not usable: it holds ${describeThrown(thrown)}.`)
+    return { history: [], prompt: [], options: optionsOf({}, ofAgent), failure }
+  }
+}
+
+const optionsOf = (input: AgentInput, ofAgent: RunLimits): RunOptions => {
+  const { id = '', outputSchema = null, system = null, settings = {}, maxSteps, limits = {} } = input
+  if (typeof id !== 'string') throw new TypeError('an id that is not text')
+  if (system !== null && typeof system !== 'string') throw new TypeError('a system prompt that is not text')
+  if (!isJsonObject(settings)) throw new TypeError('settings that are not an object')
+  if (maxSteps !== undefined && (!Number.isInteger(maxSteps) || maxSteps < 1))
+    throw new TypeError(`maxSteps of ${String(maxSteps)}, which is not a whole number from 1 on`)
+  if (!areLimits(limits)) throw new TypeError('limits that are not amounts')
+  return {
+    id,
+    outputSchema,
+    system,
+    settings: copyJson(settings) as GenerationSettings,
+    limits: finiteLimits({ ...ofAgent, ...(maxSteps !== undefined && { steps: maxSteps }), ...limits }),
+  }
+}
+
+/** A text and nothing else needs neither a copy nor a check. */
+const isText = (input: AgentInput | undefined): input is { prompt: string } =>
+  typeof input?.prompt === 'string' && input.history === undefined && input.attachments === undefined
+
+const messagesOf = (messages: readonly ChatMessage[]): ChatMessage[] => {
+  if (!Array.isArray(messages)) throw new TypeError('a history that is not a list of messages')
+  // What is wrong with its messages is for validateHistory to say.
+  return copyJson(messages) as ChatMessage[]
+}
+
+const promptMessage = ({ prompt = [], attachments = [] }: AgentInput): ChatMessage[] => {
+  const parts = typeof prompt === 'string' ? [textPart(prompt)] : prompt
+  if (!Array.isArray(parts)) throw new TypeError('a prompt that is neither text nor a list of parts')
+  if (!Array.isArray(attachments)) throw new TypeError('attachments that are not a list of parts')
+  const all = [...parts, ...attachments]
+  return all.length > 0 ? [{ role: 'user', parts: all }] : []
+}
+
+const refusal = (message: string): ErrorData => ({ name: 'ConfigurationError', message })
+
+const inputProblem = (history: readonly ChatMessage[]): ErrorData | null => {
+  const fatal = validateHistory(history).filter(isFatal)
+  if (fatal.length > 0) {
+    const list = fatal.map(({ index, message }) => `message ${index}: ${message}`).join(' ')
+    return refusal(`The history is not usable. ${list} validateHistory() lists all problems.`)
+  }
+  return lastSaid(history)?.role === 'user'
+    ? null
+    : refusal('There is nothing to answer: give a prompt, or a history that ends with a user message.')
+}

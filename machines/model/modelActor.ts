@@ -1,0 +1,155 @@
+import { type EventObject, fromCallback } from 'xstate'
+import { ConfigurationError, describeThrown, OrchestrationError } from '../../src/messages/errors.ts'
+import { systemMessage } from '../../src/messages/messages.ts'
+import type { ChatModel, ModelRequest, ModelSink } from '../../src/model/chatModel.ts'
+import { longestTimeoutMs } from '../../src/model/clock.ts'
+import type { Delta } from '../../src/model/delta.ts'
+import type { Tool } from '../../src/tools/tool.ts'
+import type { ResolvedConfig } from '../agent/agentConfig.ts'
+import type { ChildEvent, PreparedRequest } from '../agent/events.ts'
+import { copyOf, type modelInput } from '../agent/streamingState.ts'
+import { valuesOf } from '../logic/runValues.ts'
+import { clockIn } from '../logic/systemTime.ts'
+import { specsOf, toolsOf } from '../tools/runTools.ts'
+import { AnswerTimer } from './AnswerTimer.ts'
+import { askModel, modelFailure } from './askModel.ts'
+import { offeredNames, type PreparedStep, preparedStep } from './prepareStep.ts'
+
+export type ModelInput = ReturnType<typeof modelInput>
+
+/**
+ * One request to the model: reports its deltas, read by read, then `model.done` or `model.failed`, and nothing more. It
+ * keeps the time itself, so that a read needs no new timer.
+ */
+export const modelActor = (config: ResolvedConfig) =>
+  fromCallback<EventObject, ModelInput>(({ input, sendBack, system, self }) => {
+    const clock = clockIn(system)
+    let seq = 0
+    let isOver = false
+    const tell = (event: ChildEvent) => {
+      if (isOver) return
+      isOver = event.type === 'model.done' || event.type === 'model.failed'
+      if (isOver) timer.stop()
+      sendBack(event)
+    }
+    // A user's model may fail with an Error instead of its data.
+    const fail = (error: unknown) =>
+      tell({ type: 'model.failed', error: modelFailure(error), at: clock.now() })
+    const sink: ModelSink = {
+      deltas: (deltas) => {
+        if (!Array.isArray(deltas)) return fail(new TypeError('The model did not send a list of deltas.'))
+        const at = clock.now()
+        if (deltas.some(isContent)) timer.read(at)
+        tell({ type: 'model.deltas', deltas, seq: seq++, at })
+        const last = deltas.at(-1)
+        if (last?.type === 'error') tell({ type: 'model.failed', error: last.error, at })
+      },
+      end: () => tell({ type: 'model.done', at: clock.now() }),
+      fail,
+    }
+    const tools = toolsOf(config, self)
+    const ask = (prepared: PreparedStep): (() => void) => {
+      const asked = requestOf(config, input, tools, prepared)
+      return askModel(config, self, { ...asked, name: `${input.options.id}/turn ${input.step}` }, sink)
+    }
+    const timer = new AnswerTimer(config, clock, input.deadlineAt, fail)
+    let close = () => {}
+    const { context, prepareStep = config.prepareStep } = valuesOf(self)
+    try {
+      if (!prepareStep || !self._parent) close = ask({})
+      else {
+        const { step, usage } = input
+        const info = { step, messages: copyOf(input.messages), usage: usage ?? undefined, context }
+        preparedStep(self._parent, prepareStep, info, new Set(tools.keys()))
+          .then((prepared) => {
+            if (isOver) return
+            tell({ type: 'model.prepared', prepared: preparedRequest(config, input, prepared) })
+            close = ask(prepared)
+          })
+          .catch((thrown) =>
+            fail(new OrchestrationError(`prepareStep failed: ${describeThrown(thrown)}`, { cause: thrown })),
+          )
+      }
+    } catch (thrown) {
+      timer.stop()
+      throw thrown
+    }
+    return () => {
+      isOver = true
+      timer.stop()
+      close()
+    }
+  })
+
+/** What is asked, and of which model. */
+const requestOf = (
+  { models, system: systemOfAgent, settings }: ResolvedConfig,
+  { messages, options, modelIndex, isLast }: ModelInput,
+  tools: ReadonlyMap<string, Tool>,
+  prepared: PreparedStep,
+): { model: ChatModel; request: ModelRequest } => {
+  const model = (modelIndex === 0 && prepared.model) || models[modelIndex]
+  if (!model) throw new ConfigurationError(`The agent has no model number ${modelIndex}.`)
+  const system = prepared.system ?? options.system ?? systemOfAgent
+  const { outputSchema } = options
+  const offered = offeredNames(prepared)
+  const specs = specsOf(tools).filter(({ name }) => offered?.includes(name) ?? true)
+  const answerTool = outputSchema && specs.find(({ name }) => tools.get(name)?.inputSchema === null)
+  const request: ModelRequest = {
+    ...settings,
+    ...options.settings,
+    ...prepared.settings,
+    ...(prepared.toolChoice !== undefined && { toolChoice: prepared.toolChoice }),
+    // The tools stay: without them the provider's cache would be of no use, and some refuse the calls in the history.
+    ...(isLast && specs.length > 0 && { toolChoice: 'none' as const }),
+    messages: system === undefined ? messages : [systemMessage(system), ...messages],
+    ...(specs.length > 0 && {
+      tools: answerTool
+        ? specs.map((spec) => (spec === answerTool ? { ...spec, inputSchema: outputSchema } : spec))
+        : specs,
+    }),
+    ...(outputSchema && !answerTool && { outputSchema }),
+  }
+  return { model, request }
+}
+
+const preparedRequest = (
+  { models }: ResolvedConfig,
+  { modelIndex }: ModelInput,
+  prepared: PreparedStep,
+): PreparedRequest => {
+  const asked: Partial<ChatModel> = (modelIndex === 0 && prepared.model) || (models[modelIndex] ?? {})
+  const { provider = '', model = '', protocol } = asked
+  return {
+    provider,
+    model,
+    ...(protocol !== undefined && { protocol }),
+    tools: offeredNames(prepared) ?? null,
+  }
+}
+
+/** Keep-alives, counts and names may come for ever from a server that has nothing to say. */
+const isContent = (delta: Delta | undefined): boolean => delta?.type !== 'usage' && delta?.type !== 'response'
+
+/** A moment, not a span: it stays the same when a snapshot is restored later. Null is never. */
+export type TimerInput = { at: number | null }
+
+/**
+ * A wait. It is a child and not an `after`, because XState starts the children of a restored snapshot again but
+ * forgets its `after` timers.
+ */
+export const timer = fromCallback<EventObject, TimerInput>(({ input: { at }, sendBack, system }) => {
+  if (at === null) return
+  const clock = clockIn(system)
+  let id: unknown
+  const fire = () => {
+    const fired: ChildEvent = { type: 'timer.fired', at: Math.max(at, clock.now()) }
+    sendBack(fired)
+  }
+  const wait = (ms: number) => {
+    const isLast = ms <= longestTimeoutMs
+    id = clock.setTimeout(() => (isLast ? fire() : wait(ms - longestTimeoutMs)), ms)
+  }
+  wait(Math.max(0, at - clock.now()))
+  return () => clock.clearTimeout(id)
+})

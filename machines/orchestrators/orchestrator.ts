@@ -1,0 +1,40 @@
+import type { AnyActorLogic } from 'xstate'
+import { withDefaults } from '../../src/messages/optionRules.ts'
+import type { AgentMachineConfig } from '../agent/agentConfig.ts'
+import { createAgentMachine } from '../agent/agentMachine.ts'
+import type { AgentMachine } from '../agent/agentSnapshot.ts'
+import { reportToParent } from '../logic/reportToParent.ts'
+
+/** What an orchestrator is built from. */
+export type OrchestratorParts = {
+  config: AgentMachineConfig
+  /**
+   * The lifecycle machine to invoke for one run, with parts of the agent's configuration replaced. What the run emits
+   * arrives as `run.emitted` events; its output is an `AgentOutput`.
+   */
+  lifecycle(overrides?: Partial<AgentMachineConfig>): AgentMachine
+}
+
+/**
+ * A way of answering: an actor logic (a chart, mostly) that takes an `AgentInput`, understands `AgentCommand`s, emits
+ * `AgentEmitted`s and ends with an `AgentOutput`. It is made once per agent.
+ */
+export type Orchestrator<Logic extends AnyActorLogic = AnyActorLogic> = {
+  /** Its name, in errors and in the inspector. */
+  providerHint: string
+  /** Makes the logic that answers; called once per agent. */
+  create(parts: OrchestratorParts): Logic
+}
+
+/** What an orchestrator is given for an agent of this configuration. */
+export const orchestratorParts = (config: AgentMachineConfig): OrchestratorParts => ({
+  config,
+  lifecycle: (overrides = {}) =>
+    reportToParent(createAgentMachine(withDefaults(config, overrides), config.tools)),
+})
+
+/** One run of the lifecycle machine: the default of an agent. */
+export const defaultOrchestrator: Orchestrator<AgentMachine> = {
+  providerHint: 'default',
+  create: ({ config }) => createAgentMachine(config),
+}

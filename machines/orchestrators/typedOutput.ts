@@ -1,0 +1,238 @@
+import { fromPromise } from 'xstate'
+import { ConfigurationError, ToolExecutionError } from '../../src/messages/errors.ts'
+import { type ChatMessage, textOf, toolCallsOf, toolResultsOf } from '../../src/messages/messages.ts'
+import { addMetadata } from '../../src/messages/metadata.ts'
+import { defaultToolTimeoutMs, type Tool, toolsByName } from '../../src/tools/tool.ts'
+import { type ReadAnswer, readAnswer, type WireSchema } from '../../src/tools/typedAnswer.ts'
+import type { AgentMachineConfig } from '../agent/agentConfig.ts'
+import type { AgentEmitted, AgentInput, AgentOutput } from '../agent/events.ts'
+import { valuesOf } from '../logic/runValues.ts'
+import { chunkOf, restartChunk } from '../model/receiveDeltas.ts'
+import type { Orchestrator, OrchestratorParts } from './orchestrator.ts'
+import { createPhasedMachine, type PhasedOptions, type RunPhase, type Taken } from './phasedMachine.ts'
+import { historyOf, type PhasedRun } from './phasedRun.ts'
+
+export const returnResultName = 'return_result'
+
+/**
+ * How a model is made to answer in a shape.
+ * - `native`: the API takes the schema.
+ * - `twoPhases`: the API takes a schema or tools, not both: first a run with tools, then one with the schema.
+ * - `returnResult`: the API takes no schema: a tool takes the answer as its arguments.
+ */
+export type TypedOutputStrategy = 'native' | 'twoPhases' | 'returnResult'
+
+/** The strategy for an agent: what its model can do decides, and whether there are tools. */
+export const strategyFor = ({ model, tools = [] }: AgentMachineConfig): TypedOutputStrategy => {
+  const { nativeSchema, schemaWithTools } = model.profile
+  if (!nativeSchema) return 'returnResult'
+  return tools.length > 0 && !schemaWithTools ? 'twoPhases' : 'native'
+}
+
+/**
+ * The orchestrator of `sendFor`: chosen whenever a schema is asked for. One machine serves all schemas: the JSON Schema
+ * comes with the input, what validates with the values of the run.
+ */
+export const typedOutputOrchestrator: Orchestrator = {
+  providerHint: 'typed-output',
+  create: (parts) => createPhasedMachine(typedOutputPhases(parts)),
+}
+
+type TypedData = {
+  /** What was wrong with the last answer, for the model. */
+  problem: string
+  corrections: number
+}
+
+type TypedState = PhasedRun & TypedData
+
+/**
+ * Asks for an answer that fits a schema. These phases choose what the runs are asked, check what they say, send a misfit
+ * back once, and keep text out of a stream that is to be JSON.
+ */
+export const typedOutputPhases = ({ config, lifecycle }: OrchestratorParts): PhasedOptions<TypedData> => {
+  const { tools = [] } = config
+  if (toolsByName(tools).has(returnResultName)) {
+    throw new ConfigurationError(
+      `A tool cannot be named "${returnResultName}" where typed output is asked for: rename it.`,
+    )
+  }
+  const strategy = strategyFor(config)
+  const isInTwo = strategy === 'twoPhases'
+  const checking = { to: 'Checking', take: 'takeAnswer' }
+
+  const answering: RunPhase<TypedState> = {
+    description: isInTwo
+      ? 'Finds out what the answer needs, in words.'
+      : 'Answers in the shape of the schema.',
+    run:
+      strategy === 'returnResult'
+        ? lifecycle({
+            tools: [...tools, returnResult],
+            settings: { toolChoice: 'required', ...config.settings },
+          })
+        : lifecycle(),
+    input: (state) => (isInTwo ? withoutShape(questionOf(state)) : questionOf(state)),
+    relay: relays[strategy],
+    next: [isInTwo ? { to: 'Formatting', take: 'takeFindings' } : checking],
+  }
+
+  const formatting: RunPhase<TypedState> = {
+    description: 'Puts what was found into the shape of the schema, without tools.',
+    run: lifecycle({ tools: [] }),
+    // It continues from the tools' results; only a correction adds a message.
+    input: (state) => ({
+      ...shapeOf(state.input),
+      history: historyOf(state),
+      ...(state.problem !== '' && { prompt: correctionOf(state.problem) }),
+    }),
+    next: [checking],
+  }
+
+  return {
+    id: 'typed-output',
+    data: { problem: '', corrections: 0 },
+    phases: {
+      Answering: answering,
+      ...(isInTwo && { Formatting: formatting }),
+      Checking: {
+        description: 'Checks the answer against the schema. One that does not fit may be corrected once.',
+        step: answerCheck,
+        input: ({ answer }) => ({ answer }),
+        next: [
+          { when: 'isFit', to: 'Complete', take: 'takeJson' },
+          { when: 'mayCorrect', to: isInTwo ? 'Formatting' : 'Answering', take: 'noteProblem' },
+          { to: 'Failed', take: 'noteMisfit' },
+        ],
+      },
+    },
+    guards: {
+      isFit: (_, { problem }: ReadAnswer) => problem === '',
+      mayCorrect: ({ corrections }) => corrections < 1,
+    },
+    takes: {
+      takeAnswer: (state, output: AgentOutput) => {
+        const change = { answer: finalAnswerOf(output) }
+        return strategy === 'returnResult' ? suppressed(state, output, change) : { change }
+      },
+      // The text of the first of two phases is not the answer, and not part of the conversation.
+      takeFindings: (state, output: AgentOutput) => {
+        const last = output.messages.at(-1)
+        const messages = state.messages.filter((message) => message !== last)
+        return suppressed(state, output, { messages })
+      },
+      takeJson: ({ totals }, { json, asked }: ReadAnswer) => ({
+        change: { answer: json, totals: { ...totals, finishReason: 'stop' } },
+        // Other answers were streamed as they came; this one is shown here, once, in the shape they have.
+        emitted: strategy === 'returnResult' ? [chunkOf(totals.responseId, asked, [], {})] : [],
+      }),
+      noteProblem: ({ corrections }, { problem }: ReadAnswer) => ({
+        change: { problem, corrections: corrections + 1 },
+        emitted: [{ type: 'retry', attempt: 1, delayMs: 0, restart: true, error: null }, restartChunk()],
+      }),
+      noteMisfit: ({ answer, totals }, { problem }: ReadAnswer) => ({
+        change: {
+          totals: { ...totals, finishReason: 'error' },
+          failure: {
+            name: 'OutputValidationError',
+            message: `The answer does not fit the schema: ${problem}`,
+            rawOutput: answer ?? '',
+          },
+        },
+      }),
+    },
+  }
+}
+
+const answerCheck = fromPromise<ReadAnswer, { answer: string }>(({ input, self }) =>
+  readAnswer(input.answer, schemaOf(valuesOf(self).answerSchema)),
+)
+
+/**
+ * Takes the answer as its arguments: checking them is all it does. An answer that does not fit is an error result, and
+ * the run continues.
+ */
+const returnResult: Tool = {
+  name: returnResultName,
+  description: 'Gives the final answer. Call it once, when everything needed is known.',
+  // What it takes is what the run is asked for.
+  inputSchema: null,
+  validate: (value) => ({ ok: true, value }),
+  execute: async (args, { self }) => {
+    const answer = JSON.stringify(args)
+    const { problem } = await readAnswer(answer, schemaOf(valuesOf(self).answerSchema))
+    if (problem !== '') throw new ToolExecutionError(`The answer does not fit the schema: ${problem}`)
+    return answer
+  },
+  needsApproval: false,
+  timeoutMs: defaultToolTimeoutMs,
+  endsRun: true,
+  onInterrupted: 'rerun',
+  maxResult: Number.POSITIVE_INFINITY,
+  repeatable: false,
+  isAgent: false,
+}
+
+const schemaOf = (schema: WireSchema | undefined): WireSchema => {
+  if (!schema)
+    throw new ConfigurationError('A typed answer is resumed with the schema that it was asked for.')
+  return schema
+}
+
+const shapeOf = ({ outputSchema }: AgentInput): AgentInput => (outputSchema ? { outputSchema } : {})
+
+const withoutShape = ({ outputSchema: _, ...input }: AgentInput): AgentInput => input
+
+/** The user's question, or after a misfit what is wrong with the answer. */
+const questionOf = (state: TypedState): AgentInput =>
+  state.problem === ''
+    ? state.input
+    : { ...shapeOf(state.input), prompt: correctionOf(state.problem), history: historyOf(state) }
+
+const correctionOf = (problem: string): string =>
+  `Your answer does not fit the schema that was asked for: ${problem.replace(/\.?$/, '.')} Answer again, with all of it and in that shape.`
+
+/** What the listeners of the whole see of the run that answers: its text only where that is the answer. */
+const relays: Record<TypedOutputStrategy, (emitted: AgentEmitted) => readonly AgentEmitted[]> = {
+  // Words before a call were shown because they might have been the answer.
+  native: (emitted) => (isTalk(emitted) ? [emitted, restartChunk()] : [emitted]),
+  twoPhases: (emitted) => (hasText(emitted) || isLastWord(emitted) ? [] : [emitted]),
+  returnResult: (emitted) => (hasText(emitted) ? [] : [emitted]),
+}
+
+const hasText = (emitted: AgentEmitted): boolean => emitted.type === 'chunk' && emitted.output !== ''
+
+/** Text beside tool calls, which is never the answer. */
+const isTalk = (emitted: AgentEmitted): boolean =>
+  emitted.type === 'message' && toolCallsOf(emitted.message).length > 0 && textOf(emitted.message) !== ''
+
+/** The end of a phase whose text is not wanted. */
+const isLastWord = (emitted: AgentEmitted): boolean =>
+  (emitted.type === 'message' && isTextAnswer(emitted.message)) ||
+  (emitted.type === 'chunk' && emitted.messages.some(isTextAnswer))
+
+const isTextAnswer = (message: ChatMessage): boolean =>
+  message.role === 'model' && toolCallsOf(message).length === 0
+
+/** Text that was kept out of the stream is shown as metadata. */
+const suppressed = (
+  { totals }: TypedState,
+  { id, output }: AgentOutput,
+  change: Partial<TypedState>,
+): Taken<TypedState> => {
+  if (output === '') return { change }
+  const shown = { suppressedText: output }
+  return {
+    change: { ...change, totals: { ...totals, metadata: addMetadata(totals.metadata, shown) } },
+    emitted: [chunkOf(id, '', [], shown)],
+  }
+}
+
+/** What a run answered: what the tool took, or else its last message, which is the model's. */
+const finalAnswerOf = ({ messages }: AgentOutput): string => {
+  const returned = messages
+    .flatMap(toolResultsOf)
+    .findLast(({ name, isError }) => name === returnResultName && !isError)
+  if (returned) return returned.result
+  return messages.slice(-1).map(textOf).join('')
+}

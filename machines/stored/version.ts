@@ -1,0 +1,87 @@
+import type { Snapshot } from 'xstate'
+import { ConfigurationError, describeThrown } from '../../src/messages/errors.ts'
+import { copyJson, isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
+import { type AnyRunMachine, changed } from '../logic/runMachine.ts'
+
+const major = 4
+const minor = 2
+
+/**
+ * The shape of the data that our charts keep: major and minor. A change that an older snapshot can be brought to raises the
+ * minor and adds a migration; one that it cannot raises the major.
+ */
+export const snapshotVersion = `${major}.${minor}`
+
+/** What is wrong with a stored snapshot; undefined if a machine can continue from it. */
+export type StoredFlaw = (stored: Readonly<Record<string, unknown>>) => string | undefined
+
+/** Brings a snapshot of one minor to the next; it may change what it is given. */
+export type Migration = (stored: JsonObject) => JsonObject
+
+/**
+ * Makes a machine refuse a stored snapshot that it cannot continue from, before the chart fails on it. One of an older
+ * minor is migrated first: `migrations[0]` is from minor 0. What follows from the rest, and from the current
+ * configuration, is computed again.
+ */
+export const withStoredCheck = <M extends AnyRunMachine>(
+  machine: M,
+  flawIn: StoredFlaw,
+  migrations: readonly Migration[],
+  renew: Migration = (stored) => stored,
+): M =>
+  changed(machine, ({ id, restoreSnapshot }) => ({
+    restoreSnapshot: (stored, scope) => {
+      const { flaw, usable } = lookedAt(stored, flawIn, migrations, renew)
+      if (flaw) throw unusable(id, flaw)
+      try {
+        return restoreSnapshot(usable, scope)
+      } catch (thrown) {
+        // What belongs to XState and not to us, such as the history of states.
+        throw unusable(id, describeThrown(thrown), thrown)
+      }
+    },
+  }))
+
+const unusable = (id: string, flaw: string, cause?: unknown): ConfigurationError =>
+  new ConfigurationError(
+    `This is not a snapshot that the machine "${id}" can continue from: ${flaw.replace(/\.?$/, '.')}`,
+    { cause },
+  )
+
+type LookedAt = { flaw?: string | undefined; usable: Snapshot<unknown> }
+
+const lookedAt = (
+  stored: Snapshot<unknown>,
+  flawIn: StoredFlaw,
+  migrations: readonly Migration[],
+  renew: Migration,
+): LookedAt => {
+  const refused = (flaw: string): LookedAt => ({ flaw, usable: stored })
+  try {
+    const snapshot = copyJson(stored)
+    if (!isJsonObject(snapshot)) return refused('it is not an object')
+    const { status, context } = snapshot
+    if (status !== 'active' && status !== 'done')
+      return refused(`its status is ${JSON.stringify(status) ?? 'missing'}`)
+    if (!isJsonObject(context)) return refused('it has no context')
+    const from = minorOf(context.version)
+    if (typeof from === 'string') return refused(from)
+    const migrated = migrations.slice(from).reduce((older, migrate) => migrate(older), snapshot)
+    const flaw = flawIn(migrated)
+    const renewed = flaw === undefined ? renew(migrated) : migrated
+    return { flaw, usable: renewed === snapshot ? stored : { ...stored, ...renewed } }
+  } catch (thrown) {
+    return refused(`it is not plain JSON: it holds ${describeThrown(thrown)}`)
+  }
+}
+
+/** The minor of a version that can be read, or why it cannot. The first versions were whole numbers. */
+const minorOf = (version: JsonValue | undefined): number | string => {
+  const found = JSON.stringify(version) ?? 'missing'
+  const [, ofMajor, ofMinor = '0'] = /^(\d+)(?:\.(\d+))?$/.exec(String(version)) ?? []
+  if (ofMajor === undefined || Number(ofMajor) !== major)
+    return `its version is ${found}, and this release reads versions ${major}.0 to ${snapshotVersion}`
+  return Number(ofMinor) > minor
+    ? `its version is ${found}: a newer release wrote it, and this one reads versions up to ${snapshotVersion}`
+    : Number(ofMinor)
+}

@@ -1,0 +1,83 @@
+import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
+import { messageFlaw } from '../../src/messages/messageFlaw.ts'
+import type { ChatMessage } from '../../src/messages/messages.ts'
+import type { PendingCall } from '../../src/messages/result.ts'
+import type { AgentEmitted } from '../agent/events.ts'
+import { limitQuestion, reachedIn } from '../agent/limits.ts'
+import { copyOf, type StreamingState } from '../agent/streamingState.ts'
+import { askedCalls, externalCalls } from './round.ts'
+import { isToolProgress, waitsFor } from './toolProgress.ts'
+
+type Standing = {
+  status?: unknown
+  value?: unknown
+  context?: unknown
+  children?: Readonly<Record<string, Child | undefined>>
+}
+
+/** An actor, or what is stored of one. */
+type Child = { getSnapshot(): unknown } | { snapshot: unknown }
+
+const snapshotOf = (child: Child | undefined): unknown =>
+  child && ('getSnapshot' in child ? child.getSnapshot() : child.snapshot)
+
+type Wait = {
+  calls: PendingCall[]
+  /** `onApproval` is already being asked. */
+  isAttended: boolean
+}
+
+/** The calls that a run waits for, by the snapshot of its actor or a stored one: its own, and those of the runs below it. */
+export const pendingIn = (snapshot: unknown): PendingCall[] => waitsIn(snapshot).flatMap(({ calls }) => calls)
+
+/** Those that have not been asked about yet. */
+export const unattendedIn = (snapshot: unknown): PendingCall[] =>
+  waitsIn(snapshot).flatMap(({ calls, isAttended }) => (isAttended ? [] : calls))
+
+const waitsIn = (snapshot: unknown): Wait[] => {
+  if (typeof snapshot !== 'object' || snapshot === null) return []
+  const { status, value, context, children = {} }: Standing = snapshot
+  if (status !== 'active') return []
+  if (isRun(context)) {
+    if (value === 'AwaitingApproval')
+      return [{ calls: askedCalls(context), isAttended: isActive(children.approver) }]
+    if (value === 'AtLimit') return [{ calls: limitQuestion(context), isAttended: false }]
+    if (value === 'AwaitingTools') {
+      const calls = externalCalls(context).map((call): PendingCall => ({ ...call, kind: 'answer' }))
+      return [{ calls, isAttended: false }]
+    }
+    const executor = snapshotOf(children.toolExecutor)
+    if (isToolProgress(executor)) return [{ calls: waitsFor(executor), isAttended: false }]
+  }
+  return Object.values(children).flatMap((child) => waitsIn(snapshotOf(child)))
+}
+
+const isActive = (child: Child | undefined): boolean => {
+  const snapshot = snapshotOf(child)
+  return isJsonObject(snapshot) && snapshot.status === 'active'
+}
+
+/** What a run has added to the conversation, and the runs it is made of that have not ended yet. */
+export const messagesIn = (snapshot: unknown): ChatMessage[] => {
+  if (typeof snapshot !== 'object' || snapshot === null) return []
+  const { context, children = {} }: Standing = snapshot
+  const own = isJsonObject(context) && Array.isArray(context.messages) ? context.messages : []
+  const known = own.filter((each): each is ChatMessage & JsonObject => messageFlaw(each) === undefined)
+  return [...known, ...Object.values(children).flatMap((child) => messagesIn(snapshotOf(child)))]
+}
+
+/** Whether data is that of the lifecycle chart: a user's chart may have any data, and states of any name. */
+export const isRun = (context: unknown): context is StreamingState =>
+  isJsonObject(context) && isJsonObject(context.round) && Array.isArray(context.history)
+
+/** What is emitted when a run begins to wait for a call. */
+export const askEvent = ({ kind, inDoubt, ...call }: PendingCall): AgentEmitted =>
+  kind === 'limit'
+    ? { type: 'limit', callId: call.id, ...reachedIn(call.arguments) }
+    : {
+        ...(kind === 'approval'
+          ? { type: 'tool.approval', ...(inDoubt && { inDoubt }) }
+          : { type: 'tool.external' }),
+        callId: call.id,
+        call: copyOf(call),
+      }

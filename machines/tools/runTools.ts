@@ -1,0 +1,56 @@
+import type { AnyActorRef } from 'xstate'
+import type { ToolSpec } from '../../src/model/chatModel.ts'
+import { type AnyToolEntry, isToolSource, type Tool, toolsByName } from '../../src/tools/tool.ts'
+import type { ResolvedConfig } from '../agent/agentConfig.ts'
+import { valuesOf } from '../logic/runValues.ts'
+
+type Tools = ReadonlyMap<string, Tool>
+type Entries = readonly AnyToolEntry[]
+
+/** The tools of one run: the agent's, or those that came with the prompt in their place, and what its chart adds. */
+export const toolsOf = (config: ResolvedConfig, actor: AnyActorRef): Tools => {
+  const { tools } = valuesOf(actor)
+  return currentTools(tools && config.takesTools ? withOwn(config, tools) : config.tools)
+}
+
+const joined = new WeakMap<ResolvedConfig, WeakMap<Entries, Entries>>()
+
+const withOwn = (config: ResolvedConfig, tools: Entries): Entries => {
+  const ofConfig = joined.get(config) ?? new WeakMap<Entries, Entries>()
+  joined.set(config, ofConfig)
+  const known = ofConfig.get(tools) ?? [...tools, ...config.ownTools]
+  ofConfig.set(tools, known)
+  return known
+}
+
+type Made = { from: readonly Tool[]; tools: Tools }
+
+const made = new WeakMap<Entries, Made>()
+
+/** With what the sources hold at this moment. What did not change is the same object as before. */
+export const currentTools = (entries: Entries): Tools => {
+  const known = made.get(entries)
+  const from = entries.flatMap((entry) => (isToolSource(entry) ? entry.tools : []))
+  if (known && known.from.length === from.length && known.from.every((each, index) => each === from[index]))
+    return known.tools
+  const tools = new Map(toolsByName(entries.filter((entry) => !isToolSource(entry))))
+  // A source must never break a run, nor replace a tool that was there before.
+  for (const each of from) if (!tools.has(each.name)) tools.set(each.name, each)
+  made.set(entries, { from, tools })
+  return tools
+}
+
+const specs = new WeakMap<Tools, ToolSpec[]>()
+
+/** The tools as the model sees them. */
+export const specsOf = (tools: Tools): ToolSpec[] => {
+  const known =
+    specs.get(tools) ??
+    [...tools.values()].map(({ name, description, inputSchema }) => ({
+      name,
+      description,
+      inputSchema: inputSchema ?? {},
+    }))
+  specs.set(tools, known)
+  return known
+}

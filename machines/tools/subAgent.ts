@@ -1,0 +1,95 @@
+import { createActor, type Snapshot } from 'xstate'
+import { ToolExecutionError } from '../../src/messages/errors.ts'
+import type { PendingCall } from '../../src/messages/result.ts'
+import { longestTimeoutMs, systemClock } from '../../src/model/clock.ts'
+import { newId } from '../../src/model/newId.ts'
+import type { ToolContext } from '../../src/tools/tool.ts'
+import type { AgentMachine } from '../agent/agentSnapshot.ts'
+import type { AgentOutput } from '../agent/events.ts'
+import { withValues } from '../logic/runValues.ts'
+import { clockIn } from '../logic/systemTime.ts'
+import { unattendedIn } from './pendingCalls.ts'
+import { callOf } from './toolCall.ts'
+import type { CallReport } from './toolService.ts'
+
+/** What a sub-agent answers with, and how. */
+export type SubAgent = { machine: AgentMachine; name: string | undefined; timeoutMs: number }
+
+/**
+ * Runs an agent for a call of another run. Its actor is the child of the call: it is stored and restored with the run
+ * that calls, and while it waits for something, so does the whole run. Its timeout is paused meanwhile.
+ */
+export const subRun = (
+  { machine, name, timeoutMs }: SubAgent,
+  prompt: string,
+  { self, signal, context }: Pick<ToolContext, 'self' | 'signal' | 'context'>,
+): Promise<AgentOutput | undefined> =>
+  new Promise((resolve, reject) => {
+    const of = callOf(self)
+    // What the run that calls was given beside the context is not for this one.
+    const actor = createActor(withValues(machine, { context }), {
+      input: { prompt, id: of ? `${of.run}/${of.call.id}` : newId() },
+      ...(self && { parent: self }),
+      ...(name !== undefined && { id: name }),
+      ...(of?.stored && { snapshot: of.stored }),
+    })
+    const report = (event: CallReport) => self?._parent?.send(event)
+    const clock = self ? clockIn(self.system) : systemClock
+    let timer: unknown
+    const stopTimer = () => {
+      if (timer !== undefined) clock.clearTimeout(timer)
+      timer = undefined
+    }
+    const startTimer = () => {
+      stopTimer()
+      if (!Number.isFinite(timeoutMs)) return
+      timer = clock.setTimeout(
+        () => end(`The tool did not finish within ${timeoutMs} ms; whether it took effect is unknown.`),
+        Math.min(timeoutMs, longestTimeoutMs),
+      )
+    }
+    const abort = () => actor.send({ type: 'abort' })
+    const settle = () => {
+      stopTimer()
+      signal.removeEventListener('abort', abort)
+    }
+    const end = (problem: string) => {
+      reject(new ToolExecutionError(problem))
+      abort()
+    }
+    const wait = (calls: PendingCall[]) => {
+      if (calls.length === 0) startTimer()
+      else stopTimer()
+      if (of) report({ type: 'call.waits', callId: of.call.id, calls })
+      else if (calls.length > 0)
+        end(
+          `The agent needs a decision on ${calls.map((each) => each.name).join(', ')}, and has no onApproval.`,
+        )
+    }
+    let waiting: string | undefined
+    actor.subscribe({
+      next: (snapshot: Snapshot<unknown>) => {
+        const calls = unattendedIn(snapshot)
+        const ids = calls.map(({ id }) => id).join(' ')
+        if (ids === waiting) return
+        waiting = ids
+        wait(calls)
+      },
+      complete: () => {
+        settle()
+        resolve(actor.getSnapshot().output)
+      },
+      error: (thrown) => {
+        settle()
+        reject(thrown)
+      },
+    })
+    // An observer may have ended the run while the actor was made.
+    if (signal.aborted) {
+      reject(new ToolExecutionError('The run was aborted before the agent started.'))
+      return
+    }
+    signal.addEventListener('abort', abort, { once: true })
+    if (of) report({ type: 'call.run', callId: of.call.id, run: actor })
+    actor.start()
+  })

@@ -1,0 +1,139 @@
+import type { ActorLogic, AnyActorRef, Snapshot } from 'xstate'
+import { describeThrown } from '../../src/messages/errors.ts'
+import { copyJson, type JsonValue } from '../../src/messages/json.ts'
+import type { ToolCallPart, ToolResultPart } from '../../src/messages/messages.ts'
+import { addUsage, type Usage } from '../../src/messages/result.ts'
+import { LazySignal } from '../../src/tools/lazySignal.ts'
+import type { Attempt, ExecutionOptions } from '../../src/tools/toolExecutor.ts'
+import { asToolResult, errorResult } from '../../src/tools/toolResult.ts'
+import type { ResolvedConfig } from '../agent/agentConfig.ts'
+import { hostOf } from '../logic/runHost.ts'
+import { tracerOf } from '../logic/runTracer.ts'
+import { valuesOf } from '../logic/runValues.ts'
+import { clockIn } from '../logic/systemTime.ts'
+import { toolsOf } from './runTools.ts'
+
+/** The outcome of one call; `usage`: what its tool used of models. */
+export type CallOutput = { result: ToolResultPart; usage?: Usage }
+
+export type CallInput = {
+  call: ToolCallPart
+  attempt: Attempt
+  /** The id of the run that made the call. */
+  run: string
+  /** The run of a sub-agent that the call continues. */
+  stored?: Snapshot<unknown>
+}
+
+type CallSnapshot = Snapshot<CallOutput> & CallInput
+type CallEvent = { type: 'call.settled'; output: CallOutput }
+
+/** One call: what the inspector shows of it. Its output is its result. */
+export const callLogic = (config: ResolvedConfig) => {
+  const logic: ActorLogic<CallSnapshot, CallEvent, CallInput> = {
+    getInitialSnapshot: (_, input) => ({ ...input, status: 'active', output: undefined, error: undefined }),
+
+    start: ({ call, attempt }, { self, system }) => {
+      inputs.set(self, self.getSnapshot())
+      const end = new LazySignal()
+      let isStopped = false
+      onStop(self, () => {
+        isStopped = true
+        end.abort()
+      })
+      const used = new UsageCount()
+      const options: ExecutionOptions = {
+        get signal() {
+          return end.signal
+        },
+        own: end,
+        clock: clockIn(system),
+        self,
+        context: valuesOf(self).context,
+        attemptAt: () => attempt,
+        report: (callId, value) => {
+          const isOver = isStopped || self.getSnapshot().status === 'done'
+          if (!isOver) self._parent?.send(progressReport(callId, value))
+        },
+        addUsage: used.add,
+      }
+      const tools = toolsOf(config, self)
+      const tool = tools.get(call.name)
+      const traced = { calls: [call], tools, attemptAt: () => attempt, hide: config.hide }
+      const execute = () =>
+        tracerOf(self).calls(self, traced, () => config.executeSingle(call, tools, options))
+      // The steps of a sub-agent's run are kept one by one.
+      const { call: hosted } = tool?.isAgent ? {} : hostOf(self)
+      const finish = (result: ToolResultPart) => {
+        if (!isStopped) self.send({ type: 'call.settled', output: { result, ...used.take() } })
+      }
+      settled(
+        () => (hosted ? hosted(attempt.idempotencyKey, execute, tool) : execute()),
+        // A custom executor may forget whose result it is.
+        (result) => finish(asToolResult(call, result)),
+        (thrown) => finish(errorResult(call, describeThrown(thrown))),
+      )
+    },
+
+    transition: (snapshot, event) => {
+      if (event.type === 'call.settled')
+        return { ...snapshot, status: 'done', output: event.output, error: undefined }
+      return snapshot
+    },
+
+    getPersistedSnapshot: (snapshot) => snapshot,
+    restoreSnapshot: (stored) => stored as CallSnapshot,
+  }
+  return logic
+}
+
+/** Listeners get JSON, even if a tool reports something else. */
+export const progressReport = (callId: string, value: unknown) => {
+  const report = (plain: JsonValue) => ({ type: 'call.progress', callId, value: plain }) as const
+  try {
+    return report(copyJson(value ?? null))
+  } catch {
+    return report(describeThrown(value))
+  }
+}
+
+const inputs = new WeakMap<AnyActorRef, CallInput>()
+
+/** What the actor of a call was given; undefined for any other actor. */
+export const callOf = (actor: AnyActorRef | undefined): CallInput | undefined => actor && inputs.get(actor)
+
+/** Does something when an actor is stopped before its end: an abort is not cheap, and most calls need none. */
+export const onStop = (actor: AnyActorRef, stop: () => void): void => {
+  const complete = () => {
+    if (actor.getSnapshot().status !== 'done') stop()
+  }
+  actor.subscribe({ complete, error: () => {} })
+}
+
+/** Calls what the user replaced, which may throw at once, and may return anything. */
+export const settled = <T>(
+  execute: () => Promise<T>,
+  onValue: (value: T) => void,
+  onError: (thrown: unknown) => void,
+): void => {
+  try {
+    Promise.resolve(execute()).then(onValue, onError)
+  } catch (thrown) {
+    onError(thrown)
+  }
+}
+
+/** What tools used of models since it was last asked for. */
+export class UsageCount {
+  #used: Usage | undefined
+
+  readonly add = (usage: Usage): void => {
+    this.#used = addUsage(this.#used, usage)
+  }
+
+  take(): { usage?: Usage } {
+    const usage = this.#used
+    this.#used = undefined
+    return usage ? { usage } : {}
+  }
+}

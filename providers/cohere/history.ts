@@ -1,0 +1,97 @@
+import { type JsonObject, ownValue } from '../../src/messages/json.ts'
+import {
+  type ChatMessage,
+  type ToolCallPart,
+  textOf,
+  toolCallsOf,
+  toolResultsOf,
+} from '../../src/messages/messages.ts'
+import { attachmentBlocks, resultAndFollowUp } from '../wire/attachments.ts'
+import { conversationOf, opaqueOf, wireIdsOf } from '../wire/conversation.ts'
+import type { Target } from '../wire/protocol.ts'
+import { stringAt } from '../wire/wireJson.ts'
+import { cohereForms } from './attachments.ts'
+import type { CohereProfile } from './profile.ts'
+
+/** The history as v2 chat wants it: one `tool` message per result, a plan instead of text before tool calls. */
+export const cohereMessages = (
+  messages: readonly ChatMessage[],
+  target: Target<CohereProfile>,
+): JsonObject[] => {
+  const { system, turns } = conversationOf(messages)
+  const wireId = wireIdsOf(messages)
+  return [
+    ...(system === '' ? [] : [{ role: 'system', content: system }]),
+    ...turns.flatMap((turn) =>
+      turn.role === 'model' ? assistantMessages(turn, wireId, target) : userMessages(turn, wireId, target),
+    ),
+  ]
+}
+
+/** Tool messages hold text alone: the files of results are the first that the user's message shows. */
+const userMessages = (
+  turn: ChatMessage,
+  wireId: (id: string) => string,
+  target: Target<CohereProfile>,
+): JsonObject[] => {
+  const content: JsonObject[] = []
+  const results = toolResultsOf(turn).map((part) => {
+    const { text, followUp } = resultAndFollowUp(part, target, cohereForms)
+    content.push(...followUp)
+    // As a text, so that not a digit changes; the API reads a JSON object out of it by itself.
+    return { role: 'tool', tool_call_id: wireId(part.id), content: text === '' ? '{}' : text }
+  })
+  for (const part of turn.parts) {
+    if (part.type === 'text' && part.text !== '') content.push({ type: 'text', text: part.text })
+    if (part.type === 'data' || part.type === 'link') {
+      content.push(...attachmentBlocks(part, target, cohereForms))
+    }
+  }
+  if (content.length === 0) return results
+  const onlyText = content.length === 1 ? stringAt(content[0], 'text') : undefined
+  return [...results, { role: 'user', content: onlyText ?? content }]
+}
+
+const assistantMessages = (
+  turn: ChatMessage,
+  wireId: (id: string) => string,
+  target: Target<CohereProfile>,
+): JsonObject[] => {
+  const text = textOf(turn)
+  const calls = toolCallsOf(turn)
+  if (calls.length === 0) return text === '' ? [] : [{ role: 'assistant', content: text }]
+  return [
+    {
+      role: 'assistant',
+      ...beforeCalls(turn, text, target),
+      tool_calls: calls.map((call) => ({
+        id: wireId(call.id),
+        type: 'function',
+        function: { name: call.name, arguments: argumentsText(call) },
+      })),
+    },
+  ]
+}
+
+/** What comes before tool calls: Cohere's own plan and thoughts, or the text of another provider as the plan. */
+const beforeCalls = (turn: ChatMessage, text: string, target: Target<CohereProfile>): JsonObject => {
+  const own = opaqueOf(turn, 'cohere', target.provider)
+  if (!own) return text === '' ? {} : { tool_plan: text }
+  const plan = stringAt(own, 'toolPlan')
+  const thinking = own.ownThinking === true && !target.profile.forgetThinking ? thinkingOf(turn) : ''
+  const content = [
+    ...(thinking === '' ? [] : [{ type: 'thinking', thinking }]),
+    ...(text === '' ? [] : [{ type: 'text', text }]),
+  ]
+  return { ...(plan && { tool_plan: plan }), ...(content.length > 0 && { content }) }
+}
+
+const thinkingOf = (turn: ChatMessage): string => {
+  const thinking = turn.metadata && ownValue(turn.metadata, 'thinking')
+  return typeof thinking === 'string' ? thinking : ''
+}
+
+const argumentsText = (call: ToolCallPart): string => {
+  if (call.argumentsError !== undefined || Object.keys(call.arguments).length === 0) return '{}'
+  return call.argumentsRaw ?? JSON.stringify(call.arguments)
+}

@@ -1,0 +1,51 @@
+import { addUsage, type Usage } from '../../src/messages/result.ts'
+import type { Connection } from '../http/connection.ts'
+import { httpJson } from '../http/httpJson.ts'
+import { inTime, retrying } from '../http/retrying.ts'
+import type { EmbeddingsModel, RequestOptions } from '../provider.ts'
+import type { WireError } from '../wire/protocol.ts'
+import { batchesOf, type EmbeddingsProtocol } from './index.ts'
+
+export type HttpEmbeddingsModelOptions = {
+  provider: string
+  model: string
+  protocol: EmbeddingsProtocol
+  /** Asked when there is something to embed: a missing key is missed only then. */
+  connection(): Connection
+  /** Reads error bodies. */
+  error(body: unknown): WireError | undefined
+  options: RequestOptions
+}
+
+/** A model for embeddings behind HTTP: batch after batch, each tried again where that may help. */
+export const httpEmbeddingsModel = (from: HttpEmbeddingsModelOptions): EmbeddingsModel => {
+  const { provider, model, protocol, error } = from
+  const { retry, timeouts } = from.options
+  return {
+    provider,
+    model,
+    embed: (texts, purpose, { dimensions, signal, providerOptions } = {}) => {
+      const target = {
+        provider,
+        model,
+        purpose,
+        ...(dimensions !== undefined && { dimensions }),
+        ...(providerOptions && { providerOptions }),
+      }
+      const all = async (signal: AbortSignal) => {
+        const vectors: number[][] = []
+        let usage: Usage | undefined
+        for (const batch of batchesOf(texts, protocol.batchSize)) {
+          const place = { provider, connection: from.connection(), error, signal, timeouts }
+          const wanted = protocol.request(batch, target)
+          const body = await retrying(() => httpJson(place, wanted), signal, retry)
+          const answer = protocol.read(body, batch.length, target)
+          vectors.push(...answer.vectors)
+          usage = addUsage(usage, answer.usage)
+        }
+        return { vectors, ...(usage && { usage }) }
+      }
+      return inTime(all, { signal, ...(timeouts && { timeouts }) })
+    },
+  }
+}

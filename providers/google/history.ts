@@ -1,0 +1,99 @@
+import type { JsonObject } from '../../src/messages/json.ts'
+import type { ChatMessage, DataPart, LinkPart, Part, ToolResultPart } from '../../src/messages/messages.ts'
+import { attachmentBlocks, mentioned, readableBlock } from '../wire/attachments.ts'
+import { opaqueOf, wireIdsOf } from '../wire/conversation.ts'
+import type { Target } from '../wire/protocol.ts'
+import { googleForms } from './attachments.ts'
+import { functionResult } from './functionResult.ts'
+import type { GoogleProfile } from './profile.ts'
+import { callsWithoutId, replay } from './replay.ts'
+
+export type Content = { role: 'user' | 'model'; parts: JsonObject[] }
+
+/** Google's documented stand-in for a call that another model made, or that the client wrote itself. */
+const signatureStandIn = 'skip_thought_signature_validator'
+
+/** The turns as Gemini wants them: neighbours merged, nothing empty, all results of a round together and alone. */
+export const contentsOf = (turns: readonly ChatMessage[], target: Target<GoogleProfile>): Content[] => {
+  const wireId = wireIdsOf(turns)
+  const unknownIds = new Set<string>()
+  const callNumbers = new Map<string, number>()
+  const contents: Content[] = []
+  let waiting: Part[] = []
+
+  const idOf = (id: string): JsonObject => {
+    return target.profile.echoesCallIds && !unknownIds.has(id) ? { id: wireId(id) } : {}
+  }
+  const modelPart = (part: Part): JsonObject | undefined => {
+    switch (part.type) {
+      case 'text':
+        return part.text === '' ? undefined : { text: part.text }
+      case 'toolCall': {
+        const args = part.argumentsError === undefined ? part.arguments : {}
+        return { functionCall: { name: part.name, args, ...idOf(part.id) } }
+      }
+      case 'toolResult':
+        return undefined
+      default:
+        return shownMedia(part, target)
+    }
+  }
+  const userParts = (part: Part): JsonObject[] => {
+    if (part.type === 'text') return part.text === '' ? [] : [{ text: part.text }]
+    return part.type === 'data' || part.type === 'link' ? attachmentBlocks(part, target, googleForms) : []
+  }
+  const add = (role: Content['role'], parts: JsonObject[]): void => {
+    if (parts.length > 0) contents.push({ role, parts })
+  }
+  const addUser = (): void => {
+    const place = (part: ToolResultPart) => callNumbers.get(part.id) ?? Number.MAX_SAFE_INTEGER
+    const results = waiting
+      .filter((part) => part.type === 'toolResult')
+      .sort((one, other) => place(one) - place(other))
+      .map((part) => functionResult(part, target, idOf(part.id)))
+    // Function responses are alone in their content: anything beside them makes Gemini miscount the turns.
+    add(
+      'user',
+      results.map(({ part }) => part),
+    )
+    add('user', [...results.flatMap(({ followUp }) => followUp), ...waiting.flatMap(userParts)])
+    waiting = []
+  }
+
+  for (const turn of turns) {
+    if (turn.role !== 'model') {
+      waiting.push(...turn.parts)
+      continue
+    }
+    const opaque = opaqueOf(turn, 'google', target.provider)
+    for (const id of opaque ? callsWithoutId(opaque, turn) : []) unknownIds.add(id)
+    const exact = opaque && replay(opaque, turn, modelPart)
+    const parts = exact ?? turn.parts.map(modelPart).filter((part) => part !== undefined)
+    // Signed but empty text says nothing on its own, and a content of nothing else is rejected.
+    if (parts.every((part) => part.text === '')) continue
+    for (const part of turn.parts) if (part.type === 'toolCall') callNumbers.set(part.id, callNumbers.size)
+    addUser()
+    const last = contents.at(-1)
+    if (last?.role === 'model') last.parts.push(...parts)
+    else add('model', parts)
+  }
+  addUser()
+  return target.profile.demandsSignatures ? signCurrentTurn(contents) : contents
+}
+
+/** A medium that a model made: what this one cannot read is named, because the user did not attach it. */
+const shownMedia = (part: DataPart | LinkPart, target: Target<GoogleProfile>): JsonObject =>
+  readableBlock(part, target, googleForms) ?? { text: mentioned(part) }
+
+/** Gives the first call of each step since the last user input a signature, where it has none. */
+const signCurrentTurn = (contents: Content[]): Content[] => {
+  const start = contents.findLastIndex(
+    ({ role, parts }) => role === 'user' && !parts.some((part) => 'functionResponse' in part),
+  )
+  return contents.map((content, index) => {
+    const first = content.parts.findIndex((part) => 'functionCall' in part)
+    const call = content.parts[first]
+    if (index < start || !call || 'thoughtSignature' in call) return content
+    return { ...content, parts: content.parts.with(first, { ...call, thoughtSignature: signatureStandIn }) }
+  })
+}

@@ -1,0 +1,109 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
+import { type ChatMessage, type Part, textOf, toolCallsOf } from '../../src/messages/messages.ts'
+import { arrayAt, numberAt, objectAt, stringAt } from '../wire/wireJson.ts'
+
+/**
+ * Gemini's thought signatures belong to the exact part they came on, so an answer is sent back part by part.
+ *
+ * The message keeps text, calls and media; the skeleton only says how they were cut and in which order: a text by its
+ * length, a call or a medium by its number, each with its signature, and whole parts the message has no place for.
+ */
+type CallBone = { call: number; signature?: string; noId?: true }
+type Bone =
+  | CallBone
+  | { text: number; signature?: string }
+  | { media: number; signature?: string }
+  | { raw: JsonObject }
+
+/** Notes the parts of an answer as they arrive. */
+export class PartRecorder {
+  readonly #bones: Bone[] = []
+  readonly #calls: CallBone[] = []
+  #worthKeeping = false
+
+  text(length: number, signature: string | undefined): void {
+    const last = this.#bones.at(-1)
+    // Unsigned pieces of one text are one part; a signed part is never joined with its neighbours.
+    const grows = last && 'text' in last && last.signature === undefined && signature === undefined
+    if (grows) last.text += length
+    else if (length > 0 || signature !== undefined) this.#add({ text: length, ...signed(signature) })
+  }
+
+  /** If the same call comes again, it only takes what is new: signature and id may come on any piece of it. */
+  call(index: number, signature: string | undefined, hasId: boolean): void {
+    const bone: CallBone = this.#calls[index] ?? this.#add({ call: index, ...signed(signature) })
+    this.#calls[index] = bone
+    if (hasId) delete bone.noId
+    else bone.noId = true
+    if (signature === undefined) return
+    bone.signature = signature
+    this.#worthKeeping = true
+  }
+
+  media(index: number, signature: string | undefined): void {
+    this.#add({ media: index, ...signed(signature) })
+  }
+
+  raw(part: JsonObject): void {
+    this.#add({ raw: part })
+  }
+
+  /** Undefined when the message alone says everything. */
+  skeleton(): JsonValue[] | undefined {
+    return this.#worthKeeping ? this.#bones : undefined
+  }
+
+  #add<B extends Bone>(bone: B): B {
+    this.#bones.push(bone)
+    if ('raw' in bone || 'signature' in bone) this.#worthKeeping = true
+    return bone
+  }
+}
+
+const signed = (signature: string | undefined) => (signature === undefined ? {} : { signature })
+
+/** The calls for which Gemini sent no id: it does not get ours. */
+export const callsWithoutId = (opaque: JsonObject, message: ChatMessage): string[] => {
+  const calls = toolCallsOf(message)
+  return (arrayAt(opaque, 'parts') ?? [])
+    .filter(isJsonObject)
+    .filter((bone) => bone.noId === true)
+    .flatMap((bone) => calls[numberAt(bone, 'call') ?? -1]?.id ?? [])
+}
+
+/** The parts as they came, or undefined when the message is no longer the one the skeleton was taken from. */
+export const replay = (
+  opaque: JsonObject,
+  message: ChatMessage,
+  partOf: (part: Part) => JsonObject | undefined,
+): JsonObject[] | undefined => {
+  const text = textOf(message)
+  const calls = toolCallsOf(message)
+  const media = message.parts.filter((part) => part.type === 'data' || part.type === 'link')
+  const parts: JsonObject[] = []
+  const used = { text: 0, calls: 0, media: 0 }
+  for (const bone of arrayAt(opaque, 'parts') ?? []) {
+    if (!isJsonObject(bone)) return undefined
+    const length = numberAt(bone, 'text')
+    const raw = objectAt(bone, 'raw')
+    const call = calls[numberAt(bone, 'call') ?? -1]
+    const medium = media[numberAt(bone, 'media') ?? -1]
+    let part: JsonObject | undefined
+    if (length !== undefined) {
+      part = { text: text.slice(used.text, used.text + length) }
+      used.text += length
+    } else if (raw) part = raw
+    else if (call) {
+      part = partOf(call)
+      used.calls += 1
+    } else if (medium) {
+      part = partOf(medium)
+      used.media += 1
+    }
+    if (!part) return undefined
+    const signature = stringAt(bone, 'signature')
+    parts.push(signature === undefined ? part : { ...part, thoughtSignature: signature })
+  }
+  const fits = used.text === text.length && used.calls === calls.length && used.media === media.length
+  return fits ? parts : undefined
+}

@@ -1,0 +1,160 @@
+import type { Dispatcher } from 'undici'
+import { version } from '../../package.json'
+import { toBase64 } from '../../src/messages/base64.ts'
+import { ConfigurationError } from '../../src/messages/errors.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
+import { withDefaults } from '../../src/messages/optionRules.ts'
+import type { Carrier, HttpRequest } from '../../src/transport/exchange.ts'
+import type { BodyFraming } from '../../src/transport/framing.ts'
+import { defaultLimits, type Limits } from '../../src/transport/limits.ts'
+import { type ApiKey, type AwsCredentials, askForKey, type Key, keyOf } from './apiKey.ts'
+import { type HeadersLike, headersOf, mergeHeaders } from './headers.ts'
+import { decoded, Secrets } from './secrets.ts'
+
+/** The headers that carry a key. `isToken`: a function gave it. */
+export type KeyHeader = (key: string, isToken: boolean) => Record<string, string>
+
+/** How to reach a provider. */
+export type Connection = {
+  baseUrl: string
+  apiKey?: ApiKey
+  keyHeader: KeyHeader
+  /** What to do where the key is refused, if it is not to check it. */
+  keyAdvice?: string
+  /** The provider's own, sent with every request. */
+  ownHeaders?: Readonly<Record<string, string>>
+  /** The user's headers; they win over all others. */
+  headers?: HeadersLike
+  /** A dispatcher of undici, e.g. a `ProxyAgent`. */
+  dispatcher?: Dispatcher
+  /** Used instead of undici. */
+  fetch?: typeof fetch
+  limits?: Partial<Limits>
+  /** Loaded with the first request. */
+  wire?: () => Promise<Wire>
+}
+
+/** What a provider's wire needs beyond JSON over HTTP. It may come from packages that are not always there. */
+export type Wire = {
+  /** Headers that sign a request. */
+  sign(request: HttpRequest, credentials: AwsCredentials): Promise<Record<string, string>>
+  /** How bodies are framed that are not text. */
+  framing: BodyFraming
+}
+
+/** What a mapper wants sent; without a body it is a GET. */
+export type ProviderRequest = { path: string; body?: JsonObject; headers?: Record<string, string> }
+
+/** A connection made ready: builds HTTP requests, and knows what must never be shown. */
+export type Endpoint = {
+  /** A promise where the key is asked for or signs the request. */
+  request(wanted: ProviderRequest): HttpRequest | Promise<HttpRequest>
+  /** Whether another key may help where this status came back. */
+  renewsKeyAfter(status: number): boolean
+  /** Known when the first request is. */
+  framing(): BodyFraming | undefined
+  carrier: Carrier
+  limits: Limits
+  keyAdvice: string | undefined
+  /** Grows when a function gives another key. */
+  secrets: readonly string[]
+}
+
+export const endpointOf = (connection: Connection): Endpoint => {
+  const { apiKey, keyHeader, wire: loadWire } = connection
+  const base = parseBase(connection.baseUrl)
+  const users = headersOf(connection.headers)
+  const secrets = new Secrets(base, users)
+  const fixedKey = typeof apiKey === 'function' ? undefined : keyOf(apiKey)
+  if (fixedKey) secrets.add(fixedKey)
+  const own = {
+    accept: 'text/event-stream, application/x-ndjson, application/json',
+    'accept-encoding': 'identity',
+    'user-agent': `statewire/${version}`,
+    ...credentialsOf(base),
+    ...connection.ownHeaders,
+  }
+  const headersWith = (keyHeaders: Record<string, string>) => ({
+    plain: mergeHeaders(own, keyHeaders, users),
+    withBody: mergeHeaders(own, { 'content-type': 'application/json' }, keyHeaders, users),
+  })
+  type HeaderSets = ReturnType<typeof headersWith>
+
+  // A model sends nearly all its requests to one path.
+  let latest: { path: string; url: URL } | undefined
+  const urlFor = (path: string): URL => {
+    if (latest?.path !== path) latest = { path, url: urlOf(base, path) }
+    return latest.url
+  }
+  const build = ({ path, body, headers }: ProviderRequest, sets: HeaderSets): HttpRequest => {
+    const common = body ? sets.withBody : sets.plain
+    return {
+      method: body ? 'POST' : 'GET',
+      url: urlFor(path),
+      headers: headers ? mergeHeaders(common, headers, users) : common,
+      ...(body && { body: JSON.stringify(body) }),
+    }
+  }
+
+  let wire: Wire | undefined
+  const withKey = async (wanted: ProviderRequest, key: Key | undefined): Promise<HttpRequest> => {
+    if (loadWire) wire ??= await loadWire()
+    if (key === undefined) return build(wanted, headersWith({}))
+    secrets.add(key)
+    if (typeof key === 'string')
+      return build(wanted, headersWith(keyHeader(key, typeof apiKey === 'function')))
+    if (!wire) throw new ConfigurationError('Only bedrock takes AWS credentials: apiKey must be a string.')
+    const request = build(wanted, headersWith({}))
+    return { ...request, headers: mergeHeaders(request.headers, await wire.sign(request, key), users) }
+  }
+  const isSimple = typeof apiKey !== 'function' && typeof fixedKey !== 'object' && !loadWire
+  const simple = isSimple ? headersWith(fixedKey ? keyHeader(fixedKey, false) : {}) : undefined
+
+  return {
+    request: (wanted) => {
+      if (simple) return build(wanted, simple)
+      if (typeof apiKey !== 'function') return withKey(wanted, fixedKey)
+      return askForKey(apiKey).then((key) => withKey(wanted, key))
+    },
+    // AWS says 403 where credentials have expired.
+    renewsKeyAfter: (status) =>
+      typeof apiKey === 'function' && (status === 401 || (status === 403 && loadWire !== undefined)),
+    framing: () => wire?.framing,
+    carrier: { dispatcher: connection.dispatcher, fetch: connection.fetch },
+    limits: withDefaults(defaultLimits, connection.limits),
+    keyAdvice: connection.keyAdvice,
+    secrets: secrets.list,
+  }
+}
+
+const parseBase = (baseUrl: string): URL => {
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return url
+  throw new ConfigurationError(
+    'baseUrl must be an absolute http or https URL, such as https://api.openai.com/v1.',
+  )
+}
+
+/** The path goes below the base's own path, and the base's query stays: some gateways keep a version in it. */
+const urlOf = (base: URL, path: string): URL => {
+  const [pathname = '', query = ''] = path.split('?')
+  // A URL resolves `..` by itself, and would lead somewhere else.
+  if (dotSegment.test(pathname.replace(/[\t\n\r]/g, ''))) {
+    throw new ConfigurationError(
+      'No part of a request’s path may be "." or "..": check the name of the model.',
+    )
+  }
+  const url = new URL(base)
+  url.username = url.password = url.hash = ''
+  url.pathname = `${base.pathname.replace(/\/+$/, '')}/${pathname.replace(/^\/+/, '')}`
+  for (const [name, value] of new URLSearchParams(query)) url.searchParams.set(name, value)
+  return url
+}
+
+const dotSegment = /(^|[/\\])(\.|%2e){1,2}([/\\]|$)/i
+
+const credentialsOf = ({ username, password }: URL): Record<string, string> => {
+  if (username === '' && password === '') return {}
+  const pair = `${decoded(username)}:${decoded(password)}`
+  return { authorization: `Basic ${toBase64(new TextEncoder().encode(pair))}` }
+}

@@ -1,0 +1,103 @@
+import { type ErrorData, errorDataOf } from '../../src/messages/errors.ts'
+import type { WholeAnswer } from '../../src/transport/exchange.ts'
+import { redact, redactError } from '../../src/transport/redact.ts'
+import { type HeaderReader, retryAfterMs } from '../../src/transport/retryAfter.ts'
+import type { WireError } from '../wire/protocol.ts'
+import { isRetryableStatus, modelError } from '../wire/wireError.ts'
+
+export type ErrorReader = {
+  provider: string
+  /** The protocol's reader of error bodies. */
+  error(body: unknown): WireError | undefined
+  secrets: readonly string[]
+  /** What to do where the key is refused, if it is not to check it. */
+  keyAdvice?: string | undefined
+}
+
+/** The error of an answer with an error status, with the provider's own message if there is one. */
+export const httpError = (answer: WholeAnswer, reader: ErrorReader): ErrorData => {
+  const { provider, error, secrets } = reader
+  const { status, header } = answer
+  const wire = readError(error, answer.body)
+  const requestId = wire?.requestId ?? requestIdOf(header)
+  const waitMs = retryAfterMs(header) ?? wire?.retryAfterMs
+  const problem: WireError = {
+    ...wire,
+    message: messageOf(answer, wire, reader),
+    ...(requestId !== undefined && { requestId }),
+    ...(waitMs !== undefined && { retryAfterMs: waitMs }),
+  }
+  const told = shouldRetry(header)
+  const isWordless = told === undefined && answer.body.trim() === ''
+  const data = modelError(problem, { status, mayPass: told ?? isRetryableStatus(status), isWordless })
+  // A server may echo a key anywhere, even in the id of a request.
+  return redactError({ ...data, provider }, secrets)
+}
+
+/** The error of a request that was never sent: it could not be built, or its key could not be had. */
+export const unsentError = (thrown: unknown, provider: string, secrets: readonly string[]): ErrorData =>
+  redactError({ retryable: false, ...errorDataOf(thrown, 'ConfigurationError'), provider }, secrets)
+
+export const requestIdHeaders = [
+  'x-request-id',
+  'request-id',
+  'x-goog-request-id',
+  'x-amzn-requestid',
+  'apim-request-id',
+  'mistral-correlation-id',
+  'cf-ray',
+]
+
+/** The id under which the provider's support finds the request. */
+export const requestIdOf = (header: HeaderReader): string | undefined =>
+  requestIdHeaders.map(header).find((id) => id !== undefined && id !== '')
+
+/** OpenAI and Anthropic say themselves whether another try makes sense. */
+const shouldRetry = (header: HeaderReader): boolean | undefined => {
+  const word = header('x-should-retry')
+  return word === 'true' ? true : word === 'false' ? false : undefined
+}
+
+const messageOf = (answer: WholeAnswer, wire: WireError | undefined, reader: ErrorReader): string => {
+  const { status } = answer
+  const { provider, secrets, keyAdvice } = reader
+  // A browser's `fetch` hides a redirect behind status 0.
+  if (status === 0 || (status >= 300 && status < 400)) return redact(redirectMessage(answer), secrets)
+  // Redacted before anything is cut off: half a key would not be recognised.
+  const message = wire?.message ? redact(wire.message, secrets) : fallbackMessage(answer, secrets)
+  if (status === 401) return `${message} (${keyAdvice ?? `Check the API key of ${provider}.`})`
+  if (status === 403) return `${message} (${keyAdvice ?? `Check what the API key of ${provider} may do.`})`
+  return message
+}
+
+const fallbackMessage = ({ status, statusText, body }: WholeAnswer, secrets: readonly string[]): string => {
+  const text = plainText(redact(body, secrets)).slice(0, 300)
+  return `HTTP ${status}${statusText && ` ${statusText}`}${text && `: ${text}`}`
+}
+
+const redirectMessage = ({ status, header }: WholeAnswer): string => {
+  const location = header('location') ?? ''
+  const target = URL.canParse(location) ? new URL(location) : undefined
+  // Only origin and path: the query of a redirect may hold a token.
+  const place = target ? `${target.origin}${target.pathname}` : location.replace(/[?#].*$/s, '')
+  return `The server redirects${status > 0 ? ` (HTTP ${status})` : ''}${place && ` to ${place}`}. Redirects are not followed, so that the key stays with its host: check baseUrl.`
+}
+
+const plainText = (body: string): string =>
+  body
+    .slice(0, 4000)
+    .replace(/<(script|style)\b[\s\S]*?<\/\1>/gi, ' ')
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/\s+/g, ' ')
+    .trim()
+
+/** What the protocol makes of the body. A body that trips its reader must not hide the status. */
+const readError = (read: ErrorReader['error'], body: string): WireError | undefined => {
+  try {
+    const value: unknown = JSON.parse(body)
+    // Google wraps the errors of its streaming endpoints in an array.
+    return read(Array.isArray(value) ? value[0] : value)
+  } catch {
+    return undefined
+  }
+}

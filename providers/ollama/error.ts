@@ -1,0 +1,28 @@
+import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
+import type { WireError } from '../wire/protocol.ts'
+import { numberAt, objectAt, stringAt } from '../wire/wireJson.ts'
+
+/** `{ error: 'text' }` from the server itself; proxies and the cloud wrap the text or add a status. */
+export const ollamaError = (body: unknown): WireError | undefined => {
+  if (!isJsonObject(body)) return undefined
+  const nested = objectAt(body, 'error')
+  const message =
+    stringAt(body, 'error') ??
+    stringAt(nested, 'message') ??
+    stringAt(body, 'message') ??
+    stringAt(body, 'detail')
+  // A refusal by the cloud may carry nothing but its status line.
+  const text = message || stringAt(body, 'Status')
+  if (!text) return nested && { message: JSON.stringify(nested) }
+  const code = codeOf(nested) ?? codeOf(body)
+  return { message: text, ...(code !== undefined && { code }) }
+}
+
+const codeOf = (body: JsonObject | undefined): string | undefined => {
+  const status =
+    numberAt(body, 'StatusCode') ??
+    numberAt(body, 'status_code') ??
+    numberAt(body, 'code') ??
+    numberAt(body, 'status')
+  return status !== undefined ? String(status) : (stringAt(body, 'code') ?? stringAt(body, 'type'))
+}

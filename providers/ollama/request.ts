@@ -1,0 +1,58 @@
+import type { JsonObject } from '../../src/messages/json.ts'
+import type { ModelRequest, Thinking, ToolSpec } from '../../src/model/chatModel.ts'
+import { toDialect } from '../../src/schema/toDialect.ts'
+import type { EffortWord } from '../models/modelFacts.ts'
+import { effortFor } from '../models/thinking.ts'
+import { compatibleDialect } from '../openai-chat/schemaDialect.ts'
+import type { Target, WireRequest } from '../wire/protocol.ts'
+import { withProviderOptions } from '../wire/providerOptions.ts'
+import { serverToolsOf } from '../wire/serverTools.ts'
+import { ollamaMessages } from './history.ts'
+import type { OllamaProfile } from './profile.ts'
+import { ollamaToolDialect } from './schemaDialect.ts'
+
+export const ollamaRequest = (request: ModelRequest, target: Target<OllamaProfile>): WireRequest => {
+  const tools = [...offeredTools(request).map(toolOf), ...serverToolsOf(request, target, {})]
+  const options = optionsOf(request)
+  const body: JsonObject = {
+    model: target.model,
+    messages: ollamaMessages(request.messages, target),
+    stream: true,
+    ...(tools.length > 0 && { tools }),
+    ...(request.outputSchema && { format: toDialect(request.outputSchema, compatibleDialect) }),
+    ...(request.thinking !== undefined &&
+      target.profile.thinking && { think: thinkOf(request.thinking, target.profile) }),
+    ...(Object.keys(options).length > 0 && { options }),
+  }
+  return { path: '/chat', body: withProviderOptions(body, request.providerOptions) }
+}
+
+/** Ollama has no tool choice: a tool that must not be called is not shown. */
+const offeredTools = ({ tools = [], toolChoice }: ModelRequest): ToolSpec[] => {
+  if (toolChoice === 'none') return []
+  return typeof toolChoice === 'object' ? tools.filter((tool) => tool.name === toolChoice.tool) : tools
+}
+
+const toolOf = (tool: ToolSpec): JsonObject => {
+  const { description: more = '', ...parameters } = toDialect(tool.inputSchema, ollamaToolDialect)
+  // The server reads no description of the parameters as a whole.
+  const description = [tool.description, more].filter((text) => text !== '').join(' ')
+  return { type: 'function', function: { name: tool.name, description, parameters } }
+}
+
+/** A level is what gpt-oss needs; every other thinking model reads it as yes. */
+const thinkOf = (thinking: Thinking, { efforts = levels }: OllamaProfile): boolean | string => {
+  const level = effortFor(thinking, efforts)
+  return level === 'none' ? false : (level ?? true)
+}
+
+const levels: readonly EffortWord[] = ['none', 'low', 'medium', 'high']
+
+/** The sampling settings live in `options`. */
+const optionsOf = (request: ModelRequest): JsonObject => ({
+  ...(request.temperature !== undefined && { temperature: request.temperature }),
+  ...(request.topP !== undefined && { top_p: request.topP }),
+  ...(request.maxOutputTokens !== undefined && { num_predict: request.maxOutputTokens }),
+  ...(request.stopSequences?.length && { stop: request.stopSequences }),
+  ...(request.seed !== undefined && { seed: request.seed }),
+})

@@ -1,0 +1,217 @@
+import type { ErrorData } from '../../src/messages/errors.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
+import type { FinishReason } from '../../src/messages/result.ts'
+import type { Delta } from '../../src/model/delta.ts'
+import type { Decoder, Target, WireEvent } from '../wire/protocol.ts'
+import { windowReached } from '../wire/wireError.ts'
+import {
+  arrayAt,
+  BadWireJson,
+  numberAt,
+  objectAt,
+  parseWireObject,
+  stringAt,
+  truncated,
+} from '../wire/wireJson.ts'
+import { AnswerReader } from './answerReader.ts'
+import { chunkError, possibleError } from './chunkError.ts'
+import { chatStreamError } from './error.ts'
+import { finishReason } from './finishReason.ts'
+import { plainDelta } from './plainDelta.ts'
+import type { Replay } from './replay.ts'
+import { TextTemplate } from './textTemplate.ts'
+import { chatUsage } from './usage.ts'
+
+export type ChatDecoderOptions = {
+  protocol: string
+  target: Target
+  replay: Replay
+  splitThinkTags?: boolean | 'opened' | undefined
+}
+
+/**
+ * Reads a stream of chat completion chunks.
+ *
+ * `finish_reason` is only remembered: text, calls and usage may still follow it. The stream is over at `[DONE]`, or
+ * at its end if a finish reason came. Gemini behind OpenRouter sends one with every chunk: where that shows, or where the
+ * connection broke, it counts only if it came after the content, in a chunk without any.
+ */
+export class ChatDecoder implements Decoder {
+  readonly #options: ChatDecoderOptions
+  readonly #answer: AnswerReader
+  readonly #template = new TextTemplate()
+  /** How many items of a list have been reported: Perplexity and xAI repeat their sources in every chunk. */
+  readonly #told = new Map<string, number>()
+  #hasId = false
+  #hasDelta = false
+  #raw: string | undefined
+  #outputTokens: number | undefined
+  #hasContent = false
+  #isComplete = false
+  /** The answer was not streamed. */
+  #isWhole = false
+  /** The answer is complete, and the last chunk brought no content. */
+  #isSettled = false
+  /** Content came after a finish reason. */
+  #isEager = false
+  #failure: ErrorData | undefined
+  #suspicion: ErrorData | undefined
+  #isOver = false
+
+  constructor(options: ChatDecoderOptions) {
+    this.#options = options
+    this.#answer = new AnswerReader(options.splitThinkTags ?? false)
+  }
+
+  push({ event, data }: WireEvent): readonly Delta[] {
+    if (this.#isOver) return []
+    const known = event === 'error' ? undefined : this.#template.read(data)
+    if (known !== undefined) return this.#readText(known)
+    if (isEndMark(data)) return this.#failure ? this.#fail(this.#failure) : this.#finish()
+    const chunk = parseWireObject(data)
+    if (chunk instanceof BadWireJson) {
+      return this.#fail(event === 'error' ? chatStreamError({ error: data }) : chunk.error)
+    }
+    if (!chunk) return []
+    const plain = this.#hasId && event !== 'error' ? plainDelta(chunk) : undefined
+    if (plain) {
+      this.#template.learn(data, plain.content)
+      return this.#readText(plain.content)
+    }
+    const hasUsage = this.#readChunk(chunk)
+    const error = chunkError(chunk, event)
+    this.#failure ??= error
+    this.#suspicion ??= possibleError(chunk)
+    // OpenRouter hangs an error on an ordinary chunk and sends the usage after it.
+    const isOrdinary = (arrayAt(chunk, 'choices')?.length ?? 0) > 0
+    const isLastWord = hasUsage || (error !== undefined && !isOrdinary)
+    return this.#failure && isLastWord ? this.#fail(this.#failure) : this.#take()
+  }
+
+  end(isBroken = false): readonly Delta[] {
+    if (this.#isOver) return []
+    if (this.#failure) return this.#fail(this.#failure)
+    if (isBroken || this.#isEager ? this.#isSettled : this.#isComplete) return this.#finish()
+    return this.#fail(this.#suspicion ?? truncated('a finish_reason or [DONE]'))
+  }
+
+  /** The text of a chunk that brings nothing else. */
+  #readText(content: string): Delta[] {
+    this.#hasDelta = true
+    const hasContent = content !== ''
+    this.#isSettled = this.#isComplete && !hasContent
+    this.#isEager ||= this.#isComplete && hasContent
+    this.#hasContent ||= hasContent
+    this.#options.replay.read({ content })
+    this.#answer.readText(content)
+    return this.#take()
+  }
+
+  /** Whether the chunk brought usage. */
+  #readChunk(chunk: JsonObject): boolean {
+    const id = stringAt(chunk, 'id')
+    if (id && !this.#hasId) {
+      this.#hasId = true
+      this.#answer.deltas.push({ type: 'response', id })
+    }
+    const known = this.#answer.deltas.length
+    const wasComplete = this.#isComplete
+    for (const choice of arrayAt(chunk, 'choices') ?? []) {
+      if (isJsonObject(choice) && (numberAt(choice, 'index') ?? 0) === 0) this.#readChoice(choice)
+    }
+    const hasContent = this.#answer.deltas.length > known
+    this.#isSettled = this.#isComplete && !hasContent
+    this.#isEager ||= wasComplete && hasContent
+    this.#hasContent ||= hasContent
+    this.#tellNew('citations', arrayAt(chunk, 'citations'))
+    this.#tellNew('searchResults', arrayAt(chunk, 'search_results'))
+    const moderation = objectAt(chunk, 'moderation')
+    if (moderation) this.#tellNew('moderation', [moderation])
+    const usage = chatUsage(objectAt(chunk, 'usage') ?? objectAt(objectAt(chunk, 'x_groq'), 'usage'))
+    if (usage) this.#answer.deltas.push({ type: 'usage', usage })
+    this.#outputTokens = usage?.outputTokens ?? this.#outputTokens
+    return usage !== undefined
+  }
+
+  #readChoice(choice: JsonObject): void {
+    const delta = objectAt(choice, 'delta')
+    const message = objectAt(choice, 'message')
+    if (delta) this.#readDelta(delta)
+    // A whole message is an answer that was not streamed; after deltas it only repeats them.
+    else if (message && !this.#hasDelta) {
+      this.#readDelta(message)
+      this.#isComplete = true
+      this.#isWhole = true
+    }
+    const reason = stringAt(choice, 'finish_reason')
+    if (reason) {
+      this.#raw = reason
+      this.#isComplete = true
+    }
+  }
+
+  #readDelta(delta: JsonObject): void {
+    this.#hasDelta = true
+    this.#options.replay.read(delta)
+    this.#answer.read(delta)
+  }
+
+  #tellNew(key: string, items: JsonValue[] | undefined): void {
+    const told = this.#told.get(key) ?? 0
+    if (!items || items.length <= told) return
+    this.#told.set(key, items.length)
+    this.#answer.deltas.push({ type: 'metadata', metadata: { [key]: items.slice(told) } })
+  }
+
+  #finish(): Delta[] {
+    const reason =
+      this.#answer.refusal === '' ? finishReason(this.#raw, this.#answer.hasCalls) : 'contentFilter'
+    if (this.#isOverflow(reason)) return this.#fail(windowReached(this.#raw ?? reason))
+    this.#answer.close()
+    // Without a proper finish reason, a call without arguments may have been cut before them.
+    const hasWord = this.#raw !== undefined || this.#isWhole
+    const answer = this.#answer.finish(reason, { isCut: !hasWord || reason === 'length' })
+    const { protocol, target, replay } = this.#options
+    const data = replay.data(answer)
+    if (Object.keys(data).length > 0) {
+      const { provider, model } = target
+      this.#answer.deltas.push({ type: 'opaque', protocol, data: { provider, model, ...data } })
+    }
+    return this.#conclude({ type: 'finish', reason, ...this.#rawWord() })
+  }
+
+  /**
+   * z.ai has a finish reason for a full window; others cut the input until it fills the window, and no token is left
+   * for output.
+   */
+  #isOverflow(reason: FinishReason): boolean {
+    return (
+      this.#raw === 'model_context_window_exceeded' ||
+      (reason === 'length' && this.#outputTokens === 0 && !this.#hasContent)
+    )
+  }
+
+  #fail(error: ErrorData): Delta[] {
+    this.#answer.abandon()
+    return this.#conclude({ type: 'error', error, ...this.#rawWord() })
+  }
+
+  #rawWord(): { raw?: string } {
+    return this.#raw === undefined ? {} : { raw: this.#raw }
+  }
+
+  #conclude(last: Delta): Delta[] {
+    this.#isOver = true
+    this.#answer.deltas.push(last)
+    return this.#take()
+  }
+
+  #take(): Delta[] {
+    const { deltas } = this.#answer
+    this.#answer.deltas = []
+    return deltas
+  }
+}
+
+/** Spares the chunks, which all begin with a brace, the search for it. */
+const isEndMark = (data: string): boolean => !data.startsWith('{') && data.trimStart().startsWith('[DONE]')

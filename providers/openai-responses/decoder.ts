@@ -1,0 +1,230 @@
+import type { ErrorData } from '../../src/messages/errors.ts'
+import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
+import type { Delta } from '../../src/model/delta.ts'
+import type { Decoder, Target, WireEvent } from '../wire/protocol.ts'
+import { arrayAt, BadWireJson, objectAt, parseWireObject, stringAt, truncated } from '../wire/wireJson.ts'
+import { callDeltas } from '../wire/withheldCall.ts'
+import { argumentsIn, callAtEnd, callOf, isComplete, isMereName, isWritten, progressOf } from './calls.ts'
+import {
+  annotationsOf,
+  isServerTool,
+  type Piece,
+  partKey,
+  pictureOf,
+  pieceIn,
+  piecesOf,
+  withoutPicture,
+} from './itemContent.ts'
+import { layoutFor } from './layout.ts'
+import { type End, endOf, errorIn, failureOf, finishReasonOf, isResponse, usageOf } from './outcome.ts'
+import { type OutputItem, OutputItems } from './outputItems.ts'
+import { protocolName } from './replay.ts'
+
+export const decodeResponses = (target: Target): Decoder => new ResponsesDecoder(target.provider)
+
+/** Invariant: everything the answer holds is given once, whichever of the wire's tellings of it comes first. */
+class ResponsesDecoder implements Decoder {
+  readonly #provider: string
+  readonly #items = new OutputItems()
+  #responseId = ''
+  #refusal = ''
+  /** The message whose text came last, and whether texts came in another order than their items. */
+  #writing: OutputItem | undefined
+  #isScrambled = false
+  #isOver = false
+
+  constructor(provider: string) {
+    this.#provider = provider
+  }
+
+  push(event: WireEvent): readonly Delta[] {
+    if (this.#isOver || event.data.startsWith('[DONE]')) return []
+    const body = parseWireObject(event.data)
+    if (body === undefined) return []
+    if (body instanceof BadWireJson) return this.#fail(body.error)
+    return this.#decode(stringAt(body, 'type') ?? event.event ?? '', body)
+  }
+
+  end(): readonly Delta[] {
+    return this.#isOver ? [] : this.#fail(truncated('response.completed'))
+  }
+
+  #decode(type: string, body: JsonObject): readonly Delta[] {
+    const piece = pieceIn(type, body)
+    if (piece) return this.#write(piece, body)
+    switch (type) {
+      case 'response.function_call_arguments.delta':
+        return this.#writeArguments('function_call', body)
+      case 'response.custom_tool_call_input.delta':
+        return this.#writeArguments('custom_tool_call', body)
+      case 'response.function_call_arguments.done':
+        return this.#completeArguments(this.#items.at('function_call', body), body, body.arguments)
+      case 'response.custom_tool_call_input.done':
+        return this.#completeArguments(this.#items.at('custom_tool_call', body), body, body.input)
+      case 'response.output_item.added':
+        return this.#announce(body, objectAt(body, 'item'))
+      case 'response.output_item.done':
+        return this.#finishItem(body, objectAt(body, 'item'))
+      case 'response.output_text.annotation.added':
+      // What the API called it in its first weeks, and some servers still do.
+      case 'response.output_text_annotation.added':
+        return this.#cite(body, objectAt(body, 'annotation'))
+      default:
+        return this.#follow(type, body)
+    }
+  }
+
+  /** Events about the response as a whole, and errors in any shape. */
+  #follow(type: string, body: JsonObject): readonly Delta[] {
+    const response = objectAt(body, 'response') ?? (isResponse(body) ? body : {})
+    const deltas: Delta[] = []
+    const id = stringAt(response, 'id')
+    if (id && this.#responseId === '') {
+      this.#responseId = id
+      deltas.push({ type: 'response', id })
+    }
+    const usage = usageOf(response)
+    if (usage) deltas.push({ type: 'usage', usage })
+    const end = endOf(type, response)
+    if (end === 'failed' || end === 'cancelled')
+      deltas.push(...this.#fail(failureOf(end, response, body), end))
+    else if (end) deltas.push(...this.#finish(end, response))
+    else {
+      const error = errorIn(type, body)
+      // The event `response.failed` that follows an error only repeats it.
+      if (error) deltas.push(...this.#fail(error, 'failed'))
+      // A server tool at work: it searches, it writes code, it paints.
+      else if (typeof body.output_index === 'number') deltas.push({ type: 'progress' })
+    }
+    return deltas
+  }
+
+  /** Text of a part: pieces as they come, the whole only if the part never gave any. */
+  #write(piece: Piece, event: JsonObject): readonly Delta[] {
+    if (piece.text === '') return []
+    const item = this.#items.at(piece.kind === 'thinking' ? 'reasoning' : 'message', event)
+    const part = partKey(event)
+    if (piece.isWhole && item.parts.has(part)) return []
+    item.parts.add(part)
+    return this.#emit(item, piece)
+  }
+
+  #emit(item: OutputItem, { kind, text }: Piece): readonly Delta[] {
+    if (kind === 'thinking') return [{ type: 'thinking', text }]
+    if (kind === 'refusal') {
+      this.#refusal += text
+      return [{ type: 'progress' }]
+    }
+    if (this.#writing && this.#writing !== item) {
+      this.#isScrambled ||= item.textLength > 0 || item.index < this.#writing.index
+    }
+    this.#writing = item
+    item.textLength += text.length
+    return [{ type: 'text', text }]
+  }
+
+  #cite(event: JsonObject, annotation: JsonObject | undefined): readonly Delta[] {
+    if (!annotation) return []
+    this.#items.at('message', event).isCited = true
+    return [{ type: 'metadata', metadata: { citations: [annotation] } }]
+  }
+
+  #announce(event: JsonObject, announced: JsonObject | undefined): readonly Delta[] {
+    if (!announced) return []
+    const item = this.#items.announce(announced, event)
+    item.announced = announced
+    return [item.isCall ? progressOf(item, '') : { type: 'progress' }]
+  }
+
+  #writeArguments(type: string, event: JsonObject): readonly Delta[] {
+    const piece = stringAt(event, 'delta')
+    if (!piece) return []
+    const item = this.#items.at(type, event)
+    item.pieces += piece
+    return [progressOf(item, piece)]
+  }
+
+  #completeArguments(item: OutputItem, source: JsonObject, written: unknown): readonly Delta[] {
+    item.name ||= stringAt(source, 'name') ?? ''
+    if (!isWritten(written)) return []
+    const isNews = item.pieces === '' && item.whole === undefined
+    item.whole = written
+    return isNews ? [progressOf(item, typeof written === 'string' ? written : JSON.stringify(written))] : []
+  }
+
+  #finishItem(event: JsonObject, whole: JsonObject | undefined): readonly Delta[] {
+    return whole ? this.#complete(this.#items.finish(whole, event), whole) : []
+  }
+
+  #complete(item: OutputItem, whole: JsonObject): readonly Delta[] {
+    item.finish(whole)
+    return item.isCall ? this.#completeArguments(item, whole, argumentsIn(whole)) : this.#deliver(item, whole)
+  }
+
+  /** Gives of a whole item what its pieces have not given. */
+  #deliver(item: OutputItem, whole: JsonObject): readonly Delta[] {
+    if (item.type !== 'message' && item.type !== 'reasoning') return this.#report(item, whole)
+    const pieces = item.parts.size > 0 ? [] : piecesOf(whole)
+    if (pieces.length > 0) item.parts.add(0)
+    const deltas = pieces.flatMap((piece) => this.#emit(item, piece))
+    const citations = item.isCited ? [] : annotationsOf(whole)
+    if (citations.length === 0) return deltas
+    item.isCited = true
+    return [...deltas, { type: 'metadata', metadata: { citations } }]
+  }
+
+  #report(item: OutputItem, whole: JsonObject): readonly Delta[] {
+    if (item.isReported || !isServerTool(item.type)) return []
+    item.isReported = true
+    const picture = pictureOf(whole)
+    const report: Delta = { type: 'metadata', metadata: { serverTools: [withoutPicture(whole)] } }
+    return picture ? [{ type: 'part', part: picture }, report] : [report]
+  }
+
+  #finish(end: End, response: JsonObject): readonly Delta[] {
+    this.#isOver = true
+    const listed = (arrayAt(response, 'output') ?? []).filter(isJsonObject)
+    const deltas = this.#items.pair(listed).flatMap(([item, whole]) => this.#complete(item, whole))
+    const items = this.#items.inOrder()
+    // What was announced and then never mentioned again is all there is of it.
+    for (const item of items) {
+      if (item.announced && !item.done && !item.isCall) deltas.push(...this.#deliver(item, item.announced))
+    }
+    if (this.#refusal !== '') deltas.push({ type: 'metadata', metadata: { refusal: this.#refusal } })
+    const calls = items.filter((item) => item.isCall && item.hasContent)
+    const reason = finishReasonOf(end, response, calls.length > 0, this.#refusal !== '')
+    const wireCalls = calls.map((item) => callAtEnd(item, end === 'incomplete'))
+    for (const delta of callDeltas(wireCalls, reason)) deltas.push(delta)
+    deltas.push(...this.#opaque(end === 'completed' && response.store !== false, items, calls))
+    deltas.push({ type: 'finish', reason, raw: stringAt(response, 'status') ?? end })
+    return deltas
+  }
+
+  /** The id is committed only for a response that is whole and kept by the provider: only that can be continued. */
+  #opaque(isKept: boolean, items: OutputItem[], calls: OutputItem[]): readonly Delta[] {
+    const layout = this.#isScrambled ? [] : layoutFor(items, calls)
+    const responseId = isKept && areAnswerable(calls) ? this.#responseId : ''
+    if (responseId === '' && layout.length === 0) return []
+    const data = {
+      provider: this.#provider,
+      ...(responseId !== '' && { responseId }),
+      ...(layout.length > 0 && { layout }),
+    }
+    return [{ type: 'opaque', protocol: protocolName, data }]
+  }
+
+  #fail(error: ErrorData, raw?: string): readonly Delta[] {
+    this.#isOver = true
+    const calls = this.#items.inOrder().filter((item) => item.isCall && isComplete(item))
+    return [
+      ...calls.map((item): Delta => ({ type: 'toolCall', call: callOf(item) })),
+      { type: 'error', error, ...(raw !== undefined && { raw }) },
+    ]
+  }
+}
+
+/** The server finds a call it keeps by its `call_id` alone; without one for each, the calls must be sent along. */
+const areAnswerable = (calls: readonly OutputItem[]): boolean => {
+  const ids = new Set(calls.map((item) => item.callId))
+  return ids.size === calls.length && !ids.has('') && !calls.some(isMereName)
+}

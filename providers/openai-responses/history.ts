@@ -1,0 +1,98 @@
+import type { JsonObject } from '../../src/messages/json.ts'
+import {
+  type ChatMessage,
+  type DataPart,
+  type ToolResultPart,
+  toolCallsOf,
+  toolResultsOf,
+} from '../../src/messages/messages.ts'
+import { attachmentBlocks, readableBlock, resultContent } from '../wire/attachments.ts'
+import { type IdRule, wireIdsOf } from '../wire/conversation.ts'
+import type { Target } from '../wire/protocol.ts'
+import { responsesForms } from './attachments.ts'
+import type { OpenAIResponsesProfile } from './profile.ts'
+import { customCallsIn, replayItems } from './replay.ts'
+
+const callIdRule: IdRule = { pattern: /^.{1,64}$/s, length: 40 }
+
+/** The input items of the turns from `start` on; the turns before it are known to the server already. */
+export const inputItems = (
+  turns: readonly ChatMessage[],
+  start: number,
+  target: Target<OpenAIResponsesProfile>,
+): JsonObject[] => {
+  const wireId = wireIds(turns, start)
+  const custom = customCallIds(turns, target.provider)
+  return turns
+    .slice(start)
+    .flatMap((turn) =>
+      turn.role === 'model' ? modelItems(turn, target, wireId) : userItems(turn, target, wireId, custom),
+    )
+}
+
+const userItems = (
+  turn: ChatMessage,
+  target: Target<OpenAIResponsesProfile>,
+  wireId: (id: string) => string,
+  custom: Set<string>,
+): JsonObject[] => {
+  const results = toolResultsOf(turn).map((part) => ({
+    type: custom.has(part.id) ? 'custom_tool_call_output' : 'function_call_output',
+    call_id: wireId(part.id),
+    output: outputOf(part, target),
+  }))
+  return [...results, ...userMessage(userContent(turn.parts, target))]
+}
+
+const outputOf = (part: ToolResultPart, target: Target<OpenAIResponsesProfile>): string | JsonObject[] => {
+  const { text, media } = resultContent(part, target, responsesForms(target.profile))
+  if (media.length === 0) return text
+  return text === '' ? media : [{ type: 'input_text', text }, ...media]
+}
+
+const modelItems = (
+  turn: ChatMessage,
+  target: Target<OpenAIResponsesProfile>,
+  wireId: (id: string) => string,
+): JsonObject[] => {
+  // An assistant message cannot hold media; the model sees its own pictures again as the user's.
+  const forms = responsesForms(target.profile)
+  const pictures = turn.parts.filter((part) => part.type === 'data').filter(isPicture)
+  const shown = pictures.map((part) => readableBlock(part, target, forms))
+  return [
+    ...replayItems(turn, target.provider, wireId),
+    ...userMessage(shown.filter((picture) => picture !== undefined)),
+  ]
+}
+
+const isPicture = ({ mimeType }: DataPart): boolean => mimeType.startsWith('image/')
+
+const userContent = (parts: ChatMessage['parts'], target: Target<OpenAIResponsesProfile>): JsonObject[] => {
+  const forms = responsesForms(target.profile)
+  return parts.flatMap((part): JsonObject[] => {
+    if (part.type === 'text') return part.text === '' ? [] : [{ type: 'input_text', text: part.text }]
+    return part.type === 'data' || part.type === 'link' ? attachmentBlocks(part, target, forms) : []
+  })
+}
+
+const userMessage = (content: JsonObject[]): JsonObject[] =>
+  content.length === 0 ? [] : [{ type: 'message', role: 'user', content }]
+
+/**
+ * A result for a call the server holds must name it as the server did. Where call and result are both sent, the
+ * history's own id serves: it is unique, while some servers start with `call_0` again in every response.
+ */
+const wireIds = (turns: readonly ChatMessage[], start: number): ((id: string) => string) => {
+  const original = wireIdsOf(turns)
+  const accepted = wireIdsOf([], callIdRule)
+  const held = new Set(
+    turns
+      .slice(Math.max(start - 1, 0), start)
+      .flatMap(toolCallsOf)
+      .map(({ id }) => id),
+  )
+  return (id) => (held.has(id) ? original(id) : accepted(id))
+}
+
+const customCallIds = (turns: readonly ChatMessage[], provider: string): Set<string> =>
+  new Set(turns.flatMap((turn) => [...customCallsIn(turn, provider)].map((call) => call.id)))
