@@ -6,8 +6,9 @@
 
 export type { Timeouts } from '../src/model/timeouts.ts'
 export type { AgentMachineConfig, CompactionOptions, Price, ToolExecution } from './agent/agentConfig.ts'
-export { createAgentMachine, createChart } from './agent/agentMachine.ts'
+export { createAgentMachine } from './agent/agentMachine.ts'
 export type { AgentMachine, AgentSnapshot, AgentStateValue } from './agent/agentSnapshot.ts'
+export { createChart } from './agent/chart.ts'
 export type {
   AgentCommand,
   AgentEmitted,

@@ -22,7 +22,7 @@ export type Lane = {
  * inspectors and the pure `transition()` get it through the actor's scope, as by any action, once the snapshot is
  * committed. Only `@xstate.microstep` is missing: XState has no public way to send it.
  */
-export const withReadLane = <M extends AnyRunMachine>(machine: M, lane: Lane): M =>
+export const withFastPath = <M extends AnyRunMachine>(machine: M, lane: Lane): M =>
   changed(machine, (inner) => ({
     transition: (snapshot: AnyMachineSnapshot, event, scope) => {
       const isStreaming = snapshot.status === 'active' && snapshot.hasTag('streaming')
@@ -35,7 +35,7 @@ export const withReadLane = <M extends AnyRunMachine>(machine: M, lane: Lane): M
     provide: (parts) => {
       const provided = inner.provide(parts)
       const names = Object.keys({ ...parts.actions, ...parts.guards })
-      return names.some((name) => lane.standsFor.includes(name)) ? provided : withReadLane(provided, lane)
+      return names.some((name) => lane.standsFor.includes(name)) ? provided : withFastPath(provided, lane)
     },
   }))
 

@@ -5,8 +5,8 @@ import { type ChatMessage, type Part, toolResultsOf } from '../../src/messages/m
 import { parseArguments } from '../../src/model/toolArguments.ts'
 import type { AgentMachine } from '../agent/agentSnapshot.ts'
 import type { AgentCommand, AgentEmitted, AgentOutput } from '../agent/events.ts'
-import { shared } from '../logic/deepFreeze.ts'
-import { withReadLane } from '../logic/fastPath.ts'
+import { deepFreeze } from '../logic/deepFreeze.ts'
+import { withFastPath } from '../logic/fastPath.ts'
 import type { RunEmitted, RunStands } from '../logic/reportToParent.ts'
 import { type AnyRunMachine, runMachine } from '../logic/runMachine.ts'
 import * as is from '../stored/shape.ts'
@@ -50,7 +50,7 @@ export type DecisionParts = {
 export const createDecisionMachine = (parts: DecisionParts): AnyRunMachine => {
   const chart = runMachine(createDecisionChart(parts), true)
   // As around the lifecycle chart: see `createAgentMachine`.
-  return withReadLane(withStoredCheck(chart, decisionShape, []), {
+  return withFastPath(withStoredCheck(chart, decisionShape, []), {
     read: ({ context }, event) =>
       event.type === 'run.emitted' ? { context, emitted: relayed(event as RunEmitted) } : undefined,
     standsFor: ['relay'],
@@ -185,7 +185,7 @@ export const createDecisionChart = ({ run, typeOf }: DecisionParts): AnyStateMac
   })
 
 /** The ends of a run that need no further question. */
-const ends = shared([
+const ends = deepFreeze([
   {
     guard: { type: 'isIncomplete', params: outputOf },
     target: 'Failed',

@@ -1,17 +1,17 @@
 import type { AgentOutput } from '../agent/events.ts'
-import { shared } from '../logic/deepFreeze.ts'
+import { deepFreeze } from '../logic/deepFreeze.ts'
 
 /** The output of the run that has just ended, as the parameter of a guard or an action. */
 export const outputOf = ({ event }: { event: { output: AgentOutput } }): AgentOutput => event.output
 
 /** That an abort was asked for, as the parameter of an action. */
-export const noteAbort = shared({
+export const noteAbort = deepFreeze({
   type: 'noteAbort',
   params: ({ event }: { event: { reason?: string } }) => event,
 })
 
 /** Commands to the whole are meant for the run that is under way. */
-export const runCommands = shared({
+export const runCommands = deepFreeze({
   // The parent notes it as well: the run may already have ended without the parent knowing.
   abort: { actions: [noteAbort, 'forward'] },
   'tool.approve': { actions: 'forward' },
@@ -24,7 +24,7 @@ export const runCommands = shared({
 })
 
 /** A chart waits for people while one of its runs does. */
-export const runStates = shared({
+export const runStates = deepFreeze({
   initial: 'Working',
   states: {
     Working: { on: { 'run.waiting': 'Waiting' } },

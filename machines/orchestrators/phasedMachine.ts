@@ -22,7 +22,7 @@ import {
   lastText,
 } from '../agent/agentOutput.ts'
 import type { AgentCommand, AgentEmitted, AgentInput, AgentOutput } from '../agent/events.ts'
-import { withReadLane } from '../logic/fastPath.ts'
+import { withFastPath } from '../logic/fastPath.ts'
 import type { RunEmitted, RunStands } from '../logic/reportToParent.ts'
 import { type RunMachine, runMachine } from '../logic/runMachine.ts'
 import { announcementOf } from '../model/receiveDeltas.ts'
@@ -144,7 +144,7 @@ export const createPhasedMachine = <Data extends object = object, Name extends s
   const relay = relaying(options)
   // As around the lifecycle chart: see `createAgentMachine`.
   const flawIn = storedPhasesFlaw(options.phases, options.data ?? {})
-  return withReadLane(withStoredCheck(chart, flawIn, phasedMigrations(options.phases)), {
+  return withFastPath(withStoredCheck(chart, flawIn, phasedMigrations(options.phases)), {
     read: ({ context, value }, event) => {
       if (event.type !== 'run.emitted') return undefined
       try {

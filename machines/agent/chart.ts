@@ -1,0 +1,441 @@
+import { type AnyStateMachine, not } from 'xstate'
+import { errorDataOf } from '../../src/messages/errors.ts'
+import { summariserInput } from '../compaction/contextWindow.ts'
+import { deepFreeze } from '../logic/deepFreeze.ts'
+import { timeIn } from '../logic/systemTime.ts'
+import * as round from '../tools/round.ts'
+import { type AgentMachineConfig, type ResolvedConfig, resolveConfig } from './agentConfig.ts'
+import { abortedOutput, completeOutput, failedOutput } from './agentOutput.ts'
+import { agentSetup } from './agentSetup.ts'
+import type { AgentEvent, AgentOutput } from './events.ts'
+import * as run from './streamingState.ts'
+
+/**
+ * The chart alone, as XState's own machine: what drawings, graphs and path tests are made from.
+ *
+ * @example createChart({ model }).root.states // Initialized, MessageReset, Accumulating …
+ */
+export const createChart = (options: AgentMachineConfig): AnyStateMachine => chartOf(resolveConfig(options))
+
+/** What is left to do when a run ends at a limit. */
+const atTheEnd = deepFreeze(['noteLimitEnd', 'storePaused', 'closeTurn', 'keepSteering', 'closeTurn'])
+
+/** What happens with a summary, or when there is none. */
+const summaryEvents = <State extends 'Summarising' | 'Halving'>(state: State) =>
+  ({
+    'summary.done': [
+      {
+        guard: { type: 'isShorter', params: ({ event }: { event: Summary }) => event },
+        target: '#agent.MessageReset',
+        actions: [
+          countSummary,
+          { type: 'compact', params: ({ event }: { event: Summary }) => event },
+          'announceMessage',
+        ],
+      },
+      {
+        target: '#agent.Failed',
+        actions: [countSummary, 'noteUselessSummary'],
+      },
+    ],
+    'summary.failed': [
+      {
+        guard: { type: 'isHalfBetter', params: ({ event }: { event: NoSummary }) => event },
+        target: 'Halving',
+        reenter: true,
+        actions: [countSummary, 'halve'],
+      },
+      {
+        guard: { type: 'isSummaryWorthRetrying', params: ({ event }: { event: NoSummary }) => event },
+        target: state,
+        reenter: true,
+        actions: [countSummary, noteNoSummary, 'scheduleRetry', 'announceRetry'],
+      },
+      { target: '#agent.Failed', actions: [countSummary, noteNoSummary] },
+    ],
+  }) as const
+
+type Summary = Extract<AgentEvent, { type: 'summary.done' }>
+type NoSummary = Extract<AgentEvent, { type: 'summary.failed' }>
+
+const countSummary = deepFreeze({
+  type: 'countSummary',
+  params: ({ event }: { event: Summary | NoSummary }) => ({ usage: event.usage }),
+})
+
+const noteNoSummary = deepFreeze({
+  type: 'noteFailure',
+  params: ({ event }: { event: NoSummary }) => ({ error: event.error }),
+})
+
+/**
+ * The lifecycle chart, state by state. Its guards and actions, by name, are in `agentSetup.ts`; the data they work on
+ * is in `streamingState.ts`. Children: `model` streams one answer and watches its time, `timer` is any other wait of a
+ * state, `approver` asks `onApproval`, `toolExecutor` runs the calls of one turn, `summariser` shortens a conversation.
+ *
+ * `meta` says what the structure cannot: what a state waits for, that a round of tool calls is open in it, and which
+ * child of an outer state was stopped on the way to it.
+ */
+export const chartOf = (config: ResolvedConfig) => {
+  const deadlineTimer = {
+    id: 'timer',
+    src: 'timer' as const,
+    input: ({ context }: { context: run.StreamingState }) => ({ at: context.deadlineAt }),
+  }
+
+  const askApprover = {
+    id: 'approver',
+    src: 'approver' as const,
+    input: ({ context }: { context: run.StreamingState }) => ({ calls: round.askedCalls(context) }),
+  }
+
+  const askSummariser = {
+    id: 'summariser' as const,
+    src: 'summariser' as const,
+    input: ({ context }: { context: run.StreamingState }) => summariserInput(config, context),
+  }
+
+  return agentSetup(config).createMachine({
+    id: 'agent',
+    context: ({ input, self }) => run.initialState(input, timeIn(self.system), config),
+    initial: 'Initialized',
+    output: ({ event }) => event.output as AgentOutput,
+
+    on: {
+      abort: {
+        target: '.Aborted',
+        actions: { type: 'noteAbort', params: ({ event }) => ({ reason: event.reason }) },
+      },
+      steer: { actions: { type: 'queueSteering', params: ({ event }) => ({ text: event.text }) } },
+      compact: { actions: 'wantCompaction' },
+    },
+
+    states: {
+      Initialized: {
+        description: 'The input is checked; the prompt has joined the history.',
+        always: [
+          { guard: 'hasFailed', target: 'Failed' },
+          { target: 'MessageReset', actions: 'announceMessage' },
+        ],
+      },
+
+      MessageReset: {
+        description: 'Before each model call: checks the limits and the room, and clears the last answer.',
+        entry: 'clearRound',
+        always: [
+          { guard: 'isLimitReached', target: 'AtLimit', actions: 'noteLimit' },
+          { guard: 'isTooFull', target: 'Compacting' },
+          { target: 'Accumulating', actions: 'beginStep' },
+        ],
+      },
+
+      AtLimit: {
+        description:
+          'A limit is reached: the run ends, answers once more without tools, or waits for a person.',
+        tags: 'waiting',
+        meta: { waitsFor: 'limit' },
+        entry: ['beginWaiting', 'announceLimit'],
+        exit: 'endWaiting',
+        always: [
+          { guard: 'isToStop', target: 'Complete', actions: atTheEnd },
+          { guard: 'isToAnswer', target: 'Accumulating', actions: 'beginStep' },
+        ],
+        on: {
+          'limit.raise': {
+            target: 'MessageReset',
+            actions: { type: 'raiseLimits', params: ({ event }) => ({ limits: event.limits }) },
+          },
+          'tool.approve': {
+            guard: { type: 'isAboutLimit', params: ({ event }) => event },
+            target: 'MessageReset',
+            actions: { type: 'raiseLimits', params: ({ event }) => ({ limits: event.arguments }) },
+          },
+          'limit.stop': { target: 'Complete', actions: atTheEnd },
+          'tool.reject': {
+            guard: { type: 'isAboutLimit', params: ({ event }) => event },
+            target: 'Complete',
+            actions: atTheEnd,
+          },
+        },
+      },
+
+      Compacting: {
+        description: 'The conversation is too long: the model sees less of it from here on.',
+        entry: 'beginCompaction',
+        initial: 'Clearing',
+        states: {
+          Clearing: {
+            description: 'Old tool results are cleared first.',
+            always: [
+              {
+                guard: 'isClearingEnough',
+                target: '#agent.MessageReset',
+                actions: [{ type: 'compact', params: {} }, 'announceMessage'],
+              },
+              { guard: 'isSummaryShort', target: 'Summarising' },
+              { target: 'Halving', actions: 'halve' },
+            ],
+          },
+          Summarising: {
+            description: 'A model summarises the older part, without tools.',
+            invoke: askSummariser,
+            on: summaryEvents('Summarising'),
+          },
+          Halving: {
+            description:
+              'The summary request was too long: only the newer half is summarised, then half of that.',
+            invoke: askSummariser,
+            on: summaryEvents('Halving'),
+          },
+        },
+      },
+
+      Accumulating: {
+        description: 'The model answers, as a child. Every interruption goes through Interrupted.',
+        invoke: {
+          id: 'model',
+          src: 'model',
+          input: ({ context }) => run.modelInput(context),
+          onError: {
+            target: '.Interrupted',
+            actions: {
+              type: 'noteFailure',
+              params: ({ event }) => ({ error: errorDataOf(event.error, 'ModelError') }),
+            },
+          },
+        },
+        on: {
+          'model.prepared': { actions: { type: 'notePrepared', params: ({ event }) => event } },
+          'model.done': [
+            { guard: 'isWorthAnotherTry', target: '.Interrupted', actions: 'noteUselessAnswer' },
+            { guard: 'isStreamComplete', target: 'Consolidating' },
+            { target: '.Interrupted', actions: 'noteTruncation' },
+          ],
+          'model.failed': {
+            target: '.Interrupted',
+            actions: { type: 'noteFailure', params: ({ event }) => ({ error: event.error }) },
+          },
+        },
+        initial: 'Requesting',
+        states: {
+          Requesting: {
+            description: 'The request is sent; no byte of the answer has come yet.',
+            on: { 'model.deltas': { target: 'Streaming', actions: 'receive' } },
+          },
+          Streaming: {
+            description: 'The answer is streaming in. Reads after the first take the fast lane.',
+            tags: 'streaming',
+            on: {
+              'model.deltas': [
+                {
+                  guard: { type: 'isNewStream', params: ({ event }) => event },
+                  actions: ['announceRestart', 'beginAttempt', 'receive'],
+                },
+                { actions: 'receive' },
+              ],
+            },
+          },
+          Interrupted: {
+            description: 'The answer broke off: try again, ask another model, or give up.',
+            entry: ['closeModel', 'countAttempt'],
+            always: [
+              {
+                guard: 'isTooLong',
+                target: '#agent.Compacting',
+                actions: ['announceVoid', 'learnWindow', 'forgetAttempt'],
+              },
+              {
+                guard: 'isWorthRetrying',
+                target: 'BackingOff',
+                actions: ['scheduleRetry', 'announceRetry', 'forgetAttempt'],
+              },
+              {
+                guard: 'hasFallback',
+                target: '#agent.Accumulating',
+                reenter: true,
+                actions: ['useFallback', 'announceFallback', 'beginAttempt'],
+              },
+              { target: '#agent.Failed' },
+            ],
+          },
+          BackingOff: {
+            description: 'Waits before the next try.',
+            meta: { stopped: ['model'] },
+            invoke: {
+              id: 'timer',
+              src: 'timer',
+              input: ({ context }) => ({ at: run.retryTime(context) }),
+            },
+            on: {
+              'timer.fired': [
+                {
+                  guard: { type: 'isPastDeadline', params: ({ event }) => event },
+                  target: '#agent.Failed',
+                  actions: 'noteTotalTimeout',
+                },
+                { target: '#agent.Accumulating', reenter: true, actions: 'beginAttempt' },
+              ],
+            },
+          },
+        },
+      },
+
+      Consolidating: {
+        description: 'The answer is complete: it is counted, and becomes a message.',
+        entry: ['countAnswer', 'announceStep', 'consolidate'],
+        always: [
+          { guard: 'hasFailed', target: 'Failed' },
+          { guard: 'isPausedByProvider', target: 'MessageReset', actions: 'keepPausedMessage' },
+          { guard: 'isEmptyAfterTools', target: 'MessageReset', actions: 'countEmptyAnswer' },
+          { target: 'ToolCheck', actions: ['storeMessage', 'announceMessage'] },
+        ],
+      },
+
+      ToolCheck: {
+        description: 'Decides what happens to the tool calls that are present, never by the finish reason.',
+        entry: 'beginRound',
+        always: [
+          { guard: 'isLastAnswer', target: 'Complete', actions: ['refuseCalls', ...atTheEnd] },
+          { guard: 'isApprovalNeeded', target: 'AwaitingApproval' },
+          { guard: 'hasCalls', target: 'ToolExecution' },
+          { guard: 'isSteered', target: 'MessageReset', actions: ['storeSteering', 'announceMessage'] },
+          { target: 'Complete' },
+        ],
+      },
+
+      AwaitingApproval: {
+        description: 'Waits for people. Nothing is running, so it can be stored for days.',
+        tags: 'waiting',
+        meta: { waitsFor: 'approval', isInRound: true },
+        entry: ['beginWaiting', 'askForApprovals'],
+        exit: 'endWaiting',
+        invoke: [...(config.onApproval ? [askApprover] : [])],
+        on: {
+          'tool.approve': {
+            guard: { type: 'isPending', params: ({ event }) => event },
+            actions: { type: 'approve', params: ({ event }) => event },
+          },
+          'tool.reject': {
+            guard: { type: 'isPending', params: ({ event }) => event },
+            actions: { type: 'reject', params: ({ event }) => event },
+          },
+          'tool.answer': {
+            guard: { type: 'isInDoubt', params: ({ event }) => event },
+            actions: { type: 'takeAnswer', params: ({ event }) => event },
+          },
+        },
+        always: { guard: not('isApprovalNeeded'), target: 'ToolExecution' },
+      },
+
+      ToolExecution: {
+        description: 'The tool executor runs the calls, as a child.',
+        meta: { isInRound: true },
+        invoke: {
+          id: 'toolExecutor',
+          src: 'toolExecutor',
+          input: ({ context }) => round.executorInput(context),
+          onDone: [
+            {
+              guard: 'isAnswerNeeded',
+              target: 'AwaitingTools',
+              actions: { type: 'takeResults', params: ({ event }) => event.output },
+            },
+            {
+              target: 'ToolResults',
+              actions: { type: 'takeResults', params: ({ event }) => event.output },
+            },
+          ],
+          onError: {
+            target: 'Failed',
+            actions: { type: 'noteExecutorFailure', params: ({ event }) => event },
+          },
+        },
+        on: {
+          'tool.started': { actions: 'noteStarted' },
+          'tool.finished': { actions: 'noteResult' },
+          'tool.progress': { actions: { type: 'announceProgress', params: ({ event }) => event } },
+          'tool.interrupted': {
+            target: 'AwaitingApproval',
+            actions: 'noteInterruption',
+          },
+          // Decisions on the calls of sub-agents: their runs are below the executor.
+          'tool.approve': { actions: 'passOn' },
+          'tool.reject': { actions: 'passOn' },
+          'tool.answer': { actions: 'passOn' },
+        },
+        initial: 'Working',
+        states: {
+          Working: {
+            description: 'At least one call is running.',
+            // Only the time of the whole run is watched here: each tool has its own timeout.
+            invoke: [...(config.totalMs === undefined ? [] : [deadlineTimer])],
+            on: {
+              'tool.waiting': {
+                target: 'Waiting',
+                actions: { type: 'askForDecisions', params: ({ event }) => event },
+              },
+              'timer.fired': { target: '#agent.Failed', actions: 'noteTotalTimeout' },
+            },
+          },
+          Waiting: {
+            description: 'Only sub-agents that wait for people are left.',
+            tags: 'waiting',
+            entry: 'beginWaiting',
+            exit: 'endWaiting',
+            on: {
+              'tool.waiting': { actions: { type: 'askForDecisions', params: ({ event }) => event } },
+              'tool.working': { target: 'Working' },
+            },
+          },
+        },
+      },
+
+      AwaitingTools: {
+        description: 'Waits for the answers of external tools. Nothing is running.',
+        tags: 'waiting',
+        meta: { waitsFor: 'answer', isInRound: true },
+        entry: ['beginWaiting', 'askForAnswers'],
+        exit: 'endWaiting',
+        on: {
+          'tool.answer': {
+            guard: { type: 'isAwaited', params: ({ event }) => event },
+            actions: { type: 'takeAnswer', params: ({ event }) => event },
+          },
+          'tool.reject': {
+            guard: { type: 'isAwaited', params: ({ event }) => event },
+            actions: { type: 'reject', params: ({ event }) => event },
+          },
+        },
+        always: { guard: not('isAnswerNeeded'), target: 'ToolResults' },
+      },
+
+      ToolResults: {
+        description: 'All results of the round become one user message.',
+        entry: ['storeResults', 'announceMessage'],
+        always: [
+          { guard: 'isRunEnded', target: 'Complete', actions: ['noteStop', 'closeTurn'] },
+          { target: 'MessageReset' },
+        ],
+      },
+
+      Complete: {
+        description: 'The run has its answer.',
+        type: 'final',
+        entry: 'announceEnd',
+        output: ({ context }) => completeOutput(context),
+      },
+      Failed: {
+        description: 'The run ends with an error, and with everything that was reached.',
+        type: 'final',
+        entry: ['noteError', 'settle', 'announceEnd'],
+        output: ({ context }) => failedOutput(context),
+      },
+      Aborted: {
+        description: 'The run was aborted; what was reached is kept.',
+        type: 'final',
+        entry: ['settle', 'announceEnd'],
+        output: ({ context }) => abortedOutput(context),
+      },
+    },
+  })
+}

@@ -1,0 +1,107 @@
+import type { AnyStateMachine, AnyStateNode } from 'xstate'
+import type { PendingCall } from '../../src/messages/result.ts'
+import type { ChatModel } from '../../src/model/chatModel.ts'
+import { createChart } from './chart.ts'
+
+/** Facts about one state of the lifecycle chart, computed from the chart itself: nothing else lists its states. */
+export type StateFacts = {
+  /** Whether a run can rest in it, and so be stored: a state that is left at once cannot. */
+  isStorable: boolean
+  isFinal: boolean
+  /** The kind of decision that the run itself waits for; undefined where it works, or where only its sub-agents wait. */
+  waitsFor: PendingCall['kind'] | undefined
+  /** Whether a round of tool calls is open: the conversation then ends with the calls. */
+  isInRound: boolean
+  /** The children that run in it with every configuration, and those that only some configurations have. */
+  children: { always: readonly string[]; sometimes: readonly string[] }
+}
+
+/** The state as the API names it: the outermost one, such as `ToolExecution`. */
+export const stateName = (value: unknown): string => statePath(value).split(/[.,]/, 1)[0] ?? ''
+
+/** The state as people read it: `ToolExecution.Working`; parallel states are separated by commas. */
+export const statePath = (value: unknown): string => statePaths(value).join(', ')
+
+/** The path of each active innermost state. */
+export const statePaths = (value: unknown): string[] => {
+  if (typeof value === 'string') return [value]
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, inner]) => {
+    const paths = statePaths(inner)
+    return paths.length === 0 ? [name] : paths.map((path) => `${name}.${path}`)
+  })
+}
+
+/** Facts about the state that a run of the lifecycle chart is in; undefined for a state of another chart. */
+export const factsOf = (value: unknown): StateFacts | undefined => agentStates().get(statePath(value))
+
+/** All innermost states of the lifecycle chart, by path. */
+export const agentStates = (): ReadonlyMap<string, StateFacts> => {
+  facts ??= readFacts()
+  return facts
+}
+
+let facts: ReadonlyMap<string, StateFacts> | undefined
+
+/** Some children are only there with an option: two charts, without options and with all, show which. */
+const readFacts = (): ReadonlyMap<string, StateFacts> => {
+  const plain = childrenByPath(createChart({ model }))
+  const full = createChart({ model, onApproval: () => false, timeouts: { totalMs: 1 } })
+  return new Map(
+    leavesOf(full.root).map((leaf): [string, StateFacts] => {
+      const always = plain.get(pathOf(leaf)) ?? []
+      const all = childrenOf(leaf)
+      return [
+        pathOf(leaf),
+        {
+          isStorable: leaf.type !== 'final' && !isLeftAtOnce(leaf),
+          isFinal: leaf.type === 'final',
+          waitsFor: metaOf(leaf).waitsFor,
+          isInRound: metaOf(leaf).isInRound ?? false,
+          children: { always, sometimes: all.filter((id) => !always.includes(id)) },
+        },
+      ]
+    }),
+  )
+}
+
+/** Never asked: the chart is only looked at. */
+const model: ChatModel = {
+  provider: 'none',
+  model: 'none',
+  profile: {
+    tools: true,
+    parallelTools: true,
+    nativeSchema: true,
+    schemaWithTools: true,
+    thinking: true,
+    attachments: { images: false, pdf: false, audio: false, links: false },
+  },
+  stream: () => () => {},
+}
+
+type Meta = { waitsFor?: PendingCall['kind']; isInRound?: boolean; stopped?: readonly string[] }
+
+const metaOf = (node: AnyStateNode): Meta => Object.assign({}, ...lineOf(node).map(({ meta }) => meta))
+
+/** A state with the states around it, the outermost first. */
+const lineOf = (node: AnyStateNode): AnyStateNode[] => [...(node.parent ? lineOf(node.parent) : []), node]
+
+const leavesOf = (node: AnyStateNode): AnyStateNode[] => {
+  const inner = Object.values(node.states)
+  return inner.length === 0 ? [node] : inner.flatMap(leavesOf)
+}
+
+const pathOf = ({ path }: AnyStateNode): string => path.join('.')
+
+/** A transition without event and guard is taken before anything else can happen. */
+const isLeftAtOnce = (leaf: AnyStateNode): boolean =>
+  lineOf(leaf).some(({ always }) => always?.some(({ guard }) => guard === undefined))
+
+const childrenOf = (leaf: AnyStateNode): string[] =>
+  lineOf(leaf)
+    .flatMap(({ invoke }) => invoke.map(({ id }) => id))
+    .filter((id) => !metaOf(leaf).stopped?.includes(id))
+
+const childrenByPath = ({ root }: AnyStateMachine): Map<string, string[]> =>
+  new Map(leavesOf(root).map((leaf) => [pathOf(leaf), childrenOf(leaf)]))
