@@ -5,23 +5,21 @@ import { type ErrorData, errorDataOf } from '../messages/errors.ts'
 import { isJsonObject } from '../messages/json.ts'
 import type { ChatModel } from '../model/chatModel.ts'
 import { redact } from '../transport/redact.ts'
+import { messagesContent } from './content.ts'
 import { attribute, content, finishReasons, own, providerName } from './conventions.ts'
-import { failureOf } from './failureOf.ts'
-import type { Meters } from './Meters.ts'
-import { messagesContent } from './messageContent.ts'
-import { type Failure, Operation, type OperationOptions } from './Operation.ts'
+import { type Failure, type Meters, Operation, type OperationOptions } from './Operation.ts'
 
 export type AgentTraceOptions = {
   name: string | undefined
   runId: string | undefined
   above: Operation | undefined
-  /** On every span of the run. */
+  /** Attributes of every span of the run. */
   attributes: Attributes
   captureContent: boolean
   meters: Meters | undefined
 }
 
-/** A run from its start to its end, with all of its charts: the parent of all its other spans. */
+/** The whole of a run, with all of its charts: the parent of all its other spans. */
 export class AgentTrace {
   readonly operation: Operation
   readonly meters: Meters | undefined
@@ -44,7 +42,7 @@ export class AgentTrace {
     })
   }
 
-  /** Something that the run does. */
+  /** Begins an operation of the run. */
   begin({ attributes, measured, ...options }: Omit<OperationOptions, 'above' | 'meters'>): Operation {
     const { meters, operation: above } = this
     return new Operation({
@@ -56,30 +54,30 @@ export class AgentTrace {
     })
   }
 
-  /** The credentials of its models, which only they know. */
+  /** Takes the function that hides credentials, which only the models know. */
   keepSecret(hide: (text: string) => string): void {
     this.#hideOwn = hide
   }
 
-  /** Who is asked; the first one counts. */
+  /** Takes the provider of the run, which is that of its first request. */
   ask({ provider }: Pick<ChatModel, 'provider'>): void {
     if (this.#provider) return
     this.#provider = { [attribute.provider]: providerName(provider) }
     this.operation.describeMeasured(this.#provider)
   }
 
-  /** The name of the agent. Its actor has another id if a user's machine invokes it. */
+  /** Takes the name of the agent. Its actor has another id if a user's machine invokes it. */
   rename(name: string): void {
     this.operation.rename(name)
     this.operation.describeMeasured({ [attribute.agent]: name })
   }
 
-  /** Whether content is to be recorded, and a backend stores it. */
+  /** True if content is to be recorded, and a backend stores it. */
   shows(operation: Operation): boolean {
     return this.#captureContent && operation.isRecording
   }
 
-  /** A text without secrets. What cannot be searched for them is not shown. */
+  /** Removes secrets from a text. A text that cannot be searched for them is replaced as a whole. */
   readonly hide = (text: string): string => {
     try {
       return redact(this.#hideOwn(text), [])
@@ -92,7 +90,7 @@ export class AgentTrace {
     return failureOf(error, this.#captureContent ? this.hide : undefined)
   }
 
-  /** The run has ended, or is not waited for any longer. */
+  /** Ends the trace, because the run has ended or is no longer waited for. */
   end(snapshot: AnyMachineSnapshot): void {
     if (!this.operation.isOpen) return
     const { status, failure } = this.#outcomeOf(snapshot)
@@ -123,6 +121,22 @@ export class AgentTrace {
   }
 }
 
-/** A user's chart may end with anything. */
+/** Checks an output, because a user's chart may end with any value. */
 const isOutput = (output: unknown): output is AgentOutput =>
   isJsonObject(output) && typeof output.status === 'string' && Array.isArray(output.messages)
+
+const longestMessage = 2_000
+/** Limits the name of an error, which a user's model may choose freely. */
+const longestType = 64
+
+/**
+ * An error as a span shows it. Its type is the status of an HTTP answer or the class. Its message may quote prompts and
+ * answers, so it is shown only where content is.
+ */
+const failureOf = (
+  { name, status, message }: Pick<ErrorData, 'name' | 'status' | 'message'>,
+  show: ((text: string) => string) | undefined,
+): Failure => ({
+  type: status === undefined ? name.slice(0, longestType) : String(status),
+  message: show?.(message).slice(0, longestMessage),
+})

@@ -2,12 +2,11 @@ import type { Attributes } from '@opentelemetry/api'
 import type { TracedCalls } from '../../machines/logic/runTracer.ts'
 import type { ToolCallPart, ToolResultPart } from '../messages/messages.ts'
 import type { AgentTrace } from './AgentTrace.ts'
-import { attribute, content, own, toolError } from './conventions.ts'
-import { argumentsContent, resultContent } from './messageContent.ts'
+import { argumentsContent, resultContent } from './content.ts'
+import { attribute, content, own, shortId, toolError } from './conventions.ts'
 import type { Operation } from './Operation.ts'
-import { shortId } from './shortId.ts'
 
-/** The calls that one actor runs: mostly one; a user's batch runs all calls of a turn. */
+/** The calls that an actor runs: usually one, but all calls of a turn where the user gave an executor for batches. */
 export class CallTraces {
   readonly #agent: AgentTrace
   readonly #open: Map<string, Operation>
@@ -15,7 +14,7 @@ export class CallTraces {
   constructor(agent: AgentTrace, traced: TracedCalls, attributes: Attributes) {
     agent.keepSecret(traced.hide)
     this.#agent = agent
-    this.#open = new Map(traced.calls.map((call) => [call.id, begun(agent, call, traced, attributes)]))
+    this.#open = new Map(traced.calls.map((call) => [call.id, beginCall(agent, call, traced, attributes)]))
   }
 
   /** The call, if it is the only one. */
@@ -36,21 +35,21 @@ export class CallTraces {
     }
   }
 
-  /** The last results have come: a call that got none has failed. */
+  /** Takes the last results. A call without a result has failed. */
   settleAll(results: readonly ToolResultPart[] = []): void {
     this.settle(results)
     for (const operation of this.#open.values()) operation.end({ type: toolError })
     this.#open.clear()
   }
 
-  /** No caller waits for them any longer. */
+  /** Ends the calls, because the run no longer waits for them. */
   end(): void {
     for (const operation of this.#open.values()) operation.end()
     this.#open.clear()
   }
 }
 
-const begun = (
+const beginCall = (
   agent: AgentTrace,
   call: ToolCallPart,
   { tools, attemptAt }: TracedCalls,

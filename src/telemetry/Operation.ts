@@ -2,35 +2,38 @@ import {
   type Attributes,
   type Context,
   context,
+  type Histogram,
+  type MeterProvider,
+  metrics,
   type Span,
   SpanKind,
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api'
-import { attribute, type OperationName, scope } from './conventions.ts'
-import type { Meters } from './Meters.ts'
+import type { Usage } from '../messages/result.ts'
+import { attribute, metric, type OperationName, scope } from './conventions.ts'
 
-/** Why an operation failed: a word of which there are few, and a text where content may be shown. */
+/** The reason why an operation failed: one of a few types, and a text where content may be shown. */
 export type Failure = { type: string; message?: string | undefined }
 
 export type OperationOptions = {
-  /** What the conventions call it; a wait for people has no name there, and is not measured. */
+  /** The name in the conventions. A wait for people has none, and is not measured. */
   operation?: OperationName
-  /** Whom or what: the rest of the span's name. */
+  /** The rest of the span's name: the agent, the model or the tool. */
   of?: string | undefined
   /** The operation that it is a part of. */
   above?: Operation | undefined
   attributes: Attributes
-  /** Those of its attributes that its measurements have, too. */
+  /** Attributes that the measurements have, too. */
   measured?: Attributes
   meters?: Meters | undefined
 }
 
-/** Something that takes time: a span, and a measurement when it ends. What is still open below it then ends with it. */
+/** A span, and a measurement when it ends. Operations below it that are still open end with it. */
 export class Operation {
-  /** What is done for it belongs here. */
+  /** The context of the work that is done for it. */
   readonly context: Context
-  /** What happens around it belongs here. */
+  /** The context of the code around it. */
   readonly outside: Context
   readonly #span: Span
   readonly #options: OperationOptions
@@ -57,7 +60,7 @@ export class Operation {
     return this.#isOpen
   }
 
-  /** Whether a backend records it. */
+  /** True if a backend records it. */
   get isRecording(): boolean {
     return this.#isOpen && this.#span.isRecording()
   }
@@ -75,7 +78,7 @@ export class Operation {
     this.#span.setAttributes(attributes)
   }
 
-  /** The same for what measurements have, too. */
+  /** Adds attributes to the span and to its measurements. */
   describeMeasured(attributes: Attributes): void {
     this.#measured = { ...this.#measured, ...attributes }
     this.describe(attributes)
@@ -103,3 +106,45 @@ export class Operation {
 
 const nameOf = ({ operation, of }: OperationOptions): string =>
   [operation ?? 'wait', ...(of === undefined ? [] : [of])].join(' ')
+
+type Histograms = Record<keyof typeof metric, Histogram>
+
+/** The histograms of all runs. */
+export class Meters {
+  readonly #made = new WeakMap<MeterProvider, Histograms>()
+
+  duration(seconds: number, attributes: Attributes): void {
+    this.#histograms.duration.record(seconds, attributes)
+  }
+
+  timeToFirstChunk(seconds: number, attributes: Attributes): void {
+    this.#histograms.timeToFirstChunk.record(seconds, attributes)
+  }
+
+  tokens({ inputTokens, outputTokens }: Usage, attributes: Attributes): void {
+    const { tokens } = this.#histograms
+    if (inputTokens !== undefined)
+      tokens.record(inputTokens, { ...attributes, [attribute.tokenType]: 'input' })
+    if (outputTokens !== undefined)
+      tokens.record(outputTokens, { ...attributes, [attribute.tokenType]: 'output' })
+  }
+
+  /** Looks them up each time: unlike a tracer, a meter that was made before there was an SDK never measures. */
+  get #histograms(): Histograms {
+    const provider = metrics.getMeterProvider()
+    const made = this.#made.get(provider) ?? histogramsOf(provider)
+    this.#made.set(provider, made)
+    return made
+  }
+}
+
+const histogramsOf = (provider: MeterProvider): Histograms => {
+  const meter = provider.getMeter(scope.name, undefined, { schemaUrl: scope.schemaUrl })
+  const histogram = ({ name, options }: (typeof metric)[keyof typeof metric]) =>
+    meter.createHistogram(name, options)
+  return {
+    duration: histogram(metric.duration),
+    timeToFirstChunk: histogram(metric.timeToFirstChunk),
+    tokens: histogram(metric.tokens),
+  }
+}

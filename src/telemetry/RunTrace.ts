@@ -1,19 +1,31 @@
 import type { Attributes } from '@opentelemetry/api'
 import type { AnyActor } from 'xstate'
-import type { AgentSnapshot, AgentStateValue } from '../../machines/agent/agentSnapshot.ts'
+import type { AgentSnapshot } from '../../machines/agent/agentSnapshot.ts'
+import { factsOf } from '../../machines/agent/states.ts'
 import type { StreamingState } from '../../machines/agent/streamingState.ts'
 import type { TracedTurn } from '../../machines/logic/runTracer.ts'
 import { timeIn } from '../../machines/logic/systemTime.ts'
 import { pendingIn } from '../../machines/tools/pendingCalls.ts'
+import type { ErrorData } from '../messages/errors.ts'
+import type { ModelRequest } from '../model/chatModel.ts'
 import type { AgentTrace } from './AgentTrace.ts'
-import { ChatTrace } from './ChatTrace.ts'
-import { own } from './conventions.ts'
+import { messagesContent, systemContent, toolsContent } from './content.ts'
+import {
+  attribute,
+  content,
+  finishReasons,
+  own,
+  providerName,
+  settingNames,
+  shortId,
+  usageNames,
+} from './conventions.ts'
 import type { Operation } from './Operation.ts'
 
-/** One run of the lifecycle chart, alone or as a phase of a run: what its states and data say becomes spans and events. */
+/** A run of the lifecycle chart, alone or as a phase of another run: its steps become spans and events. */
 export class RunTrace {
   readonly agent: AgentTrace
-  /** The phase of the whole that it is, if it is one. */
+  /** Name the phase, if the run is one. */
   readonly attributes: Attributes
   readonly #actor: AnyActor
   readonly #isPhase: boolean
@@ -28,13 +40,14 @@ export class RunTrace {
     this.#actor = actor
   }
 
-  /** A request is about to be sent: the operation that it belongs to. */
+  /** Gives the operation that a request belongs to, which is about to be sent. */
   ask(turn: TracedTurn): Operation {
     this.agent.keepSecret(turn.hide)
     this.agent.ask(turn.model)
     if (turn.agent !== undefined && !this.#isPhase) this.agent.rename(turn.agent)
-    const { value, context }: AgentSnapshot = this.#actor.getSnapshot()
-    if (isCompacting(value)) return this.#askForSummary(turn, context)
+    const snapshot: AgentSnapshot = this.#actor.getSnapshot()
+    const { context } = snapshot
+    if (snapshot.matches('Compacting')) return this.#askForSummary(turn, context)
     if (!this.#chat?.isFor(turn, context)) {
       this.#chat?.fallBack(turn)
       this.#chat = new ChatTrace(this.agent, turn, context, this.attributes)
@@ -42,7 +55,7 @@ export class RunTrace {
     return this.#chat.operation
   }
 
-  /** Each request for a summary has its own span. */
+  /** Begins a span for each request, even for a repeated one. */
   #askForSummary(turn: TracedTurn, context: StreamingState): Operation {
     this.#chat?.fail(context.failure)
     this.#chat = undefined
@@ -51,31 +64,33 @@ export class RunTrace {
     return this.#summary.operation
   }
 
-  /** The chart has made a step; the same step may be reported more than once. */
+  /** Takes a step of the chart. The same step may be reported more than once. */
   follow(snapshot: AgentSnapshot): void {
-    if (!isCompacting(snapshot.value)) {
-      this.#summary?.fail(snapshot.value === 'Failed' ? snapshot.context.failure : null)
+    if (!snapshot.matches('Compacting')) {
+      this.#summary?.fail(snapshot.matches('Failed') ? snapshot.context.failure : null)
       this.#summary = undefined
     }
     this.#followChat(snapshot)
     this.#followWait(snapshot)
   }
 
-  #followChat({ value, context }: AgentSnapshot): void {
+  #followChat(snapshot: AgentSnapshot): void {
     const chat = this.#chat
     if (!chat) return
+    const { context } = snapshot
     const { failure, request } = context
-    const answering = typeof value === 'object' && 'Accumulating' in value ? value.Accumulating : undefined
-    if (answering === 'Interrupted') chat.interrupt(failure)
-    else if (answering === 'BackingOff') chat.retry(request, request.retryAt - timeIn(this.#actor.system))
-    if (answering !== undefined) return
+    if (snapshot.matches({ Accumulating: 'Interrupted' })) chat.interrupt(failure)
+    else if (snapshot.matches({ Accumulating: 'BackingOff' }))
+      chat.retry(request, request.retryAt - timeIn(this.#actor.system))
+    if (snapshot.matches('Accumulating')) return
     this.#chat = undefined
-    if (value === 'Consolidating') chat.complete(context)
-    else chat.fail(value === 'Failed' || isCompacting(value) ? failure : null)
+    if (snapshot.matches('Consolidating')) chat.complete(context)
+    else chat.fail(snapshot.matches('Failed') || snapshot.matches('Compacting') ? failure : null)
   }
 
   #followWait(snapshot: AgentSnapshot): void {
-    const kind = waits.get(snapshot.value)
+    // A sub-agent that waits has its own span.
+    const kind = factsOf(snapshot.value)?.waitsFor
     if (kind === undefined) {
       this.#wait?.end()
       this.#wait = undefined
@@ -92,11 +107,114 @@ export class RunTrace {
   }
 }
 
-const isCompacting = (value: AgentStateValue): boolean => typeof value === 'object' && 'Compacting' in value
+/** A request to a model, with all its retries. */
+class ChatTrace {
+  readonly operation: Operation
+  /** Identifies the model: a fallback to another one is another request. */
+  readonly #asked: string
+  readonly #agent: AgentTrace
+  #retries = 0
+  #failure: ErrorData | null = null
 
-/** States in which the run itself waits for people. Where a sub-agent does, that is its own wait. */
-const waits = new Map<AgentStateValue, string>([
-  ['AwaitingApproval', 'approval'],
-  ['AwaitingTools', 'answer'],
-  ['AtLimit', 'limit'],
-])
+  constructor(agent: AgentTrace, turn: TracedTurn, state: StreamingState, attributes: Attributes) {
+    const { model, request } = turn
+    this.#agent = agent
+    this.#asked = askedIn(turn, state)
+    this.operation = agent.begin({
+      operation: 'chat',
+      of: model.model,
+      attributes: { ...attributes, ...requestAttributes(request), [own.step]: state.step },
+      measured: { [attribute.provider]: providerName(model.provider), [attribute.model]: model.model },
+    })
+    if (agent.shows(this.operation)) this.operation.describe(requestContent(request, agent.hide))
+  }
+
+  /** Recognises a retry of the same request. */
+  isFor(turn: TracedTurn, state: StreamingState): boolean {
+    return this.#asked === askedIn(turn, state)
+  }
+
+  interrupt(failure: ErrorData | null): void {
+    this.#failure = failure
+  }
+
+  retry({ attempt }: StreamingState['request'], delayMs: number): void {
+    // The same wait may be seen more than once.
+    if (attempt <= this.#retries) return
+    this.#retries = attempt
+    this.operation.event('retry', { [own.attempt]: attempt, [own.delayMs]: delayMs, ...this.#errorType })
+  }
+
+  /** Ends it, because another model is asked instead. */
+  fallBack({ model: { provider, model } }: TracedTurn): void {
+    const next = { [attribute.provider]: providerName(provider), [attribute.model]: model }
+    this.operation.event('fallback', { ...next, ...this.#errorType })
+    this.fail(this.#failure)
+  }
+
+  complete({ answer, totals, draft }: StreamingState): void {
+    const { operation } = this
+    const { accumulated, askedAt, firstChunkAt } = answer
+    const usage = accumulated.usage ?? {}
+    const finish = finishReasons[totals.finishReason]
+    const wait = firstChunkAt === null ? undefined : (firstChunkAt - askedAt) / 1000
+    operation.describe({
+      [attribute.finishReasons]: [finish],
+      ...named(usageNames, usage),
+      ...(accumulated.responseId !== '' && { [attribute.responseId]: shortId(accumulated.responseId) }),
+      ...(wait !== undefined && { [attribute.timeToFirstChunk]: wait }),
+    })
+    if (draft && this.#agent.shows(operation))
+      operation.describe({ [content.output]: messagesContent([draft], this.#agent.hide, finish).json })
+    const { meters } = this.#agent
+    meters?.tokens(usage, operation.measured)
+    if (wait !== undefined) meters?.timeToFirstChunk(wait, operation.measured)
+    operation.end()
+  }
+
+  /** Ends it without an answer, and without an error if the run was aborted. */
+  fail(failure: ErrorData | null): void {
+    this.operation.end(failure ? this.#agent.failure(failure) : undefined)
+  }
+
+  get #errorType(): Attributes {
+    return this.#failure ? { [attribute.errorType]: this.#agent.failure(this.#failure).type } : {}
+  }
+}
+
+const askedIn = ({ model: { provider, model } }: TracedTurn, { request }: StreamingState): string =>
+  JSON.stringify([request.modelIndex, provider, model])
+
+/** The values of some fields, under the names that the conventions have for them. */
+const named = <Field extends string>(
+  names: Readonly<Record<Field, string>>,
+  values: { readonly [F in NoInfer<Field>]?: number | string[] },
+): Attributes => {
+  const attributes: Attributes = {}
+  for (const field in names) {
+    const value = values[field]
+    if (value !== undefined) attributes[names[field]] = value
+  }
+  return attributes
+}
+
+const requestAttributes = (request: ModelRequest): Attributes => ({
+  [attribute.stream]: true,
+  [attribute.outputType]: request.outputSchema ? 'json' : 'text',
+  ...named(settingNames, request),
+})
+
+const requestContent = (
+  { messages, tools = [] }: ModelRequest,
+  hide: (text: string) => string,
+): Attributes => {
+  const system = messages.filter(({ role }) => role === 'system')
+  const said = messages.filter(({ role }) => role !== 'system')
+  const { json, omitted } = messagesContent(said, hide)
+  return {
+    ...(system.length > 0 && { [content.system]: systemContent(system, hide) }),
+    [content.input]: json,
+    ...(omitted > 0 && { [own.omittedMessages]: omitted }),
+    ...(tools.length > 0 && { [content.tools]: toolsContent(tools, hide) }),
+  }
+}

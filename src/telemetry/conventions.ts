@@ -2,8 +2,8 @@ import type { FinishReason, Usage } from '../messages/result.ts'
 import type { GenerationSettings } from '../model/chatModel.ts'
 
 /*
- * The semantic conventions for generative AI, version 1.41, as far as runs have something to say: the names of everything
- * that is sent, and the words that they allow. Nothing else knows them, so that another version is a change of this file.
+ * The part of the semantic conventions for generative AI, version 1.41, that runs use: the names of everything that is
+ * sent, and the values that they allow. They are in no other file, so another version is a change of this one.
  */
 
 export const scope = { name: 'statewire', schemaUrl: 'https://opentelemetry.io/schemas/1.41.0' } as const
@@ -28,7 +28,7 @@ export const attribute = {
   errorType: 'error.type',
 } as const
 
-/** Only where content is asked for. */
+/** Attributes that are only there where content is recorded. */
 export const content = {
   system: 'gen_ai.system_instructions',
   input: 'gen_ai.input.messages',
@@ -38,7 +38,7 @@ export const content = {
   callResult: 'gen_ai.tool.call.result',
 } as const
 
-/** What the conventions have no name for. */
+/** Attributes that the conventions have no name for. */
 export const own = {
   runId: 'statewire.run.id',
   runStatus: 'statewire.run.status',
@@ -46,7 +46,7 @@ export const own = {
   step: 'statewire.step',
   attempt: 'statewire.attempt',
   delayMs: 'statewire.delay_ms',
-  /** Of a question for a summary. */
+  /** Marks a request for a summary. */
   summary: 'statewire.summary',
   waitsFor: 'statewire.wait.kind',
   waitingTools: 'statewire.wait.tools',
@@ -119,8 +119,11 @@ const providers = new Map([
   ['xai', 'x_ai'],
 ])
 
-/** A provider by the name that the conventions have for it; others keep their own. */
+/** The name that the conventions have for a provider. Other providers keep their own name. */
 export const providerName = (provider: string): string => providers.get(provider) ?? provider
 
-/** What an error result of a tool is called. */
+/** The error type of a tool's error result. */
 export const toolError = 'tool_error'
+
+/** Cuts an id or a name that came from a server or a model. Real ones are shorter, but a server may send anything. */
+export const shortId = (id: string): string => id.slice(0, 200)

@@ -4,5 +4,4 @@
  * @module statewire/telemetry
  */
 
-export type { TracedRun } from './Tracing.ts'
-export { type TelemetryOptions, telemetry } from './telemetry.ts'
+export { type TelemetryOptions, type TracedRun, telemetry } from './telemetry.ts'

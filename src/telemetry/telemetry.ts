@@ -1,19 +1,40 @@
-import type { Attributes } from '@opentelemetry/api'
-import type { InspectionEvent } from 'xstate'
+import { type Attributes, type Context, context } from '@opentelemetry/api'
+import type {
+  AnyActor,
+  AnyActorRef,
+  AnyEventObject,
+  AnyMachineSnapshot,
+  InspectionEvent,
+  Snapshot,
+} from 'xstate'
+import type { AgentSnapshot } from '../../machines/agent/agentSnapshot.ts'
+import { isRunMachine } from '../../machines/logic/runMachine.ts'
+import {
+  addTracer,
+  type RunTracer,
+  type TracedCalls,
+  type TracedTurn,
+} from '../../machines/logic/runTracer.ts'
+import { valuesOf } from '../../machines/logic/runValues.ts'
+import { isRun } from '../../machines/tools/pendingCalls.ts'
+import { isJsonObject } from '../messages/json.ts'
 import { checkOptions, flag, object, type Rules } from '../messages/optionRules.ts'
-import { Meters } from './Meters.ts'
-import { type TracedRun, Tracing } from './Tracing.ts'
+import type { ModelSink } from '../model/chatModel.ts'
+import { AgentTrace } from './AgentTrace.ts'
+import { CallTraces } from './CallTraces.ts'
+import { Meters, type Operation } from './Operation.ts'
+import { RunTrace } from './RunTrace.ts'
 
 /** Options of {@link telemetry}. None is required. */
 export type TelemetryOptions = {
   /**
-   * Whether prompts, answers, arguments, results and the messages of errors are recorded, without credentials and up to
-   * 32,000 characters each. Default: `false`.
+   * Records prompts, answers, arguments, results and the messages of errors, without credentials and up to 32,000
+   * characters each. Default: `false`.
    */
   captureContent?: boolean
-  /** Whether durations and tokens are measured. Default: `true`. */
+  /** Measures durations and tokens. Default: `true`. */
   metrics?: boolean
-  /** For every span of a run: the session, the user. A function is asked once for each run. */
+  /** Attributes of every span of a run, such as the session and the user. A function is called once for each run. */
   attributes?: Attributes | ((run: TracedRun) => Attributes)
 }
 
@@ -42,3 +63,170 @@ export const telemetry = (options: TelemetryOptions = {}): ((event: InspectionEv
   const attributesOf = typeof attributes === 'function' ? attributes : () => attributes
   return new Tracing({ captureContent, attributesOf, meters: metrics ? new Meters() : undefined }).inspect
 }
+
+/** A run that starts, or continues from where it was stored. */
+export type TracedRun = {
+  /** The id of the run, if it has one. */
+  id: string | undefined
+  /** The name of the agent, if it has one. */
+  agent: string | undefined
+  /** The `context` of the run's `SendOptions`. */
+  context: unknown
+}
+
+type TracingOptions = {
+  captureContent: boolean
+  meters: Meters | undefined
+  attributesOf: (run: TracedRun) => Attributes
+}
+
+/**
+ * Makes traces of the runs of a system. Inspection events report the actors that start, the steps of their charts and the
+ * results of calls. Requests and tools pass through `turn` and `calls`, so that they run in the context of their span.
+ */
+class Tracing implements RunTracer {
+  readonly #options: TracingOptions
+  /** Traces by their actors: those of whole runs, of lifecycle charts, and of calls. */
+  readonly #agents = new WeakMap<AnyActorRef, AgentTrace>()
+  readonly #runs = new WeakMap<AnyActorRef, RunTrace>()
+  readonly #calls = new WeakMap<AnyActorRef, CallTraces>()
+  readonly #checked = new WeakSet<AnyActorRef>()
+
+  constructor(options: TracingOptions) {
+    this.#options = options
+  }
+
+  readonly inspect = (event: InspectionEvent): void => {
+    unlessBroken(() => this.#onInspection(event, event.actorRef as AnyActor))
+  }
+
+  turn(actor: AnyActorRef, turn: TracedTurn, ask: (sink: ModelSink) => unknown, sink: ModelSink): unknown {
+    const run = actor._parent && this.#runs.get(actor._parent)
+    const chat = run && unlessBroken(() => run.ask(turn))
+    if (!chat) return ask(sink)
+    // A reused socket calls back in the context in which it was opened, which may be that of another run. The callback may
+    // also reach a chart that has nothing to do with this request, and continues after the run has ended.
+    const { outside } = run.agent.operation
+    const bound: ModelSink = {
+      deltas: context.bind(outside, (deltas) => sink.deltas(deltas)),
+      end: context.bind(outside, () => sink.end()),
+      fail: context.bind(outside, (error) => sink.fail(error)),
+      ...(sink.wire && { wire: sink.wire }),
+    }
+    return context.with(chat.context, () => ask(bound))
+  }
+
+  calls<T>(actor: AnyActorRef, traced: TracedCalls, execute: () => T): T {
+    const within = unlessBroken(() => this.#beginCalls(actor, traced))
+    return within ? context.with(within, execute) : execute()
+  }
+
+  #onInspection(event: InspectionEvent, actor: AnyActor): void {
+    if (event.type === '@xstate.actor') addTracer(actor.system, this)
+    else if (event.type === '@xstate.event') this.#onEvent(actor, event.event)
+    else if (event.type === '@xstate.microstep') this.#follow(actor, event.snapshot)
+    else if (event.type === '@xstate.snapshot' && event.event.type !== 'model.deltas') {
+      this.#follow(actor, event.snapshot)
+      if (event.event.type === 'xstate.stop') this.#stop(actor, event.snapshot)
+    }
+  }
+
+  #beginCalls(actor: AnyActorRef, traced: TracedCalls): Context | undefined {
+    const run = nearest(actor, this.#runs)
+    if (!run) return undefined
+    const calls = new CallTraces(run.agent, traced, run.attributes)
+    this.#calls.set(actor, calls)
+    return (calls.only ?? run.agent.operation).context
+  }
+
+  #onEvent(actor: AnyActor, event: AnyEventObject): void {
+    // The end of a call is known here before the run continues.
+    if (event.type === 'xstate.init') this.#begin(actor, event)
+    else if (event.type === 'call.settled' || event.type === 'batch.result')
+      this.#calls.get(actor)?.settle([event.output.result])
+    else if (event.type === 'batch.finished' || event.type === 'batch.failed')
+      this.#calls.get(actor)?.settleAll(event.results)
+    this.#checkForError(actor)
+  }
+
+  #begin(actor: AnyActor, { input }: AnyEventObject): void {
+    if (!isRunMachine(actor.logic)) return
+    const { context: data }: { context?: unknown } = actor.getSnapshot()
+    const whole = this.#wholeOf(actor)
+    const agent = whole ?? this.#beginAgent(actor, idIn(data) ?? idIn({ input }))
+    if (!whole) this.#agents.set(actor, agent)
+    if (isRun(data)) this.#runs.set(actor, new RunTrace(agent, actor, whole && phaseOf(actor)))
+  }
+
+  #beginAgent(actor: AnyActor, runId: string | undefined): AgentTrace {
+    const { captureContent, meters, attributesOf } = this.#options
+    // Without its own name, an actor has the id that XState gave it.
+    const name = actor.id === actor.sessionId ? undefined : actor.id
+    const traced = { id: runId, agent: name, context: valuesOf(actor).context }
+    const attributes = unlessBroken(() => attributesOf(traced)) ?? {}
+    return new AgentTrace({ name, runId, above: this.#above(actor), attributes, captureContent, meters })
+  }
+
+  /** The run that a chart is a part of. A run that a call starts is a separate one. */
+  #wholeOf(actor: AnyActorRef): AgentTrace | undefined {
+    for (let each = actor._parent; each && !this.#calls.has(each); each = each._parent) {
+      const agent = this.#agents.get(each)
+      if (agent) return agent
+    }
+    return undefined
+  }
+
+  /** The operation that the actor of a run works for. */
+  #above(actor: AnyActorRef): Operation | undefined {
+    for (let each = actor._parent; each; each = each._parent) {
+      const operation = this.#calls.get(each)?.only ?? this.#agents.get(each)?.operation
+      if (operation) return operation
+    }
+    return undefined
+  }
+
+  #follow(actor: AnyActor, snapshot: Snapshot<unknown>): void {
+    this.#runs.get(actor)?.follow(snapshot as AgentSnapshot)
+    if (snapshot.status !== 'active') this.#agents.get(actor)?.end(snapshot as AnyMachineSnapshot)
+  }
+
+  #stop(actor: AnyActor, snapshot: Snapshot<unknown>): void {
+    this.#calls.get(actor)?.end()
+    // Logic that is not a chart may not report its end.
+    this.#agents.get(actor)?.end(snapshot as AnyMachineSnapshot)
+  }
+
+  /** Looks at an actor once it has handled its event, because XState does not report actors that break. */
+  #checkForError(actor: AnyActor): void {
+    const agent = this.#agents.get(actor)
+    if (!agent || this.#checked.has(actor)) return
+    this.#checked.add(actor)
+    queueMicrotask(() => {
+      this.#checked.delete(actor)
+      const snapshot = actor.getSnapshot()
+      if (snapshot.status === 'error') unlessBroken(() => agent.end(snapshot))
+    })
+  }
+}
+
+/** Ignores errors: an observer must not break the run that it observes. */
+const unlessBroken = <T>(observe: () => T): T | undefined => {
+  try {
+    return observe()
+  } catch {
+    return undefined
+  }
+}
+
+const nearest = <T>(actor: AnyActorRef, known: WeakMap<AnyActorRef, T>): T | undefined =>
+  known.get(actor) ?? (actor._parent && nearest(actor._parent, known))
+
+/** The id of a run, from the data of our charts or from the input that starts it. */
+const idIn = (data: unknown): string | undefined => {
+  if (isRun(data)) return data.options.id
+  const input = isJsonObject(data) ? data.input : undefined
+  return isJsonObject(input) && typeof input.id === 'string' ? input.id : undefined
+}
+
+/** The name of a phase in the chart that invokes it. */
+const phaseOf = ({ src, id }: AnyActor): string => (typeof src === 'string' ? src : id)

@@ -1,20 +1,19 @@
 import type { JsonObject, JsonValue } from '../messages/json.ts'
 import { type ChatMessage, type Part, type ToolResultPart, textOf } from '../messages/messages.ts'
 import type { ToolSpec } from '../model/chatModel.ts'
-import { Excerpt, remark } from './Excerpt.ts'
 
 type Hide = (text: string) => string
 
 const mostMessages = 1_000
 
-/** The messages of a conversation as the conventions write them: the newest that fit, and how many are left out. */
+/** The messages of a conversation in the form of the conventions: the newest that fit, and the number of those left out. */
 export const messagesContent = (
   messages: readonly ChatMessage[],
   hide: Hide,
   finishReason?: string,
 ): { json: string; omitted: number } => {
   const excerpt = new Excerpt(hide)
-  // Each costs at least something: looking at so many is enough.
+  // Each message costs something, so more than this never fit.
   const newest = messages.slice(-mostMessages).reverse()
   const shown = excerpt.some(newest, (each) => messageContent(each, excerpt, finishReason))
   return { json: JSON.stringify(shown.reverse().flat()), omitted: messages.length - shown.length }
@@ -87,7 +86,7 @@ const partContent = (part: Part, excerpt: Excerpt): JsonObject => {
     case 'text':
       return { type: 'text', content: excerpt.text(part.text) }
     case 'data':
-      // The bytes themselves belong into no trace.
+      // The bytes themselves do not belong in a trace.
       return { type: 'blob', mime_type: excerpt.text(part.mimeType), modality: modalityOf(part), content: '' }
     case 'link':
       return {
@@ -110,10 +109,89 @@ const partContent = (part: Part, excerpt: Excerpt): JsonObject => {
 
 const responseOf = ({ result, parts = [] }: ToolResultPart, excerpt: Excerpt): JsonValue => {
   if (parts.length === 0) return excerpt.text(result)
-  const said = result === '' ? [] : [{ type: 'text', content: excerpt.text(result) }]
-  return [...said, ...partsOf(parts, excerpt)]
+  const text = result === '' ? [] : [{ type: 'text', content: excerpt.text(result) }]
+  return [...text, ...partsOf(parts, excerpt)]
 }
 
-/** `image`, `audio`, `video`; anything else is a document. */
+/** The kind of a file: `image`, `audio` or `video`; anything else is a `document`. */
 const modalityOf = ({ mimeType = '' }: { mimeType?: string }): string =>
   /^(?:image|audio|video)(?=\/)/.exec(mimeType)?.[0] ?? 'document'
+
+/** The longest attribute, in characters. */
+const mostCharacters = 32_000
+/** The cost of the shortest value, so that endless lists of short values are cut, too. */
+const leastCost = 8
+const deepest = 12
+/** The longest word that may be a credential. */
+const longestWord = 4_096
+
+/** A note in place of content that was cut: `⟨… 90000 characters in all⟩`. */
+const remark = (text: string): string => `⟨${text}⟩`
+
+/** Limits the content of an attribute: secrets are removed, the rest is cut where it does not fit, and the cut is marked. */
+class Excerpt {
+  readonly #hide: (text: string) => string
+  #left = mostCharacters
+
+  constructor(hide: (text: string) => string) {
+    this.#hide = hide
+  }
+
+  get isFull(): boolean {
+    return this.#left <= 0
+  }
+
+  text(text: string): string {
+    const most = Math.max(0, this.#left)
+    // Secrets are removed first: half of one would not be recognised.
+    const safe = this.#hide(wholeWords(text, most + longestWord))
+    this.#left -= Math.min(safe.length, most) + leastCost
+    const isWhole = safe.length <= most && text.length <= most + longestWord
+    return isWhole ? safe : `${safe.slice(0, most)}${remark(`… ${text.length} characters in all`)}`
+  }
+
+  json(value: JsonValue, depth = 0): JsonValue {
+    if (typeof value === 'string') return this.text(value)
+    this.#left -= leastCost
+    if (value === null || typeof value !== 'object') return value
+    if (depth >= deepest || this.isFull) return remark('…')
+    return Array.isArray(value) ? this.#list(value, depth) : this.#record(value, depth)
+  }
+
+  /** Shows as many entries of a list as fit. */
+  some<T, Shown>(list: readonly T[], show: (each: T) => Shown): Shown[] {
+    const shown: Shown[] = []
+    for (const each of list) {
+      if (this.isFull) break
+      this.#left -= leastCost
+      shown.push(show(each))
+    }
+    return shown
+  }
+
+  #list(list: readonly JsonValue[], depth: number): JsonValue[] {
+    const shown = this.some(list, (each) => this.json(each, depth + 1))
+    return shown.length < list.length ? [...shown, remark(`… ${list.length} in all`)] : shown
+  }
+
+  #record(record: JsonObject, depth: number): JsonObject {
+    const shown: [string, JsonValue][] = []
+    for (const key in record) {
+      if (this.isFull) {
+        shown.push([remark('…'), ''])
+        break
+      }
+      const value = record[key]
+      if (value !== undefined) shown.push([this.text(key), this.json(value, depth + 1)])
+    }
+    return Object.fromEntries(shown)
+  }
+}
+
+/** The beginning of a text, without a word at its end that may be half a secret. */
+const wholeWords = (text: string, most: number): string => {
+  if (text.length <= most) return text
+  let end = most
+  while (end > most - longestWord && end > 0 && text.charCodeAt(end - 1) > 0x20) end -= 1
+  return text.slice(0, end)
+}
