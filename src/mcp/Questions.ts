@@ -5,18 +5,18 @@ import { ToolExecutionError } from '../messages/errors.ts'
 import { copyJson, isJsonObject, type JsonObject } from '../messages/json.ts'
 import type { ToolContext } from '../tools/tool.ts'
 import { within } from '../transport/within.ts'
-import type { ActiveCall } from './runCall.ts'
+import type { ActiveCall } from './call.ts'
 
 /**
- * What a server wants to know: a message, and a schema of what is to be filled in.
+ * A question of a server to the person: a message, and a schema of the fields to fill in.
  *
  * @example const ask = async ({ message }: McpQuestion) => ({ name: await readLine(message) })
  */
 export type McpQuestion = { message: string; requestedSchema: JsonObject }
 
 /**
- * Answers a question: with what was filled in, or with `{ action: 'decline' }` or `{ action: 'cancel' }`. It gets the id
- * of the call, and the `context` and the `signal` of its run.
+ * Answers a question: with the filled fields, or with `{ action: 'decline' }` or `{ action: 'cancel' }`. It gets the id of
+ * the call, and the `context` and the `signal` of its run.
  *
  * @example await connectMcp({ url, elicitation: ({ message }) => askInTerminal(message) })
  */
@@ -27,7 +27,7 @@ export type AnswerQuestion = (
 
 const largestQuestion = 64_000
 
-/** Passes a server's questions on to the run whose call they belong to, or to a function that knows whom to ask. */
+/** Passes a server's questions on to the run whose call they belong to, or to the user's function. */
 export class Questions {
   readonly #answer: AnswerQuestion | undefined
   readonly #calls = new Set<ActiveCall>()
@@ -37,7 +37,7 @@ export class Questions {
     this.#answer = answer
   }
 
-  /** Asks within this call while it lasts. */
+  /** Runs a call. Questions that the server asks meanwhile belong to it. */
   async during<T>(call: ActiveCall, run: () => Promise<T>): Promise<T> {
     this.#calls.add(call)
     try {
@@ -47,7 +47,7 @@ export class Questions {
     }
   }
 
-  /** One after the other: a call waits for one answer at a time. */
+  /** Asks questions one after the other: a call waits for one answer at a time. */
   readonly ask = (
     { params }: ElicitRequest,
     { mcpReq }: { mcpReq: { signal: AbortSignal } },
@@ -82,8 +82,8 @@ export class Questions {
   }
 
   /**
-   * A server does not say which call it asks for. If calls of several runs are under way, the question might be shown
-   * to the wrong person: then it is not asked.
+   * The call that a question belongs to. A server does not name it: with calls of several runs under way, the question
+   * might be shown to the wrong person, so it is not asked.
    */
   #callOfQuestion(): ActiveCall | undefined {
     const calls = [...this.#calls]
@@ -92,7 +92,7 @@ export class Questions {
   }
 }
 
-/** An answer in the words of the protocol, or just what was filled in. The SDK checks it against what was asked for. */
+/** The answer in the form of the protocol. A function may give just the filled fields. The SDK checks them with the schema. */
 const answerOf = (answer: unknown): ElicitResult => {
   if (!isJsonObject(answer)) return { action: answer === undefined ? 'decline' : 'cancel' }
   const { action, content = {} } = answer

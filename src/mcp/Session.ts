@@ -1,30 +1,29 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { describeThrown, ToolExecutionError } from '../messages/errors.ts'
+import { onAbort } from '../transport/onAbort.ts'
 import { redact } from '../transport/redact.ts'
 import { type McpEndpoint, secretsOf, shownEndpoint, transportFor, type Wire, wiresOf } from './endpoint.ts'
-import type { ClientSdk } from './loadSdk.ts'
-import { isUnreachable, lossOf } from './lossOf.ts'
-import { atMost, pause } from './pause.ts'
+import type { ClientSdk } from './sdk.ts'
 
 type SessionSetup = {
   sdk: ClientSdk
   endpoint: McpEndpoint
   connectTimeoutMs: number
   newClient: (wire: Wire) => Client
-  /** Called after each renewal: the server may be another one now. */
+  /** Called when the connection was opened again: the server may be another one now. */
   onRenewed: () => void
 }
 
-/** A server that is being restarted gets this much time to come back, try by try. */
-const tries = [0, 500, 1000, 2000]
-/** After an error of an open stream, the server is asked whether it still knows the session. */
-const checks = [0, 1000, 2000]
+/** The pauses between attempts to reconnect: a server that is being restarted needs some time. */
+const reconnectPausesMs = [0, 500, 1000, 2000]
+/** The pauses between pings that check, after an error of an open stream, if the server still has the session. */
+const pingPausesMs = [0, 1000, 2000]
 const pingTimeoutMs = 5000
 const graceMs = 100
 
 /**
- * The connection to one server. Where it is lost, the next request opens it again. A request that has failed is repeated
- * once, and only where it cannot have reached the server.
+ * The connection to a server. The next request opens a lost connection again. A failed request is repeated once, and only
+ * if it cannot have reached the server.
  */
 export class Session {
   readonly client: Client
@@ -46,7 +45,7 @@ export class Session {
     client.onclose = () => {
       this.#isLost = true
     }
-    client.onerror = (error) => this.#doubt(error)
+    client.onerror = (error) => this.#onStreamError(error)
   }
 
   static async open(setup: SessionSetup): Promise<Session> {
@@ -59,19 +58,19 @@ export class Session {
       } catch (thrown) {
         await client.close().catch(() => {})
         problem ??= thrown
-        // No server answers, or it refuses us: that is the same over the older transport.
+        // A server that does not answer, or refuses, would do the same over the older transport.
         if (isUnreachable(thrown) || [401, 403].includes(statusOf(thrown))) break
       }
     }
-    throw failure(setup.endpoint, 'cannot be connected to', problem)
+    throw failure(setup.endpoint, 'Cannot connect to the MCP server', problem)
   }
 
-  /** Aborted when it is closed. */
+  /** A signal that is aborted when the session is closed. */
   get end(): AbortSignal {
     return this.#end.signal
   }
 
-  /** Sends a request. What it rejects with is fit to be shown. */
+  /** Sends a request. Its errors hold no secrets, so they can be shown. */
   async request<T>(send: (client: Client) => Promise<T>, signal?: AbortSignal): Promise<T> {
     this.#mustBeOpen()
     if (this.#isLost) await this.#renew()
@@ -81,7 +80,7 @@ export class Session {
     try {
       return await send(this.client)
     } catch (thrown) {
-      const loss = signal?.aborted || this.end.aborted ? 'none' : lossOf(thrown)
+      const loss = signal?.aborted || this.end.aborted ? 'none' : connectionLoss(thrown)
       if (loss === 'none') throw shown(this.#setup.endpoint, thrown)
       if (count === this.#count) this.#isLost = true
       if (loss === 'inDoubt') throw new ToolExecutionError(lostInCall)
@@ -119,7 +118,7 @@ export class Session {
 
   async #reconnect(): Promise<void> {
     let problem: unknown
-    for (const ms of tries) {
+    for (const ms of reconnectPausesMs) {
       await pause(ms, this.end)
       this.#mustBeOpen()
       await this.client.close().catch(() => {})
@@ -134,14 +133,18 @@ export class Session {
         if (isRefusal(thrown)) break
       }
     }
-    throw failure(this.#setup.endpoint, 'was lost, and cannot be connected to again', problem)
+    throw failure(
+      this.#setup.endpoint,
+      'The connection was lost. Cannot reconnect to the MCP server',
+      problem,
+    )
   }
 
   /**
-   * Over HTTP, requests whose server has died would wait for ever: their answers were to come on a stream that is gone,
-   * and an error of the stream is the only sign of it.
+   * Handles an error of an open stream. Over HTTP it is the only sign that the server has died: requests whose answers were
+   * to come on that stream would wait for ever.
    */
-  #doubt(error: Error): void {
+  #onStreamError(error: Error): void {
     if (this.#wire === 'stdio' || this.end.aborted || this.#isLost || this.#renewal) return
     if (error instanceof this.#setup.sdk.SseError) {
       this.#isLost = true
@@ -152,24 +155,24 @@ export class Session {
       })
   }
 
-  /** Ends what waits for an answer, once that which could not even be sent has said so. */
+  /** Ends requests that wait for an answer, after those that could not be sent have failed by themselves. */
   async #abandon(count: number): Promise<void> {
     await pause(graceMs, this.end)
     if (count === this.#count && !this.#renewal) await this.client.close().catch(() => {})
   }
 
   async #verify(count: number): Promise<void> {
-    for (const ms of checks) {
+    for (const ms of pingPausesMs) {
       await pause(ms, this.end)
       if (this.end.aborted || this.#isLost || count !== this.#count || this.#open === 0) return
       try {
         await this.client.ping({ timeout: pingTimeoutMs })
         return
       } catch (thrown) {
-        if (lossOf(thrown) === 'unsent' && !isUnreachable(thrown)) break
+        if (connectionLoss(thrown) === 'unsent' && !isUnreachable(thrown)) break
       }
     }
-    // Ends what waits for an answer.
+    // Ends requests that wait for an answer.
     if (count === this.#count) await this.client.close().catch(() => {})
   }
 }
@@ -180,25 +183,85 @@ const lostInCall =
 const connected = (client: Client, { sdk, endpoint, connectTimeoutMs }: SessionSetup, wire: Wire) =>
   client.connect(transportFor(sdk, endpoint, wire), { timeout: connectTimeoutMs })
 
-/** The status of the server's answer; NaN where there was none. An error of the older transport calls it `code`. */
+/** The status of the server's answer, or NaN without an answer. Errors of the older transport call it `code`. */
 const statusOf = (thrown: unknown): number => Number(Object(thrown).status ?? Object(thrown).code)
 
-/** Whether the server has said that it will not have us: it will not change its mind in a second. */
+/** True if the server refused the client, which it would do again in a second. */
 const isRefusal = (thrown: unknown): boolean => statusOf(thrown) >= 400 && statusOf(thrown) < 500
 
 const longestProblem = 2000
 
-/** Without the cause: errors of HTTP clients hold what was sent. */
+/** An error without its cause: errors of HTTP clients hold the request. */
 const shown = (endpoint: McpEndpoint, thrown: unknown, before = ''): ToolExecutionError =>
   new ToolExecutionError(
     (before + redact(describeThrown(thrown), secretsOf(endpoint))).slice(0, longestProblem),
   )
 
 const failure = (endpoint: McpEndpoint, what: string, thrown: unknown): ToolExecutionError =>
-  shown(endpoint, causeOf(thrown), `The MCP server ${shownEndpoint(endpoint)} ${what}: `)
+  shown(endpoint, causeOf(thrown), `${what} ${shownEndpoint(endpoint)}: `)
 
-/** What `fetch` says itself is only that it failed. */
+/** The cause of an error of `fetch`, whose own message only says that it failed. */
 const causeOf = (thrown: unknown): unknown => {
   const { message, cause } = Object(thrown)
   return cause && /fetch failed$/.test(String(message)) ? causeOf(cause) : thrown
+}
+
+/**
+ * The state of the connection after a failed request: still there; lost before the request reached the server; or lost
+ * while it is unknown if the request reached the server.
+ */
+type ConnectionLoss = 'none' | 'unsent' | 'inDoubt'
+
+/** Error codes of a connection that was never opened. */
+const neverConnected: ReadonlySet<unknown> = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+])
+
+/** Reads an error of the SDK, or of `fetch`, without its classes: there may be several copies of them. */
+const connectionLoss = (error: unknown): ConnectionLoss => {
+  const { code, status, message, cause } = fieldsOf(error)
+  if (code === 'NOT_CONNECTED') return 'unsent'
+  if (code === 'CONNECTION_CLOSED') return 'inDoubt'
+  // A server that does not have the session did not handle the request. Some send 400 where the protocol says 404.
+  if (status === 404 || (status === 400 && /session/i.test(String(message)))) return 'unsent'
+  if (message !== 'fetch failed') return 'none'
+  return isUnreachable(cause) ? 'unsent' : 'inDoubt'
+}
+
+/** True if no server answers at this address. */
+const isUnreachable = (error: unknown): boolean => {
+  const { code, cause, errors } = fieldsOf(error)
+  if (neverConnected.has(code)) return true
+  // A host with several addresses: each of them was tried.
+  if (Array.isArray(errors) && errors.length > 0) return errors.every(isUnreachable)
+  return cause !== undefined && isUnreachable(cause)
+}
+
+type Fields = { code?: unknown; status?: unknown; message?: unknown; cause?: unknown; errors?: unknown }
+
+const fieldsOf = (error: unknown): Fields => (typeof error === 'object' && error !== null ? error : {})
+
+/** Waits for a time, or until the signal is aborted. */
+export const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) return resolve()
+    const end = () => {
+      clearTimeout(timer)
+      forget()
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    const forget = onAbort(signal, end)
+  })
+
+/** Waits until a promise is settled, or the time is over. */
+export const atMost = async (ms: number, promise: Promise<unknown>): Promise<void> => {
+  const over = new AbortController()
+  await Promise.race([promise.catch(() => {}), pause(ms, over.signal)])
+  over.abort()
 }

@@ -1,25 +1,28 @@
+import type { Client } from '@modelcontextprotocol/client'
 import { ConfigurationError } from '../messages/errors.ts'
 import { amount, checkOptions, flag, type Rules, text } from '../messages/optionRules.ts'
-import { commandRules, isUrl, type McpCommand, type McpUrl, urlRules } from './endpoint.ts'
-import { loadClient } from './loadSdk.ts'
-import { McpConnection } from './McpConnection.ts'
-import type { AnswerQuestion } from './Questions.ts'
+import type { Tool, ToolSource } from '../tools/tool.ts'
+import { commandRules, isUrl, type McpCommand, type McpUrl, urlRules, type Wire } from './endpoint.ts'
+import { type AnswerQuestion, Questions } from './Questions.ts'
+import { atMost, pause, Session } from './Session.ts'
+import { type ClientSdk, listAll, loadClient, sendCall } from './sdk.ts'
+import { ToolList } from './ToolList.ts'
 import { type McpToolOptions, toolOptionRules } from './toolOptions.ts'
 
 type ConnectionSettings = {
   /** The name of this client for the server. Default: `statewire`. */
   name?: string
-  /** How long it may take to connect. Default: 1 minute. */
+  /** The longest time to connect. Default: 1 minute. */
   connectTimeoutMs?: number
   /**
-   * Whether the server may ask the person something while a tool runs. `true`: the run then waits for an answer, as for
-   * an external tool (`tool.external`, `run.answer`). A function asks by itself. Default: `false`.
+   * Allows the server to ask the person a question while a tool runs. With `true` the run waits for an answer, as for an
+   * external tool (`tool.external`, `run.answer`). A function asks by itself. Default: `false`.
    */
   elicitation?: boolean | AnswerQuestion
 }
 
 /**
- * A server, and how its tools are offered.
+ * A server, and options of its tools.
  *
  * @example
  * const options: McpConnectOptions = { url: 'https://example.com/mcp', headers: { authorization }, prefix: 'docs_' }
@@ -49,4 +52,166 @@ export const connectMcp = async (options: McpConnectOptions): Promise<McpConnect
   if (isUrl(options)) checkOptions('The options of connectMcp', options, urlRules)
   else checkOptions('The options of connectMcp', options, commandRules)
   return await McpConnection.open(await loadClient(), options)
+}
+
+/**
+ * A connection to an MCP server, made by {@link connectMcp}. Among the tools of an agent it offers, at each step, the
+ * server's tools at that moment.
+ *
+ * @example
+ * const files = await connectMcp({ command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '.'] })
+ * const agent = new Agent('openai:gpt-6-luna', { tools: [files] })
+ * const { resources } = await files.client.listResources()
+ */
+export class McpConnection implements ToolSource {
+  readonly #session: Session
+  readonly #list: ToolList
+
+  private constructor(session: Session, list: ToolList) {
+    this.#session = session
+    this.#list = list
+  }
+
+  /** @internal Use `connectMcp`. */
+  static async open(sdk: ClientSdk, options: McpConnectOptions): Promise<McpConnection> {
+    const { name = 'statewire', connectTimeoutMs = 60_000, elicitation = false } = options
+    const questions = new Questions(typeof elicitation === 'function' ? elicitation : undefined)
+    const newClient = (wire: Wire): Client => {
+      const client = new sdk.Client(
+        { name, version: '1' },
+        {
+          capabilities: elicitation ? { elicitation: { form: {} } } : {},
+          // On stdio the probe for newer servers starts the server twice, and takes seconds.
+          versionNegotiation: { mode: wire === 'http' ? 'auto' : 'legacy' },
+          listChanged: {
+            tools: { autoRefresh: false, debounceMs: 0, onChanged: () => refresh?.request() },
+          },
+        },
+      )
+      if (elicitation) client.setRequestHandler('elicitation/create', questions.ask)
+      return client
+    }
+    let refresh: Refresh | undefined
+    const onRenewed = () => {
+      refresh?.request()
+      listen()
+    }
+    const session = await Session.open({ sdk, endpoint: options, connectTimeoutMs, newClient, onRenewed })
+    const list = new ToolList(options, async (tool, args, callOptions, call) => {
+      const send = (client: Client) => sendCall(client, tool, args, callOptions)
+      const answer = await questions.during(call, () => session.request(send, callOptions.signal))
+      // Tools that the call has changed are there for the next step.
+      await refresh?.settled()
+      return answer
+    })
+    const takeList = async () => list.take(await session.request(listAll))
+    refresh = new Refresh(takeList, session.end)
+    const listen = () => void keepListening(session.client, () => refresh?.request(), session.end)
+    try {
+      await takeList()
+      list.mustInclude()
+      listen()
+      return new McpConnection(session, list)
+    } catch (thrown) {
+      await session.close()
+      throw thrown
+    }
+  }
+
+  /** The tools that the server offers at this moment. */
+  get tools(): readonly Tool[] {
+    return this.#list.tools
+  }
+
+  /** Instructions of the server on how to use it: for the system prompt, if you trust the server. */
+  get instructions(): string | undefined {
+    return this.#session.client.getInstructions()
+  }
+
+  /** The client of the SDK: for resources, prompts and everything else. */
+  get client(): Client {
+    return this.#session.client
+  }
+
+  /** Closes the connection, and ends a server that was started for it. Calls that are running fail. */
+  readonly close = (): Promise<void> => this.#session.close()
+}
+
+/** Gathers announcements, because some servers send five of them while they start. */
+const debounceMs = 100
+/** The longest time that a call waits for the list, which the server may never send. */
+const longestWaitMs = 2000
+
+/** Lists the tools of a server again when it announces changes: once for all announcements in a short time. */
+class Refresh {
+  readonly #list: () => Promise<void>
+  readonly #end: AbortSignal
+  /** The number of changes that the server announced. */
+  #announced = 0
+  /** The number of changes that are in the list. */
+  #listed = 0
+  #isRunning = false
+  #round = Promise.resolve()
+
+  constructor(list: () => Promise<void>, end: AbortSignal) {
+    this.#list = list
+    this.#end = end
+  }
+
+  /** Takes the announcement of a change. */
+  readonly request = (): void => {
+    this.#announced += 1
+    if (!this.#isRunning) void this.#run()
+  }
+
+  /** Resolves once all announced changes are in the list, or when that takes too long. */
+  async settled(): Promise<void> {
+    if (this.#listed < this.#announced) await atMost(longestWaitMs, this.#until(this.#announced))
+  }
+
+  async #until(change: number): Promise<void> {
+    while (this.#listed < change && !this.#end.aborted) await this.#round
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true
+    while (this.#listed < this.#announced && !this.#end.aborted) {
+      this.#round = this.#once()
+      await this.#round
+    }
+    this.#isRunning = false
+  }
+
+  async #once(): Promise<void> {
+    await pause(debounceMs, this.#end)
+    if (this.#end.aborted) return
+    const announced = this.#announced
+    // If this fails, the old list stays until the server announces another change.
+    await this.#list().catch(() => {})
+    this.#listed = announced
+  }
+}
+
+const firstDelayMs = 1000
+const longestDelayMs = 30_000
+
+/**
+ * Keeps open the stream on which newer servers announce changes. A broken stream is opened again, after longer and longer
+ * pauses, and the tools are listed again. Ends with the connection.
+ */
+const keepListening = async (client: Client, onChange: () => void, end: AbortSignal): Promise<void> => {
+  let subscription = client.autoOpenedSubscription
+  let delay = firstDelayMs
+  const { transport } = client
+  while (subscription && (await subscription.closed) !== 'local') {
+    subscription = undefined
+    while (!subscription) {
+      await pause(delay, end)
+      if (end.aborted || client.transport !== transport) return
+      delay = Math.min(delay * 2, longestDelayMs)
+      subscription = await client.listen({ toolsListChanged: true }).catch(() => undefined)
+    }
+    delay = firstDelayMs
+    onChange()
+  }
 }

@@ -1,6 +1,6 @@
 import type { StreamableHTTPClientTransportOptions, Transport } from '@modelcontextprotocol/client'
 import { callable, listOf, object, oneOf, type Rules, rule, text } from '../messages/optionRules.ts'
-import type { ClientSdk } from './loadSdk.ts'
+import type { ClientSdk } from './sdk.ts'
 
 /**
  * A server on the web.
@@ -9,12 +9,12 @@ import type { ClientSdk } from './loadSdk.ts'
  */
 export type McpUrl = {
   url: string | URL
-  /** With every request. They are sent to this server only, and never shown. */
+  /** Headers of every request. They are sent to this server only, and never shown. */
   headers?: Readonly<Record<string, string>>
   /** Gives tokens, or signs in: an `AuthProvider` or `OAuthClientProvider` of the SDK. */
   authProvider?: NonNullable<StreamableHTTPClientTransportOptions['authProvider']>
   fetch?: typeof fetch
-  /** How to speak to it. By default `http`, and `sse`, which older servers speak, where that does not work. */
+  /** The transport. Default: `http`, and where that does not work `sse`, which older servers speak. */
   transport?: 'http' | 'sse'
 }
 
@@ -26,10 +26,10 @@ export type McpUrl = {
 export type McpCommand = {
   command: string
   args?: readonly string[]
-  /** Beside a few harmless variables, such as PATH: nothing else of this process's environment is passed on. */
+  /** Variables for the server. From the environment of this process it gets only a few harmless ones, such as PATH. */
   env?: Readonly<Record<string, string>>
   cwd?: string
-  /** What happens to the server's standard error. Default: `ignore`. */
+  /** Shows or hides the server's standard error. Default: `ignore`. */
   stderr?: 'inherit' | 'ignore'
 }
 
@@ -37,7 +37,7 @@ export type McpEndpoint = McpUrl | McpCommand
 
 export type Wire = 'stdio' | 'http' | 'sse'
 
-const texts = rule(
+const strings = rule(
   'an object of strings',
   (value) =>
     typeof value === 'object' &&
@@ -50,7 +50,7 @@ export const urlRules: Rules<McpUrl> = {
     'an http or https URL',
     (value) => URL.canParse(String(value)) && /^https?:$/.test(new URL(String(value)).protocol),
   ),
-  headers: texts,
+  headers: strings,
   authProvider: object,
   fetch: callable,
   transport: oneOf('http', 'sse'),
@@ -59,34 +59,34 @@ export const urlRules: Rules<McpUrl> = {
 export const commandRules: Rules<McpCommand> = {
   command: text,
   args: listOf(text),
-  env: texts,
+  env: strings,
   cwd: text,
   stderr: oneOf('inherit', 'ignore'),
 }
 
 export const isUrl = (endpoint: McpEndpoint): endpoint is McpUrl => 'url' in endpoint
 
-/** The ways to try, in their order. */
+/** The transports to try, in this order. */
 export const wiresOf = (endpoint: McpEndpoint): Wire[] => {
   if (!isUrl(endpoint)) return ['stdio']
   return endpoint.transport ? [endpoint.transport] : ['http', 'sse']
 }
 
-/** For messages: without a query, which may hold a key, and without arguments. */
+/** An endpoint as errors show it: without a query, which may hold a key, and without arguments. */
 export const shownEndpoint = (endpoint: McpEndpoint): string => {
   if (!isUrl(endpoint)) return `"${endpoint.command}"`
   const { origin, pathname } = new URL(endpoint.url)
   return origin + pathname
 }
 
-/** What must never be shown. */
+/** Values that errors must never show. */
 export const secretsOf = (endpoint: McpEndpoint): string[] => {
   if (!isUrl(endpoint)) return Object.values(endpoint.env ?? {})
   const { username, password, searchParams } = new URL(endpoint.url)
   return [...Object.values(endpoint.headers ?? {}), username, password, ...searchParams.values()]
 }
 
-/** A new connection, not yet open. */
+/** Makes a connection, which is not yet open. */
 export const transportFor = (sdk: ClientSdk, endpoint: McpEndpoint, wire: Wire): Transport => {
   if (!isUrl(endpoint)) {
     const { command, args = [], env = {}, cwd, stderr = 'ignore' } = endpoint
@@ -109,12 +109,12 @@ export const transportFor = (sdk: ClientSdk, endpoint: McpEndpoint, wire: Wire):
     : new sdk.StreamableHTTPClientTransport(new URL(url), options)
 }
 
-/** More than any provider takes of a result. */
+/** The largest answer, in bytes: more than any provider takes. */
 const largestAnswer = 64 * 1024 * 1024
 
 /**
- * Follows no redirect, which would take the headers along. Answers to calls are limited; the stream of an open
- * connection (GET) is not: it grows for the life of the connection.
+ * Refuses redirects, which would take the headers along, and limits the answers to calls. The stream of an open connection
+ * (GET) is not limited: it grows while the connection is open.
  */
 const carefulFetch =
   (inner: typeof fetch) =>

@@ -12,7 +12,7 @@ import {
   text,
 } from '../messages/optionRules.ts'
 import { defaultToolTimeoutMs } from '../tools/tool.ts'
-import { loadServer } from './loadSdk.ts'
+import { loadServer } from './sdk.ts'
 
 /** An agent with any context. */
 type ServedAgent = {
@@ -21,7 +21,7 @@ type ServedAgent = {
 }
 
 /**
- * What is served under one name: an agent, or an agent with a description for its callers.
+ * An agent that is served as a tool, or an agent with a description for its callers.
  *
  * @example const served: McpServed = { agent, description: 'Knows the weather of every city' }
  */
@@ -35,9 +35,9 @@ export type McpServed = ServedAgent | { agent: ServedAgent; description: string 
 export type McpHandlerOptions = {
   /** The name of the server. Default: `statewire`. */
   name?: string
-  /** How long an answer may take: older clients cannot cancel. Default: 5 minutes. */
+  /** The longest time for an answer: older clients cannot cancel. Default: 5 minutes. */
   timeoutMs?: number
-  /** Gives the agent's tools their `context`, from the request: the user who signed in, for example. */
+  /** Gives the agent's tools their `context`, made from the request: the user who signed in, for example. */
   context?: (request: Request) => unknown
 }
 
@@ -78,14 +78,14 @@ export const mcpHandler = (
         ? (each as Exclude<McpServed, ServedAgent>)
         : { agent: each as ServedAgent, description: undefined }
     checkValue(`The agent "${name}" of mcpHandler`, agent, having('start'))
-    const told = description ?? `Asks the agent ${agent.name ?? name}. It knows nothing but the prompt.`
-    return { name, agent, description: told }
+    const shown = description ?? `Asks the agent ${agent.name ?? name}. It sees nothing but the prompt.`
+    return { name, agent, description: shown }
   })
   if (served.length === 0)
     throw new ConfigurationError('mcpHandler needs an agent: mcpHandler({ ask: agent }).')
   if (served.some(({ name }) => !/^[A-Za-z0-9_.-]{1,64}$/.test(name)))
     throw new ConfigurationError(
-      'The names of mcpHandler are those of tools: letters, digits, _, - and dots.',
+      'Each name of mcpHandler becomes the name of a tool: 1 to 64 letters, digits, _, - and dots.',
     )
   const { name = 'statewire', timeoutMs = defaultToolTimeoutMs, context = () => undefined } = options
 
@@ -100,7 +100,7 @@ export const mcpHandler = (
           if (requestInfo) signals.push(requestInfo.signal)
           return answer(agent, prompt, mcpReq, {
             signal: AbortSignal.any(signals),
-            // The types of the agent's tools are the user's own matter.
+            // Only the user can give the types of the agent's tools.
             context: (requestInfo && context(requestInfo)) as never,
           })
         })
@@ -118,7 +118,7 @@ export const mcpHandler = (
 
 type Asked = Pick<ServerContext['mcpReq'], '_meta' | 'notify'>
 
-/** One answer. Clients that ask for progress get the text as it grows. */
+/** Answers a call. Clients that ask for progress get the text as it grows. */
 const answer = async (
   agent: ServedAgent,
   prompt: string,
@@ -137,8 +137,8 @@ const answer = async (
         () => {},
       )
     })
-    const { answer: said, pendingApproval } = await run.result
-    if (!pendingApproval) return { content: [{ type: 'text', text: said }] }
+    const { answer: text, pendingApproval } = await run.result
+    if (!pendingApproval) return { content: [{ type: 'text', text }] }
     run.abort('there is no one to ask')
     const waiting = pendingApproval.calls.map((call) => call.name).join(', ')
     return failed(

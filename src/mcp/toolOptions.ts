@@ -1,11 +1,11 @@
-import type { JsonObject } from '../messages/json.ts'
+import { describeThrown } from '../messages/errors.ts'
+import { copyJson, isJsonObject, type JsonObject } from '../messages/json.ts'
 import { amount, callable, flag, listOf, oneOf, type Rules, rule, text } from '../messages/optionRules.ts'
 import { defaultToolTimeoutMs, type OnInterrupted } from '../tools/tool.ts'
-import type { TimeLimits } from './CallTimer.ts'
-import type { McpToolInfo } from './toolInfo.ts'
+import type { TimeLimits } from './call.ts'
 
 /**
- * How the tools of a server are offered; nothing is required.
+ * Options of the tools of a server. None is required.
  *
  * @example
  * const options: McpToolOptions = {
@@ -14,24 +14,24 @@ import type { McpToolInfo } from './toolInfo.ts'
  * }
  */
 export type McpToolOptions = {
-  /** Put before every name, to keep the tools of two servers apart: letters, digits, `_` and `-`. */
+  /** A prefix of every name, which keeps the tools of two servers apart: letters, digits, `_` and `-`. */
   prefix?: string
-  /** Only these tools, by the names that the server gives them. */
+  /** The tools to offer, by the names that the server gives them. Default: all. */
   include?: readonly string[]
   /**
-   * Whether a person must approve a call before it runs. By default all but those of tools that are marked as read-only,
-   * and the server sets that mark itself: say `true` for one that you do not trust.
+   * Asks a person to approve a call before it runs. The server itself marks its tools as read-only: say `true` for a
+   * server that you do not trust. Default: all calls but those of read-only tools.
    */
   needsApproval?: boolean | ((tool: McpToolInfo, args: JsonObject) => boolean)
-  /** How long a call may be silent; progress renews the time. Default: 5 minutes. */
+  /** The longest time that a call may take without progress. Default: 5 minutes. */
   timeoutMs?: number
-  /** How long a call may take in all, without the time that a person takes to answer. Default: 1 hour. */
+  /** The longest time that a call may take in all, without the time that a person takes to answer. Default: 1 hour. */
   maxTimeoutMs?: number
-  /** What happens to a call whose process ended while it ran. Default: `'unknown'`, because a server cannot be trusted. */
+  /** Decides what happens to a call whose process ended while it ran. Default: `'unknown'`, because a server cannot be trusted. */
   onInterrupted?: OnInterrupted | ((tool: McpToolInfo) => OnInterrupted)
-  /** How many characters of a result the model gets. Default: 65,536. */
+  /** The longest result that the model gets, in characters. Default: 65,536. */
   maxResult?: number
-  /** Called with each tool that cannot be offered, and why. */
+  /** Gets each tool that cannot be offered, and the reason. */
   onSkipped?: (name: string, reason: string) => void
 }
 
@@ -58,3 +58,67 @@ export const limitsOf = ({ timeoutMs, maxTimeoutMs }: McpToolOptions): TimeLimit
   const idleMs = timeoutMs ?? defaultToolTimeoutMs
   return { idleMs, totalMs: Math.max(idleMs, maxTimeoutMs ?? 3_600_000) }
 }
+
+/**
+ * The description of a tool by its server. Nothing in it is proven: a server may call its tools harmless.
+ *
+ * @example const isReader = ({ annotations }: McpToolInfo) => annotations?.readOnlyHint === true
+ */
+export type McpToolInfo = {
+  /** The name that the server gave it. */
+  name: string
+  title?: string
+  description?: string
+  annotations?: {
+    title?: string
+    readOnlyHint?: boolean
+    destructiveHint?: boolean
+    idempotentHint?: boolean
+    openWorldHint?: boolean
+  }
+  inputSchema: JsonObject
+}
+
+/** A tool that can be offered, or the reason why it cannot. */
+export type Listed = { info: McpToolInfo } | { name: string; reason: string }
+
+const longestName = 1000
+const longestDescription = 16_000
+const largestSchema = 256_000
+
+/** Reads one entry of a server's list. */
+export const readListed = (entry: unknown): Listed => {
+  const given = Object(entry)
+  const name: unknown = given.name
+  if (typeof name !== 'string' || name === '' || name.length > longestName)
+    return { name: '', reason: 'It has no usable name.' }
+  if (Object(given.execution).taskSupport === 'required')
+    return { name, reason: 'It can only be run as a task, and tasks are not supported.' }
+  try {
+    const inputSchema = copyJson(given.inputSchema ?? { type: 'object' })
+    if (!isJsonObject(inputSchema)) return { name, reason: 'The schema of its input is not an object.' }
+    if (JSON.stringify(inputSchema).length > largestSchema)
+      return { name, reason: `The schema of its input has more than ${largestSchema} characters.` }
+    return { info: infoOf(name, given, inputSchema) }
+  } catch (thrown) {
+    return { name, reason: `The schema of its input is not JSON: ${describeThrown(thrown)}` }
+  }
+}
+
+const infoOf = (name: string, given: Record<string, unknown>, inputSchema: JsonObject): McpToolInfo => {
+  const { title, description, annotations } = given
+  return {
+    name,
+    ...(typeof title === 'string' && { title: title.slice(0, longestName) }),
+    ...(typeof description === 'string' && { description: description.slice(0, longestDescription) }),
+    ...(isJsonObject(annotations) && { annotations: hintsOf(annotations) }),
+    inputSchema,
+  }
+}
+
+const hints = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'] as const
+
+const hintsOf = (given: JsonObject): NonNullable<McpToolInfo['annotations']> => ({
+  ...(typeof given.title === 'string' && { title: given.title.slice(0, longestName) }),
+  ...Object.fromEntries(hints.filter((hint) => typeof given[hint] === 'boolean').map((h) => [h, given[h]])),
+})

@@ -106,7 +106,7 @@ describe('--mcp', () => {
       await statewire(['run', '--mcp', 'node "server', 'Hi']),
     ]
     expect([missing.code, nothing.code, open.code]).toEqual([2, 2, 2])
-    expect(missing.stderr).toContain('--mcp: The MCP server "no-such-program" cannot be connected to')
+    expect(missing.stderr).toContain('--mcp: Cannot connect to the MCP server "no-such-program"')
     expect(nothing.stderr).toContain('--mcp needs a URL, or a command such as')
     expect(open.stderr).toContain('--mcp: a " is not closed in: node "server')
     expect(programsNaming(marker)).toEqual([])

@@ -127,11 +127,13 @@ test('what is no client is refused', async () => {
 
 test('a server that cannot be started, or is not there, is named without its secrets', async () => {
   await expect(connectMcp({ command: '/no/such/program', env: { KEY: 'secret-of-mine' } })).rejects.toThrow(
-    /"\/no\/such\/program" cannot be connected to: .*ENOENT/,
+    /Cannot connect to the MCP server "\/no\/such\/program": .*ENOENT/,
   )
   const headers = { authorization: 'Bearer secret-of-mine' }
   const nobody = connectMcp({ url: 'http://127.0.0.1:9/mcp?key=secret-of-mine', headers })
-  await expect(nobody).rejects.toThrow(/http:\/\/127\.0\.0\.1:9\/mcp cannot be connected to: (?!.*secret)/)
+  await expect(nobody).rejects.toThrow(
+    /Cannot connect to the MCP server http:\/\/127\.0\.0\.1:9\/mcp: (?!.*secret)/,
+  )
 })
 
 test('a server that echoes the headers in its error does not get them into ours', async () => {

@@ -1,7 +1,7 @@
 /** What a server answers, as a model gets it, whatever the server made of the protocol. */
 import { expect, test } from 'vitest'
-import { resultContent } from '../../src/mcp/resultContent.ts'
-import { ToolNames } from '../../src/mcp/toolNames.ts'
+import { resultContent } from '../../src/mcp/call.ts'
+import { ToolNames } from '../../src/mcp/ToolList.ts'
 
 const text = (value: string) => ({ type: 'text', text: value })
 
@@ -17,7 +17,7 @@ test.each([
   [
     'an image that is none',
     { content: [{ type: 'image', mimeType: 'image/png', data: '<svg>' }] },
-    [text('[image/png: the server sent it as something that is not base64.]')],
+    [text('[image/png: the server did not send it as base64.]')],
   ],
   [
     'a text resource',

@@ -45,7 +45,7 @@ const longRun = async (remote: McpConnection, whileRunning: () => Promise<void>)
 describe.each(['streamableHttp', 'sse'] as const)('over %s', (wire) => {
   test('a call after the restart runs, on a new session', async () => {
     const server = await everythingOnPort(wire)
-    const remote = await connected({ url: server.url })
+    const remote = await connected({ url: server.url, fetch: server.fetch })
     const restart = async () => {
       await server.prepare()
       await server.kill()
@@ -56,7 +56,7 @@ describe.each(['streamableHttp', 'sse'] as const)('over %s', (wire) => {
 
   test('a call made while the server is down waits for it to come back', async () => {
     const server = await everythingOnPort(wire)
-    const remote = await connected({ url: server.url })
+    const remote = await connected({ url: server.url, fetch: server.fetch })
     let started: Promise<void> | undefined
     const down = async () => {
       await server.prepare()
@@ -69,7 +69,7 @@ describe.each(['streamableHttp', 'sse'] as const)('over %s', (wire) => {
 
   test('a call whose server dies ends in doubt, and is not repeated; the next one runs', async () => {
     const server = await everythingOnPort(wire)
-    const remote = await connected({ url: server.url })
+    const remote = await connected({ url: server.url, fetch: server.fetch })
     await server.prepare()
     const [cut, after] = await longRun(remote, async () => {
       await server.kill()
@@ -81,9 +81,9 @@ describe.each(['streamableHttp', 'sse'] as const)('over %s', (wire) => {
 
   test('a server that stays away is an error for the model, not for the run', async () => {
     const server = await everythingOnPort(wire)
-    const remote = await connected({ url: `${server.url}?key=hidden-key-of-mine` })
+    const remote = await connected({ url: `${server.url}?key=hidden-key-of-mine`, fetch: server.fetch })
     const [gone] = await results(remote, [() => server.kill()])
-    expect(gone).toMatch(/cannot be connected to again/)
+    expect(gone).toMatch(/Cannot reconnect to the MCP server/)
     expect(gone).not.toContain('hidden-key')
   })
 })

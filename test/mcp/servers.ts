@@ -1,11 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { setImmediate, setTimeout } from 'node:timers/promises'
+import { Agent as Dispatcher } from 'undici'
 import { onTestFinished } from 'vitest'
 import { connectMcp, type McpConnection, type McpConnectOptions } from '../../src/mcp/index.ts'
+import { openFrontPort } from '../frontPort.ts'
 
 const { resolve } = createRequire(import.meta.url)
 
@@ -21,113 +23,81 @@ export const filesystem = (folder: string) => ({
   args: [programOf('server-filesystem'), folder],
 })
 
-/** A server of our own, in this folder. */
+/** A server that is a file of this folder. */
 export const ownServer = (file: string, ...args: string[]) => ({
   command: process.execPath,
   args: [join(import.meta.dirname, file), ...args],
 })
 
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
-
+/** The reference server as a process on the web. */
 export type WebServer = {
+  /** Where it answers, on a port of this process. */
   url: string
+  /** Reaches it by its path: while it is down, connections are refused as on a port without a server. */
+  fetch: typeof fetch
   kill(): Promise<void>
-  /** Begins the next process, so that `start` takes no time at all. */
+  /** Begins the next process, so that `start` takes no time: a client waits seconds for a server, a process may take longer. */
   prepare(): Promise<void>
   start(): Promise<void>
 }
 
 const paths = { streamableHttp: '/mcp', sse: '/sse' } as const
 
-type Backend = { child: ChildProcess; port: number }
+type Backend = { child: ChildProcess; socketPath: string; dispatcher: Dispatcher }
 
+/** Starts the reference server on a path in a folder of its own, where no other program can be. */
 const newBackend = async (wire: keyof typeof paths): Promise<Backend> => {
-  const port = await freePort()
+  const folder = mkdtempSync(join(tmpdir(), 'mcp-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const socketPath = join(folder, 'socket')
   const child = spawn(process.execPath, [programOf('server-everything'), wire], {
-    env: { ...process.env, PORT: String(port) },
-    stdio: 'ignore',
+    env: { ...process.env, PORT: socketPath },
+    stdio: ['ignore', 'ignore', 'pipe'],
   })
-  await answering(port)
-  return { child, port }
+  onTestFinished(() => ended(child))
+  let printed = ''
+  for await (const text of child.stderr.iterator({ destroyOnReturn: false })) {
+    printed += text
+    if (printed.includes(socketPath)) break
+  }
+  child.stderr.resume()
+  if (child.exitCode !== null) throw new Error(`The server did not start: ${printed}`)
+  return { child, socketPath, dispatcher: new Dispatcher({ connect: { socketPath } }) }
 }
 
-const ended = async ({ child }: Backend): Promise<void> => {
+const ended = async (child: ChildProcess): Promise<void> => {
   if (child.exitCode !== null || child.signalCode !== null) return
   const exit = once(child, 'exit')
   child.kill('SIGKILL')
   await exit
 }
 
-/**
- * The reference server as a process that can be killed and started again. A port in front of it, which is closed while it
- * is down, makes its return a matter of no time: a client waits seconds for it, and a process may take longer to start.
- */
+/** The reference server as a process that can be killed and started again, at the same address. */
 export const everythingOnPort = async (wire: keyof typeof paths): Promise<WebServer> => {
-  const port = await freePort()
+  let current = await newBackend(wire)
   let next: Promise<Backend> | undefined
-  let current: Backend | undefined
-  const sockets = new Set<Socket>()
-  const front = createServer((socket) => {
-    const behind = connect(current?.port ?? 0, '127.0.0.1')
-    for (const [each, other] of [
-      [socket, behind],
-      [behind, socket],
-    ] as const) {
-      sockets.add(each)
-      each.pipe(other)
-      each.on('error', () => {})
-      each.on('close', () => {
-        sockets.delete(each)
-        other.destroy()
-      })
-    }
-  })
+  const front = await openFrontPort(() => ({ path: current.socketPath }))
+  onTestFinished(() => front.close())
   const prepare = async () => {
     next ??= newBackend(wire)
     await next
   }
-  const start = async () => {
-    await prepare()
-    current = await next
-    next = undefined
-    front.listen(port, '127.0.0.1')
-    await once(front, 'listening')
+  return {
+    url: `http://127.0.0.1:${front.port}${paths[wire]}`,
+    fetch: (url, init) => fetch(url, Object.assign({ ...init }, { dispatcher: current.dispatcher })),
+    prepare,
+    start: async () => {
+      await prepare()
+      current = (await next) ?? current
+      next = undefined
+    },
+    kill: async () => {
+      await ended(current.child)
+      // A connection that is still in the pool would make the next call doubtful: it gets a new one, which is refused.
+      const { socketPath } = current
+      current = { ...current, dispatcher: new Dispatcher({ connect: { socketPath } }) }
+    },
   }
-  const kill = async () => {
-    if (front.listening) front.close()
-    if (current) await ended(current)
-    for (const socket of sockets) socket.destroy()
-    // A client in this process has read it then: a call in the very moment of the end would be in doubt.
-    await setTimeout(100)
-    for (let round = 0; round < 3; round += 1) await setImmediate()
-  }
-  onTestFinished(async () => {
-    await kill()
-    const prepared = await next
-    if (prepared) await ended(prepared)
-  })
-  await start()
-  return { url: `http://127.0.0.1:${port}${paths[wire]}`, kill, prepare, start }
-}
-
-const answering = async (port: number): Promise<void> => {
-  const patience = AbortSignal.timeout(50_000)
-  while (!patience.aborted) {
-    const isUp = await fetch(`http://127.0.0.1:${port}/`).then(
-      () => true,
-      () => false,
-    )
-    if (isUp) return
-    await setTimeout(50)
-  }
-  throw new Error(`Nobody answers on port ${port}.`)
 }
 
 /** Closed when the test is over. */
