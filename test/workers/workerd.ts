@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { build } from 'esbuild'
 import { fromRegistry } from '../fromRegistry.ts'
 
@@ -11,16 +11,8 @@ const runtime = await fromRegistry('workerd', '1.20261110.1')
 /** Why there is no worker runtime here, if there is none. */
 export const missingRuntime = 'problem' in runtime ? runtime.problem : undefined
 
-const freePort = (): Promise<number> =>
-  new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
-    })
-  })
-
 /** The worker may reach this machine: the providers of the tests are here. */
-const configFor = (port: number): string => `
+const config = `
 using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [
@@ -31,13 +23,13 @@ const config :Workerd.Config = (
     )),
     (name = "network", network = (allow = ["private", "public"])),
   ],
-  sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "main")],
+  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
 );
 `
 
 /** A worker in Cloudflare's runtime: nothing of Node is there. */
 export class Workerd {
-  readonly url: string
+  url = ''
   readonly #process: ChildProcess
   readonly #folder: string
   #errors = ''
@@ -56,17 +48,18 @@ export class Workerd {
       alias: { undici: './test/workers/empty.ts' },
       logLevel: 'silent',
     })
-    const port = await freePort()
-    writeFileSync(join(folder, 'config.capnp'), configFor(port))
-    const worker = new Workerd(join(runtime.folder, '../.bin/workerd'), folder, port)
+    writeFileSync(join(folder, 'config.capnp'), config)
+    const worker = new Workerd(join(runtime.folder, '../.bin/workerd'), folder)
     await worker.#isReady()
     return worker
   }
 
-  constructor(binary: string, folder: string, port: number) {
-    this.url = `http://127.0.0.1:${port}/`
+  constructor(binary: string, folder: string) {
     this.#folder = folder
-    this.#process = spawn(binary, ['serve', 'config.capnp'], { cwd: folder })
+    this.#process = spawn(binary, ['serve', '--control-fd=3', 'config.capnp'], {
+      cwd: folder,
+      stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+    })
     this.#process.stderr?.on('data', (text) => {
       this.#errors += text
     })
@@ -84,15 +77,18 @@ export class Workerd {
     rmSync(this.#folder, { recursive: true, force: true })
   }
 
+  /** Reads the port, which the runtime chose, from its control pipe. */
   async #isReady(): Promise<void> {
-    for (;;) {
-      if (this.#process.exitCode !== null) throw new Error(`workerd ended: ${this.#errors}`)
-      const isThere = await fetch(this.url).then(
-        () => true,
-        () => false,
-      )
-      if (isThere) return
-      await new Promise((resolve) => setTimeout(resolve, 50))
+    let reported = ''
+    const control = this.#process.stdio[3]
+    if (!(control instanceof Readable)) throw new Error('workerd has no control pipe.')
+    for await (const text of control) {
+      reported += text
+      const port = /"event":"listen".*"port":(\d+)/.exec(reported)?.[1]
+      if (port === undefined) continue
+      this.url = `http://127.0.0.1:${port}/`
+      return
     }
+    throw new Error(`workerd ended: ${this.#errors}`)
   }
 }
