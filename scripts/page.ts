@@ -7,7 +7,7 @@ const built = 'src/inspector/page/drawing.js'
 
 export default async (): Promise<void> => {
   const { outputFiles } = await build({
-    entryPoints: ['src/inspector/chartDrawing.ts'],
+    entryPoints: ['src/visualize/drawing.ts'],
     bundle: true,
     format: 'esm',
     banner: { js: '// @ts-nocheck' },

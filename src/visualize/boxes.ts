@@ -1,6 +1,5 @@
 import { wordingOf } from './arrows.ts'
 import type { ChartDescription, ChartState, ChartTransition } from './describeMachine.ts'
-import { textWidth } from './textWidth.ts'
 
 export const titleSize = 13
 export const labelSize = 11
@@ -11,29 +10,29 @@ export const gap = 6
 export const padding = 12
 const titleHeight = 30
 
-/** How often each transition was taken, by name. */
+/** Number of times that each transition was taken, by name. */
 export type Counts = ReadonlyMap<string, number>
 
-/** One line of text about a transition. */
+/** A line of text about a transition. */
 export type Line = { transition: ChartTransition; words: Word[]; width: number }
 
 export type Word = { kind: 'event' | 'guard' | 'count'; text: string }
 
-/** What a state shows of itself, before it is known where. */
+/** The words of a state and the room they need, before the layout places them. */
 export type Box = {
   state: ChartState
   children: Box[]
-  /** One of several that are active together. */
+  /** A region of a parallel state: active together with the others. */
   isRegion: boolean
-  /** The transitions that leave nothing. */
+  /** The transitions that do not leave the state. */
   lines: Line[]
-  /** The least it needs for its own words. */
+  /** The smallest size in which its own words fit. */
   width: number
   height: number
-  /** How wide its title and its pills are, side by side. */
+  /** The widths of its title and of its pills, which are side by side. */
   titleWidth: number
   pillsWidth: number
-  /** Where its pills and its lines begin, from its top. */
+  /** The distance of its pills and of its lines from its top. */
   pillsAt: number
   linesAt: number
 }
@@ -92,4 +91,20 @@ const sizeOf = (state: ChartState, lines: readonly Line[], isGroup: boolean) => 
     pillsAt: isGroup ? 6 : titleHeight,
     linesAt,
   }
+}
+
+const classes: readonly [RegExp, number][] = [
+  [/[ijl|'`]/, 0.23],
+  [/[ftrI.,:;!()[\]{}/\\\- "]/, 0.32],
+  [/[mwMW@%]/, 0.86],
+  [/[A-Z&#]/, 0.69],
+  // Wide scripts and pictures take a whole square.
+  [/[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60]|[\u{1f000}-\u{1faff}]/u, 1.1],
+]
+
+/** Estimates the width of a text in a common sans-serif font, a little too wide: only a browser could measure it. */
+export const textWidth = (text: string, fontSize: number, isBold = false): number => {
+  let width = 0
+  for (const char of text) width += classes.find(([chars]) => chars.test(char))?.[1] ?? 0.56
+  return Math.ceil(width * fontSize * (isBold ? 1.1 : 1.03))
 }

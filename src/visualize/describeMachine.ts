@@ -1,8 +1,7 @@
 import type { AnyTransitionDefinition } from 'xstate'
-import { actionLabel, eventLabel, guardLabel, invokeName } from './labels.ts'
 import { type Charted, type ChartNode, nodesOf, transitionsOf } from './transitions.ts'
 
-/** A machine as plain JSON: what a picture, a page or a tool needs to know of it. */
+/** A machine as plain JSON: everything that a picture, a page or a tool needs. */
 export type ChartDescription = { id: string; states: ChartState[]; transitions: ChartTransition[] }
 
 /** A state of a chart; the machine itself is the first. */
@@ -12,10 +11,10 @@ export type ChartState = {
   /** The state around it; null for the machine itself, which is the first of the states. */
   parent: string | null
   type: 'atomic' | 'compound' | 'parallel' | 'final' | 'history'
-  /** Whether its parent starts here. */
+  /** True for the state in which its parent starts. */
   initial: boolean
   description?: string
-  /** Of a history state. */
+  /** The depth of a history state. */
   history?: 'shallow' | 'deep'
   tags: string[]
   /** `label` is the id, or the source of a child without its own id. */
@@ -24,12 +23,12 @@ export type ChartState = {
   exit: string[]
 }
 
-/** One transition: each alternative of an event counts separately. */
+/** A transition: each alternative of an event counts separately. */
 export type ChartTransition = {
-  /** As `TransitionCoverage` counts it. */
+  /** The name under which `TransitionCoverage` counts it. */
   name: string
   source: string
-  /** None when the state is not left. */
+  /** Empty if the state is not left. */
   targets: string[]
   /** The type of the event; empty for `always`. */
   event: string
@@ -38,7 +37,7 @@ export type ChartTransition = {
   guard?: string
   description?: string
   actions: string[]
-  /** `internal`: only actions, nothing is left; `reenter`: leaves and enters even what would stay active. */
+  /** `internal`: only actions, no state is left; `reenter`: leaves and enters even what would stay active. */
   kind: 'internal' | 'external' | 'reenter'
 }
 
@@ -73,7 +72,7 @@ const describeState = (node: ChartNode): ChartState => ({
   exit: node.exit.filter(isWritten).map(actionLabel),
 })
 
-/** Not one of those that XState adds for `after`. */
+/** Leaves out the actions that XState adds for `after`. */
 const isWritten = (action: unknown): boolean => {
   if (typeof action !== 'function') return true
   const id = 'sendId' in action ? action.sendId : 'id' in action ? action.id : undefined
@@ -95,3 +94,99 @@ const describeTransition = ([name, transition]: [string, AnyTransitionDefinition
     kind: targets.length === 0 ? 'internal' : reenter ? 'reenter' : 'external',
   }
 }
+
+/** An event as a person reads it: `done: model`, `after 1 s`; nothing for `always`. */
+const eventLabel = (event: string, source: ChartNode): string => {
+  const [, kind, rest = ''] =
+    /^xstate\.(done\.actor|error\.actor|snapshot|done\.state|after|route)(?:\.(.*))?$/s.exec(event) ?? []
+  switch (kind) {
+    case 'done.actor':
+      return `done: ${invokeLabel(rest, source)}`
+    case 'error.actor':
+      return `error: ${invokeLabel(rest, source)}`
+    case 'snapshot':
+      return `snapshot: ${invokeLabel(rest, source)}`
+    case 'done.state':
+      return 'done'
+    case 'after':
+      return `after ${delayLabel(rest.slice(0, -source.id.length - 1))}`
+    case 'route':
+      return 'route'
+    default:
+      return event === '*' ? 'any event' : event
+  }
+}
+
+/** A child without its own id is named after what it runs. */
+const invokeLabel = (id: string, source: ChartNode): string => {
+  const invoke = source.invoke.find((each) => each.id === id)
+  return invoke ? invokeName(invoke) : id
+}
+
+/** The id that a person gave. XState's own, `0.machine.state`, says less than the source. */
+const invokeName = ({ id, src }: { id: string; src: unknown }): string => {
+  if (!/^\d+\./.test(id)) return id
+  return typeof src === 'string' && !src.startsWith('xstate.invoke.') ? src : 'inline'
+}
+
+const units: readonly [size: number, unit: string][] = [
+  [3_600_000, 'h'],
+  [60_000, 'min'],
+  [1_000, 's'],
+]
+
+const delayLabel = (delay: string): string => {
+  const ms = Number(delay)
+  if (delay === '' || Number.isNaN(ms)) return delay
+  const [size, unit] = units.find(([each]) => ms >= each) ?? [1, 'ms']
+  return `${Number((ms / size).toFixed(2))} ${unit}`
+}
+
+/** A guard as a person reads it: its name with fixed parameters, and `not`, `and`, `or` in words. */
+const guardLabel = (guard: unknown): string => {
+  if (typeof guard === 'string') return guard
+  if (typeof guard === 'function') return combined(guard)
+  return named(guard)
+}
+
+const combined = (guard: object & { name?: string }): string => {
+  const word = guard.name ?? ''
+  if ('stateValue' in guard) return `in ${stateLabel(guard.stateValue)}`
+  if (!('guards' in guard) || !Array.isArray(guard.guards)) return nameOrInline(guard, 'guard')
+  const parts = guard.guards.map((each) => (isCombination(each) ? `(${guardLabel(each)})` : guardLabel(each)))
+  return word === 'not' ? `not ${parts.join()}` : parts.join(` ${word} `)
+}
+
+const isCombination = (guard: unknown): boolean =>
+  typeof guard === 'function' && 'guards' in guard && guard.name !== 'not'
+
+const stateLabel = (value: unknown): string => {
+  if (typeof value !== 'object' || value === null) return String(value).replace(/^#/, '')
+  return Object.entries(value)
+    .map(([key, inner]) => `${key}.${stateLabel(inner)}`)
+    .join(' and ')
+}
+
+/** An action as a person reads it: its name, or for XState's own what it does. */
+const actionLabel = (action: unknown): string => {
+  if (typeof action === 'string') return action
+  if (typeof action !== 'function') return named(action)
+  if (!('type' in action)) return nameOrInline(action, 'actions')
+  const event = 'event' in action && isTyped(action.event) ? ` ${action.event.type}` : ''
+  return `${String(action.type).replace(/^xstate\./, '')}${event}`
+}
+
+const named = (value: unknown): string => {
+  if (!isTyped(value)) return 'inline'
+  const { type, params } = value as { type: string; params?: unknown }
+  if (typeof params !== 'object' || params === null) return type
+  const list = Object.entries(params).map(([name, each]) => `${name}: ${JSON.stringify(each)}`)
+  return list.length > 0 ? `${type}(${list.join(', ')})` : type
+}
+
+const isTyped = (value: unknown): value is { type: string } =>
+  typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string'
+
+/** A function that is only the value of a property has that property's name, which says nothing. */
+const nameOrInline = ({ name = '' }: { name?: string }, property: string): string =>
+  name === '' || name === property ? 'inline' : name

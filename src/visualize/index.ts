@@ -10,6 +10,7 @@ export {
   type ChartTransition,
   describeMachine,
 } from './describeMachine.ts'
+export type { SvgOptions } from './drawing.ts'
 export { type MermaidOptions, toMermaid } from './toMermaid.ts'
-export { type SvgOptions, toSvg } from './toSvg.ts'
+export { toSvg } from './toSvg.ts'
 export type { Charted } from './transitions.ts'

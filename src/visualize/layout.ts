@@ -1,5 +1,5 @@
 import type { ElkExtendedEdge, ElkNode } from 'elkjs/lib/elk.bundled.js'
-import { type Arrow, arrowsOf } from './arrows.ts'
+import { type Arrow, arrowsOf, backwardArrows } from './arrows.ts'
 import {
   type Box,
   boxesOf,
@@ -10,18 +10,17 @@ import {
   lineHeight,
   lineOf,
   padding,
+  textWidth,
 } from './boxes.ts'
 import type { ChartDescription } from './describeMachine.ts'
-import { backwardArrows } from './flow.ts'
-import { textWidth } from './textWidth.ts'
 
 export type Point = { x: number; y: number }
 export type Rect = Point & { width: number; height: number }
-/** `headX`: where the words in the head of a group begin. */
+/** A box with its place. `headX` is where the words in the head of a group begin. */
 export type PlacedBox = Box & Rect & { headX: number }
 /** The start of a group, or the place for any state inside it. */
 export type Mark = Rect & { kind: 'initial' | 'any' }
-/** Without an arrow: the line from a start to the initial state. */
+/** A line with its place. Without an arrow it is the line from the start of a group to its initial state. */
 export type PlacedArrow = { arrow: Arrow | null; lines: Line[]; path: Point[]; label: Rect | null }
 export type Layout = {
   width: number
@@ -31,13 +30,13 @@ export type Layout = {
   arrows: PlacedArrow[]
 }
 
-/** `layOut` places a graph: here, or in a worker of a page. */
+/** Options of a layout. `layOut` places a graph: in this process, or in a worker of a page. */
 export type LayoutOptions = {
   layOut: (graph: ElkNode) => Promise<ElkNode>
   counts?: Counts | undefined
-  /** Which way the chart grows. */
+  /** The direction in which the chart grows. */
   direction?: 'DOWN' | 'RIGHT'
-  /** With less room between arrows: for a chart without labels. */
+  /** Leaves less room between arrows, for a chart without labels. */
   isTight?: boolean
 }
 

@@ -46,7 +46,7 @@ const rules: readonly [selector: string, declarations: string][] = [
 const write = (selector: string, declarations: string): string =>
   `.statechart${selector && ` ${selector}`}{${declarations}}`
 
-/** Light and dark as the reader has it; a page that shows the picture decides with `data-theme`. */
+/** Light or dark as the reader's system has it. A page that shows the picture decides with `data-theme`. */
 export const styleSheet = [
   ...rules.map(([selector, declarations]) => write(selector, declarations)),
   `@media (prefers-color-scheme:dark){${write('', dark)}}`,

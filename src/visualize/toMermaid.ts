@@ -5,12 +5,11 @@ import {
   type ChartTransition,
   describeMachine,
 } from './describeMachine.ts'
-import { escapeLabel, mermaidIds } from './mermaidText.ts'
 import type { Charted } from './transitions.ts'
 
 /** Options of {@link toMermaid}. */
 export type MermaidOptions = {
-  /** Which way the chart grows. Default: down. */
+  /** The direction in which the chart grows. Default: down. */
   direction?: 'down' | 'right'
 }
 
@@ -75,7 +74,7 @@ export const toMermaid = (machine: Charted, { direction = 'down' }: MermaidOptio
   return ['stateDiagram-v2', ...lines.map((line) => `  ${line}`), ''].join('\n')
 }
 
-/** A state, or whichever state inside it is active. */
+/** A state, or the state inside it that is active. */
 type End = { state: string; isAny: boolean }
 
 type Edge = {
@@ -119,3 +118,33 @@ const blockOf = (source: End, target: End, { states }: ChartDescription): string
 
 const startOf = (id: string, { states }: ChartDescription): string =>
   states.find(({ parent, initial }) => parent === id && initial)?.id ?? id
+
+/** Names of states that Mermaid cannot read, beside the names of members that every object has. */
+const reserved = new Set(
+  'accdescr acctitle as class classdef click default direction end hide href note root scale state statediagram style'.split(
+    ' ',
+  ),
+)
+
+/** A name for every state that Mermaid can read: its key where that is a plain word and the only one. */
+const mermaidIds = ({ states }: ChartDescription): ReadonlyMap<string, string> => {
+  const taken = new Set<string>()
+  return new Map(
+    states.map(({ id, key }) => {
+      const isOnly = states.filter((each) => each.key === key).length === 1
+      const base = isPlain(key) && isOnly ? key : `s_${id.replace(/\W+/g, '_')}`
+      let name = base
+      for (let count = 2; taken.has(name.toLowerCase()); count += 1) name = `${base}_${count}`
+      taken.add(name.toLowerCase())
+      return [id, name]
+    }),
+  )
+}
+
+/** `any_` begins the names for any state of a group. */
+const isPlain = (key: string): boolean =>
+  /^(?!any_)[a-z]\w*$/i.test(key) && !reserved.has(key.toLowerCase()) && !(key in {})
+
+/** A text without syntax of Mermaid: all but letters, digits and harmless signs become entity codes. */
+const escapeLabel = (text: string): string =>
+  text.replace(/\s+/g, ' ').replace(/[^\p{L}\p{N} _.,()[\]!?/+=-]/gu, (char) => `#${char.codePointAt(0)};`)

@@ -1,18 +1,7 @@
+import type { ELK, ElkNode } from 'elkjs/lib/elk.bundled.js'
 import { describeMachine } from './describeMachine.ts'
-import { drawChart } from './drawChart.ts'
-import { layOut } from './elk.ts'
-import { layOutChart } from './layout.ts'
+import { drawChart, type SvgOptions } from './drawing.ts'
 import type { Charted } from './transitions.ts'
-
-/** Options of {@link toSvg}. */
-export type SvgOptions = {
-  /** How often each transition was taken, by name: as `TransitionCoverage` counts. Colours the arrows. */
-  counts?: ReadonlyMap<string, number>
-  /** What the picture is called. Default: the machine's id. */
-  title?: string
-  /** A prefix for every id in the picture, for pages that show several. */
-  idPrefix?: string
-}
 
 /**
  * Draws any XState machine as an SVG without scripts, in light and dark (`data-theme` on the page decides between
@@ -25,7 +14,13 @@ export type SvgOptions = {
  * @example
  * await writeFile('agent.svg', await toSvg(agent.machine))
  */
-export const toSvg = async (machine: Charted, options: SvgOptions = {}): Promise<string> => {
-  const chart = describeMachine(machine)
-  return drawChart(chart, await layOutChart(chart, { layOut, counts: options.counts }), options)
+export const toSvg = (machine: Charted, options: SvgOptions = {}): Promise<string> =>
+  drawChart(describeMachine(machine), { ...options, layOut })
+
+let elk: Promise<ELK> | undefined
+
+/** Lays a graph out. The layouter is large, so it is loaded with the first picture; the build puts it beside this code. */
+export const layOut = async (graph: ElkNode): Promise<ElkNode> => {
+  elk ??= import('elkjs/lib/elk.bundled.js').then(({ default: Elk }) => new Elk())
+  return (await elk).layout(graph)
 }

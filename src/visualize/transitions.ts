@@ -1,11 +1,11 @@
 import type { AnyStateMachine, AnyTransitionDefinition } from 'xstate'
 
-/** What is read of a machine: XState's own have it, and so have those of agents. */
+/** The parts of a machine that are read: XState's machines have them, and so have those of agents. */
 export type Charted = Pick<AnyStateMachine, 'id' | 'root'>
 
 export type ChartNode = AnyStateMachine['root']
 
-/** A state and all that are inside it. */
+/** A state and all states inside it. */
 export const nodesOf = (node: ChartNode): ChartNode[] => [
   node,
   ...Object.values(node.states).flatMap((child) => nodesOf(child)),
@@ -19,7 +19,7 @@ export const transitionsOf = (machine: Charted): Map<string, AnyTransitionDefini
       .map((transition) => [nameOf(transition), transition]),
   )
 
-/** Stable across `provide`, which makes new nodes: the state, the event, and which alternative it is. */
+/** Names a transition by its state, its event and its place among the alternatives. `provide` makes new nodes but keeps the name. */
 export const nameOf = (transition: AnyTransitionDefinition): string => {
   const { source, eventType } = transition
   const always = (source.always ?? []) as AnyTransitionDefinition[]

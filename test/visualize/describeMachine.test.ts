@@ -20,7 +20,7 @@ describe('the description of a machine', () => {
     }
   })
 
-  test('calls every transition as the coverage does, in the same order', () => {
+  test('names every transition as TransitionCoverage does, in the same order', () => {
     for (const machine of [...foreignMachines, ...gallery.map((picture) => picture.machine)]) {
       const names = describeMachine(machine).transitions.map(({ name }) => name)
       expect(names).toEqual([...new TransitionCoverage(machine).counts.keys()])
@@ -33,7 +33,7 @@ describe('the description of a machine', () => {
     expect(describeMachine(machine)).toEqual(chart)
   })
 
-  test('begins with the machine itself, and tells of each state where it is and whether it is first', () => {
+  test('begins with the machine itself, and gives the parent of each state and whether it is initial', () => {
     const chart = describeMachine(light)
     expect(chart.states.map(({ id, parent, type, initial }) => [id, parent, type, initial])).toEqual([
       ['light', null, 'compound', false],
@@ -90,7 +90,7 @@ describe('the description of a machine', () => {
 })
 
 describe('the transitions of a description', () => {
-  test('say a delay, the end of a child and the end of a group in words', () => {
+  test('put a delay, the end of a child and the end of a group into words', () => {
     const chart = describeMachine(light)
     expect(fromState(chart, 'light.green').map(({ event, label }) => [event, label])).toEqual([
       ['xstate.after.1000.light.green', 'after 1 s'],
@@ -109,14 +109,14 @@ describe('the transitions of a description', () => {
     ])
   })
 
-  test('tell an agent apart from its children by their ids', () => {
+  test('distinguish children by their ids', () => {
     const chart = describeMachine(gallery[0]?.machine ?? nothing)
     expect(chart.transitions.map(({ label }) => label)).toEqual(
       expect.arrayContaining(['error: model', 'done: toolExecutor', 'error: toolExecutor']),
     )
   })
 
-  test('say guards in words: parameters, not, and, or, the state that another region is in', () => {
+  test('put guards into words: parameters, not, and, or, the state that another region is in', () => {
     const guards = [...describeMachine(player).transitions, ...describeMachine(editor).transitions].flatMap(
       ({ guard }) => (guard === undefined ? [] : [guard]),
     )

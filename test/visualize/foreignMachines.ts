@@ -1,6 +1,6 @@
 import { type AnyStateMachine, and, assign, createMachine, emit, not, or, raise, stateIn } from 'xstate'
 
-/** Machines of nobody in particular, which together use all that a chart can have. */
+/** Machines that have nothing to do with agents. Together they use everything that a chart can have. */
 
 const light = createMachine({
   id: 'light',

@@ -9,7 +9,7 @@ import { coveragePage } from './coveragePage.ts'
 
 export type Picture = { machine: AnyStateMachine; about: string }
 
-/** How often each transition was taken: by the id of the chart, then by the name of the transition. */
+/** Number of times that each transition was taken: by the id of the chart, then by the name of the transition. */
 export type CountsOfCharts = ReadonlyMap<string, ReadonlyMap<string, number>>
 
 const [agent] = charts

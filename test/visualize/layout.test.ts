@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import type { AnyStateMachine } from 'xstate'
-import { layOut } from '../../src/visualize/elk.ts'
 import { describeMachine } from '../../src/visualize/index.ts'
 import { layOutChart, type Rect } from '../../src/visualize/layout.ts'
+import { layOut } from '../../src/visualize/toSvg.ts'
 import { foreignMachines, light } from './foreignMachines.ts'
 import { gallery } from './gallery.ts'
 import { holds, problemsOf, solidsOf } from './problemsOf.ts'
 import { randomMachine } from './randomMachine.ts'
 
-// A picture is readable when nothing stands on anything else.
+// A picture is readable when nothing overlaps anything else.
 
 describe.each(
   [...gallery.map(({ machine }) => machine), ...foreignMachines].map((machine): [string, AnyStateMachine] => [
@@ -23,13 +23,13 @@ describe.each(
     expect(solidsOf(layout).filter(({ rect }) => !holds(page, rect))).toEqual([])
   }, 180_000)
 
-  test('has none when it grows to the right, either', async () => {
+  test('has no overlap when it grows to the right', async () => {
     const layout = await layOutChart(describeMachine(machine), { layOut, direction: 'RIGHT' })
     // Arrows into a group come from its side: they may pass its title.
     expect(problemsOf(layout).filter((problem) => !problem.includes('head of'))).toEqual([])
   }, 180_000)
 
-  test('still has none when every arrow carries a count', async () => {
+  test('has no overlap when every arrow carries a count', async () => {
     const chart = describeMachine(machine)
     const counts = new Map(chart.transitions.map(({ name }, index) => [name, index * 1000]))
     expect(problemsOf(await layOutChart(chart, { layOut, counts }))).toEqual([])
@@ -55,7 +55,7 @@ test('a label on a box, a box on a box and an arrow through a label would be not
   expect(problemsOf({ ...layout, boxes: stacked }).join()).toContain('light.green overlaps light.yellow')
 })
 
-test('stays readable for machines that nobody thought of', async () => {
+test('stays readable for random machines', async () => {
   for (let seed = 1; seed <= 12; seed += 1) {
     const problems = problemsOf(await layOutChart(describeMachine(randomMachine(seed)), { layOut }))
     // An arrow may have to pass the title of a group that is too narrow for both.

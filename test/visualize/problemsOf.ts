@@ -50,7 +50,7 @@ export const solidsOf = ({ boxes, marks, arrows }: Layout): { name: string; rect
     })),
 ]
 
-/** What stands on something else. */
+/** Everything that overlaps something else, as sentences. */
 export const problemsOf = (layout: Layout): string[] => {
   const { boxes, arrows } = layout
   const solids = solidsOf(layout)

@@ -83,7 +83,7 @@ describe('Mermaid text', () => {
     expect(toMermaid(nothing)).toBe('stateDiagram-v2\n  direction TB\n  nothing\n')
   })
 
-  test('keeps names and labels from being syntax', () => {
+  test('escapes names and labels that look like syntax', () => {
     const lines = toMermaid(hostile).split('\n').slice(2, -1)
     for (const line of lines) {
       expect(line).toMatch(
@@ -134,7 +134,7 @@ describe('Mermaid text', () => {
     )
   })
 
-  test('tells states of the same key apart', () => {
+  test('gives states of the same key different names', () => {
     const machine = createMachine({
       id: 'twins',
       initial: 'a',

@@ -70,7 +70,7 @@ describe('the SVG of any machine', () => {
     expect(classesOf(stateOf(regions, 'editor.list') ?? readXml(regions))).toContain('region')
   })
 
-  test('shows children in the state, and tells the rest when pointed at', async () => {
+  test('shows children in the state, and the rest in a tooltip', async () => {
     const loading = stateOf(await toSvg(player), 'player.loading')
     expect(loading && wordsOf(loading)).toContain('load')
     expect(loading?.children.find(({ name }) => name === 'title')?.text).toBe(
@@ -78,7 +78,7 @@ describe('the SVG of any machine', () => {
     )
   })
 
-  test('writes an event, its guard in brackets, and else where nothing else is said', async () => {
+  test('writes an event, its guard in brackets, and `else` for the last alternative', async () => {
     const machine = createMachine({
       id: 'words',
       initial: 'a',
@@ -101,7 +101,7 @@ describe('the SVG of any machine', () => {
     expect(stateOf(await toSvg(nothing), 'nothing')).toBeDefined()
   })
 
-  test('is called what it is told, under ids of its own', async () => {
+  test('has the title and the id prefix that are given', async () => {
     const svg = readXml(await toSvg(nothing, { title: 'Empty & bare', idPrefix: 'first-' }))
     expect(svg.attributes.get('aria-labelledby')).toBe('first-title')
     expect(svg.children[0]).toMatchObject({ name: 'title', text: 'Empty & bare' })
@@ -125,7 +125,7 @@ describe('the SVG with counts', () => {
     }
   }
 
-  test('writes how often, and gives arrows and labels a class for it', async () => {
+  test('writes the counts, and gives arrows and labels a class for them', async () => {
     const { arrow, label } = await colours()
     const green = label('light.green on xstate.after.1000.light.green')
     expect(green && wordsOf(green)).toBe('after 1 s ×7')
@@ -141,7 +141,7 @@ describe('the SVG with counts', () => {
     expect(arrow('light.red.wait on COUNT')).toEqual(['edge', 'taken-0'])
   })
 
-  test('labels even what has no words of its own', async () => {
+  test('labels even a transition without an event', async () => {
     const machine = createMachine({ id: 'w', initial: 'a', states: { a: { always: 'b' }, b: {} } })
     const svg = await toSvg(machine, { counts: new Map() })
     expect(withAttribute(svg, 'data-transition').map(wordsOf)).toEqual(['×0'])

@@ -1,5 +1,5 @@
 // @ts-check
-import { drawingOf } from './drawing.js'
+import { drawChart } from './drawing.js'
 import { layOut } from './layOut.js'
 import { innerOf } from './outline.js'
 import { ask, nameOf } from './source.js'
@@ -49,7 +49,7 @@ export const pictureOf = (chart, direction, isTight) => {
   const key = `${direction} ${isTight} ${JSON.stringify(chart)}`
   const known = pictures.get(key)
   if (known) return known
-  const drawing = drawingOf(chart, { layOut, direction, isTight })
+  const drawing = drawChart(chart, { layOut, direction, isTight, idPrefix: 'chart-' })
   drawing.catch(() => pictures.delete(key))
   pictures.set(key, drawing)
   return drawing

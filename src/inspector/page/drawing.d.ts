@@ -1,1 +1,1 @@
-export { drawingOf } from '../chartDrawing.ts'
+export { drawChart } from '../../visualize/drawing.ts'
