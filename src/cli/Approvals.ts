@@ -5,15 +5,15 @@ import type { ToolCallPart } from '../messages/messages.ts'
 import type { PendingCall } from '../messages/result.ts'
 import type { Approval } from '../tools/approval.ts'
 import type { Lines } from './Lines.ts'
+import { callLine } from './progress.ts'
 import type { Screen } from './Screen.ts'
-import { callLine } from './toolLine.ts'
 
 export type ApprovalOptions = {
   isApproved: boolean
   /** Undefined without a terminal. */
   lines: Lines | undefined
   screen: Screen
-  /** The person left instead of answering. */
+  /** Called when the person leaves instead of answering. */
   leave: () => void
 }
 
@@ -41,7 +41,7 @@ export class Approvals {
     return this.#ask(`Allow ${callLine(call)}?`, lines)
   }
 
-  /** Whether a run may continue past this limit. */
+  /** Asks if a run may continue past a limit. */
   mayGoOn(reached: LimitReached): Approval | Promise<Approval> {
     const { lines, screen } = this.#options
     if (lines) return this.#ask(`${limitSentence(reached)} Go on?`, lines)
@@ -49,7 +49,7 @@ export class Approvals {
     return false
   }
 
-  /** Anything a run can wait for. */
+  /** Decides on anything that a run can wait for. */
   decideOn(call: PendingCall): Approval | Promise<Approval> {
     return call.kind === 'limit' ? this.mayGoOn(reachedIn(call.arguments)) : this.decide(call)
   }
@@ -64,7 +64,7 @@ export class Approvals {
     return asked.then((result) => (result === undefined ? unanswered : { result }))
   }
 
-  /** The calls were decided on elsewhere: withdraws the open question. */
+  /** Withdraws the open question: the calls were decided on elsewhere. */
   withdraw(): void {
     this.#withdrawal.abort()
     this.#withdrawal = new AbortController()
@@ -83,7 +83,7 @@ export class Approvals {
     return /^\s*y(es)?\s*$/i.test(answer ?? '') || { approve: false, reason: 'The user did not allow it.' }
   }
 
-  /** What a person types; undefined if they leave, or if the question is withdrawn. */
+  /** The line that a person types; undefined if they leave, or if the question is withdrawn. */
   async #line(question: string, lines: Lines, signal: AbortSignal): Promise<string | undefined> {
     const { screen, leave } = this.#options
     // What was said before the question is on its way to the screen.

@@ -1,9 +1,12 @@
+import { openSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import type { LineHistory } from './lineHistory.ts'
+import { ReadStream } from 'node:tty'
+import type { Invocation } from './command.ts'
+import type { LineHistory } from './history.ts'
 
-/** What a person types, line by line. Undefined when they leave: Ctrl-D, Ctrl-C, or the end of a pipe. */
+/** Lines that a person types; undefined when they leave: Ctrl-D, Ctrl-C, or the end of a pipe. */
 export type Lines = {
-  /** The signal withdraws the prompt. */
+  /** Asks for a line. The signal withdraws the prompt. */
   next: (prompt: string, signal?: AbortSignal) => Promise<string | undefined>
   close: () => void
 }
@@ -89,4 +92,25 @@ export const pipedLines = (input: NodeJS.ReadableStream): Lines => {
     },
     close: () => reader.close(),
   }
+}
+
+/**
+ * The person at the terminal, asked on stderr: the answer alone goes to stdout, which may be a file. A person who piped the
+ * prompt in is asked at the terminal all the same.
+ */
+export const atTerminal = ({ stdin, screen }: Invocation): Lines | undefined => {
+  if (!screen.hasReader) return undefined
+  return stdin.isTTY ? terminalLines(stdin, process.stderr) : besideThePipe()
+}
+
+const besideThePipe = (): Lines | undefined => {
+  let input: ReadStream
+  try {
+    input = new ReadStream(openSync('/dev/tty', 'r'))
+  } catch {
+    // No terminal: a job of a server, or Windows.
+    return undefined
+  }
+  const lines = terminalLines(input, process.stderr)
+  return { next: lines.next, close: () => input.destroy() }
 }

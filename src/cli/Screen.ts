@@ -1,12 +1,11 @@
 import { FlowingText } from './FlowingText.ts'
-import { type Paint, paintFor, printable, wantsColour } from './paint.ts'
+import { type Paint, paintFor, printable, wantsColour } from './terminalText.ts'
 
 type Stream = NodeJS.WriteStream
 
 /**
- * The two outputs of a command. `text` is the answer and goes to stdout as it arrives; a `line` is a line of its own on
- * stdout; a `note` is a line of its own on stderr. On a terminal the two share the screen, so a note never lands in
- * mid-sentence.
+ * The two outputs of a command. `text` is the answer and goes to stdout as it arrives; a `line` is a whole line on
+ * stdout; a `note` is a whole line on stderr. Both may be the same terminal, where a note must not break a sentence.
  */
 export class Screen {
   readonly isTerminal: boolean
@@ -17,7 +16,7 @@ export class Screen {
   readonly #flow: FlowingText
   readonly #thoughts: FlowingText
   #isMidLine = false
-  /** The last line was ours: an answer that continues below it needs no extra line break. */
+  /** True after a whole line: an answer that continues below it needs no extra line break. */
   #isAfterLine = false
 
   constructor(out: Stream, err: Stream, env: NodeJS.ProcessEnv) {
@@ -31,17 +30,17 @@ export class Screen {
     this.#thoughts = new FlowingText(width, paintFor(false))
   }
 
-  /** Whether a person sees the notes. */
+  /** True if stderr is a terminal, so that a person sees the notes. */
   get hasReader(): boolean {
     return this.#err.isTTY === true
   }
 
-  /** What a model says, piece by piece: on a terminal in colours, and broken between words. */
+  /** Writes a piece of the model's answer: on a terminal in colours, and broken between words. */
   text(piece: string): void {
     this.#show(piece, (text) => (this.isTerminal ? this.#flow.push(printable(text)) : text))
   }
 
-  /** What a model thinks, piece by piece. */
+  /** Writes a piece of the model's thinking. */
   thought(piece: string): void {
     this.#show(piece, (text) => this.paint.dim(this.#thoughts.push(printable(text))))
   }
@@ -55,12 +54,12 @@ export class Screen {
   }
 
   json(value: object): void {
-    // JSON does not escape these characters, and a terminal would obey them.
+    // JSON does not escape these characters, and a terminal would execute them.
     const safe = JSON.stringify(value).replace(/[\u007f-\u009f\p{Bidi_Control}]/gu, escaped)
     this.#out.write(`${safe}\n`)
   }
 
-  /** Something for a file or a pipe. */
+  /** Writes to a file or a pipe. */
   bytes(bytes: Uint8Array): void {
     this.#out.write(bytes)
   }
@@ -79,7 +78,7 @@ export class Screen {
     this.#err.write(`${line}\n`)
   }
 
-  /** How much fits in a line. */
+  /** The width of a line. */
   get columns(): number {
     // A terminal that does not know its width says 0.
     return this.#out.columns || this.#err.columns || 120

@@ -1,19 +1,20 @@
+import { readModels } from '../../providers/http/modelListing.ts'
+import { ollamaUrl } from '../../providers/ollama/host.ts'
 import type { ConnectionOptions } from '../../providers/provider.ts'
 import { findProvider, listProviders } from '../../providers/registry.ts'
+import type { JsonValue } from '../messages/json.ts'
 import { formatModelString, parseModelString } from '../model/modelString.ts'
 import { type Invocation, textOption } from './command.ts'
-import { localOllama } from './localOllama.ts'
 
 export type ChosenModel = {
-  /** For `new Agent`. */
   model: string
   options: Pick<ConnectionOptions, 'baseUrl' | 'apiKey'>
-  /** Which model, and why: one line. */
+  /** Names the model and gives the reason, in one line. */
   said: string
   close: () => Promise<void>
 }
 
-/** `--model`, else `STATEWIRE_MODEL`, else a provider whose key is set, else a local Ollama, else the simulator. */
+/** Takes `--model`, else `STATEWIRE_MODEL`, else a provider whose key is set, else a local Ollama, else the simulator. */
 export const chooseModel = async (
   invocation: Pick<Invocation, 'values' | 'env'>,
   ollamaPatienceMs = 300,
@@ -37,7 +38,7 @@ export const chooseModel = async (
   return simulated('no key is set, no Ollama answers')
 }
 
-/** The key of a provider only goes to its own hosts: other servers have their own variable. */
+/** The server of `--base-url` with its own key: the key of a provider only goes to that provider's hosts. */
 export const otherServer = (baseUrl: string | undefined, env: NodeJS.ProcessEnv): ChosenModel['options'] => {
   const apiKey = env.STATEWIRE_API_KEY?.trim()
   return baseUrl === undefined ? {} : { baseUrl, ...(apiKey && { apiKey }) }
@@ -72,4 +73,24 @@ const simulated = async (reason: string): Promise<ChosenModel> => {
   const said = `the built-in simulator, which answers by rules (${reason})`
   // Its own key: that of OpenAI must not go anywhere else.
   return { model: 'openai:simulator', options: { baseUrl, apiKey: 'simulator' }, said, close }
+}
+
+export type LocalOllama = { baseUrl: string; models: string[] }
+
+/** The Ollama on this machine, or where `OLLAMA_HOST` says; undefined when it does not answer at once. */
+export const localOllama = async (
+  env: NodeJS.ProcessEnv,
+  patienceMs: number,
+): Promise<LocalOllama | undefined> => {
+  const baseUrl = ollamaUrl(env.OLLAMA_HOST?.trim() || '127.0.0.1', '/api')
+  try {
+    const response = await fetch(`${baseUrl}/tags`, { signal: AbortSignal.timeout(patienceMs) })
+    if (!response.ok) return undefined
+    const listed: JsonValue = JSON.parse(await response.text())
+    const models = readModels(listed).map(({ id }) => id)
+    // An embeddings model cannot answer.
+    return { baseUrl, models: models.filter((id) => !/embed|bge-|minilm/i.test(id)) }
+  } catch {
+    return undefined
+  }
 }

@@ -1,19 +1,15 @@
 #!/usr/bin/env node
 import { version } from '../../package.json'
 import { readArguments } from './command.ts'
-import { commands } from './commands/index.ts'
-import { reportOf } from './describeError.ts'
-import { exit, UsageError } from './exit.ts'
-import { helpOf, overview } from './help.ts'
-import { nearest } from './nearest.ts'
-import { showError } from './outcome.ts'
+import { commands, helpOf, overview, unknownCommand } from './commands/index.ts'
+import { exit, reportOf, showError, UsageError } from './outcome.ts'
 import { Screen } from './Screen.ts'
 
 const main = async (typed: readonly string[], screen: Screen): Promise<number> => {
   const [name = '', ...rest] = typed
   if (name === '' || name === 'help' || name === '--help' || name === '-h') {
     const about = commands.find(({ name: own, alias }) => own === rest[0] || (alias && alias === rest[0]))
-    screen.line(about ? helpOf(about, screen.paint) : overview(commands, screen.paint))
+    screen.line(about ? helpOf(about, screen.paint) : overview(screen.paint))
     return exit.complete
   }
   if (name === '--version' || name === '-V' || name === 'version') {
@@ -21,19 +17,13 @@ const main = async (typed: readonly string[], screen: Screen): Promise<number> =
     return exit.complete
   }
   const command = commands.find((each) => each.name === name || each.alias === name)
-  if (!command) throw new UsageError(unknown(name))
+  if (!command) throw new UsageError(unknownCommand(name))
   const { values, words } = readArguments(command, rest)
   if (values.help === true) {
     screen.line(helpOf(command, screen.paint))
     return exit.complete
   }
   return command.run({ values, words, screen, stdin: process.stdin, env: process.env })
-}
-
-const unknown = (name: string): string => {
-  const names = commands.flatMap(({ name: own, alias }) => [own, alias ?? []].flat())
-  const meant = nearest(name, names)
-  return `There is no command "${name}".${meant ? ` Did you mean "${meant}"?` : ` There are: ${names.join(', ')}.`}`
 }
 
 // The reader of a pipe may leave (`| head -1`): that is not an error.

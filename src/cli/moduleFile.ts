@@ -1,20 +1,65 @@
 import { existsSync } from 'node:fs'
 import { extname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import type { AnyStateMachine } from 'xstate'
+import type { Agent } from '../agent/Agent.ts'
 import { describeThrown } from '../messages/errors.ts'
-import { UsageError } from './exit.ts'
+import { type Invocation, textOption } from './command.ts'
+import { UsageError } from './outcome.ts'
 
-/** What is looked for in a file. */
+/** Options that the agent of a file sets itself. */
+const ownOptions = ['model', 'base-url', 'system', 'temperature', 'thinking', 'no-tools', 'mcp']
+
+/** The file of an agent at the beginning of what was typed, and the words after it: those of the prompt. */
+export const splitFile = (words: readonly string[]): { file: string | undefined; words: string[] } => {
+  const [first = '', ...rest] = words
+  return isAgentFile(first) ? { file: first, words: rest } : { file: undefined, words: [...words] }
+}
+
+/** A path, or a file that exists: "node.js" alone may well be a prompt, and so may "Explain src/app.ts". */
+const isAgentFile = (word: string): boolean =>
+  /\.[cm]?[jt]s$/.test(word) && (/^\S*[\\/]\S*$/.test(word) || existsSync(word))
+
+/** The agent that the user's file exports. */
+export const findAgent = (file: string, invocation: Invocation): Promise<Agent> => {
+  const useless = ownOptions.find((name) => invocation.values[name] !== undefined)
+  if (useless !== undefined)
+    throw new UsageError(`${file} has its own model, tools and settings: leave --${useless} out.`)
+  return findExport(file, { noun: 'agent', read: agentIn, name: textOption(invocation, 'export') })
+}
+
+const agentIn = (value: unknown): Agent | undefined =>
+  typeof value === 'object' && value !== null && isAgent(value) ? value : undefined
+
+const isAgent = (value: object): value is Agent =>
+  ['actor', 'sendStream', 'asTool'].every((name) => typeof Reflect.get(value, name) === 'function') &&
+  'machine' in value
+
+/** The machine that the user's file exports, or that of its agent. */
+export const findMachine = (file: string, name: string | undefined): Promise<AnyStateMachine> =>
+  findExport(file, { noun: 'machine', read: machineIn, name })
+
+const machineIn = (value: unknown): AnyStateMachine | undefined => {
+  if (typeof value !== 'object' || value === null) return undefined
+  if (isMachine(value)) return value
+  const { machine }: { machine?: unknown } = value
+  return typeof machine === 'object' && machine !== null && isMachine(machine) ? machine : undefined
+}
+
+const isMachine = (value: object): value is AnyStateMachine =>
+  'root' in value && 'config' in value && 'transition' in value && 'getInitialSnapshot' in value
+
+/** Describes the export that is looked for in a file. */
 export type Wanted<T> = {
-  /** `machine`: the file exports several machines. */
+  /** A noun for messages, such as `machine`. */
   noun: string
-  /** Recognised by its shape, since it may come from another copy of the package. */
+  /** Recognises it by its shape, since it may come from another copy of the package. */
   read: (value: unknown) => T | undefined
-  /** `--export`. */
+  /** The name that `--export` gives. */
   name: string | undefined
 }
 
-/** What the user's file exports: the one named, the default, or the only one. */
+/** The export of a user's file: the one named, the default, or the only one. */
 export const findExport = async <T>(file: string, { noun, read, name }: Wanted<T>): Promise<T> => {
   const exported = Object.entries(unwrapped(await load(file), read))
   const names = exported.map(([each]) => each).join(', ') || 'nothing'

@@ -3,12 +3,12 @@ import type { Agent } from '../agent/Agent.ts'
 import type { Inspect } from '../agent/watching.ts'
 import { describeThrown, OrchestrationError } from '../messages/errors.ts'
 import { Approvals, decisionOn } from './Approvals.ts'
-import { atTerminal } from './atTerminal.ts'
 import type { Invocation } from './command.ts'
-import { onInterrupt } from './interrupt.ts'
+import { atTerminal } from './Lines.ts'
+import { onInterrupt } from './outcome.ts'
 import type { Question } from './question.ts'
 
-/** Why a run was aborted by Ctrl-C. */
+/** The reason of a run that Ctrl-C aborted. */
 export const interrupted = 'interrupted'
 
 export type WatchedRun = {
@@ -19,7 +19,7 @@ export type WatchedRun = {
   onEvent: (event: AgentEmitted) => void
 }
 
-/** One run of an agent as an actor, up to its end. Ctrl-C aborts it; a person at the terminal is asked for approvals, and at limits. */
+/** Runs an agent to its end. Ctrl-C aborts it; a person at the terminal is asked for approvals, and at limits. */
 export const watchedRun = async (invocation: Invocation, run: WatchedRun): Promise<AgentOutput> => {
   const { screen, values } = invocation
   const { agent, inspect } = run

@@ -1,7 +1,7 @@
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { browserCommand } from '../../src/cli/openBrowser.ts'
+import { browserCommand } from '../../src/cli/commands/demo.ts'
 import { listen } from '../inspector/watching.ts'
 import { folder } from './spawned.ts'
 import { ctrlC, hasScript, Terminal } from './Terminal.ts'

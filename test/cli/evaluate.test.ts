@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { calculate } from '../../src/cli/tools/calculator.ts'
-import { ExpressionError, evaluate } from '../../src/cli/tools/evaluate.ts'
+import { calculate, ExpressionError, evaluate } from '../../src/cli/tools/calculator.ts'
 
 type Term = { text: string; value: number }
 

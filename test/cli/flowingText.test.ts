@@ -1,9 +1,8 @@
 import { stripVTControlCharacters } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { displayWidth } from '../../src/cli/displayWidth.ts'
 import { FlowingText } from '../../src/cli/FlowingText.ts'
-import { paintFor } from '../../src/cli/paint.ts'
+import { displayWidth, paintFor } from '../../src/cli/terminalText.ts'
 
 const shown = (text: string, { width = 0, isColoured = false, step = 1 } = {}): string => {
   const flow = new FlowingText(() => width, paintFor(isColoured))

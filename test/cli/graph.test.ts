@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, it } from 'vitest'
-import { findChrome } from '../../src/cli/toPng.ts'
+import { findChrome } from '../../src/cli/commands/graph.ts'
 import { folder, statewire } from './spawned.ts'
 
 const xstate = import.meta.resolve('xstate')

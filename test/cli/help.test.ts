@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { commands } from '../../src/cli/commands/index.ts'
-import { helpOf, overview } from '../../src/cli/help.ts'
-import { nearest } from '../../src/cli/nearest.ts'
-import { paintFor, printable, wantsColour } from '../../src/cli/paint.ts'
+import { nearest } from '../../src/cli/command.ts'
+import { commands, helpOf, overview } from '../../src/cli/commands/index.ts'
+import { paintFor, printable, wantsColour } from '../../src/cli/terminalText.ts'
 import { statewire } from './spawned.ts'
 
 const plain = paintFor(false)
@@ -19,7 +18,7 @@ describe.each(commands)('$name --help', (command) => {
 })
 
 it('tells what there is with --help, with help, and without anything', async () => {
-  const whole = `${overview(commands, plain)}\n`
+  const whole = `${overview(plain)}\n`
   const [flag, word, nothing, one] = await Promise.all([
     statewire(['--help']),
     statewire(['help']),

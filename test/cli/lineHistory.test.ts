@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { lineHistory } from '../../src/cli/lineHistory.ts'
+import { lineHistory } from '../../src/cli/history.ts'
 import { folder } from './spawned.ts'
 
 it('keeps what was typed, newest first, without empty, long and many-lined ones', async () => {

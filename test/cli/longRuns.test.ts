@@ -1,6 +1,6 @@
 /** Runs at a limit ask, and what was compacted and what it cost is told. */
 import { describe, expect, it } from 'vitest'
-import { compactionLine } from '../../src/cli/usageText.ts'
+import { compactionLine } from '../../src/cli/progress.ts'
 import { dollars } from '../../src/messages/dollars.ts'
 import type { JsonObject } from '../../src/messages/json.ts'
 import type { ScriptTurn } from '../../src/testing/index.ts'

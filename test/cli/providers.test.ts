@@ -3,7 +3,7 @@ import { defineProvider } from '../../providers/defineProvider.ts'
 import { openaiChat } from '../../providers/openai-chat/index.ts'
 import { presets } from '../../providers/presets.ts'
 import { registerProvider } from '../../providers/registry.ts'
-import { checkNode, checkProviders } from '../../src/cli/checkProviders.ts'
+import { checkNode, checkProviders } from '../../src/cli/commands/doctor.ts'
 import { loopback } from '../loopback.ts'
 import { statewire } from './spawned.ts'
 

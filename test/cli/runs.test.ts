@@ -150,7 +150,7 @@ describe('statewire runs', () => {
     expect(asked).toContain('forty-two')
     expect(asked).toContain('Be brief.')
     const aborted = await statewire(['runs', 'abort', 'job', '--reason', 'enough'], { cwd })
-    expect(aborted.stdout).toBe('told to end: job\n')
+    expect(aborted.stdout).toBe('aborting: job\n')
     await expect(run.result).rejects.toThrow('enough')
     expect((await statewire(['runs', 'stream', 'job'], { cwd })).code).toBe(130)
   })

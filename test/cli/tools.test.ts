@@ -1,9 +1,7 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join, posix, win32 } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { timeIn, zoneOf } from '../../src/cli/tools/currentTime.ts'
-import { builtInTools } from '../../src/cli/tools/index.ts'
-import { problemOf, readBelow } from '../../src/cli/tools/readFile.ts'
+import { builtInTools, problemOf, readBelow, timeIn, zoneOf } from '../../src/cli/tools/builtInTools.ts'
 import { folder } from './spawned.ts'
 
 describe('current_time', () => {

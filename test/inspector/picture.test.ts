@@ -1,7 +1,7 @@
 // The picture of the README: the demo agent waits for a yes. `npm run picture` takes it anew.
 import { mkdir, readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
-import { demoAgent, demoPrompt } from '../../src/cli/demo/demoAgent.ts'
+import { demoAgent, demoPrompt } from '../../src/cli/commands/demo.ts'
 import { startSimulator } from '../../src/simulator/index.ts'
 import { launch, open } from './browser.ts'
 import { inspecting } from './watching.ts'

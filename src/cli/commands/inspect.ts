@@ -1,14 +1,19 @@
 import { once } from 'node:events'
 import type { AgentEmitted } from '../../../machines/agent/events.ts'
-import { AnswerView } from '../AnswerView.ts'
 import { chooseAgent } from '../chooseAgent.ts'
-import { type Command, modelOptions, textOption } from '../command.ts'
-import { exitCodeOf, showEnd } from '../outcome.ts'
+import { type Command, type Invocation, modelOptions, textOption } from '../command.ts'
+import { exit, exitCodeOf, showEnd, UsageError } from '../outcome.ts'
+import {
+  AnswerView,
+  callLine,
+  compactionLine,
+  resultLine,
+  retryLine,
+  stateWatcher,
+  usageText,
+} from '../progress.ts'
 import { questionOf } from '../question.ts'
-import { inspectFile } from '../runs/inspectFile.ts'
-import { stateWatcher } from '../stateNames.ts'
-import { callLine, resultLine, retryLine } from '../toolLine.ts'
-import { compactionLine, usageText } from '../usageText.ts'
+import { openFile } from '../runs/action.ts'
 import { interrupted, watchedRun } from '../watchedRun.ts'
 
 const defaultPrompt = 'What time is it in Tokyo and in New York, and what is 17.5% of 2,480?'
@@ -74,4 +79,26 @@ export const inspect: Command = {
       await Promise.all([inspector.close(), chosen.close()])
     }
   },
+}
+
+/** Shows the runs of a file in an inspector, until Ctrl-C. */
+const inspectFile = async (invocation: Invocation): Promise<number> => {
+  const { screen, words } = invocation
+  if (words.length > 0) throw new UsageError('With --db there is no prompt: it shows the runs of the file.')
+  const runs = await openFile(invocation)
+  try {
+    const { startInspector } = await import('../../inspector/index.ts')
+    const inspector = await startInspector({ runs })
+    screen.line(`Inspector: ${screen.paint.cyan(inspector.url)}`)
+    screen.note(
+      screen.notePaint.dim(
+        'It shows the stored runs, and stores your decisions in the file. Ctrl-C to leave.',
+      ),
+    )
+    await new Promise((resolve) => process.once('SIGINT', resolve))
+    await inspector.close()
+  } finally {
+    await runs.close()
+  }
+  return exit.complete
 }

@@ -1,10 +1,10 @@
+import { modelTables } from '../../../providers/models/index.ts'
+import type { ModelFacts } from '../../../providers/models/modelFacts.ts'
 import { listModels, listProviders } from '../../../providers/registry.ts'
 import { otherServer } from '../chooseModel.ts'
 import { type Command, type Invocation, textOption } from '../command.ts'
-import { exit } from '../exit.ts'
-import { knownModelRows } from '../knownModels.ts'
-import { printable } from '../paint.ts'
-import { table } from '../table.ts'
+import { exit } from '../outcome.ts'
+import { type Paint, printable, table } from '../terminalText.ts'
 
 const patience = 15_000
 
@@ -48,4 +48,31 @@ const showKnown = ({ screen, env }: Invocation): number => {
   })
   for (const line of table([['PROVIDER', 'DEFAULT MODEL', 'KEY'].map(paint.dim), ...rows])) screen.line(line)
   return exit.complete
+}
+
+const columns = ['PROVIDER', 'MODEL', 'READS TEXT AND', 'THINKING', 'WINDOW', 'OUTPUT', 'RETIRES', 'CHECKED']
+
+/** The known models, a row for each name. Models that are gone are left out. */
+export const knownModelRows = (paint: Paint, today: string): string[][] => [
+  columns.map(paint.dim),
+  ...modelTables.flatMap(({ provider, rows }) =>
+    rows
+      .filter(({ retires }) => retires === undefined || retires > today)
+      .flatMap((row) => row.names.map((name) => [provider, paint.bold(name), ...factCells(row, paint)])),
+  ),
+]
+
+const factCells = (facts: ModelFacts, paint: Paint): string[] => [
+  facts.reads?.join(' ') ?? '',
+  thinkingCell(facts),
+  facts.window?.toLocaleString('en-US') ?? '',
+  facts.maxOutput?.toLocaleString('en-US') ?? '',
+  facts.retires === undefined ? '' : paint.yellow(facts.retires),
+  paint.dim(facts.checked ?? 'not checked'),
+]
+
+const thinkingCell = ({ efforts = [], budget, thinks }: ModelFacts): string => {
+  if (efforts.length > 0) return [...new Set([efforts[0], efforts.at(-1)])].join('–')
+  if (budget) return `${budget.min}–${budget.max} tokens`
+  return thinks ? 'on or off' : '–'
 }

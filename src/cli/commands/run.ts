@@ -1,13 +1,18 @@
 import type { AgentEmitted } from '../../../machines/agent/events.ts'
-import { AnswerView } from '../AnswerView.ts'
 import { chooseAgent } from '../chooseAgent.ts'
 import { type Command, modelOptions } from '../command.ts'
-import { keepConversation } from '../lastConversation.ts'
+import { keepConversation } from '../history.ts'
 import { exitCodeOf, showEnd } from '../outcome.ts'
+import {
+  AnswerView,
+  callLine,
+  compactionLine,
+  resultLine,
+  retryLine,
+  stateWatcher,
+  usageText,
+} from '../progress.ts'
 import { questionOf } from '../question.ts'
-import { stateWatcher } from '../stateNames.ts'
-import { callLine, resultLine, retryLine } from '../toolLine.ts'
-import { compactionLine, usageText } from '../usageText.ts'
 import { watchedRun } from '../watchedRun.ts'
 
 export const run: Command = {
@@ -38,9 +43,9 @@ export const run: Command = {
     const isJson = values.json === true
     const isQuiet = values.quiet === true
     const isTyped = question.schema !== undefined
-    const isTold = !isQuiet && (values.verbose === true || (screen.hasReader && !isJson))
+    const showsNotes = !isQuiet && (values.verbose === true || (screen.hasReader && !isJson))
     const note = (line: string) => {
-      if (isTold) screen.note(screen.notePaint.dim(`  · ${screen.clip(line)}`))
+      if (showsNotes) screen.note(screen.notePaint.dim(`  · ${screen.clip(line)}`))
     }
     const answer = new AnswerView(screen)
     const show = (event: AgentEmitted) => {

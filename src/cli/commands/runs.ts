@@ -1,15 +1,12 @@
 import type { Command, Invocation } from '../command.ts'
-import { UsageError } from '../exit.ts'
-import { nearest } from '../nearest.ts'
+import { nearest } from '../command.ts'
+import { UsageError } from '../outcome.ts'
 import type { RunsAction } from '../runs/action.ts'
-import { answer, approve, reject } from '../runs/decide.ts'
-import { fork } from '../runs/fork.ts'
-import { list } from '../runs/list.ts'
-import { openFile } from '../runs/openFile.ts'
-import { prune } from '../runs/prune.ts'
+import { openFile } from '../runs/action.ts'
+import { list, prune } from '../runs/list.ts'
+import { abort, answer, approve, fork, reject, steer } from '../runs/send.ts'
 import { show } from '../runs/show.ts'
 import { stream } from '../runs/stream.ts'
-import { abort, steer } from '../runs/tell.ts'
 
 const actions: readonly RunsAction[] = [
   list,

@@ -1,14 +1,13 @@
 import type { RunInfo } from '../../durable/index.ts'
 import { type Invocation, textOption } from '../command.ts'
-import { exit, UsageError } from '../exit.ts'
-import { oneLine } from '../paint.ts'
+import { terminalLines } from '../Lines.ts'
+import { exit, UsageError } from '../outcome.ts'
 import type { Screen } from '../Screen.ts'
-import { table, widthOf } from '../table.ts'
+import { oneLine, table, widthOf } from '../terminalText.ts'
 import type { RunsAction } from './action.ts'
-import { spanText } from './span.ts'
-import { painted, statusOption } from './statusOption.ts'
+import { painted, statusOption } from './action.ts'
 
-/** As many as fit on a screen or two. */
+/** The default of `--limit`: a screen or two. */
 const usualLimit = 50
 
 export const list: RunsAction = {
@@ -62,3 +61,57 @@ const cut = (line: string, room: number, prompt: string): string => {
   const excess = Math.min(widthOf(line) - room, prompt.length - 1)
   return excess > 0 ? `${line.slice(0, -excess - 1)}…` : line
 }
+
+export const prune: RunsAction = {
+  name: 'prune',
+  operands: '',
+  summary: 'deletes finished runs --older-than 30d',
+  options: ['older-than', 'status', 'yes'],
+  run: async (invocation, runs) => {
+    const typed = textOption(invocation, 'older-than')
+    if (typed === undefined)
+      throw new UsageError('Say how old the runs must be. For example: --older-than 30d')
+    const olderThan = momentBefore(typed, Date.now())
+    const status = statusOption(invocation)
+    const which = status.status ? `are ${status.status}` : 'are over'
+    if (!(await isWanted(`Delete all runs that ${which} and did not change for ${typed}?`, invocation))) {
+      invocation.screen.note('Nothing was deleted.')
+      return exit.aborted
+    }
+    const count = await runs.prune({ olderThan, ...status })
+    invocation.screen.line(`${count} deleted`)
+    return exit.complete
+  },
+}
+
+const isWanted = async (question: string, { screen, stdin, values }: Invocation): Promise<boolean> => {
+  if (values.yes === true) return true
+  if (!stdin.isTTY || !screen.hasReader)
+    throw new UsageError('This deletes runs, and there is no terminal to confirm it: add --yes.')
+  const { yellow, dim } = screen.notePaint
+  const answer = await terminalLines(stdin, process.stderr).next(
+    `${yellow('?')} ${question} ${dim('[y/N]')} `,
+  )
+  return /^\s*y(es)?\s*$/i.test(answer ?? '')
+}
+
+const units = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
+
+/** A time in its largest unit: `5 min`. */
+export const spanText = (ms: number): string => {
+  if (ms < units.m) return `${Math.max(0, Math.round(ms / units.s))} s`
+  if (ms < units.h) return `${Math.round(ms / units.m)} min`
+  if (ms < 2 * units.d) return `${Math.round(ms / units.h)} h`
+  return `${Math.round(ms / units.d)} d`
+}
+
+/** The moment that was this long ago: `30d`. */
+const momentBefore = (typed: string, now: number): Date => {
+  const [, count, unit] = /^(\d{1,6})\s*([mhdw])$/.exec(typed) ?? []
+  if (count === undefined || !isUnit(unit))
+    throw new UsageError(`"${typed}" is not a time: write 30d, 12h, 45m or 2w.`)
+  return new Date(now - Number(count) * units[unit])
+}
+
+const isUnit = (unit: string | undefined): unit is keyof typeof units =>
+  unit !== undefined && Object.hasOwn(units, unit)

@@ -1,16 +1,24 @@
-import type { RunInfo } from '../../durable/index.ts'
+import type { AgentInput } from '../../../machines/agent/events.ts'
+import { conversationOf as storedConversation } from '../../durable/conversation.ts'
+import type { RunInfo, Runs } from '../../durable/index.ts'
+import { viewOf } from '../../durable/storeView.ts'
+import { compactionOf } from '../../messages/compaction.ts'
 import { dollars } from '../../messages/dollars.ts'
-import { describeError } from '../describeError.ts'
-import { exit } from '../exit.ts'
-import { oneLine, printable } from '../paint.ts'
+import { messageFlaw } from '../../messages/messageFlaw.ts'
+import {
+  type ChatMessage,
+  type ToolResultPart,
+  textOf,
+  textPart,
+  toolCallsOf,
+  toolResultsOf,
+} from '../../messages/messages.ts'
+import { describeError, exit } from '../outcome.ts'
+import { callLine, compactionLine } from '../progress.ts'
 import type { Screen } from '../Screen.ts'
-import { table } from '../table.ts'
-import { namedRun, type RunsAction } from './action.ts'
-import { conversationOf, showConversation } from './conversation.ts'
-import { fileOption } from './openFile.ts'
-import { pendingLines } from './pendingLines.ts'
-import { spanText } from './span.ts'
-import { painted } from './statusOption.ts'
+import { oneLine, printable, table } from '../terminalText.ts'
+import { fileOption, namedRun, painted, pendingLines, type RunsAction } from './action.ts'
+import { spanText } from './list.ts'
 
 export const show: RunsAction = {
   name: 'show',
@@ -54,7 +62,7 @@ const factsOf = (info: RunInfo, { paint }: Screen): string[][] => {
     ['created', when(info.createdAt)],
     ['changed', when(info.updatedAt)],
     ['forked from', forkedFrom && oneLine(forkedFrom)],
-    ['taken up', recoveries > 0 ? `${recoveries} times without getting further` : undefined],
+    ['recovered', recoveries > 0 ? `${recoveries} times without getting further` : undefined],
   ]
   return facts.flatMap(([name, fact]) => (fact === undefined ? [] : [[paint.dim(name), fact]]))
 }
@@ -63,4 +71,56 @@ const showReason = (error: NonNullable<RunInfo['error']>, screen: Screen): void 
   const { message, hint } = describeError(error)
   screen.line(`${screen.paint.red(`${oneLine(error.name)}:`)} ${printable(message)}`)
   if (hint !== '') screen.line(screen.paint.dim(hint))
+}
+
+/** The messages that a stored run added to its conversation, and the number of those before. */
+export type Conversation = { earlier: number; messages: ChatMessage[] }
+
+export const conversationOf = (runs: Runs, id: string): Conversation => {
+  const from = viewOf(runs)?.from(id)
+  if (!from) return { earlier: 0, messages: [] }
+  const { before, added } = storedConversation(from)
+  return { earlier: before.length, messages: 'input' in from ? asked(from.input) : added }
+}
+
+/** The prompt of a run that has not begun: its agent has not read it yet. */
+const asked = ({ prompt = [] }: AgentInput): ChatMessage[] => {
+  const message = { role: 'user', parts: typeof prompt === 'string' ? [textPart(prompt)] : prompt } as const
+  return messageFlaw(message) === undefined ? [message] : []
+}
+
+/** The length at which a result is cut. */
+const longestResult = 2000
+
+/** The conversation as a person reads it: each call with its result below it. */
+export const showConversation = ({ earlier, messages }: Conversation, screen: Screen): void => {
+  const { paint } = screen
+  const results = new Map(messages.flatMap(toolResultsOf).map((result) => [result.id, result]))
+  if (earlier > 0) screen.line(paint.dim(`(after ${earlier} earlier messages)\n`))
+  for (const message of messages) {
+    const compaction = compactionOf(message)
+    if (compaction) {
+      screen.line(paint.dim(`  · ${compactionLine(compaction)}\n`))
+      continue
+    }
+    const text = printable(textOf(message)).trim()
+    if (text !== '') screen.line(message.role === 'user' ? `${paint.bold('>')} ${text}\n` : `${text}\n`)
+    for (const call of toolCallsOf(message)) {
+      screen.line(`  · ${callLine(call)}`)
+      const result = results.get(call.id)
+      if (result) screen.line(`${resultText(result)}\n`)
+      else screen.line(paint.dim('    (no result yet)\n'))
+    }
+  }
+}
+
+const resultText = ({ result, isError, parts = [] }: ToolResultPart): string => {
+  const text = printable(result).trim()
+  const cut =
+    text.length > longestResult
+      ? `${text.slice(0, longestResult)} … (${text.length} characters in all)`
+      : text
+  const files = parts.map((part) => `[${part.type === 'link' ? part.url : part.mimeType}]`)
+  const whole = [cut, printable(files.join(' '))].filter((each) => each !== '').join(' ')
+  return `    ${isError ? '✗' : '→'} ${whole.replaceAll('\n', '\n      ')}`
 }

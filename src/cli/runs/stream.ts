@@ -1,23 +1,14 @@
-import type { DurableChunk, RunInfo, Runs } from '../../durable/index.ts'
+import type { DurableChunk, DurableRun, RunInfo, Runs } from '../../durable/index.ts'
 import { viewOf } from '../../durable/storeView.ts'
 import { compactionOf } from '../../messages/compaction.ts'
 import { toolCallsOf, toolResultsOf } from '../../messages/messages.ts'
-import { AnswerView } from '../AnswerView.ts'
 import { type Invocation, textOption } from '../command.ts'
-import { describeError } from '../describeError.ts'
-import { exit } from '../exit.ts'
-import { onInterrupt } from '../interrupt.ts'
-import { showError } from '../outcome.ts'
+import { describeError, exit, onInterrupt, showError } from '../outcome.ts'
+import { AnswerView, callLine, compactionLine, resultLine } from '../progress.ts'
 import type { Screen } from '../Screen.ts'
-import { callLine, resultLine } from '../toolLine.ts'
-import { compactionLine } from '../usageText.ts'
-import { namedRun, type RunsAction } from './action.ts'
-import { followRun } from './followRun.ts'
-import { fileOption } from './openFile.ts'
-import { pendingLines } from './pendingLines.ts'
-import { shellWord } from './shellWord.ts'
+import { fileOption, namedRun, pendingLines, type RunsAction, shellWord } from './action.ts'
 
-/** How often to check whether the program that runs the agents is still there. */
+/** The time between two checks that the program that runs the agents is still there. */
 const ownerMs = 1000
 
 export const stream: RunsAction = {
@@ -44,7 +35,7 @@ export const stream: RunsAction = {
       }
       screen.endLine()
       if (left.signal.aborted) return leave(invocation, run.id, last)
-      return tellEnd(invocation, next.value, last)
+      return showOutcome(invocation, next.value, last)
     } finally {
       clearInterval(owner)
       release()
@@ -70,7 +61,7 @@ const showText =
       if (compaction) note(compactionLine(compaction))
   }
 
-/** Says once that no program is continuing the run. */
+/** Notes once that no program is continuing the run. */
 const watchOwner = (runs: Runs, screen: Screen): NodeJS.Timeout => {
   let isSaid = false
   const look = () => {
@@ -87,11 +78,11 @@ const watchOwner = (runs: Runs, screen: Screen): NodeJS.Timeout => {
 
 const leave = (invocation: Invocation, id: string, last: string | undefined): number => {
   invocation.screen.note('The run continues in the background.')
-  tellCursor(invocation, id, last)
+  noteCursor(invocation, id, last)
   return exit.aborted
 }
 
-const tellEnd = (invocation: Invocation, info: RunInfo, last: string | undefined): number => {
+const showOutcome = (invocation: Invocation, info: RunInfo, last: string | undefined): number => {
   const { screen } = invocation
   switch (info.status) {
     case 'complete':
@@ -110,13 +101,37 @@ const tellEnd = (invocation: Invocation, info: RunInfo, last: string | undefined
     default:
       screen.note(screen.notePaint.yellow('It waits for:'))
       for (const line of pendingLines(info, fileOption(invocation))) screen.note(line)
-      tellCursor(invocation, info.id, last)
+      noteCursor(invocation, info.id, last)
       return exit.complete
   }
 }
 
-const tellCursor = (invocation: Invocation, id: string, last: string | undefined): void => {
+const noteCursor = (invocation: Invocation, id: string, last: string | undefined): void => {
   if (last === undefined) return
   const command = `statewire runs stream${fileOption(invocation)} ${shellWord(id)} --after ${last}`
   invocation.screen.note(invocation.screen.notePaint.dim(`Read on with: ${command}`))
 }
+
+/** The chunks of a run from a cursor on, past waits that are over, until the run ends or waits. Returns its status then. */
+export async function* followRun(
+  run: DurableRun,
+  options: { after?: string; signal?: AbortSignal },
+): AsyncGenerator<{ cursor: string; chunk: DurableChunk }, RunInfo> {
+  let { after } = options
+  for (;;) {
+    let waited: DurableChunk['pendingApproval']
+    const { signal } = options
+    const reading = { ...(after !== undefined && { after }), ...(signal && { signal }) }
+    for await (const shown of run.stream(reading)) {
+      after = shown.cursor
+      waited = shown.chunk.pendingApproval
+      yield shown
+    }
+    const info = await run.info()
+    const isPast = waited && !(info.status === 'waiting' && isSameWait(waited, info))
+    if (!isPast || signal?.aborted) return info
+  }
+}
+
+const isSameWait = ({ calls }: NonNullable<DurableChunk['pendingApproval']>, { pending }: RunInfo): boolean =>
+  calls.length === pending.length && calls.every(({ id }, at) => pending[at]?.id === id)

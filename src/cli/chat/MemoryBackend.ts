@@ -1,12 +1,33 @@
+import type { Agent } from '../../agent/Agent.ts'
 import { Chat } from '../../agent/Chat.ts'
 import type { AnyRun } from '../../agent/Run.ts'
 import { describeThrown } from '../../messages/errors.ts'
 import type { ChatMessage, Part } from '../../messages/messages.ts'
+import type { ChatResult } from '../../messages/result.ts'
 import { type Approvals, decisionOn } from '../Approvals.ts'
-import type { MakeAgent, Piece, Talk } from './talk.ts'
 
-/** A conversation that ends with its process; what was said is kept for `--continue`. */
-export class MemoryTalk implements Talk {
+/** A piece of an answer, as it arrives. */
+export type Piece = Pick<ChatResult, 'output' | 'metadata' | 'messages'>
+
+/** Keeps a conversation and answers in it. An answer throws its error; the signal ends it. */
+export type ChatBackend = {
+  /** True if the next process asks an open question again. */
+  readonly isKept: boolean
+  answer(prompt: string | Part[], signal: AbortSignal): AsyncIterable<Piece>
+  /** The answer that was running, or waiting, when its process ended. */
+  unfinished(signal: AbortSignal): Promise<AsyncIterable<Piece> | undefined>
+  /** Starts another conversation, and says what happened to this one. */
+  clear(): Promise<string>
+  /** Continues with another agent, made with `MakeAgent`. */
+  change(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Makes the agent that answers from now on. */
+export type MakeAgent = () => Agent
+
+/** A conversation that ends with its process; its messages are kept for `--continue`. */
+export class MemoryBackend implements ChatBackend {
   readonly isKept = false
   readonly #makeAgent: MakeAgent
   readonly #approvals: Approvals

@@ -3,15 +3,15 @@ import { viewOf } from '../../durable/storeView.ts'
 import type { Part } from '../../messages/messages.ts'
 import { newId } from '../../model/newId.ts'
 import { type Approvals, decisionOn } from '../Approvals.ts'
-import { UsageError } from '../exit.ts'
-import { oneLine } from '../paint.ts'
-import { followRun } from '../runs/followRun.ts'
-import type { MakeAgent, Piece, Talk } from './talk.ts'
+import { UsageError } from '../outcome.ts'
+import { followRun } from '../runs/stream.ts'
+import { oneLine } from '../terminalText.ts'
+import type { ChatBackend, MakeAgent, Piece } from './MemoryBackend.ts'
 
 /** The name of the agent in the file. */
 const agentName = 'chat'
 
-export type StoredTalkOptions = {
+export type StoredBackendOptions = {
   file: string
   /** The chat to continue, or to start. */
   chat?: string
@@ -19,31 +19,30 @@ export type StoredTalkOptions = {
   isContinued: boolean
   makeAgent: MakeAgent
   approvals: Approvals
-  /** Further notes. */
   note: (line: string) => void
 }
 
 /** A conversation that is stored in a file: each answer is a run, and the next process continues an unfinished one. */
-export class StoredTalk implements Talk {
+export class StoredBackend implements ChatBackend {
   readonly isKept = true
-  readonly #options: StoredTalkOptions
+  readonly #options: StoredBackendOptions
   #runs: StoredRuns
   #chat: DurableChat
 
-  static async open(options: StoredTalkOptions): Promise<StoredTalk> {
+  static async open(options: StoredBackendOptions): Promise<StoredBackend> {
     const runs = await openRunsOf(options)
     try {
       const chat = await runs.chat(chatId(options, runs), { agent: agentName })
-      const talk = new StoredTalk(options, runs, chat)
-      await talk.#greet()
-      return talk
+      const backend = new StoredBackend(options, runs, chat)
+      await backend.#greet()
+      return backend
     } catch (thrown) {
       await runs.close()
       throw thrown
     }
   }
 
-  private constructor(options: StoredTalkOptions, runs: StoredRuns, chat: DurableChat) {
+  private constructor(options: StoredBackendOptions, runs: StoredRuns, chat: DurableChat) {
     this.#options = options
     this.#runs = runs
     this.#chat = chat
@@ -135,12 +134,12 @@ export class StoredTalk implements Talk {
   }
 }
 
-const openRunsOf = async ({ file, makeAgent }: StoredTalkOptions): Promise<StoredRuns> => {
+const openRunsOf = async ({ file, makeAgent }: StoredBackendOptions): Promise<StoredRuns> => {
   const { openRuns, sqlite } = await import('../../durable/index.ts')
   return openRuns({ store: sqlite(file), agents: { [agentName]: makeAgent() } })
 }
 
-const chatId = ({ file, chat, isContinued }: StoredTalkOptions, runs: StoredRuns): string => {
+const chatId = ({ file, chat, isContinued }: StoredBackendOptions, runs: StoredRuns): string => {
   if (chat !== undefined) return chat
   if (!isContinued) return newId()
   const newest = viewOf(runs)?.newestChat(agentName)

@@ -1,9 +1,9 @@
 import type { RunInfo } from '../../durable/index.ts'
 import type { PendingCall } from '../../messages/result.ts'
-import { textOption } from '../command.ts'
-import { exit, UsageError } from '../exit.ts'
-import { pendingLine } from '../pendingLine.ts'
-import { promptOf } from '../promptOf.ts'
+import { type Invocation, textOption } from '../command.ts'
+import { exit, UsageError } from '../outcome.ts'
+import { pendingLine } from '../progress.ts'
+import { promptOf } from '../question.ts'
 import { namedRun, noteOwner, type RunsAction } from './action.ts'
 
 export const approve: RunsAction = {
@@ -78,3 +78,62 @@ const waiting = (calls: readonly PendingCall[]): string =>
   calls.length === 0
     ? 'Nothing waits.'
     : `These wait:\n${calls.map((call) => `  ${call.id}  ${pendingLine(call)}`).join('\n')}`
+
+export const abort: RunsAction = {
+  name: 'abort',
+  operands: '<id>',
+  summary: 'ends it',
+  options: ['reason'],
+  run: async (invocation, runs) => {
+    const { id } = await namedRun(runs, invocation.words)
+    const reason = textOption(invocation, 'reason')
+    await runs.send(id, { type: 'abort', ...(reason !== undefined && { reason }) })
+    invocation.screen.line(`aborting: ${id}`)
+    noteOwner(runs, invocation)
+    return exit.complete
+  },
+}
+
+export const steer: RunsAction = {
+  name: 'steer',
+  operands: '<id> <text>',
+  summary: 'adds a message for the model; - reads stdin',
+  options: [],
+  run: async (invocation, runs) => {
+    const [, ...said] = invocation.words
+    const { id } = await namedRun(runs, invocation.words)
+    const text = await promptOf({ ...invocation, words: said })
+    await runs.send(id, { type: 'steer', text })
+    invocation.screen.line(`steered: ${id}`)
+    noteOwner(runs, invocation)
+    return exit.complete
+  },
+}
+
+export const fork: RunsAction = {
+  name: 'fork',
+  operands: '<id>',
+  summary: 'starts a copy from there, or from --at-step',
+  options: ['at-step', 'agent', 'id'],
+  run: async (invocation, runs) => {
+    const { id } = await namedRun(runs, invocation.words)
+    const agent = textOption(invocation, 'agent')
+    const newId = textOption(invocation, 'id')
+    const copy = await runs.fork(id, {
+      ...stepOption(invocation),
+      ...(agent !== undefined && { agent }),
+      ...(newId !== undefined && { id: newId }),
+    })
+    invocation.screen.line(copy.id)
+    noteOwner(runs, invocation)
+    return exit.complete
+  },
+}
+
+const stepOption = (invocation: Invocation): { atStep?: number } => {
+  const typed = textOption(invocation, 'at-step')
+  if (typed === undefined) return {}
+  if (!/^[1-9]\d{0,8}$/.test(typed))
+    throw new UsageError(`"${typed}" is not a model call: write its number; the first is 1.`)
+  return { atStep: Number(typed) }
+}

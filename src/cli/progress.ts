@@ -1,0 +1,82 @@
+import type { InspectionEvent } from 'xstate'
+import { limitSentence } from '../../machines/agent/limitSentence.ts'
+import { reachedIn } from '../../machines/agent/limits.ts'
+import { statePath } from '../../machines/agent/states.ts'
+import type { Compaction } from '../messages/compaction.ts'
+import { dollars } from '../messages/dollars.ts'
+import type { ErrorData } from '../messages/errors.ts'
+import type { ToolCallPart, ToolResultPart } from '../messages/messages.ts'
+import type { ChatResult, PendingCall, Usage } from '../messages/result.ts'
+import type { Screen } from './Screen.ts'
+import { oneLine } from './terminalText.ts'
+
+/** Shows an answer as it arrives: text as it is, thinking dimmed and only on a terminal. */
+export class AnswerView {
+  readonly #screen: Screen
+  #isThinking = false
+
+  constructor(screen: Screen) {
+    this.#screen = screen
+  }
+
+  show({ output, metadata }: Pick<ChatResult, 'output' | 'metadata'>): void {
+    const { thinking, restart } = metadata
+    if (restart === true) {
+      this.#screen.endLine()
+      const said = '  ! This message starts over: ignore what was shown of it.'
+      this.#screen.note(this.#screen.notePaint.yellow(said))
+    }
+    if (typeof thinking === 'string' && this.#screen.isTerminal) {
+      this.#isThinking = true
+      this.#screen.thought(thinking)
+    }
+    if (output === '') return
+    if (this.#isThinking) this.#screen.endLine()
+    this.#isThinking = false
+    this.#screen.text(output)
+  }
+}
+
+/** A call in one line: `calculator(expression: 2 + 3)`. */
+export const callLine = ({ name, arguments: args, argumentsRaw }: ToolCallPart): string => {
+  const entries = Object.entries(args).map(([key, value]) => `${key}: ${wordOf(value)}`)
+  return oneLine(`${name}(${entries.join(', ') || argumentsRaw || ''})`)
+}
+
+/** A result in one line: `calculator → 2 + 3 = 5`. */
+export const resultLine = ({ name, result, isError }: ToolResultPart): string =>
+  oneLine(`${name} ${isError ? '✗' : '→'} ${result}`)
+
+const wordOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
+
+export const retryLine = ({ error, delayMs }: { error: ErrorData | null; delayMs: number }): string =>
+  oneLine(`Trying again in ${(delayMs / 1000).toFixed(1)} s. ${error?.message ?? 'The answer did not fit.'}`)
+
+/** The call or the limit that a run waits at, in one line. */
+export const pendingLine = (call: PendingCall): string =>
+  call.kind === 'limit' ? limitSentence(reachedIn(call.arguments)) : callLine(call)
+
+/** Tokens, and their cost where it is known: `120 tokens in, 15 out, $0.0042`. */
+export const usageText = ({ inputTokens, outputTokens, cost }: Usage = {}): string => {
+  const tokens = `${inputTokens ?? '?'} tokens in, ${outputTokens ?? '?'} out`
+  return cost === undefined ? tokens : `${tokens}, ${dollars(cost)}`
+}
+
+/** A compaction in one line: `Compacted, 6,360 to 1,310 tokens: older messages were summarised.` */
+export const compactionLine = ({ kind, tokensBefore, tokensAfter }: Compaction): string => {
+  const [before, after] = [tokensBefore, tokensAfter].map((tokens) => Number(tokens).toLocaleString('en-US'))
+  const what = kind === 'cleared' ? 'old tool results were cleared' : 'older messages were summarised'
+  return `Compacted, ${before} to ${after} tokens: ${what}.`
+}
+
+/** Reports each state that the run itself enters, including those that it only passes through. */
+export const stateWatcher = (enter: (name: string) => void): ((event: InspectionEvent) => void) => {
+  let shown = ''
+  return (event) => {
+    if (event.type !== '@xstate.microstep' || event.actorRef.sessionId !== event.rootId) return
+    const name = 'value' in event.snapshot ? statePath(event.snapshot.value) : ''
+    if (name === '' || name === shown) return
+    shown = name
+    enter(name)
+  }
+}
