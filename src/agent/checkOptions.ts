@@ -6,8 +6,9 @@ import {
   sharedRules,
 } from '../../machines/agent/configRules.ts'
 import { message } from '../../machines/stored/shape.ts'
+import { misplacedRules } from '../../providers/http/connectionOf.ts'
 import { headerForms, readHeaders } from '../../providers/http/headers.ts'
-import type { ConnectionOptions } from '../../providers/provider.ts'
+import type { ConnectionOptions, TransportOptions } from '../../providers/provider.ts'
 import {
   amount,
   callable,
@@ -63,6 +64,12 @@ const profileRules: Rules<ModelProfile & { like: string }> = {
   maxOutput: wholeFrom(1),
 }
 
+const transportRules: Rules<TransportOptions> = {
+  dispatcher: having('dispatch'),
+  fetch: callable,
+  limits: fields(sizeRules),
+}
+
 const connectionRules: Rules<ConnectionOptions> = {
   apiKey: keyRule,
   baseUrl: (name, value) =>
@@ -70,9 +77,7 @@ const connectionRules: Rules<ConnectionOptions> = {
       ? undefined
       : `${name} must be an absolute http or https URL, such as https://api.openai.com/v1.`,
   headers: rule(headerForms, (value) => readHeaders(value) !== undefined),
-  dispatcher: having('dispatch'),
-  fetch: callable,
-  limits: fields(sizeRules),
+  connection: fields(transportRules),
   profile: fields(profileRules),
 }
 
@@ -81,7 +86,10 @@ const fallbackRule: Rule = (name, value) =>
   typeof value === 'object' && value !== null && 'stream' in value
     ? chatModelRule(name, value)
     : objectOr(
-        (each, given) => member('model', text)(each, given) ?? fields(connectionRules)(each, given),
+        (each, given) =>
+          member('model', text)(each, given) ??
+          fields(misplacedRules)(each, given) ??
+          fields(connectionRules)(each, given),
         text,
       )(name, value)
 
@@ -92,7 +100,6 @@ const agentRules: Rules<AgentOptions> = {
   ...connectionRules,
   ...sharedRules,
   fallback: listOf(fallbackRule),
-  limits: fields({ ...sizeRules, ...limitRules }),
   compaction: compactionRule(objectOr(chatModelRule, text)),
   orchestrator: having('create'),
   clock: having('now', 'setTimeout', 'clearTimeout'),
@@ -129,6 +136,7 @@ const modelRule = objectOr(chatModelRule, modelString)
 /** Refuses what an agent cannot be made of. */
 export const checkAgent = (model: unknown, options: unknown): void => {
   checkValue('The model of an agent', model, modelRule)
+  checkOptions('The options of an agent', options, misplacedRules)
   checkOptions('The options of an agent', options, agentRules)
 }
 
