@@ -1,5 +1,6 @@
 import {
   chatModelRule,
+  checkSteps,
   compactionRule,
   limitRules,
   settingRules,
@@ -134,15 +135,17 @@ const modelString = rule('a model string or a chat model', (value) => typeof val
 const modelRule = objectOr(chatModelRule, modelString)
 
 /** Refuses what an agent cannot be made of. */
-export const checkAgent = (model: unknown, options: unknown): void => {
+export const checkAgent = (model: unknown, options: AgentOptions<never>): void => {
   checkValue('The model of an agent', model, modelRule)
   checkOptions('The options of an agent', options, misplacedRules)
   checkOptions('The options of an agent', options, agentRules)
+  checkSteps(options)
 }
 
 /** Refuses what a run cannot be given. */
 export const checkSend = (options: AnyOptions): void => {
   checkOptions('The options of a send', options, sendRules)
+  checkSteps(options)
 }
 
 /** Refuses what a chat cannot be made of. */

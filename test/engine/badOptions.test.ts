@@ -192,6 +192,17 @@ describe('an agent', () => {
     expect(() => new Agent(scriptedModel([]), { fallback: fallback as never })).toThrow(inFallback)
   })
 
+  test('with two limits of steps is refused, and so is a send', async () => {
+    const both = { maxSteps: 3, limits: { steps: 4 } }
+    const error = new ConfigurationError('maxSteps is short for limits.steps: give one of them, not both.')
+    expect(() => new Agent(scriptedModel([]), both)).toThrow(error)
+    await expect(new Agent(scriptedModel(['Hi'])).send('Hi', both)).rejects.toThrow(error)
+    const { output } = await new Agent(scriptedModel(['Hi']), { maxSteps: 3 }).send('Hi', {
+      limits: { steps: 4 },
+    })
+    expect(output).toBe('Hi')
+  })
+
   test.each(names)('whose header is %s is refused, or has none', (name) => {
     const make = () => new Agent(scriptedModel([]), withOption({}, 'headers.x-team', badValues[name]))
     if (['undefined', 'null', 'an empty text', 'a wrong word'].includes(name)) make()
