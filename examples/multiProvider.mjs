@@ -12,14 +12,16 @@ const weather = tool({
   execute: ({ city }) => ({ city, celsius: 21 }),
 })
 
-// `fetch` carries the requests: here it only tells where they go.
+// The `fetch` of the connection carries the requests: here it only shows where they go.
 const options = {
   baseUrl: simulator.baseUrl,
   tools: [weather],
-  fetch: (url, init) => {
-    const { messages } = JSON.parse(init.body)
-    console.log(`  POST ${new URL(url).pathname}, ${messages.length} messages on the wire`)
-    return fetch(url, init)
+  connection: {
+    fetch: (url, init) => {
+      const { messages } = JSON.parse(init.body)
+      console.log(`  POST ${new URL(url).pathname}, ${messages.length} messages on the wire`)
+      return fetch(url, init)
+    },
   },
 }
 

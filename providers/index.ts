@@ -61,6 +61,7 @@ export type {
   Provider,
   ProviderInfo,
   RequestOptions,
+  TransportOptions,
 } from './provider.ts'
 export { listModels, listProviders, type ProviderFactory, registerProvider } from './registry.ts'
 export { routed } from './routed.ts'

@@ -9,7 +9,7 @@ import type { ApiKey } from './http/apiKey.ts'
 import type { HeadersLike } from './http/headers.ts'
 import type { ProfileOverride } from './profileOverride.ts'
 
-/** How to reach a provider. Every option has a default. */
+/** The way to a provider: its address, its key, and how the requests travel. Every option has a default. */
 export type ConnectionOptions = {
   /** A key, or a function that gives one. Default: the provider's environment variable, for its own hosts only. */
   apiKey?: ApiKey
@@ -17,14 +17,20 @@ export type ConnectionOptions = {
   baseUrl?: string
   /** Sent with every request; they win over the provider's own. Default: none. */
   headers?: HeadersLike
+  /** How the requests travel: a proxy, your own `fetch`, and how much a server may send. Default: see each of them. */
+  connection?: TransportOptions
+  /** What the model can do, where its name does not say it: `{ like: 'gpt-6-luna' }`, or single fields. Default: what is known of the name. */
+  profile?: ProfileOverride
+}
+
+/** How requests travel: the `connection` of an agent or a provider. None is required. */
+export type TransportOptions = {
   /** A dispatcher of undici, such as a `ProxyAgent`. Default: one that follows `HTTP_PROXY` and its like. */
   dispatcher?: Dispatcher
   /** Sends the requests in place of undici. Default: undici, or the runtime's own where there is none. */
   fetch?: typeof fetch
-  /** How many characters and bytes a server may send. */
+  /** How many characters and bytes a server may send. Default: see {@link Limits}. */
   limits?: Partial<Limits>
-  /** What the model can do, where its name does not say it: `{ like: 'gpt-6-luna' }`, or single fields. Default: what is known of the name. */
-  profile?: ProfileOverride
 }
 
 /** How a request outside a run is made: for embeddings and lists of models. An agent gives its own. */

@@ -59,6 +59,7 @@ export type {
   Provider,
   ProviderInfo,
   RequestOptions,
+  TransportOptions,
 } from '../providers/provider.ts'
 export { listModels, listProviders, type ProviderFactory, registerProvider } from '../providers/registry.ts'
 export {

@@ -17,7 +17,7 @@ export const agentOf = ({ wire, baseUrl, hasTools, typed: _, ...rest }) =>
     apiKey: 'none',
     retry: { maxRetries: 0 },
     // A million chunks are more than the default allows.
-    limits: { maxResponseSize: Number.MAX_SAFE_INTEGER },
+    connection: { limits: { maxResponseSize: Number.MAX_SAFE_INTEGER } },
     ...(hasTools && { tools: [weatherTool], toolExecution: 'parallel', maxSteps: 10_000 }),
     ...rest,
   })

@@ -9,7 +9,7 @@ import { Agent } from ${JSON.stringify(path)}
 
 export default {
   fetch: async (request) => {
-    const agent = new Agent('openai:gpt-5-mini', { fetch, apiKey: 'none' })
+    const agent = new Agent('openai:gpt-5-mini', { connection: { fetch }, apiKey: 'none' })
     const { output } = await agent.send(await request.text())
     return new Response(output)
   },

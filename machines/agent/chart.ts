@@ -141,16 +141,11 @@ export const chartOf = (config: ResolvedConfig) => {
           { guard: 'isToAnswer', target: 'Accumulating', actions: 'beginStep' },
         ],
         on: {
-          'limit.raise': {
-            target: 'MessageReset',
-            actions: { type: 'raiseLimits', params: ({ event }) => ({ limits: event.limits }) },
-          },
           'tool.approve': {
             guard: { type: 'isAboutLimit', params: ({ event }) => event },
             target: 'MessageReset',
             actions: { type: 'raiseLimits', params: ({ event }) => ({ limits: event.arguments }) },
           },
-          'limit.stop': { target: 'Complete', actions: atTheEnd },
           'tool.reject': {
             guard: { type: 'isAboutLimit', params: ({ event }) => event },
             target: 'Complete',

@@ -123,6 +123,11 @@ const configRules: Rules<AgentMachineConfig> = {
 export const checkConfig = (config: AgentMachineConfig): void => {
   checkOptions('The configuration of an agent machine', config, configRules)
   checkValue('model', config.model, chatModelRule)
-  if (config.maxSteps !== undefined && config.limits?.steps !== undefined)
-    throw new ConfigurationError('maxSteps is short for limits.steps: give one of them.')
+  checkSteps(config)
+}
+
+/** Refuses two limits of steps: one of them would be ignored. */
+export const checkSteps = ({ maxSteps, limits }: { maxSteps?: number; limits?: RunLimits }): void => {
+  if (maxSteps !== undefined && limits?.steps !== undefined)
+    throw new ConfigurationError('maxSteps is short for limits.steps: give one of them, not both.')
 }

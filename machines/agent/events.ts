@@ -33,8 +33,12 @@ export type AgentInput = {
 /** What anyone may send to a running agent. */
 export type AgentCommand =
   | { type: 'abort'; reason?: string }
-  /** `except`: calls with their own decision, which `remember` does not cover. */
+  /**
+   * Approves a call, or lets a run that asks at a limit continue: with other limits as its `arguments`, or else by as much
+   * again. `except`: calls with their own decision, which `remember` does not cover.
+   */
   | ({ type: 'tool.approve'; callId: string; except?: readonly string[] } & ApprovalOptions)
+  /** Refuses a call, or ends a run that asks at a limit. */
   | { type: 'tool.reject'; callId: string; reason?: string }
   /** The result of an external tool: a text, JSON or parts, as from `execute`. */
   | { type: 'tool.answer'; callId: string; result: unknown; isError?: boolean }
@@ -42,10 +46,6 @@ export type AgentCommand =
   | { type: 'steer'; text: string }
   /** Shortens the conversation for the model, before its next answer. */
   | { type: 'compact' }
-  /** Lets a run that reached a limit continue; without limits, by as much again. */
-  | { type: 'limit.raise'; limits?: RunLimits }
-  /** Ends a run that reached a limit. */
-  | { type: 'limit.stop' }
 
 /** What the agent's own children report. `at` is the time of the clock, so that guards stay pure. */
 export type ChildEvent =
@@ -102,7 +102,7 @@ export type AgentEmitted =
   | { type: 'retry'; attempt: number; delayMs: number; restart: boolean; error: ErrorData | null }
   /** The model sees less of the conversation from here on: see {@link Compaction}. */
   | ({ type: 'compaction' } & Compaction)
-  /** A limit is reached. A run that asks waits for `limit.raise` or `limit.stop`, or for a decision on this call. */
+  /** A limit is reached. A run that asks waits for a decision on this call: `tool.approve` or `tool.reject`. */
   | ({ type: 'limit'; callId: string } & LimitReached)
   /** The run continues with another model; `restart` as above. */
   | { type: 'fallback'; provider: string; model: string; restart: boolean; error: ErrorData | null }

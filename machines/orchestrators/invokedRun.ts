@@ -19,8 +19,6 @@ export const runCommands = deepFreeze({
   'tool.answer': { actions: 'forward' },
   steer: { actions: 'forward' },
   compact: { actions: 'forward' },
-  'limit.raise': { actions: 'forward' },
-  'limit.stop': { actions: 'forward' },
 })
 
 /** A chart waits for people while one of its runs does. */

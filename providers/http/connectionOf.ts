@@ -1,7 +1,9 @@
 import { ConfigurationError } from '../../src/messages/errors.ts'
+import { checkOptions, fields, type Rule, writtenAs } from '../../src/messages/optionRules.ts'
 import type { ModelProfile } from '../../src/model/chatModel.ts'
+import { defaultLimits } from '../../src/transport/limits.ts'
 import type { ProviderPreset } from '../defineProvider.ts'
-import type { ConnectionOptions } from '../provider.ts'
+import type { ConnectionOptions, TransportOptions } from '../provider.ts'
 import type { ApiKey } from './apiKey.ts'
 import type { Connection } from './connection.ts'
 import { headersOf } from './headers.ts'
@@ -12,7 +14,8 @@ type KeyPreset = Omit<ProviderPreset<ModelProfile>, 'protocol' | 'profile' | 're
 /** How a user's options, the environment and a preset reach a provider together. */
 export const connectionOf = (preset: KeyPreset, options: ConnectionOptions): Connection => {
   const { headers: ownHeaders, wire } = preset
-  const { headers, dispatcher, fetch, limits } = options
+  const { headers, connection: { dispatcher, fetch, limits } = {} } = options
+  checkOptions('The options of a connection', options, misplacedRules)
   const baseUrl = serverUrl(preset, options.baseUrl)
   checkServer(preset, baseUrl)
   const { apiKey, keyAdvice }: KeyChoice = isReplay(fetch) ? {} : keyFor(preset, options, baseUrl)
@@ -30,8 +33,19 @@ export const connectionOf = (preset: KeyPreset, options: ConnectionOptions): Con
   }
 }
 
+/** Options of the connection that are written beside it instead of inside it. */
+export const misplacedRules: Readonly<Record<string, Rule>> = {
+  dispatcher: writtenAs('connection: { dispatcher }'),
+  fetch: writtenAs('connection: { fetch }'),
+  limits: fields(
+    Object.fromEntries(
+      Object.keys(defaultLimits).map((name) => [name, writtenAs(`connection: { limits: { ${name} } }`)]),
+    ),
+  ),
+}
+
 /** What plays a recording sends nothing: no key is looked for, and none is asked for. */
-const isReplay = (fetch: ConnectionOptions['fetch']): boolean =>
+const isReplay = (fetch: TransportOptions['fetch']): boolean =>
   fetch !== undefined && 'isReplay' in fetch && fetch.isReplay === true
 
 export const bearer = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` })

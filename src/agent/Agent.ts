@@ -408,15 +408,15 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
     tools: readonly AnyToolEntry[] = this.#options.tools ?? [],
   ): AgentMachine {
     // An orchestrator does not get the connection: what it stores or shows must not hold a key.
-    const { fallback = [], apiKey: _, headers: __, baseUrl: ___, ...rest } = this.#options
-    const { prepareStep, compaction: ____, ...options } = rest
+    const { fallback = [], apiKey: _, headers: __, baseUrl: ___, connection: ____, ...rest } = this.#options
+    const { prepareStep, compaction: _____, ...options } = rest
     const parts = orchestratorParts({
       ...options,
       tools,
       ...(prepareStep && { prepareStep: this.#withModels(prepareStep) }),
       ...(this.#compaction !== undefined && { compaction: this.#compaction }),
       model: this.model,
-      fallback: fallback.map((each) => fallbackModel(each, options)),
+      fallback: fallback.map((each) => fallbackModel(each, this.#options)),
       settings: settingsOf(options) ?? {},
     })
     // An orchestrator has the contract of the lifecycle machine, even if it is other actor logic.

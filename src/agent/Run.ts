@@ -6,11 +6,17 @@ import { askEvent, messagesIn, pendingIn, unattendedIn } from '../../machines/to
 import { ConfigurationError, describeThrown, OrchestrationError } from '../messages/errors.ts'
 import { isJsonObject } from '../messages/json.ts'
 import type { ChatMessage } from '../messages/messages.ts'
-import type { ChatResult, PendingApproval, PendingCall, SendResult } from '../messages/result.ts'
+import {
+  type ChatResult,
+  type PendingApproval,
+  type PendingCall,
+  type SendResult,
+  waitReason,
+} from '../messages/result.ts'
 import type { ApprovalOptions, CallDecision } from '../tools/approval.ts'
 import { onAbort } from '../transport/onAbort.ts'
 import { ChunkStream } from './ChunkStream.ts'
-import { answer, approval, commandsFor, waitingCall } from './runDecisions.ts'
+import { answer, approval, commandsFor, waitingCall } from './commands.ts'
 import {
   abortedError,
   isWaiting,
@@ -187,8 +193,7 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
 
   /** Approves a pending call, if you like with other arguments, or for later calls as well. */
   approve(callId: string, options: ApprovalOptions = {}): void {
-    waitingCall(this.pending, callId, 'approval')
-    this.#goOn(approval(callId, options))
+    this.#goOn(approval(waitingCall(this.pending, callId, 'approval'), options))
   }
 
   /** Refuses a pending call; the model learns why. */
@@ -309,7 +314,9 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
     try {
       const pendingApproval = this.#waitsFor()
       if (!pendingApproval) return
-      this.#settle({ result: { ...this.#partial(), finishReason: 'toolCalls', pendingApproval } })
+      this.#settle({
+        result: { ...this.#partial(), finishReason: waitReason(pendingApproval.calls), pendingApproval },
+      })
       // Without a handle it can only continue from its snapshot, and must not do so twice.
       if (!this.#isHeld) this.#stop()
     } catch (thrown) {

@@ -1,13 +1,15 @@
 import {
   chatModelRule,
+  checkSteps,
   compactionRule,
   limitRules,
   settingRules,
   sharedRules,
 } from '../../machines/agent/configRules.ts'
 import { message } from '../../machines/stored/shape.ts'
+import { misplacedRules } from '../../providers/http/connectionOf.ts'
 import { headerForms, readHeaders } from '../../providers/http/headers.ts'
-import type { ConnectionOptions } from '../../providers/provider.ts'
+import type { ConnectionOptions, TransportOptions } from '../../providers/provider.ts'
 import {
   amount,
   callable,
@@ -63,6 +65,12 @@ const profileRules: Rules<ModelProfile & { like: string }> = {
   maxOutput: wholeFrom(1),
 }
 
+const transportRules: Rules<TransportOptions> = {
+  dispatcher: having('dispatch'),
+  fetch: callable,
+  limits: fields(sizeRules),
+}
+
 const connectionRules: Rules<ConnectionOptions> = {
   apiKey: keyRule,
   baseUrl: (name, value) =>
@@ -70,9 +78,7 @@ const connectionRules: Rules<ConnectionOptions> = {
       ? undefined
       : `${name} must be an absolute http or https URL, such as https://api.openai.com/v1.`,
   headers: rule(headerForms, (value) => readHeaders(value) !== undefined),
-  dispatcher: having('dispatch'),
-  fetch: callable,
-  limits: fields(sizeRules),
+  connection: fields(transportRules),
   profile: fields(profileRules),
 }
 
@@ -81,7 +87,10 @@ const fallbackRule: Rule = (name, value) =>
   typeof value === 'object' && value !== null && 'stream' in value
     ? chatModelRule(name, value)
     : objectOr(
-        (each, given) => member('model', text)(each, given) ?? fields(connectionRules)(each, given),
+        (each, given) =>
+          member('model', text)(each, given) ??
+          fields(misplacedRules)(each, given) ??
+          fields(connectionRules)(each, given),
         text,
       )(name, value)
 
@@ -92,7 +101,6 @@ const agentRules: Rules<AgentOptions> = {
   ...connectionRules,
   ...sharedRules,
   fallback: listOf(fallbackRule),
-  limits: fields({ ...sizeRules, ...limitRules }),
   compaction: compactionRule(objectOr(chatModelRule, text)),
   orchestrator: having('create'),
   clock: having('now', 'setTimeout', 'clearTimeout'),
@@ -127,14 +135,17 @@ const modelString = rule('a model string or a chat model', (value) => typeof val
 const modelRule = objectOr(chatModelRule, modelString)
 
 /** Refuses what an agent cannot be made of. */
-export const checkAgent = (model: unknown, options: unknown): void => {
+export const checkAgent = (model: unknown, options: AgentOptions<never>): void => {
   checkValue('The model of an agent', model, modelRule)
+  checkOptions('The options of an agent', options, misplacedRules)
   checkOptions('The options of an agent', options, agentRules)
+  checkSteps(options)
 }
 
 /** Refuses what a run cannot be given. */
 export const checkSend = (options: AnyOptions): void => {
   checkOptions('The options of a send', options, sendRules)
+  checkSteps(options)
 }
 
 /** Refuses what a chat cannot be made of. */

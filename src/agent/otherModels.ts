@@ -1,6 +1,6 @@
 import type { CompactionOptions } from '../../machines/agent/agentConfig.ts'
 import { mustBePrepared, type PrepareStep } from '../../machines/model/prepareStep.ts'
-import type { ConnectionOptions } from '../../providers/provider.ts'
+import type { ConnectionOptions, TransportOptions } from '../../providers/provider.ts'
 import { findProvider } from '../../providers/registry.ts'
 import { ConfigurationError, describeThrown } from '../messages/errors.ts'
 import type { ChatModel } from '../model/chatModel.ts'
@@ -12,12 +12,15 @@ export type FallbackModel = string | (ConnectionOptions & { model: string }) | C
 /** A fallback uses the agent's way to the network, but never its key: that belongs to another provider. */
 export const fallbackModel = (fallback: FallbackModel, connection: ConnectionOptions): ChatModel => {
   if (typeof fallback === 'object' && 'stream' in fallback) return fallback
-  const { model, ...own } = typeof fallback === 'string' ? { model: fallback } : fallback
+  const { model, ...own }: ConnectionOptions & { model: string } =
+    typeof fallback === 'string' ? { model: fallback } : fallback
   const { provider, chat } = parseModelString(model)
-  return findProvider(provider).chatModel(chat, { ...networkOf(connection), ...own })
+  const route = { ...routeOf(connection), ...own.connection }
+  return findProvider(provider).chatModel(chat, { ...own, connection: route })
 }
 
-const networkOf = ({ dispatcher, fetch }: ConnectionOptions): ConnectionOptions => ({
+/** The way to the network alone: a key, an address and limits belong to one provider. */
+const routeOf = ({ connection: { dispatcher, fetch } = {} }: ConnectionOptions): TransportOptions => ({
   ...(dispatcher && { dispatcher }),
   ...(fetch && { fetch }),
 })
@@ -29,7 +32,10 @@ const networkOf = ({ dispatcher, fetch }: ConnectionOptions): ConnectionOptions 
 const namedModel = (text: string, ofAgent: ChatModel, connection: ConnectionOptions): ChatModel => {
   const { provider, chat } = parseModelString(text)
   const found = findProvider(provider)
-  return found.chatModel(chat, found.name === ofAgent.provider ? connection : networkOf(connection))
+  return found.chatModel(
+    chat,
+    found.name === ofAgent.provider ? connection : { connection: routeOf(connection) },
+  )
 }
 
 /** Lets `prepareStep` name models by their strings. */

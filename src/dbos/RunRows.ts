@@ -1,6 +1,6 @@
 import type { AgentCommand } from '../../machines/agent/events.ts'
 import type { HostedFrom } from '../agent/Agent.ts'
-import { checkCommand } from '../durable/checkCommand.ts'
+import { checkCommand, storedCommand } from '../agent/commands.ts'
 import type { LegEnd, LegStart, NumberedCommand } from '../durable/replay/replay.ts'
 import type { RunStatus } from '../durable/runs.ts'
 import { stateName, stepsIn, usageIn } from '../durable/standing.ts'
@@ -108,7 +108,7 @@ export class RunRows {
     )
     return rows.flatMap(({ number, command }) => {
       const found = fromJson(command)
-      return isJsonObject(found) ? [{ number: Number(number), command: found as AgentCommand }] : []
+      return isJsonObject(found) ? [{ number: Number(number), command: storedCommand(found) }] : []
     })
   }
 

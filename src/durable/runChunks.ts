@@ -4,7 +4,7 @@ import { isRun } from '../../machines/tools/pendingCalls.ts'
 import { isJsonObject } from '../messages/json.ts'
 import { messageFlaw } from '../messages/messageFlaw.ts'
 import type { ChatMessage } from '../messages/messages.ts'
-import type { FinishReason, PendingCall } from '../messages/result.ts'
+import { type FinishReason, type PendingCall, waitReason } from '../messages/result.ts'
 import type { DurableChunk, RunStatus } from './runs.ts'
 import type { StreamTail } from './sqlite/StreamRows.ts'
 import { contextsIn, messagesOf } from './standing.ts'
@@ -20,8 +20,13 @@ export const chunkWith = (some: Partial<DurableChunk>): DurableChunk => ({
 })
 
 /** The chunk that shows readers what a run waits for. */
-export const waitChunk = ([first, ...rest]: readonly PendingCall[]): DurableChunk =>
-  chunkWith({ finishReason: 'toolCalls', ...(first && { pendingApproval: { calls: [first, ...rest] } }) })
+export const waitChunk = (calls: readonly PendingCall[]): DurableChunk => {
+  const [first, ...rest] = calls
+  return chunkWith({
+    finishReason: waitReason(calls),
+    ...(first && { pendingApproval: { calls: [first, ...rest] } }),
+  })
+}
 
 /** The last chunk of a run that did not end by itself. */
 export const endChunk = (finishReason: FinishReason): DurableChunk => chunkWith({ finishReason })

@@ -4,7 +4,7 @@ import { errorFrom, OrchestrationError } from '../messages/errors.ts'
 import { isJsonObject } from '../messages/json.ts'
 import { messageFlaw } from '../messages/messageFlaw.ts'
 import type { ChatMessage } from '../messages/messages.ts'
-import type { SendResult } from '../messages/result.ts'
+import { type SendResult, waitReason } from '../messages/result.ts'
 import type { DurableResult } from './runs.ts'
 import { hostedFrom } from './sqlite/head.ts'
 import type { RunRow } from './sqlite/RunRows.ts'
@@ -25,7 +25,7 @@ export const storedOutcome = ({ items }: OpenStore, run: RunRow): DurableResult 
   if (run.error) throw errorFrom(run.error, partial)
   const [first, ...rest] = run.pending
   if (!first) throw new OrchestrationError(`The run "${run.id}" ended without a result.`, { partial })
-  return { ...partial, finishReason: 'toolCalls', pendingApproval: { calls: [first, ...rest] } }
+  return { ...partial, finishReason: waitReason(run.pending), pendingApproval: { calls: [first, ...rest] } }
 }
 
 /** What a run has reached that has not ended. */

@@ -73,6 +73,12 @@ export const oneOf =
     return `${name} must be ${list.slice(0, -1).join(', ')} or ${list.at(-1)}, not ${given}.`
   }
 
+/** Refuses an option that belongs elsewhere, and shows what to write: it would have no effect here. */
+export const writtenAs =
+  (instead: string): Rule =>
+  (name) =>
+    `${name} is not an option here: write ${instead}.`
+
 /** An object of options. */
 export const fields =
   (rules: Readonly<Record<string, Rule>>): Rule =>

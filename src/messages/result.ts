@@ -2,14 +2,14 @@ import type { Snapshot } from 'xstate'
 import type { JsonObject } from './json.ts'
 import type { ChatMessage, ToolCallPart } from './messages.ts'
 
-/** Why an answer ended. `unspecified` is that of chunks before the last. */
+/** The reason why an answer ended. Chunks before the last have `unspecified`. */
 export type FinishReason =
   | 'stop'
   | 'length'
   | 'toolCalls'
   | 'contentFilter'
   | 'maxSteps'
-  /** Another limit than that of steps (`limits`). */
+  /** Ended at another limit than that of steps (`limits`), or waits at any limit. */
   | 'limit'
   | 'aborted'
   | 'error'
@@ -66,6 +66,10 @@ export type SendResult<T = string> = ChatResult<T> & {
 export type PendingCall = ToolCallPart & { kind: (typeof pendingKinds)[number]; inDoubt?: true }
 
 export const pendingKinds = ['approval', 'answer', 'limit'] as const
+
+/** The finish reason of a run that waits: at a limit, or for calls. */
+export const waitReason = (calls: readonly PendingCall[]): FinishReason =>
+  calls.every(({ kind }) => kind === 'limit') ? 'limit' : 'toolCalls'
 
 /** A run that waits, as plain JSON: it can be stored and resumed in another process. */
 export type PendingApproval = { calls: [PendingCall, ...PendingCall[]]; snapshot: Snapshot<unknown> }

@@ -41,7 +41,7 @@ export type CassetteOptions = {
  * A `fetch` that records and replays. Give it to an agent as it is: wrapped in another function, it cannot signal that
  * no key is needed.
  *
- * @example const agent = new Agent('openai:gpt-6-luna', { fetch: tape })
+ * @example const agent = new Agent('openai:gpt-6-luna', { connection: { fetch: tape } })
  */
 export type Cassette = typeof fetch & {
   /** Whether it plays a tape. Then an agent needs no key. */
@@ -70,7 +70,7 @@ const pathRule = rule(
  *
  * @example
  * const tape = cassette('tapes/weather.json')
- * const agent = new Agent('openai:gpt-6-luna', { tools: [weather], fetch: tape })
+ * const agent = new Agent('openai:gpt-6-luna', { tools: [weather], connection: { fetch: tape } })
  * await agent.send('Weather in Oslo?')
  * await tape.done()
  */

@@ -23,7 +23,7 @@ export const defaultLimits: Limits = {
 
 export const eventTooLarge = (limit: number): ErrorData => ({
   name: 'ModelError',
-  message: `The server sent an event larger than the limit of ${limit} characters (limits.maxEventSize).`,
+  message: `The server sent an event larger than the limit of ${limit} characters (connection.limits.maxEventSize).`,
   code: 'event_too_large',
   retryable: false,
 })
@@ -31,7 +31,7 @@ export const eventTooLarge = (limit: number): ErrorData => ({
 /** `name` is that of the limit. */
 export const responseTooLarge = (limits: Limits, name: 'maxResponseSize' | 'maxDocumentSize'): ErrorData => ({
   name: 'ModelError',
-  message: `The server sent more than the limit of ${limits[name]} bytes (limits.${name}).`,
+  message: `The server sent more than the limit of ${limits[name]} bytes (connection.limits.${name}).`,
   code: 'response_too_large',
   retryable: false,
 })

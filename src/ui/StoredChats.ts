@@ -1,9 +1,8 @@
-import type { AgentCommand } from '../../machines/agent/events.ts'
+import { commandFor } from '../agent/commands.ts'
 import type { DurableChat, DurableRun, StoredRuns } from '../durable/runs.ts'
 import { ConfigurationError } from '../messages/errors.ts'
 import { type ChatMessage, textOf, toolResultsOf } from '../messages/messages.ts'
 import type { PendingCall } from '../messages/result.ts'
-import type { CallDecision } from '../tools/approval.ts'
 import { nothingDecided } from './AgentChats.ts'
 import type { Audience, Chats, Decisions, Question, Turn, TurnContext } from './chats.ts'
 import { Refusal } from './Refusal.ts'
@@ -51,7 +50,7 @@ export class StoredChats implements Chats {
     if (!run || decisions.length === 0) throw nothingDecided()
     for (const [callId, decision] of decisions) {
       try {
-        await this.#runs.send(run.id, commandOf(callId, decision))
+        await this.#runs.send(run.id, commandFor(callId, decision))
       } catch (error) {
         // Another request was faster.
         throw error instanceof ConfigurationError ? nothingDecided() : error
@@ -148,14 +147,6 @@ const placeOf = (asked: readonly string[], stored: readonly ChatMessage[]): numb
 
 const isPrompt = (message: ChatMessage): boolean =>
   message.role === 'user' && toolResultsOf(message).length === 0
-
-const commandOf = (callId: string, decision: CallDecision): AgentCommand => {
-  if (typeof decision === 'object' && 'result' in decision)
-    return { type: 'tool.answer', callId, ...decision }
-  const { approve, reason } = typeof decision === 'object' ? decision : { approve: decision }
-  if (approve) return { type: 'tool.approve', callId }
-  return { type: 'tool.reject', callId, ...(reason !== undefined && { reason }) }
-}
 
 const turnOf = (run: DurableRun, after?: After): Turn => ({
   follow: async (audience) => {

@@ -91,9 +91,11 @@ test.each([
   const agent = new Agent(`azure:${deployment}`, {
     baseUrl: 'https://acme.openai.azure.com/openai/v1',
     apiKey: 'k',
-    fetch: (input, init) => {
-      seen.push(String(input))
-      return fetch(url, init)
+    connection: {
+      fetch: (input, init) => {
+        seen.push(String(input))
+        return fetch(url, init)
+      },
     },
     ...options,
   })
@@ -112,6 +114,8 @@ test.each([
 ])('the key of the environment goes to %s: %s', async (baseUrl, isSent) => {
   vi.stubEnv('AZURE_OPENAI_API_KEY', 'from-environment')
   const { url, requests } = await server('azure')
-  await new Agent('azure-chat:x', { baseUrl, fetch: (_, init) => fetch(url, init) }).send('hi')
+  await new Agent('azure-chat:x', { baseUrl, connection: { fetch: (_, init) => fetch(url, init) } }).send(
+    'hi',
+  )
   expect(requests[0]?.headers['api-key']).toBe(isSent ? 'from-environment' : undefined)
 })

@@ -173,7 +173,8 @@ describe('a signature', () => {
       'vpce-1.bedrock-runtime.sa-east-1.vpce.amazonaws.com',
       'gateway.example',
     ]
-    for (const host of hosts) await agentAt(server, { baseUrl: `https://${host}`, fetch: detour }).send('hi')
+    for (const host of hosts)
+      await agentAt(server, { baseUrl: `https://${host}`, connection: { fetch: detour } }).send('hi')
     expect(server.requests.map(({ headers }) => headers.authorization?.split('/')[2])).toEqual([
       'ap-south-1',
       'sa-east-1',
@@ -214,11 +215,11 @@ describe('a key', () => {
       seen.push(new URL(String(input)).host)
       return fetch(server.url, init)
     }
-    await new Agent('bedrock', { fetch: detour }).send('hi')
+    await new Agent('bedrock', { connection: { fetch: detour } }).send('hi')
     await new Agent('bedrock', { baseUrl: server.url }).send('hi')
     await new Agent('bedrock', {
       baseUrl: 'https://bedrock-runtime.eu-central-1.amazonaws.com.example',
-      fetch: detour,
+      connection: { fetch: detour },
     }).send('hi')
     expect(seen[0]).toBe('bedrock-runtime.eu-central-1.amazonaws.com')
     const [first, ...others] = server.requests.map(({ headers }) => headers.authorization)

@@ -119,7 +119,7 @@ describe('the server', () => {
       seen.push(String(input))
       return fetch(url, init)
     }
-    await new Agent('vertex:claude-sonnet-5', { fetch: detour }).send('hi')
+    await new Agent('vertex:claude-sonnet-5', { connection: { fetch: detour } }).send('hi')
     const path = `projects/acme/locations/${location ?? 'global'}/publishers/anthropic/models/claude-sonnet-5`
     expect(seen).toEqual([`https://${host}/v1/${path}:streamRawPredict`])
     expect(requests[0]?.headers['x-goog-api-key']).toBe('from-environment')
@@ -138,9 +138,10 @@ describe('the server', () => {
     async (host) => {
       vi.stubEnv('GOOGLE_API_KEY', 'from-environment')
       const { url, requests } = await serverOf('google')
-      await new Agent('vertex', { baseUrl: `https://${host}/v1`, fetch: (_, init) => fetch(url, init) }).send(
-        'hi',
-      )
+      await new Agent('vertex', {
+        baseUrl: `https://${host}/v1`,
+        connection: { fetch: (_, init) => fetch(url, init) },
+      }).send('hi')
       expect(requests[0]?.headers).not.toHaveProperty('x-goog-api-key')
     },
   )

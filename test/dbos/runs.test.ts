@@ -93,7 +93,7 @@ test('a run that stands at a limit waits, and goes on when the limit is raised',
   const first = await run.result
   expect(first.pendingApproval?.calls).toMatchObject([{ kind: 'limit', arguments: { limit: 'steps' } }])
   expect(await run.info()).toMatchObject({ status: 'waiting', state: 'AtLimit' })
-  await runs.send('at-limit', { type: 'limit.raise', limits: { steps: 9 } })
+  await runs.send('at-limit', { type: 'tool.approve', callId: 'limit', arguments: { steps: 9 } })
   await expect.poll(async () => (await run.info()).status).toBe('complete')
   expect((await run.result).output).toBe('Done within limits.')
 })

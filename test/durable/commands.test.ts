@@ -1,7 +1,8 @@
 /** A command may come from a browser: what a run gets of it is exact, and anything else is refused with a reason. */
 import { describe, expect, test } from 'vitest'
 import type { AgentCommand } from '../../machines/agent/events.ts'
-import { checkCommand, isUseful } from '../../src/durable/checkCommand.ts'
+import { checkCommand, storedCommand } from '../../src/agent/commands.ts'
+import { isUseful } from '../../src/durable/checkCommand.ts'
 import { ConfigurationError } from '../../src/messages/errors.ts'
 import { toolResultsOf } from '../../src/messages/messages.ts'
 import type { PendingCall } from '../../src/messages/result.ts'
@@ -44,9 +45,8 @@ describe('a run gets of a command', () => {
     ['a rejection with its reason', { type: 'tool.reject', callId: 'q', reason: 'no' }, pending],
     ['an answer', { type: 'tool.answer', callId: 'q', result: { yes: true } }, pending],
     ['an answer that is an error', { type: 'tool.answer', callId: 'q', result: 'x', isError: true }, pending],
-    ['another limit', { type: 'limit.raise', limits: { cost: 5 } }, atLimit],
-    ['as much again', { type: 'limit.raise' }, atLimit],
-    ['the end', { type: 'limit.stop' }, atLimit],
+    ['another limit', { type: 'tool.approve', callId: 'limit', arguments: { cost: 5 } }, atLimit],
+    ['the end', { type: 'tool.reject', callId: 'limit' }, atLimit],
   ])('%s, and nothing else', (_, command, calls) => {
     expect(checkCommand(command, calls)).toEqual(command)
     expect(checkCommand({ ...command, other: 1 }, calls)).toEqual(command)
@@ -71,11 +71,11 @@ describe('a run gets of a command', () => {
       { type: 'tool.answer', result: 1 },
       'The callId of the command must be a string.',
     ],
-    ['an approval of an answer', { type: 'tool.approve', callId: 'q' }, 'No call "q" waits for an approval;'],
+    ['an approval of an answer', { type: 'tool.approve', callId: 'q' }, 'No call "q" waits for an approval:'],
     [
       'an answer to an approval',
       { type: 'tool.answer', callId: 'a', result: 1 },
-      'No call "a" waits for an answer;',
+      'No call "a" waits for an answer:',
     ],
     ['a rejection of a call that is not there', { type: 'tool.reject', callId: 'x' }, 'No call "x" waits'],
     [
@@ -88,8 +88,9 @@ describe('a run gets of a command', () => {
       { type: 'tool.approve', callId: 'a', except: ['c', 5] },
       'The except of the command must be a string.',
     ],
-    ['a higher limit where there is none', { type: 'limit.raise' }, 'The run is not at a limit.'],
-    ['the end where there is no limit', { type: 'limit.stop' }, 'The run is not at a limit.'],
+    ['a higher limit where there is none', { type: 'tool.approve', callId: 'limit' }, 'No call "limit"'],
+    ['the end where there is no limit', { type: 'tool.reject', callId: 'limit' }, 'No call "limit"'],
+    ['a command of an older release', { type: 'limit.stop' }, '"limit.stop" is not a command'],
     ['no type', {}, 'undefined is not a command: use abort'],
     ['a list', [], 'A command is an object with a type.'],
   ])('never %s', (_, command, message) => {
@@ -101,18 +102,32 @@ describe('a run gets of a command', () => {
   test.each([
     ['limits that are not amounts', { cost: 'much' }],
     ['limits of something else', { dogs: 5 }],
-    ['limits that are not an object', 5],
+    ['limits without end, which JSON cannot hold', { steps: Number.POSITIVE_INFINITY }],
   ])('never %s', (_, limits) => {
-    expect(() => checkCommand({ type: 'limit.raise', limits }, atLimit)).toThrow(
-      'limits must be amounts, such as { cost: 5 }.',
+    expect(() => checkCommand({ type: 'tool.approve', callId: 'limit', arguments: limits }, atLimit)).toThrow(
+      'A limit is raised with other limits as the arguments, such as { cost: 5 }.',
     )
   })
 
-  test.each([
-    ['another call of that id', [waits('limit', 'approval')]],
-    ['the limit of another call', [waits('a/limit', 'limit')]],
-  ])('no limit for %s', (_, calls) => {
-    expect(() => checkCommand({ type: 'limit.stop' }, calls)).toThrow('The run is not at a limit.')
+  test('never an answer to the limit of another call', () => {
+    const calls = [waits('a/limit', 'limit')]
+    expect(() => checkCommand({ type: 'tool.reject', callId: 'limit' }, calls)).toThrow(
+      'No call "limit" waits for an approval or answer: pending are a/limit (limit).',
+    )
+  })
+
+  test('the meaning of a command that an older release has stored', () => {
+    const [yes, no] = [
+      { type: 'tool.approve', callId: 'limit' },
+      { type: 'tool.reject', callId: 'limit' },
+    ]
+    expect(storedCommand({ type: 'limit.raise' })).toEqual(yes)
+    expect(storedCommand({ type: 'limit.raise', limits: { cost: 5 } })).toEqual({
+      ...yes,
+      arguments: { cost: 5 },
+    })
+    expect(storedCommand({ type: 'limit.stop' })).toEqual(no)
+    expect(storedCommand({ type: 'steer', text: 'Be quick.' })).toEqual({ type: 'steer', text: 'Be quick.' })
   })
 
   test('a text up to a size', () => {
@@ -138,23 +153,26 @@ describe('a run at a limit', () => {
     const { agent, wiped } = wiping(turns, { limits: { steps: 1 }, atLimit: 'ask' })
     const runs = await opened(path, { agent })
     const run = await runs.start('agent', 'Wipe them', { id: 'job' })
-    expect((await run.result).pendingApproval?.calls).toMatchObject([{ id: 'limit', kind: 'limit' }])
+    expect(await run.result).toMatchObject({
+      finishReason: 'limit',
+      pendingApproval: { calls: [{ id: 'limit', kind: 'limit' }] },
+    })
     return { runs, run, wiped }
   }
 
   test('continues as far as it may', async () => {
     const { runs, run, wiped } = await asking()
     expect(await run.info()).toMatchObject({ status: 'waiting', state: 'AtLimit' })
-    await runs.send('job', { type: 'limit.raise', limits: { steps: 2 } })
+    await runs.send('job', { type: 'tool.approve', callId: 'limit', arguments: { steps: 2 } })
     expect((await run.result).pendingApproval?.calls).toMatchObject([{ arguments: { used: 2, allowed: 2 } }])
     expect(wiped).toEqual(['a1', 'a2'])
-    await runs.send('job', { type: 'limit.raise' })
+    await runs.send('job', { type: 'tool.approve', callId: 'limit' })
     expect((await run.result).output).toBe('Done.')
   })
 
   test('ends when it is stopped', async () => {
     const { runs, run, wiped } = await asking()
-    await runs.send('job', { type: 'limit.stop' })
+    await runs.send('job', { type: 'tool.reject', callId: 'limit' })
     expect(await run.result).toMatchObject({ finishReason: 'maxSteps' })
     expect(wiped).toEqual(['a1'])
   })
@@ -171,7 +189,7 @@ describe('two that decide on the calls of a run', () => {
     await guest.send('job', { type: 'steer', text: 'Be quick.' })
     await guest.send('job', { type: 'tool.reject', callId: 'c2' })
     await expect(guest.send('job', { type: 'tool.approve', callId: 'c2' })).rejects.toThrow(
-      'No call "c2" waits for an approval; pending are: c1 (approval).',
+      'No call "c2" waits for an approval: pending are c1 (approval).',
     )
     await guest.send('job', { type: 'tool.approve', callId: 'c1' })
     const later = wiping(['Done.'])

@@ -35,7 +35,9 @@ it('leaves a decision in the file, and the next owner goes on with it', async ()
   const guest = await opened(path)
   await guest.send('job', { type: 'tool.approve', callId: 'call_1' })
   expect((await guest.list()).map(({ id, status }) => [id, status])).toEqual([['job', 'waiting']])
-  await expect(guest.send('job', { type: 'tool.approve', callId: 'call_1' })).rejects.toThrow(/nothing does/)
+  await expect(guest.send('job', { type: 'tool.approve', callId: 'call_1' })).rejects.toThrow(
+    /no call is pending/,
+  )
 
   const model = scriptedModel(['Done.'])
   const next = await opened(path, { agents: { janitor: new Agent(model, { tools: [removal] }) } })

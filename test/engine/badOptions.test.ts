@@ -73,8 +73,7 @@ describe('an agent', () => {
     apiKey: ['an empty text', 'a wrong word', 'a function'],
     baseUrl: [],
     headers: ['an empty object', 'an empty list'],
-    dispatcher: [],
-    fetch: ['a function'],
+    connection: ['an empty object'],
     limits: ['an empty object'],
     profile: ['an empty object'],
     tools: ['an empty list'],
@@ -116,10 +115,13 @@ describe('an agent', () => {
     'compaction.keepTokens': ['Infinity'],
     'compaction.model': [],
     'compaction.instructions': ['an empty text', 'a wrong word'],
-    'limits.maxEventSize': ['Infinity'],
-    'limits.maxResponseSize': ['Infinity'],
-    'limits.maxDocumentSize': ['Infinity'],
-    'limits.maxErrorBodySize': ['Infinity'],
+    'connection.dispatcher': [],
+    'connection.fetch': ['a function'],
+    'connection.limits': ['an empty object'],
+    'connection.limits.maxEventSize': ['Infinity'],
+    'connection.limits.maxResponseSize': ['Infinity'],
+    'connection.limits.maxDocumentSize': ['Infinity'],
+    'connection.limits.maxErrorBodySize': ['Infinity'],
     'retry.maxRetries': ['Infinity'],
     'retry.initialDelayMs': [],
     'retry.maxDelayMs': ['Infinity'],
@@ -141,7 +143,7 @@ describe('an agent', () => {
   const optionsFor = (option: string): AgentOptions => {
     const all = { baseUrl: simulator.baseUrl, apiKey: 'k', tools: [tool(weather)] }
     const offline: typeof fetch = () => Promise.reject(new Error('offline'))
-    return option === 'baseUrl' ? { ...all, fetch: offline } : all
+    return option === 'baseUrl' ? { ...all, connection: { fetch: offline } } : all
   }
 
   test.each(refused)('whose $option is $name is refused', ({ option, name }) => {
@@ -174,6 +176,31 @@ describe('an agent', () => {
     expectRefused(() => new Agent(scriptedModel([]), { tools: [value] }), 'tools[0]')
     if (typeof value !== 'string')
       expectRefused(() => new Agent(scriptedModel([]), { fallback: [value] }), 'fallback[0]')
+  })
+
+  test.each([
+    [{ dispatcher: {} }, 'dispatcher is not an option here: write connection: { dispatcher }.'],
+    [{ fetch: () => {} }, 'fetch is not an option here: write connection: { fetch }.'],
+    [
+      { limits: { maxEventSize: 1 } },
+      'limits.maxEventSize is not an option here: write connection: { limits: { maxEventSize } }.',
+    ],
+  ])('with %o beside its connection learns where to write it', (options, sentence) => {
+    expect(() => new Agent(scriptedModel([]), options as never)).toThrow(new ConfigurationError(sentence))
+    const fallback = [{ model: 'openai:x', ...options }]
+    const inFallback = new ConfigurationError(`fallback[0].${sentence}`)
+    expect(() => new Agent(scriptedModel([]), { fallback: fallback as never })).toThrow(inFallback)
+  })
+
+  test('with two limits of steps is refused, and so is a send', async () => {
+    const both = { maxSteps: 3, limits: { steps: 4 } }
+    const error = new ConfigurationError('maxSteps is short for limits.steps: give one of them, not both.')
+    expect(() => new Agent(scriptedModel([]), both)).toThrow(error)
+    await expect(new Agent(scriptedModel(['Hi'])).send('Hi', both)).rejects.toThrow(error)
+    const { output } = await new Agent(scriptedModel(['Hi']), { maxSteps: 3 }).send('Hi', {
+      limits: { steps: 4 },
+    })
+    expect(output).toBe('Hi')
   })
 
   test.each(names)('whose header is %s is refused, or has none', (name) => {

@@ -28,10 +28,10 @@ export const rows = (takes: Readonly<Record<string, readonly BadValue[]>>) => {
   return { taken: all.filter(({ isTaken }) => isTaken), refused: all.filter(({ isTaken }) => !isTaken) }
 }
 
-/** Options with one more, which may be inside of another: `retry.maxRetries`. */
+/** Options with one more, which may be inside of others: `retry.maxRetries`. */
 export const withOption = <T extends object>(options: T, path: string, value: unknown): T => {
-  const [name = '', inner] = path.split('.')
-  return { ...options, [name]: inner === undefined ? value : { [inner]: value } }
+  const [name = '', ...inner] = path.split('.')
+  return { ...options, [name]: inner.length === 0 ? value : withOption({}, inner.join('.'), value) }
 }
 
 export const withoutOption = <T extends object>(options: T, path: string): T => {

@@ -59,11 +59,17 @@ test('a limit that is left open is the usual one', async () => {
   expect(messages.flatMap(toolCallsOf)).toHaveLength(25)
 })
 
-test('limits of what a server may send are not for the run, and do not keep it from being stored', async () => {
+test('an agent has limits of its runs and of its connection, which are never stored', async () => {
   const ask = tool({ name: 'ask', description: 'Asks', needsApproval: true, execute: () => 'yes' })
   const agent = (turns: ScriptTurn[]) =>
-    new Agent(scriptedModel(turns), { tools: [ask], limits: { maxEventSize: 9000, perTool: { ask: 1 } } })
+    new Agent(scriptedModel(turns), {
+      tools: [ask],
+      limits: { perTool: { ask: 1 } },
+      connection: { limits: { maxEventSize: 9000 } },
+    })
   const { pendingApproval } = await agent([[{ toolCall: { id: 'a', name: 'ask' } }]]).send('Go.')
-  const pending = JSON.parse(JSON.stringify(pendingApproval))
+  const stored = JSON.stringify(pendingApproval)
+  expect(stored).not.toContain('maxEventSize')
+  const pending = JSON.parse(stored)
   expect(await agent(['Done.']).resume(pending, { a: true })).toMatchObject({ answer: 'Done.' })
 })

@@ -4,6 +4,7 @@ import { createActor, SimulatedClock, waitFor } from 'xstate'
 import { openRuns, sqlite } from '../../src/durable/index.ts'
 import {
   Agent,
+  type AgentCommand,
   type AgentEmitted,
   type AgentOptions,
   type ChatMessage,
@@ -151,22 +152,26 @@ describe('at a limit', () => {
     const actor = createActor(agent.machine, { input: { prompt: 'Go.' }, clock }).start()
     await waitFor(actor, (snapshot) => snapshot.hasTag('waiting'))
     clock.increment(400)
-    actor.send({ type: 'limit.raise', limits: { steps: 2 } })
+    actor.send({ type: 'tool.approve', callId: 'limit', arguments: { steps: 2 } })
     await waitFor(actor, (snapshot) => snapshot.hasTag('waiting') && snapshot.context.step === 2)
-    actor.send({ type: 'limit.raise' })
+    actor.send({ type: 'tool.approve', callId: 'limit' })
     const { output } = await waitFor(actor, ({ status }) => status === 'done')
     expect(output).toMatchObject({ status: 'complete', answer: 'Done.' })
   })
 
   test('what was said while it waited is in the history, whatever is decided', async () => {
-    for (const command of ['limit.stop', 'limit.raise'] as const) {
+    const commands: AgentCommand[] = [
+      { type: 'tool.reject', callId: 'limit' },
+      { type: 'tool.approve', callId: 'limit', arguments: { steps: 9 } },
+    ]
+    for (const command of commands) {
       const actor = createActor(asking([call('a'), 'Done.', 'Done again.']).machine, {
         input: { prompt: 'Go.' },
       })
       actor.start()
       await waitFor(actor, (snapshot) => snapshot.hasTag('waiting'))
       actor.send({ type: 'steer', text: 'Hurry.' })
-      actor.send(command === 'limit.stop' ? { type: command } : { type: command, limits: { steps: 9 } })
+      actor.send(command)
       const { output } = await waitFor(actor, ({ status }) => status === 'done')
       expect(JSON.stringify(output?.messages)).toContain('Hurry.')
       expect(validateHistory(output?.messages ?? [])).toEqual([])
@@ -208,12 +213,14 @@ describe('at a limit', () => {
     expect(await run.info()).toMatchObject({ status: 'waiting', pending: [{ kind: 'limit' }] })
     await runs.close()
     const guest = await openRuns({ store: sqlite(path) })
-    await expect(guest.send('job', { type: 'limit.raise', limits: { steps: -1 } })).rejects.toThrow(/amounts/)
-    await guest.send('job', { type: 'limit.raise', limits: { steps: 5 } })
+    await expect(
+      guest.send('job', { type: 'tool.approve', callId: 'limit', arguments: { steps: -1 } }),
+    ).rejects.toThrow(/A limit is raised/)
+    await guest.send('job', { type: 'tool.approve', callId: 'limit', arguments: { steps: 5 } })
     await guest.close()
     const later = await openRuns({ store: sqlite(path), agents: { worker: asking(['Done.']) } })
     expect(await (await later.get('job'))?.result).toMatchObject({ answer: 'Done.' })
-    await expect(later.send('job', { type: 'limit.stop' })).rejects.toThrow(/is over/)
+    await expect(later.send('job', { type: 'tool.reject', callId: 'limit' })).rejects.toThrow(/is over/)
     await later.close()
   })
 })

@@ -6,6 +6,7 @@ import {
   type AgentEmitted,
   type AgentOptions,
   type ChatMessage,
+  type JsonObject,
   type RunLimits,
   tool,
 } from '../../src/index.ts'
@@ -101,7 +102,7 @@ describe('a limit that is raised', () => {
   ])('of %o, by %o', async (limits, by, first, second) => {
     const { actor, reached, stands } = started({ limits })
     await stands()
-    actor.send({ type: 'limit.raise', limits: by as RunLimits })
+    actor.send({ type: 'tool.approve', callId: 'limit', arguments: by as JsonObject })
     await stands()
     expect(reached).toEqual([first, second])
     actor.stop()
@@ -110,7 +111,7 @@ describe('a limit that is raised', () => {
   test('for good is gone, and the run can still be stored', async () => {
     const { actor, stands } = started({ limits: { steps: 3 } })
     await stands()
-    actor.send({ type: 'limit.raise', limits: { steps: Number.POSITIVE_INFINITY } })
+    actor.send({ type: 'tool.approve', callId: 'limit', arguments: { steps: Number.POSITIVE_INFINITY } })
     const { status, options } = await stands()
     expect(status).toBe('done')
     expect(options.limits).toEqual({})
@@ -141,7 +142,7 @@ describe('compactions', () => {
   test('may begin again when the limit of them is raised; the others stay as they are', async () => {
     const { actor, reached, stands } = started(steps, [1, 2, 3, 5, 6], talk)
     await stands()
-    actor.send({ type: 'limit.raise' })
+    actor.send({ type: 'tool.approve', callId: 'limit' })
     const { status, options, window } = await stands()
     expect(status).toBe('done')
     expect(reached).toHaveLength(1)
@@ -152,7 +153,7 @@ describe('compactions', () => {
   test('before another limit was raised count as well', async () => {
     const { actor, reached, stands } = started({ limits: { steps: 3 } }, [1, 2, 4], talk)
     await stands()
-    actor.send({ type: 'limit.raise', limits: { steps: 20 } })
+    actor.send({ type: 'tool.approve', callId: 'limit', arguments: { steps: 20 } })
     await stands()
     expect(reached).toMatchObject([{ limit: 'steps' }, { limit: 'compactions' }])
     actor.stop()

@@ -117,7 +117,7 @@ describe.each(wires)('$model', (wire) => {
 test("long_silence: the transport's own timers never end an answer", async () => {
   const dispatcher = new Dispatcher({ headersTimeout: 40, bodyTimeout: 40 })
   const first = answer(openai, [openai.events(turn).join('')], 'clean', { silenceMs: 1700 })
-  const outcome = await run(openai, [first, lastTurn(openai)], { dispatcher })
+  const outcome = await run(openai, [first, lastTurn(openai)], { connection: { dispatcher } })
   await dispatcher.close()
 
   expect(outcome.error).toBeUndefined()

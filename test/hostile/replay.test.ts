@@ -83,7 +83,7 @@ describe('ids', () => {
     // Without a baseUrl the agent talks to OpenAI; only the connection is led to the loopback.
     const redirected: typeof fetch = (url, init) =>
       fetch(String(url).replace('https://api.openai.com', server.url), init)
-    const agent = new Agent('openai:gpt-4o', { apiKey: 'k', fetch: redirected })
+    const agent = new Agent('openai:gpt-4o', { apiKey: 'k', connection: { fetch: redirected } })
     const result = await agent.send('And?', { history: first.result.messages })
     const body = server.requests[0]?.body ?? {}
     const ids = openai.sentCalls(body).map(({ id }) => id)

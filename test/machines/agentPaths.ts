@@ -117,13 +117,12 @@ const events = (snapshot: AgentSnapshot): AnyEventObject[] => {
 
 /** Raised once: more would only multiply the states. */
 const limitEvents = ({ context }: AgentSnapshot): AnyEventObject[] => [
-  { type: 'limit.stop' },
   { type: 'tool.reject', callId: 'limit' },
   { type: 'tool.reject', callId: 'nobody' },
   { type: 'tool.approve', callId: 'nobody' },
   ...(context.step < 2
     ? [
-        { type: 'limit.raise', limits: { steps: 2 } },
+        { type: 'tool.approve', callId: 'limit', arguments: { steps: 2 } },
         { type: 'tool.approve', callId: 'limit' },
       ]
     : []),

@@ -12,8 +12,6 @@ export const commandEvents: AnyEventObject[] = [
   { type: 'tool.answer', callId: 'a', result: 'ok' },
   { type: 'steer', text: 'and be brief' },
   { type: 'compact' },
-  { type: 'limit.raise', limits: { steps: 9 } },
-  { type: 'limit.stop' },
 ]
 
 export const emittedEvent = (output: string): AnyEventObject => ({

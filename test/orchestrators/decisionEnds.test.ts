@@ -194,8 +194,6 @@ describe('a decision, step by step', () => {
       { type: 'tool.answer', callId: 'a', result: 1 },
       { type: 'steer', text: 'now' },
       { type: 'compact' },
-      { type: 'limit.raise' },
-      { type: 'limit.stop' },
       { type: 'abort' },
     ]
     for (const command of commands) actor.send(command)

@@ -56,7 +56,7 @@ test('a fallback that is only named takes the key of its own variable', async ()
   }
   const agent = new Agent('openai:gpt-4o', {
     apiKey: 'primary-secret',
-    fetch: fetching,
+    connection: { fetch: fetching },
     retry: { maxRetries: 0 },
     fallback: ['anthropic:claude-sonnet-4-5'],
   })

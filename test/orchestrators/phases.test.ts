@@ -416,8 +416,6 @@ describe('commands to the whole', () => {
     { type: 'tool.answer', callId: 'a', result: 'ok', isError: true },
     { type: 'steer', text: 'Be brief.' },
     { type: 'compact' },
-    { type: 'limit.raise', limits: { steps: 9 } },
-    { type: 'limit.stop' },
     { type: 'abort', reason: 'enough' },
   ]
 

@@ -34,10 +34,12 @@ export const host = async (
     tools: [weather],
     retry: { maxRetries: 0 },
     providerOptions,
-    fetch: (input, init) => {
-      if (!isOpen) throw new Error('The test is over.')
-      const { pathname, search } = new URL(String(input))
-      return fetch(`${url}${pathname}${search}`, init)
+    connection: {
+      fetch: (input, init) => {
+        if (!isOpen) throw new Error('The test is over.')
+        const { pathname, search } = new URL(String(input))
+        return fetch(`${url}${pathname}${search}`, init)
+      },
     },
   })
   return { agent, requests }

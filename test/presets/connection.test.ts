@@ -102,7 +102,7 @@ describe.each(listProviders())('$name', ({ name, keyVariable, baseUrl, defaultMo
       if (keyVariable) vi.stubEnv(keyVariable, 'from-environment')
       const { url, requests } = await hello(ownProtocol(name))
       const seen: string[] = []
-      await new Agent(model, { fetch: detour(url, seen) }).send('hi')
+      await new Agent(model, { connection: { fetch: detour(url, seen) } }).send('hi')
       expect(seen).toEqual([`${ownUrl}${paths[ownProtocol(name)] ?? path}`])
       if (keyVariable) expect(requests[0]?.headers).toMatchObject(keyHeader(name, 'from-environment'))
       else expect(requests[0]?.headers).not.toHaveProperty('authorization')
@@ -148,7 +148,9 @@ describe.each(listProviders())('$name', ({ name, keyVariable, baseUrl, defaultMo
       dispatched.push(options.path)
       return dispatch(options, handler)
     })
-    expect((await new Agent(model, { baseUrl: url, dispatcher: watched }).send('hi')).output).toBe('hello')
+    expect(
+      (await new Agent(model, { baseUrl: url, connection: { dispatcher: watched } }).send('hi')).output,
+    ).toBe('hello')
     expect(dispatched).toEqual([path])
     await dispatcher.close()
   })
@@ -176,7 +178,10 @@ test('a missing key is missed by embeddings too', async () => {
 
 test('own headers may carry the key', async () => {
   const { url, requests } = await hello('openai-responses')
-  const options: AgentOptions = { headers: { Authorization: 'Bearer mine' }, fetch: detour(url, []) }
+  const options: AgentOptions = {
+    headers: { Authorization: 'Bearer mine' },
+    connection: { fetch: detour(url, []) },
+  }
   expect((await new Agent('openai', options).send('hi')).output).toBe('hello')
   expect(requests[0]?.headers.authorization).toBe('Bearer mine')
 })

@@ -41,7 +41,7 @@ describe('a key of the environment', () => {
     async (baseUrl) => {
       vi.stubEnv('OPENAI_API_KEY', 'from-environment')
       const { url, requests } = await hello()
-      await new Agent('openai-chat', { baseUrl, fetch: detour(url) }).send('hi')
+      await new Agent('openai-chat', { baseUrl, connection: { fetch: detour(url) } }).send('hi')
       expect(requests[0]?.headers.authorization).toBe('Bearer from-environment')
     },
   )
@@ -58,7 +58,7 @@ describe('a key of the environment', () => {
   ])('does not go to %s', async (baseUrl) => {
     vi.stubEnv('OPENAI_API_KEY', 'from-environment')
     const { url, requests } = await hello()
-    await new Agent('openai', { baseUrl, fetch: detour(url) }).send('hi')
+    await new Agent('openai', { baseUrl, connection: { fetch: detour(url) } }).send('hi')
     expect(JSON.stringify(requests[0]?.headers)).not.toContain('from-environment')
   })
 

@@ -84,13 +84,20 @@ test('Cohere is asked at its older API, which alone has the list', async () => {
   const { url } = await loopback(() => ({ body: { models: [{ name: 'command-a' }] } }))
   const options = {
     apiKey: 'the-key',
-    fetch: ((input, init) => {
-      seen.push(String(input))
-      return fetch(url, init)
-    }) as typeof fetch,
+    connection: {
+      fetch: ((input, init) => {
+        seen.push(String(input))
+        return fetch(url, init)
+      }) as typeof fetch,
+    },
   }
   await listModels('cohere', options)
   expect(seen).toEqual(['https://api.cohere.com/v1/models?page_size=1000'])
+})
+
+test('an option of the connection that is written beside it is refused', async () => {
+  const misplaced = { apiKey: 'k', fetch } as never
+  await expect(listModels('openai', misplaced)).rejects.toThrow('write connection: { fetch }')
 })
 
 test('an unknown provider is refused', async () => {

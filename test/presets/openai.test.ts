@@ -12,7 +12,7 @@ const clock = tool({ name: 'clock', description: 'The time', input: z.object({})
 const openaiHost = async (answer: Parameters<typeof loopback>[0]) => {
   const { url, requests } = await loopback(answer)
   const detour: typeof fetch = (input, init) => fetch(url + new URL(String(input)).pathname, init)
-  return { requests, options: { apiKey: 'key', fetch: detour } satisfies AgentOptions }
+  return { requests, options: { apiKey: 'key', connection: { fetch: detour } } satisfies AgentOptions }
 }
 
 const over = (protocol: string) => openaiHost(() => ({ body: helloFrom(protocol) }))

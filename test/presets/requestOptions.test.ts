@@ -57,7 +57,9 @@ describe.each(asks)('%s', (_, answer, ask) => {
   test('stop where no answer begins, and try again', async () => {
     const { fetch, signals } = silent()
     const retry = { maxRetries: 1, initialDelayMs: 1 }
-    await expect(ask({ apiKey: 'k', fetch, timeouts: { firstChunkMs: 5 }, retry })).rejects.toMatchObject({
+    await expect(
+      ask({ apiKey: 'k', connection: { fetch }, timeouts: { firstChunkMs: 5 }, retry }),
+    ).rejects.toMatchObject({
       name: 'TimeoutError',
       message: expect.stringContaining('timeouts.firstChunkMs'),
     })
@@ -67,7 +69,9 @@ describe.each(asks)('%s', (_, answer, ask) => {
   test('stop when their time as a whole is over, in a request or between two', async () => {
     const over = { name: 'TimeoutError', message: expect.stringContaining('timeouts.totalMs') }
     const { fetch, signals } = silent()
-    await expect(ask({ apiKey: 'k', fetch, timeouts: { totalMs: 5 } })).rejects.toMatchObject(over)
+    await expect(ask({ apiKey: 'k', connection: { fetch }, timeouts: { totalMs: 5 } })).rejects.toMatchObject(
+      over,
+    )
     expect(signals.map(({ aborted }) => aborted)).toEqual([true])
     let count = 0
     const refusing: typeof globalThis.fetch = async () => {
@@ -75,7 +79,7 @@ describe.each(asks)('%s', (_, answer, ask) => {
       return new Response('{}', { status: 503 })
     }
     const retry = { maxRetries: 5, initialDelayMs: 60_000 }
-    const asked = ask({ apiKey: 'k', fetch: refusing, retry, timeouts: { totalMs: 50 } })
+    const asked = ask({ apiKey: 'k', connection: { fetch: refusing }, retry, timeouts: { totalMs: 50 } })
     await expect(asked).rejects.toMatchObject(over)
     expect(count).toBe(1)
   })
@@ -116,11 +120,13 @@ test('the time as a whole counts over all batches of embeddings', async () => {
   const agent = new Agent('openai', {
     apiKey: 'k',
     timeouts: { totalMs: 300 },
-    fetch: (url, init) => {
-      count += 1
-      // Each of the two takes less than the whole.
-      vi.advanceTimersByTime(200)
-      return count === 1 ? Promise.resolve(Response.json(body)) : never(url, init)
+    connection: {
+      fetch: (url, init) => {
+        count += 1
+        // Each of the two takes less than the whole.
+        vi.advanceTimersByTime(200)
+        return count === 1 ? Promise.resolve(Response.json(body)) : never(url, init)
+      },
     },
   })
   const texts = Array.from({ length: 2050 }, (_, nth) => `text ${nth}`)

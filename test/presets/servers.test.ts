@@ -69,7 +69,9 @@ describe('the environment names the server', () => {
 test('OpenAI’s own regional hosts are OpenAI', async () => {
   const { url, requests } = await hello()
   const options = { baseUrl: 'https://eu.api.openai.com/v1', apiKey: 'k', maxOutputTokens: 7 }
-  await new Agent('openai-chat', { ...options, fetch: (_, init) => fetch(url, init) }).send('hi')
+  await new Agent('openai-chat', { ...options, connection: { fetch: (_, init) => fetch(url, init) } }).send(
+    'hi',
+  )
   expect(requests[0]?.body).toMatchObject({ max_completion_tokens: 7 })
 })
 
@@ -121,7 +123,9 @@ describe('headers', () => {
 
   test.each(forms)('that are %s may carry the key', async (_, headers) => {
     const { url, requests } = await hello()
-    await new Agent('openai-chat', { headers, fetch: (_, init) => fetch(url, init) }).send('hi')
+    await new Agent('openai-chat', { headers, connection: { fetch: (_, init) => fetch(url, init) } }).send(
+      'hi',
+    )
     expect(requests[0]?.headers.authorization).toBe('Bearer mine')
   })
 

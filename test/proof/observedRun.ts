@@ -27,8 +27,8 @@ const dispatcher = new Undici()
 
 const carrierOf: Record<Plan['carrier'], AgentOptions> = {
   own: {},
-  dispatcher: { dispatcher },
-  fetch: { fetch: globalThis.fetch },
+  dispatcher: { connection: { dispatcher } },
+  fetch: { connection: { fetch: globalThis.fetch } },
 }
 
 export const agentFor = (

@@ -133,12 +133,12 @@ export const scenarios: Scenario[] = [
     make: (parts) => {
       const dispatcher = new Dispatcher({ connections: 1 })
       onTestFinished(() => dispatcher.destroy())
-      return runnerOf(agentOf(parts, { dispatcher }))
+      return runnerOf(agentOf(parts, { connection: { dispatcher } }))
     },
   },
   {
     where: 'on a fetch of the user’s',
-    make: (parts) => runnerOf(agentOf(parts, { fetch: globalThis.fetch })),
+    make: (parts) => runnerOf(agentOf(parts, { connection: { fetch: globalThis.fetch } })),
     // The pool of a fetch is its own: Node 22 finishes opening a connection whose request was aborted meanwhile, and keeps
     // it for later requests, so three are open at times. A run that leaked would leave one each time: about a hundred.
     idleSockets: 6,

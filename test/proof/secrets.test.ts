@@ -137,7 +137,7 @@ test('a key from the environment is hidden just so', async () => {
   vi.stubEnv('OPENAI_API_KEY', key)
   const { url, requests } = await loopback(() => echoes['an error that quotes it'] as Reply)
   // Only the provider's own host gets it: the request is led here from there.
-  const options: AgentOptions = { fetch: (_, init) => fetch(url, init) }
+  const options: AgentOptions = { connection: { fetch: (_, init) => fetch(url, init) } }
   expect(isSafe(await everything('openai', options))).toBe(true)
   expect(requests[0]?.headers.authorization).toBe(`Bearer ${key}`)
 })
@@ -212,7 +212,12 @@ test.each([301, 302, 303, 307, 308])(
     const agent = new Agent('openai:m', { baseUrl: url, apiKey: key, retry: { maxRetries: 0 } })
     await expect(agent.send('hi')).rejects.toThrow(/redirect/i)
     await expect(
-      new Agent('openai:m', { baseUrl: url, apiKey: key, fetch, retry: { maxRetries: 0 } }).send('hi'),
+      new Agent('openai:m', {
+        baseUrl: url,
+        apiKey: key,
+        connection: { fetch },
+        retry: { maxRetries: 0 },
+      }).send('hi'),
     ).rejects.toThrow(/redirect/i)
     expect(requests).toHaveLength(2)
     expect(other.requests).toEqual([])

@@ -353,9 +353,11 @@ describe('OpenAI itself', () => {
     const agent = new Agent(model, {
       apiKey: 'key',
       retry: { maxRetries: 0 },
-      fetch: async (_, init) => {
-        body = JSON.parse(String(init?.body))
-        return new Response('{"error":{"message":"no"}}', { status: 400 })
+      connection: {
+        fetch: async (_, init) => {
+          body = JSON.parse(String(init?.body))
+          return new Response('{"error":{"message":"no"}}', { status: 400 })
+        },
       },
     })
     await expect(agent.send('hi')).rejects.toThrow('no')

@@ -33,7 +33,14 @@ const recordedWith = async (
   const { baseUrl, close } = await startSimulator({ delayMs: delayMs ?? 0 })
   const path = tapePath()
   const tape = cassette(path, { mode: 'record', ...own })
-  await ask(new Agent(provider, { baseUrl, apiKey: key, fetch: tape, tools: [weatherTool().weather] }))
+  await ask(
+    new Agent(provider, {
+      baseUrl,
+      apiKey: key,
+      connection: { fetch: tape },
+      tools: [weatherTool().weather],
+    }),
+  )
   await tape.done()
   await close()
   return path
@@ -42,7 +49,7 @@ const recordedWith = async (
 const replaying = (fetch: Cassette, options: AgentOptions = {}): Agent =>
   new Agent('openai:simulator', {
     baseUrl: 'http://127.0.0.1:1/v1',
-    fetch,
+    connection: { fetch },
     tools: [weatherTool().weather],
     ...options,
   })
@@ -76,7 +83,7 @@ describe('a replay', () => {
       noNetwork()
       const agent = new Agent(provider, {
         baseUrl: 'http://127.0.0.1:1/v1',
-        fetch: cassette(path),
+        connection: { fetch: cassette(path) },
         tools: [weatherTool().weather],
       })
       expect(await chunks(agent)).toEqual(live)
@@ -122,16 +129,20 @@ describe('a replay', () => {
     const path = tapePath()
     vi.stubEnv('OPENAI_API_KEY', key)
     const recording = cassette(path)
-    const { output } = await new Agent('openai-chat:simulator', { fetch: recording }).send('Hello')
+    const { output } = await new Agent('openai-chat:simulator', { connection: { fetch: recording } }).send(
+      'Hello',
+    )
     await recording.done()
     vi.stubEnv('OPENAI_API_KEY', undefined)
     noNetwork()
 
     await expect(new Agent('openai-chat:simulator').send('Hello')).rejects.toThrow('OPENAI_API_KEY')
-    const replayed = await new Agent('openai-chat:simulator', { fetch: cassette(path) }).send('Hello')
+    const replayed = await new Agent('openai-chat:simulator', { connection: { fetch: cassette(path) } }).send(
+      'Hello',
+    )
     expect(replayed.output).toBe(output)
     const apiKey = vi.fn(() => key)
-    await new Agent('openai-chat:simulator', { fetch: cassette(path), apiKey }).send('Hello')
+    await new Agent('openai-chat:simulator', { connection: { fetch: cassette(path) }, apiKey }).send('Hello')
     expect(apiKey).not.toHaveBeenCalled()
   })
 
@@ -154,7 +165,7 @@ describe('a replay', () => {
     const server = await loopback((_, nth) => ({ body: chatAnswer(`Answer ${nth + 1}`) }))
     const path = tapePath()
     const ask = async (fetch: Cassette) => {
-      const agent = new Agent('openai:m', { baseUrl: server.url, fetch })
+      const agent = new Agent('openai:m', { baseUrl: server.url, connection: { fetch } })
       const outputs = [(await agent.send('Hi')).output, (await agent.send('Hi')).output]
       await fetch.done()
       return outputs
@@ -164,7 +175,9 @@ describe('a replay', () => {
     expect(await ask(cassette(path))).toEqual(['Answer 1', 'Answer 2'])
     const third = cassette(path)
     await ask(third)
-    const error = await failureOf(new Agent('openai:m', { baseUrl: server.url, fetch: third }).send('Hi'))
+    const error = await failureOf(
+      new Agent('openai:m', { baseUrl: server.url, connection: { fetch: third } }).send('Hi'),
+    )
     expect(error.message).toContain('All 2 recorded answers were already used.')
   })
 
@@ -176,7 +189,11 @@ describe('a replay', () => {
     }))
     const path = tapePath()
     const ask = (fetch: Cassette) =>
-      new Agent('openai:m', { baseUrl: server.url, fetch, tools: [weatherTool().weather] }).send('Weather?')
+      new Agent('openai:m', {
+        baseUrl: server.url,
+        connection: { fetch },
+        tools: [weatherTool().weather],
+      }).send('Weather?')
     const recording = cassette(path)
     await ask(recording)
     await recording.done()
@@ -216,7 +233,7 @@ describe('a request that is not on the tape', () => {
     const path = await recordedWith((agent) => agent.send('Hello'))
     const other = new Agent('anthropic:simulator', {
       baseUrl: 'http://127.0.0.1:1/v1',
-      fetch: cassette(path),
+      connection: { fetch: cassette(path) },
     })
     const { message } = await failureOf(other.send('Hello'))
     expect(message).toContain('no answer for POST /v1/messages. It has some for POST /v1/chat/completions.')
@@ -252,7 +269,7 @@ describe('the mode', () => {
     const { baseUrl } = await simulator()
     const path = tapePath()
     const ask = async (fetch: Cassette) => {
-      const { output } = await new Agent('openai:simulator', { baseUrl, fetch }).send('Hello')
+      const { output } = await new Agent('openai:simulator', { baseUrl, connection: { fetch } }).send('Hello')
       await fetch.done()
       return output
     }
@@ -286,7 +303,7 @@ describe('the mode', () => {
     const path = tapePath()
     for (const prompt of ['Hello', 'Good bye']) {
       const tape = cassette(path, { mode: 'record' })
-      await new Agent('openai:simulator', { baseUrl, fetch: tape }).send(prompt)
+      await new Agent('openai:simulator', { baseUrl, connection: { fetch: tape } }).send(prompt)
       await tape.done()
     }
     expect(exchangesOn(path)).toHaveLength(1)
@@ -345,7 +362,7 @@ describe('what cannot work', () => {
     const path = tapePath()
     writeFileSync(dirname(path), 'a file where the folder should be')
     const tape = cassette(path, { mode: 'record' })
-    const agent = new Agent('openai:simulator', { baseUrl, fetch: tape })
+    const agent = new Agent('openai:simulator', { baseUrl, connection: { fetch: tape } })
     await agent.send('Hello').catch(() => {})
     expect((await failureOf(tape.done())).message).toContain('cannot be written')
     expect((await failureOf(agent.send('Hello'))).message).toContain('cannot be written')

@@ -18,7 +18,7 @@ import { exchangesOn, noNetwork, tapePath, textOfTape } from './tapePath.ts'
 const key = 'a-key-that-nobody-may-see'
 
 const agentWith = (baseUrl: string, fetch: Cassette, options: AgentOptions = {}): Agent =>
-  new Agent('openai:m', { baseUrl, apiKey: key, fetch, retry: { maxRetries: 0 }, ...options })
+  new Agent('openai:m', { baseUrl, apiKey: key, connection: { fetch }, retry: { maxRetries: 0 }, ...options })
 
 const errorOf = async (run: Promise<unknown>): Promise<StatewireError> => {
   const thrown: unknown = await run.then(
@@ -242,9 +242,9 @@ describe('a secret', () => {
     const server = await answering(piece('Hello'), ending)
     const path = await tapeOf(server, `My key is ${key}, and yours?`)
     expect(textOfTape(path)).not.toContain(key)
-    const agent = new Agent('openai:m', { baseUrl: server.url, fetch: cassette(path) })
+    const agent = new Agent('openai:m', { baseUrl: server.url, connection: { fetch: cassette(path) } })
     expect((await agent.send(`My key is ${key}, and yours?`)).output).toBe('Hello')
-    const other = new Agent('openai:m', { baseUrl: server.url, fetch: cassette(path) })
+    const other = new Agent('openai:m', { baseUrl: server.url, connection: { fetch: cassette(path) } })
     await expect(other.send(`My key is ${key}, or yours?`)).rejects.toBeInstanceOf(ConfigurationError)
   })
 
@@ -277,7 +277,11 @@ describe('a secret', () => {
     const server = await answering(piece('I am ollama.'), ending)
     const path = tapePath()
     const recording = cassette(path, { mode: 'record' })
-    await new Agent('openai:m', { baseUrl: server.url, apiKey: 'ollama', fetch: recording }).send('Hi')
+    await new Agent('openai:m', {
+      baseUrl: server.url,
+      apiKey: 'ollama',
+      connection: { fetch: recording },
+    }).send('Hi')
     await recording.done()
     expect((await agentWith(server.url, cassette(path)).send('Hi')).output).toBe('I am ollama.')
   })

@@ -1,7 +1,7 @@
 import { LLMock } from '@copilotkit/aimock'
 import { describe, expect, test, vi } from 'vitest'
 import { Agent, type AgentOptions, type ChatMessage } from '../../src/index.ts'
-import { cassette } from '../../src/testing/index.ts'
+import { type Cassette, cassette } from '../../src/testing/index.ts'
 import { agentAt, places, startMock, weatherTool } from '../aimock/mockServer.ts'
 import { calling, eventStreamType, saying, streamOf } from '../clouds/eventStream.ts'
 import { loopback } from '../loopback.ts'
@@ -32,9 +32,9 @@ describe.each(places)('$provider', (place) => {
       { userMessage: 'Weather?', hasToolResult: false },
       { toolCalls: [call('Oslo', 'call_oslo'), call('Rome', 'call_rome')] },
     )
-    const options = (fetch: AgentOptions['fetch']): AgentOptions => ({
+    const options = (fetch: Cassette): AgentOptions => ({
       tools: [weatherTool().weather],
-      ...(fetch && { fetch }),
+      connection: { fetch },
     })
 
     const recording = cassette(path, { mode: 'record' })
@@ -59,14 +59,16 @@ describe.each(places)('$provider', (place) => {
     const content = 'Oslo lies at the end of a fjord: 🇳🇴, “quotes”, \\ and \n lines.'
     mock.onMessage('Where?', { content }, { chunkSize: 3, latency: 2 })
     const recording = cassette(path, { mode: 'record' })
-    const recorded = await partsOfStream(agentAt(mock, place, { fetch: recording }), 'Where?')
+    const recorded = await partsOfStream(agentAt(mock, place, { connection: { fetch: recording } }), 'Where?')
     await recording.done()
     const [{ reads } = { reads: [] }] = exchangesOn(path)
     expect(reads.length).toBeGreaterThan(3)
 
     noNetwork()
     const replay = cassette(path)
-    expect(await partsOfStream(agentAt(mock, place, { fetch: replay }), 'Where?')).toEqual(recorded)
+    expect(await partsOfStream(agentAt(mock, place, { connection: { fetch: replay } }), 'Where?')).toEqual(
+      recorded,
+    )
   })
 })
 
@@ -90,7 +92,7 @@ test('bedrock: frames are kept as bytes, and replayed without credentials', asyn
 
   vi.stubEnv('AWS_REGION', 'eu-central-1')
   const recording = cassette(path, { mode: 'record' })
-  const recorded = await ask({ apiKey: credentials, fetch: recording })
+  const recorded = await ask({ apiKey: credentials, connection: { fetch: recording } })
   await recording.done()
   vi.unstubAllEnvs()
   expect(recorded.output).toBe('Warm.')
@@ -98,7 +100,7 @@ test('bedrock: frames are kept as bytes, and replayed without credentials', asyn
   expect(exchangesOn(path)[0]?.reads[0]).toHaveProperty('base64')
 
   noNetwork()
-  const replayed = await ask({ fetch: cassette(path, { mode: 'replay' }) })
+  const replayed = await ask({ connection: { fetch: cassette(path, { mode: 'replay' }) } })
   expect(replayed.messages).toEqual(recorded.messages)
 })
 
@@ -106,8 +108,11 @@ test('embeddings are recorded as well', async () => {
   const server = await loopback(() => ({ body: { data: [{ index: 0, embedding: [1, 2, 3] }] } }))
   const path = tapePath()
   const recording = cassette(path, { mode: 'record' })
-  const agent = (fetch: AgentOptions['fetch']) =>
-    new Agent('openai?embeddings=text-embedding-3-small', { baseUrl: server.url, ...(fetch && { fetch }) })
+  const agent = (fetch: Cassette) =>
+    new Agent('openai?embeddings=text-embedding-3-small', {
+      baseUrl: server.url,
+      connection: { fetch },
+    })
   expect(await agent(recording).embedQuery('Oslo')).toMatchObject({ embeddings: [1, 2, 3] })
   await recording.done()
   noNetwork()

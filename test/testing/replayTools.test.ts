@@ -157,7 +157,7 @@ describe.each(places)('from a tape of $provider', (place) => {
     mock.on({ hasToolResult: true }, { content: 'Done.' })
     mock.on({ userMessage: 'Go', hasToolResult: false }, { toolCalls })
     const tape = cassette(path, { mode: 'record' })
-    const { messages } = await agentAt(mock, place, { tools, fetch: tape }).send('Go')
+    const { messages } = await agentAt(mock, place, { tools, connection: { fetch: tape } }).send('Go')
     await tape.done()
     run.mockClear()
 
@@ -186,7 +186,7 @@ test.each(['openai-chat:simulator', 'openai-responses:simulator', 'anthropic:sim
       },
     })
     const tape = cassette(path, { mode: 'record' })
-    const agent = new Agent(provider, { baseUrl, tools: [weather], fetch: tape })
+    const agent = new Agent(provider, { baseUrl, tools: [weather], connection: { fetch: tape } })
     const { messages } = await agent.send('What is the weather in Oslo?')
     await agent.send('What is the weather in Rome?', { history: messages })
     await agent.send('What is the weather in Oslo, please?')

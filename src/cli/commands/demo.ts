@@ -73,7 +73,7 @@ export const demoAgent = ({ baseUrl, inspect, pace }: DemoOptions): Agent =>
     parallelToolCalls: false,
     tools: [weather(pace), calculator, trains(pace)],
     retry: { maxRetries: 2, initialDelayMs: 4000 * pace },
-    fetch: failingOnce(2),
+    connection: { fetch: failingOnce(2) },
   })
 
 const weather = (pace: number): Tool =>

@@ -7,6 +7,7 @@ import { type AnyAgent, type HostedFrom, hostedRun } from '../../agent/Agent.ts'
 import { outcomeOf } from '../../agent/runOutcome.ts'
 import { ConfigurationError, describeThrown, errorDataOf, OrchestrationError } from '../../messages/errors.ts'
 import type { ToolResultPart } from '../../messages/messages.ts'
+import { waitReason } from '../../messages/result.ts'
 import type { ModelSink } from '../../model/chatModel.ts'
 import { endChunk, waitChunk } from '../runChunks.ts'
 import type { WaitsFor } from '../runs.ts'
@@ -210,7 +211,7 @@ export class ReplayedRun {
       this.#finish({
         status: 'waiting',
         snapshot,
-        result: { ...reached, finishReason: 'toolCalls', pendingApproval },
+        result: { ...reached, finishReason: waitReason(pending), pendingApproval },
         seen: this.#seen,
       })
       this.#actor.stop()

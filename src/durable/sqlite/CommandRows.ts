@@ -1,4 +1,5 @@
 import type { AgentCommand } from '../../../machines/agent/events.ts'
+import { storedCommand } from '../../agent/commands.ts'
 import { isJsonObject } from '../../messages/json.ts'
 import { jsonIn, numberIn, type Row, type SqliteFile } from './SqliteFile.ts'
 import { damaged } from './storeError.ts'
@@ -34,6 +35,5 @@ export class CommandRows {
 const commandOf = (row: Row): StoredCommand => {
   const command = jsonIn(row, 'data')
   if (!isJsonObject(command) || typeof command.type !== 'string') throw damaged('a command is none')
-  // It was checked before it was stored, and is checked again before it is sent.
-  return { n: numberIn(row, 'n'), run: numberIn(row, 'run'), command: command as AgentCommand }
+  return { n: numberIn(row, 'n'), run: numberIn(row, 'run'), command: storedCommand(command) }
 }

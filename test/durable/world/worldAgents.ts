@@ -54,12 +54,14 @@ export const worldAgents = ({ modelUrl, folder }: WorldPlace): Record<AgentName,
   const connection = {
     baseUrl: modelUrl,
     apiKey: 'none',
-    fetch: (async (...args) => {
-      moment('request')
-      const response = await fetch(...args)
-      moment('request')
-      return response
-    }) satisfies typeof fetch,
+    connection: {
+      fetch: (async (...args) => {
+        moment('request')
+        const response = await fetch(...args)
+        moment('request')
+        return response
+      }) satisfies typeof fetch,
+    },
   }
   const inner = [
     effective('note', effects),

@@ -1,0 +1,164 @@
+import type { AgentCommand } from '../../machines/agent/events.ts'
+import { areLimits, limitId } from '../../machines/agent/limits.ts'
+import { apart, decisionOn } from '../../machines/tools/approver.ts'
+import { ConfigurationError, describeThrown } from '../messages/errors.ts'
+import { copyJson, isJsonObject, type JsonObject, type JsonValue } from '../messages/json.ts'
+import type { PendingCall } from '../messages/result.ts'
+import type { Approval, ApprovalOptions, CallDecision } from '../tools/approval.ts'
+import { toolResultOf } from '../tools/toolResult.ts'
+
+/** Longer than anything that a person or a tool has to say. */
+const longestCommand = 16 * 1024 * 1024
+
+/** A command from anywhere, such as a browser, as plain data. Throws if a run that waits for these calls cannot take it. */
+export const checkCommand = (given: unknown, pending: readonly PendingCall[]): AgentCommand => {
+  const command = plainData(given)
+  if (!isJsonObject(command)) throw new ConfigurationError('A command is an object with a type.')
+  const { type, callId, reason } = command
+  switch (type) {
+    case 'abort':
+      return { type, ...optionalReason(reason) }
+    case 'steer':
+      return { type, text: text('text', command.text) }
+    case 'tool.approve': {
+      const call = waitingCall(pending, text('callId', callId), 'approval')
+      return { ...approval(call, command), ...exceptions(command.except) }
+    }
+    case 'tool.reject': {
+      const { id } = waitingCall(pending, text('callId', callId))
+      return { type, callId: id, ...optionalReason(reason) }
+    }
+    case 'tool.answer': {
+      const call = waitingCall(pending, text('callId', callId), 'answer')
+      return answer(call, command.result, command.isError)
+    }
+    case 'compact':
+      return { type }
+    default:
+      throw new ConfigurationError(
+        `${JSON.stringify(type) ?? 'undefined'} is not a command: use abort, steer, compact, tool.approve, tool.reject or tool.answer.`,
+      )
+  }
+}
+
+/** A command that was stored. Older releases answered a limit with other commands. */
+export const storedCommand = (stored: JsonObject): AgentCommand => {
+  const { type, limits } = stored
+  if (type === 'limit.stop') return { type: 'tool.reject', callId: limitId }
+  if (type === 'limit.raise')
+    return { type: 'tool.approve', callId: limitId, ...(isJsonObject(limits) && { arguments: limits }) }
+  // It was checked before it was stored, and is checked again before it is sent.
+  return stored as AgentCommand
+}
+
+/** The commands for decisions by call id. Calls without one stay pending; one about another call is a mistake. */
+export const commandsFor = (decisions: unknown, pending: readonly PendingCall[]): AgentCommand[] => {
+  if (!isJsonObject(decisions))
+    throw new ConfigurationError('Decisions are given by call id, such as { call_1: true }.')
+  const except = Object.keys(decisions)
+  return Object.entries(decisions).flatMap(([callId, decision]) =>
+    decision === undefined ? [] : [apart(checkedDecision(callId, decision as CallDecision, pending), except)],
+  )
+}
+
+/** The command for one decision, not yet checked. */
+export const commandFor = (callId: string, decision: CallDecision): AgentCommand =>
+  isAnswer(decision) ? { type: 'tool.answer', callId, ...decision } : decisionOn(callId, decision)
+
+const checkedDecision = (
+  callId: string,
+  decision: CallDecision,
+  pending: readonly PendingCall[],
+): AgentCommand => {
+  const command = commandFor(callId, decision)
+  if (command.type === 'tool.answer')
+    return answer(waitingCall(pending, callId, 'answer'), command.result, command.isError)
+  if (command.type === 'tool.approve') return approval(waitingCall(pending, callId, 'approval'), command)
+  waitingCall(pending, callId)
+  return command
+}
+
+const isAnswer = (decision: CallDecision): decision is Exclude<CallDecision, Approval> =>
+  isJsonObject(decision) && 'result' in decision
+
+/** The call that a decision is about. Throws if the run does not wait for such a decision on it. */
+export const waitingCall = (
+  pending: readonly PendingCall[],
+  callId: string,
+  kind?: PendingCall['kind'],
+): PendingCall => {
+  const call = pending.find(({ id }) => id === callId)
+  // A call in doubt accepts any kind of decision.
+  const isLimit = call?.kind === 'limit' && kind !== 'answer'
+  if (call && (kind === undefined || call.kind === kind || call.inDoubt || isLimit)) return call
+  const waiting = pending.map((each) => `${each.id} (${each.kind})`).join(', ')
+  throw new ConfigurationError(
+    `No call "${callId}" waits for an ${kind ?? 'approval or answer'}: ${waiting === '' ? 'no call is pending.' : `pending are ${waiting}.`}`,
+  )
+}
+
+/** The command that approves a call, or lets a run at a limit continue. */
+export const approval = (
+  { id: callId, kind }: PendingCall,
+  { arguments: edited, remember }: ApprovalOptions,
+): AgentCommand => {
+  if (edited !== undefined && !isJsonObject(edited))
+    throw new ConfigurationError('The arguments of an approval must be an object.')
+  if (remember !== undefined && remember !== 'tool' && remember !== 'arguments')
+    throw new ConfigurationError('remember must be "tool" or "arguments".')
+  const given = edited && jsonOf(edited)
+  if (kind === 'limit' && given && !areLimits(given))
+    throw new ConfigurationError('A limit is raised with other limits as the arguments, such as { cost: 5 }.')
+  return {
+    type: 'tool.approve',
+    callId,
+    ...(given && { arguments: given }),
+    ...(remember !== undefined && { remember }),
+  }
+}
+
+/** The command that answers a call of an external tool. */
+export const answer = (call: PendingCall, result: unknown, isError: unknown): AgentCommand => {
+  try {
+    toolResultOf(call, result)
+  } catch (cause) {
+    throw new ConfigurationError(`The answer of "${call.name}" cannot be used: ${describeThrown(cause)}`, {
+      cause,
+    })
+  }
+  return { type: 'tool.answer', callId: call.id, result, ...(isError === true && { isError }) }
+}
+
+const jsonOf = (value: JsonObject): JsonObject => {
+  try {
+    return copyJson(value) as JsonObject
+  } catch (cause) {
+    throw new ConfigurationError(`The arguments of an approval are not JSON: ${describeThrown(cause)}`, {
+      cause,
+    })
+  }
+}
+
+const plainData = (given: unknown): JsonValue => {
+  try {
+    const copy = copyJson(given)
+    if (JSON.stringify(copy).length <= longestCommand) return copy
+  } catch (cause) {
+    throw new ConfigurationError(`The command is not JSON: it holds ${describeThrown(cause)}.`, { cause })
+  }
+  throw new ConfigurationError(`The command is longer than ${longestCommand} characters.`)
+}
+
+const text = (name: string, value: unknown): string => {
+  if (typeof value === 'string') return value
+  throw new ConfigurationError(`The ${name} of the command must be a string.`)
+}
+
+const optionalReason = (reason: unknown): { reason?: string } =>
+  reason === undefined ? {} : { reason: text('reason', reason) }
+
+const exceptions = (except: unknown): { except?: string[] } => {
+  if (except === undefined) return {}
+  if (!Array.isArray(except)) throw new ConfigurationError('except must be a list of call ids.')
+  return { except: except.map((id) => text('except', id)) }
+}
