@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import type { AnyStateMachine } from 'xstate'
-import { lifecycleChart } from '../../inspector/lifecycleChart.ts'
+import { lifecycleChart } from '../../inspector/chart.ts'
 import { describeThrown } from '../../messages/errors.ts'
 import { type Command, type Invocation, textOption } from '../command.ts'
 import { exit, UsageError } from '../exit.ts'
