@@ -66,9 +66,14 @@ export const messagesIn = (snapshot: unknown): ChatMessage[] => {
   return [...known, ...Object.values(children).flatMap((child) => messagesIn(snapshotOf(child)))]
 }
 
-/** Whether data is that of the lifecycle chart: a user's chart may have any data, and states of any name. */
+/** Recognises the data of the lifecycle chart: a user's chart may have any data, and states of any name. */
 export const isRun = (context: unknown): context is StreamingState =>
-  isJsonObject(context) && isJsonObject(context.round) && Array.isArray(context.history)
+  isJsonObject(context) &&
+  isJsonObject(context.answer) &&
+  isJsonObject(context.request) &&
+  isJsonObject(context.round) &&
+  Array.isArray(context.history) &&
+  Array.isArray(context.messages)
 
 /** What is emitted when a run begins to wait for a call. */
 export const askEvent = ({ kind, inDoubt, ...call }: PendingCall): AgentEmitted =>

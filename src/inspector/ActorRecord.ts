@@ -1,50 +1,50 @@
-import type { AnyActor, AnyEventObject, AnyMachineSnapshot, Snapshot } from 'xstate'
+import type { AnyActor, AnyEventObject, Snapshot } from 'xstate'
 import type { StreamingState } from '../../machines/agent/streamingState.ts'
 import { type RunValues, valuesOf } from '../../machines/logic/runValues.ts'
+import { isRun } from '../../machines/tools/pendingCalls.ts'
 import type { ChatMessage } from '../messages/messages.ts'
 import type { Charted } from '../visualize/transitions.ts'
 import { Attempt } from './Attempt.ts'
-import { historyOf } from './conversation.ts'
+import { isCharted, readTransition } from './chart.ts'
 import { WireLog } from './WireLog.ts'
 
 /** Moments of one actor that are kept; older ones are dropped. */
 export const mostMoments = 2_000
-/** Reads that come within this time are one moment, so that a stream can be walked through without keeping each read. */
+/** Reads within this time are one moment, so that a stream can be walked through without keeping each read. */
 const sliceMs = 250
-/** Reports of one call. */
+/** Reports of a call that are kept. */
 const mostProgress = 20
-/** Reads whose text is not looked at yet. */
+/** Reads that may wait until their text is added. */
 const mostUnread = 4_096
 
 /** A step of a machine on its way from one event to rest. */
 export type Microstep = { taken: string[]; snapshot: Snapshot<unknown>; hasTarget: boolean }
 
+/** A step of an actor: one event that it handled, or a number of reads of a stream. */
 export type Moment = {
   readonly seq: number
   readonly at: number
   readonly event: AnyEventObject
   readonly steps: readonly Microstep[]
   snapshot: Snapshot<unknown>
-  /** Ids of the states, where the snapshot does not have them. */
-  readonly states?: readonly string[]
   reads: number
   progress: [attempt: number, text: number, thinking: number]
 }
 
-/** What is remembered of one actor. References to its snapshots only: nothing is copied before a page asks. */
+/** The memory of one actor. It holds references to snapshots: nothing is copied before a page asks. */
 export class ActorRecord {
   readonly id: number
   readonly parent: ActorRecord | null
   readonly root: ActorRecord
-  /** Actors of the run, on its root. */
+  /** Number of actors of the run; only the root counts them. */
   size = 0
-  /** What the models of the run sent and received, on its root. */
+  /** The requests to models of the whole run, and their answers. */
   readonly wire: WireLog
   readonly createdAt: number
-  /** For commands; gone with the actor's end. */
+  /** The actor itself, for commands; null once it has ended. */
   ref: AnyActor | null
   readonly name: string
-  /** Of the actor that runs a call. */
+  /** The tool of an actor that runs a call; empty for any other. */
   readonly toolName: string
   readonly machine: Charted | null
   moments: Moment[] = []
@@ -58,7 +58,7 @@ export class ActorRecord {
   readonly toolProgress = new Map<string, { seq: number; value: unknown }[]>()
   readonly toolTimes = new Map<string, { startedAt: number; endedAt: number | null }>()
   steps: Microstep[] = []
-  /** The last event that was sent to it: what a crash is put down to. */
+  /** The last event that was sent to it: a crash is attributed to it. */
   sent: AnyEventObject | null = null
   snapshot: Snapshot<unknown> | null = null
   #values: RunValues | null = null
@@ -76,13 +76,13 @@ export class ActorRecord {
     this.root = parent?.root ?? this
     this.wire = parent?.wire ?? new WireLog()
     this.createdAt = now
-    this.machine = machineOf(ref.logic)
+    this.machine = isCharted(ref.logic) ? ref.logic : null
     this.name = String(ref.id === ref.sessionId ? (this.machine?.id ?? ref.id) : ref.id)
     const { call }: { call?: { name?: unknown } } = ref.options?.input ?? {}
     this.toolName = this.name.startsWith('call:') && typeof call?.name === 'string' ? call.name : ''
   }
 
-  /** The hot path: one read of a stream. Everything else waits until a page asks. */
+  /** Adds a read of a stream. This is the hot path: everything else waits until a page asks. */
   read(event: AnyEventObject, snapshot: Snapshot<unknown>, next: () => number, now: number): void {
     let moment = this.moments[this.moments.length - 1]
     if (!moment || now - moment.at > sliceMs || !continues(moment, event, this.steps)) {
@@ -95,7 +95,7 @@ export class ActorRecord {
     if (event.deltas !== undefined && this.#unread.push(event.deltas) >= mostUnread) this.catchUp(now)
   }
 
-  /** Any other event that was worked off. */
+  /** Adds any other event that was handled. */
   settle(event: AnyEventObject, snapshot: Snapshot<unknown>, seq: number, now: number): void {
     const moment = this.#begin(event, snapshot, seq, now)
     this.snapshot = snapshot
@@ -111,12 +111,12 @@ export class ActorRecord {
       this.#values = this.values
       this.ref = null
     }
-    this.look(now)
+    this.refresh(now)
   }
 
-  /** A run's data on its way: a request that begins or ends in the middle of a step is not missed. */
+  /** Looks at a run's data in the middle of a step: otherwise a request that begins and ends there would be missed. */
   note(context: unknown, secrets: readonly string[], now: number): void {
-    if (!isRunData(context)) return
+    if (!isRun(context)) return
     this.before ??= historyOf(context)
     if (context.step === 0) return
     this.catchUp(now)
@@ -141,7 +141,7 @@ export class ActorRecord {
   }
 
   /** Brings everything up to date, for a page. */
-  look(now: number): void {
+  refresh(now: number): void {
     this.catchUp(now)
     const attempt = this.attempts.at(-1)
     const moment = this.moments.at(-1)
@@ -150,7 +150,7 @@ export class ActorRecord {
     moment.progress = progressOf(this.attempts, attempt)
   }
 
-  /** Reads what was received since the last time. */
+  /** Adds the text of the reads since the last time. */
   catchUp(now: number): void {
     const unread = this.#unread
     if (unread.length === 0) return
@@ -159,18 +159,18 @@ export class ActorRecord {
     if (attempt?.owner !== this.id) return
     attempt.receive(unread)
     const { context } = (this.snapshot ?? {}) as { context?: unknown }
-    if (isRunData(context) && attempt.holds(context)) attempt.update(context, now)
+    if (isRun(context) && attempt.holds(context)) attempt.update(context, now)
     const moment = this.moments.at(-1)
     if (moment) moment.progress = progressOf(this.attempts, attempt)
   }
 
-  /** What the run was given that is not in its data: for another try. */
+  /** The values that the run was given beside its data: another try needs them. */
   get values(): RunValues {
     return this.ref ? valuesOf(this.ref) : (this.#values ?? {})
   }
 
   get isAgent(): boolean {
-    return isRunData((this.snapshot as { context?: unknown } | null)?.context)
+    return isRun((this.snapshot as { context?: unknown } | null)?.context)
   }
 
   #begin(event: AnyEventObject, snapshot: Snapshot<unknown>, seq: number, at: number): Moment {
@@ -183,12 +183,12 @@ export class ActorRecord {
     return moment
   }
 
-  /** Not one by one: moving the whole list each time would cost more than keeping it twice. */
+  /** Drops many moments at a time: moving the whole list for each would cost more than keeping twice as many. */
   #dropOldest(): void {
     const old = this.moments.splice(0, this.moments.length - mostMoments)
     this.dropped += old.length
     for (const moment of old) {
-      for (const [name, count] of takenIn(moment)) {
+      for (const [name, count] of takenIn(moment, this.machine)) {
         this.droppedTaken.set(name, (this.droppedTaken.get(name) ?? 0) + count)
       }
     }
@@ -211,7 +211,7 @@ export class ActorRecord {
   }
 }
 
-/** Whether an event is one more read of the stream that a moment stands for. */
+/** Checks that an event is one more read of the stream that a moment is about. */
 const continues = (moment: Moment, event: AnyEventObject, steps: readonly Microstep[]): boolean => {
   if (moment.reads === 0 || moment.event.type !== event.type || moment.steps.length !== steps.length)
     return false
@@ -226,9 +226,15 @@ const progressOf = (attempts: readonly Attempt[], { text, thinking }: Attempt): 
   thinking.length,
 ]
 
-/** Which transitions a moment took, and how often. Reads in the fast lane take the one that the chart has for them. */
-export const takenIn = ({ steps, reads, snapshot }: Moment): [name: string, count: number][] => {
-  if (steps.length === 0) return reads === 0 ? [] : readTransition(snapshot, reads)
+/** The transitions that a moment took, and how often. Reads on the fast path take the one that the chart has for them. */
+export const takenIn = (
+  { steps, reads, snapshot }: Moment,
+  machine: Charted | null,
+): [name: string, count: number][] => {
+  if (steps.length === 0) {
+    const name = reads > 0 ? readTransition(machine, snapshot) : undefined
+    return name === undefined ? [] : [[name, reads]]
+  }
   const counts = new Map<string, number>()
   for (const name of steps.flatMap(({ taken }) => taken)) {
     counts.set(name, (counts.get(name) ?? 0) + Math.max(1, reads))
@@ -236,30 +242,6 @@ export const takenIn = ({ steps, reads, snapshot }: Moment): [name: string, coun
   return [...counts]
 }
 
-const readTransition = (snapshot: Snapshot<unknown>, reads: number): [string, number][] => {
-  for (const node of (snapshot as Partial<AnyMachineSnapshot>)._nodes ?? []) {
-    const alternatives = node.transitions.get('model.deltas')
-    const index = alternatives?.findIndex(({ guard, target }) => !guard && !target) ?? -1
-    if (alternatives && index !== -1) {
-      const number = alternatives.length > 1 ? ` #${index + 1}` : ''
-      return [[`${node.id} on model.deltas${number}`, reads]]
-    }
-  }
-  return []
-}
-
-/** Machines of other copies of XState count, too. */
-const machineOf = (logic: unknown): Charted | null => (isCharted(logic) ? logic : null)
-
-export const isCharted = (logic: unknown): logic is Charted =>
-  typeof logic === 'object' && logic !== null && 'root' in logic && 'config' in logic
-
-/** Whether a context is that of our lifecycle chart, whatever the machine is called. */
-export const isRunData = (context: unknown): context is StreamingState =>
-  typeof context === 'object' &&
-  context !== null &&
-  'answer' in context &&
-  'request' in context &&
-  'round' in context &&
-  'messages' in context &&
-  Array.isArray(context.messages)
+/** The conversation that a run began with, by data that was not compacted yet. */
+export const historyOf = ({ history, messages }: StreamingState): ChatMessage[] =>
+  history.slice(0, Math.max(0, history.length - messages.length))

@@ -1,22 +1,22 @@
 import type { StreamingState } from '../../machines/agent/streamingState.ts'
-import { type ChatMessage, toolCallsOf } from '../messages/messages.ts'
+import { compactionOf } from '../messages/compaction.ts'
+import { type ChatMessage, textOf, toolCallsOf } from '../messages/messages.ts'
 import type { Delta } from '../model/delta.ts'
-import { compactionRow } from './compactionRow.ts'
-import { SafeText } from './SafeText.ts'
-import type { AttemptRow, CompactionRow } from './wire.ts'
+import type { AttemptRow, CompactionRow } from './protocol.ts'
+import { hideSecrets, SafeText } from './secrets.ts'
 
-export const longestText = 1_000_000
+const longestText = 1_000_000
 
 /** A call that the model is still writing. */
-export type CallDraft = { name: string; arguments: string }
+type CallDraft = { name: string; arguments: string }
 
-/** What is known of a request beside its text. */
-export type AttemptFacts = Omit<
+/** The facts about a request beside its text. */
+type AttemptFacts = Omit<
   AttemptRow,
   'index' | 'owner' | 'endedAt' | 'compaction' | 'isVoid' | 'text' | 'thinking' | 'drafts' | 'asked' | 'calls'
 >
 
-/** One request to a model: what it streamed, when, and what it used. */
+/** A request to a model: its streamed text, its times and its usage. */
 export class Attempt {
   /** The id of the agent that asked. */
   readonly owner: number
@@ -25,14 +25,14 @@ export class Attempt {
   readonly compaction: CompactionRow | null
   drafts: CallDraft[] = []
   calls: readonly string[] = []
-  /** The run's data as far as it is about this request. */
+  /** The newest data of the run that is about this request. */
   state: StreamingState
   endedAt: number | null = null
   isVoid = false
-  /** How many messages the run had added when it asked. */
+  /** The number of messages that the run had added when it asked. */
   readonly before: number
 
-  /** `marker`: of the compaction right before it. */
+  /** `marker` is the message of the compaction right before it. */
   constructor(
     owner: number,
     state: StreamingState,
@@ -63,7 +63,7 @@ export class Attempt {
     }
   }
 
-  /** Whether the run's data is still about this request. One that failed counts the next try before it begins it. */
+  /** Checks that the run's data is still about this request. A request that failed counts the next try before it begins. */
   holds({ step, request, answer, failure }: StreamingState): boolean {
     const { state } = this
     return (
@@ -74,7 +74,7 @@ export class Attempt {
     )
   }
 
-  /** Whether the run is between this request and the next one: a compaction takes back what it had counted. */
+  /** Checks that the run is between this request and the next one: a compaction takes back what it had counted. */
   precedes({ step, request, answer }: StreamingState): boolean {
     const { state } = this
     if (answer.askedAt !== state.answer.askedAt || request.modelIndex !== state.request.modelIndex)
@@ -82,9 +82,9 @@ export class Attempt {
     return step < state.step || (step === state.step && request.attempt < state.request.attempt)
   }
 
-  /** Takes newer data; once the request is over, the run clears what it had received. */
+  /** Takes newer data. Once the request is over, the run clears what it received, so only the price is still taken. */
   update(state: StreamingState, now: number): void {
-    // What an answer cost is known only when it is whole.
+    // The cost of an answer is known only when it is whole.
     const isPriced = state.answer.accumulated.usage?.cost !== undefined
     if (this.endedAt === null || isPriced) this.state = state
     const answer = state.messages.length > this.before ? state.messages[this.before] : undefined
@@ -94,7 +94,7 @@ export class Attempt {
     if (state.answer.accumulated.finish || state.failure || state.abortReason !== '') this.end(now)
   }
 
-  /** Reads that came one after the other: looked at together, because each look costs. */
+  /** Adds reads that came one after the other, all together: each addition costs. */
   receive(reads: readonly unknown[]): void {
     let text = ''
     let thinking = ''
@@ -122,5 +122,98 @@ export class Attempt {
     if (index < 50) {
       this.drafts[index] = { name: name ?? known.name, arguments: (known.arguments + piece).slice(0, 4_000) }
     }
+  }
+}
+
+/** An answer of a stored run, as its stream shows it. The time of the request and the usage are not stored. */
+export class StoredAttempt {
+  readonly owner: number
+  readonly text: SafeText
+  readonly thinking: SafeText
+  readonly compaction: CompactionRow | null
+  readonly drafts: [] = []
+  calls: readonly string[] = []
+  /** The number of messages that the stream had shown when it began. */
+  readonly before: number
+  endedAt: number | null = null
+  isVoid = false
+  /** The text as it came. */
+  raw = ''
+  readonly #step: number
+  readonly #attempt: number
+  #chunks = 0
+
+  /** `attempt` counts the earlier tries of this step; `marker` is the message of the compaction right before it. */
+  constructor(
+    owner: number,
+    step: number,
+    attempt: number,
+    secrets: readonly string[],
+    marker: ChatMessage | undefined,
+    before: number,
+  ) {
+    this.before = before
+    this.owner = owner
+    this.compaction = compactionRow(marker, secrets)
+    this.#step = step
+    this.#attempt = attempt
+    this.text = new SafeText(secrets, longestText)
+    this.thinking = new SafeText(secrets, longestText)
+  }
+
+  /** A number that differs when the page has to get the attempt again. */
+  get state(): number {
+    return this.#chunks
+  }
+
+  get facts(): AttemptFacts {
+    return {
+      step: this.#step,
+      attempt: this.#attempt,
+      modelIndex: 0,
+      startedAt: null,
+      firstChunkAt: null,
+      chunks: this.#chunks,
+      usage: null,
+      finish: '',
+      failure: '',
+    }
+  }
+
+  receive(text: string, thinking: string): void {
+    this.#chunks += 1
+    this.raw += text
+    this.text.add(text)
+    this.thinking.add(thinking)
+  }
+
+  end(now: number, isVoid = false): void {
+    this.endedAt ??= now
+    this.isVoid ||= isVoid
+    this.text.end()
+    this.thinking.end()
+  }
+}
+
+/** Characters of a summary, which is sent with every change of its answer. */
+const longestSummary = 8_000
+
+/** The compaction that a message marks, if it is such a message. */
+const compactionRow = (
+  message: ChatMessage | undefined,
+  secrets: readonly string[],
+): CompactionRow | null => {
+  const compaction = message && compactionOf(message)
+  if (!compaction) return null
+  const { kind, tokensBefore, tokensAfter, reason } = compaction
+  const summary = hideSecrets(textOf(message), secrets)
+  const isCut = summary.length > longestSummary
+  return {
+    kind,
+    // A history may come from any program.
+    tokensBefore: Number(tokensBefore),
+    tokensAfter: Number(tokensAfter),
+    reason,
+    summary: isCut ? `${summary.slice(0, longestSummary)} …` : summary,
   }
 }

@@ -1,17 +1,21 @@
 import type { ServerResponse } from 'node:http'
-import type { Feed } from './Feed.ts'
-import { hideSecrets } from './hideSecrets.ts'
-import { Refusal } from './requests.ts'
-import { securityHeaders } from './security.ts'
+import { mostMoments } from './ActorRecord.ts'
+import { actorRow } from './actorRow.ts'
+import type { FeedMessage } from './protocol.ts'
+import { mostRuns, type Recorder } from './Recorder.ts'
+import { Refusal, securityHeaders } from './requests.ts'
+import { StoredRecord, type Subject } from './StoredRecord.ts'
+import { safeJson } from './secrets.ts'
+import { Watch } from './Watch.ts'
 
 const mostPages = 30
 
-/** Pages are told of changes at most this often. */
+/** Least time between two messages to a page. */
 const flushMs = 50
-/** A page that is behind is told the rest after a pause, in which the process does its own work. */
+/** Pause before a page that is behind gets the rest: the process does its own work in between. */
 const pauseMs = 10
 
-/** The pages that are open, each with an event stream of its own. */
+/** The pages that are open, each with its own event stream. */
 export class Pages {
   readonly #open = new Map<ServerResponse, Feed>()
   readonly #secrets: readonly string[]
@@ -31,10 +35,10 @@ export class Pages {
     response.on('close', () => this.#open.delete(response))
     response.on('drain', this.wake)
     this.#open.set(response, feed)
-    this.#tell(response, feed)
+    this.#send(response, feed)
   }
 
-  /** Something has changed. Called for every chunk of a stream. */
+  /** Sends what has changed, a little later. Called for every chunk of a stream. */
   readonly wake = (): void => {
     this.#flushAfter(flushMs)
   }
@@ -51,11 +55,11 @@ export class Pages {
 
   readonly #flush = (): void => {
     this.#timer = undefined
-    for (const [response, feed] of this.#open) this.#tell(response, feed)
+    for (const [response, feed] of this.#open) this.#send(response, feed)
   }
 
-  /** A page that cannot follow is told less often, not more at once. */
-  #tell(response: ServerResponse, feed: Feed): void {
+  /** Sends a page its news. A page that reads slowly gets fewer messages, not longer ones. */
+  #send(response: ServerResponse, feed: Feed): void {
     if (response.writableNeedDrain) return
     const message = feed.next()
     if (message) response.write(`data: ${safeJson(message, this.#secrets)}\n\n`)
@@ -63,6 +67,78 @@ export class Pages {
   }
 }
 
-/** JSON without secrets: the only way by which anything reaches a page. */
-export const safeJson = (value: unknown, secrets: readonly string[]): string =>
-  JSON.stringify(value, (_, each) => (typeof each === 'string' ? hideSecrets(each, secrets) : each))
+/** Time that one message may take: a page must not slow down the process that it watches. */
+const budgetMs = 3
+/** Most actors in one message. */
+const mostActors = 100
+
+/**
+ * The messages to one page: it remembers what the page has, and gives it the rest. A page that opens late gets everything,
+ * in several messages if there is a lot.
+ */
+export class Feed {
+  readonly #recorder: Recorder
+  readonly #chosen: number | null
+  readonly #known = new Set<number>()
+  #watch: Watch | undefined
+  #isFirst = true
+  #version = 0
+  /** True if `next` left something out. */
+  isBehind = false
+
+  /** Watches the chosen actor; without a choice, always the newest run. */
+  constructor(recorder: Recorder, chosen: number | null) {
+    this.#recorder = recorder
+    this.#chosen = chosen
+  }
+
+  /** The next message; null if nothing has changed. */
+  next(): FeedMessage | null {
+    const deadline = performance.now() + budgetMs
+    const { actors, secrets } = this.#recorder
+    for (const record of actors.values()) if (record.ref) this.#recorder.refresh(record)
+    const { version, droppedRuns, hasMoreStored } = this.#recorder
+    const allChanged = this.#recorder.subjects.filter((subject) => subject.version > this.#version)
+    const changed =
+      allChanged.length > mostActors
+        ? allChanged.sort((a, b) => a.version - b.version).slice(0, mostActors)
+        : allChanged
+    const gone = [...this.#known].filter((id) => !this.#recorder.subject(id))
+    const watched = this.#watched()?.next(deadline)
+    const isCut = changed.length < allChanged.length
+    this.isBehind = isCut || (this.#watch?.isBehind ?? false)
+    const message: FeedMessage = {
+      ...(this.isBehind && { isBehind: true }),
+      ...(this.#isFirst && { isFirst: true, limits: { moments: mostMoments, runs: mostRuns } }),
+      ...(changed.length > 0 && { actors: changed.map((record) => actorRow(record, secrets)) }),
+      ...(gone.length > 0 && { gone }),
+      ...((gone.length > 0 || this.#isFirst) && {
+        droppedRuns,
+        ...(hasMoreStored && { hasMoreStored }),
+      }),
+      ...(watched && { watched }),
+    }
+    this.#isFirst = false
+    this.#version = isCut ? (changed.at(-1)?.version ?? version) : version
+    for (const { id } of changed) this.#known.add(id)
+    for (const id of gone) this.#known.delete(id)
+    return Object.keys(message).length > 0 ? message : null
+  }
+
+  #watched(): Watch | undefined {
+    const record = this.#target()
+    if (record && record !== this.#watch?.record) {
+      if (record instanceof StoredRecord) record.watch()
+      this.#watch = new Watch(this.#recorder, record)
+    }
+    return this.#watch
+  }
+
+  #target(): Subject | undefined {
+    if (this.#chosen !== null) return this.#recorder.subject(this.#chosen)
+    const roots = this.#recorder.subjects.filter(({ parent }) => parent === null)
+    const shown = roots.filter((each) => each instanceof StoredRecord || each.snapshot !== null)
+    // The ids are in the order in which they became known.
+    return shown.reduce<Subject | undefined>((a, b) => (a && a.id > b.id ? a : b), undefined)
+  }
+}

@@ -3,31 +3,31 @@ import { addTracer } from '../../machines/logic/runTracer.ts'
 import { timeIn } from '../../machines/logic/systemTime.ts'
 import { nameOf } from '../visualize/transitions.ts'
 import { ActorRecord } from './ActorRecord.ts'
-import { isRead } from './isRead.ts'
+import { isRead } from './quietInspect.ts'
 import type { StoredRecord, Subject } from './StoredRecord.ts'
 import { WireTracer } from './WireTracer.ts'
 
 /** Finished runs that are kept; the oldest go first. */
 export const mostRuns = 50
-/** Runs that are kept at all: some are never started, some never end. */
+/** Runs that are kept and have not finished: some are never started, some never end. */
 const mostUnfinished = 500
-/** Actors of one run. */
+/** Actors of one run that are kept. */
 const mostActors = 500
 /** Keys of agents that are remembered, to hide them. */
 const mostLearnt = 50
 
 /**
- * Sees everything that happens in the actors it is given to, and remembers it. A stream may bring thousands of reads
- * per second: per inspection event there is a look-up, a counter and a reference, and the rest is done when a page asks.
+ * Records everything that happens in the actors it inspects. A stream may bring thousands of reads per second, so an
+ * inspection event costs a look-up, a counter and a reference, and the rest is done when a page asks.
  */
 export class Recorder {
-  /** By id, in the order of their creation. */
+  /** Actors by id, in the order of their creation. */
   readonly actors = new Map<number, ActorRecord>()
   readonly #stored = new Map<number, StoredRecord>()
-  /** What is never shown. It grows with the keys that agents use. */
+  /** Texts that are never shown. The list grows with the keys that agents use. */
   readonly secrets: string[]
   droppedRuns = 0
-  /** There are more stored runs than are shown. */
+  /** True if the store has more runs than are shown. */
   hasMoreStored = false
   /** Counts changes: a page that saw version n has not seen what has a higher one. */
   version = 0
@@ -76,7 +76,7 @@ export class Recorder {
     }
   }
 
-  /** Everything that pages are told of. */
+  /** Everything that a page may watch. */
   get subjects(): Subject[] {
     return [...this.actors.values(), ...this.#stored.values()]
   }
@@ -89,7 +89,7 @@ export class Recorder {
     return this.#records.has(ref)
   }
 
-  /** A run that was tried again from another one. */
+  /** Notes that a run was started again from another one. */
   adopt(ref: AnyActor, from: ActorRecord): ActorRecord {
     const record = this.#recordOf(ref)
     record.from = from
@@ -109,21 +109,21 @@ export class Recorder {
     this.#onChange()
   }
 
-  /** Who sent an event, by name; empty if that is not known. */
+  /** The name of the actor that sent an event; empty if it is not known. */
   senderOf(event: AnyEventObject): string {
     const sender = this.#senders.get(event)
     return (sender && this.#records.get(sender)?.name) ?? ''
   }
 
-  /** Brings an actor up to date for a page; one that crashed does not report it. */
-  look(record: ActorRecord): void {
+  /** Brings an actor up to date for a page. An actor that crashed did not report it, so its snapshot is asked for. */
+  refresh(record: ActorRecord): void {
     const { ref } = record
     const now = ref ? timeOf(ref) : (record.endedAt ?? Date.now())
     const snapshot = ref?.getSnapshot() as Snapshot<unknown> | undefined
     if (snapshot && snapshot.status !== 'active' && record.endedAt === null && record.sent) {
       record.settle(record.sent, snapshot, this.nextSeq(), now)
       this.touch(record)
-    } else record.look(now)
+    } else record.refresh(now)
   }
 
   #settle(ref: object, event: AnyEventObject, snapshot: Snapshot<unknown>): void {
@@ -149,7 +149,7 @@ export class Recorder {
     record.note((snapshot as { context?: unknown }).context, this.secrets, timeOf(ref))
   }
 
-  /** The start of a machine is a step without a transition of the chart. */
+  /** The name of a transition of the chart; the start of a machine is a step without one. */
   #nameOf(transition: AnyTransitionDefinition): string[] {
     const known = this.#names.get(transition)
     if (known !== undefined) return [known]
@@ -186,7 +186,7 @@ export class Recorder {
     return record
   }
 
-  /** There is something new to tell of it. */
+  /** Notes that a subject has changed, so that pages get it. */
   touch(record: Subject): void {
     this.version += 1
     record.version = this.version
@@ -221,7 +221,7 @@ export class Recorder {
     }
   }
 
-  /** A program that is one long run has its oldest ended actors forgotten, many at a time. */
+  /** Forgets the oldest ended actors of a very long run, many at a time. */
   #forgetActors(root: ActorRecord): void {
     if (root.size < mostActors + 100) return
     const actors = [...this.actors.values()].filter((record) => record.root === root)
@@ -232,7 +232,7 @@ export class Recorder {
   }
 }
 
-/** The time of the run: that of its own clock, if it was given one. */
+/** The time of the run, by its own clock if it was given one. */
 const timeOf = (ref: object): number => {
   const { system } = ref as Partial<AnyActor>
   return timeIn(system)

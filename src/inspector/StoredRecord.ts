@@ -6,35 +6,34 @@ import type { JsonObject } from '../messages/json.ts'
 import { type ChatMessage, textOf, toolCallsOf } from '../messages/messages.ts'
 import type { Charted } from '../visualize/transitions.ts'
 import { type ActorRecord, type Moment, mostMoments } from './ActorRecord.ts'
-import { StoredAttempt } from './StoredAttempt.ts'
-import { stateIds, storedSnapshot } from './storedSnapshot.ts'
+import { StoredAttempt } from './Attempt.ts'
 
-/** What pages are told of: an actor, or a stored run. */
+/** Anything that a page may watch: an actor, or a stored run. */
 export type Subject = ActorRecord | StoredRecord
 
-/** What a stored run is shown by. */
+/** The entry of a stored run, and what can be done with it. */
 export type StoredSetup = {
   id: number
   info: RunInfo
   machine: Charted
   secrets: readonly string[]
-  /** Somebody looks at it. */
+  /** Called when a page shows it. */
   onWatch(): void
-  /** Its agent is known here. */
+  /** True if its agent is known here. */
   canAsk: boolean
-  /** Begins another run from it, and gives its record. */
+  /** Starts another run from it, and returns its record. */
   again(given: JsonObject): Promise<StoredRecord>
-  /** Whether it runs in this process, if it runs. */
+  /** True if this process runs the stored runs. */
   isHere(): boolean
   /** Stops it as if its process had died, and continues it. */
   restart(): boolean
-  /** Gives what there is to say about it; empty for nothing. */
+  /** Sends a command. Returns a note for the person, or an empty string. */
   send(command: AgentCommand): Promise<string>
 }
 
 /**
- * What is shown of a stored run: its status, by its entry in the list; and, once a page asks, its data, by what is
- * stored of it, and its text, by its stream. The steps that it took before are not stored, so there are no moments of them.
+ * A stored run as pages show it: its status comes from its entry in the list; once a page asks, its data comes from its
+ * snapshot and its text from its stream. Its earlier steps are not stored, so there are no moments of them.
  */
 export class StoredRecord {
   readonly id: number
@@ -46,7 +45,7 @@ export class StoredRecord {
   readonly again: StoredSetup['again']
   readonly restart: StoredSetup['restart']
   readonly #isHere: StoredSetup['isHere']
-  /** The run that this one was tried again from. */
+  /** The run that this one was started again from. */
   from: StoredRecord | null = null
   info: RunInfo
   version = 0
@@ -55,11 +54,11 @@ export class StoredRecord {
   dropped = 0
   readonly droppedTaken: ReadonlyMap<string, number> = new Map()
   readonly attempts: StoredAttempt[] = []
-  /** What its stream has shown whole. */
+  /** The messages that its stream has shown whole. */
   readonly messages: ChatMessage[] = []
   readonly #secrets: readonly string[]
   #isAnswering = false
-  /** Of a compaction, until the next answer begins. */
+  /** The marker of a compaction, until the next answer begins. */
   #marker: ChatMessage | undefined
 
   constructor({ id, info, machine, secrets, onWatch, send, canAsk, again, restart, isHere }: StoredSetup) {
@@ -83,32 +82,31 @@ export class StoredRecord {
     return this.info.status === 'running' && this.#isHere()
   }
 
-  /** It stands elsewhere now. */
-  stand(from: HostedFrom, seq: number): void {
+  /** Adds what is stored of the run now as a moment. */
+  update(from: HostedFrom, seq: number): void {
     const snapshot = storedSnapshot(from, this.snapshot)
     const at = this.info.updatedAt.getTime()
-    const states = stateIds(this.machine, snapshot)
     this.snapshot = snapshot
     const event = { type: 'stored' }
-    this.moments.push({ seq, at, event, steps: [], snapshot, states, reads: 0, progress: this.#progress() })
+    this.moments.push({ seq, at, event, steps: [], snapshot, reads: 0, progress: this.#progress() })
     if (this.moments.length < 2 * mostMoments) return
     this.dropped += this.moments.length - mostMoments
     this.moments = this.moments.slice(-mostMoments)
   }
 
-  /** The next chunk of its stream. */
-  hear({ output, metadata, messages, finishReason }: DurableChunk): void {
+  /** Adds the next chunk of its stream. */
+  receive({ output, metadata, messages, finishReason }: DurableChunk): void {
     const now = this.info.updatedAt.getTime()
     if (metadata.restart === true) this.#end(now, true)
     const thinking = typeof metadata.thinking === 'string' ? metadata.thinking : ''
     if (output !== '' || thinking !== '') this.#answer().receive(this.#withoutBreak(output), thinking)
-    for (const message of messages) this.#take(message, now)
+    for (const message of messages) this.#addMessage(message, now)
     if (finishReason !== 'unspecified') this.#end(now)
     const moment = this.moments.at(-1)
     if (moment) moment.progress = this.#progress()
   }
 
-  #take(message: ChatMessage, now: number): void {
+  #addMessage(message: ChatMessage, now: number): void {
     const text = textOf(message)
     if (message.role !== 'model') {
       this.messages.push(message)
@@ -147,7 +145,7 @@ export class StoredRecord {
     return this.messages.filter(({ role }) => role === 'model').length
   }
 
-  /** Only the stream has a line break before a message after a tool round. */
+  /** Removes the line break before a message after a tool round: only the stream has it. */
   #withoutBreak(output: string): string {
     return this.#steps > 0 && this.#answer().raw === '' ? output.replace(/^\n/, '') : output
   }
@@ -157,3 +155,34 @@ export class StoredRecord {
     return [this.attempts.length - 1, last?.text.length ?? 0, last?.thinking.length ?? 0]
   }
 }
+
+type StoredSnapshot = Snapshot<unknown> & { context?: unknown }
+
+/** The snapshot or input that a stored run continues from, as the snapshot of an actor. `before` is the one that was shown last. */
+const storedSnapshot = (from: HostedFrom, before: StoredSnapshot | null): StoredSnapshot => {
+  const now: StoredSnapshot =
+    'input' in from ? { status: 'active', output: undefined, error: undefined, context: from } : from.snapshot
+  return { ...now, context: reuseEqual(before?.context, now.context) }
+}
+
+/** Values deeper than this are not compared. */
+const deepest = 100
+
+/**
+ * The second value, with the objects of the first one wherever they are equal. Otherwise everything that was read from the
+ * store again would be another object, and would count as changed.
+ */
+const reuseEqual = (before: unknown, after: unknown, depth = 0): unknown => {
+  if (!isBranch(before) || !isBranch(after) || depth > deepest) return after
+  if (Array.isArray(before) !== Array.isArray(after)) return after
+  const old = new Map(Object.entries(before))
+  const parts = Object.entries(after).map(
+    ([key, part]) => [key, reuseEqual(old.get(key), part, depth + 1)] as const,
+  )
+  const isSame =
+    parts.length === old.size && parts.every(([key, part]) => old.has(key) && Object.is(old.get(key), part))
+  if (isSame) return before
+  return Array.isArray(after) ? parts.map(([, part]) => part) : Object.fromEntries(parts)
+}
+
+const isBranch = (value: unknown): value is object => typeof value === 'object' && value !== null

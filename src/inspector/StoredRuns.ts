@@ -3,43 +3,42 @@ import type { DurableRun, RunInfo, Runs } from '../durable/index.ts'
 import { viewOf } from '../durable/storeView.ts'
 import type { JsonObject } from '../messages/json.ts'
 import type { Charted } from '../visualize/transitions.ts'
-import { isCharted } from './ActorRecord.ts'
-import { lifecycleChart } from './lifecycleChart.ts'
-import { nextInput } from './nextInput.ts'
+import { isCharted, lifecycleChart } from './chart.ts'
+import { nextInput } from './conversation.ts'
 import { mostRuns, type Recorder } from './Recorder.ts'
 import { Refusal } from './requests.ts'
 import { StoredRecord } from './StoredRecord.ts'
 
-/** How often it is looked whether runs stand elsewhere. */
+/** Time between two looks at the store. */
 const pollMs = 250
 
-/** Shows the runs of a store beside the actors of this process. It looks, and leaves word; it runs nothing. */
+/** Shows the runs of a store beside the actors of this process. It reads them and enqueues commands; it runs nothing. */
 export class StoredRuns {
   readonly #runs: Runs
   readonly #recorder: Recorder
   readonly #isWatched: () => boolean
   readonly #records = new Map<string, StoredRecord>()
-  /** Those that a page has looked at, and what ends that. */
+  /** The runs that a page has shown, and what ends reading their streams. */
   readonly #followed = new Map<StoredRecord, AbortController>()
   readonly #charts = new Map<string, Charted>()
   #timer: NodeJS.Timeout | undefined
   #isLooking = false
 
-  /** `isWatched`: whether there is a page that could show them. */
+  /** `isWatched` says whether a page is open that could show them. */
   constructor(runs: Runs, recorder: Recorder, isWatched: () => boolean) {
     this.#runs = runs
     this.#recorder = recorder
     this.#isWatched = isWatched
   }
 
-  /** The newest runs are known when this resolves. */
+  /** Lists the newest runs, and begins to watch the store. */
   async open(): Promise<void> {
-    // Somebody who waits is worth a line, however long ago it began.
+    // A run that waits for a person is listed however old it is.
     const waiting = await this.#runs.list({ status: 'waiting', limit: mostRuns })
     const newest = await this.#runs.list({ limit: mostRuns })
     const all = new Map([...newest, ...waiting].map((info) => [info.id, info]))
     const byAge = [...all.values()].sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime())
-    for (const info of byAge) this.#meet(info)
+    for (const info of byAge) this.#update(info)
     this.#recorder.hasMoreStored ||= newest.length === mostRuns
     this.#timer = setInterval(() => void this.#look(), pollMs).unref()
   }
@@ -54,14 +53,14 @@ export class StoredRuns {
     this.#isLooking = true
     try {
       const newest = await this.#runs.list({ limit: mostRuns })
-      for (const info of newest.reverse()) this.#meet(info)
+      for (const info of newest.reverse()) this.#update(info)
       const listed = new Set(newest.map(({ id }) => id))
       for (const record of this.#records.values())
         if (!listed.has(record.info.id) && (!record.isOver || newest.length < mostRuns))
           await this.#lookAt(record)
       this.#forget()
     } catch {
-      // A store that was closed, or fails: what is shown is the last that was known.
+      // The store was closed, or fails: the page keeps what it knew last.
     } finally {
       this.#isLooking = false
     }
@@ -69,19 +68,19 @@ export class StoredRuns {
 
   async #lookAt(record: StoredRecord): Promise<void> {
     const run = await this.#runs.get(record.info.id)
-    if (run) this.#meet(await run.info())
+    if (run) this.#update(await run.info())
     else this.#drop(record)
   }
 
-  /** A run that is new, or may stand elsewhere. */
-  #meet(info: RunInfo): void {
+  /** Takes the entry of a run that is new, or may have changed. */
+  #update(info: RunInfo): void {
     const known = this.#records.get(info.id)
     if (!known) {
       const record = this.#recorder.addStored((id) => this.#recordOf(id, info))
       this.#records.set(info.id, record)
       return
     }
-    if (sameStand(known.info, info)) return
+    if (isSameEntry(known.info, info)) return
     known.info = info
     if (this.#followed.has(known)) this.#read(known)
     this.#recorder.touch(known)
@@ -113,11 +112,11 @@ export class StoredRuns {
   async #send(id: string, command: AgentCommand): Promise<string> {
     await this.#runs.send(id, command)
     return viewOf(this.#runs)?.hasOwner() === false
-      ? 'Stored. No program runs these runs now: the next one that opens them with their agents continues.'
+      ? 'Stored. No program is running these runs now: the next one that opens them with their agents continues.'
       : ''
   }
 
-  /** The store's own owner runs it: here, or in another process. */
+  /** Starts another run. The process that owns the store runs it: this one, or another. */
   async #again(record: StoredRecord, given: JsonObject): Promise<StoredRecord> {
     const { info, canAsk } = record
     if (!canAsk)
@@ -126,9 +125,9 @@ export class StoredRuns {
       throw new Refusal(409, 'A stored run keeps the model of its agent.')
     const run = await this.#begin(info, record, given)
     const begun = await run.info()
-    this.#meet(begun)
+    this.#update(begun)
     const made = this.#records.get(begun.id)
-    if (!made) throw new Refusal(409, 'The run that was begun is gone already.')
+    if (!made) throw new Refusal(409, 'The new run has already been deleted.')
     made.from = record
     this.#recorder.touch(made)
     return made
@@ -146,17 +145,17 @@ export class StoredRuns {
     this.#followed.set(record, left)
     this.#read(record)
     this.#follow(record, left.signal).catch(() => {
-      // It was deleted, or its store was closed: what is shown is the last that was known.
+      // The run was deleted, or its store was closed: the page keeps what it knew last.
     })
   }
 
-  /** What is stored of it now. */
+  /** Reads what is stored of a run now. */
   #read(record: StoredRecord): void {
     try {
       const from = viewOf(this.#runs)?.from(record.info.id)
-      if (from) record.stand(from, this.#recorder.nextSeq())
+      if (from) record.update(from, this.#recorder.nextSeq())
     } catch {
-      // It is damaged, or its store was closed: the list and the stream are shown as far as they can be read.
+      // The snapshot is damaged, or the store was closed: the list and the stream are still shown.
     }
     this.#recorder.touch(record)
   }
@@ -165,13 +164,13 @@ export class StoredRuns {
     const run: DurableRun | undefined = await this.#runs.get(record.info.id)
     let after: string | undefined
     let isWaiting = true
-    // A stream ends where its run waits, and goes on behind that.
+    // A stream ends where its run waits, and continues after that.
     while (run && isWaiting && !signal.aborted) {
       isWaiting = false
       for await (const { cursor, chunk } of run.stream({ signal, ...(after !== undefined && { after }) })) {
         after = cursor
         isWaiting = chunk.pendingApproval !== undefined
-        record.hear(chunk)
+        record.receive(chunk)
         this.#recorder.touch(record)
       }
     }
@@ -193,7 +192,7 @@ export class StoredRuns {
   }
 }
 
-const sameStand = (a: RunInfo, b: RunInfo): boolean =>
+const isSameEntry = (a: RunInfo, b: RunInfo): boolean =>
   a.updatedAt.getTime() === b.updatedAt.getTime() &&
   a.status === b.status &&
   a.state === b.state &&

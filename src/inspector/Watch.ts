@@ -1,11 +1,11 @@
 import type { Usage } from '../messages/result.ts'
-import type { Attempt } from './Attempt.ts'
-import { questionRows } from './questionRows.ts'
+import type { Attempt, StoredAttempt } from './Attempt.ts'
+import { askedBefore, attemptRow, historyRows } from './conversation.ts'
+import { momentRow } from './moments.ts'
+import type { AttemptRow, MessageRow, MomentRow, ToolRow, Watched } from './protocol.ts'
 import type { Recorder } from './Recorder.ts'
-import { askedBefore, attemptRow, historyRows, momentRow, toolRowsOf } from './rows.ts'
-import type { StoredAttempt } from './StoredAttempt.ts'
 import { StoredRecord, type Subject } from './StoredRecord.ts'
-import type { AttemptRow, MessageRow, MomentRow, ToolRow, Watched } from './wire.ts'
+import { questionRows, toolRowsOf } from './toolRows.ts'
 
 type Seen = {
   text: number
@@ -18,7 +18,7 @@ type Seen = {
 
 const unseen: Seen = { text: 0, thinking: 0, state: null, endedAt: null, isVoid: false, calls: 0 }
 
-/** How far one page knows one actor. */
+/** A page's view of one actor: it remembers what the page has, and gives it the rest. */
 export class Watch {
   readonly record: Subject
   readonly #recorder: Recorder
@@ -30,7 +30,7 @@ export class Watch {
   #hasHistory = false
   readonly #attempts = new Map<Attempt | StoredAttempt, Seen>()
   readonly #tools = new Map<string, string>()
-  /** There is more to tell than what `next` gave. */
+  /** True if `next` left something out. */
   isBehind = false
 
   constructor(recorder: Recorder, record: Subject) {
@@ -38,7 +38,7 @@ export class Watch {
     this.record = record
   }
 
-  /** What is new, as far as it can be put together until the deadline, a time of `performance.now()`. */
+  /** The news that can be put together until the deadline, a time of `performance.now()`. */
   next(deadline = Number.POSITIVE_INFINITY): Watched | null {
     this.isBehind = false
     const { id, dropped, droppedTaken, attempts } = this.record
@@ -69,7 +69,7 @@ export class Watch {
     return Object.keys(watched).length > 1 ? watched : null
   }
 
-  /** Those after the last that was told, and that one again if it has grown since. */
+  /** The moments after the last one that the page has, and that one again if it has grown since. */
   #moments(deadline: number): MomentRow[] {
     const { moments } = this.record
     let first = moments.length
@@ -82,7 +82,7 @@ export class Watch {
         this.isBehind = true
         break
       }
-      rows.push(momentRow(moment, moments[first + index - 1], this.#recorder))
+      rows.push(momentRow(this.record, moment, moments[first + index - 1], this.#recorder))
       this.#seq = moment.seq
       this.#reads = moment.reads
     }
@@ -125,7 +125,7 @@ export class Watch {
     ]
   }
 
-  /** Of the conversation before the run, once. */
+  /** The conversation before the run, once. */
   #history(): MessageRow[] | false {
     if (this.#hasHistory) return false
     this.#hasHistory = true
@@ -133,7 +133,7 @@ export class Watch {
     return rows.length > 0 && rows
   }
 
-  /** Calls that are new, or not as they were told. */
+  /** Calls that are new, or have changed. */
   #newTools(): ToolRow[] {
     this.#isToolsDue = false
     return toolRowsOf(this.#recorder, this.record).filter((row) => {
@@ -145,7 +145,30 @@ export class Watch {
   }
 }
 
-/** Of one text, in one message. */
+/** The whole conversation of a run without its moments, for a page that shows it inside or beside another one. */
+export const wholeRun = (recorder: Recorder, record: Subject): Watched => {
+  const { secrets } = recorder
+  if (record instanceof StoredRecord) record.watch()
+  else recorder.refresh(record)
+  const attempts = record.attempts.map(
+    (attempt, index): AttemptRow => ({
+      ...attemptRow(attempt, index, secrets),
+      text: attempt.text.pieces.join(''),
+      thinking: attempt.thinking.pieces.join(''),
+      asked: askedBefore(record, index, secrets),
+    }),
+  )
+  return {
+    id: record.id,
+    history: historyRows(record, secrets),
+    attempts,
+    tools: toolRowsOf(recorder, record),
+    questions: questionRows(record, secrets),
+    usage: usageOf(record),
+  }
+}
+
+/** Characters of one text in one message. */
 const mostCharacters = 64 * 1024
 
 /** The next pieces of a text, as many as fit, and at least one. */
@@ -156,7 +179,7 @@ const piecesFrom = (pieces: readonly string[], start: number): { text: string; e
   return { text, end }
 }
 
-export const usageOf = (subject: Subject): Usage | null => {
+const usageOf = (subject: Subject): Usage | null => {
   if (subject instanceof StoredRecord) return subject.info.usage ?? null
   const { context } = (subject.snapshot ?? {}) as { context?: { totals?: { usage?: Usage | null } } }
   return context?.totals?.usage ?? null

@@ -1,18 +1,19 @@
 import type { AnyActorRef, AnyMachineSnapshot } from 'xstate'
 import type { RunTracer, TracedCalls, TracedTurn } from '../../machines/logic/runTracer.ts'
 import { timeIn } from '../../machines/logic/systemTime.ts'
+import { isRun } from '../../machines/tools/pendingCalls.ts'
 import type { ModelSink, WireListener } from '../model/chatModel.ts'
-import { type ActorRecord, isRunData } from './ActorRecord.ts'
-import type { WireCall } from './WireCall.ts'
+import type { ActorRecord } from './ActorRecord.ts'
+import type { WireCall } from './WireLog.ts'
 
-/** Stands beside every request to a model, and notes what goes over the wire. */
+/** Records what every request to a model sends and receives. */
 export class WireTracer implements RunTracer {
   readonly #recordOf: (actor: AnyActorRef) => ActorRecord | undefined
   readonly #learn: (secrets: readonly string[]) => void
 
   /**
-   * `recordOf` gives what is remembered of an actor; nothing, once the inspector is closed. `learn` takes credentials that
-   * are to be hidden from now on.
+   * `recordOf` returns the record of an actor; undefined once the inspector is closed. `learn` takes credentials that must
+   * be hidden from now on.
    */
   constructor(
     recordOf: (actor: AnyActorRef) => ActorRecord | undefined,
@@ -31,23 +32,23 @@ export class WireTracer implements RunTracer {
     return execute()
   }
 
-  #begin({ _parent: run, system }: AnyActorRef, { model, request }: TracedTurn): WireCall | undefined {
+  #begin({ id, _parent: run, system }: AnyActorRef, { model, request }: TracedTurn): WireCall | undefined {
     try {
       const record = run && this.#recordOf(run)
       if (!run || !record) return undefined
-      const { value, context } = run.getSnapshot() as AnyMachineSnapshot
+      const { context } = run.getSnapshot() as AnyMachineSnapshot
       const last = record.attempts.at(-1)
-      const isSummary = typeof value === 'object' && 'Compacting' in value
-      const asking = {
+      const isSummary = id === 'summariser'
+      const call = {
         owner: record.id,
-        step: isRunData(context) ? context.step : 0,
+        step: isRun(context) ? context.step : 0,
         isSummary,
         attempt: !isSummary && last?.owner === record.id ? last : undefined,
         model,
         now: () => timeIn(system),
         learn: this.#learn,
       }
-      return record.wire.begin(asking, request)
+      return record.wire.begin(call, request)
     } catch {
       // An observer must not break what it observes.
       return undefined

@@ -1,18 +1,20 @@
 import type { Snapshot } from 'xstate'
+import { factsOf, statePath } from '../../machines/agent/states.ts'
+import { isRun } from '../../machines/tools/pendingCalls.ts'
 import { agentOf } from '../agent/Agent.ts'
+import { isJsonObject } from '../messages/json.ts'
 import { textOf } from '../messages/messages.ts'
-import { type ActorRecord, isRunData } from './ActorRecord.ts'
+import type { ActorRecord } from './ActorRecord.ts'
+import { activityOf } from './chart.ts'
+import type { ActorRow, ActorStatus } from './protocol.ts'
 import { brief } from './readable.ts'
 import { StoredRecord, type Subject } from './StoredRecord.ts'
-import { stateOf } from './stateOf.ts'
-import { storedRow } from './storedRow.ts'
-import type { ActorRow, ActorStatus } from './wire.ts'
 
 /** A subject as a line of the tree. */
 export const actorRow = (subject: Subject, secrets: readonly string[]): ActorRow =>
-  subject instanceof StoredRecord ? storedRow(subject) : rowOf(subject, secrets)
+  subject instanceof StoredRecord ? storedRow(subject) : liveRow(subject, secrets)
 
-const rowOf = (record: ActorRecord, secrets: readonly string[]): ActorRow => ({
+const liveRow = (record: ActorRecord, secrets: readonly string[]): ActorRow => ({
   id: record.id,
   parent: record.parent?.id ?? null,
   name: record.name,
@@ -20,7 +22,8 @@ const rowOf = (record: ActorRecord, secrets: readonly string[]): ActorRow => ({
   run: '',
   kind: record.isAgent ? 'agent' : record.machine ? 'machine' : 'other',
   status: statusOf(record),
-  state: stateOf(record.snapshot),
+  state: statePath(Object(record.snapshot).value),
+  activity: activityOf(record.machine, record.snapshot),
   createdAt: record.createdAt,
   endedAt: record.endedAt,
   reads: record.reads,
@@ -31,7 +34,7 @@ const rowOf = (record: ActorRecord, secrets: readonly string[]): ActorRow => ({
   failure: failureOf(record.snapshot, secrets),
 })
 
-/** Whether the machine of an actor knows an event at all; what it knows nothing of is never sent to it. */
+/** Checks that the machine of an actor handles an event at all: no other event is sent to it. */
 export const accepts = ({ machine }: ActorRecord, type: string): boolean =>
   machine?.root.events.includes(type) ?? false
 
@@ -39,7 +42,7 @@ export const accepts = ({ machine }: ActorRecord, type: string): boolean =>
 const titleOf = ({ snapshot, toolName }: ActorRecord): string => {
   if (toolName !== '') return toolName
   const { context } = (snapshot ?? {}) as { context?: { messages?: unknown; input?: { prompt?: unknown } } }
-  if (isRunData(context)) {
+  if (isRun(context)) {
     const asked = context.messages.find(({ role }) => role === 'user') ?? context.history.at(-1)
     return asked ? textOf(asked).slice(0, 200) : ''
   }
@@ -58,8 +61,7 @@ const failureOf = (snapshot: Snapshot<unknown> | null, secrets: readonly string[
 const statusOf = ({ snapshot, endedAt }: ActorRecord): ActorStatus => {
   if (!snapshot) return 'created'
   const { context, value } = snapshot as { context?: unknown; value?: unknown }
-  const isWaiting =
-    isRunData(context) && (value === 'AwaitingApproval' || value === 'AwaitingTools' || value === 'AtLimit')
+  const isWaiting = isRun(context) && factsOf(value)?.waitsFor !== undefined
   switch (snapshot.status) {
     case 'active':
       if (endedAt !== null) return 'stopped'
@@ -72,5 +74,40 @@ const statusOf = ({ snapshot, endedAt }: ActorRecord): ActorStatus => {
       return 'failed'
     case 'stopped':
       return isWaiting ? 'paused' : 'stopped'
+  }
+}
+
+const statuses = {
+  running: 'active',
+  waiting: 'waiting',
+  complete: 'done',
+  failed: 'failed',
+  aborted: 'aborted',
+  abandoned: 'abandoned',
+} as const satisfies Record<StoredRecord['info']['status'], ActorStatus>
+
+/** A stored run as a line of the tree. */
+const storedRow = (record: StoredRecord): ActorRow => {
+  const { id, info, isOver, attempts, canAsk, canRestart, from, machine, snapshot } = record
+  const { error } = info
+  const failure = isJsonObject(error) ? `${error.name}: ${error.message}`.slice(0, 1_000) : ''
+  return {
+    id,
+    parent: null,
+    name: info.agent,
+    title: info.prompt || info.id,
+    run: info.id,
+    kind: 'agent',
+    status: statuses[info.status],
+    state: info.state,
+    activity: activityOf(machine, snapshot),
+    createdAt: info.createdAt.getTime(),
+    endedAt: isOver ? info.updatedAt.getTime() : null,
+    reads: attempts.reduce((sum, { facts }) => sum + facts.chunks, 0),
+    canAbort: !isOver,
+    canAsk,
+    canRestart,
+    from: from?.id ?? null,
+    failure,
   }
 }

@@ -1,14 +1,13 @@
-import type { InspectionEvent, Snapshot } from 'xstate'
+import type { AnyEventObject, InspectionEvent, Snapshot } from 'xstate'
+import { statePath } from '../../machines/agent/states.ts'
 import type { Inspect } from '../agent/watching.ts'
-import { isRead } from './isRead.ts'
-import { stateOf } from './stateOf.ts'
 
 type SnapshotEvent = Extract<InspectionEvent, { type: '@xstate.snapshot' }>
 
 /**
- * Stands in front of an inspector that is too slow for streams, such as those of `@statelyai/inspect`: it copies the
- * whole context at each event. Actors, events and state changes pass; the reads of a streamed answer do not, only the
- * snapshot after the last of them. Microsteps and actions do not pass either: that inspector has no use for them.
+ * Filters events for an inspector that is too slow for streams, such as those of `@statelyai/inspect`, which copy the
+ * whole context at each event. Actors, events and state changes pass. Of the reads of a streamed answer only the last
+ * snapshot passes. Microsteps and actions do not pass: those inspectors do not use them.
  *
  * @example
  * import { createWebSocketInspector } from '@statelyai/inspect'
@@ -17,23 +16,23 @@ type SnapshotEvent = Extract<InspectionEvent, { type: '@xstate.snapshot' }>
  * const agent = new Agent('openai:gpt-6-luna', { inspect: quietInspect(stately.inspect) })
  */
 export const quietInspect = (inspect: Inspect): ((event: InspectionEvent) => void) => {
-  const tell = typeof inspect === 'function' ? inspect : (event: InspectionEvent) => inspect.next?.(event)
+  const pass = typeof inspect === 'function' ? inspect : (event: InspectionEvent) => inspect.next?.(event)
   const held = new WeakMap<object, SnapshotEvent>()
   const shown = new WeakMap<object, Snapshot<unknown>>()
   const catchUp = (actor: object) => {
     const last = held.get(actor)
     if (!last) return
     held.delete(actor)
-    tell(last)
+    pass(last)
   }
   return (event) => {
     switch (event.type) {
       case '@xstate.actor':
-        return tell(event)
+        return pass(event)
       case '@xstate.event':
         if (isRead(event.event)) return
         catchUp(event.actorRef)
-        return tell(event)
+        return pass(event)
       case '@xstate.snapshot':
         if (isRead(event.event) && !isOtherState(shown.get(event.actorRef), event.snapshot)) {
           held.set(event.actorRef, event)
@@ -41,14 +40,24 @@ export const quietInspect = (inspect: Inspect): ((event: InspectionEvent) => voi
         }
         catchUp(event.actorRef)
         shown.set(event.actorRef, event.snapshot)
-        return tell(event)
+        return pass(event)
     }
   }
 }
 
 const isOtherState = (before: Snapshot<unknown> | undefined, now: Snapshot<unknown>): boolean => {
   if (!before || before.status !== now.status) return true
-  // The lane for reads keeps the very value.
-  const isSameValue = (before as { value?: unknown }).value === (now as { value?: unknown }).value
-  return !isSameValue && stateOf(before) !== stateOf(now)
+  // The fast path for reads keeps the value itself.
+  const { value } = now as { value?: unknown }
+  const { value: last } = before as { value?: unknown }
+  return last !== value && statePath(last) !== statePath(value)
 }
+
+/** Recognises a piece of a streamed answer: from a model to its agent, or from an agent to its orchestrator. */
+export const isRead = (event: AnyEventObject): boolean =>
+  event.type === 'model.deltas' ||
+  (event.type === 'run.emitted' && Array.isArray(event.emitted) && event.emitted.every(isPiece))
+
+const isPiece = (emitted: { type?: unknown; messages?: unknown } | undefined): boolean =>
+  emitted?.type === 'tool.delta' ||
+  (emitted?.type === 'chunk' && Array.isArray(emitted.messages) && emitted.messages.length === 0)

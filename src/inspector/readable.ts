@@ -1,21 +1,21 @@
 import { describeThrown } from '../messages/errors.ts'
 import type { JsonValue } from '../messages/json.ts'
-import { hideSecrets } from './hideSecrets.ts'
+import { hideSecrets } from './secrets.ts'
 
-/** How much of a value is shown. What is beyond is cut, and the cut says so. */
+/** Limits on what is shown of a value. Anything beyond them is cut, and the cut says so. */
 export type ReadLimits = { depth: number; entries: number; values: number; characters: number }
 
 const wholeValue: ReadLimits = { depth: 12, entries: 300, values: 8_000, characters: 20_000 }
 
-/** Names of properties whose text is a secret whatever it looks like. */
+/** Names of properties whose text is always a secret. */
 const secretName =
   /^(?:authorization|proxy-authorization|cookie|set-cookie|password|passphrase|secret|client_?secret|private_?key|(?:x-)?api[-_]?key|(?:access|refresh|id|auth)?[-_]?token)$/i
 
-/** What is not data is told between these brackets: `⟨function⟩`. */
+/** A value that is not data, between brackets: `⟨function⟩`. */
 const remark = (text: string): string => `⟨${text}⟩`
 
 /**
- * Any value of anybody's context as JSON that can be shown: circular, huge, hostile, with getters that throw. No user code is
+ * Any value of a user's context as JSON that can be shown: circular, huge, hostile, with getters that throw. No user code is
  * called, except for the traps of a proxy. Secrets are replaced.
  */
 export const readable = (
@@ -24,7 +24,7 @@ export const readable = (
   limits: ReadLimits = wholeValue,
 ): JsonValue => new Reading(secrets, limits).read(value, 0)
 
-/** The same in one short line. */
+/** A value in one short line. */
 export const brief = (value: unknown, secrets: readonly string[], characters = 90): string => {
   const short = readable(value, secrets, { depth: 3, entries: 8, values: 40, characters })
   const text = typeof short === 'string' && short.startsWith('⟨') ? short : JSON.stringify(short)

@@ -2,18 +2,17 @@ import { existsSync, readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createRequire } from 'node:module'
-import { describeMachine } from '../visualize/describeMachine.ts'
-import { obey } from './command.ts'
+import { chartView } from './chart.ts'
+import { applyCommand } from './commands.ts'
 import { exportRun } from './exportRun.ts'
-import { Feed } from './Feed.ts'
-import { type Pages, safeJson } from './Pages.ts'
+import { pastMoment } from './moments.ts'
+import type { PageRuns } from './PageRuns.ts'
+import { Feed, type Pages } from './Pages.ts'
 import type { Recorder } from './Recorder.ts'
-import { answer, bodyOf, Refusal } from './requests.ts'
-import { pastMoment } from './rows.ts'
+import { answer, bodyOf, isOwnHost, isOwnOrigin, isToken, Refusal } from './requests.ts'
 import type { Subject } from './StoredRecord.ts'
-import { isOwnHost, isOwnOrigin, isToken } from './security.ts'
-import type { Trials } from './Trials.ts'
-import { wholeRun } from './wholeRun.ts'
+import { safeJson } from './secrets.ts'
+import { wholeRun } from './Watch.ts'
 import { wireContent, wireView } from './wireRows.ts'
 
 const pageFolder = new URL('./page/', import.meta.url)
@@ -29,13 +28,13 @@ const types = new Map([
   ['js', 'text/javascript'],
 ])
 
-export type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
-/** What is at which address. Everything lies below the token. */
+/** The addresses of the server. All are below the token. */
 export const routes = (
   recorder: Recorder,
   pages: Pages,
-  trials: Trials,
+  pageRuns: PageRuns,
   token: string,
   portOf: () => number,
 ): Handler => {
@@ -46,7 +45,7 @@ export const routes = (
 
   const actorOf = (query: URLSearchParams): Subject => {
     const record = recorder.subject(Number(query.get('actor')))
-    if (!record) throw new Refusal(404, 'This actor is not known, or no longer kept.')
+    if (!record) throw new Refusal(404, 'There is no such actor, or it is no longer kept.')
     return record
   }
 
@@ -56,18 +55,17 @@ export const routes = (
         return pages.add(response, new Feed(recorder, query.has('actor') ? actorOf(query).id : null))
       case 'run': {
         const run = wholeRun(recorder, actorOf(query))
-        return answer(response, 200, 'application/json', safeJson(run, recorder.secrets))
+        return answer(response, 200, 'application/json', safeJson(run, secrets))
       }
       case 'moment': {
         const moment = pastMoment(recorder, actorOf(query), Number(query.get('seq')))
         if (!moment) throw new Refusal(404, 'This moment is no longer kept.')
-        return answer(response, 200, 'application/json', safeJson(moment, recorder.secrets))
+        return answer(response, 200, 'application/json', safeJson(moment, secrets))
       }
       case 'chart': {
         const { machine } = actorOf(query)
         if (!machine) throw new Refusal(404, 'This actor has no chart.')
-        const chart = describeMachine(machine)
-        return answer(response, 200, 'application/json', safeJson(chart, recorder.secrets))
+        return answer(response, 200, 'application/json', safeJson(chartView(machine), secrets))
       }
       case 'export': {
         const isJson = query.get('as') === 'json'
@@ -77,7 +75,7 @@ export const routes = (
         return answer(response, 200, 'application/json', safeJson(wireView(actorOf(query), secrets), secrets))
       case 'call': {
         const content = wireContent(actorOf(query), Number(query.get('call')), secrets)
-        if (!content) throw new Refusal(404, 'This call of a model is not known, or no longer kept.')
+        if (!content) throw new Refusal(404, 'There is no such call of a model, or it is no longer kept.')
         return answer(response, 200, 'application/json', safeJson(content, secrets))
       }
       default:
@@ -90,20 +88,20 @@ export const routes = (
       throw new Refusal(403, 'The inspector answers only under its own address.')
     const [pathname = '', query = ''] = (request.url ?? '').split('?')
     const [, given = '', path, ...rest] = pathname.split('/')
-    if (!isToken(given, token))
-      throw new Refusal(403, 'Open the address that the inspector printed, all of it.')
+    if (!isToken(given, token)) throw new Refusal(403, 'Open the whole address that the inspector printed.')
     if (path === undefined) return redirect(response, token)
     if (rest.length > 0) throw new Refusal(404, 'There is nothing here.')
     const file = path === '' ? 'index.html' : path
     if (file !== 'index.html' && !isOwnOrigin(request))
-      throw new Refusal(403, 'Only the inspector itself may ask.')
+      throw new Refusal(403, 'Only the page of the inspector may ask for this.')
     if (path === 'command') {
-      if (request.method !== 'POST') throw new Refusal(405, 'A command is posted.')
-      if (request.headers.origin === undefined) throw new Refusal(403, 'Only the inspector itself may ask.')
-      const obeyed = await obey(recorder, trials, await bodyOf(request))
-      return answer(response, 200, 'application/json', safeJson(obeyed, recorder.secrets))
+      if (request.method !== 'POST') throw new Refusal(405, 'Send a command with POST.')
+      if (request.headers.origin === undefined)
+        throw new Refusal(403, 'Only the page of the inspector may ask for this.')
+      const result = await applyCommand(recorder, pageRuns, await bodyOf(request))
+      return answer(response, 200, 'application/json', safeJson(result, secrets))
     }
-    if (request.method !== 'GET') throw new Refusal(405, 'This can only be read.')
+    if (request.method !== 'GET') throw new Refusal(405, 'Only GET is allowed here.')
     const found = files.get(file)
     if (!found) return look(path, new URLSearchParams(query), response)
     answer(response, 200, types.get(endingOf(file)) ?? '', await readFile(found))

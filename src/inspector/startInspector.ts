@@ -5,36 +5,35 @@ import type { InspectionEvent } from 'xstate'
 import { listProviders } from '../../providers/registry.ts'
 import type { Runs } from '../durable/index.ts'
 import { ConfigurationError } from '../messages/errors.ts'
+import { PageRuns } from './PageRuns.ts'
 import { Pages } from './Pages.ts'
 import { Recorder } from './Recorder.ts'
-import { answer, Refusal } from './requests.ts'
+import { answer, newToken, Refusal } from './requests.ts'
 import { routes } from './routes.ts'
 import { StoredRuns } from './StoredRuns.ts'
-import { newToken } from './security.ts'
-import { Trials } from './Trials.ts'
 
-/** Settings of the inspector; all have a default. */
+/** Options of the inspector. None is required. */
 export type InspectorOptions = {
-  /** Default: any that is free. */
+  /** The port. Default: any that is free. */
   port?: number
-  /** Texts that must never be shown. Keys of well-known shapes and those in the environment never are, anyway. */
+  /** Texts that must never be shown. Keys of well-known shapes and keys in the environment are always hidden. */
   secrets?: readonly string[]
   /**
-   * Stored runs that are shown, too. The inspector leaves decisions to the process that runs them, and runs nothing itself. The charts
-   * of their agents are shown if these were opened with them.
+   * Stored runs to show as well. The inspector passes decisions on to the process that runs them, and runs nothing itself. If the
+   * store was opened with their agents, the charts of the agents are shown.
    */
   runs?: Runs
-  /** Whether the process stays alive until the inspector is closed; default true. */
+  /** Keeps the process alive until the inspector is closed. Default: true. */
   keepsAlive?: boolean
 }
 
 /** A running inspector. */
 export type Inspector = {
-  /** Open it in a browser. It holds a secret: anyone who has it can see and command the agents. */
+  /** The address for a browser. It holds a secret: anyone who has it can see and command the agents. */
   readonly url: string
-  /** For `createActor(machine, { inspect })` and `new Agent(model, { inspect })`. */
+  /** The observer for `createActor(machine, { inspect })` and `new Agent(model, { inspect })`. */
   readonly inspect: (event: InspectionEvent) => void
-  /** Shows stored runs, too: see {@link InspectorOptions.runs}. They are listed when this resolves. */
+  /** Shows stored runs as well: see {@link InspectorOptions.runs}. They are listed when this resolves. */
   readonly show: (runs: Runs) => Promise<void>
   /** Closes the pages and frees the port. Until then the process stays alive, unless `keepsAlive` is false. */
   close(): Promise<void>
@@ -66,8 +65,8 @@ export const startInspector = async (options: InspectorOptions = {}): Promise<In
   if (options.runs) await show(options.runs)
   const token = newToken()
   const portOf = () => (server.address() as AddressInfo).port
-  const trials = new Trials(recorder)
-  const handle = routes(recorder, pages, trials, token, portOf)
+  const pageRuns = new PageRuns(recorder)
+  const handle = routes(recorder, pages, pageRuns, token, portOf)
   const server = createServer((request, response) => {
     handle(request, response).catch((thrown) => {
       const refusal = thrown instanceof Refusal ? thrown : new Refusal(500, 'The inspector could not answer.')
@@ -102,7 +101,7 @@ export const startInspector = async (options: InspectorOptions = {}): Promise<In
       closeStores()
       pages.close()
       recorder.isClosed = true
-      trials.close()
+      pageRuns.close()
       recorder.actors.clear()
       const closed = once(server, 'close')
       server.close()

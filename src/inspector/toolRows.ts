@@ -1,54 +1,162 @@
 import type { Snapshot } from 'xstate'
-import { toolCallsOf, toolResultsOf } from '../messages/messages.ts'
-import { type ActorRecord, isRunData } from './ActorRecord.ts'
-import { imagesIn } from './messageRow.ts'
+import { limitSentence } from '../../machines/agent/limitSentence.ts'
+import { reachedIn } from '../../machines/agent/limits.ts'
+import { isRun, pendingIn } from '../../machines/tools/pendingCalls.ts'
+import { contextsIn, messagesOf } from '../durable/standing.ts'
+import { isJsonObject } from '../messages/json.ts'
+import { type ToolCallPart, type ToolResultPart, toolCallsOf, toolResultsOf } from '../messages/messages.ts'
+import type { PendingCall } from '../messages/result.ts'
+import type { ActorRecord } from './ActorRecord.ts'
+import { imagesIn, isMessage } from './conversation.ts'
+import type { QuestionRow, ToolRow, ToolStatus } from './protocol.ts'
+import type { Recorder } from './Recorder.ts'
 import { readable } from './readable.ts'
-import type { ToolRow, ToolStatus } from './wire.ts'
+import { StoredRecord, type Subject } from './StoredRecord.ts'
 
-/** The tool calls of an agent's run as a snapshot of it knows them. */
-export const toolRows = (
+/** The tool calls of a subject and of the agents it is made of: as they are, or as they were at a moment. */
+export const toolRowsOf = (recorder: Recorder, record: Subject, asOf?: number): ToolRow[] => {
+  const { secrets } = recorder
+  if (record instanceof StoredRecord) return storedRows(record, snapshotAt(record, asOf), secrets)
+  const owners = new Set(record.attempts.map(({ owner }) => owner))
+  return [...owners].flatMap((id) => {
+    const owner = recorder.actors.get(id)
+    if (!owner) return []
+    const children = childrenOfCalls(recorder, owner)
+    return liveRows(owner, snapshotAt(owner, asOf), secrets, asOf).map((row) => ({
+      ...row,
+      child: children.get(`call:${row.callId}`) ?? null,
+    }))
+  })
+}
+
+const snapshotAt = ({ snapshot, moments }: Subject, asOf: number | undefined): Snapshot<unknown> | null =>
+  asOf === undefined ? snapshot : (moments.findLast(({ seq }) => seq <= asOf)?.snapshot ?? null)
+
+/** The actors that calls run and that are worth a look, such as sub-agents, by the names of the calls. */
+const childrenOfCalls = ({ actors }: Recorder, owner: ActorRecord): Map<string, number> => {
+  const children = new Map<string, number>()
+  for (const { id, parent } of actors.values()) {
+    if (parent && parent.root === owner.root && !children.has(parent.name)) children.set(parent.name, id)
+  }
+  return children
+}
+
+/** The calls of an agent's run, by a snapshot of its actor. */
+const liveRows = (
   record: ActorRecord,
   snapshot: Snapshot<unknown> | null,
   secrets: readonly string[],
-  childOf: (callId: string) => number | null,
   asOf = Number.POSITIVE_INFINITY,
 ): ToolRow[] => {
   const { context } = (snapshot ?? {}) as { context?: unknown }
-  if (!isRunData(context)) return []
-  const { messages } = context
-  const { results, pendingApprovals } = context.round
-  const started = new Set(context.round.started.flat())
-  const answers = new Map(
-    [...messages.flatMap(toolResultsOf), ...results.flat()].map((result) => [result.id, result]),
-  )
+  if (!isRun(context)) return []
+  const { messages, round } = context
+  const started = new Set(round.started.flat())
+  const answers = resultsById([...messages.flatMap(toolResultsOf), ...round.results.flat()])
   return messages.flatMap(toolCallsOf).map((call): ToolRow => {
     const answer = answers.get(call.id)
     const times = record.toolTimes.get(call.id)
-    const status: ToolStatus = answer
-      ? answer.isError
-        ? 'failed'
-        : 'done'
-      : pendingApprovals.includes(call.id)
-        ? 'pending'
-        : started.has(call.id)
-          ? 'running'
-          : 'waiting'
+    const open = round.pendingApprovals.includes(call.id)
+      ? 'pending'
+      : started.has(call.id)
+        ? 'running'
+        : 'waiting'
+    const row = rowOf(record.id, call, answer, open, secrets)
+    const isBegun = row.status !== 'waiting' && row.status !== 'pending'
     return {
-      owner: record.id,
-      callId: call.id,
-      name: call.name,
-      arguments: readable(call.argumentsError === undefined ? call.arguments : call.argumentsRaw, secrets),
-      status,
-      startedAt: status === 'waiting' || status === 'pending' ? null : (times?.startedAt ?? null),
+      ...row,
+      startedAt: isBegun ? (times?.startedAt ?? null) : null,
       endedAt: answer ? (times?.endedAt ?? null) : null,
-      result: answer ? String(readable(answer.result, secrets)) : null,
-      images: imagesIn(answer?.parts ?? []),
-      isRejected: answer?.rejected === true,
       progress: (record.toolProgress.get(call.id) ?? [])
         .filter(({ seq }) => seq <= asOf)
         .map(({ value }) => readable(value, secrets)),
-      isInDoubt: context.round.inDoubt.includes(call.id),
-      child: childOf(call.id),
+      isInDoubt: round.inDoubt.includes(call.id),
     }
   })
+}
+
+/** The calls of a stored run, by a snapshot of it, or by its stream and its entry in the list. */
+const storedRows = (
+  record: StoredRecord,
+  snapshot: Snapshot<unknown> | null,
+  secrets: readonly string[],
+): ToolRow[] => {
+  const messages = snapshot ? messagesOf(snapshot).filter(isMessage) : record.messages
+  const waiting = snapshot ? pendingIn(snapshot) : record.info.pending
+  const pending = waiting.filter(({ kind }) => kind !== 'limit')
+  const rounds = contextsIn(snapshot).flatMap(({ round }) => (isJsonObject(round) ? [round] : []))
+  const answers = resultsById([
+    ...messages.flatMap(toolResultsOf),
+    ...rounds.flatMap(({ results }) => resultsIn(results)),
+  ])
+  const started = new Set(rounds.flatMap((round) => [round.started].flat(2)))
+  const waits = new Map(pending.map((call) => [call.id, call]))
+  const calls = new Map([...messages.flatMap(toolCallsOf), ...pending].map((call) => [call.id, call]))
+  return [...calls.values()].map((call): ToolRow => {
+    const wait = waits.get(call.id)
+    const open = wait?.kind === 'approval' ? 'pending' : started.has(call.id) && !wait ? 'running' : 'waiting'
+    return {
+      ...rowOf(record.id, call, answers.get(call.id), open, secrets),
+      isInDoubt: wait?.inDoubt === true,
+    }
+  })
+}
+
+const resultsById = (results: readonly ToolResultPart[]): ReadonlyMap<string, ToolResultPart> =>
+  new Map(results.map((result) => [result.id, result]))
+
+/** The results of a round that is not over: they are not a message yet. */
+const resultsIn = (results: unknown): ToolResultPart[] => {
+  const message = { role: 'user', parts: [results].flat(2) }
+  return isMessage(message) ? toolResultsOf(message) : []
+}
+
+/** A call with its result. `open` is its status while it has no result. */
+const rowOf = (
+  owner: number,
+  call: ToolCallPart,
+  answer: ToolResultPart | undefined,
+  open: ToolStatus,
+  secrets: readonly string[],
+): ToolRow => ({
+  owner,
+  callId: call.id,
+  name: call.name,
+  arguments: readable(call.argumentsError === undefined ? call.arguments : call.argumentsRaw, secrets),
+  status: answer ? (answer.isError ? 'failed' : 'done') : open,
+  startedAt: null,
+  endedAt: null,
+  result: answer ? String(readable(answer.result, secrets)) : null,
+  images: imagesIn(answer?.parts ?? []),
+  isRejected: answer?.rejected === true,
+  progress: [],
+  isInDoubt: false,
+  child: null,
+})
+
+/** The decisions that a run waits for, its own and those of the runs below it. */
+export const questionRows = (subject: Subject, secrets: readonly string[]): QuestionRow[] =>
+  pendingOf(subject).map((call) => {
+    const isLimit = call.kind === 'limit'
+    return {
+      owner: subject.id,
+      callId: call.id,
+      kind: call.kind ?? 'approval',
+      name: isLimit ? '' : call.name,
+      arguments: isLimit ? null : readable(call.arguments, secrets),
+      isInDoubt: call.inDoubt === true,
+      text: isLimit ? limitSentence(reachedIn(call.arguments)) : '',
+    }
+  })
+
+const pendingOf = (subject: Subject): readonly PendingCall[] => {
+  if (subject instanceof StoredRecord) return subject.info.pending
+  const { snapshot } = subject
+  try {
+    // A paused run still waits.
+    return pendingIn(snapshot?.status === 'stopped' ? { ...snapshot, status: 'active' } : snapshot)
+  } catch {
+    // Actors of other kinds may throw when they are read.
+    return []
+  }
 }

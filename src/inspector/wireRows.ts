@@ -2,14 +2,13 @@ import { listProviders } from '../../providers/registry.ts'
 import { textOf } from '../messages/messages.ts'
 import { redact } from '../transport/redact.ts'
 import type { Attempt } from './Attempt.ts'
-import type { Exchange } from './Exchange.ts'
+import type { ExchangeContent, ExchangeRow, WireCallRow, WireContent, WireView } from './protocol.ts'
 import { readable } from './readable.ts'
 import { StoredRecord, type Subject } from './StoredRecord.ts'
-import { unspelled } from './unspelled.ts'
-import type { WireCall } from './WireCall.ts'
-import type { ExchangeContent, ExchangeRow, WireCallRow, WireContent, WireView } from './wireView.ts'
+import { hideSplitSecrets } from './secrets.ts'
+import type { Exchange, WireCall } from './WireLog.ts'
 
-/** The calls of models of a subject. Stored runs have none: what went over the wire is not stored. */
+/** The calls of models of a subject. Requests and answers of stored runs are not stored, so these have none. */
 export const wireView = (subject: Subject, secrets: readonly string[]): WireView => {
   if (subject instanceof StoredRecord) return { calls: [], forgotten: 0 }
   const keys = new Map(listProviders().map(({ name, keyVariable = '' }) => [name, keyVariable]))
@@ -17,13 +16,13 @@ export const wireView = (subject: Subject, secrets: readonly string[]): WireView
   const owners = ownersOf(subject)
   return {
     calls: calls
-      .filter(({ asking }) => owners.has(asking.owner))
-      .map((call) => callRow(call, subject, secrets, keys.get(call.asking.model.provider) ?? '')),
+      .filter(({ context }) => owners.has(context.owner))
+      .map((call) => callRow(call, subject, secrets, keys.get(call.context.model.provider) ?? '')),
     forgotten,
   }
 }
 
-/** What was sent and received in one of them. */
+/** The contents of one of these calls. */
 export const wireContent = (
   subject: Subject,
   id: number,
@@ -31,7 +30,7 @@ export const wireContent = (
 ): WireContent | undefined => {
   if (subject instanceof StoredRecord) return undefined
   const owners = ownersOf(subject)
-  const call = subject.wire.calls.find((each) => each.id === id && owners.has(each.asking.owner))
+  const call = subject.wire.calls.find((each) => each.id === id && owners.has(each.context.owner))
   return (
     call && {
       system: call.system.map(textOf).join('\n\n'),
@@ -48,15 +47,15 @@ const ownersOf = ({ id, attempts }: Exclude<Subject, StoredRecord>): Set<number>
   new Set([id, ...attempts.map(({ owner }) => owner)])
 
 const callRow = (
-  { id, asking, at, endedAt, failure, settings, exchanges, isDropped }: WireCall,
+  { id, context, at, endedAt, failure, settings, exchanges, isDropped }: WireCall,
   { attempts, ...subject }: Exclude<Subject, StoredRecord>,
   secrets: readonly string[],
   keyVariable: string,
 ): WireCallRow => {
-  const { owner, step, isSummary } = asking
+  const { owner, step, isSummary } = context
   const isOf = (attempt: Attempt) => attempt.owner === owner && attempt.facts.step === step
-  const attempt = isSummary ? undefined : (asking.attempt ?? attempts.find(isOf))
-  const { provider, model, protocol = '' } = asking.model
+  const attempt = isSummary ? undefined : (context.attempt ?? attempts.find(isOf))
+  const { provider, model, protocol = '' } = context.model
   const { tools: _, ...rest } = settings
   return {
     id,
@@ -69,7 +68,7 @@ const callRow = (
     keyVariable,
     settings: readable(rest, secrets),
     at,
-    // A call that was closed does not say so, but its attempt or its run is over then.
+    // A call that was closed does not report it, but its attempt or its run is over then.
     endedAt: endedAt ?? attempt?.endedAt ?? subject.endedAt,
     failure,
     isDropped,
@@ -92,7 +91,7 @@ const exchangeRow = ({ sent, at, status, headAt, headers, count, size }: Exchang
 const contentOf = ({ sent, body, events }: Exchange, secrets: readonly string[]): ExchangeContent => {
   const hide = (text: string) => redact(sent.hide(text), secrets)
   const { head, tail, missing } = events
-  const { rows, isSpelled } = unspelled(
+  const { rows, isSpelled } = hideSplitSecrets(
     [...head, ...tail].map(({ event = '', data }) => ({ event, data: hide(data) })),
     hide,
   )

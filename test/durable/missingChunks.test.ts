@@ -8,7 +8,10 @@ const [asked, answer] = [userMessage('?'), modelMessage('!')]
 const totals = { responseId: 'r1' }
 
 /** The snapshot of a run that has these messages. */
-const snapshot = { status: 'active', context: { round: {}, history: [], messages: [asked, answer], totals } }
+const snapshot = {
+  status: 'active',
+  context: { answer: {}, request: {}, round: {}, history: [], messages: [asked, answer], totals },
+}
 const stand = (some: Partial<Stand> = {}): Stand => ({
   snapshot,
   status: 'running',

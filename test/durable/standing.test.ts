@@ -14,7 +14,14 @@ import { modelMessage, userMessage } from '../../src/messages/messages.ts'
 type Some = Record<string, unknown>
 
 /** The data of the lifecycle chart, as far as it is looked at. */
-const runData = (some: Some = {}): Some => ({ round: {}, history: [], ...some })
+const runData = (some: Some = {}): Some => ({
+  answer: {},
+  request: {},
+  round: {},
+  history: [],
+  messages: [],
+  ...some,
+})
 const active = (value: unknown, context: Some, children: Some = {}) => ({
   status: 'active',
   value,

@@ -90,10 +90,15 @@ describe('a run that waits', () => {
   )
 })
 
+const runData = { answer: {}, request: {}, round: {}, history: [], messages: [] }
+
 test.each<[unknown, boolean]>([
-  [{ round: {}, history: [] }, true],
-  [{ round: {}, history: {} }, false],
-  [{ round: [], history: [] }, false],
+  [runData, true],
+  [{ ...runData, answer: 42 }, false],
+  [{ ...runData, request: [] }, false],
+  [{ ...runData, round: [] }, false],
+  [{ ...runData, history: {} }, false],
+  [{ ...runData, messages: 'none' }, false],
   [{ history: [] }, false],
   [null, false],
 ])('%j is the data of a run: %s', (context, expected) => {

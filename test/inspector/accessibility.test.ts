@@ -1,4 +1,4 @@
-// Every phase of a run, in light and dark, on large and small screens: nothing that a screen reader or a keyboard stumbles over.
+// Every phase of a run, in light and dark, on large and small screens, works with a screen reader and with the keyboard.
 // SHOTS=folder keeps a picture of each.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -44,7 +44,7 @@ describe.skipIf(!executablePath)('The page', { timeout: 120_000 }, () => {
   afterAll(() => browser?.close())
 
   phases.forEach(({ name, begin, seen }, index) => {
-    it(`can be used by everybody: ${name}`, async () => {
+    it(`is accessible: ${name}`, async () => {
       const { page, problems } = await open(browser, await begin())
       await seen(page)
       for (const { size, colorScheme } of viewsOf(index)) {
@@ -60,7 +60,7 @@ describe.skipIf(!executablePath)('The page', { timeout: 120_000 }, () => {
     })
   })
 
-  it('can be used by everybody on each tab, in the past, in forms and in the list of a small screen', async () => {
+  it('is accessible on each tab, in the past, in forms and in the list of a small screen', async () => {
     const phase = phases.find(({ name }) => name === 'complete')
     if (!phase) throw new Error('There is no such phase.')
     const { page } = await open(browser, await phase.begin())

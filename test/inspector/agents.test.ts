@@ -5,7 +5,7 @@ import type { Inspector } from '../../src/inspector/index.ts'
 import { type ScriptTurn, scriptedModel, TransitionCoverage } from '../../src/testing/index.ts'
 import { tool } from '../../src/tools/tool.ts'
 import { endOf } from '../engine/watching.ts'
-import { command, inspecting, listen, momentOf, type Told } from './watching.ts'
+import { command, inspecting, listen, momentOf, type PageFeed } from './watching.ts'
 
 const weather = tool({
   name: 'get_weather',
@@ -33,17 +33,17 @@ const twoSteps: ScriptTurn[] = [
   [{ text: 'It is ' }, { text: '21 °C.' }, { usage: { inputTokens: 20, outputTokens: 7 } }],
 ]
 
-const isOver = (told: Told) =>
-  [...told.actors.values()].some(({ parent, endedAt }) => parent === null && endedAt)
+const isOver = (feed: PageFeed) =>
+  [...feed.actors.values()].some(({ parent, endedAt }) => parent === null && endedAt)
 
 describe('A run of an agent', () => {
-  it('is told as text, thinking, tool calls, usage and timing of each step', async () => {
+  it('is sent as text, thinking, tool calls, usage and timing of each step', async () => {
     const inspector = await inspecting()
-    const told = await listen(inspector)
+    const feed = await listen(inspector)
     const agent = new Agent(scriptedModel(twoSteps), { tools: [weather], inspect: inspector.inspect })
     const result = await agent.send('Weather in Oslo?')
-    await told.until(isOver)
-    expect(told.attempts).toMatchObject([
+    await feed.until(isOver)
+    expect(feed.attempts).toMatchObject([
       {
         step: 1,
         text: 'Let me see.',
@@ -55,12 +55,12 @@ describe('A run of an agent', () => {
       },
       { step: 2, text: 'It is 21 °C.', thinking: '', chunks: 2, finish: 'stop' },
     ])
-    expect(told.attempts.map(({ text }) => text).join('\n')).toBe(result.output)
-    for (const { startedAt, firstChunkAt, endedAt } of told.attempts) {
+    expect(feed.attempts.map(({ text }) => text).join('\n')).toBe(result.output)
+    for (const { startedAt, firstChunkAt, endedAt } of feed.attempts) {
       expect(firstChunkAt).toBeGreaterThanOrEqual(startedAt ?? Number.POSITIVE_INFINITY)
       expect(endedAt).toBeGreaterThanOrEqual(firstChunkAt ?? Number.POSITIVE_INFINITY)
     }
-    const [call] = told.tools.values()
+    const [call] = feed.tools.values()
     expect(call).toMatchObject({
       callId: 'call_1',
       name: 'get_weather',
@@ -69,16 +69,16 @@ describe('A run of an agent', () => {
       result: '{"city":"Oslo","celsius":21}',
     })
     expect(call?.endedAt).toBeGreaterThanOrEqual(call?.startedAt ?? Number.POSITIVE_INFINITY)
-    expect(told.messages.at(-1)?.watched?.usage).toEqual({ inputTokens: 30, outputTokens: 12 })
+    expect(feed.messages.at(-1)?.watched?.usage).toEqual({ inputTokens: 30, outputTokens: 12 })
   })
 
-  it('is a tree of actors with how each stands', async () => {
+  it('is a tree of actors, each with its status', async () => {
     const inspector = await inspecting()
     const agent = new Agent(scriptedModel(twoSteps), { tools: [weather], inspect: inspector.inspect })
     await agent.send('Weather in Oslo?')
-    const told = await listen(inspector)
-    await told.until(isOver)
-    const root = told.row('agent')
+    const feed = await listen(inspector)
+    await feed.until(isOver)
+    const root = feed.row('agent')
     expect(root).toMatchObject({
       parent: null,
       title: 'Weather in Oslo?',
@@ -86,15 +86,15 @@ describe('A run of an agent', () => {
       status: 'done',
       state: 'Complete',
     })
-    expect(told.row('toolExecutor')).toMatchObject({ parent: root?.id, kind: 'other', status: 'done' })
-    expect(told.row('call:call_1')).toMatchObject({
+    expect(feed.row('toolExecutor')).toMatchObject({ parent: root?.id, kind: 'other', status: 'done' })
+    expect(feed.row('call:call_1')).toMatchObject({
       title: 'get_weather',
-      parent: told.row('toolExecutor')?.id,
+      parent: feed.row('toolExecutor')?.id,
     })
-    expect(told.row('model')).toMatchObject({ parent: root?.id, kind: 'other', status: 'stopped' })
+    expect(feed.row('model')).toMatchObject({ parent: root?.id, kind: 'other', status: 'stopped' })
   })
 
-  it('counts every transition as TransitionCoverage does, and the reads of the lane with them', async () => {
+  it('counts every transition as TransitionCoverage does, reads on the fast path included', async () => {
     const inspector = await inspecting()
     const agent = new Agent(scriptedModel(twoSteps), { tools: [weather] })
     const coverage = new TransitionCoverage(agent.machine)
@@ -106,35 +106,35 @@ describe('A run of an agent', () => {
       },
     })
     await watched.send('Weather in Oslo?')
-    const told = await listen(inspector)
-    await told.until(isOver)
+    const feed = await listen(inspector)
+    await feed.until(isOver)
     const reads = 'agent.Accumulating.Streaming on model.deltas #2'
-    const { [reads]: lane, ...others } = Object.fromEntries(told.taken)
+    const { [reads]: lane, ...others } = Object.fromEntries(feed.taken)
     expect(others).toEqual(
       Object.fromEntries([...coverage.counts].filter(([name, count]) => count > 0 && name !== reads)),
     )
-    expect(lane).toBe((told.row('agent')?.reads ?? 0) - 2)
+    expect(lane).toBe((feed.row('agent')?.reads ?? 0) - 2)
   })
 
-  it('can be gone through moment by moment: states, text, calls and context as they were', async () => {
+  it('can be replayed moment by moment: states, text, calls and context as they were', async () => {
     const inspector = await inspecting()
     const agent = new Agent(scriptedModel(twoSteps), { tools: [weather], inspect: inspector.inspect })
     await agent.send('Weather in Oslo?')
-    const told = await listen(inspector)
-    await told.until(isOver)
-    const started = told.moments.find(({ event }) => event === 'tool.started')
+    const feed = await listen(inspector)
+    await feed.until(isOver)
+    const started = feed.moments.find(({ event }) => event === 'tool.started')
     expect(started).toMatchObject({
       states: ['agent', 'agent.ToolExecution', 'agent.ToolExecution.Working'],
       progress: [0, 'Let me see.'.length, 'Which tool?'.length],
     })
-    const past = await momentOf(inspector, told.watched ?? 0, started?.seq ?? 0)
+    const past = await momentOf(inspector, feed.watched ?? 0, started?.seq ?? 0)
     expect(past).toMatchObject({
       value: { ToolExecution: 'Working' },
       event: { type: 'tool.started' },
       context: { step: 1, round: { started: [['call_1']] } },
       tools: [{ callId: 'call_1', status: 'running', result: null, endedAt: null }],
     })
-    expect(told.moments.map(({ path }) => path.join(' → '))).toEqual([
+    expect(feed.moments.map(({ path }) => path.join(' → '))).toEqual([
       'MessageReset → Accumulating.Requesting',
       'Accumulating.Streaming',
       'Accumulating.Streaming',
@@ -147,13 +147,13 @@ describe('A run of an agent', () => {
     ])
   })
 
-  it('tells what a moment changed in the context', async () => {
+  it('shows the changes of the context at a moment', async () => {
     const inspector = await inspecting()
     const agent = new Agent(scriptedModel(twoSteps), { tools: [weather], inspect: inspector.inspect })
     await agent.send('Weather in Oslo?')
-    const told = await listen(inspector)
-    await told.until(isOver)
-    const changesAt = (event: string) => told.moments.find((moment) => moment.event === event)?.changes
+    const feed = await listen(inspector)
+    await feed.until(isOver)
+    const changesAt = (event: string) => feed.moments.find((moment) => moment.event === event)?.changes
     expect(changesAt('tool.started')).toEqual([{ path: 'round.started[0]', after: '["call_1"]' }])
     expect(changesAt('xstate.done.actor.toolExecutor')).toContainEqual({
       path: 'step',
@@ -172,10 +172,10 @@ describe('A run of an agent', () => {
     const retry = { maxRetries: 1, initialDelayMs: 1, midStream: true }
     const agent = new Agent(model, { retry, inspect: inspector.inspect })
     await expect(agent.send('Hi')).rejects.toThrow('out of order')
-    const told = await listen(inspector)
-    await told.until(isOver)
-    expect(told.row('agent')).toMatchObject({ status: 'failed', failure: 'ModelError: out of order' })
-    expect(told.attempts).toMatchObject([
+    const feed = await listen(inspector)
+    await feed.until(isOver)
+    expect(feed.row('agent')).toMatchObject({ status: 'failed', failure: 'ModelError: out of order' })
+    expect(feed.attempts).toMatchObject([
       { attempt: 0, text: 'Half an ', isVoid: true, failure: 'overloaded' },
       { attempt: 1, text: '', isVoid: false, failure: 'out of order' },
     ])
@@ -185,12 +185,12 @@ describe('A run of an agent', () => {
     const inspector = await inspecting()
     const agent = new Agent(scriptedModel(['{"n":', '{"n":1}']), { inspect: inspector.inspect })
     await agent.sendFor('A number', z.object({ n: z.number() }))
-    const told = await listen(inspector)
-    await told.until(isOver)
-    expect(told.row('typed-output')).toMatchObject({ title: 'A number', kind: 'machine', status: 'done' })
-    expect(told.watched).toBe(told.row('typed-output')?.id)
-    expect(told.attempts.map(({ text }) => text)).toEqual(['{"n":', '{"n":1}'])
-    expect(new Set(told.attempts.map(({ owner }) => owner)).size).toBe(2)
+    const feed = await listen(inspector)
+    await feed.until(isOver)
+    expect(feed.row('typed-output')).toMatchObject({ title: 'A number', kind: 'machine', status: 'done' })
+    expect(feed.watched).toBe(feed.row('typed-output')?.id)
+    expect(feed.attempts.map(({ text }) => text)).toEqual(['{"n":', '{"n":1}'])
+    expect(new Set(feed.attempts.map(({ owner }) => owner)).size).toBe(2)
   })
 
   it('keeps the run of a sub-agent apart, below the call that it answers', async () => {
@@ -204,12 +204,12 @@ describe('A run of an agent', () => {
       'Done.',
     ]
     await new Agent(scriptedModel(turns), { tools: [helper], inspect: inspector.inspect }).send('Ask around')
-    const told = await listen(inspector)
-    await told.until(isOver)
-    const sub = [...told.actors.values()].find(({ title }) => title === 'Find out')
-    expect(sub).toMatchObject({ kind: 'agent', parent: told.row('call:call_9')?.id })
-    expect(told.text).toBe('Done.')
-    expect(told.tools.get('call_9')).toMatchObject({ child: sub?.id, result: 'A fact.' })
+    const feed = await listen(inspector)
+    await feed.until(isOver)
+    const sub = [...feed.actors.values()].find(({ title }) => title === 'Find out')
+    expect(sub).toMatchObject({ kind: 'agent', parent: feed.row('call:call_9')?.id })
+    expect(feed.text).toBe('Done.')
+    expect(feed.tools.get('call_9')).toMatchObject({ child: sub?.id, result: 'A fact.' })
     const below = await listen(inspector, sub?.id)
     await below.until(({ attempts }) => attempts.length > 0)
     expect(below.text).toBe('A fact.')
@@ -222,25 +222,25 @@ describe('A person at the page', () => {
     const agent = new Agent(scriptedModel(turns), { tools: [removal], inspect: inspector.inspect })
     const actor = agent.actor({ prompt: 'Clean up' })
     actor.start()
-    const told = await listen(inspector)
-    await told.until(({ tools }) => tools.get('call_1')?.status === 'pending')
-    expect(told.row('agent')).toMatchObject({ status: 'waiting', canAbort: true })
-    return { actor, told, owner: told.tools.get('call_1')?.owner }
+    const feed = await listen(inspector)
+    await feed.until(({ tools }) => tools.get('call_1')?.status === 'pending')
+    expect(feed.row('agent')).toMatchObject({ status: 'waiting', canAbort: true })
+    return { actor, feed, owner: feed.tools.get('call_1')?.owner }
   }
 
   it('approves a call', async () => {
     const inspector = await inspecting()
-    const { actor, told, owner } = await approving(inspector)
+    const { actor, feed, owner } = await approving(inspector)
     const response = await command(inspector, { actor: owner, type: 'tool.approve', callId: 'call_1' })
     expect(response.status).toBe(200)
     expect(await endOf(actor)).toMatchObject({ status: 'complete', output: 'Done.' })
-    await told.until(isOver)
-    expect(told.tools.get('call_1')).toMatchObject({ status: 'done', result: 'removed' })
+    await feed.until(isOver)
+    expect(feed.tools.get('call_1')).toMatchObject({ status: 'done', result: 'removed' })
   })
 
   it('rejects a call, and the model learns why', async () => {
     const inspector = await inspecting()
-    const { actor, told, owner } = await approving(inspector)
+    const { actor, feed, owner } = await approving(inspector)
     await command(inspector, {
       actor: owner,
       type: 'tool.reject',
@@ -248,8 +248,8 @@ describe('A person at the page', () => {
       reason: 'not on a Friday',
     })
     expect(JSON.stringify((await endOf(actor)).messages)).toContain('not on a Friday')
-    await told.until(isOver)
-    expect(told.tools.get('call_1')).toMatchObject({ status: 'failed' })
+    await feed.until(isOver)
+    expect(feed.tools.get('call_1')).toMatchObject({ status: 'failed' })
   })
 
   it('aborts a run', async () => {
@@ -257,19 +257,19 @@ describe('A person at the page', () => {
     const model = scriptedModel([[{ text: 'On and on ' }, { hang: true }]])
     const actor = new Agent(model, { inspect: inspector.inspect }).actor({ prompt: 'Go' })
     actor.start()
-    const told = await listen(inspector)
-    await told.until(({ text }) => text === 'On and on ')
-    await command(inspector, { actor: told.watched, type: 'abort' })
+    const feed = await listen(inspector)
+    await feed.until(({ text }) => text === 'On and on ')
+    await command(inspector, { actor: feed.watched, type: 'abort' })
     expect(await endOf(actor)).toMatchObject({ status: 'aborted' })
     expect(model.closed).toBe(1)
-    await told.until(isOver)
-    expect(told.row('agent')).toMatchObject({ status: 'aborted', canAbort: false })
+    await feed.until(isOver)
+    expect(feed.row('agent')).toMatchObject({ status: 'aborted', canAbort: false })
   })
 
-  it('is told when it is too late, or when the actor knows nothing of the kind', async () => {
+  it('learns that an actor has ended, or does not accept the command', async () => {
     const inspector = await inspecting()
-    const { actor, told, owner } = await approving(inspector)
-    const helper = [...told.actors.values()].find(({ name }) => name === 'model')?.id
+    const { actor, feed, owner } = await approving(inspector)
+    const helper = [...feed.actors.values()].find(({ name }) => name === 'model')?.id
     expect((await command(inspector, { actor: helper, type: 'abort' })).status).toBe(409)
     expect((await command(inspector, { actor: owner, type: 'steer', text: 'x' })).status).toBe(400)
     expect((await command(inspector, { actor: owner, type: 'tool.approve' })).status).toBe(400)
@@ -279,15 +279,15 @@ describe('A person at the page', () => {
     expect(await late.text()).toContain('has ended')
   })
 
-  it('sees that a paused run waits elsewhere', async () => {
+  it('sees that a paused run still waits for a decision', async () => {
     const inspector = await inspecting()
     const model = scriptedModel([[{ toolCall: { id: 'call_1', name: 'remove' } }]])
     const { pendingApproval } = await new Agent(model, { tools: [removal], inspect: inspector.inspect }).send(
       'Go',
     )
     expect(pendingApproval).toBeDefined()
-    const told = await listen(inspector)
-    await told.until(({ tools }) => tools.size > 0)
-    expect(told.row('agent')).toMatchObject({ status: 'paused', canAbort: false })
+    const feed = await listen(inspector)
+    await feed.until(({ tools }) => tools.size > 0)
+    expect(feed.row('agent')).toMatchObject({ status: 'paused', canAbort: false })
   })
 })

@@ -29,7 +29,7 @@ export type Opened = {
   page: Page
   /** Errors, refused styles and scripts, dialogs: a good page has none. */
   problems: string[]
-  /** Addresses it asked for that are not the inspector's. */
+  /** Addresses that it fetched and that are not the inspector's. */
   elsewhere: string[]
 }
 

@@ -1,4 +1,4 @@
-// A run as a conversation, with what belongs to it: in a real browser.
+// A run as a conversation, with its strip, banner and chart: in a real browser.
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createActor } from 'xstate'
@@ -62,7 +62,7 @@ describe.skipIf(!executablePath)('The page', { timeout: 120_000 }, () => {
     )
   })
 
-  it('marks an answer that was dropped, and shows how far a call has come', async () => {
+  it('marks a discarded answer, and shows the progress of a call', async () => {
     const dropped = await inPhase('discarded')
     const marks = dropped.locator('.turn.void')
     expect(await marks.locator('h3').textContent()).toBe('Step 1 (discarded)')
@@ -73,7 +73,7 @@ describe.skipIf(!executablePath)('The page', { timeout: 120_000 }, () => {
     expect(await working.locator('.card.running').textContent()).toContain('asking 3 of 12 operators')
   })
 
-  it('shows a sub-agent inside the call that it answers, while it talks', async () => {
+  it('shows a sub-agent inside the call that it answers, while it streams', async () => {
     const inspector = await inspecting()
     const { page } = await open(browser, inspector.url)
     const provider = await speaker()
@@ -90,11 +90,11 @@ describe.skipIf(!executablePath)('The page', { timeout: 120_000 }, () => {
     provider.end()
     await sent
     await page.locator('.nested-run').getByText('You should rest.').waitFor()
-    await page.getByRole('button', { name: 'Show as a run of its own' }).click()
+    await page.getByRole('button', { name: 'Show this run alone' }).click()
     await page.locator('#title', { hasText: 'Help me.' }).waitFor()
   })
 
-  it('goes from a state to its moment, and from a step that is read to its states', async () => {
+  it('goes from a state to its moment, and marks the states of the step in view', async () => {
     const page = await inPhase('streaming')
     const strip = page.locator('.strip')
     expect(await strip.locator('.stay-name').allTextContents()).toEqual([
@@ -119,7 +119,7 @@ describe.skipIf(!executablePath)('The page', { timeout: 120_000 }, () => {
       .toEqual(['Requesting', 'Streaming', 'ToolExecution'])
   })
 
-  it('asks for a decision on every tab, and says when another run waits', async () => {
+  it('asks for a decision on every tab, and shows when another run waits', async () => {
     const inspector = await inspecting()
     const { page } = await open(browser, inspector.url)
     const agent = new Agent(scriptedModel([removes, 'Gone.', 'Hello.']), {
@@ -183,7 +183,7 @@ describe.skipIf(!executablePath)('The page', { timeout: 120_000 }, () => {
     expect(runs).toHaveLength(1)
   })
 
-  it('draws the chart in a worker, tells what a state is for, and lists the states where it cannot', async () => {
+  it('draws the chart in a worker, describes its states, and lists them if it cannot draw', async () => {
     const page = await inPhase('approval')
     const box = page.locator('#chart g[data-state="agent.AwaitingApproval"]')
     await box.hover()

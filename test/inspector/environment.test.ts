@@ -1,4 +1,4 @@
-/** STATEWIRE_INSPECT=1 in front of a program that knows of no inspector. */
+/** Programs that do not mention an inspector, started with STATEWIRE_INSPECT=1. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Agent } from '../../src/agent/Agent.ts'
-import type { WireView } from '../../src/inspector/wireView.ts'
+import type { WireView } from '../../src/inspector/protocol.ts'
 import { ConfigurationError } from '../../src/messages/errors.ts'
 import { runProgram } from '../runScript.ts'
 import { inspecting, listen } from './watching.ts'
@@ -16,7 +16,7 @@ if (!existsSync('dist/inspector.js')) throw new Error('There is no dist: run `np
 
 const program = (name: string) => join('test', 'inspector', 'programs', name)
 
-/** Starts a program, and resolves when it has asked what it has to ask. */
+/** Starts a program, and resolves when it has sent its requests. */
 const started = async (name: string, { wanted = '1', args = [] as string[] } = {}) => {
   const env = { ...process.env, STATEWIRE_INSPECT: wanted }
   const child = spawn(process.execPath, [program(name), ...args], { env, stdio: 'pipe' })
@@ -48,9 +48,9 @@ describe('STATEWIRE_INSPECT', { timeout: 120_000 }, () => {
     const { url, printed, answers } = await started('twoAgents.mjs')
     expect(printed()).toBe(`statewire inspector: ${url}\n`)
     expect(answers).toContain('6 times 7')
-    const told = await listen({ url })
-    await told.until(({ actors }) => actors.size > 0)
-    const runs = [...told.actors.values()].filter(({ parent }) => parent === null)
+    const feed = await listen({ url })
+    await feed.until(({ actors }) => actors.size > 0)
+    const runs = [...feed.actors.values()].filter(({ parent }) => parent === null)
     expect(runs.map(({ title, status }) => [title, status])).toEqual([
       ['How much is 6 times 7?', 'done'],
       ['How much is 2 plus 2?', 'done'],
@@ -78,8 +78,8 @@ describe('STATEWIRE_INSPECT', { timeout: 120_000 }, () => {
     const folder = await mkdtemp(join(tmpdir(), 'statewire-environment-'))
     onTestFinished(() => rm(folder, { recursive: true, force: true }))
     const { url } = await started('storedRun.mjs', { args: [join(folder, 'runs.db')] })
-    const told = await listen({ url })
-    await told.until(({ actors }) => [...actors.values()].some(({ run }) => run === 'job-7'))
+    const feed = await listen({ url })
+    await feed.until(({ actors }) => [...actors.values()].some(({ run }) => run === 'job-7'))
   })
 
   it('takes a port; one that is not free leaves the program as it is', async () => {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { z } from 'zod'
 import { Agent } from '../../src/agent/Agent.ts'
 import type { Inspector } from '../../src/inspector/index.ts'
-import type { Recording } from '../../src/inspector/wireView.ts'
+import type { Recording } from '../../src/inspector/protocol.ts'
 import { tool } from '../../src/tools/tool.ts'
 import { callChunk, chunk, usageChunk } from '../hostile/chatWire.ts'
 import { sse } from '../hostile/wire.ts'
@@ -22,7 +22,7 @@ if (!executablePath) {
 
 const key = 'exported+key/47"11=='
 const base64 = (text: string) => Buffer.from(text).toString('base64')
-/** The key as a server may give it back. */
+/** Forms in which a server may return the key. */
 const forms = [
   key,
   encodeURIComponent(key),
@@ -40,7 +40,7 @@ const weather = tool({
   execute: ({ city }) => `${city} </script><b>21 °C</b> <!-- ${forms.join(' ')}`,
 })
 
-/** A run whose server and tool give its key back in every form. */
+/** A run whose server and tool return its key in every form. */
 const echoed = async () => {
   const inspector = await inspecting()
   const asks = callChunk({ index: 0, id: 'c1', name: 'get_weather', args: '{"city":"Oslo"}' })
@@ -102,11 +102,11 @@ describe('An exported run', () => {
       expect(text).not.toContain(form)
       expect(text).not.toContain(JSON.stringify(form).slice(1, -1))
     }
-    // Not even a part that would be worth something.
+    // Not even a useful part of it.
     expect(text).not.toMatch(/exported.key/)
   })
 
-  it('is known only to who has the address', async () => {
+  it('cannot be fetched without the whole address', async () => {
     const { url } = await echoed()
     expect((await fetch(`${url}export?actor=99`)).status).toBe(404)
     const foreign = await fetch(`${url}export?actor=1`, { headers: { origin: 'http://evil.example' } })
@@ -123,7 +123,7 @@ describe.skipIf(!executablePath)('A file', { timeout: 120_000 }, () => {
   })
   afterAll(() => browser?.close())
 
-  /** Everything can be looked at; nothing is asked for elsewhere, and nothing can be commanded. */
+  /** Checks that everything is shown, nothing is fetched from elsewhere, and nothing can be commanded. */
   const lookAround = async (page: Page) => {
     await page.getByText('A recorded run').waitFor()
     await page.locator('#chart svg').waitFor()

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { assign, createActor, fromCallback, fromPromise, setup } from 'xstate'
-import { changesBetween } from '../../src/inspector/changes.ts'
+import { changesBetween } from '../../src/inspector/moments.ts'
 import { TransitionCoverage } from '../../src/testing/index.ts'
 import { describeMachine } from '../../src/visualize/index.ts'
-import { command, inspecting, listen, momentOf, type Told } from './watching.ts'
+import { command, inspecting, listen, momentOf, type PageFeed } from './watching.ts'
 
 const light = setup({
   types: { context: {} as { changes: number }, events: {} as { type: 'NEXT' } | { type: 'POWER_CUT' } },
@@ -21,12 +21,12 @@ const light = setup({
   },
 })
 
-const knowsRow = (name: string, status?: string) => (told: Told) => {
-  const row = told.row(name)
+const knowsRow = (name: string, status?: string) => (feed: PageFeed) => {
+  const row = feed.row(name)
   return row !== undefined && (status === undefined || row.status === status)
 }
 
-describe("A machine of the user's own", () => {
+describe("A user's own machine", () => {
   it('shows its states, events, changes and counts', async () => {
     const inspector = await inspecting()
     const coverage = new TransitionCoverage(light)
@@ -38,13 +38,13 @@ describe("A machine of the user's own", () => {
     }).start()
     for (let index = 0; index < 4; index += 1) actor.send({ type: 'NEXT' })
     actor.send({ type: 'POWER_CUT' })
-    const told = await listen(inspector)
-    await told.until(knowsRow('light', 'done'))
-    expect(told.row('light')).toMatchObject({ kind: 'machine', title: '', state: 'dark', canAbort: false })
-    expect(Object.fromEntries(told.taken)).toEqual(
+    const feed = await listen(inspector)
+    await feed.until(knowsRow('light', 'done'))
+    expect(feed.row('light')).toMatchObject({ kind: 'machine', title: '', state: 'dark', canAbort: false })
+    expect(Object.fromEntries(feed.taken)).toEqual(
       Object.fromEntries([...coverage.counts].filter(([, count]) => count > 0)),
     )
-    expect(told.moments.map(({ event, path }) => [event, path])).toEqual([
+    expect(feed.moments.map(({ event, path }) => [event, path])).toEqual([
       ['xstate.init', ['green']],
       ['NEXT', ['yellow']],
       ['NEXT', ['red']],
@@ -52,21 +52,25 @@ describe("A machine of the user's own", () => {
       ['NEXT', ['yellow']],
       ['POWER_CUT', ['dark']],
     ])
-    expect(told.moments[1]?.changes).toEqual([{ path: 'changes', before: '0', after: '1' }])
-    expect(told.attempts).toEqual([])
+    expect(feed.moments[1]?.changes).toEqual([{ path: 'changes', before: '0', after: '1' }])
+    expect(feed.attempts).toEqual([])
   })
 
   it('has a chart, which the page draws', async () => {
     const inspector = await inspecting()
     createActor(light, { inspect: inspector.inspect }).start()
-    const told = await listen(inspector)
-    await told.until(knowsRow('light'))
-    const chart = await fetch(`${inspector.url}chart?actor=${told.watched}`)
-    expect(await chart.json()).toEqual(JSON.parse(JSON.stringify(describeMachine(light))))
+    const feed = await listen(inspector)
+    await feed.until(knowsRow('light'))
+    const chart = await fetch(`${inspector.url}chart?actor=${feed.watched}`)
+    expect(await chart.json()).toEqual({
+      ...JSON.parse(JSON.stringify(describeMachine(light))),
+      mainPath: [],
+      ends: {},
+    })
     expect((await fetch(`${inspector.url}chart?actor=999`)).status).toBe(404)
   })
 
-  it('that crashes is shown as failed, although XState tells nobody', async () => {
+  it('that crashes is shown as failed, although XState does not report it', async () => {
     const inspector = await inspecting()
     const fragile = setup({}).createMachine({
       id: 'fragile',
@@ -82,18 +86,18 @@ describe("A machine of the user's own", () => {
     actor.subscribe({ error: () => {} })
     actor.start()
     actor.send({ type: 'HIT' })
-    const told = await listen(inspector)
-    await told.until(knowsRow('fragile', 'failed'))
-    expect(told.row('fragile')?.failure).toBe('Error: It broke.')
-    expect(told.moments.at(-1)?.event).toBe('HIT')
+    const feed = await listen(inspector)
+    await feed.until(knowsRow('fragile', 'failed'))
+    expect(feed.row('fragile')?.failure).toBe('Error: It broke.')
+    expect(feed.moments.at(-1)?.event).toBe('HIT')
   })
 
-  it('gets no event that it does not know', async () => {
+  it('gets no event that it does not handle', async () => {
     const inspector = await inspecting()
     const actor = createActor(light, { inspect: inspector.inspect }).start()
-    const told = await listen(inspector)
-    await told.until(knowsRow('light'))
-    const response = await command(inspector, { actor: told.watched, type: 'abort' })
+    const feed = await listen(inspector)
+    await feed.until(knowsRow('light'))
+    const response = await command(inspector, { actor: feed.watched, type: 'abort' })
     expect(response.status).toBe(409)
     expect(actor.getSnapshot().status).toBe('active')
   })
@@ -115,16 +119,16 @@ describe("A machine of the user's own", () => {
       ],
     })
     const actor = createActor(parent, { inspect: inspector.inspect }).start()
-    const told = await listen(inspector)
-    await told.until(knowsRow('task', 'failed'))
-    expect(told.row('lamp')).toMatchObject({
+    const feed = await listen(inspector)
+    await feed.until(knowsRow('task', 'failed'))
+    expect(feed.row('lamp')).toMatchObject({
       kind: 'machine',
       state: 'green',
-      parent: told.row('parent')?.id,
+      parent: feed.row('parent')?.id,
     })
     actor.stop()
-    await told.until(knowsRow('parent', 'stopped'))
-    expect([...told.actors.values()].map(({ name, status }) => [name, status])).toEqual([
+    await feed.until(knowsRow('parent', 'stopped'))
+    expect([...feed.actors.values()].map(({ name, status }) => [name, status])).toEqual([
       ['parent', 'stopped'],
       ['lamp', 'stopped'],
       ['task', 'failed'],
@@ -143,18 +147,18 @@ describe("A machine of the user's own", () => {
     })
     const actor = createActor(counter, { inspect: inspector.inspect }).start()
     for (let index = 0; index < 5_000; index += 1) actor.send({ type: 'ADD' })
-    const told = await listen(inspector)
-    await told.until(({ messages, moments }) => moments.length > 0 && !messages.at(-1)?.isBehind)
-    // In slices: the process has other things to do.
-    expect(told.messages[0]).toMatchObject({ isBehind: true })
-    expect(told.messages.at(-1)).not.toHaveProperty('isBehind')
-    const { dropped } = told.messages[0]?.watched ?? {}
-    expect(told.moments.length).toBeGreaterThanOrEqual(2_000)
-    expect(told.moments.length).toBeLessThan(4_000)
-    expect((dropped?.moments ?? 0) + told.moments.length).toBe(5_001)
+    const feed = await listen(inspector)
+    await feed.until(({ messages, moments }) => moments.length > 0 && !messages.at(-1)?.isBehind)
+    // In slices: the process has other work to do.
+    expect(feed.messages[0]).toMatchObject({ isBehind: true })
+    expect(feed.messages.at(-1)).not.toHaveProperty('isBehind')
+    const { dropped } = feed.messages[0]?.watched ?? {}
+    expect(feed.moments.length).toBeGreaterThanOrEqual(2_000)
+    expect(feed.moments.length).toBeLessThan(4_000)
+    expect((dropped?.moments ?? 0) + feed.moments.length).toBe(5_001)
     const [before = ['', 0]] = dropped?.taken ?? []
-    expect(before[1] + (told.taken.get('counter on ADD') ?? 0)).toBe(5_000)
-    expect(told.moments.at(-1)?.changes).toEqual([{ path: 'n', before: '4999', after: '5000' }])
+    expect(before[1] + (feed.taken.get('counter on ADD') ?? 0)).toBe(5_000)
+    expect(feed.moments.at(-1)?.changes).toEqual([{ path: 'n', before: '4999', after: '5000' }])
   })
 })
 
@@ -196,16 +200,16 @@ describe('A hostile context', () => {
     }
   }
 
-  it('is shown as far as it can be, and breaks nothing', async () => {
+  it('is shown as far as it can be read, and breaks nothing', async () => {
     const inspector = await inspecting()
     const machine = setup({ types: { context: {} as Record<string, unknown> } }).createMachine({
       id: 'hostile',
       context: hostile,
     })
     const actor = createActor(machine, { inspect: inspector.inspect }).start()
-    const told = await listen(inspector)
-    await told.until(knowsRow('hostile'))
-    const { context } = await momentOf(inspector, told.watched ?? 0, told.moments[0]?.seq ?? 0)
+    const feed = await listen(inspector)
+    await feed.until(knowsRow('hostile'))
+    const { context } = await momentOf(inspector, feed.watched ?? 0, feed.moments[0]?.seq ?? 0)
     expect(context).toMatchObject({
       circular: { name: 'me', self: '⟨circular⟩' },
       trap: { sprung: '⟨getter⟩' },
@@ -229,7 +233,7 @@ describe('A hostile context', () => {
     expect(actor.getSnapshot().status).toBe('active')
   })
 
-  it('has changes that are told, as far as it can be read', () => {
+  it('has its changes listed, as far as it can be read', () => {
     const before = hostile()
     expect(changesBetween(before, { ...hostile(), list: [1] }, [])).toContainEqual({
       path: 'circular.self.self.self',

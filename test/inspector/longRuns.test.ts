@@ -1,4 +1,4 @@
-// A person looks at long runs, in a real browser: what they cost, where they were compacted, what they ask at a limit.
+// Long runs in a real browser: their cost, their compactions, and their questions at a limit.
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
@@ -80,7 +80,7 @@ describe.skipIf(!executablePath)('The page', { timeout: 120_000 }, () => {
     expect(problems).toEqual([])
   })
 
-  it('asks at a limit, and lets the run go on as often as it is told to', async () => {
+  it('asks at a limit, each time, and lets the run continue', async () => {
     const turns = [looks('a'), looks('b'), says('Done.')]
     const { page, problems, agent } = await watched(turns, { limits: { steps: 1 }, atLimit: 'ask' })
     const actor = agent.actor({ prompt: 'Look' })
@@ -113,7 +113,7 @@ describe.skipIf(!executablePath)('The page', { timeout: 120_000 }, () => {
     expect(await page.locator('.card.done').count()).toBe(1)
   })
 
-  it('says where to decide when the run is paused', async () => {
+  it('says where to decide on a run that is paused', async () => {
     const { page, agent } = await watched([looks('a')], { limits: { steps: 1 }, atLimit: 'ask' })
     await agent.send('Look')
     await page.getByText('The run has used 1 of 1 steps. Go on?').waitFor()
@@ -121,7 +121,7 @@ describe.skipIf(!executablePath)('The page', { timeout: 120_000 }, () => {
     expect(await page.getByRole('button', { name: 'Go on' }).count()).toBe(0)
   })
 
-  it('shows all of it of stored runs', async () => {
+  it('shows costs, compactions and limits of stored runs, too', async () => {
     const turns = [looks('a'), overflow, 'They talked.', says('Done.')]
     const { file, runs } = await owning(turns, undefined, {
       tools: [look],

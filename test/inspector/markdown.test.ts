@@ -1,4 +1,4 @@
-// What a model wrote, as it was meant to be read: in a real browser.
+// The Markdown of a model in a real browser.
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/Agent.ts'
@@ -28,7 +28,7 @@ describe.skipIf(!executablePath)('An answer in Markdown', { timeout: 60_000 }, (
   })
   afterAll(() => browser?.close())
 
-  /** A page that watches an answer which comes in these pieces. */
+  /** A page that watches an answer which arrives in these pieces. */
   const shown = async (pieces: Iterable<string>): Promise<{ page: Page; problems: string[] }> => {
     const inspector = await inspecting()
     const { page, problems } = await open(browser, inspector.url)

@@ -59,7 +59,7 @@ describe.skipIf(!executablePath)('The page', { timeout: 120_000 }, () => {
     expect([...problems, ...elsewhere]).toEqual([])
   })
 
-  it('lets a person approve a call, and shows what came of it', async () => {
+  it('lets a person approve a call, and shows its result', async () => {
     const inspector = await inspecting()
     const { page } = await open(browser, inspector.url)
     const provider = await speaker()

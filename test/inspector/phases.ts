@@ -1,4 +1,4 @@
-// Runs in each phase that a person may find one in: they stay in it while the page is looked at.
+// Runs in every phase in which a person may see them. They stay in it while the page is tested.
 import type { Page } from 'playwright-core'
 import { onTestFinished } from 'vitest'
 import { z } from 'zod'
@@ -13,9 +13,9 @@ import { inspecting } from './watching.ts'
 
 export type Phase = {
   name: string
-  /** Brings a run there, and gives the address of its inspector. */
+  /** Brings a run there, and returns the address of its inspector. */
   begin(): Promise<string>
-  /** The page shows it. */
+  /** Resolves when the page shows it. */
   seen(page: Page): Promise<void>
 }
 

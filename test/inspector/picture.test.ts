@@ -1,4 +1,4 @@
-// The picture of the README: the demo agent waits for a yes. `npm run picture` takes it anew.
+// The picture of the README: the demo agent waits for an approval. `npm run picture` takes it again.
 import { mkdir, readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { demoAgent, demoPrompt } from '../../src/cli/commands/demo.ts'

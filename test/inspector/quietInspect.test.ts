@@ -39,7 +39,7 @@ const isEnd = (event: StatelyInspectionEvent) =>
   event.type === '@xstate.snapshot' && 'value' in event.snapshot && event.snapshot.value === 'Complete'
 
 describe('quietInspect', () => {
-  it('in front of the Stately inspector passes actors and states, and no chunks', async () => {
+  it('passes actors and states to the Stately inspector, but no chunks', async () => {
     const server = new WebSocketServer({ host: '127.0.0.1', port: 0 })
     await once(server, 'listening')
     const received: StatelyInspectionEvent[] = []
@@ -93,23 +93,23 @@ describe('quietInspect', () => {
     expect(texts.length).toBeLessThan(5)
   })
 
-  it('takes an observer or a function, and tells the reads of a stream as their last snapshot', async () => {
-    const told: InspectionEvent[] = []
-    const inspect = { next: (event: InspectionEvent) => told.push(event) }
+  it('takes an observer or a function, and passes only the last snapshot of a stream', async () => {
+    const feed: InspectionEvent[] = []
+    const inspect = { next: (event: InspectionEvent) => feed.push(event) }
     await new Agent(model(), { tools: [weather], inspect: quietInspect(inspect) }).send('Weather in Oslo?')
     const byFunction: InspectionEvent[] = []
     const tell = (event: InspectionEvent) => {
       byFunction.push(event)
     }
     await new Agent(model(), { tools: [weather], inspect: quietInspect(tell) }).send('Weather in Oslo?')
-    expect(byFunction.map(({ type }) => type)).toEqual(told.map(({ type }) => type))
-    expect(new Set(told.map(({ type }) => type))).toEqual(
+    expect(byFunction.map(({ type }) => type)).toEqual(feed.map(({ type }) => type))
+    expect(new Set(feed.map(({ type }) => type))).toEqual(
       new Set(['@xstate.actor', '@xstate.event', '@xstate.snapshot']),
     )
-    const events = told.flatMap((event) => (event.type === '@xstate.event' ? [event.event.type] : []))
+    const events = feed.flatMap((event) => (event.type === '@xstate.event' ? [event.event.type] : []))
     expect(events).not.toContain('model.deltas')
     expect(events.filter((type) => type === 'tool.started')).toHaveLength(1)
-    const reads = told.filter(
+    const reads = feed.filter(
       (event) => event.type === '@xstate.snapshot' && event.event.type === 'model.deltas',
     )
     // For each answer: the one that changed the state, and the last.

@@ -28,7 +28,7 @@ const ask = async (
 const pathOf = (url: string, file: string) => new URL(file, url).pathname
 
 describe('The address', () => {
-  it('opens the page, which may load nothing from elsewhere and tells its address to nobody', async () => {
+  it('opens the page, which loads nothing from elsewhere and does not pass its address on', async () => {
     const { url } = await inspecting()
     const { status, headers, text } = await ask(url, pathOf(url, ''))
     expect(status).toBe(200)
@@ -112,14 +112,14 @@ describe('The address', () => {
 })
 
 describe('A command', () => {
-  it('is posted', async () => {
+  it('must be posted', async () => {
     const { url } = await inspecting()
     expect((await ask(url, pathOf(url, 'command'))).status).toBe(405)
     expect((await ask(url, pathOf(url, 'events'), { method: 'POST' })).status).toBe(405)
     expect((await ask(url, pathOf(url, 'app.js'), { method: 'DELETE' })).status).toBe(405)
   })
 
-  it('comes from the inspector itself', async () => {
+  it('must come from the page of the inspector', async () => {
     const inspector = await inspecting()
     const foreign = await command(inspector, { actor: 1, type: 'abort' }, { origin: 'http://evil.example' })
     expect(foreign.status).toBe(403)
@@ -129,7 +129,7 @@ describe('A command', () => {
     expect(nowhere.status).toBe(403)
   })
 
-  it('is JSON, which a form of a foreign page cannot send', async () => {
+  it('must be JSON, which a form of a foreign page cannot send', async () => {
     const inspector = await inspecting()
     const form = await command(inspector, {}, { 'content-type': 'text/plain' })
     expect(form.status).toBe(415)
@@ -169,9 +169,9 @@ describe('The inspector', () => {
     await expect(startInspector({ port })).rejects.toThrow(`port ${port}`)
   })
 
-  it('tells a page that comes before the first run that there is nothing yet', async () => {
-    const told = await listen(await inspecting())
-    await told.until(({ messages }) => messages.length === 1)
-    expect(told.messages[0]).toEqual({ isFirst: true, limits: { moments: 2000, runs: 50 }, droppedRuns: 0 })
+  it('sends an empty list to a page that opens before the first run', async () => {
+    const feed = await listen(await inspecting())
+    await feed.until(({ messages }) => messages.length === 1)
+    expect(feed.messages[0]).toEqual({ isFirst: true, limits: { moments: 2000, runs: 50 }, droppedRuns: 0 })
   })
 })

@@ -1,4 +1,4 @@
-// Stored runs in the inspector: what pages are told, and what becomes of a click. The page itself is in storedPage.test.ts.
+// Stored runs in the inspector: the messages to the page, and its commands. The page itself is in storedPage.test.ts.
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { reflectionOrchestrator } from '../../machines/orchestrators/reflection.ts'
@@ -9,7 +9,7 @@ import { textOf } from '../../src/messages/messages.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 import { folder } from '../cli/spawned.ts'
 import { owning, removal } from '../cli/storedRuns.ts'
-import { command, inspecting, listen, momentOf, type Told } from './watching.ts'
+import { command, inspecting, listen, momentOf, type PageFeed } from './watching.ts'
 
 const asking = [
   { thinking: 'Which one?' },
@@ -25,18 +25,18 @@ const guestOf = async (file: string) => {
   return runs
 }
 
-const rowOf = (told: Told, run: string) => [...told.actors.values()].find((row) => row.run === run)
+const rowOf = (feed: PageFeed, run: string) => [...feed.actors.values()].find((row) => row.run === run)
 
 it('lists stored runs, and shows the newest: its state, text, calls, tokens and data', async () => {
   const { file, runs } = await owning(['Hello.', asking])
   await (await runs.start('janitor', 'Say hello', { id: 'first' })).result
   await (await runs.start('janitor', 'Remove a.txt', { id: 'second' })).result
   const inspector = await inspecting({ runs: await guestOf(file) })
-  const told = await listen(inspector)
-  await told.until(({ text }) => text === 'Let me see.')
-  expect(rowOf(told, 'first')).toMatchObject({ status: 'done', state: 'Complete', title: 'Say hello' })
-  expect(rowOf(told, 'second')).toMatchObject({
-    id: told.watched,
+  const feed = await listen(inspector)
+  await feed.until(({ text }) => text === 'Let me see.')
+  expect(rowOf(feed, 'first')).toMatchObject({ status: 'done', state: 'Complete', title: 'Say hello' })
+  expect(rowOf(feed, 'second')).toMatchObject({
+    id: feed.watched,
     name: 'janitor',
     kind: 'agent',
     status: 'waiting',
@@ -44,39 +44,39 @@ it('lists stored runs, and shows the newest: its state, text, calls, tokens and 
     canAbort: true,
     endedAt: null,
   })
-  expect(told.attempts).toMatchObject([{ step: 1, thinking: 'Which one?', startedAt: null, isVoid: false }])
-  expect(told.moments.at(-1)).toMatchObject({ states: ['agent', 'agent.AwaitingApproval'] })
-  expect([...told.tools.values()]).toMatchObject([
+  expect(feed.attempts).toMatchObject([{ step: 1, thinking: 'Which one?', startedAt: null, isVoid: false }])
+  expect(feed.moments.at(-1)).toMatchObject({ states: ['agent', 'agent.AwaitingApproval'] })
+  expect([...feed.tools.values()]).toMatchObject([
     { callId: 'c1', name: 'remove', arguments: { path: 'a.txt' }, status: 'pending', isInDoubt: false },
   ])
-  expect(told.messages.findLast(({ watched }) => watched?.usage)?.watched?.usage).toMatchObject({
+  expect(feed.messages.findLast(({ watched }) => watched?.usage)?.watched?.usage).toMatchObject({
     inputTokens: 10,
   })
-  const past = await momentOf(inspector, told.watched ?? 0, told.moments.at(-1)?.seq ?? 0)
+  const past = await momentOf(inspector, feed.watched ?? 0, feed.moments.at(-1)?.seq ?? 0)
   expect(past).toMatchObject({ value: 'AwaitingApproval', context: { step: 1 }, tools: [{ callId: 'c1' }] })
-  const chart = await fetch(`${inspector.url}chart?actor=${told.watched}`)
+  const chart = await fetch(`${inspector.url}chart?actor=${feed.watched}`)
   expect(await chart.text()).toContain('"id":"agent.AwaitingApproval"')
 })
 
-it('leaves an approval for the process that runs the runs, and shows what comes of it', async () => {
+it('passes an approval on to the process that runs the run, and shows the result', async () => {
   const { file, runs } = await owning([asking, [{ text: 'Removed ' }, { text: 'it.' }]])
   const run = await runs.start('janitor', 'Remove a.txt', { id: 'job' })
   await run.result
   const inspector = await inspecting({ runs: await guestOf(file) })
-  const told = await listen(inspector)
-  await told.until(({ tools }) => tools.get('c1')?.status === 'pending')
-  const response = await command(inspector, { actor: told.watched, type: 'tool.approve', callId: 'c1' })
+  const feed = await listen(inspector)
+  await feed.until(({ tools }) => tools.get('c1')?.status === 'pending')
+  const response = await command(inspector, { actor: feed.watched, type: 'tool.approve', callId: 'c1' })
   expect(await response.json()).toEqual({ note: '' })
   expect((await run.result).answer).toBe('Removed it.')
-  await told.until(({ tools }) => tools.get('c1')?.status === 'done' && rowOf(told, 'job')?.status === 'done')
-  expect(told.tools.get('c1')?.result).toBe('removed a.txt')
-  expect(told.attempts.map(({ step, text }) => [step, text])).toEqual([
+  await feed.until(({ tools }) => tools.get('c1')?.status === 'done' && rowOf(feed, 'job')?.status === 'done')
+  expect(feed.tools.get('c1')?.result).toBe('removed a.txt')
+  expect(feed.attempts.map(({ step, text }) => [step, text])).toEqual([
     [1, 'Let me see.'],
     [2, 'Removed it.'],
   ])
-  expect(told.moments.at(-1)?.states).toEqual(['agent', 'agent.Complete'])
-  expect(told.moments.at(-1)?.changes.some(({ path }) => path.startsWith('history[0]'))).toBe(false)
-  const late = await command(inspector, { actor: told.watched, type: 'tool.approve', callId: 'c1' })
+  expect(feed.moments.at(-1)?.states).toEqual(['agent', 'agent.Complete'])
+  expect(feed.moments.at(-1)?.changes.some(({ path }) => path.startsWith('history[0]'))).toBe(false)
+  const late = await command(inspector, { actor: feed.watched, type: 'tool.approve', callId: 'c1' })
   expect([late.status, await late.text()]).toEqual([409, expect.stringContaining('is over (complete)')])
 })
 
@@ -84,41 +84,41 @@ it('kills and resumes only a stored run that runs in this process', async () => 
   const { file, runs } = await owning([asking])
   await (await runs.start('janitor', 'Remove a.txt', { id: 'job' })).result
   const inspector = await inspecting({ runs: await guestOf(file) })
-  const told = await listen(inspector)
-  await told.until(({ tools }) => tools.size > 0)
-  expect(rowOf(told, 'job')?.canRestart).toBe(false)
-  const response = await command(inspector, { actor: told.watched, type: 'restart' })
+  const feed = await listen(inspector)
+  await feed.until(({ tools }) => tools.size > 0)
+  expect(rowOf(feed, 'job')?.canRestart).toBe(false)
+  const response = await command(inspector, { actor: feed.watched, type: 'restart' })
   expect([response.status, await response.text()]).toEqual([409, expect.stringContaining('in this process')])
 })
 
-it('says that a decision waits when nobody runs the runs, and runs nothing itself', async () => {
+it('says that a decision waits when no program is running the runs, and runs nothing itself', async () => {
   const { cwd, file, runs } = await owning([asking])
   await (await runs.start('janitor', 'Remove a.txt', { id: 'job' })).result
   await runs.close()
   const inspector = await inspecting({ runs: await guestOf(file) })
-  const told = await listen(inspector)
-  await told.until(({ tools }) => tools.size > 0)
-  const reject = { actor: told.watched, type: 'tool.reject', callId: 'c1', reason: 'not today' }
+  const feed = await listen(inspector)
+  await feed.until(({ tools }) => tools.size > 0)
+  const reject = { actor: feed.watched, type: 'tool.reject', callId: 'c1', reason: 'not today' }
   const response = await command(inspector, reject)
-  expect(((await response.json()) as { note: string }).note).toContain('No program runs these runs now')
+  expect(((await response.json()) as { note: string }).note).toContain('No program is running these runs now')
   const next = await owning(['As you wish.'], cwd)
   expect((await (await next.runs.get('job'))?.result)?.answer).toBe('As you wish.')
-  await told.until(() => rowOf(told, 'job')?.status === 'done')
-  expect(told.tools.get('c1')).toMatchObject({ status: 'failed' })
-  expect(told.tools.get('c1')?.result).toContain('not today')
+  await feed.until(() => rowOf(feed, 'job')?.status === 'done')
+  expect(feed.tools.get('c1')).toMatchObject({ status: 'failed' })
+  expect(feed.tools.get('c1')?.result).toContain('not today')
 })
 
-it('shows text as it comes, runs that begin later, and answers that begin anew', async () => {
+it('shows text as it arrives, runs that start later, and answers that start over', async () => {
   const { cwd, file, runs } = await owning([[{ text: 'Half an ' }, { hang: true }]])
   const inspector = await inspecting({ runs: await guestOf(file) })
-  const told = await listen(inspector)
+  const feed = await listen(inspector)
   await runs.start('janitor', 'Go', { id: 'job' })
-  await told.until(({ text }) => text === 'Half an ')
-  expect(rowOf(told, 'job')).toMatchObject({ status: 'active', state: 'Accumulating.Requesting' })
+  await feed.until(({ text }) => text === 'Half an ')
+  expect(rowOf(feed, 'job')).toMatchObject({ status: 'active', state: 'Accumulating.Requesting' })
   await runs.close()
   await owning(['A whole answer.'], cwd)
-  await told.until(() => rowOf(told, 'job')?.status === 'done')
-  expect(told.attempts.map(({ text, isVoid, attempt }) => [text, isVoid, attempt])).toEqual([
+  await feed.until(() => rowOf(feed, 'job')?.status === 'done')
+  expect(feed.attempts.map(({ text, isVoid, attempt }) => [text, isVoid, attempt])).toEqual([
     ['Half an ', true, 0],
     ['A whole answer.', false, 1],
   ])
@@ -128,17 +128,17 @@ it('aborts a run, and forgets one that is deleted', async () => {
   const { file, runs } = await owning([[{ text: 'On and on ' }, { hang: true }]])
   const run = await runs.start('janitor', 'Go', { id: 'job' })
   const inspector = await inspecting({ runs: await guestOf(file) })
-  const told = await listen(inspector)
-  await told.until(({ text }) => text === 'On and on ')
-  await command(inspector, { actor: told.watched, type: 'abort' })
+  const feed = await listen(inspector)
+  await feed.until(({ text }) => text === 'On and on ')
+  await command(inspector, { actor: feed.watched, type: 'abort' })
   await expect(run.result).rejects.toThrow('from the inspector')
-  await told.until(() => rowOf(told, 'job')?.status === 'aborted')
-  expect(rowOf(told, 'job')).toMatchObject({ canAbort: false, state: 'Aborted' })
+  await feed.until(() => rowOf(feed, 'job')?.status === 'aborted')
+  expect(rowOf(feed, 'job')).toMatchObject({ canAbort: false, state: 'Aborted' })
   await runs.prune({ olderThan: new Date(Date.now() + 60_000) })
-  await told.until(({ actors }) => actors.size === 0)
+  await feed.until(({ actors }) => actors.size === 0)
 })
 
-it('shows the chart of the agent where it is known, and the lifecycle where it is not', async () => {
+it('shows the chart of the agent if it is known, otherwise the lifecycle chart', async () => {
   const file = join(await folder(), 'runs.db')
   const careful = new Agent(scriptedModel([asking]), {
     tools: [removal],
@@ -149,10 +149,10 @@ it('shows the chart of the agent where it is known, and the lifecycle where it i
   await (await runs.start('careful', 'Remove a.txt', { id: 'job' })).result
   const [known, unknown] = [await inspecting({ runs }), await inspecting({ runs: await guestOf(file) })]
   const toldOf = async (inspector: typeof known) => {
-    const told = await listen(inspector)
-    await told.until(({ tools }) => tools.get('c1')?.status === 'pending')
-    const chart = await (await fetch(`${inspector.url}chart?actor=${told.watched}`)).text()
-    return { states: told.moments.at(-1)?.states ?? [], chart }
+    const feed = await listen(inspector)
+    await feed.until(({ tools }) => tools.get('c1')?.status === 'pending')
+    const chart = await (await fetch(`${inspector.url}chart?actor=${feed.watched}`)).text()
+    return { states: feed.moments.at(-1)?.states ?? [], chart }
   }
   const here = await toldOf(known)
   expect(here.states[0]).toBe('reflection')
@@ -164,9 +164,9 @@ it('hides keys in what was stored', async () => {
   const { file, runs } = await owning(['The key is sk-abcdefghijklmnopqrstuvwxyz123456, keep it.'])
   await (await runs.start('janitor', 'sk-abcdefghijklmnopqrstuvwxyz123456?', { id: 'job' })).result
   const inspector = await inspecting({ runs: await guestOf(file) })
-  const told = await listen(inspector)
-  await told.until(({ text }) => text.includes('keep it.'))
-  expect(told.raw).not.toContain('abcdefghijklmnop')
+  const feed = await listen(inspector)
+  await feed.until(({ text }) => text.includes('keep it.'))
+  expect(feed.raw).not.toContain('abcdefghijklmnop')
 })
 
 it('rejects runs that cannot be read', async () => {
@@ -176,22 +176,22 @@ it('rejects runs that cannot be read', async () => {
   await expect(startInspector({ runs: closed })).rejects.toThrow('These runs were closed')
 })
 
-it('asks the next question of a stored run, and runs it again from a step, where its agent is known', async () => {
+it('asks a stored run the next question, and runs it again from a step, if its agent is known', async () => {
   const { file, runs, model } = await owning(['Hello.', 'Bye.', 'Hello again.'])
   await (await runs.start('janitor', 'Say hello', { id: 'first' })).result
   const inspector = await inspecting({ runs })
-  const told = await listen(inspector)
-  await told.until(({ text }) => text === 'Hello.')
-  expect(rowOf(told, 'first')).toMatchObject({ canAsk: true, from: null })
-  const next = await command(inspector, { actor: told.watched, type: 'again', prompt: 'And now?' })
+  const feed = await listen(inspector)
+  await feed.until(({ text }) => text === 'Hello.')
+  expect(rowOf(feed, 'first')).toMatchObject({ canAsk: true, from: null })
+  const next = await command(inspector, { actor: feed.watched, type: 'again', prompt: 'And now?' })
   const { actor } = (await next.json()) as { actor: number }
-  await told.until(({ actors }) => actors.get(actor)?.status === 'done')
-  expect(told.actors.get(actor)).toMatchObject({ title: 'And now?', from: rowOf(told, 'first')?.id })
+  await feed.until(({ actors }) => actors.get(actor)?.status === 'done')
+  expect(feed.actors.get(actor)).toMatchObject({ title: 'And now?', from: rowOf(feed, 'first')?.id })
   expect(model.requests[1]?.messages.map(textOf)).toEqual(['Say hello', 'Hello.', 'And now?'])
-  const first = rowOf(told, 'first')?.id
+  const first = rowOf(feed, 'first')?.id
   const forked = await command(inspector, { actor: first, type: 'again', step: 1 })
   const { actor: fork } = (await forked.json()) as { actor: number }
-  await told.until(({ actors }) => actors.get(fork)?.status === 'done')
+  await feed.until(({ actors }) => actors.get(fork)?.status === 'done')
   expect(model.requests[2]?.messages.map(textOf)).toEqual(['Say hello'])
 
   const elsewhere = await inspecting({ runs: await guestOf(file) })

@@ -1,4 +1,4 @@
-// A person looks at stored runs, in a real browser.
+// Stored runs in a real browser.
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { openRuns, sqlite } from '../../src/durable/index.ts'
@@ -68,7 +68,7 @@ describe.skipIf(!executablePath)('The page', { timeout: 120_000 }, () => {
     expect(problems).toEqual([])
   })
 
-  it('approves a call of a stored run, and shows what came of it', async () => {
+  it('approves a call of a stored run, and shows its result', async () => {
     const { file, runs } = await owning([asking, 'Removed it.'])
     await (await runs.start('janitor', 'Remove /tmp/a', { id: 'job' })).result
     const { url } = await inspectFile(file)
@@ -81,7 +81,7 @@ describe.skipIf(!executablePath)('The page', { timeout: 120_000 }, () => {
     expect(await (await runs.get('job'))?.info()).toMatchObject({ status: 'complete' })
   })
 
-  it('says that a rejection waits where nobody runs the runs, and the next owner hears it', async () => {
+  it('says that a rejection waits when no program is running the runs, and the next owner gets it', async () => {
     const { cwd, file, runs } = await owning([asking])
     await (await runs.start('janitor', 'Remove /tmp/a', { id: 'job' })).result
     await runs.close()
@@ -89,7 +89,7 @@ describe.skipIf(!executablePath)('The page', { timeout: 120_000 }, () => {
     const { page } = await open(browser, url)
     await page.getByLabel('Reason to reject remove').fill('Not that one.')
     await page.getByRole('button', { name: 'Reject' }).click()
-    await page.getByText('No program runs these runs now').waitFor()
+    await page.getByText('No program is running these runs now').waitFor()
     expect(await page.getByRole('button', { name: 'Approve' }).isDisabled()).toBe(true)
     await owning(['As you wish.'], cwd)
     await page.locator('.card.failed').waitFor()

@@ -7,7 +7,7 @@ import type {
   MomentRow,
   PastMoment,
   ToolRow,
-} from '../../src/inspector/wire.ts'
+} from '../../src/inspector/protocol.ts'
 
 /** An inspector for one test. */
 export const inspecting = async (options?: InspectorOptions): Promise<Inspector> => {
@@ -16,8 +16,8 @@ export const inspecting = async (options?: InspectorOptions): Promise<Inspector>
   return inspector
 }
 
-/** What a page would know: everything that was told, put together. */
-export class Told {
+/** Everything that a page would know: the messages of its stream, put together. */
+export class PageFeed {
   readonly messages: FeedMessage[] = []
   /** The traffic, byte for byte. */
   raw = ''
@@ -67,14 +67,14 @@ export class Told {
     return counts
   }
 
-  /** Resolves as soon as this is so. */
-  until(isSo: (told: Told) => boolean): Promise<void> {
+  /** Resolves as soon as the condition holds. */
+  until(holds: (feed: PageFeed) => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       const tooLong = setTimeout(() => {
-        reject(new Error(`It was never told. The last message: ${JSON.stringify(this.messages.at(-1))}`))
+        reject(new Error(`This never arrived. The last message: ${JSON.stringify(this.messages.at(-1))}`))
       }, 30_000)
       this.#changed = () => {
-        if (!isSo(this)) return
+        if (!holds(this)) return
         clearTimeout(tooLong)
         resolve()
       }
@@ -88,26 +88,26 @@ export class Told {
 }
 
 /** Listens as a page does, until the test ends. */
-export const listen = async ({ url }: Pick<Inspector, 'url'>, actor?: number): Promise<Told> => {
+export const listen = async ({ url }: Pick<Inspector, 'url'>, actor?: number): Promise<PageFeed> => {
   const stop = new AbortController()
   onTestFinished(() => stop.abort())
   const path = actor === undefined ? 'events' : `events?actor=${actor}`
   const response = await fetch(`${url}${path}`, { signal: stop.signal })
-  const told = new Told()
+  const feed = new PageFeed()
   const read = async () => {
     const decoder = new TextDecoder()
     let rest = ''
     for await (const piece of response.body ?? []) {
       const text = decoder.decode(piece, { stream: true })
-      told.raw += text
+      feed.raw += text
       const events = (rest + text).split('\n\n')
       rest = events.pop() ?? ''
-      for (const event of events) told.take(JSON.parse(event.replace(/^data: /, '')))
+      for (const event of events) feed.take(JSON.parse(event.replace(/^data: /, '')))
     }
   }
   // The stream ends with the test or with the inspector.
   read().catch(() => {})
-  return told
+  return feed
 }
 
 export const momentOf = async (

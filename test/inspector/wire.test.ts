@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/Agent.ts'
 import type { Inspector } from '../../src/inspector/index.ts'
-import type { WireContent, WireView } from '../../src/inspector/wireView.ts'
+import type { WireContent, WireView } from '../../src/inspector/protocol.ts'
 import { modelMessage, userMessage } from '../../src/messages/messages.ts'
 import { telemetry } from '../../src/telemetry/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
@@ -71,7 +71,7 @@ describe('The wire of a run', () => {
     expect(sent?.head.map(({ data }) => `data: ${data}\n\n`).join('')).toBe(reply)
   })
 
-  it('has retries and a fallback as calls of their own, each with its status', async () => {
+  it('has retries and a fallback as separate calls, each with its status', async () => {
     const inspector = await inspecting()
     const refusal: Reply = {
       status: 429,
@@ -139,7 +139,7 @@ describe('The wire of a run', () => {
     expect(all).toContain('usage')
   })
 
-  it('is that of the agents that an orchestrator or a tool runs, each with its own', async () => {
+  it('includes the agents that an orchestrator or a tool runs', async () => {
     const inspector = await inspecting()
     const helper = await loopback(() => ({ body: said('42') }))
     const asksHelper = callChunk({ index: 0, id: 'c1', name: 'helper', args: '{"prompt":"Six by seven?"}' })
@@ -150,18 +150,18 @@ describe('The wire of a run', () => {
     const tools = [sub.asTool({ name: 'helper', description: 'Helps' })]
     const agent = new Agent('openai:m', { baseUrl: url, apiKey: 'k', tools, inspect: inspector.inspect })
     await agent.send('Ask the helper')
-    const told = await listen(inspector)
-    await told.until(({ actors }) => actors.size > 0)
+    const feed = await listen(inspector)
+    await feed.until(({ actors }) => actors.size > 0)
     expect((await wireOf(inspector, 1)).calls.map(({ model, step }) => [model, step])).toEqual([
       ['m', 1],
       ['m', 2],
     ])
-    const subRow = [...told.actors.values()].find(({ kind, id }) => kind === 'agent' && id !== 1)
+    const subRow = [...feed.actors.values()].find(({ kind, id }) => kind === 'agent' && id !== 1)
     expect((await wireOf(inspector, subRow?.id ?? 0)).calls.map(({ model }) => model)).toEqual(['sub'])
     expect((await fetch(`${inspector.url}call?actor=1&call=2`)).status).toBe(404)
   })
 
-  it('is the request itself where the model has no wire', async () => {
+  it('is the request itself for a model that is not reached over HTTP', async () => {
     const inspector = await inspecting()
     const model = scriptedModel([
       [
@@ -193,9 +193,9 @@ describe('The wire of a run', () => {
     expect(observed.spans.filter(({ name }) => name === 'chat m')).toHaveLength(2)
     for (const inspector of [a, b]) {
       const runs = [
-        ...(await listen(inspector).then(async (told) => {
-          await told.until(({ actors }) => actors.size > 0)
-          return told.actors.values()
+        ...(await listen(inspector).then(async (feed) => {
+          await feed.until(({ actors }) => actors.size > 0)
+          return feed.actors.values()
         })),
       ].filter(({ parent }) => parent === null)
       for (const { id } of runs)
@@ -204,7 +204,7 @@ describe('The wire of a run', () => {
     }
   })
 
-  it('has the summary of a compaction as a call that is no try of a step', async () => {
+  it('has the summary of a compaction as a call that is not a try of a step', async () => {
     const inspector = await inspecting()
     const overflow = { error: { message: 'too long', code: 'context_overflow', retryable: false } }
     const long = 'lorem ipsum '.repeat(300)
@@ -220,7 +220,7 @@ describe('The wire of a run', () => {
     expect(calls[0]?.failure).toBe('too long')
   })
 
-  it('is that of a run that goes on from where it was stored', async () => {
+  it('is recorded for a run that continues from a stored snapshot', async () => {
     const inspector = await inspecting()
     const waiting = await speaker()
     const { url } = await loopback(() => ({ body: said('Hello again.') }))
@@ -281,7 +281,7 @@ describe('What is kept of the wire', () => {
     expect(head.length + tail.length).toBeLessThanOrEqual(512 * 1024)
   })
 
-  it('is that of the newest calls, once a run has sent too much', async () => {
+  it('belongs to the newest calls, once a run has sent too much', async () => {
     const inspector = await inspecting()
     const call = (nth: number) => callChunk({ index: 0, id: `c${nth}`, name: 'more', args: '{}' })
     const { url } = await loopback((_, nth) => ({

@@ -13,7 +13,7 @@ const allowed: Record<string, readonly string[]> = {
   'src/telemetry': ['_parent'],
   'src/mcp': ['_meta'],
   'src/testing': ['_parent', '_transitions'],
-  'src/inspector': ['_nodes', '_parent', '_transitions'],
+  'src/inspector': ['_parent', '_transitions'],
 }
 
 const namesIn = (folder: string): string[] => {

@@ -1,15 +1,14 @@
 // @ts-check
-import { messageForm, stepButton } from './again.js'
-import { compactionLine } from './compaction.js'
 import { arrange, element, setText } from './element.js'
 import { duration, plural } from './format.js'
 import { MarkdownFlow } from './MarkdownFlow.js'
-import { saidView } from './messageView.js'
+import { compactionLine, saidView } from './messageView.js'
 import { state } from './store.js'
+import { messageForm, stepButton } from './tryAgain.js'
 
-/** @import { ActorRow, AttemptRow } from '../wire.ts' */
+/** @import { ActorRow, AttemptRow } from '../protocol.ts' */
 
-/** One answer of a model, with what was said before it and what its calls gave. */
+/** An answer of a model, with the messages before it and the cards of its calls. */
 export class AttemptView {
   element = element('section', { class: 'turn' })
   #phase = element('p', { class: 'phase' })
@@ -53,10 +52,10 @@ export class AttemptView {
    */
   show(attempt, last, actor, cards) {
     arrange(this.#cards, cards)
-    const isBacking = attempt.failure !== '' && !attempt.isVoid && /BackingOff/.test(actor?.state ?? '')
+    const isPausing = attempt.failure !== '' && !attempt.isVoid && actor?.activity === 'pausing'
     // The conversation ends with why it failed.
     const isLast = attempt.failure !== '' && actor?.failure.includes(attempt.failure) === true
-    const mark = isLast ? '' : markOf(attempt, isBacking)
+    const mark = isLast ? '' : markOf(attempt, isPausing)
     if (attempt === this.#shown && mark === this.#mark.textContent) return
     if (!this.#shown) this.#begin(attempt, last, actor)
     this.#shown = attempt
@@ -74,11 +73,11 @@ export class AttemptView {
     this.#text.element.hidden = text === ''
     const drafts = attempt.drafts.map(({ name, arguments: written }) => `${name || 'a tool'}(${written}`)
     setText(this.#drafts, drafts.join('\n'))
-    this.#mark.classList.toggle('again', isBacking)
+    this.#mark.classList.toggle('again', isPausing)
     setText(this.#mark, mark)
   }
 
-  /** What is known from the first moment. @param {AttemptRow} attempt @param {AttemptRow | undefined} last @param {ActorRow | undefined} actor */
+  /** Shows what is known from the first moment. @param {AttemptRow} attempt @param {AttemptRow | undefined} last @param {ActorRow | undefined} actor */
   #begin(attempt, last, actor) {
     if (attempt.compaction) this.#before.append(compactionLine(attempt.compaction))
     const isOther = attempt.owner !== actor?.id && attempt.owner !== last?.owner
@@ -112,9 +111,9 @@ const factsOf = ({ startedAt, firstChunkAt, endedAt, chunks, usage, finish }) =>
   return [time, tokens || plural(chunks, 'chunk'), finish].filter(Boolean)
 }
 
-/** Why an answer does not count, or what happens next. @param {AttemptRow} attempt @param {boolean} isBacking */
-const markOf = ({ failure, isVoid }, isBacking) => {
-  if (isBacking) return `${failure} The model is asked again after a pause.`
-  if (isVoid) return `${failure === '' ? 'This answer was dropped.' : failure} The model was asked again.`
+/** The reason why an answer does not count, or what happens next. @param {AttemptRow} attempt @param {boolean} isPausing */
+const markOf = ({ failure, isVoid }, isPausing) => {
+  if (isPausing) return `${failure} The model is asked again after a pause.`
+  if (isVoid) return `${failure === '' ? 'This answer was discarded.' : failure} The model was asked again.`
   return failure
 }

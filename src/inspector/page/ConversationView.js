@@ -1,13 +1,14 @@
 // @ts-check
 import { AttemptView } from './AttemptView.js'
+import { fetchRun } from './actions.js'
 import { arrange, element, setText } from './element.js'
+import { dollars, duration, number, plural } from './format.js'
 import { historyView } from './messageView.js'
-import { outcomeOf } from './outcome.js'
-import { state } from './store.js'
-import { ToolCard } from './toolCard.js'
+import { changed, state } from './store.js'
+import { ToolCard } from './ToolCard.js'
 
-/** @import { ActorRow, AttemptRow, MessageRow, ToolRow } from '../wire.ts' */
-/** @typedef {import('./store.js').state['usage']} Usage */
+/** @import { ActorRow, AttemptRow, MessageRow, ToolRow, Watched } from '../protocol.ts' */
+/** @typedef {Watched['usage']} Usage */
 /**
  * @typedef {{
  *   actor: ActorRow | undefined, history: MessageRow[], attempts: AttemptRow[], tools: ReadonlyMap<string, ToolRow>,
@@ -16,8 +17,8 @@ import { ToolCard } from './toolCard.js'
  */
 
 /**
- * A run, read as a conversation: what was asked, then step by step what the model said and what its calls gave. What is
- * shown already is never made again: a text grows in place.
+ * A run as a conversation: the question, then step by step the answers of the model and the results of its calls. Views
+ * that exist are updated, not made again: a text grows in place.
  */
 export class ConversationView {
   element = element('div', { class: 'conversation' })
@@ -26,7 +27,7 @@ export class ConversationView {
   #depth
   #history = element('div')
   #early = element('div', { class: 'early', hidden: true })
-  #earlyNote = element('p', { class: 'meta' }, 'Calls from before this process took the run over')
+  #earlyNote = element('p', { class: 'meta' }, 'Calls from before this process continued the run')
   #turns = element('div', { class: 'turns' })
   #nothing = element('p', { class: 'nothing' })
   outcome = element('div', { class: 'outcome', hidden: true })
@@ -41,7 +42,7 @@ export class ConversationView {
     this.element.append(this.#history, this.#early, this.#turns, this.#nothing, this.outcome)
   }
 
-  /** Another run is shown from now on. */
+  /** Empties the view for another run. */
   clear() {
     this.views = []
     this.#cards = new Map()
@@ -89,7 +90,7 @@ export class ConversationView {
   /** @param {ToolRow[]} rows @param {boolean} isPast */
   #cardsFor(rows, isPast) {
     return rows.map((row) => {
-      const card = this.#cards.get(row.callId) ?? new ToolCard(row, this.#depth)
+      const card = this.#cards.get(row.callId) ?? new ToolCard(row, (id) => nestedRun(id, this.#depth + 1))
       this.#cards.set(row.callId, card)
       card.show(row, isPast)
       return card.element
@@ -103,6 +104,104 @@ const emptyText = (actor) => {
   if (actor.kind === 'agent') return 'The model has not been asked yet.'
   const kinds = [...state.actors.values()].some(({ parent }) => parent === actor.id)
   return kinds
-    ? 'This actor asks no model itself. The actors below it, in the list of runs, may.'
-    : 'This actor asks no model, so there is no conversation. See Transitions and Context.'
+    ? 'This actor does not ask a model itself. The actors below it in the list may.'
+    : 'This actor does not ask a model, so it has no conversation. See Transitions and Context.'
+}
+
+/** @type {Partial<Record<ActorRow['status'], string>>} */
+const titles = {
+  done: 'Complete',
+  failed: 'Failed',
+  aborted: 'Aborted',
+  stopped: 'Stopped',
+  paused: 'Paused: waiting for a decision',
+  abandoned: 'Abandoned',
+}
+
+/**
+ * The end of a run, and what it took; null while it continues.
+ *
+ * @param {ActorRow} actor
+ * @param {Usage} usage
+ * @param {AttemptRow[]} attempts
+ */
+const outcomeOf = (actor, usage, attempts) => {
+  const title = titles[actor.status]
+  if (title === undefined || attempts.length === 0) return null
+  const steps = new Set(attempts.map(({ owner, step }) => `${owner} ${step}`)).size
+  const { inputTokens, outputTokens, cost } = usage ?? {}
+  const facts = [
+    actor.endedAt === null ? '' : duration(actor.endedAt - actor.createdAt),
+    plural(steps, 'step'),
+    inputTokens === undefined ? '' : `${number(inputTokens)} tokens in`,
+    outputTokens === undefined ? '' : `${number(outputTokens)} out`,
+    cost === undefined ? '' : dollars(cost),
+  ]
+  return { title, problem: actor.failure, facts: facts.filter(Boolean).join(' · ') }
+}
+
+/** Depth of conversations inside each other; deeper ones have a link only. */
+const deepest = 3
+/** Time between two fetches of a run that continues. */
+const pauseMs = 250
+
+/**
+ * The conversation of another run inside this one, folded. It is fetched when it is opened, and again while it changes.
+ *
+ * @param {number} id
+ * @param {number} depth
+ */
+const nestedRun = (id, depth) => {
+  const name = state.actors.get(id)?.name ?? 'the agent'
+  const inner = element('div')
+  const made = element(
+    'details',
+    { class: 'nested-run', hidden: depth > deepest },
+    element('summary', {}, `Conversation of ${name}`),
+    inner,
+  )
+  const loaded = loadedRun(id, depth)
+  const refresh = () => {
+    if (made.open) loaded.refresh()
+  }
+  made.addEventListener('toggle', () => {
+    if (made.open) inner.append(loaded.element)
+    refresh()
+  })
+  return { element: made, refresh }
+}
+
+/**
+ * The conversation of any run, fetched from the server.
+ *
+ * @param {number} id
+ * @param {number} depth
+ */
+export const loadedRun = (id, depth) => {
+  const view = new ConversationView(depth)
+  let shown = ''
+  let isLoading = false
+  const refresh = async () => {
+    const actor = state.actors.get(id)
+    const key = `${actor?.status} ${actor?.state} ${actor?.reads}`
+    // A run that is no longer kept stays as it is shown.
+    if (isLoading || !actor || key === shown) return
+    isLoading = true
+    shown = key
+    const run = await fetchRun(id)
+    setTimeout(() => {
+      isLoading = false
+      changed()
+    }, pauseMs)
+    if (!run) return
+    view.show({
+      actor,
+      history: run.history ?? [],
+      attempts: (run.attempts ?? []).map((attempt) => ({ ...attempt, asked: attempt.asked ?? [] })),
+      tools: new Map((run.tools ?? []).map((tool) => [tool.callId, tool])),
+      usage: run.usage ?? null,
+      isPast: false,
+    })
+  }
+  return { element: view.element, view, refresh }
 }

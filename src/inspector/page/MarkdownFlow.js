@@ -1,12 +1,11 @@
 // @ts-check
 import { element } from './element.js'
-import { markdown } from './markdown.js'
 
-/** A block longer than this ends with its line, or at a space when the line has no end for long. */
+/** Length after which a block ends with its line, or at a space if the line does not end for long. */
 const blockLength = 1_500
 const longestBlock = 6_000
 
-/** Text of a model that grows. Only its last block is rendered again for each chunk, so that a chunk of a long text costs no more. */
+/** A growing text of a model. Only its last block is rendered again for each chunk, so a chunk of a long text costs no more. */
 export class MarkdownFlow {
   #length = 0
   #source = ''
@@ -60,4 +59,74 @@ const endOfBlock = (text) => {
   if (line !== -1) return line + 1
   if (text.length <= longestBlock) return -1
   return Math.max(text.lastIndexOf(' ', longestBlock), blockLength)
+}
+
+const fence = /^ {0,3}(```|~~~)/
+const heading = /^#{1,6} +(.*)$/
+const item = /^( *)([-*+]|\d{1,9}[.)]) +(.*)$/
+/** Code, bold and italic. No mark may be inside its own text, so the search never goes back. */
+const marked = /`([^`\n]+)`|\*\*([^*\n]+)\*\*|\*([^*\s][^*\n]*)\*/g
+
+/** @param {string} line @returns {(Node | string)[]} */
+const inline = (line) => {
+  /** @type {(Node | string)[]} */
+  const made = []
+  let from = 0
+  for (const { 0: whole, 1: code, 2: bold, 3: italic, index } of line.matchAll(marked)) {
+    made.push(line.slice(from, index))
+    if (code !== undefined) made.push(element('code', {}, code))
+    else if (bold !== undefined) made.push(element('strong', {}, bold))
+    else made.push(element('em', {}, italic ?? ''))
+    from = index + whole.length
+  }
+  return [...made, line.slice(from)]
+}
+
+/** @param {RegExpExecArray} found */
+const listItem = ([, indent = '', mark = '', text = '']) => {
+  const depth = Math.min(3, Math.floor(indent.length / 2))
+  return element(
+    'p',
+    { class: `item depth-${depth}` },
+    element('span', {}, /\d/.test(mark) ? mark : '•'),
+    ' ',
+    ...inline(text),
+  )
+}
+
+/**
+ * Renders what models write most: headings, lists, code, bold and italic. The rest is shown as it was written.
+ *
+ * @param {string} text
+ * @param {boolean} isCode whether it begins inside a block of code
+ * @returns {{ nodes: Node[], isCode: boolean }} and whether it ends there
+ */
+const markdown = (text, isCode) => {
+  /** @type {Node[]} */
+  const nodes = []
+  /** @type {string[]} */
+  let lines = []
+  const close = () => {
+    const whole = lines.join('\n')
+    lines = []
+    if (whole.trim() === '') return
+    nodes.push(isCode ? element('pre', {}, element('code', {}, whole)) : element('p', {}, ...inline(whole)))
+  }
+  for (const line of text.split('\n')) {
+    const title = isCode ? null : heading.exec(line)
+    const entry = isCode || title ? null : item.exec(line)
+    if (fence.test(line)) {
+      close()
+      isCode = !isCode
+    } else if (title) {
+      close()
+      nodes.push(element('p', { class: 'title' }, ...inline(title[1] ?? '')))
+    } else if (entry) {
+      close()
+      nodes.push(listItem(entry))
+    } else if (!isCode && line.trim() === '') close()
+    else lines.push(line)
+  }
+  close()
+  return { nodes, isCode }
 }

@@ -1,19 +1,19 @@
 // @ts-check
 import { byId } from './element.js'
 
-/** The chart is never shown larger than this by itself, nor smaller than its words can be read. */
+/** Limits of the scale that is chosen automatically: a smaller chart could not be read. */
 const largest = 1.15
 const readable = 0.6
 const margin = 24
-/** The buttons need some of the room below. */
+/** Room for the buttons below the chart. */
 const footer = 60
 
 const clamp = (/** @type {number} */ value, /** @type {number} */ low, /** @type {number} */ high) =>
   Math.min(Math.max(value, low), high)
 
 /**
- * The part of the chart that is seen. By itself it shows everything, or where there is no room for that, the active
- * state; who drags or zooms decides alone, until `Fit` or `Follow` is pressed.
+ * The visible part of the chart. It shows everything, or the active state if there is no room for everything. After a person
+ * drags or zooms, it stays as it is until `Fit` or `Follow` is pressed.
  */
 export class Viewport {
   /** @type {SVGSVGElement | null} */
@@ -139,6 +139,6 @@ export class Viewport {
   }
 }
 
-/** Where the picture begins along one axis: in the middle if it fits, otherwise so that the point is in the middle. */
+/** The start of the picture along one axis: centred if it fits, otherwise with the point in the middle. */
 const place = (/** @type {number} */ room, /** @type {number} */ size, /** @type {number} */ point) =>
   size + 2 * margin <= room + 1 ? (room - size) / 2 : clamp(room / 2 - point, room - size - margin, margin)

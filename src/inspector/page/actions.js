@@ -1,12 +1,11 @@
 // @ts-check
-import { ask, isRecorded, listen } from './source.js'
 import { apply, changed, shownMoment, state } from './store.js'
 
-/** @import { Command, PastMoment, Watched } from '../wire.ts' */
+/** @import { Command, FeedMessage, PastMoment, Recording, Watched } from '../protocol.ts' */
 
 let stopListening = () => {}
 
-/** Listens to the source; again when another actor is chosen, because a stream is about one. */
+/** Listens to the source; again when another actor is chosen, because a stream is about one actor. */
 export const connect = () => {
   stopListening()
   stopListening = listen(
@@ -45,10 +44,10 @@ export const openTab = (tab) => {
 
 /**
  * @param {Command} command
- * @returns {Promise<{ isDone: boolean, text: string, actor?: number }>} with what there is to say, if anything, and the run that was begun
+ * @returns {Promise<{ isDone: boolean, text: string, actor?: number }>} a note for the person, if any, and the run that was started
  */
 export const command = async (command) => {
-  if (isRecorded()) return { isDone: false, text: 'This is a recorded run: it can only be looked at.' }
+  if (isRecorded()) return { isDone: false, text: 'This run is a recording: it cannot be changed.' }
   try {
     const response = await fetch('command', {
       method: 'POST',
@@ -59,11 +58,11 @@ export const command = async (command) => {
     const { note, actor } = await response.json()
     return { isDone: true, text: note, actor }
   } catch {
-    return { isDone: false, text: 'The process does not answer.' }
+    return { isDone: false, text: 'The process does not respond.' }
   }
 }
 
-/** All that is known of another run than the one that is shown. @param {number} id @returns {Promise<Watched | null>} */
+/** Fetches the conversation of another run than the one that is shown. @param {number} id @returns {Promise<Watched | null>} */
 export const fetchRun = async (id) => {
   try {
     const response = await ask(`run?actor=${id}`)
@@ -76,7 +75,7 @@ export const fetchRun = async (id) => {
 let isAsking = false
 let asked = ''
 
-/** Fetches what is shown but is too much to be told of every moment; one request at a time, and the last wish wins. */
+/** Fetches the whole data of the moment that is shown. There is one request at a time, and the last wish wins. */
 export const fetchMoment = async () => {
   const moment = shownMoment()
   if (isAsking || !moment || state.watched === null) return
@@ -95,3 +94,77 @@ export const fetchMoment = async () => {
   isAsking = false
   changed()
 }
+
+/** The file that is shown; null if the page watches a process. @type {Recording | null} */
+let recording = null
+let opened = 0
+
+export const isRecorded = () => recording !== null
+
+/** A key for an actor that is unique among all files that were opened: each counts its actors from 1. @param {number} id */
+export const actorKey = (id) => `${opened}/${id}`
+
+/**
+ * Shows a file from now on.
+ *
+ * @param {unknown} data
+ * @returns {boolean} false if it is not a recording
+ */
+export const openRecording = (data) => {
+  const { statewire, version, actors, watched, answers } = /** @type {Partial<Recording>} */ (Object(data))
+  const isRecording =
+    statewire === 'recording' && version === 1 && Array.isArray(actors) && watched && answers
+  if (!isRecording) return false
+  recording = /** @type {Recording} */ (data)
+  opened += 1
+  return true
+}
+
+/**
+ * Fetches from the process or from the file.
+ *
+ * @param {string} path
+ * @returns {Promise<Response>}
+ */
+export const ask = async (path) => {
+  if (!recording) return fetch(path)
+  if (!Object.hasOwn(recording.answers, path))
+    return new Response('This is not in the file.', { status: 404 })
+  const found = recording.answers[path]
+  return new Response(typeof found === 'string' ? found : JSON.stringify(found))
+}
+
+/**
+ * Listens to the messages about an actor; null is the newest run.
+ *
+ * @param {number | null} actor
+ * @param {(message: FeedMessage) => void} onMessage
+ * @param {() => void} onLost
+ * @returns {() => void} ends it
+ */
+const listen = (actor, onMessage, onLost) => {
+  if (recording) {
+    const { actors, limits, watched } = recording
+    const id = actor ?? actors.find(({ parent }) => parent === null)?.id ?? 0
+    const first = watched[id]
+    onMessage({ isFirst: true, limits, actors, ...(first && { watched: { ...first, isFirst: true } }) })
+    return () => {}
+  }
+  const source = new EventSource(actor === null ? 'events' : `events?actor=${actor}`)
+  source.onmessage = ({ data }) => onMessage(JSON.parse(data))
+  source.onerror = onLost
+  return () => source.close()
+}
+
+/**
+ * The address of a worker's script. An exported page has it inside.
+ *
+ * @param {string} name
+ */
+export const workerUrl = (name) => {
+  const inside = document.getElementById(`worker-${name}`)?.textContent
+  return inside ? URL.createObjectURL(new Blob([inside], { type: 'text/javascript' })) : name
+}
+
+const embedded = document.getElementById('recording')
+if (embedded) openRecording(JSON.parse(embedded.textContent ?? ''))

@@ -1,20 +1,114 @@
 // @ts-check
-import { connect } from './actions.js'
+import { connect, openTab } from './actions.js'
 import { startBanner } from './banner.js'
 import { startChart } from './chart.js'
-import { startCompare } from './compare.js'
-import { startContext } from './context.js'
 import { startConversation } from './conversation.js'
-import { startDrawer } from './drawer.js'
+import { byId } from './element.js'
+import { startContext, startTimeline, startTransitions } from './moments.js'
 import { startRecording } from './recording.js'
+import { onChange, state } from './store.js'
 import { startSubject } from './subject.js'
-import { startTabs } from './tabs.js'
-import { startTheme } from './theme.js'
-import { startTimeline } from './timeline.js'
-import { startTransitions } from './transitions.js'
 import { startTree } from './tree.js'
 import { startUsage } from './usage.js'
 import { startWire } from './wire.js'
+
+const root = document.documentElement
+const dark = matchMedia('(prefers-color-scheme: dark)')
+
+const isDark = () => (root.dataset.theme === undefined ? dark.matches : root.dataset.theme === 'dark')
+
+/** Starts light or dark by the system's setting, until a person chooses otherwise. */
+const startTheme = () => {
+  const kept = localStorage.getItem('statewire-theme')
+  if (kept === 'light' || kept === 'dark') root.dataset.theme = kept
+  byId('theme', HTMLButtonElement).addEventListener('click', () => {
+    root.dataset.theme = isDark() ? 'light' : 'dark'
+    localStorage.setItem('statewire-theme', root.dataset.theme)
+  })
+}
+
+const menu = byId('menu', HTMLButtonElement)
+const runs = byId('runs', HTMLElement)
+const narrow = matchMedia('(max-width: 720px)')
+
+/** @param {boolean} isOpen */
+const openRuns = (isOpen) => {
+  document.body.classList.toggle('runs-open', isOpen)
+  menu.setAttribute('aria-expanded', String(isOpen))
+  // A list that is not seen must not get the focus either.
+  runs.inert = narrow.matches && !isOpen
+}
+
+/** Slides the list of runs in, on a small screen. */
+const startDrawer = () => {
+  menu.addEventListener('click', () => openRuns(menu.getAttribute('aria-expanded') !== 'true'))
+  runs.addEventListener('click', ({ target }) => {
+    if (target instanceof Element && target.closest('[role="treeitem"]') && !target.closest('.twist'))
+      openRuns(false)
+  })
+  document.addEventListener('keydown', ({ key }) => {
+    if (key !== 'Escape' || menu.getAttribute('aria-expanded') !== 'true') return
+    openRuns(false)
+    menu.focus()
+  })
+  narrow.addEventListener('change', () => openRuns(false))
+  openRuns(false)
+}
+
+const bar = byId('tabs', HTMLElement)
+const chartTab = byId('tab-chart', HTMLButtonElement)
+const chart = byId('panel-chart', HTMLElement)
+const all = [...bar.querySelectorAll('button')]
+
+/** A wide window, in which the chart is beside the tabs and not one of them. */
+const wide = matchMedia('(min-width: 1180px)')
+const tabs = () => all.filter((tab) => !(wide.matches && tab === chartTab))
+
+const renderTabs = () => {
+  chartTab.hidden = wide.matches
+  for (const tab of all) {
+    const isChosen = tab.id === `tab-${state.tab}`
+    tab.setAttribute('aria-selected', String(isChosen))
+    tab.tabIndex = isChosen ? 0 : -1
+    const panel = byId(tab.getAttribute('aria-controls') ?? '', HTMLElement)
+    panel.hidden = !isChosen
+    // It scrolls, so the keyboard must get there.
+    panel.tabIndex = 0
+  }
+  chart.hidden = !wide.matches && state.tab !== 'chart'
+  if (wide.matches) chart.removeAttribute('role')
+  else chart.setAttribute('role', 'tabpanel')
+}
+
+/** @param {HTMLElement | undefined} tab */
+const select = (tab) => {
+  if (!tab) return
+  openTab(tab.id.slice('tab-'.length))
+  tab.focus()
+}
+
+bar.addEventListener('click', ({ target }) => {
+  if (target instanceof Element) select(target.closest('button') ?? undefined)
+})
+
+bar.addEventListener('keydown', (event) => {
+  const shown = tabs()
+  const index = shown.findIndex((tab) => tab.id === `tab-${state.tab}`)
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
+  if (step === undefined) return
+  event.preventDefault()
+  select(shown.at((index + step) % shown.length))
+})
+
+wide.addEventListener('change', () => {
+  if (wide.matches && state.tab === 'chart') openTab('conversation')
+  renderTabs()
+})
+
+const startTabs = () => {
+  onChange(renderTabs)
+  renderTabs()
+}
 
 startTheme()
 startTabs()
@@ -23,7 +117,6 @@ startDrawer()
 startSubject()
 startChart()
 startBanner()
-startCompare()
 startConversation()
 startTransitions()
 startContext()

@@ -1,13 +1,13 @@
 // @ts-check
-import { choose } from './actions.js'
-import { objectIn } from './again.js'
-import { decision } from './decision.js'
+import { choose, command } from './actions.js'
 import { arrange, byId, element } from './element.js'
 import { plural } from './format.js'
 import { jsonView } from './jsonView.js'
-import { onChange, state } from './store.js'
+import { onChange, rootOf, state } from './store.js'
+import { objectIn } from './tryAgain.js'
 
-/** @import { ActorRow, QuestionRow } from '../wire.ts' */
+/** @import { JsonObject, JsonValue } from '../../messages/json.ts' */
+/** @import { ActorRow, Command, QuestionRow } from '../protocol.ts' */
 
 const place = byId('banner', HTMLElement)
 
@@ -16,7 +16,7 @@ let made = new Map()
 
 const render = () => {
   const waiting = otherRuns()
-  const shown = state.questions.map((row) => kept(row.callId, [row, stateOf(row)], () => questionView(row)))
+  const shown = state.questions.map((row) => kept(row.callId, [row, statusOf(row)], () => questionView(row)))
   if (waiting.length > 0) {
     const names = waiting.map(({ id, title, name }) => [id, title, name])
     shown.push(kept('others', [names], () => othersView(waiting)))
@@ -27,9 +27,9 @@ const render = () => {
 }
 
 /** @param {QuestionRow} row */
-const stateOf = ({ owner }) => state.actors.get(owner)?.status
+const statusOf = ({ owner }) => state.actors.get(owner)?.status
 
-/** Only what differs is replaced: a reason that is being typed stays. @param {string} id @param {unknown} about @param {() => HTMLElement} make */
+/** Replaces only what differs: a reason that is being typed stays. @param {string} id @param {unknown} about @param {() => HTMLElement} make */
 const kept = (id, about, make) => {
   const key = JSON.stringify(about)
   const known = made.get(id)
@@ -39,19 +39,12 @@ const kept = (id, about, make) => {
   return fresh.made
 }
 
-/** Runs that wait and are not those that are shown: the shown one asks for those below it. */
+/** Runs that wait, without the one that is shown: it asks for the runs below it, too. */
 const otherRuns = () => {
   const waiting = [...state.actors.values()].filter(({ status }) => status === 'waiting')
   const roots = new Set(waiting.map(({ id }) => rootOf(id)))
   if (state.questions.length > 0) roots.delete(rootOf(state.watched))
   return [...roots].flatMap((row) => (row && row.id !== state.watched ? [row] : []))
-}
-
-/** @param {number | null} id */
-const rootOf = (id) => {
-  let actor = id === null ? undefined : state.actors.get(id)
-  while (actor?.parent != null) actor = state.actors.get(actor.parent)
-  return actor
 }
 
 /** @param {QuestionRow} row */
@@ -89,13 +82,13 @@ const questionView = (row) => {
   return box
 }
 
-/** Few values without a structure fit into one line. @param {import('../../messages/json.ts').JsonValue} given */
+/** Recognises arguments that fit into one line: few values without a structure. @param {JsonValue} given */
 const isShort = (given) => {
   const values = Object.values(given ?? {})
   return values.every((each) => typeof each !== 'object') && JSON.stringify(given).length < 160
 }
 
-/** A call whose result comes from outside: a program gives it, or a person. @param {QuestionRow} row */
+/** The field for the result of a call that comes from outside: a program gives it, or a person. @param {QuestionRow} row */
 const answerView = (row) => {
   const result = element('input', {
     type: 'text',
@@ -105,7 +98,7 @@ const answerView = (row) => {
   return decision(row, { yes: 'Answer', no: 'Reject', result })
 }
 
-/** The arguments, which a person may change before the call runs. @param {QuestionRow} row @param {HTMLElement} given */
+/** The arguments of a call, which a person may change before it runs. @param {QuestionRow} row @param {HTMLElement} given */
 const editable = (row, given) => {
   const field = element('div', {}, given)
   /** @type {HTMLTextAreaElement | undefined} */
@@ -149,5 +142,77 @@ const othersView = (waiting) => {
   )
 }
 
-/** What runs wait for, above everything else. */
+/**
+ * @typedef {{
+ *   yes: string, no: string, reason?: HTMLInputElement, edit?: HTMLElement, edited?: () => JsonObject | string | undefined,
+ *   result?: HTMLInputElement,
+ * }} Controls `edited` returns other arguments, or a sentence if they cannot be read; `result` is the field for the result of an
+ *   external tool
+ */
+
+/**
+ * The buttons of a decision that a run waits for.
+ *
+ * @param {{ owner: number, callId: string }} asked
+ * @param {Controls} controls
+ */
+const decision = (asked, controls) => {
+  const { yes, no, reason, edit, result } = controls
+  if (!['active', 'waiting'].includes(state.actors.get(asked.owner)?.status ?? '')) {
+    return element(
+      'p',
+      { class: 'note' },
+      'The run is paused. Decide with agent.resume(), or in the process that runs it.',
+    )
+  }
+  const problem = element('p', { class: 'problem', role: 'status' })
+  /** @param {boolean} isApproved */
+  const decide = async (isApproved) => {
+    const wanted = commandFor(asked, controls, isApproved)
+    if (typeof wanted === 'string') {
+      problem.textContent = wanted
+      return
+    }
+    for (const control of form.querySelectorAll('button')) control.disabled = true
+    const { isDone, text } = await command(wanted)
+    problem.textContent = text
+    problem.className = isDone ? 'note' : 'problem'
+    for (const control of form.querySelectorAll('button')) control.disabled = isDone
+  }
+  /** @param {HTMLInputElement | undefined} field @param {boolean} isApproved */
+  const onEnter = (field, isApproved) =>
+    field?.addEventListener('keydown', ({ key }) => {
+      if (key === 'Enter') decide(isApproved)
+    })
+  onEnter(reason, false)
+  onEnter(result, true)
+  const reject = element('button', { type: 'button', class: 'danger', click: () => decide(false) }, no)
+  const form = element(
+    'div',
+    { class: 'decision' },
+    ...(result ? [result] : []),
+    element('button', { type: 'button', class: 'primary', click: () => decide(true) }, yes),
+    ...(edit ? [edit] : []),
+    element('span', { class: 'no' }, ...(reason ? [reason] : []), reject),
+    problem,
+  )
+  return form
+}
+
+/**
+ * @param {{ owner: number, callId: string }} asked
+ * @param {Controls} controls
+ * @param {boolean} isApproved
+ * @returns {Command | string}
+ */
+const commandFor = ({ owner: actor, callId }, { reason, edited, result }, isApproved) => {
+  if (isApproved && result) return { actor, type: 'tool.answer', callId, result: result.value }
+  if (!isApproved) return { actor, type: 'tool.reject', callId, reason: reason?.value ?? '' }
+  const other = edited?.()
+  return typeof other === 'string'
+    ? other
+    : { actor, type: 'tool.approve', callId, ...(other && { arguments: other }) }
+}
+
+/** Starts the banner above everything else: the decisions that runs wait for. */
 export const startBanner = () => onChange(render)

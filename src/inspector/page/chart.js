@@ -1,13 +1,11 @@
 // @ts-check
-import { chartOf, pictureOf, svgOf } from './chartPicture.js'
-import { explainStates, stateList } from './chartStates.js'
-import { byId } from './element.js'
+import { chartOf, outlineOf, pictureOf, svgOf } from './chartPicture.js'
+import { byId, setText } from './element.js'
 import { number } from './format.js'
-import { outlineOf } from './outline.js'
 import { actor, onChange, shownIndex, shownMoment, state } from './store.js'
 import { Viewport } from './Viewport.js'
 
-/** @import { ChartDescription } from '../../visualize/index.ts' */
+/** @import { ChartView } from '../protocol.ts' */
 /** @import { Direction } from './chartPicture.js' */
 
 const host = byId('chart', HTMLElement)
@@ -32,18 +30,18 @@ ours.replaceSync(`
   svg.statechart .edge.main { color: var(--chart-main) }
   svg.statechart .edge.main .route { stroke-width: 2 }
   svg.statechart .edge.side .label { fill: var(--text-soft) }
-  svg.statechart .state.good .box { fill: var(--good-soft); stroke: var(--state-good) }
-  svg.statechart .state.good .name { fill: var(--good) }
-  svg.statechart .state.bad .box { fill: var(--danger-soft); stroke: var(--state-bad) }
-  svg.statechart .state.bad .name { fill: var(--danger) }
-  svg.statechart .state.left .box { fill: var(--left-soft); stroke: var(--state-left) }
-  svg.statechart .state.left .name { fill: var(--left) }
+  svg.statechart .state.complete .box { fill: var(--good-soft); stroke: var(--state-good) }
+  svg.statechart .state.complete .name { fill: var(--good) }
+  svg.statechart .state.failed .box { fill: var(--danger-soft); stroke: var(--state-bad) }
+  svg.statechart .state.failed .name { fill: var(--danger) }
+  svg.statechart .state.aborted .box { fill: var(--left-soft); stroke: var(--state-left) }
+  svg.statechart .state.aborted .name { fill: var(--left) }
   svg.statechart .state.active.group .box { stroke: var(--chart-around); stroke-width: 1.5 }
   svg.statechart .state.active:not(.group) .box { stroke: var(--brand); stroke-width: 2 }
-  svg.statechart .state.active:not(.group, .good, .bad, .left) .name { fill: var(--brand-text) }
-  svg.statechart .state.active.good .box { stroke: var(--state-good); stroke-width: 3 }
-  svg.statechart .state.active.bad .box { stroke: var(--state-bad); stroke-width: 3 }
-  svg.statechart .state.active.left .box { stroke: var(--state-left); stroke-width: 3 }
+  svg.statechart .state.active:not(.group, .complete, .failed, .aborted) .name { fill: var(--brand-text) }
+  svg.statechart .state.active.complete .box { stroke: var(--state-good); stroke-width: 3 }
+  svg.statechart .state.active.failed .box { stroke: var(--state-bad); stroke-width: 3 }
+  svg.statechart .state.active.aborted .box { stroke: var(--state-left); stroke-width: 3 }
   svg.statechart .state:focus-visible { outline: none }
   svg.statechart .state:focus-visible > .box { stroke: var(--brand); stroke-width: 3; stroke-dasharray: 5 3 }
   svg.statechart .edge.taken:not(.active) { color: var(--chart-taken) }
@@ -60,7 +58,7 @@ const viewport = new Viewport(host)
 let shownFor = null
 /** @type {Direction} */
 let direction = 'DOWN'
-/** What is shown, to keep it while it stays the same. */
+/** The picture that is shown: it is kept while it stays the same. */
 let shownPicture = ''
 /** @type {Map<string, Element>} */
 let states = new Map()
@@ -68,7 +66,7 @@ let states = new Map()
 let edges = []
 /** @type {{ name: string, label: Element, count: Element }[]} */
 let labels = []
-/** With events, guards and children, or only where it may go. */
+/** Shows events, guards and children, or only the arrows. */
 let isDetailed = false
 
 const render = () => {
@@ -78,13 +76,13 @@ const render = () => {
   if (shownFor !== shown.id || direction !== wanted) {
     shownFor = shown.id
     direction = wanted
-    if (shown.kind === 'other') say(`${shown.title || shown.name} is a helper: it has no chart.`)
+    if (shown.kind === 'other') say(`${shown.title || shown.name} is not a machine, so it has no chart.`)
     else load(shown.id, wanted)
   }
-  light()
+  highlight()
 }
 
-/** Wide where there is more room across than down. A chart that is not seen stays as it is. @returns {Direction} */
+/** The direction in which there is more room. A chart that is not seen stays as it is. @returns {Direction} */
 const directionNow = () => {
   const { clientWidth, clientHeight } = host
   if (clientWidth === 0) return direction
@@ -117,11 +115,11 @@ const say = (text) => {
   show(made)
 }
 
-/** Where nothing can be drawn. @param {ChartDescription} chart */
+/** Lists the states if nothing can be drawn. @param {ChartView} chart */
 const list = (chart) => {
   show(stateList(chart))
   states = statesIn()
-  light()
+  highlight()
 }
 
 /** @param {Element} content */
@@ -134,7 +132,7 @@ const show = (content) => {
   root.replaceChildren(content)
 }
 
-/** @param {string} picture @param {ChartDescription} drawn @param {ChartDescription} chart */
+/** @param {string} picture @param {ChartView} drawn @param {ChartView} chart */
 const place = (picture, drawn, chart) => {
   if (picture !== shownPicture) {
     const made = svgOf(picture, drawn)
@@ -145,7 +143,7 @@ const place = (picture, drawn, chart) => {
     explainStates(made.svg, chart)
     index(made.svg)
   }
-  light()
+  highlight()
 }
 
 const statesIn = () =>
@@ -169,8 +167,8 @@ const index = (svg) => {
   viewport.show(svg)
 }
 
-/** Lights what is active, and says how often each transition was taken. */
-const light = () => {
+/** Highlights what is active, and writes how often each transition was taken. */
+const highlight = () => {
   const moment = shownMoment()
   const active = new Set(moment?.states)
   for (const [id, node] of states) node.classList.toggle('active', active.has(id))
@@ -201,6 +199,64 @@ const light = () => {
   viewport.follow(leaf ?? null)
 }
 
+const about = byId('about-state', HTMLElement)
+
+/**
+ * Shows the description of a state that a person points at, or reaches with the keyboard: one stop for the Tab key, then
+ * the arrow keys.
+ *
+ * @param {SVGSVGElement} svg
+ * @param {ChartView} chart
+ */
+const explainStates = (svg, { states }) => {
+  const nodes = states.flatMap(({ id, key, description = '' }) => {
+    const node = svg.querySelector(`[data-state="${CSS.escape(id)}"]`)
+    if (!(node instanceof SVGElement)) return []
+    const words = description === '' ? key : `${key}: ${description}`
+    node.setAttribute('role', 'img')
+    node.setAttribute('aria-label', words)
+    node.tabIndex = -1
+    const show = () => setText(about, description === '' ? '' : words)
+    node.addEventListener('focus', show)
+    node.addEventListener('blur', () => setText(about, ''))
+    node.addEventListener('pointerover', (event) => {
+      event.stopPropagation()
+      show()
+    })
+    return [node]
+  })
+  svg.addEventListener('pointerleave', () => setText(about, ''))
+  if (nodes[0]) nodes[0].tabIndex = 0
+  svg.addEventListener('keydown', (event) => {
+    const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key]
+    const from = event.target instanceof SVGElement ? nodes.indexOf(event.target) : -1
+    const next = step === undefined || from === -1 ? undefined : nodes[from + step]
+    if (!next) return
+    event.preventDefault()
+    for (const node of nodes) node.tabIndex = node === next ? 0 : -1
+    next.focus()
+  })
+}
+
+/** The states as a list, for a browser that cannot draw the picture. @param {ChartView} chart */
+const stateList = ({ states }) => {
+  const parents = new Map(states.map(({ id, parent }) => [id, parent]))
+  const depthOf = (/** @type {string | null} */ id) => {
+    let depth = 0
+    for (let at = id; at !== null && at !== undefined; at = parents.get(at) ?? null) depth += 1
+    return depth
+  }
+  const list = document.createElement('ul')
+  for (const { id, key, description = '' } of states) {
+    const item = document.createElement('li')
+    item.setAttribute('data-state', id)
+    item.className = `state depth-${Math.min(5, depthOf(id))}`
+    item.textContent = description === '' ? key : `${key}: ${description}`
+    list.append(item)
+  }
+  return list
+}
+
 details.addEventListener('click', () => {
   isDetailed = !isDetailed
   details.setAttribute('aria-pressed', String(isDetailed))
@@ -208,7 +264,7 @@ details.addEventListener('click', () => {
   render()
 })
 
-/** A panel of another shape gets a picture of another shape. */
+/** Starts the chart. A panel that changes its shape gets a picture of another shape. */
 export const startChart = () => {
   onChange(render)
   new ResizeObserver(render).observe(host)

@@ -21,7 +21,7 @@ export const element = (tag, attributes = {}, ...children) => {
 }
 
 /**
- * An element that the page is known to have.
+ * An element of the page, by its id.
  *
  * @template {HTMLElement} T
  * @param {string} id
@@ -35,7 +35,7 @@ export const byId = (id, kind) => {
 }
 
 /**
- * Writes only what differs: no work for the browser, and no lost selection.
+ * Writes a text only if it differs: no work for the browser, and no lost selection.
  *
  * @param {Node} node
  * @param {string} text
@@ -45,7 +45,7 @@ export const setText = (node, text) => {
 }
 
 /**
- * Makes these the children, and touches only those that are not yet in their place: the others keep focus and scrolling.
+ * Sets the children of an element. Children that are in their place are not touched: they keep focus and scrolling.
  *
  * @param {Element} parent
  * @param {Element[]} wanted

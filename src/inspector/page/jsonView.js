@@ -4,11 +4,11 @@ import { timeOfDay } from './format.js'
 
 /** @import { JsonValue } from '../../messages/json.ts' */
 
-/** Texts and lists longer than this begin closed. */
+/** Length above which a text begins closed. */
 const longText = 160
 
 /**
- * A value as a person reads it: nested parts can be opened and closed.
+ * A JSON value whose nested parts can be opened and closed.
  *
  * @param {JsonValue} value
  * @param {{ openTo?: number, changed?: ReadonlySet<string>, opened?: Map<string, boolean> }} [options]
@@ -67,7 +67,7 @@ export const jsonView = (value, { openTo = 2, changed = new Set(), opened = new 
   return view(value, '', 0)
 }
 
-/** A number that can only be a moment of these decades is shown as the time of day. @param {number | boolean | null} value */
+/** A simple value. A number that can only be a time of these decades is shown as the time of day. @param {number | boolean | null} value */
 const scalarView = (value) => {
   const isTime = typeof value === 'number' && value > 1e12 && value < 4e12
   const text = isTime ? timeOfDay(value) : String(value)

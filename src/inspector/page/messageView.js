@@ -1,8 +1,8 @@
 // @ts-check
 import { element } from './element.js'
-import { plural } from './format.js'
+import { number, plural } from './format.js'
 
-/** @import { ImageRow, MessageRow } from '../wire.ts' */
+/** @import { CompactionRow, ImageRow, MessageRow } from '../protocol.ts' */
 
 /** @param {ImageRow[]} images @param {string} alt */
 export const imagesView = (images, alt) =>
@@ -10,7 +10,7 @@ export const imagesView = (images, alt) =>
     element('img', { src: `data:${mimeType};base64,${data}`, alt, loading: 'lazy' }),
   )
 
-/** What a person said. @param {MessageRow} message */
+/** A message of a person. @param {MessageRow} message */
 export const saidView = ({ text, images, notes }) => {
   const bubble = element('div', { class: 'bubble' }, text)
   bubble.append(...imagesView(images, 'Attached by the user'))
@@ -37,4 +37,25 @@ export const historyView = (history) => {
     }
   })
   return made
+}
+
+const reasons = {
+  full: 'the conversation was about to become too long',
+  overflow: 'the provider refused the conversation because it was too long',
+  command: 'a person asked for it',
+}
+
+/** A compaction as a thin line with its numbers. The summary is folded. @param {CompactionRow} row */
+export const compactionLine = ({ kind, tokensBefore, tokensAfter, reason, summary }) => {
+  const done = kind === 'cleared' ? 'Old tool results were cleared' : 'Older messages were summarised'
+  const line = `Compacted, ${number(tokensBefore)} → ${number(tokensAfter)} tokens`
+  const why = `${done} for the model: ${reasons[reason] ?? reason}.`
+  return summary === ''
+    ? element('p', { class: 'line', title: why }, line)
+    : element(
+        'details',
+        {},
+        element('summary', { class: 'line', title: why }, line),
+        element('div', { class: 'words' }, summary),
+      )
 }

@@ -1,7 +1,6 @@
 // @ts-check
-import { choose, connect } from './actions.js'
+import { choose, connect, isRecorded, openRecording } from './actions.js'
 import { byId, element } from './element.js'
-import { isRecorded, openRecording } from './source.js'
 import { changed, onChange, state } from './store.js'
 
 const links = byId('export', HTMLElement)
@@ -10,7 +9,7 @@ const data = byId('export-data', HTMLAnchorElement)
 const opener = byId('open-file', HTMLButtonElement)
 const problem = byId('file-problem', HTMLElement)
 
-/** Larger files are none of ours. */
+/** Size above which a file cannot be a recording. */
 const largest = 200 * 1024 * 1024
 
 /** @param {File} file */
@@ -18,7 +17,7 @@ const open = async (file) => {
   problem.textContent = ''
   const content = file.size > largest ? undefined : parsedJson(await file.text())
   if (!openRecording(content)) {
-    problem.textContent = 'This file is not a run of the inspector. Export one as JSON.'
+    problem.textContent = 'This file is not a run that the inspector exported as JSON.'
     return
   }
   choose(null)
@@ -42,7 +41,7 @@ const render = () => {
   data.href = `export?actor=${state.watched}&as=json`
 }
 
-/** Runs as files: one that is exported, and one that is opened. */
+/** Starts the menu that exports a run as a file, and the button that opens one. */
 export const startRecording = () => {
   const input = element('input', { type: 'file', accept: '.json,application/json', hidden: true })
   input.addEventListener('change', () => {

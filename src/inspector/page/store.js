@@ -1,9 +1,8 @@
 // @ts-check
 
-/** @import { ActorRow, AttemptRow, FeedMessage, MessageRow, MomentRow, PastMoment, QuestionRow, ToolRow, Watched } from '../wire.ts' */
-/** @typedef {import('../wire.ts').FeedMessage['limits']} Limits */
+/** @import { ActorRow, AttemptRow, FeedMessage, MessageRow, MomentRow, PastMoment, QuestionRow, ToolRow, Watched } from '../protocol.ts' */
 
-/** Everything the page knows, and what the person has chosen. Views read it; only this file and `actions.js` write it. */
+/** Everything that the page knows, and what the person has chosen. Views read it; only this file and `actions.js` write it. */
 export const state = {
   /** @type {'connecting' | 'open' | 'lost' | 'recorded'} */
   connection: 'connecting',
@@ -18,7 +17,7 @@ export const state = {
   watched: null,
   /** @type {MomentRow[]} */
   moments: [],
-  /** Counts anything that makes another list of moments than longer ones. */
+  /** A number that changes when the list of moments does more than grow. */
   generation: 0,
   droppedMoments: 0,
   /** @type {Map<string, number>} */
@@ -35,7 +34,7 @@ export const state = {
   usage: null,
   /** The moment that is looked at; null is live. @type {number | null} */
   pastSeq: null,
-  /** What the server told of a moment. @type {PastMoment | null} */
+  /** The whole data of a moment, from the server. @type {PastMoment | null} */
   past: null,
   tab: 'conversation',
 }
@@ -61,7 +60,14 @@ export const changed = () => {
 /** The actor that is shown. */
 export const actor = () => (state.watched === null ? undefined : state.actors.get(state.watched))
 
-/** The moment that is shown, by its place in the list. */
+/** The run that an actor belongs to. @param {number | null} id */
+export const rootOf = (id) => {
+  let actor = id === null ? undefined : state.actors.get(id)
+  while (actor?.parent != null) actor = state.actors.get(actor.parent)
+  return actor
+}
+
+/** The place of the moment that is shown in the list. */
 export const shownIndex = () => {
   if (state.pastSeq === null) return state.moments.length - 1
   const index = state.moments.findLastIndex(({ seq }) => seq <= (state.pastSeq ?? 0))
@@ -71,7 +77,7 @@ export const shownIndex = () => {
 /** @returns {MomentRow | undefined} */
 export const shownMoment = () => state.moments[shownIndex()]
 
-/** The attempts as far as they are shown: all, or those up to the moment with the last one cut. */
+/** The attempts that are shown: all, or those up to the moment with the last one cut. */
 export const shownAttempts = () => {
   const [last, text, thinking] = shownMoment()?.progress ?? [-1, 0, 0]
   if (state.pastSeq === null) return state.attempts

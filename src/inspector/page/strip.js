@@ -4,37 +4,15 @@ import { arrange, element, setText } from './element.js'
 import { duration } from './format.js'
 import { actor, onChange, shownMoment, state } from './store.js'
 
-/** @import { MomentRow } from '../wire.ts' */
+/** @import { MomentRow } from '../protocol.ts' */
 /** @import { ConversationView } from './ConversationView.js' */
-/** @typedef {{ name: string, first: MomentRow, last: MomentRow, until: number }} Stay */
+/** @typedef {{ name: string, first: MomentRow, last: MomentRow, until: number }} Stay a time in one state */
 
-/** Stays in a state that are shown; of a very long run, the last ones. */
+/** Most stays that are shown; of a very long run, the last ones. */
 const mostStays = 300
 
-/** Colours by state; machines of your own get one by the order in which their states come. */
-const colours = new Map([
-  ['Initialized', 'asked'],
-  ['Requesting', 'asked'],
-  ['Streaming', 'talks'],
-  ['Interrupted', 'waits'],
-  ['BackingOff', 'waits'],
-  ['AwaitingApproval', 'waits'],
-  ['AwaitingTools', 'waits'],
-  ['Waiting', 'waits'],
-  ['AtLimit', 'waits'],
-  ['Working', 'works'],
-  ['ToolExecution', 'works'],
-  ['Compacting', 'thinks'],
-  ['Summarising', 'thinks'],
-  ['Halving', 'thinks'],
-  ['Complete', 'good'],
-  ['Failed', 'bad'],
-  ['Aborted', 'left'],
-])
-/** Where the innermost state says too little. */
-const shortNames = new Map([['ToolExecution.Working', 'ToolExecution']])
-
-const others = ['talks', 'works', 'thinks', 'asked']
+/** Colours for states whose chart does not show what is done in them, in the order in which the states come. */
+const otherColours = ['streaming', 'working', 'compacting', 'asking']
 
 /**
  * The states that a run has been in, as a thin line beside the conversation. A click goes to that moment, and scrolling
@@ -48,7 +26,7 @@ export const startStrip = (scroll, view) => {
   /** @type {{ item: HTMLElement, button: HTMLButtonElement, name: HTMLElement, time: HTMLElement }[]} */
   let items = []
 
-  /** The one that the Tab key comes to; the arrow keys go on from there. */
+  /** The item that the Tab key reaches; the arrow keys move on from there. */
   let current = 0
 
   const makeItem = () => {
@@ -75,12 +53,12 @@ export const startStrip = (scroll, view) => {
         shown !== undefined &&
         shown.seq >= stay.first.seq &&
         shown.seq <= stay.last.seq
-      made.item.dataset.colour = colourOf(stay.name)
+      made.item.dataset.activity = colourOf(stay)
       made.item.classList.toggle('here', isHere)
       made.item.classList.toggle('now', isOpen)
       made.item.style.flexGrow = String(Math.round(Math.sqrt(Math.max(1, ms))))
       made.item.dataset.attempt = String(stay.last.progress[0])
-      setText(made.name, shortNames.get(stay.name) ?? stay.name.split('.').at(-1) ?? '')
+      setText(made.name, shortName(stay))
       setText(made.time, ms < 100 ? '' : duration(ms))
       made.button.title = `${stay.name}, ${duration(ms)}`
       made.button.tabIndex = index === Math.min(current, stays.length - 1) ? 0 : -1
@@ -137,7 +115,7 @@ export const startStrip = (scroll, view) => {
   return list
 }
 
-/** Where the actor rested, and for how long. States that it only passes take no time. @param {MomentRow[]} moments */
+/** The states in which the actor rested, and for how long. States that it only passes through are left out. @param {MomentRow[]} moments */
 const staysOf = (moments) => {
   /** @type {Stay[]} */
   const stays = []
@@ -158,12 +136,13 @@ const staysOf = (moments) => {
 /** @type {Map<string, string>} */
 const given = new Map()
 
-/** @param {string} name */
-const colourOf = (name) => {
-  const keys = name.split('.').reverse()
-  const known = keys.map((key) => colours.get(key)).find((colour) => colour !== undefined)
-  if (known) return known
-  const colour = given.get(name) ?? others[given.size % others.length] ?? 'talks'
+/** @param {Stay} stay */
+const colourOf = ({ name, last }) => {
+  if (last.activity) return last.activity
+  const colour = given.get(name) ?? otherColours[given.size % otherColours.length] ?? ''
   given.set(name, colour)
   return colour
 }
+
+/** The innermost state. While tools run, the outermost one says more. @param {Stay} stay */
+const shortName = ({ name, last }) => name.split('.').at(last.activity === 'working' ? 0 : -1) ?? ''

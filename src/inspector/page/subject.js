@@ -13,14 +13,14 @@ const abort = byId('abort', HTMLButtonElement)
 const restart = byId('restart', HTMLButtonElement)
 const connection = byId('connection', HTMLElement)
 
-/** What the last command led to, and for whom. @type {{ actor: number | null, text: string }} */
-let problem = { actor: null, text: '' }
+/** The answer to the last command, and the actor that it was for. @type {{ actor: number | null, text: string }} */
+let reply = { actor: null, text: '' }
 
 const words = {
   connecting: 'Connecting …',
   open: '',
   recorded: 'A recorded run',
-  lost: 'Not connected: the process has ended, or is busy. What is shown is the last that was known.',
+  lost: 'Not connected: the process has ended, or is busy. The page shows the last state that it knows.',
 }
 
 const render = () => {
@@ -48,8 +48,8 @@ const render = () => {
   ]
   facts.replaceChildren(badge(isPast ? 'past' : shown.status), ...parts.filter(Boolean).map(part))
   // The conversation ends with it.
-  const isTold = isPast || (state.tab === 'conversation' && state.attempts.length > 0)
-  setText(failure, (problem.actor === shown.id && problem.text) || (isTold ? '' : shown.failure))
+  const isElsewhere = isPast || (state.tab === 'conversation' && state.attempts.length > 0)
+  setText(failure, (reply.actor === shown.id && reply.text) || (isElsewhere ? '' : shown.failure))
   abort.hidden = !shown.canAbort
   restart.hidden = !shown.canRestart
 }
@@ -78,7 +78,7 @@ const sendOnClick = (button, type) =>
     const id = state.watched
     if (id === null) return
     button.disabled = true
-    problem = { actor: id, text: (await command({ actor: id, type })).text }
+    reply = { actor: id, text: (await command({ actor: id, type })).text }
     button.disabled = false
     render()
   })

@@ -1,17 +1,17 @@
 // @ts-check
 import { choose } from './actions.js'
-import { branches, isOpen, setOpen, visible } from './branches.js'
 import { arrange, byId, element, setText } from './element.js'
 import { duration, number, plural } from './format.js'
-import { changed, onChange, state } from './store.js'
+import { changed, onChange, rootOf, state } from './store.js'
 
-/** @import { Branch } from './branches.js' */
+/** @import { ActorRow } from '../protocol.ts' */
+/** @typedef {{ actor: ActorRow, level: number, count: number, children: Branch[] }} Branch */
 
 const tree = byId('tree', HTMLElement)
 const follow = byId('follow', HTMLButtonElement)
 const forgotten = byId('forgotten', HTMLElement)
 
-/** The item that the Tab key comes to. @type {number | null} */
+/** The item that the Tab key reaches. @type {number | null} */
 let current = null
 
 /** @type {Map<number, ReturnType<typeof makeItem>>} */
@@ -80,7 +80,7 @@ const render = () => {
   const lost = plural(state.droppedRuns, 'older run')
   const kept = number(state.limits.runs)
   const notes = [
-    state.droppedRuns > 0 ? `${lost} no longer kept: only the last ${kept} finished ones are.` : '',
+    state.droppedRuns > 0 ? `${lost} no longer kept: only the last ${kept} finished runs are.` : '',
     state.hasMoreStored ? `Of the stored runs, the newest ${kept} are shown.` : '',
   ]
   setText(forgotten, notes.filter(Boolean).join(' '))
@@ -145,7 +145,7 @@ const press = (event) => {
   event.preventDefault()
 }
 
-/** Starts the tree: it also counts the seconds of what is running. */
+/** Starts the tree. It also counts the seconds of running actors. */
 export const startTree = () => {
   tree.addEventListener('keydown', press)
   follow.addEventListener('click', () => choose(null))
@@ -154,3 +154,48 @@ export const startTree = () => {
     if ([...state.actors.values()].some(({ endedAt }) => endedAt === null)) changed()
   }, 500)
 }
+
+/** Runs that a person opened or closed; any other is open while it is shown. @type {Map<number, boolean>} */
+const opened = new Map()
+
+/** Runs, the newest first, each with its actors. Short-lived actors of the same name share one line. */
+const branches = () => {
+  const children = Map.groupBy(state.actors.values(), ({ parent }) => parent)
+  /**
+   * @param {number | null} parent
+   * @param {number} level
+   * @returns {Branch[]}
+   */
+  const below = (parent, level) => {
+    /** @type {Map<string, Branch>} */
+    const short = new Map()
+    return (children.get(parent) ?? []).flatMap((actor) => {
+      const branch = { actor, level, count: 1, children: below(actor.id, level + 1) }
+      const isShort =
+        actor.kind === 'other' && parent !== null && branch.children.length === 0 && actor.title === ''
+      if (!isShort) return branch
+      const same = short.get(actor.name)
+      if (!same) {
+        short.set(actor.name, branch)
+        return branch
+      }
+      same.actor = actor
+      same.count += 1
+      return []
+    })
+  }
+  return below(null, 1).sort((a, b) => b.actor.createdAt - a.actor.createdAt || b.actor.id - a.actor.id)
+}
+
+/** @param {Branch} branch */
+const isOpen = ({ actor, level }) =>
+  opened.get(actor.id) ?? (level > 1 || rootOf(state.watched)?.id === actor.id)
+
+/** @param {Branch} branch @param {boolean} to */
+const setOpen = ({ actor }, to) => {
+  opened.set(actor.id, to)
+}
+
+/** The lines that are not inside a closed one, from top to bottom. @param {Branch[]} list @returns {Branch[]} */
+const visible = (list) =>
+  list.flatMap((branch) => [branch, ...(isOpen(branch) ? visible(branch.children) : [])])

@@ -3,7 +3,7 @@ import { byId, element } from './element.js'
 import { dollars, duration, number } from './format.js'
 import { actor, onChange, shownAttempts, shownMoment, state } from './store.js'
 
-/** @import { AttemptRow, ToolRow } from '../wire.ts' */
+/** @import { AttemptRow, ToolRow } from '../protocol.ts' */
 /** @typedef {{ name: string, kind: string, from: number, first: number | null, to: number, note: string }} Bar */
 
 const panel = byId('panel-usage', HTMLElement)
@@ -30,7 +30,7 @@ const render = () => {
   if (key === drawn) return
   drawn = key
   if (attempts.length === 0 && !state.usage) {
-    panel.replaceChildren(element('p', { class: 'nothing' }, 'No model was asked yet.'))
+    panel.replaceChildren(element('p', { class: 'nothing' }, 'No model has been asked yet.'))
     return
   }
   const timed = [
@@ -42,7 +42,9 @@ const render = () => {
     ...(isStored ? [] : [element('h3', {}, 'Timing'), bars(timed, now)]),
     element('h3', {}, 'Tokens'),
     tokens(isStored ? [] : attempts),
-    ...(isStored ? [element('p', { class: 'note' }, 'What each step took and used is not stored.')] : []),
+    ...(isStored
+      ? [element('p', { class: 'note' }, 'The times and tokens of each step are not stored.')]
+      : []),
   )
 }
 
@@ -64,7 +66,7 @@ const toolBar = ({ name, startedAt, endedAt }, now) => {
   return { name, kind: 'tool', from, first: null, to, note: duration(to - from) }
 }
 
-/** Everything that took time, one below the other, on one scale. @param {Bar[]} all @param {number} now */
+/** Everything that took time, as bars on one scale. @param {Bar[]} all @param {number} now */
 const bars = (all, now) => {
   const start = Math.min(...all.map(({ from }) => from))
   const span = Math.max(1, Math.max(now, ...all.map(({ to }) => to)) - start)

@@ -1,18 +1,18 @@
 // @ts-check
+import { actorKey, ask } from './actions.js'
 import { byId, element, setText } from './element.js'
 import { duration } from './format.js'
-import { ask, nameOf } from './source.js'
 import { actor, onChange, shownMoment, state } from './store.js'
 import { CallView } from './wireCall.js'
 
-/** @import { WireCallRow, WireView } from '../wireView.ts' */
+/** @import { WireCallRow, WireView } from '../protocol.ts' */
 
 const panel = byId('panel-wire', HTMLElement)
 const list = element('div', { class: 'wire' })
 const note = element('p', { class: 'nothing' })
 panel.append(note, list)
 
-/** At most this often, however fast the run is. */
+/** Least time between two requests, however fast the run is. */
 const pauseMs = 400
 
 /** @type {WireView} */
@@ -20,9 +20,9 @@ let view = { calls: [], forgotten: 0 }
 let shownFor = ''
 let drawn = ''
 let isAsking = false
-/** What the page knew when it asked last. */
+/** The state of the page when it asked last. */
 let asked = ''
-/** The call that is looked at. @type {number | null} */
+/** The call that is shown. @type {number | null} */
 let chosen = null
 /** @type {Map<number, CallView>} */
 let views = new Map()
@@ -30,8 +30,8 @@ let views = new Map()
 const render = () => {
   const shown = actor()
   if (state.tab !== 'wire' || !shown) return
-  if (shownFor !== nameOf(shown.id)) {
-    shownFor = nameOf(shown.id)
+  if (shownFor !== actorKey(shown.id)) {
+    shownFor = actorKey(shown.id)
     view = { calls: [], forgotten: 0 }
     views = new Map()
     chosen = null
@@ -44,7 +44,7 @@ const render = () => {
 /** @param {number} id */
 const load = async (id) => {
   const last = state.attempts.at(-1)
-  const name = nameOf(id)
+  const name = actorKey(id)
   const known = `${name} ${state.moments.at(-1)?.seq} ${state.attempts.length} ${last?.chunks} ${last?.endedAt}`
   if (isAsking || asked === known) return
   asked = known
@@ -53,7 +53,7 @@ const load = async (id) => {
     const response = await ask(`wire?actor=${id}`)
     if (response.ok && shownFor === name) view = await response.json()
   } catch {
-    // The line on top says that the process does not answer.
+    // The line on top says that the process does not respond.
   }
   render()
   await new Promise((resolve) => setTimeout(resolve, pauseMs))
@@ -85,7 +85,7 @@ const draw = (isStored) => {
   if (focused instanceof HTMLElement && focused !== document.activeElement) focusAgain(focused)
 }
 
-/** Who moves an element takes the focus from it. @param {HTMLElement} focused */
+/** Gives the focus back to an element that was moved and lost it. @param {HTMLElement} focused */
 const focusAgain = (focused) => {
   const { call } = focused.dataset
   const again = call === undefined ? focused : list.querySelector(`[data-call="${Number(call)}"]`)
@@ -94,16 +94,16 @@ const focusAgain = (focused) => {
 
 /** @param {WireCallRow[]} calls @param {boolean} isStored */
 const noteOn = (calls, isStored) => {
-  if (isStored) return 'What went over the wire is not stored: it is seen of live runs only.'
-  if (calls.length === 0) return 'No model was asked yet.'
-  if (view.forgotten > 0) return `The ${view.forgotten} oldest calls of models are not kept.`
+  if (isStored) return 'Requests and answers of stored runs are not stored: only live runs show them.'
+  if (calls.length === 0) return 'No model has been asked yet.'
+  if (view.forgotten > 0) return `The ${view.forgotten} oldest model calls are not kept.`
   return calls.some(({ isDropped }) => isDropped)
-    ? 'This run has sent a lot: bodies and events of its oldest calls are not kept.'
+    ? 'This run has sent a lot: the bodies and events of its oldest calls are not kept.'
     : ''
 }
 
 /**
- * Calls that belong together: the tries of one step, or one summary.
+ * Groups calls that belong together: the tries of one step, or one summary.
  *
  * @param {WireCallRow[]} calls
  */

@@ -1,4 +1,4 @@
-// A person asks the next question, or tries something again: on the page, in a real browser.
+// The next question, and other tries of a run: by command, and on the page in a real browser.
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -39,13 +39,13 @@ describe('A command to run again', () => {
     const { agent, model } = agentOf([looksUp, 'Fine.', looksUp, 'You are welcome.'], inspector)
     seen.length = 0
     await agent.send('Weather?', { system: 'Be brief.', context: { user: 7 } })
-    const told = await listen(inspector)
-    await told.until(({ attempts }) => attempts.length === 2)
-    const answer = await command(inspector, { actor: told.watched, type: 'again', prompt: 'Thanks!' })
+    const feed = await listen(inspector)
+    await feed.until(({ attempts }) => attempts.length === 2)
+    const answer = await command(inspector, { actor: feed.watched, type: 'again', prompt: 'Thanks!' })
     expect(answer.status).toBe(200)
     const { actor } = (await answer.json()) as { actor: number }
-    await told.until(({ actors }) => actors.get(actor)?.status === 'done')
-    expect(told.actors.get(actor)).toMatchObject({ title: 'Thanks!', from: 1, canAsk: true })
+    await feed.until(({ actors }) => actors.get(actor)?.status === 'done')
+    expect(feed.actors.get(actor)).toMatchObject({ title: 'Thanks!', from: 1, canAsk: true })
     const asked = ['Be brief.', 'Weather?', 'I look.', '', 'Fine.', 'Thanks!']
     expect(textsOf(model.requests[2]?.messages)).toEqual(asked)
     expect(seen).toEqual([{ user: 7 }, { user: 7 }])
@@ -55,17 +55,17 @@ describe('A command to run again', () => {
     const inspector = await inspecting()
     const { agent, model } = agentOf(['One.', 'Again.'], inspector)
     await agent.send('First?')
-    const told = await listen(inspector)
-    await told.until(({ moments }) => moments.length > 3)
-    const begin = told.moments[0]?.seq
+    const feed = await listen(inspector)
+    await feed.until(({ moments }) => moments.length > 3)
+    const begin = feed.moments[0]?.seq
     const answer = await command(inspector, {
-      actor: told.watched,
+      actor: feed.watched,
       type: 'again',
       prompt: 'Other?',
       seq: begin,
     })
     expect(answer.status).toBe(200)
-    await told.until(({ actors }) => [...actors.values()].some(({ title }) => title === 'Other?'))
+    await feed.until(({ actors }) => [...actors.values()].some(({ title }) => title === 'Other?'))
     await expect.poll(() => textsOf(model.requests[1]?.messages)).toEqual(['Other?'])
   })
 
@@ -75,9 +75,9 @@ describe('A command to run again', () => {
     await agent.send([dataPart('image/png', 'AAAA'), { type: 'text', text: 'What is it?' }], {
       history: [userMessage('Hello'), { role: 'model', parts: [{ type: 'text', text: 'Hi' }] }],
     })
-    const told = await listen(inspector)
-    await told.until(({ attempts }) => attempts.length === 1)
-    await command(inspector, { actor: told.watched, type: 'again', prompt: 'Which dog?', before: 0 })
+    const feed = await listen(inspector)
+    await feed.until(({ attempts }) => attempts.length === 1)
+    await command(inspector, { actor: feed.watched, type: 'again', prompt: 'Which dog?', before: 0 })
     await expect.poll(() => model.requests.length).toBe(2)
     expect(textsOf(model.requests[1]?.messages)).toEqual(['Hello', 'Hi', 'Which dog?'])
     expect(model.requests[1]?.messages[2]?.parts[0]).toMatchObject({ type: 'data', data: 'AAAA' })
@@ -87,10 +87,10 @@ describe('A command to run again', () => {
     const inspector = await inspecting()
     const { agent, model } = agentOf([looksUp, 'Fine.', 'Finer.'], inspector)
     await agent.send('Weather?')
-    const told = await listen(inspector, 1)
-    await told.until(({ tools }) => tools.get('c1')?.status === 'done')
+    const feed = await listen(inspector, 1)
+    await feed.until(({ tools }) => tools.get('c1')?.status === 'done')
     const answer = await command(inspector, {
-      actor: told.watched,
+      actor: feed.watched,
       type: 'again',
       callId: 'c1',
       arguments: { city: 'Rome' },
@@ -100,7 +100,7 @@ describe('A command to run again', () => {
     await other.until(({ tools, actors }) => tools.size > 0 && actors.get(actor)?.status === 'done')
     expect(other.tools.get('c1')?.result).toContain('fine in Rome')
     expect(JSON.stringify(model.requests[2]?.messages)).toContain('fine in Rome')
-    expect(told.tools.get('c1')?.result).toBe('fine in Oslo')
+    expect(feed.tools.get('c1')?.result).toBe('fine in Oslo')
   })
 
   it('asks another model', async () => {
@@ -116,8 +116,8 @@ describe('A command to run again', () => {
     provider.say('Hi')
     provider.end()
     await run
-    const told = await listen(inspector)
-    await told.until(({ actors }) => actors.get(1)?.status === 'done')
+    const feed = await listen(inspector)
+    await feed.until(({ actors }) => actors.get(1)?.status === 'done')
     await command(inspector, { actor: 1, type: 'again', prompt: 'And you?', model: 'openai:second' })
     expect(await provider.asked()).toMatchObject({ model: 'second' })
     provider.end()
@@ -127,9 +127,9 @@ describe('A command to run again', () => {
     const inspector = await inspecting()
     const { agent } = agentOf(['Hi.'], inspector)
     await agent.send('Hello')
-    const told = await listen(inspector)
-    await told.until(({ actors }) => actors.get(1)?.status === 'done')
-    const model = [...told.actors.values()].find(({ name }) => name === 'model')?.id
+    const feed = await listen(inspector)
+    await feed.until(({ actors }) => actors.get(1)?.status === 'done')
+    const model = [...feed.actors.values()].find(({ name }) => name === 'model')?.id
     const refused = async (body: object) => {
       const response = await command(inspector, { actor: 1, type: 'again', ...body })
       return [response.status, await response.text()]
@@ -152,8 +152,8 @@ describe('A command to run again', () => {
     const inspector = await startInspector()
     const { agent, model } = agentOf(['Hi.', [{ text: 'So ' }, { hang: true }]], inspector)
     await agent.send('Hello')
-    const told = await listen(inspector)
-    await told.until(({ actors }) => actors.get(1)?.status === 'done')
+    const feed = await listen(inspector)
+    await feed.until(({ actors }) => actors.get(1)?.status === 'done')
     await command(inspector, { actor: 1, type: 'again', prompt: 'Go on' })
     await expect.poll(() => model.requests.length).toBe(2)
     await inspector.close()
@@ -201,10 +201,10 @@ describe.skipIf(!executablePath)('The page', { timeout: 120_000 }, () => {
     await page.getByRole('button', { name: 'Run again with other arguments' }).click()
     const field = page.getByLabel('Arguments of get_weather')
     await field.fill('{ city')
-    await page.getByRole('button', { name: 'Run on', exact: true }).click()
+    await page.getByRole('button', { name: 'Continue', exact: true }).click()
     await page.getByText('The arguments must be a JSON object.').waitFor()
     await field.fill('{ "city": "Rome" }')
-    await page.getByRole('button', { name: 'Run on', exact: true }).click()
+    await page.getByRole('button', { name: 'Continue', exact: true }).click()
     await page.locator('.conversation').getByText('Finer.').waitFor()
     await page.locator('.card').getByText('fine in Rome').waitFor()
   })

@@ -1,10 +1,11 @@
 // @ts-check
-import { goTo } from './actions.js'
+import { fetchMoment, goTo } from './actions.js'
 import { byId, element, setText } from './element.js'
 import { eventName, number, offset, plural } from './format.js'
-import { actor, onChange, shownMoment, state } from './store.js'
+import { jsonView } from './jsonView.js'
+import { actor, onChange, shownIndex, shownMoment, state } from './store.js'
 
-/** @import { Change, MomentRow } from '../wire.ts' */
+/** @import { Change, MomentRow } from '../protocol.ts' */
 /** @typedef {{ moments: MomentRow[], row: HTMLElement, key: string }} Group */
 
 const panel = byId('panel-transitions', HTMLElement)
@@ -20,7 +21,7 @@ let isAtEnd = true
 /** @type {number | undefined} */
 let lastShown
 
-const render = () => {
+const renderTransitions = () => {
   if (state.tab !== 'transitions') return
   if (generation !== state.generation) {
     generation = state.generation
@@ -33,9 +34,9 @@ const render = () => {
   const lost = plural(state.droppedMoments, 'earlier moment')
   const notes = [
     actor()?.run
-      ? 'A stored run: where it stood each time it was looked at. Its transitions are not stored.'
+      ? 'The states of a stored run, each time the store was read. Its transitions are not stored.'
       : '',
-    state.droppedMoments > 0 ? `${lost} no longer kept: only the last ${kept} are.` : '',
+    state.droppedMoments > 0 ? `${lost} no longer kept: only the last ${kept} moments are.` : '',
   ]
   setText(dropped, notes.filter(Boolean).join(' '))
   const shown = state.pastSeq === null ? undefined : shownMoment()
@@ -51,7 +52,7 @@ const render = () => {
   lastShown = shown?.seq
 }
 
-/** The last moment may have grown, so its group is always looked at again. */
+/** Adds new moments. The last one may have grown, so its group is always updated. */
 const addMoments = () => {
   const { moments } = state
   for (let index = Math.max(0, seen - 1); index < moments.length; index += 1) {
@@ -61,7 +62,7 @@ const addMoments = () => {
   seen = moments.length
 }
 
-/** Reads in a row are one line, however many moments they are. @param {MomentRow} moment */
+/** Adds a moment. Reads in a row share one line. @param {MomentRow} moment */
 const addMoment = (moment) => {
   const last = groups.at(-1)
   const isStream = moment.reads > 0 && moment.path.length <= 1 && last?.moments[0]?.event === moment.event
@@ -117,7 +118,7 @@ const changesView = (changes) => {
   return list
 }
 
-/** Of reads in a row: what was first and what came out. @param {MomentRow[]} moments */
+/** The changes of reads in a row: the first value and the last. @param {MomentRow[]} moments */
 const changesOf = (moments) => {
   if (moments.length === 1) return moments[0]?.changes ?? []
   /** @type {Map<string, Change>} */
@@ -134,7 +135,7 @@ const changesOf = (moments) => {
   return [...merged.values()]
 }
 
-/** The old value only where there is room for both. @param {Change} change */
+/** A change, with the old value if there is room for both. @param {Change} change */
 const changeView = ({ path, before, after }) => {
   const isShort = before === undefined || after === undefined || before.length + after.length < 32
   const key = element('span', { class: 'key', title: path }, path)
@@ -149,4 +150,69 @@ panel.addEventListener('scroll', () => {
   isAtEnd = panel.scrollHeight - panel.scrollTop - panel.clientHeight < 40
 })
 
-export const startTransitions = () => onChange(render)
+export const startTransitions = () => onChange(renderTransitions)
+
+const content = element('div', { class: 'json' })
+const nothing = element('p', { class: 'nothing' })
+byId('panel-context', HTMLElement).append(content, nothing)
+
+/** The parts that a person opened or closed stay so from moment to moment. @type {Map<string, boolean>} */
+const opened = new Map()
+/** @type {typeof state.past} */
+let shownPast = null
+
+const renderContext = () => {
+  if (state.tab !== 'context') return
+  fetchMoment()
+  const { past } = state
+  if (past === shownPast) return
+  shownPast = past
+  content.replaceChildren()
+  setText(nothing, past ? '' : 'Nothing to show yet.')
+  if (!past) return
+  const changed = new Set(shownMoment()?.changes.flatMap(({ path }) => path.split(', ')))
+  /** @param {string} title @param {import('../../messages/json.ts').JsonValue} value @param {ReadonlySet<string>} [marked] */
+  const add = (title, value, marked) => {
+    if (value === '⟨undefined⟩') return
+    const view = jsonView(value, { openTo: 1, opened, ...(marked && { changed: marked }) })
+    content.append(element('h3', {}, title), view)
+  }
+  add('Event', past.event)
+  add('Context', past.context, changed)
+  add('Output', past.output)
+  add('Error', past.error)
+}
+
+export const startContext = () => onChange(renderContext)
+
+const slider = byId('slider', HTMLInputElement)
+const label = byId('moment', HTMLElement)
+const live = byId('live', HTMLButtonElement)
+
+const renderTimeline = () => {
+  const { moments, pastSeq } = state
+  const index = shownIndex()
+  const moment = moments[index]
+  slider.max = String(Math.max(0, moments.length - 1))
+  if (Number(slider.value) !== index) slider.value = String(Math.max(0, index))
+  slider.disabled = moments.length < 2
+  slider.style.setProperty('--done', `${moments.length < 2 ? 100 : (100 * index) / (moments.length - 1)}%`)
+  live.setAttribute('aria-pressed', String(pastSeq === null))
+  document.body.classList.toggle('past', pastSeq !== null)
+  if (!moment) return
+  const what = moment.reads > 0 ? plural(moment.reads, 'chunk') : eventName(moment.event)
+  const text = `${number(index + 1)} of ${number(moments.length)}  ·  ${offset(moment.at - (actor()?.createdAt ?? moment.at))} s  ·  ${what}`
+  setText(label, text)
+  slider.setAttribute('aria-valuetext', text)
+}
+
+slider.addEventListener('input', () => {
+  const index = Number(slider.value)
+  const moment = state.moments[index]
+  // Pushed to the end, the slider is live again.
+  goTo(index === state.moments.length - 1 ? null : (moment?.seq ?? null))
+})
+
+live.addEventListener('click', () => goTo(null))
+
+export const startTimeline = () => onChange(renderTimeline)

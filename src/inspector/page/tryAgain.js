@@ -3,18 +3,18 @@ import { choose, command } from './actions.js'
 import { element } from './element.js'
 import { state } from './store.js'
 
-/** @import { Again, MessageRow, ToolRow } from '../wire.ts' */
+/** @import { Again, MessageRow, ToolRow } from '../protocol.ts' */
 
-/** Another model stays chosen from one try to the next. */
+/** The other model that was chosen last: it stays from one try to the next. */
 let lastModel = ''
 
 /**
- * A text to change and to send, with another model for it.
+ * A form with a text to change and to send, and another model for it.
  *
  * @param {{
  *   label: string, send: string, value?: string, isCode?: boolean, hint?: string, hasModel?: boolean,
  *   toCommand(text: string): Again | string, onCancel?: () => void,
- * }} options `toCommand` gives a sentence where the text cannot be sent
+ * }} options `toCommand` returns a sentence if the text cannot be sent
  */
 export const tryForm = ({
   label,
@@ -55,13 +55,13 @@ export const tryForm = ({
     }
     if (hasModel) lastModel = model.value.trim()
     button.disabled = true
-    const { isDone, text: said, actor } = await command({ ...given, ...(hasModel && { model: lastModel }) })
+    const { isDone, text: note, actor } = await command({ ...given, ...(hasModel && { model: lastModel }) })
     button.disabled = false
-    problem.textContent = said
+    problem.textContent = note
     if (!isDone) return
     text.value = ''
     onCancel?.()
-    // Who follows the newest run gets there anyway.
+    // A page that follows the newest run gets there by itself.
     if (state.chosen !== null && actor !== undefined) choose(actor)
   }
   const form = element(
@@ -146,7 +146,7 @@ export const stepButton = (actor, step) => {
 export const argumentsForm = ({ owner, callId, name, arguments: given }) =>
   folded('Run again with other arguments', {
     label: `Arguments of ${name}`,
-    send: 'Run on',
+    send: 'Continue',
     value: JSON.stringify(given, null, 2),
     isCode: true,
     toCommand: (text) => {

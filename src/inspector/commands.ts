@@ -3,24 +3,24 @@ import { describeThrown } from '../messages/errors.ts'
 import { isJsonObject, type JsonObject } from '../messages/json.ts'
 import type { ActorRecord } from './ActorRecord.ts'
 import { accepts } from './actorRow.ts'
+import type { PageRuns } from './PageRuns.ts'
 import type { Recorder } from './Recorder.ts'
 import { Refusal } from './requests.ts'
 import { StoredRecord, type Subject } from './StoredRecord.ts'
-import type { Trials } from './Trials.ts'
 
 const longestReason = 2_000
 
-/** Sends what a person clicked to what it is meant for, and gives what there is to say about it. */
-export const obey = async (
+/** Applies a command of the page: it goes to the actor, to the store, or starts a new run. */
+export const applyCommand = async (
   recorder: Recorder,
-  trials: Trials,
+  pageRuns: PageRuns,
   { actor, ...given }: JsonObject,
-): Promise<Obeyed> => {
+): Promise<CommandResult> => {
   const subject = typeof actor === 'number' ? recorder.subject(actor) : undefined
   if (!subject) throw new Refusal(404, 'This actor is not known.')
   if (given.type === 'again') {
     const isStored = subject instanceof StoredRecord
-    return { note: '', actor: isStored ? await fork(subject, given) : trials.begin(subject, given) }
+    return { note: '', actor: isStored ? await fork(subject, given) : pageRuns.start(subject, given) }
   }
   if (given.type === 'restart') return restart(subject)
   const command = commandOf(given)
@@ -29,10 +29,10 @@ export const obey = async (
   return { note: '' }
 }
 
-/** What there is to say, and the run that was begun. */
-export type Obeyed = { note: string; actor?: number }
+/** A note for the person, empty if there is nothing to say, and the run that was started. */
+type CommandResult = { note: string; actor?: number }
 
-/** Nothing but these can be sent. */
+/** Checks a command: nothing but these can be sent. */
 const commandOf = ({ type, callId, reason, result, arguments: edited }: JsonObject): AgentCommand => {
   switch (type) {
     case 'abort':
@@ -48,14 +48,14 @@ const commandOf = ({ type, callId, reason, result, arguments: edited }: JsonObje
     case 'tool.answer':
       return { type, callId: textOf(callId), result: String(result ?? '') }
     default:
-      throw new Refusal(400, 'This is not a command.')
+      throw new Refusal(400, 'This is not a command of the inspector.')
   }
 }
 
 const send = (record: ActorRecord, command: AgentCommand): void => {
   const { ref } = record
   if (ref?.getSnapshot().status !== 'active') throw new Refusal(409, 'This actor has ended.')
-  if (!accepts(record, command.type)) throw new Refusal(409, `This actor knows no "${command.type}".`)
+  if (!accepts(record, command.type)) throw new Refusal(409, `This actor does not accept "${command.type}".`)
   ref.send(command)
 }
 
@@ -64,7 +64,7 @@ const store = (record: StoredRecord, command: AgentCommand): Promise<string> =>
     throw new Refusal(409, describeThrown(thrown))
   })
 
-const restart = (subject: Subject): Obeyed => {
+const restart = (subject: Subject): CommandResult => {
   if (subject instanceof StoredRecord && subject.restart()) return { note: '' }
   throw new Refusal(409, 'Only a stored run that runs in this process can be killed and continued.')
 }

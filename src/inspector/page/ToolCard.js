@@ -1,15 +1,15 @@
 // @ts-check
 import { choose } from './actions.js'
-import { argumentsForm } from './again.js'
 import { arrange, element, setText } from './element.js'
 import { duration, plural } from './format.js'
 import { jsonView } from './jsonView.js'
 import { imagesView } from './messageView.js'
-import { nestedRun } from './nestedRun.js'
 import { state } from './store.js'
+import { argumentsForm } from './tryAgain.js'
 
 /** @import { JsonValue } from '../../messages/json.ts' */
-/** @import { ToolRow } from '../wire.ts' */
+/** @import { ToolRow } from '../protocol.ts' */
+/** @typedef {(id: number) => { element: HTMLElement, refresh(): void }} NestedRun the conversation of a run, inside a card */
 
 const words = {
   pending: 'waits for approval',
@@ -19,24 +19,24 @@ const words = {
   failed: 'error',
 }
 
-/** A call where the model made it: what it was given, how far it is, and what came of it. */
+/** A call, below the answer that made it: its arguments, its progress and its result. */
 export class ToolCard {
   element = element('article', { class: 'card' })
-  #depth
   #status = element('span', { class: 'status' })
   #time = element('span', { class: 'meta' })
   #body = element('div', { class: 'card-body' })
   #nested = element('div', { class: 'nested' })
   #actions = element('div', { class: 'card-actions' })
-  /** @type {ReturnType<typeof nestedRun> | undefined} */
+  #nestedRun
+  /** @type {ReturnType<NestedRun> | undefined} */
   #run
   /** @type {ToolRow | undefined} */
   #row
   #key = ''
 
-  /** @param {ToolRow} row @param {number} depth how deep the conversation is inside others */
-  constructor(row, depth) {
-    this.#depth = depth
+  /** @param {ToolRow} row @param {NestedRun} nestedRun shows the run of a sub-agent */
+  constructor(row, nestedRun) {
+    this.#nestedRun = nestedRun
     const head = element('header', {}, element('h3', {}, row.name), this.#status, this.#time)
     this.element.append(head, this.#body, this.#nested, this.#actions)
   }
@@ -57,7 +57,7 @@ export class ToolCard {
 
   /** @param {ToolRow} row */
   #showBody(row) {
-    // What comes for a moment of the past has none.
+    // The calls of a past moment come without pictures.
     const live = state.tools.get(row.callId)
     const images = row.images.length > 0 || live?.owner !== row.owner ? row.images : live.images
     const shown = row.result === null ? [] : images
@@ -81,14 +81,10 @@ export class ToolCard {
   /** @param {ToolRow} row */
   #showNested({ child }) {
     if (child === null || this.#run) return
-    this.#run = nestedRun(child, this.#depth + 1)
+    this.#run = this.#nestedRun(child)
     this.#nested.append(
       this.#run.element,
-      element(
-        'button',
-        { type: 'button', class: 'link', click: () => choose(child) },
-        'Show as a run of its own',
-      ),
+      element('button', { type: 'button', class: 'link', click: () => choose(child) }, 'Show this run alone'),
     )
   }
 
@@ -101,7 +97,7 @@ export class ToolCard {
   }
 }
 
-/** A stored run goes on from a step, not from a call. @param {number} owner */
+/** Only a live run can continue from a call: a stored run continues from a step. @param {number} owner */
 const canEditArguments = (owner) => {
   const actor = state.actors.get(owner)
   return actor?.canAsk === true && actor.run === ''
@@ -139,7 +135,7 @@ const resultView = (result) => {
     const value = JSON.parse(result)
     if (typeof value === 'object' && value !== null) return [valueView(value)]
   } catch {
-    // Not every result is JSON.
+    // The result is not JSON.
   }
   return [element('pre', {}, result)]
 }
