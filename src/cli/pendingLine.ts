@@ -1,4 +1,4 @@
-import { limitSentence } from '../../machines/agent/limitSentence.ts'
+import { limitSentence } from '../../machines/agent/limits.ts'
 import { reachedIn } from '../../machines/agent/limits.ts'
 import type { PendingCall } from '../messages/result.ts'
 import { callLine } from './toolLine.ts'

@@ -1,6 +1,6 @@
 import type { AnyActor, AnyEventObject, AnyMachineSnapshot, Snapshot } from 'xstate'
 import type { StreamingState } from '../../machines/agent/streamingState.ts'
-import { type RunValues, valuesOf } from '../../machines/logic/runValues.ts'
+import { type RunValues, valuesOf } from '../../machines/logic/runEnvironment.ts'
 import type { ChatMessage } from '../messages/messages.ts'
 import type { Charted } from '../visualize/transitions.ts'
 import { Attempt } from './Attempt.ts'

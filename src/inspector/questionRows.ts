@@ -1,5 +1,5 @@
 import type { Snapshot } from 'xstate'
-import { limitSentence } from '../../machines/agent/limitSentence.ts'
+import { limitSentence } from '../../machines/agent/limits.ts'
 import { reachedIn } from '../../machines/agent/limits.ts'
 import { pendingIn } from '../../machines/tools/pendingCalls.ts'
 import type { PendingCall } from '../messages/result.ts'

@@ -1,6 +1,6 @@
 import type { Attributes } from '@opentelemetry/api'
 import type { StreamingState } from '../../machines/agent/streamingState.ts'
-import type { TracedTurn } from '../../machines/logic/runTracer.ts'
+import type { TracedTurn } from '../../machines/logic/runEnvironment.ts'
 import type { ErrorData } from '../messages/errors.ts'
 import type { ModelRequest } from '../model/chatModel.ts'
 import type { AgentTrace } from './AgentTrace.ts'
