@@ -34,12 +34,12 @@ export const statePaths = (value: unknown): string[] => {
 }
 
 /** Facts about the state that a run of the lifecycle chart is in; undefined for a state of another chart. */
-export const factsOf = (value: unknown): StateFacts | undefined => {
+export const factsOf = (value: unknown, states = agentStates()): StateFacts | undefined => {
   const path = statePath(value)
   // A stored value may be anything: only the chart's own form of it is a state.
   const [innermost, ...around] = path.split('.').toReversed()
   const own = around.reduce<unknown>((inner, name) => ({ [name]: inner }), innermost)
-  return JSON.stringify(own) === JSON.stringify(value) ? agentStates().get(path) : undefined
+  return JSON.stringify(own) === JSON.stringify(value) ? states.get(path) : undefined
 }
 
 /** All innermost states of the lifecycle chart, by path. */

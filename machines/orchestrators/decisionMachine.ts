@@ -92,9 +92,9 @@ export const createDecisionChart = ({ run, typeOf }: DecisionParts): AnyStateMac
       noteAbort: assign((_, { reason = '' }: { reason?: string | undefined }) => ({
         abortReason: describeThrown(reason),
       })),
-      relay: enqueueActions(({ context, event, enqueue }, { state }: { state: string }) => {
+      relay: enqueueActions(({ context, event, enqueue }, { phase }: { phase: string }) => {
         if (event.type !== 'run.emitted') return
-        for (const each of relay(context, event.emitted, state).emitted) enqueue.emit(each)
+        for (const each of relay(context, event.emitted, phase).emitted) enqueue.emit(each)
       }),
       takeFailure: assign(({ context }, output: AgentOutput) => ({
         failure: failureOf(output, context.abortReason),

@@ -13,11 +13,11 @@ import type { StoredCheck } from '../stored/version.ts'
 /** Every event of a chart that is made of runs. */
 export type RunsEvent = AgentCommand | RunEmitted | RunStatusEvent
 
-/** Turns what the run of a state emits into what the whole emits, and may change the data of the whole. */
+/** Turns what the run of a phase emits into what the whole emits, and may change the data of the whole. */
 export type Relay<Context extends MachineContext> = (
   context: Context,
   emitted: readonly AgentEmitted[],
-  state: string,
+  phase: string,
 ) => Read & { context: Context }
 
 /** The machine of a chart that is made of runs. What the runs emit takes the fast path, as their own reads do. */
@@ -61,7 +61,7 @@ export const runState = <const Src extends string, Context, const Done>({
     ...(description !== undefined && { description }),
     tags: 'streaming',
     invoke: { id: 'run', src, input, onDone, onError: toFailure(name) },
-    on: { ...runCommands, 'run.emitted': { actions: { type: 'relay', params: { state: name } } } },
+    on: { ...runCommands, 'run.emitted': { actions: { type: 'relay', params: { phase: name } } } },
     initial: 'Working',
     states: runStatus,
   }) as const

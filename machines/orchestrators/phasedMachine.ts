@@ -197,9 +197,9 @@ const chartOf = (options: AnyPhases): AnyStateMachine => {
     },
     actions: {
       forward: forwardTo('run'),
-      relay: enqueueActions(({ context, event, enqueue }, { state }: { state: string }) => {
+      relay: enqueueActions(({ context, event, enqueue }, { phase }: { phase: string }) => {
         if (event.type !== 'run.emitted') return
-        const { context: next, emitted } = relay(context, event.emitted, state)
+        const { context: next, emitted } = relay(context, event.emitted, phase)
         if (next !== context) enqueue.assign(next)
         for (const each of emitted) enqueue.emit(each)
       }),

@@ -5,7 +5,7 @@ import { isFatal, validateHistory } from '../../src/messages/validateHistory.ts'
 import type { Accumulated } from '../../src/model/accumulator.ts'
 import type { PreparedRequest } from '../agent/events.ts'
 import { areLimits, type LimitReached } from '../agent/limits.ts'
-import { factsOf, type StateFacts } from '../agent/states.ts'
+import { agentStates, factsOf, type StateFacts } from '../agent/states.ts'
 import {
   type Answer,
   type Bounds,
@@ -131,12 +131,15 @@ const stateShape = is.shapeOf<Omit<StreamingState, 'version'>>({
  * Says what is wrong with a stored run of the lifecycle chart. It comes from outside, and a call without approval must not
  * run because a list in a file lost an entry: the fields must fit together.
  */
-export const storedFlaw = (stored: Readonly<Record<string, unknown>>): string | undefined => {
+export const storedFlaw = (
+  stored: Readonly<Record<string, unknown>>,
+  states = agentStates(),
+): string | undefined => {
   const { status, value, context, children } = stored
   const flaw = stateShape('', context)
   if (flaw) return flaw
   const state = JSON.stringify(value) ?? 'missing'
-  const facts = factsOf(value)
+  const facts = factsOf(value, states)
   if (status === 'done') return facts?.isFinal ? undefined : `it is done, but its state is ${state}`
   if (!facts?.isStorable) return `its state is ${state}, in which no run can be stored`
   const found = isJsonObject(children) ? children : {}

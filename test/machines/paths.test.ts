@@ -21,8 +21,8 @@ import { type PathStep, walkChart } from './walk.ts'
 // tens of thousands: `npm test` walks each eighth, and takes every transition; `npm run proof` walks all.
 const everyOfAgent = isWhole ? 1 : 8
 
-/** `npm run proof` stores and restores on every path; `npm test` so often in each state, and on some of the other paths. */
-const alwaysStored = 30
+/** `npm run proof` stores and restores on every path; `npm test` so often in each state of each variant, and on some of the other paths. */
+const alwaysStored = 5
 
 type Stored = Snapshot<unknown> & {
   context?: unknown
@@ -94,7 +94,7 @@ const walk = (chart: TestedChart, check: (snapshot: AnyMachineSnapshot) => void,
   let stored: Stored | undefined
   const { chance } = dice(proofSeed)
   const checkPath = (step: PathStep) => {
-    const { actor, path, index } = step
+    const { actor, path, index, variant } = step
     const snapshot = actor.getSnapshot() as AnyMachineSnapshot
     expect(chart.options.key(snapshot)).toBe(path.keys[index])
     const left = path.events.length - index
@@ -103,12 +103,13 @@ const walk = (chart: TestedChart, check: (snapshot: AnyMachineSnapshot) => void,
     checkStep(actor, chart)
     check(snapshot)
     const state = statePath(snapshot.value)
-    const times = restored.get(state) ?? 0
+    const place = `${variant} ${state}`
+    const times = restored.get(place) ?? 0
     // An actor that ended in an error has nothing to continue from.
-    const isTaken = snapshot.status !== 'error' && (isWhole || times < alwaysStored || chance(0.05))
+    const isTaken = snapshot.status !== 'error' && (isWhole || times < alwaysStored || chance(0.03))
     if (left === 1) {
       stored = isTaken ? persist(actor) : undefined
-      if (isTaken) restored.set(state, times + 1)
+      if (isTaken) restored.set(place, times + 1)
       return
     }
     if (stored) {
@@ -117,12 +118,13 @@ const walk = (chart: TestedChart, check: (snapshot: AnyMachineSnapshot) => void,
     }
     stored = undefined
     if (snapshot.status !== 'done' || !isTaken) return
-    restored.set(state, times + 1)
+    restored.set(place, times + 1)
     checkRestore(step, chart, persist(actor), index)
   }
   const { coverage, paths: all } = walkChart(chart, checkPath, every)
   console.log(`${coverage.report()} on ${all} paths`)
-  return { report: coverage.report(), restored: [...restored.keys()].toSorted() }
+  const states = new Set([...restored.keys()].map((place) => place.replace(/^\d+ /, '')))
+  return { report: coverage.report(), restored: [...states].toSorted() }
 }
 
 /** All states that are innermost, in any configuration: a chart without `always` can rest in each. */

@@ -6,6 +6,8 @@ import { TransitionCoverage } from '../../src/testing/TransitionCoverage.ts'
 import type { TestedChart } from './charts.ts'
 
 export type PathStep = {
+  /** The place of the variant in the list. */
+  variant: number
   /** The machine that users get, around the chart that is walked. */
   machine: AnyRunMachine
   path: MachinePath<AnyStateMachine>
@@ -23,25 +25,24 @@ export const walkChart = (
   onStep?: (step: PathStep) => void,
   every = 1,
 ): { coverage: TransitionCoverage; paths: number } => {
-  const puppets = variants.map(({ chart, machine }) => ({
+  const puppets = variants.map(({ chart, machine }, variant) => ({
+    variant,
     chart: withPuppets(chart),
     machine: withPuppets(machine),
   }))
   const [first] = puppets
   if (!first) throw new Error('A chart needs a machine.')
   const coverage = new TransitionCoverage(first.chart)
-  const all = puppets.flatMap((variant) =>
-    planPaths(variant.chart, options).map((path) => ({ ...variant, path })),
-  )
+  const all = puppets.flatMap((each) => planPaths(each.chart, options).map((path) => ({ ...each, path })))
   let paths = 0
   for (let turn = 0; turn < every && coverage.missing.length > 0; turn += 1) {
     for (let at = turn; at < all.length; at += every) {
-      const { chart, machine, path } = all[at] as (typeof all)[number]
+      const { chart, machine, variant, path } = all[at] as (typeof all)[number]
       paths += 1
       replayPath(chart, path, {
         ...(options.from && { from: options.from }),
         inspect: coverage.inspect,
-        onStep: (actor, index) => onStep?.({ machine, path, actor, index }),
+        onStep: (actor, index) => onStep?.({ variant, machine, path, actor, index }),
       }).stop()
     }
   }
