@@ -29,8 +29,8 @@ export type {
   ToolRound,
   Totals,
 } from './agent/streamingState.ts'
-export type { RunEmitted, RunStands } from './logic/reportToParent.ts'
-export type { RunMachine, RunParts } from './logic/runMachine.ts'
+export type { RunEmitted, RunStatusEvent } from './logic/supervise.ts'
+export type { RunMachine, RunParts } from './logic/wrapLogic.ts'
 export type { PreparedStep, PrepareStep, StepInfo } from './model/prepareStep.ts'
 export {
   createDecisionLogic,
@@ -54,12 +54,12 @@ export {
 export {
   createPhasedChart,
   createPhasedMachine,
+  type PhaseChange,
   type PhasedMachine,
   type PhasedOptions,
-  type PhaseWay,
+  type PhaseExit,
   type RunPhase,
   type StepPhase,
-  type Taken,
 } from './orchestrators/phasedMachine.ts'
 export { historyOf, type PhasedRun } from './orchestrators/phasedRun.ts'
 export {

@@ -24,8 +24,8 @@ export type {
 } from '../machines/agent/events.ts'
 export type { AtLimit, LimitReached, RunLimits } from '../machines/agent/limits.ts'
 export type { StreamingState } from '../machines/agent/streamingState.ts'
-export type { RunEmitted } from '../machines/logic/reportToParent.ts'
-export type { RunMachine, RunParts } from '../machines/logic/runMachine.ts'
+export type { RunEmitted } from '../machines/logic/supervise.ts'
+export type { RunMachine, RunParts } from '../machines/logic/wrapLogic.ts'
 export type { PreparedStep, PrepareStep, StepInfo } from '../machines/model/prepareStep.ts'
 export type {
   DecidedEvent,

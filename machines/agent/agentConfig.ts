@@ -1,17 +1,18 @@
 import { withDefaults } from '../../src/messages/optionRules.ts'
 import type { Usage } from '../../src/messages/result.ts'
-import type { Accumulator } from '../../src/model/accumulator.ts'
+import { type Accumulator, messageAccumulator } from '../../src/model/accumulator.ts'
 import type { ChatModel, GenerationSettings } from '../../src/model/chatModel.ts'
 import { newId } from '../../src/model/newId.ts'
 import { defaultRetryPolicy, type RetryPolicy } from '../../src/model/retryPolicy.ts'
 import { defaultTimeouts, type Timeouts } from '../../src/model/timeouts.ts'
 import type { OnApproval } from '../../src/tools/approval.ts'
+import { isThenable } from '../../src/tools/isThenable.ts'
 import { type AnyToolEntry, toolsByName } from '../../src/tools/tool.ts'
-import type { ToolExecutor } from '../../src/tools/toolExecutor.ts'
+import { createToolExecutor, isOwnBatch, type ToolExecutor } from '../../src/tools/toolExecutor.ts'
 import type { PrepareStep } from '../model/prepareStep.ts'
 import { checkConfig } from './configRules.ts'
 import { type AtLimit, limitsOf, type RunLimits } from './limits.ts'
-import { atOnce, ownAccumulator, ownExecutor } from './ownParts.ts'
+import { copyOf } from './streamingState.ts'
 
 /** How many calls of one turn may run at the same time. */
 export type ToolExecution = 'sequential' | 'parallel' | { concurrency: number }
@@ -134,7 +135,7 @@ export const resolveConfig = (
     limits: limitsOf(config),
     atLimit: config.atLimit ?? 'stop',
     compaction: compaction === false ? false : { ...compaction, isAhead: compaction !== undefined },
-    price: config.price && atOnce('price', config.price),
+    price: config.price && synchronous('price', config.price),
     toolExecution,
     retry: withDefaults(defaultRetryPolicy, config.retry),
     firstChunkMs: config.timeouts?.firstChunkMs ?? defaultTimeouts.firstChunkMs,
@@ -150,3 +151,31 @@ export const resolveConfig = (
     random: config.random ?? Math.random,
   }
 }
+
+/** A function that must answer at once: a promise is refused, and what it rejects with does not end the process. */
+export const synchronous =
+  <Args extends unknown[], T>(name: string, answer: (...args: Args) => T): ((...args: Args) => T) =>
+  (...args) => {
+    const given = answer(...args)
+    if (!isThenable(given)) return given
+    Promise.resolve(given).catch(() => {})
+    throw new TypeError(`${name} must not return a promise.`)
+  }
+
+/** The accumulator, with the functions that you replaced. */
+const ownAccumulator = ({ accumulate, consolidate }: Partial<Accumulator> = {}): Accumulator => ({
+  accumulate: accumulate ? synchronous('accumulate', accumulate) : messageAccumulator.accumulate,
+  consolidate: consolidate ? synchronous('consolidate', consolidate) : messageAccumulator.consolidate,
+})
+
+/** The executor, with the functions that you replaced. They get copies: the calls are part of the conversation. */
+const ownExecutor = (
+  { executeSingle, executeBatch }: Partial<ToolExecutor> = {},
+  hide: (text: string) => string,
+): Pick<ToolExecutor, 'executeSingle'> & Partial<ToolExecutor> => ({
+  executeSingle: executeSingle
+    ? (call, ...rest) => executeSingle(copyOf(call), ...rest)
+    : createToolExecutor(hide).executeSingle,
+  ...(executeBatch &&
+    isOwnBatch(executeBatch) && { executeBatch: (calls, ...rest) => executeBatch(copyOf(calls), ...rest) }),
+})

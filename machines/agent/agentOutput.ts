@@ -3,7 +3,7 @@ import { isJsonObject } from '../../src/messages/json.ts'
 import { type ChatMessage, textOf } from '../../src/messages/messages.ts'
 import { wholeMetadata } from '../../src/messages/metadata.ts'
 import type { SendResult } from '../../src/messages/result.ts'
-import type { AgentEmitted, AgentOutput } from './events.ts'
+import type { AgentOutput } from './events.ts'
 import type { StreamingState } from './streamingState.ts'
 
 /** The texts of a run's model messages as one text. */
@@ -66,16 +66,4 @@ export const abortedOutput = (state: RunResult): AgentOutput => ({
   status: 'aborted',
   reason: state.abortReason,
   ...resultOf(state),
-})
-
-/** The last chunk of a run: how it ended, and what all its steps used. */
-export const finalChunk = ({ totals }: RunResult): Extract<AgentEmitted, { type: 'chunk' }> => ({
-  type: 'chunk',
-  id: totals.responseId,
-  output: '',
-  messages: [],
-  finishReason: totals.finishReason,
-  ...(totals.rawFinishReason !== null && { rawFinishReason: totals.rawFinishReason }),
-  metadata: {},
-  ...(totals.usage && { usage: { ...totals.usage } }),
 })

@@ -1,28 +1,36 @@
 import { type AnyActorRef, assign, emit, enqueueActions, forwardTo, setup, stopChild } from 'xstate'
 import { describeThrown, type ErrorData } from '../../src/messages/errors.ts'
 import { appended } from '../../src/messages/growing.ts'
-import type { ToolCallPart, ToolResultPart } from '../../src/messages/messages.ts'
 import type { PendingCall, Usage } from '../../src/messages/result.ts'
 import { retryDelayMs } from '../../src/model/retryPolicy.ts'
 import * as room from '../compaction/contextWindow.ts'
 import { summariser } from '../compaction/summariser.ts'
-import { hostOf } from '../logic/runHost.ts'
-import { valuesOf } from '../logic/runValues.ts'
+import { hostOf, valuesOf } from '../logic/runEnvironment.ts'
 import { timeIn } from '../logic/systemTime.ts'
 import { modelActor, timer } from '../model/modelActor.ts'
-import { announcementOf, receiveDeltas, restartChunks, unreadable } from '../model/receiveDeltas.ts'
-import { priced, usageOfSummary, withUsage, withUsageOf } from '../model/stepCost.ts'
+import { receiveDeltas, unreadable } from '../model/receiveDeltas.ts'
 import { approver } from '../tools/approver.ts'
-import { askEvent } from '../tools/pendingCalls.ts'
 import * as round from '../tools/round.ts'
 import { toolsOf } from '../tools/runTools.ts'
 import type { ToolServiceOutput } from '../tools/toolProgress.ts'
 import { toolService } from '../tools/toolService.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
-import { abortedBy, finalChunk } from './agentOutput.ts'
-import type { AgentEmitted, AgentEvent, AgentInput, AgentOutput, Asked, PreparedRequest } from './events.ts'
+import { abortedBy } from './agentOutput.ts'
 import {
-  broken,
+  announcementOf,
+  askEvent,
+  askedIn,
+  callEvent,
+  finalChunk,
+  restartChunks,
+  resultEvent,
+  stepOf,
+} from './announcements.ts'
+import * as answers from './answer.ts'
+import { priced, settle, usageOfSummary, withUsage, withUsageOf } from './answer.ts'
+import type { AgentEmitted, AgentEvent, AgentInput, AgentOutput, PreparedRequest } from './events.ts'
+import {
+  brokenPart,
   emptyPauses,
   outOfTime,
   totalTimeout,
@@ -30,7 +38,6 @@ import {
   uselessAnswer,
   uselessSummary,
 } from './failures.ts'
-import { settle } from './interruption.ts'
 import { limitId, raised, reachedLimit, repeatNote, repeatsIn } from './limits.ts'
 import * as run from './streamingState.ts'
 import { copyOf, type StreamingState } from './streamingState.ts'
@@ -102,7 +109,7 @@ export const agentSetup = (config: ResolvedConfig) => {
       isEmptyAfterTools: ({ context }) =>
         context.bounds.emptyAnswers < 1 &&
         context.bounds.reached === null &&
-        run.isEmptyAnswer(context) &&
+        answers.isEmptyAnswer(context) &&
         round.isAfterTools(context),
       hasCalls: ({ context }) => round.currentCalls(context).length > 0,
       isApprovalNeeded: ({ context }) => context.round.pendingApprovals.length > 0,
@@ -192,14 +199,14 @@ export const agentSetup = (config: ResolvedConfig) => {
         for (const each of announcementOf(totals.responseId, paused)) enqueue.emit(each)
       }),
       closeTurn: enqueueActions(({ context, enqueue }) => {
-        const closing = run.closingMessage(context)
+        const closing = answers.closingMessage(context)
         if (!closing) return
         enqueue.assign(run.append(context, closing))
         for (const each of announcementOf(context.totals.responseId, closing)) enqueue.emit(each)
       }),
       noteStop: assign(({ context: { totals } }) => ({ totals: { ...totals, finishReason: 'stop' } })),
-      beginStep: assign(({ context, system }) => run.beginStep(context, timeIn(system))),
-      beginAttempt: assign(({ context, system }) => run.beginAttempt(context, timeIn(system))),
+      beginStep: assign(({ context, system }) => answers.beginStep(context, timeIn(system))),
+      beginAttempt: assign(({ context, system }) => answers.beginAttempt(context, timeIn(system))),
       receive: enqueueActions(({ context, event, enqueue }) => {
         if (event.type !== 'model.deltas') return
         try {
@@ -237,7 +244,7 @@ export const agentSetup = (config: ResolvedConfig) => {
         enqueue.emit({ type: 'retry', attempt, delayMs, restart: hasShown(context), error })
         if (context.answer.chunks > 0) for (const chunk of restartChunks(context)) enqueue.emit(chunk)
       }),
-      forgetAttempt: assign(({ context }) => run.forgetAttempt(context)),
+      forgetAttempt: assign(({ context }) => answers.forgetAttempt(context)),
       useFallback: assign(({ context: { request, window } }) => ({
         request: { ...request, modelIndex: request.modelIndex + 1, attempt: 0 },
         // Another model has another window, and counts in its own way.
@@ -250,21 +257,21 @@ export const agentSetup = (config: ResolvedConfig) => {
         if (context.answer.chunks > 0) for (const chunk of restartChunks(context)) enqueue.emit(chunk)
       }),
       consolidate: assign(({ context, self }) => {
-        if (run.isPausedInVain(context))
+        if (answers.isPausedInVain(context))
           return { failure: emptyPauses(context.answer.accumulated.finish?.raw) }
         try {
-          return run.consolidate(context, accumulator, newIdFor(self, context))
+          return answers.consolidate(context, accumulator, newIdFor(self, context))
         } catch (thrown) {
-          return { failure: broken(thrown, 'Consolidating') }
+          return { failure: brokenPart(thrown, 'Consolidating') }
         }
       }),
       announceStep: emit(({ context, system }) => stepOf(context, system, askedIn(config, context))),
-      keepPausedMessage: assign(({ context }) => run.keepPaused(context)),
+      keepPausedMessage: assign(({ context }) => answers.keepPaused(context)),
       countEmptyAnswer: assign(({ context }) => ({
-        ...run.answerTaken(context),
+        ...answers.answerTaken(context),
         bounds: { ...context.bounds, emptyAnswers: context.bounds.emptyAnswers + 1 },
       })),
-      storeMessage: assign(({ context }) => run.storeDraft(context)),
+      storeMessage: assign(({ context }) => answers.storeDraft(context)),
       beginRound: enqueueActions(({ context, self, enqueue }) => {
         if (round.currentCalls(context).length === 0) return
         const begun = round.beginRound(
@@ -341,7 +348,7 @@ export const agentSetup = (config: ResolvedConfig) => {
         for (const result of fresh) enqueue.emit(resultEvent(result))
       }),
       noteExecutorFailure: assign((_, { error }: { error: unknown }) => ({
-        failure: broken(error, 'ToolExecution'),
+        failure: brokenPart(error, 'ToolExecution'),
       })),
       storeResults: assign(({ context, self }) => {
         const plain = run.append(context, round.resultMessage(context))
@@ -385,49 +392,9 @@ export const agentSetup = (config: ResolvedConfig) => {
 /** Whether an answer that starts over makes anything obsolete: text, or pieces of a call that will not run. */
 const hasShown = ({ answer }: StreamingState): boolean => answer.chunks > 0 || answer.toolCallPieces > 0
 
-/** Who is asked. */
-const askedIn = ({ name, models }: ResolvedConfig, { request }: StreamingState): Asked => {
-  const asked: Partial<Asked> = request.prepared ?? models[request.modelIndex] ?? {}
-  const { provider = '', model = '', protocol } = asked
-  return {
-    ...(name !== undefined && { agent: name }),
-    provider,
-    model,
-    ...(protocol !== undefined && { protocol }),
-  }
-}
-
 /** What an error says of where it came from. */
 const whereabouts = (config: ResolvedConfig, state: StreamingState): Partial<ErrorData> => {
   const { provider, model, agent } = askedIn(config, state)
   const named = agent === undefined ? {} : { agent }
   return state.failure?.name === 'ModelError' ? { provider, model, ...named } : named
 }
-
-const stepOf = (
-  { step, answer }: StreamingState,
-  system: AnyActorRef['system'],
-  asked: Asked,
-): AgentEmitted => ({
-  type: 'step',
-  step,
-  ...asked,
-  usage: copyOf(answer.accumulated.usage),
-  metrics: {
-    timeToFirstChunkMs: answer.firstChunkAt === null ? null : answer.firstChunkAt - answer.askedAt,
-    durationMs: timeIn(system) - answer.askedAt,
-    chunks: answer.chunks,
-  },
-})
-
-const resultEvent = (result: ToolResultPart): AgentEmitted => ({
-  type: 'tool.result',
-  callId: result.id,
-  result: copyOf(result),
-})
-
-const callEvent = (call: ToolCallPart): AgentEmitted => ({
-  type: 'tool.call',
-  callId: call.id,
-  call: copyOf(call),
-})

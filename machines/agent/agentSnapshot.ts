@@ -1,5 +1,6 @@
-import type { AnyActorRef, MachineSnapshot, MetaObject, StateSchema } from 'xstate'
-import type { RunMachine } from '../logic/runMachine.ts'
+import type { AnyActorRef, MachineSnapshot, MetaObject, SnapshotFrom, StateSchema } from 'xstate'
+import type { RunMachine } from '../logic/wrapLogic.ts'
+import type { chartOf } from './chart.ts'
 import type { AgentCommand, AgentOutput } from './events.ts'
 import type { StreamingState } from './streamingState.ts'
 
@@ -18,19 +19,5 @@ export type AgentSnapshot = MachineSnapshot<
   StateSchema
 >
 
-/** The states of a run. */
-export type AgentStateValue =
-  | 'Initialized'
-  | 'MessageReset'
-  | { Accumulating: 'Requesting' | 'Streaming' | 'Interrupted' | 'BackingOff' }
-  | 'AtLimit'
-  | { Compacting: 'Clearing' | 'Summarising' | 'Halving' }
-  | 'Consolidating'
-  | 'ToolCheck'
-  | 'AwaitingApproval'
-  | { ToolExecution: 'Working' | 'Waiting' }
-  | 'AwaitingTools'
-  | 'ToolResults'
-  | 'Complete'
-  | 'Failed'
-  | 'Aborted'
+/** The states of a run, as the chart has them. */
+export type AgentStateValue = SnapshotFrom<ReturnType<typeof chartOf>>['value']

@@ -8,6 +8,7 @@ import { type AgentMachineConfig, type ResolvedConfig, resolveConfig } from './a
 import { abortedOutput, completeOutput, failedOutput } from './agentOutput.ts'
 import { agentSetup } from './agentSetup.ts'
 import type { AgentEvent, AgentOutput } from './events.ts'
+import { initialState } from './runInput.ts'
 import * as run from './streamingState.ts'
 
 /**
@@ -97,7 +98,7 @@ export const chartOf = (config: ResolvedConfig) => {
 
   return agentSetup(config).createMachine({
     id: 'agent',
-    context: ({ input, self }) => run.initialState(input, timeIn(self.system), config),
+    context: ({ input, self }) => initialState(input, timeIn(self.system), config),
     initial: 'Initialized',
     output: ({ event }) => event.output as AgentOutput,
 

@@ -1,6 +1,6 @@
 import { type ErrorData, errorDataOf } from '../../src/messages/errors.ts'
 
-/** The code of the one failure that neither a retry nor another model can mend. */
+/** The code of the only failure that neither a retry nor another model can mend. */
 export const outOfTime = 'total_timeout'
 
 export const timeout = (message: string): ErrorData => ({ name: 'TimeoutError', message, retryable: true })
@@ -47,10 +47,15 @@ export const truncation: ErrorData = {
   retryable: true,
 }
 
-/** The failure of a part of the engine, such as one the user replaced. */
-export const broken = (thrown: unknown, state: string): ErrorData => ({
-  ...errorDataOf(thrown, 'OrchestrationError'),
-  orchestrator: 'agent',
+/** The failure of a chart whose child broke instead of ending: a bug of an adapter, or of the chart itself. */
+export const broken = (thrown: unknown, orchestrator: string, state: string): ErrorData => ({
+  ...errorDataOf(thrown),
+  orchestrator,
   state,
+})
+
+/** The failure of a part of the lifecycle chart, such as one that the user replaced. Another try would fail again. */
+export const brokenPart = (thrown: unknown, state: string): ErrorData => ({
+  ...broken(thrown, 'agent', state),
   retryable: false,
 })

@@ -1,3 +1,4 @@
+import { dollars } from '../../src/messages/dollars.ts'
 import { isJsonObject, type JsonObject, stableJson } from '../../src/messages/json.ts'
 import {
   type ChatMessage,
@@ -182,5 +183,22 @@ export const raised = (state: StreamingState, limits: unknown): Partial<Streamin
     options: { ...options, limits: finiteLimits({ ...options.limits, ...given }) },
     bounds: { ...bounds, reached: null, repeats: 0 },
     window: { ...window, compactedAt: limit === 'compactions' ? [] : window.compactedAt },
+  }
+}
+
+/** A limit in a sentence for people: `The run has used 25 of 25 steps.` */
+export const limitSentence = ({ limit, used, allowed }: LimitReached): string => {
+  const amounts = `${used.toLocaleString('en-US')} of ${allowed.toLocaleString('en-US')}`
+  switch (limit) {
+    case 'cost':
+      return `The run has cost ${dollars(used)} of ${dollars(allowed)}.`
+    case 'toolCalls':
+      return `The run has made ${amounts} tool calls.`
+    case 'repeats':
+      return 'The run keeps making the same calls with the same results.'
+    case 'compactions':
+      return 'The conversation does not fit: it had to be compacted again and again.'
+    default:
+      return `The run has used ${amounts} ${limit === 'tokens' ? 'tokens' : 'steps'}.`
   }
 }

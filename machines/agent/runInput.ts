@@ -4,11 +4,50 @@ import { copyJson, isJsonObject } from '../../src/messages/json.ts'
 import { type ChatMessage, textPart } from '../../src/messages/messages.ts'
 import { isFatal, validateHistory } from '../../src/messages/validateHistory.ts'
 import type { GenerationSettings } from '../../src/model/chatModel.ts'
+import { snapshotVersion } from '../stored/version.ts'
+import type { ResolvedConfig } from './agentConfig.ts'
 import type { AgentInput } from './events.ts'
 import { areLimits, finiteLimits, type RunLimits } from './limits.ts'
-import type { RunOptions } from './streamingState.ts'
+import {
+  emptyAnswer,
+  noBounds,
+  noRound,
+  nothingYet,
+  type RunOptions,
+  type StreamingState,
+  unknownWindow,
+} from './streamingState.ts'
 
-export type RunInput = {
+/** The data of a run at its start. */
+export const initialState = (
+  input: AgentInput | undefined,
+  now: number,
+  { totalMs, limits }: Pick<ResolvedConfig, 'totalMs' | 'limits'>,
+): StreamingState => {
+  const { history, prompt, options, failure } = readInput(input, limits)
+  return {
+    version: snapshotVersion,
+    history,
+    messages: prompt,
+    options,
+    step: 0,
+    answer: emptyAnswer(now, false),
+    request: { modelIndex: 0, attempt: 0, retryAt: 0, prepared: null },
+    round: noRound,
+    remembered: [],
+    totals: nothingYet,
+    paused: null,
+    draft: null,
+    bounds: noBounds,
+    window: unknownWindow,
+    steering: [],
+    deadlineAt: totalMs === undefined ? null : now + totalMs,
+    failure,
+    abortReason: '',
+  }
+}
+
+type RunInput = {
   history: ChatMessage[]
   prompt: ChatMessage[]
   options: RunOptions
@@ -16,10 +55,10 @@ export type RunInput = {
 }
 
 /**
- * What a run starts with, or why it cannot start. It is a copy: if a tool or another run changes the history that it
- * was given, this run does not change.
+ * Reads what a run starts with, or why it cannot start. It is a copy: if a tool or another run changes the history that
+ * it was given, this run does not change.
  */
-export const readInput = (input: AgentInput | undefined, ofAgent: RunLimits): RunInput => {
+const readInput = (input: AgentInput | undefined, ofAgent: RunLimits): RunInput => {
   try {
     const options = optionsOf(input ?? {}, ofAgent)
     if (isText(input)) {
@@ -53,7 +92,7 @@ const optionsOf = (input: AgentInput, ofAgent: RunLimits): RunOptions => {
   }
 }
 
-/** A text and nothing else needs neither a copy nor a check. */
+/** A text alone needs neither a copy nor a check. */
 const isText = (input: AgentInput | undefined): input is { prompt: string } =>
   typeof input?.prompt === 'string' && input.history === undefined && input.attachments === undefined
 

@@ -1,16 +1,17 @@
 import type { AnyStateMachine, AnyStateNode } from 'xstate'
 import type { PendingCall } from '../../src/messages/result.ts'
 import type { ChatModel } from '../../src/model/chatModel.ts'
+import type { AgentMachineConfig } from './agentConfig.ts'
 import { createChart } from './chart.ts'
 
 /** Facts about one state of the lifecycle chart, computed from the chart itself: nothing else lists its states. */
 export type StateFacts = {
-  /** Whether a run can rest in it, and so be stored: a state that is left at once cannot. */
+  /** A run can rest in it, and so be stored: not in a state that is left at once. */
   isStorable: boolean
   isFinal: boolean
   /** The kind of decision that the run itself waits for; undefined where it works, or where only its sub-agents wait. */
   waitsFor: PendingCall['kind'] | undefined
-  /** Whether a round of tool calls is open: the conversation then ends with the calls. */
+  /** A round of tool calls is open: the conversation then ends with the calls. */
   isInRound: boolean
   /** The children that run in it with every configuration, and those that only some configurations have. */
   children: { always: readonly string[]; sometimes: readonly string[] }
@@ -33,31 +34,40 @@ export const statePaths = (value: unknown): string[] => {
 }
 
 /** Facts about the state that a run of the lifecycle chart is in; undefined for a state of another chart. */
-export const factsOf = (value: unknown): StateFacts | undefined => agentStates().get(statePath(value))
+export const factsOf = (value: unknown, states = agentStates()): StateFacts | undefined => {
+  const path = statePath(value)
+  // A stored value may be anything: only the chart's own form of it is a state.
+  const [innermost, ...around] = path.split('.').toReversed()
+  const own = around.reduce<unknown>((inner, name) => ({ [name]: inner }), innermost)
+  return JSON.stringify(own) === JSON.stringify(value) ? states.get(path) : undefined
+}
 
 /** All innermost states of the lifecycle chart, by path. */
 export const agentStates = (): ReadonlyMap<string, StateFacts> => {
-  facts ??= readFacts()
+  facts ??= factsIn(createChart)
   return facts
 }
 
 let facts: ReadonlyMap<string, StateFacts> | undefined
 
-/** Some children are only there with an option: two charts, without options and with all, show which. */
-const readFacts = (): ReadonlyMap<string, StateFacts> => {
-  const plain = childrenByPath(createChart({ model }))
-  const full = createChart({ model, onApproval: () => false, timeouts: { totalMs: 1 } })
+/** Computes the facts. Some children are only there with an option: charts without options and with all show which. */
+export const factsIn = (
+  chartWith: (config: AgentMachineConfig) => AnyStateMachine,
+): Map<string, StateFacts> => {
+  const plain = childrenByPath(chartWith({ model }))
+  const full = chartWith({ model, onApproval: () => false, timeouts: { totalMs: 1 } })
   return new Map(
     leavesOf(full.root).map((leaf): [string, StateFacts] => {
       const always = plain.get(pathOf(leaf)) ?? []
       const all = childrenOf(leaf)
+      const { waitsFor, isInRound = false } = metaOf(leaf)
       return [
         pathOf(leaf),
         {
           isStorable: leaf.type !== 'final' && !isLeftAtOnce(leaf),
           isFinal: leaf.type === 'final',
-          waitsFor: metaOf(leaf).waitsFor,
-          isInRound: metaOf(leaf).isInRound ?? false,
+          waitsFor,
+          isInRound,
           children: { always, sometimes: all.filter((id) => !always.includes(id)) },
         },
       ]
@@ -65,7 +75,7 @@ const readFacts = (): ReadonlyMap<string, StateFacts> => {
   )
 }
 
-/** Never asked: the chart is only looked at. */
+/** A model that is never asked: the chart is only looked at. */
 const model: ChatModel = {
   provider: 'none',
   model: 'none',

@@ -1,19 +1,14 @@
 import type { Snapshot } from 'xstate'
-import { type CompactionReason, lastSaid, seenOf } from '../../src/messages/compaction.ts'
+import { type CompactionReason, seenOf } from '../../src/messages/compaction.ts'
 import type { ErrorData } from '../../src/messages/errors.ts'
 import type { Growing, Runs } from '../../src/messages/growing.ts'
 import { copyJson, type JsonObject } from '../../src/messages/json.ts'
-import { type ChatMessage, type ToolResultPart, textOf, textPart } from '../../src/messages/messages.ts'
-import { addMetadata, mergeMetadata, wholeMetadata } from '../../src/messages/metadata.ts'
-import { addUsage, type FinishReason, type Usage } from '../../src/messages/result.ts'
-import { type Accumulated, type Accumulator, nothingAccumulated } from '../../src/model/accumulator.ts'
+import type { ChatMessage, ToolResultPart } from '../../src/messages/messages.ts'
+import type { FinishReason, Usage } from '../../src/messages/result.ts'
+import { type Accumulated, nothingAccumulated } from '../../src/model/accumulator.ts'
 import type { GenerationSettings } from '../../src/model/chatModel.ts'
-import { assignToolIds } from '../../src/model/toolIds.ts'
-import { snapshotVersion } from '../stored/version.ts'
-import type { ResolvedConfig } from './agentConfig.ts'
-import type { AgentInput, PreparedRequest } from './events.ts'
+import type { PreparedRequest } from './events.ts'
 import type { LimitReached, RunLimits } from './limits.ts'
-import { readInput } from './runInput.ts'
 
 /**
  * The data of one run: the context of the agent's chart. JSON only, so that any snapshot can be stored and restored.
@@ -154,36 +149,6 @@ export type Totals = {
   metadata: Growing<JsonObject>
 }
 
-type Change = Partial<StreamingState>
-
-export const initialState = (
-  input: AgentInput | undefined,
-  now: number,
-  { totalMs, limits }: Pick<ResolvedConfig, 'totalMs' | 'limits'>,
-): StreamingState => {
-  const { history, prompt, options, failure } = readInput(input, limits)
-  return {
-    version: snapshotVersion,
-    history,
-    messages: prompt,
-    options,
-    step: 0,
-    answer: emptyAnswer(now, false),
-    request: { modelIndex: 0, attempt: 0, retryAt: 0, prepared: null },
-    round: noRound,
-    remembered: [],
-    totals: nothingYet,
-    paused: null,
-    draft: null,
-    bounds: noBounds,
-    window: unknownWindow,
-    steering: [],
-    deadlineAt: totalMs === undefined ? null : now + totalMs,
-    failure,
-    abortReason: '',
-  }
-}
-
 export const noBounds: Bounds = { reached: null, repeats: 0, emptyAnswers: 0 }
 
 export const unknownWindow: Window = {
@@ -195,7 +160,7 @@ export const unknownWindow: Window = {
   halvings: 0,
 }
 
-const emptyAnswer = (askedAt: number, newlineDue: boolean): Answer => ({
+export const emptyAnswer = (askedAt: number, newlineDue: boolean): Answer => ({
   accumulated: nothingAccumulated,
   chunks: 0,
   toolCallPieces: 0,
@@ -249,152 +214,7 @@ export const requestMessages = (state: StreamingState): ChatMessage[] => {
   return state.paused ? [...seen, state.paused] : seen
 }
 
-export const beginStep = (state: StreamingState, now: number): Change => ({
-  ...beginAttempt(state, now),
-  step: state.step + 1,
-  request: { ...state.request, attempt: 0, prepared: null },
-  round: noRound,
-  window: { ...state.window, due: null },
-})
-
-export const beginAttempt = (state: StreamingState, now: number): Change => ({
-  answer: emptyAnswer(now, isNewlineDue(state)),
-  failure: null,
-})
-
-/** Listeners have discarded what was shown: a run that ends during the wait does not bring it back. */
-export const forgetAttempt = ({ answer }: StreamingState): Change => ({
-  answer: { ...emptyAnswer(answer.askedAt, answer.newlineDue), firstChunkAt: answer.firstChunkAt },
-})
-
-/** A message that is not the first of its run is set off from what was shown before; typed output never is. */
-export const isNewlineDue = ({ options, messages, paused }: StreamingState): boolean =>
-  options.outputSchema === null &&
-  messages.some(({ role }) => role === 'model') &&
-  (!paused || textOf(paused) === '')
-
-/** What a finished request adds to the run, and the message that it brought. */
-export const consolidate = (
-  state: StreamingState,
-  accumulator: Accumulator,
-  newId: () => string,
-): Change => ({
-  totals: { ...totalsAfter(state), finishReason: finishReasonOf(state) },
-  // A copy: a user's accumulator may return anything, and keep it.
-  draft: copyOf(consolidated(state, accumulator, newId)),
-})
-
-/** The finished message, with a unique id for each tool call. Not yet part of the history. */
-const consolidated = (state: StreamingState, accumulator: Accumulator, newId: () => string): ChatMessage => {
-  const { accumulated } = state.answer
-  const message = accumulator.consolidate(accumulated)
-  const { parts, providerCallIds } = assignToolIds(
-    accumulated.calls,
-    [...state.history, ...(state.paused ? [state.paused] : [])],
-    newId,
-  )
-  const renamed = Object.keys(providerCallIds).length > 0
-  const whole: ChatMessage = {
-    ...message,
-    parts: [...message.parts, ...parts],
-    ...(renamed && { metadata: { ...message.metadata, providerCallIds } }),
-  }
-  return state.paused ? continued(state.paused, whole) : whole
-}
-
-/** One message from its part before a provider's pause and its part after it. */
-const continued = (before: ChatMessage, after: ChatMessage): ChatMessage => {
-  const text = textOf(before) + textOf(after)
-  const rest = [...before.parts, ...after.parts].filter((part) => part.type !== 'text')
-  const metadata = mergeMetadata(before.metadata ?? {}, after.metadata ?? {})
-  return {
-    role: 'model',
-    parts: [...(text === '' ? [] : [textPart(text)]), ...rest],
-    ...(Object.keys(metadata).length > 0 && { metadata }),
-  }
-}
-
-/** The totals with those of the current request, even if its message is dropped. */
-export const totalsAfter = ({ totals, answer: { accumulated, shown } }: StreamingState): Totals => ({
-  responseId: accumulated.responseId || totals.responseId,
-  finishReason: totals.finishReason,
-  rawFinishReason: accumulated.finish?.raw ?? null,
-  usage: addUsage(totals.usage ?? undefined, accumulated.usage ?? undefined) ?? null,
-  metadata: addMetadata(totals.metadata, {
-    ...wholeMetadata(shown),
-    ...(accumulated.thinking !== '' && { thinking: accumulated.thinking }),
-  }),
-})
-
-/** A provider that says "tool calls" but made none has simply stopped, and so has one that ended without saying why. */
-const finishReasonOf = ({ answer }: StreamingState): FinishReason => {
-  const { finish, calls } = answer.accumulated
-  const reason = finish?.reason ?? 'unspecified'
-  if (reason !== 'toolCalls' && reason !== 'unspecified') return reason
-  return calls.length > 0 ? 'toolCalls' : 'stop'
-}
-
-export const isEmptyAnswer = ({ answer, paused }: StreamingState): boolean => {
-  const { text, calls, media, finish } = answer.accumulated
-  return (
-    text === '' &&
-    calls.length === 0 &&
-    media.length === 0 &&
-    paused === null &&
-    finish?.reason !== 'length' &&
-    finish?.reason !== 'contentFilter'
-  )
-}
-
-/** A provider may pause for its own work, such as a compaction, and show nothing of it. */
-export const isEmptyPause = ({ answer }: StreamingState): boolean => {
-  const { text, thinking, calls, media, metadata, finish } = answer.accumulated
-  const isEmpty = [calls, media, metadata].every(({ length }) => length === 0)
-  return finish?.pause === true && text === '' && thinking === '' && isEmpty
-}
-
-/** Whether it has done so twice in a row: it would repeat that for ever. */
-export const isPausedInVain = (state: StreamingState): boolean =>
-  isEmptyPause(state) &&
-  state.paused !== null &&
-  state.bounds.emptyAnswers > 0 &&
-  state.bounds.reached === null
-
-/** The part of an answer that continues after a pause. */
-export const keepPaused = (state: StreamingState): Change => ({
-  ...answerTaken(state),
-  paused: state.draft,
-  bounds: { ...state.bounds, emptyAnswers: isEmptyPause(state) ? state.bounds.emptyAnswers + 1 : 0 },
-})
-
-/** The finished message joins the conversation. */
-export const storeDraft = (state: StreamingState): Change => ({
-  ...(state.draft && append(state, state.draft)),
-  ...answerTaken(state),
-  paused: null,
-  draft: null,
-})
-
-/** What the answer brought is counted: nothing of it may count again. */
-export const answerTaken = ({ answer }: StreamingState): Change => ({
-  answer: { ...answer, accumulated: nothingAccumulated, shown: [] },
-})
-
-/**
- * The message that ends a run whose last message is the user's, such as tool results: a conversation cannot continue
- * from two user messages in a row.
- */
-export const closingMessage = ({ history, totals }: StreamingState): ChatMessage | undefined => {
-  if (lastSaid(history)?.role !== 'user') return undefined
-  const { finishReason } = totals
-  return {
-    role: 'model',
-    parts: [],
-    ...(finishReason !== 'stop' && { metadata: { interrupted: finishReason } }),
-  }
-}
-
-export const append = (state: StreamingState, ...messages: ChatMessage[]): Change => ({
+export const append = (state: StreamingState, ...messages: ChatMessage[]): Partial<StreamingState> => ({
   history: [...state.history, ...messages],
   messages: [...state.messages, ...messages],
 })

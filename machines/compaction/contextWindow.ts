@@ -12,8 +12,7 @@ import type { CompactionOptions, ResolvedConfig } from '../agent/agentConfig.ts'
 import { append, type StreamingState, type Window } from '../agent/streamingState.ts'
 import type { Migration } from '../stored/version.ts'
 import { charactersIn, fixedCharacters, requestCharacters, sizeOf } from './requestSize.ts'
-import type { SummariserInput } from './summariser.ts'
-import { summaryPrompt } from './summaryPrompt.ts'
+import { type SummariserInput, summaryPrompt } from './summariser.ts'
 
 // How much of a conversation fits, and what is left out when it does not.
 

@@ -8,11 +8,10 @@ import type { Tool } from '../../src/tools/tool.ts'
 import type { ResolvedConfig } from '../agent/agentConfig.ts'
 import type { ChildEvent, PreparedRequest } from '../agent/events.ts'
 import { copyOf, type modelInput } from '../agent/streamingState.ts'
-import { valuesOf } from '../logic/runValues.ts'
+import { valuesOf } from '../logic/runEnvironment.ts'
 import { clockIn } from '../logic/systemTime.ts'
 import { specsOf, toolsOf } from '../tools/runTools.ts'
-import { AnswerTimer } from './AnswerTimer.ts'
-import { askModel, modelFailure } from './askModel.ts'
+import { AnswerTimer, askModel, modelFailure } from './modelRequest.ts'
 import { offeredNames, type PreparedStep, preparedStep } from './prepareStep.ts'
 
 export type ModelInput = ReturnType<typeof modelInput>

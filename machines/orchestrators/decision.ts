@@ -3,7 +3,7 @@ import { ConfigurationError } from '../../src/messages/errors.ts'
 import type { Infer, Schema } from '../../src/tools/schema.ts'
 import { type Tool, tool } from '../../src/tools/tool.ts'
 import type { AgentCommand, AgentEmitted } from '../agent/events.ts'
-import type { AnyRunMachine } from '../logic/runMachine.ts'
+import type { AnyRunMachine } from '../logic/wrapLogic.ts'
 import { createDecisionMachine, type DecisionQuestion } from './decisionMachine.ts'
 import type { OrchestratorParts } from './orchestrator.ts'
 

@@ -4,15 +4,14 @@ import type { JsonObject } from '../../src/messages/json.ts'
 import { type ChatMessage, type Part, toolResultsOf } from '../../src/messages/messages.ts'
 import { parseArguments } from '../../src/model/toolArguments.ts'
 import type { AgentMachine } from '../agent/agentSnapshot.ts'
-import type { AgentCommand, AgentEmitted, AgentOutput } from '../agent/events.ts'
+import type { AgentEmitted, AgentOutput } from '../agent/events.ts'
+import { broken } from '../agent/failures.ts'
 import { deepFreeze } from '../logic/deepFreeze.ts'
-import { withFastPath } from '../logic/fastPath.ts'
-import type { RunEmitted, RunStands } from '../logic/reportToParent.ts'
-import { type AnyRunMachine, runMachine } from '../logic/runMachine.ts'
+import type { AnyRunMachine } from '../logic/wrapLogic.ts'
 import * as is from '../stored/shape.ts'
 import { failureShape } from '../stored/storedRun.ts'
-import { snapshotVersion, withStoredCheck } from '../stored/version.ts'
-import { outputOf, runCommands, runStates, toFailure } from './invokedRun.ts'
+import { snapshotVersion } from '../stored/version.ts'
+import { machineOfRuns, outputOf, type Relay, type RunsEvent, runState } from './invokedRun.ts'
 import { isRunEnd } from './phasedRun.ts'
 
 /** An event as the model chose it: its type, and the payload that fits its schema. */
@@ -27,7 +26,7 @@ export type DecisionQuestion = {
 }
 
 type DecisionState = {
-  /** Of the shape of this data: see `snapshotVersion`. */
+  /** The version of the shape of this data: see `snapshotVersion`. */
   version: string
   question: DecisionQuestion
   /** The conversation before the reminder; empty until then. */
@@ -38,7 +37,7 @@ type DecisionState = {
   abortReason: string | null
 }
 
-/** What the chart of a decision is made of. */
+/** The parts of the chart of a decision. */
 export type DecisionParts = {
   /** The run that chooses: it has one tool for each event, which ends it. */
   run: AgentMachine
@@ -47,15 +46,8 @@ export type DecisionParts = {
 }
 
 /** Lets a model choose the next event of the machine that invoked it. */
-export const createDecisionMachine = (parts: DecisionParts): AnyRunMachine => {
-  const chart = runMachine(createDecisionChart(parts), true)
-  // As around the lifecycle chart: see `createAgentMachine`.
-  return withFastPath(withStoredCheck(chart, decisionShape, []), {
-    read: ({ context }, event) =>
-      event.type === 'run.emitted' ? { context, emitted: relayed(event as RunEmitted) } : undefined,
-    standsFor: ['relay'],
-  })
-}
+export const createDecisionMachine = (parts: DecisionParts): AnyRunMachine =>
+  machineOfRuns(createDecisionChart(parts), relay, { flawIn: decisionShape, migrations: [] })
 
 const allowedShape = is.listOf(is.text)
 
@@ -72,8 +64,11 @@ const contextShape = is.fields({
 const decisionShape = ({ context }: Readonly<Record<string, unknown>>): string | undefined =>
   contextShape('', context)
 
-/** What the run emits, except its end: a decision does not end with a chunk. */
-const relayed = ({ emitted }: RunEmitted): AgentEmitted[] => emitted.filter((each) => !isRunEnd(each))
+/** Relays what the run emits, except its end: a decision does not end with a chunk. */
+const relay: Relay<DecisionState> = (context, emitted) => ({
+  context,
+  emitted: emitted.filter((each) => !isRunEnd(each)),
+})
 
 /** The chart alone. */
 export const createDecisionChart = ({ run, typeOf }: DecisionParts): AnyStateMachine =>
@@ -82,7 +77,7 @@ export const createDecisionChart = ({ run, typeOf }: DecisionParts): AnyStateMac
       context: {} as DecisionState,
       input: {} as DecisionQuestion,
       output: {} as ChosenEvent,
-      events: {} as AgentCommand | RunEmitted | RunStands,
+      events: {} as RunsEvent,
       emitted: {} as AgentEmitted,
       tags: {} as 'streaming' | 'waiting',
     },
@@ -97,8 +92,9 @@ export const createDecisionChart = ({ run, typeOf }: DecisionParts): AnyStateMac
       noteAbort: assign((_, { reason = '' }: { reason?: string | undefined }) => ({
         abortReason: describeThrown(reason),
       })),
-      relay: enqueueActions(({ event, enqueue }) => {
-        if (event.type === 'run.emitted') for (const each of relayed(event)) enqueue.emit(each)
+      relay: enqueueActions(({ context, event, enqueue }, { phase }: { phase: string }) => {
+        if (event.type !== 'run.emitted') return
+        for (const each of relay(context, event.emitted, phase).emitted) enqueue.emit(each)
       }),
       takeFailure: assign(({ context }, output: AgentOutput) => ({
         failure: failureOf(output, context.abortReason),
@@ -113,9 +109,9 @@ export const createDecisionChart = ({ run, typeOf }: DecisionParts): AnyStateMac
         },
       })),
       noteBroken: assign((_, { error, state }: { error: unknown; state: string }) => ({
-        failure: { ...errorDataOf(error), orchestrator: 'decision', state },
+        failure: broken(error, 'decision', state),
       })),
-      tellParent: enqueueActions(({ context, self, enqueue }) => {
+      sendToParent: enqueueActions(({ context, self, enqueue }) => {
         if (self._parent && context.chosen) enqueue.sendTo(self._parent, context.chosen)
       }),
     },
@@ -133,45 +129,33 @@ export const createDecisionChart = ({ run, typeOf }: DecisionParts): AnyStateMac
     output: ({ event }) => event.output as ChosenEvent,
 
     states: {
-      Asking: {
+      Asking: runState({
+        name: 'Asking',
+        src: 'run',
         description: 'The model chooses one of the events that are possible now.',
-        tags: 'streaming',
-        invoke: {
-          id: 'run',
-          src: 'run',
-          input: ({ context: { question } }) => ({
-            prompt: question.prompt,
-            history: question.history ?? [],
-          }),
-          onDone: [...ends, { target: 'Reminding', actions: { type: 'keepSaid', params: outputOf } }],
-          onError: toFailure('Asking'),
-        },
-        on: { ...runCommands, 'run.emitted': { actions: 'relay' } },
-        ...runStates,
-      },
+        input: ({ context: { question } }: { context: DecisionState }) => ({
+          prompt: question.prompt,
+          history: question.history ?? [],
+        }),
+        onDone: [...ends, { target: 'Reminding', actions: { type: 'keepSaid', params: outputOf } }],
+      }),
 
-      Reminding: {
-        description: 'It chose none: it is asked once more.',
-        tags: 'streaming',
-        invoke: {
-          id: 'run',
-          src: 'run',
-          input: ({ context: { question, said } }) => ({
-            history: [...(question.history ?? []), ...said],
-            prompt: reminderOf(typeOf),
-          }),
-          onDone: [...ends, { target: 'Failed', actions: { type: 'noteSilence', params: outputOf } }],
-          onError: toFailure('Reminding'),
-        },
-        on: { ...runCommands, 'run.emitted': { actions: 'relay' } },
-        ...runStates,
-      },
+      Reminding: runState({
+        name: 'Reminding',
+        src: 'run',
+        description: 'The model did not choose an event: it is asked once more.',
+        input: ({ context: { question, said } }: { context: DecisionState }) => ({
+          history: [...(question.history ?? []), ...said],
+          prompt: reminderOf(typeOf),
+        }),
+        onDone: [...ends, { target: 'Failed', actions: { type: 'noteSilence', params: outputOf } }],
+      }),
 
       // A parent that leaves its state on the event stops this actor. It must not get a done event as well, because a
       // decision that it invoked again has the same id.
       Telling: {
         description: 'The parent gets the chosen event.',
-        entry: 'tellParent',
+        entry: 'sendToParent',
         invoke: { id: 'nextTask', src: 'nextTask', onDone: 'Decided' },
       },
 

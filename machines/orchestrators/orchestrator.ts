@@ -1,11 +1,10 @@
 import type { AnyActorLogic } from 'xstate'
 import { withDefaults } from '../../src/messages/optionRules.ts'
-import type { AgentMachineConfig } from '../agent/agentConfig.ts'
-import { createAgentMachine } from '../agent/agentMachine.ts'
+import { type AgentMachineConfig, resolveConfig } from '../agent/agentConfig.ts'
+import { agentMachineOf, createAgentMachine } from '../agent/agentMachine.ts'
 import type { AgentMachine } from '../agent/agentSnapshot.ts'
-import { reportToParent } from '../logic/reportToParent.ts'
 
-/** What an orchestrator is built from. */
+/** The parts that an orchestrator is built from. */
 export type OrchestratorParts = {
   config: AgentMachineConfig
   /**
@@ -26,14 +25,14 @@ export type Orchestrator<Logic extends AnyActorLogic = AnyActorLogic> = {
   create(parts: OrchestratorParts): Logic
 }
 
-/** What an orchestrator is given for an agent of this configuration. */
+/** The parts that an orchestrator gets for an agent of this configuration. */
 export const orchestratorParts = (config: AgentMachineConfig): OrchestratorParts => ({
   config,
   lifecycle: (overrides = {}) =>
-    reportToParent(createAgentMachine(withDefaults(config, overrides), config.tools)),
+    agentMachineOf(resolveConfig(withDefaults(config, overrides), config.tools), true),
 })
 
-/** One run of the lifecycle machine: the default of an agent. */
+/** The default of an agent: one run of the lifecycle machine. */
 export const defaultOrchestrator: Orchestrator<AgentMachine> = {
   providerHint: 'default',
   create: ({ config }) => createAgentMachine(config),

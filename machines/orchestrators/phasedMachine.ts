@@ -9,31 +9,27 @@ import {
   type MachineSnapshot,
   type MetaObject,
   type StateSchema,
-  type StateValue,
   setup,
 } from 'xstate'
-import { errorDataOf } from '../../src/messages/errors.ts'
-import {
-  abortedBy,
-  abortedOutput,
-  completeOutput,
-  failedOutput,
-  finalChunk,
-  lastText,
-} from '../agent/agentOutput.ts'
+import { abortedBy, abortedOutput, completeOutput, failedOutput, lastText } from '../agent/agentOutput.ts'
+import { announcementOf, finalChunk } from '../agent/announcements.ts'
 import type { AgentCommand, AgentEmitted, AgentInput, AgentOutput } from '../agent/events.ts'
-import { withFastPath } from '../logic/fastPath.ts'
-import type { RunEmitted, RunStands } from '../logic/reportToParent.ts'
-import { type RunMachine, runMachine } from '../logic/runMachine.ts'
-import { announcementOf } from '../model/receiveDeltas.ts'
+import { broken } from '../agent/failures.ts'
+import type { RunMachine } from '../logic/wrapLogic.ts'
 import { phasedMigrations } from '../stored/migrations.ts'
 import { storedPhasesFlaw } from '../stored/storedPhases.ts'
-import { withStoredCheck } from '../stored/version.ts'
-import { noteAbort, outputOf, runCommands, runStates, toFailure } from './invokedRun.ts'
+import {
+  machineOfRuns,
+  noteAbort,
+  outputOf,
+  type Relay,
+  type RunsEvent,
+  runState,
+  toFailure,
+} from './invokedRun.ts'
 import {
   absorb,
   answerOf,
-  brokenRun,
   initialPhases,
   isRunEnd,
   labelled,
@@ -41,23 +37,23 @@ import {
   unanswered,
 } from './phasedRun.ts'
 
-/** Where the good end of a phase leads, if its guard says so. */
-export type PhaseWay = {
+/** An exit of a phase that ended well: where it leads, if its guard says so. */
+export type PhaseExit = {
   /** A guard of the machine; left out: always. */
   when?: string
   /** A phase, `Complete` or `Failed`. */
   to: string
-  /** What is kept of the phase's output: the name of one of `takes`. */
+  /** The name of one of `takes`, which keeps a part of the phase's output. */
   take?: string
 }
 
 type AnyPhase<State> = {
-  /** What happens in it, in one sentence: drawings and the inspector show it. */
+  /** A sentence on what happens in it: drawings and the inspector show it. */
   description?: string
-  /** What it is asked. */
+  /** Makes the input of its run or step. */
   input(state: State): unknown
-  /** Where its end leads: a state, or the first way that is open. */
-  next: string | readonly PhaseWay[]
+  /** The state that its end leads to, or its exits: the first one that is open is taken. */
+  next: string | readonly PhaseExit[]
 }
 
 /** A phase that is a run of the lifecycle chart. What the run brings is added to the whole. */
@@ -65,30 +61,30 @@ export type RunPhase<State> = AnyPhase<State> & {
   /** The machine of the run: what `lifecycle()` gives. */
   run: AnyActorLogic
   input(state: State): AgentInput
-  /** Shown in the `metadata.phase` of its chunks; text of another label begins a new line. */
+  /** The name in the `metadata.phase` of its chunks; text of another label begins a new line. */
   label?: string
-  /** Its text is the answer of the whole. */
+  /** Makes its text the answer of the whole. Default: false. */
   isAnswer?: boolean
-  /** What the listeners of the whole get for an event of the run. Default: the event itself. */
+  /** Returns what the listeners of the whole get for an event of the run. Default: the event itself. */
   relay?(emitted: AgentEmitted): readonly AgentEmitted[]
 }
 
 /** A phase that is anything else: a promise, mostly. An abort ends the whole at once. */
 export type StepPhase<State> = AnyPhase<State> & { step: AnyActorLogic }
 
-/** What is kept of a phase: data, and what the listeners of the whole get. */
-export type Taken<State> = { change?: Partial<State>; emitted?: readonly AgentEmitted[] }
+/** The change that a phase makes: to the data, and what the listeners of the whole get. */
+export type PhaseChange<State> = { change?: Partial<State>; emitted?: readonly AgentEmitted[] }
 
-/** What {@link createPhasedMachine} makes a chart of. */
+/** Options of {@link createPhasedMachine}. */
 export type PhasedOptions<Data extends object, Name extends string = string> = {
   /** The name of the chart, in errors and in the inspector. */
   id: string
   /** The phases, by the names of their states. The first one begins. */
   phases: Readonly<Record<Name, RunPhase<PhasedRun & Data> | StepPhase<PhasedRun & Data>>>
-  /** Data of your own, as it is at the start: JSON. */
+  /** Your own data, as it is at the start: JSON. */
   data?: Data
   guards?: Readonly<Record<string, (state: PhasedRun & Data, output: never) => boolean>>
-  takes?: Readonly<Record<string, (state: PhasedRun & Data, output: never) => Taken<PhasedRun & Data>>>
+  takes?: Readonly<Record<string, (state: PhasedRun & Data, output: never) => PhaseChange<PhasedRun & Data>>>
 }
 
 /** The machine of a chart made of runs; its states are its phases and the three ends. */
@@ -105,13 +101,13 @@ export type PhasedMachine<Name extends string = string, Data extends object = ob
   >
 >
 
-/** The same, with any data. */
+/** Options with any data. */
 type AnyPhases = {
   id: string
   data?: object
   phases: Readonly<Record<string, RunPhase<never> | StepPhase<never>>>
   guards?: Readonly<Record<string, (state: never, output: never) => boolean>>
-  takes?: Readonly<Record<string, (state: never, output: never) => Taken<PhasedRun>>>
+  takes?: Readonly<Record<string, (state: never, output: never) => PhaseChange<PhasedRun>>>
 }
 
 /**
@@ -139,24 +135,11 @@ type AnyPhases = {
  */
 export const createPhasedMachine = <Data extends object = object, Name extends string = string>(
   options: PhasedOptions<Data, Name>,
-): PhasedMachine<Name, Data> => {
-  const chart: PhasedMachine<Name, Data> = runMachine(createPhasedChart(options), true)
-  const relay = relaying(options)
-  // As around the lifecycle chart: see `createAgentMachine`.
-  const flawIn = storedPhasesFlaw(options.phases, options.data ?? {})
-  return withFastPath(withStoredCheck(chart, flawIn, phasedMigrations(options.phases)), {
-    read: ({ context, value }, event) => {
-      if (event.type !== 'run.emitted') return undefined
-      try {
-        return relay(context, event as RunEmitted, phaseOf(value))
-      } catch {
-        // The user's `relay` has thrown: it does so again in the chart, which then ends properly.
-        return undefined
-      }
-    },
-    standsFor: ['relay'],
+): PhasedMachine<Name, Data> =>
+  machineOfRuns(createPhasedChart(options), relaying(options), {
+    flawIn: storedPhasesFlaw(options.phases, options.data ?? {}),
+    migrations: phasedMigrations(options.phases),
   })
-}
 
 /**
  * The chart alone, as XState's own machine: what drawings, graphs and path tests are made from.
@@ -167,13 +150,10 @@ export const createPhasedChart = <Data extends object, Name extends string>(
   options: PhasedOptions<Data, Name>,
 ): AnyStateMachine => chartOf(options)
 
-/** The name of the phase that a chart is in: one with a run has states below it. */
-const phaseOf = (value: StateValue): string => String(Object.keys(value)[0])
-
-/** What a phase's run emits, as the whole emits it. */
+/** Relays what the run of a phase emits, with the phase's label. */
 const relaying =
-  ({ phases }: AnyPhases) =>
-  (state: PhasedRun, { emitted }: RunEmitted, name: string) => {
+  ({ phases }: AnyPhases): Relay<PhasedRun> =>
+  (state, emitted, name) => {
     // Only a phase with a run gets here.
     const { relay, label } = phases[name] as RunPhase<never>
     const ofWhole = emitted.filter((each) => !isRunEnd(each))
@@ -189,7 +169,7 @@ const chartOf = (options: AnyPhases): AnyStateMachine => {
   const states = Object.fromEntries(
     Object.entries(phases).map(([name, phase]) => [
       name,
-      'run' in phase ? runState(name, phase) : stepState(name, phase),
+      'run' in phase ? runPhaseState(name, phase) : stepState(name, phase),
     ]),
   )
   const parts = setup({
@@ -197,7 +177,7 @@ const chartOf = (options: AnyPhases): AnyStateMachine => {
       context: {} as PhasedRun,
       input: {} as AgentInput,
       output: {} as AgentOutput,
-      events: {} as AgentCommand | RunEmitted | RunStands,
+      events: {} as RunsEvent,
       emitted: {} as AgentEmitted,
       tags: {} as 'streaming' | 'waiting',
     },
@@ -219,7 +199,7 @@ const chartOf = (options: AnyPhases): AnyStateMachine => {
       forward: forwardTo('run'),
       relay: enqueueActions(({ context, event, enqueue }, { phase }: { phase: string }) => {
         if (event.type !== 'run.emitted') return
-        const { context: next, emitted } = relay(context, event, phase)
+        const { context: next, emitted } = relay(context, event.emitted, phase)
         if (next !== context) enqueue.assign(next)
         for (const each of emitted) enqueue.emit(each)
       }),
@@ -237,9 +217,10 @@ const chartOf = (options: AnyPhases): AnyStateMachine => {
           for (const each of emitted) enqueue.emit(each as never)
         }),
       ),
-      noteBroken: assign(({ context }, { error, state }: { error: unknown; state: string }) =>
-        brokenRun(context, errorDataOf(error), id, state),
-      ),
+      noteBroken: assign(({ context: { totals } }, { error, state }: { error: unknown; state: string }) => ({
+        failure: broken(error, id, state),
+        totals: { ...totals, finishReason: 'error' as const },
+      })),
       noteAbort: assign(({ context }, command: { reason?: string | undefined }) =>
         abortedBy(context, command),
       ),
@@ -275,7 +256,7 @@ const endState = (output: (state: PhasedRun) => AgentOutput) => ({
 const mapValues = <T, U>(record: Readonly<Record<string, T>>, map: (value: T) => U): Record<string, U> =>
   Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]))
 
-/** What was asked for with the prompt counts in every phase. */
+/** The options that came with the prompt: they count in every phase. */
 const askedOfAll = ({ id, system, settings, maxSteps, limits }: AgentInput): AgentInput => ({
   ...(id !== undefined && { id }),
   ...(system !== undefined && { system }),
@@ -284,32 +265,23 @@ const askedOfAll = ({ id, system, settings, maxSteps, limits }: AgentInput): Age
   ...(limits !== undefined && { limits }),
 })
 
-const runState = (name: string, { description, input, next, isAnswer = false }: RunPhase<never>) => {
+const runPhaseState = (name: string, { description, input, next, isAnswer = false }: RunPhase<never>) => {
   const absorbRun = { type: 'absorbRun', params: outputOf }
   const kept = isAnswer ? [absorbRun, { type: 'takeAnswer', params: outputOf }] : [absorbRun]
-  return {
+  return runState({
+    name,
+    src: name,
     description,
-    tags: 'streaming',
-    invoke: {
-      id: 'run',
-      src: name,
-      input: ({ context }: { context: PhasedRun }) => ({
-        ...askedOfAll(context.input),
-        ...(input as (state: PhasedRun) => AgentInput)(context),
-      }),
-      onDone: [
-        { guard: { type: 'isAborted', params: outputOf }, target: 'Aborted', actions: absorbRun },
-        { guard: { type: 'isFailed', params: outputOf }, target: 'Failed', actions: absorbRun },
-        ...waysOf(name, next, kept),
-      ],
-      onError: toFailure(name),
-    },
-    on: {
-      ...runCommands,
-      'run.emitted': { actions: { type: 'relay', params: { phase: name } } },
-    },
-    ...runStates,
-  }
+    input: ({ context }: { context: PhasedRun }) => ({
+      ...askedOfAll(context.input),
+      ...(input as (state: PhasedRun) => AgentInput)(context),
+    }),
+    onDone: [
+      { guard: { type: 'isAborted', params: outputOf }, target: 'Aborted', actions: absorbRun },
+      { guard: { type: 'isFailed', params: outputOf }, target: 'Failed', actions: absorbRun },
+      ...exitsOf(name, next, kept),
+    ],
+  })
 }
 
 const stepState = (name: string, { description, input, next }: StepPhase<never>) => ({
@@ -318,14 +290,14 @@ const stepState = (name: string, { description, input, next }: StepPhase<never>)
     id: 'step',
     src: name,
     input: ({ context }: { context: PhasedRun }) => input(context as never),
-    onDone: waysOf(name, next, []),
+    onDone: exitsOf(name, next, []),
     onError: toFailure(name),
   },
   on: { abort: { target: 'Aborted', actions: noteAbort } },
 })
 
-const waysOf = (from: string, next: string | readonly PhaseWay[], kept: readonly object[]) =>
-  (typeof next === 'string' ? [{ to: next } as PhaseWay] : next).map(({ when, to, take }) => ({
+const exitsOf = (from: string, next: string | readonly PhaseExit[], kept: readonly object[]) =>
+  (typeof next === 'string' ? [{ to: next } as PhaseExit] : next).map(({ when, to, take }) => ({
     target: to,
     ...(to === from && { reenter: true }),
     ...(when !== undefined && { guard: { type: when, params: outputOf } }),

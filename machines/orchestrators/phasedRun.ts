@@ -1,4 +1,3 @@
-import type { ErrorData } from '../../src/messages/errors.ts'
 import { copyJson } from '../../src/messages/json.ts'
 import { type ChatMessage, type Part, textPart } from '../../src/messages/messages.ts'
 import { addMetadata } from '../../src/messages/metadata.ts'
@@ -89,17 +88,6 @@ export const unanswered = (
     ? [{ role: 'model', parts: [], metadata: { interrupted: finishReason } }]
     : []
 }
-
-/** A child that broke instead of ending: a bug of an adapter or of the orchestrator itself. */
-export const brokenRun = (
-  { totals }: PhasedRun,
-  error: ErrorData,
-  orchestrator: string,
-  state: string,
-): Pick<PhasedRun, 'failure' | 'totals'> => ({
-  failure: { ...error, orchestrator, state },
-  totals: { ...totals, finishReason: 'error' },
-})
 
 /** The text that the whole answers with. */
 export const answerOf = ({ answer, messages }: PhasedRun): string => answer ?? textOfRun(messages)

@@ -5,11 +5,11 @@ import { addMetadata } from '../../src/messages/metadata.ts'
 import { defaultToolTimeoutMs, type Tool, toolsByName } from '../../src/tools/tool.ts'
 import { type ReadAnswer, readAnswer, type WireSchema } from '../../src/tools/typedAnswer.ts'
 import type { AgentMachineConfig } from '../agent/agentConfig.ts'
+import { chunkOf, restartChunk } from '../agent/announcements.ts'
 import type { AgentEmitted, AgentInput, AgentOutput } from '../agent/events.ts'
-import { valuesOf } from '../logic/runValues.ts'
-import { chunkOf, restartChunk } from '../model/receiveDeltas.ts'
+import { valuesOf } from '../logic/runEnvironment.ts'
 import type { Orchestrator, OrchestratorParts } from './orchestrator.ts'
-import { createPhasedMachine, type PhasedOptions, type RunPhase, type Taken } from './phasedMachine.ts'
+import { createPhasedMachine, type PhaseChange, type PhasedOptions, type RunPhase } from './phasedMachine.ts'
 import { historyOf, type PhasedRun } from './phasedRun.ts'
 
 export const returnResultName = 'return_result'
@@ -219,7 +219,7 @@ const suppressed = (
   { totals }: TypedState,
   { id, output }: AgentOutput,
   change: Partial<TypedState>,
-): Taken<TypedState> => {
+): PhaseChange<TypedState> => {
   if (output === '') return { change }
   const shown = { suppressedText: output }
   return {

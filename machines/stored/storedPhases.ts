@@ -1,8 +1,10 @@
 import { isJsonObject } from '../../src/messages/json.ts'
+import type { PhasedRun } from '../orchestrators/phasedRun.ts'
 import * as is from './shape.ts'
 import { failureShape, totalsShape } from './storedRun.ts'
 
-const phasesShape = is.fields({
+/** The shape of the data that all charts of phases have, except its version, which is checked first. */
+const phasesShape = is.shapeOf<Omit<PhasedRun, 'version'>>({
   input: is.object,
   messages: is.listOf(is.message),
   totals: totalsShape,
@@ -12,7 +14,7 @@ const phasesShape = is.fields({
   shown: is.text,
 })
 
-/** The same kind of value that the data has at the start; what is null there may be anything. */
+/** The rule for a value of the kind that the data has at the start; what is null there may be anything. */
 const likeAtStart = (value: unknown): is.Rule => {
   if (value === null) return (name, found) => (found === undefined ? `${name} is missing` : undefined)
   if (Array.isArray(value)) return is.listOf(() => undefined)
@@ -23,11 +25,11 @@ const likeAtStart = (value: unknown): is.Rule => {
 const shapesOf = (data: object): Record<string, is.Rule> =>
   Object.fromEntries(Object.entries(data).map(([key, value]) => [key, likeAtStart(value)]))
 
-/** It continues, or reports once more how it ended. */
+/** A child continues, or reports once more how it ended. */
 const isAlive = (snapshot: unknown): boolean =>
   isJsonObject(snapshot) && ['active', 'done', 'error'].includes(String(snapshot.status))
 
-/** What is wrong with a stored chart of phases; the runs in it are checked by their own machines. */
+/** Says what is wrong with a stored chart of phases; the runs in it are checked by their own machines. */
 export const storedPhasesFlaw = (phases: Readonly<Record<string, object>>, data: object) => {
   const own = is.fields(shapesOf(data))
   return ({ status, value, context, children }: Readonly<Record<string, unknown>>): string | undefined => {
@@ -40,8 +42,8 @@ export const storedPhasesFlaw = (phases: Readonly<Record<string, object>>, data:
       status === 'active' && typeof name === 'string' && Object.hasOwn(phases, name)
         ? phases[name]
         : undefined
-    const stands = phase && 'run' in phase ? ['Working', 'Waiting'] : [undefined]
-    if (!phase || !stands.some((each) => each === inner))
+    const inners = phase && 'run' in phase ? ['Working', 'Waiting'] : [undefined]
+    if (!phase || !inners.some((each) => each === inner))
       return `its status is ${String(status)}, and its state ${JSON.stringify(value) ?? 'missing'}`
     const id = 'run' in phase ? 'run' : 'step'
     const { [id]: child, ...others } = isJsonObject(children) ? children : {}

@@ -2,10 +2,24 @@ import { lastSaid } from '../../src/messages/compaction.ts'
 import { isJsonObject, stableJson } from '../../src/messages/json.ts'
 import type { PendingCall } from '../../src/messages/result.ts'
 import { isFatal, validateHistory } from '../../src/messages/validateHistory.ts'
-import { areLimits } from '../agent/limits.ts'
-import { modelInput, noRound, retryTime, type StreamingState } from '../agent/streamingState.ts'
+import type { Accumulated } from '../../src/model/accumulator.ts'
+import type { PreparedRequest } from '../agent/events.ts'
+import { areLimits, type LimitReached } from '../agent/limits.ts'
+import { agentStates, factsOf, type StateFacts } from '../agent/states.ts'
+import {
+  type Answer,
+  type Bounds,
+  modelInput,
+  noRound,
+  type Remembered,
+  type RunOptions,
+  retryTime,
+  type StreamingState,
+  type ToolRound,
+  type Totals,
+  type Window,
+} from '../agent/streamingState.ts'
 import { askedCalls, callsToRun, clearedCalls, currentCalls, externalCalls } from '../tools/round.ts'
-
 import type { ToolServiceSnapshot } from '../tools/toolProgress.ts'
 import * as is from './shape.ts'
 
@@ -14,8 +28,8 @@ const ids = is.listOf(is.text)
 /** Metadata that grows piece by piece. */
 const growing = is.listOf(is.fields({ pieces: is.count, value: is.object }))
 
-/** What all requests add up to. */
-export const totalsShape = is.fields({
+/** The shape of what all requests add up to. */
+export const totalsShape = is.shapeOf<Totals>({
   responseId: is.text,
   finishReason: is.oneOf(
     'stop',
@@ -37,10 +51,11 @@ export const failureShape = is.orNull(is.fields({ name: is.text, message: is.tex
 
 const wireCall = is.fields({ id: is.text, name: is.text, arguments: is.object })
 
-const stateShape = is.fields({
+/** The shape of a run's data, except its version, which is checked first. */
+const stateShape = is.shapeOf<Omit<StreamingState, 'version'>>({
   history: is.listOf(is.message),
   messages: is.listOf(is.message),
-  options: is.fields({
+  options: is.shapeOf<RunOptions>({
     id: is.text,
     outputSchema: is.orNull(is.object),
     system: is.orNull(is.text),
@@ -48,8 +63,8 @@ const stateShape = is.fields({
     limits: (name, value) => (areLimits(value) ? undefined : `${name} must be limits`),
   }),
   step: is.count,
-  answer: is.fields({
-    accumulated: is.fields({
+  answer: is.shapeOf<Answer>({
+    accumulated: is.shapeOf<Accumulated>({
       text: is.text,
       thinking: is.text,
       media: is.runsOf(is.object),
@@ -67,13 +82,15 @@ const stateShape = is.fields({
     askedAt: is.number,
     firstChunkAt: is.orNull(is.number),
   }),
-  request: is.fields({
+  request: is.shapeOf<StreamingState['request']>({
     modelIndex: is.count,
     attempt: is.count,
     retryAt: is.number,
-    prepared: is.orNull(is.fields({ provider: is.text, model: is.text, tools: is.orNull(ids) })),
+    prepared: is.orNull(
+      is.shapeOf<PreparedRequest>({ provider: is.text, model: is.text, tools: is.orNull(ids) }),
+    ),
   }),
-  round: is.fields({
+  round: is.shapeOf<ToolRound>({
     pendingApprovals: ids,
     cleared: ids,
     external: ids,
@@ -87,16 +104,16 @@ const stateShape = is.fields({
     started: is.runsOf(is.text),
     results: is.runsOf(is.part('toolResult')),
   }),
-  remembered: is.listOf(is.fields({ tool: is.text, arguments: is.orNull(is.text) })),
+  remembered: is.listOf(is.shapeOf<Remembered>({ tool: is.text, arguments: is.orNull(is.text) })),
   totals: totalsShape,
   paused: is.orNull(is.message),
   draft: is.orNull(is.message),
-  bounds: is.fields({
-    reached: is.orNull(is.fields({ limit: is.text, used: is.number, allowed: is.number })),
+  bounds: is.shapeOf<Bounds>({
+    reached: is.orNull(is.shapeOf<LimitReached>({ limit: is.text, used: is.number, allowed: is.number })),
     repeats: is.count,
     emptyAnswers: is.count,
   }),
-  window: is.fields({
+  window: is.shapeOf<Window>({
     tokens: is.orNull(is.number),
     input: is.orNull(is.number),
     ratio: is.orNull(is.number),
@@ -110,50 +127,34 @@ const stateShape = is.fields({
   abortReason: is.text,
 })
 
-/** The states in which a run can be stored, with the children that must and may be running there. */
-const standing: Readonly<Record<string, { must: readonly string[]; may?: string }>> = {
-  '{"Accumulating":"Requesting"}': { must: ['model'] },
-  '{"Accumulating":"Streaming"}': { must: ['model'] },
-  '{"Accumulating":"BackingOff"}': { must: ['timer'] },
-  '"AwaitingApproval"': { must: [], may: 'approver' },
-  '{"ToolExecution":"Working"}': { must: ['toolExecutor'], may: 'timer' },
-  '{"ToolExecution":"Waiting"}': { must: ['toolExecutor'] },
-  '"AwaitingTools"': { must: [] },
-  '"AtLimit"': { must: [] },
-  '{"Compacting":"Summarising"}': { must: ['summariser'] },
-  '{"Compacting":"Halving"}': { must: ['summariser'] },
-}
-
-/** Those between two rounds: the conversation ends with a user message. */
-const betweenRounds = ['Accumulating', 'AtLimit', 'Compacting']
-const isBetween = (name: string): boolean => betweenRounds.some((each) => name.includes(each))
-
-const ended = ['"Complete"', '"Failed"', '"Aborted"']
-
 /**
- * What is wrong with a stored run of the lifecycle chart. It comes from outside, and a call without approval must not
+ * Says what is wrong with a stored run of the lifecycle chart. It comes from outside, and a call without approval must not
  * run because a list in a file lost an entry: the fields must fit together.
  */
-export const storedFlaw = (stored: Readonly<Record<string, unknown>>): string | undefined => {
+export const storedFlaw = (
+  stored: Readonly<Record<string, unknown>>,
+  states = agentStates(),
+): string | undefined => {
   const { status, value, context, children } = stored
   const flaw = stateShape('', context)
   if (flaw) return flaw
   const state = JSON.stringify(value) ?? 'missing'
-  if (status === 'done') return ended.includes(state) ? undefined : `it is done, but its state is ${state}`
-  const alive = Object.hasOwn(standing, state) ? standing[state] : undefined
-  if (!alive) return `its state is ${state}, in which no run can be stored`
+  const facts = factsOf(value, states)
+  if (status === 'done') return facts?.isFinal ? undefined : `it is done, but its state is ${state}`
+  if (!facts?.isStorable) return `its state is ${state}, in which no run can be stored`
   const found = isJsonObject(children) ? children : {}
-  const absent = alive.must.find((id) => !Object.hasOwn(found, id))
+  const { always, sometimes } = facts.children
+  const absent = always.find((id) => !Object.hasOwn(found, id))
   if (absent !== undefined) return `its state is ${state}, but there is no ${absent} in its children`
-  const stray = Object.keys(found).find((id) => !alive.must.includes(id) && id !== alive.may)
+  const stray = Object.keys(found).find((id) => !always.includes(id) && !sometimes.includes(id))
   if (stray !== undefined) return `its state is ${state}, in which nothing is called "${stray}"`
   const broken = Object.keys(found).find((id) => !isChild(found[id], id))
-  if (broken !== undefined) return `its ${broken} is not one`
+  if (broken !== undefined) return `its ${broken} is not a stored actor`
   const run = context as StreamingState
   return (
-    conversationFlaw(run, state) ??
-    roundFlaw(run, state) ??
-    childrenFlaw(run, state, found as Readonly<Record<string, Child>>)
+    conversationFlaw(run, facts) ??
+    roundFlaw(run, facts, state) ??
+    childrenFlaw(run, facts, found as Readonly<Record<string, Child>>)
   )
 }
 
@@ -167,14 +168,14 @@ const isSame = (a: unknown, b: unknown): boolean => stableJson(a) === stableJson
 /** What its children are at follows from the run's own data: another request, wait or question is not the run's. */
 const childrenFlaw = (
   state: StreamingState,
-  name: string,
+  { isInRound }: StateFacts,
   { model, timer, approver, toolExecutor, summariser }: Readonly<Record<string, Child>>,
 ): string | undefined => {
   // They end when the run has processed it, and are gone then.
   const ended = [model, timer, summariser].find((child) => child && child.snapshot.status !== 'active')
   if (ended) return 'what it waits for has ended without a result'
   if (model && !isSame(model.snapshot.input, modelInput(state))) return 'its model is asked something else'
-  const at = name.includes('ToolExecution') ? state.deadlineAt : retryTime(state)
+  const at = isInRound ? state.deadlineAt : retryTime(state)
   if (timer && !isSame(timer.snapshot.input, { at })) return 'its timer waits for another moment'
   return (approver && approverFlaw(state, approver.snapshot)) ?? executorFlaw(state, toolExecutor?.snapshot)
 }
@@ -195,11 +196,10 @@ const approverFlaw = (
     : 'its approver is asked about other calls'
 }
 
-const conversationFlaw = (state: StreamingState, name: string): string | undefined => {
+const conversationFlaw = (state: StreamingState, { isInRound }: StateFacts): string | undefined => {
   const { history, messages } = state
   const own = history.slice(history.length - messages.length)
   if (!isSame(own, messages)) return 'its messages are not the end of its history'
-  const isInRound = !isBetween(name)
   const before = isInRound ? history.slice(0, -1) : history
   const [problem] = validateHistory(before).filter(isFatal)
   if (problem) return `its history is not valid: ${problem.message}`
@@ -240,8 +240,12 @@ const executorFlaw = (
 }
 
 /** Each call of the round is pending, cleared or answered without being run. */
-const roundFlaw = (state: StreamingState, name: string): string | undefined => {
-  if (isBetween(name)) {
+const roundFlaw = (
+  state: StreamingState,
+  { isInRound, waitsFor }: StateFacts,
+  name: string,
+): string | undefined => {
+  if (!isInRound) {
     const { waitingSince: _, ...round } = state.round
     const { waitingSince: __, ...none } = noRound
     return isSame(round, none) ? undefined : 'it has a tool round while the model answers'
@@ -265,9 +269,9 @@ const roundFlaw = (state: StreamingState, name: string): string | undefined => {
     return 'a call was started that may not run'
   if (Object.keys(edited).some((id) => !isCleared.has(id)))
     return 'the arguments of a call were changed that was not approved'
-  if (isPending.size > 0 !== (name === '"AwaitingApproval"'))
+  if (isPending.size > 0 !== (waitsFor === 'approval'))
     return `its state is ${name}, and ${isPending.size} calls wait for an approval`
-  return name === '"AwaitingTools"' && externalCalls(state).length === 0
+  return waitsFor === 'answer' && externalCalls(state).length === 0
     ? 'it waits for external tools, but no call of one is open'
     : undefined
 }

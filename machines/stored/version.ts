@@ -1,7 +1,7 @@
 import type { Snapshot } from 'xstate'
 import { ConfigurationError, describeThrown } from '../../src/messages/errors.ts'
 import { copyJson, isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
-import { type AnyRunMachine, changed } from '../logic/runMachine.ts'
+import { type AnyRunMachine, wrapLogic } from '../logic/wrapLogic.ts'
 
 const major = 4
 const minor = 2
@@ -18,20 +18,20 @@ export type StoredFlaw = (stored: Readonly<Record<string, unknown>>) => string |
 /** Brings a snapshot of one minor to the next; it may change what it is given. */
 export type Migration = (stored: JsonObject) => JsonObject
 
-/**
- * Makes a machine refuse a stored snapshot that it cannot continue from, before the chart fails on it. One of an older
- * minor is migrated first: `migrations[0]` is from minor 0. What follows from the rest, and from the current
- * configuration, is computed again.
- */
-export const withStoredCheck = <M extends AnyRunMachine>(
-  machine: M,
-  flawIn: StoredFlaw,
-  migrations: readonly Migration[],
-  renew: Migration = (stored) => stored,
-): M =>
-  changed(machine, ({ id, restoreSnapshot }) => ({
+/** The rules by which a machine takes a stored snapshot. */
+export type StoredCheck = {
+  flawIn: StoredFlaw
+  /** The migrations of older snapshots; the first is from minor 0. */
+  migrations: readonly Migration[]
+  /** Computes again what follows from the rest, and from the current configuration. */
+  renew?: Migration
+}
+
+/** Makes a machine refuse a stored snapshot that it cannot continue from, before the chart fails on it. */
+export const withStoredCheck = (machine: AnyRunMachine, check: StoredCheck): AnyRunMachine =>
+  wrapLogic('storedCheck', machine, ({ id, restoreSnapshot }) => ({
     restoreSnapshot: (stored, scope) => {
-      const { flaw, usable } = lookedAt(stored, flawIn, migrations, renew)
+      const { flaw, usable } = checked(stored, check)
       if (flaw) throw unusable(id, flaw)
       try {
         return restoreSnapshot(usable, scope)
@@ -48,15 +48,10 @@ const unusable = (id: string, flaw: string, cause?: unknown): ConfigurationError
     { cause },
   )
 
-type LookedAt = { flaw?: string | undefined; usable: Snapshot<unknown> }
+type Checked = { flaw?: string | undefined; usable: Snapshot<unknown> }
 
-const lookedAt = (
-  stored: Snapshot<unknown>,
-  flawIn: StoredFlaw,
-  migrations: readonly Migration[],
-  renew: Migration,
-): LookedAt => {
-  const refused = (flaw: string): LookedAt => ({ flaw, usable: stored })
+const checked = (stored: Snapshot<unknown>, { flawIn, migrations, renew }: StoredCheck): Checked => {
+  const refused = (flaw: string): Checked => ({ flaw, usable: stored })
   try {
     const snapshot = copyJson(stored)
     if (!isJsonObject(snapshot)) return refused('it is not an object')
@@ -68,7 +63,7 @@ const lookedAt = (
     if (typeof from === 'string') return refused(from)
     const migrated = migrations.slice(from).reduce((older, migrate) => migrate(older), snapshot)
     const flaw = flawIn(migrated)
-    const renewed = flaw === undefined ? renew(migrated) : migrated
+    const renewed = flaw === undefined && renew ? renew(migrated) : migrated
     return { flaw, usable: renewed === snapshot ? stored : { ...stored, ...renewed } }
   } catch (thrown) {
     return refused(`it is not plain JSON: it holds ${describeThrown(thrown)}`)

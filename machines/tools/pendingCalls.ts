@@ -2,9 +2,9 @@ import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
 import { messageFlaw } from '../../src/messages/messageFlaw.ts'
 import type { ChatMessage } from '../../src/messages/messages.ts'
 import type { PendingCall } from '../../src/messages/result.ts'
-import type { AgentEmitted } from '../agent/events.ts'
-import { limitQuestion, reachedIn } from '../agent/limits.ts'
-import { copyOf, type StreamingState } from '../agent/streamingState.ts'
+import { limitQuestion } from '../agent/limits.ts'
+import { factsOf } from '../agent/states.ts'
+import type { StreamingState } from '../agent/streamingState.ts'
 import { askedCalls, externalCalls } from './round.ts'
 import { isToolProgress, waitsFor } from './toolProgress.ts'
 
@@ -39,17 +39,19 @@ const waitsIn = (snapshot: unknown): Wait[] => {
   const { status, value, context, children = {} }: Standing = snapshot
   if (status !== 'active') return []
   if (isRun(context)) {
-    if (value === 'AwaitingApproval')
-      return [{ calls: askedCalls(context), isAttended: isActive(children.approver) }]
-    if (value === 'AtLimit') return [{ calls: limitQuestion(context), isAttended: false }]
-    if (value === 'AwaitingTools') {
-      const calls = externalCalls(context).map((call): PendingCall => ({ ...call, kind: 'answer' }))
-      return [{ calls, isAttended: false }]
-    }
+    const { waitsFor: kind } = factsOf(value) ?? {}
+    if (kind) return [{ calls: asked[kind](context), isAttended: isActive(children.approver) }]
     const executor = snapshotOf(children.toolExecutor)
     if (isToolProgress(executor)) return [{ calls: waitsFor(executor), isAttended: false }]
   }
   return Object.values(children).flatMap((child) => waitsIn(snapshotOf(child)))
+}
+
+/** The calls that a run itself waits for, by the kind of decision. */
+const asked: Record<PendingCall['kind'], (state: StreamingState) => PendingCall[]> = {
+  approval: askedCalls,
+  answer: (state) => externalCalls(state).map((call) => ({ ...call, kind: 'answer' })),
+  limit: limitQuestion,
 }
 
 const isActive = (child: Child | undefined): boolean => {
@@ -74,15 +76,3 @@ export const isRun = (context: unknown): context is StreamingState =>
   isJsonObject(context.round) &&
   Array.isArray(context.history) &&
   Array.isArray(context.messages)
-
-/** What is emitted when a run begins to wait for a call. */
-export const askEvent = ({ kind, inDoubt, ...call }: PendingCall): AgentEmitted =>
-  kind === 'limit'
-    ? { type: 'limit', callId: call.id, ...reachedIn(call.arguments) }
-    : {
-        ...(kind === 'approval'
-          ? { type: 'tool.approval', ...(inDoubt && { inDoubt }) }
-          : { type: 'tool.external' }),
-        callId: call.id,
-        call: copyOf(call),
-      }

@@ -2,7 +2,7 @@ import type { AnyActorRef } from 'xstate'
 import type { ToolSpec } from '../../src/model/chatModel.ts'
 import { type AnyToolEntry, isToolSource, type Tool, toolsByName } from '../../src/tools/tool.ts'
 import type { ResolvedConfig } from '../agent/agentConfig.ts'
-import { valuesOf } from '../logic/runValues.ts'
+import { valuesOf } from '../logic/runEnvironment.ts'
 
 type Tools = ReadonlyMap<string, Tool>
 type Entries = readonly AnyToolEntry[]

@@ -1,11 +1,14 @@
 import { type Actor, type AnyActorLogic, createActor, type Snapshot } from 'xstate'
-import type { AgentMachineConfig, CompactionOptions } from '../../machines/agent/agentConfig.ts'
+import {
+  type AgentMachineConfig,
+  type CompactionOptions,
+  synchronous,
+} from '../../machines/agent/agentConfig.ts'
 import type { AgentMachine } from '../../machines/agent/agentSnapshot.ts'
 import type { AgentInput } from '../../machines/agent/events.ts'
-import { atOnce } from '../../machines/agent/ownParts.ts'
-import type { RunHost } from '../../machines/logic/runHost.ts'
-import { isChart, marked, runMachineOf } from '../../machines/logic/runMachine.ts'
-import { withHost, withValues } from '../../machines/logic/runValues.ts'
+import { type RunHost, withHost, withValues } from '../../machines/logic/runEnvironment.ts'
+import { runMachineOf } from '../../machines/logic/runMachine.ts'
+import { isChart, registerRunMachine } from '../../machines/logic/wrapLogic.ts'
 import type { PrepareStep } from '../../machines/model/prepareStep.ts'
 import {
   defaultOrchestrator,
@@ -425,7 +428,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
       throw new OrchestrationError(`The orchestrator "${providerHint}" did not return actor logic.`, {
         orchestrator: providerHint,
       })
-    return isChart(logic) ? runMachineOf(logic) : marked(logic as AgentMachine)
+    return isChart(logic) ? runMachineOf(logic) : registerRunMachine(logic as AgentMachine)
   }
 
   #withModels(prepare: PrepareStep<never, string | ChatModel>): PrepareStep {
@@ -435,7 +438,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
 
 const created = <Logic>(create: () => Logic, orchestrator: string): Logic => {
   try {
-    return atOnce('create', create)()
+    return synchronous('create', create)()
   } catch (cause) {
     if (isOwnError(cause)) throw cause
     const problem = `The orchestrator "${orchestrator}" could not be made: ${describeThrown(cause)}`

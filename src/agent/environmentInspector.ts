@@ -4,7 +4,7 @@ import {
   type RunTracer,
   type TracedCalls,
   type TracedTurn,
-} from '../../machines/logic/runTracer.ts'
+} from '../../machines/logic/runEnvironment.ts'
 import { ConfigurationError, describeThrown } from '../messages/errors.ts'
 import type { ModelSink } from '../model/chatModel.ts'
 

@@ -1,6 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { limitSentence } from '../../machines/agent/limitSentence.ts'
-import { type LimitReached, reachedIn } from '../../machines/agent/limits.ts'
+import { type LimitReached, limitSentence, reachedIn } from '../../machines/agent/limits.ts'
 import type { ToolCallPart } from '../messages/messages.ts'
 import type { PendingCall } from '../messages/result.ts'
 import type { Approval } from '../tools/approval.ts'

@@ -1,6 +1,5 @@
 import type { InspectionEvent } from 'xstate'
-import { limitSentence } from '../../machines/agent/limitSentence.ts'
-import { reachedIn } from '../../machines/agent/limits.ts'
+import { limitSentence, reachedIn } from '../../machines/agent/limits.ts'
 import { statePath } from '../../machines/agent/states.ts'
 import type { Compaction } from '../messages/compaction.ts'
 import { dollars } from '../messages/dollars.ts'

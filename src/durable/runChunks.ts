@@ -1,5 +1,5 @@
+import { restartChunks } from '../../machines/agent/announcements.ts'
 import type { AgentOutput } from '../../machines/agent/events.ts'
-import { restartChunks } from '../../machines/model/receiveDeltas.ts'
 import { isRun } from '../../machines/tools/pendingCalls.ts'
 import { isJsonObject } from '../messages/json.ts'
 import { messageFlaw } from '../messages/messageFlaw.ts'

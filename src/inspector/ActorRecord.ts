@@ -1,6 +1,6 @@
 import type { AnyActor, AnyEventObject, Snapshot } from 'xstate'
 import type { StreamingState } from '../../machines/agent/streamingState.ts'
-import { type RunValues, valuesOf } from '../../machines/logic/runValues.ts'
+import { type RunValues, valuesOf } from '../../machines/logic/runEnvironment.ts'
 import { isRun } from '../../machines/tools/pendingCalls.ts'
 import type { ChatMessage } from '../messages/messages.ts'
 import type { Charted } from '../visualize/transitions.ts'

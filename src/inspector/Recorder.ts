@@ -1,5 +1,5 @@
 import type { AnyActor, AnyEventObject, AnyTransitionDefinition, InspectionEvent, Snapshot } from 'xstate'
-import { addTracer } from '../../machines/logic/runTracer.ts'
+import { addTracer } from '../../machines/logic/runEnvironment.ts'
 import { timeIn } from '../../machines/logic/systemTime.ts'
 import { nameOf } from '../visualize/transitions.ts'
 import { ActorRecord } from './ActorRecord.ts'

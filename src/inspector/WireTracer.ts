@@ -1,5 +1,5 @@
 import type { AnyActorRef, AnyMachineSnapshot } from 'xstate'
-import type { RunTracer, TracedCalls, TracedTurn } from '../../machines/logic/runTracer.ts'
+import type { RunTracer, TracedCalls, TracedTurn } from '../../machines/logic/runEnvironment.ts'
 import { timeIn } from '../../machines/logic/systemTime.ts'
 import { isRun } from '../../machines/tools/pendingCalls.ts'
 import type { ModelSink, WireListener } from '../model/chatModel.ts'

@@ -1,6 +1,5 @@
 import type { Snapshot } from 'xstate'
-import { limitSentence } from '../../machines/agent/limitSentence.ts'
-import { reachedIn } from '../../machines/agent/limits.ts'
+import { limitSentence, reachedIn } from '../../machines/agent/limits.ts'
 import { isRun, pendingIn } from '../../machines/tools/pendingCalls.ts'
 import { contextsIn, messagesOf } from '../durable/standing.ts'
 import { isJsonObject } from '../messages/json.ts'

@@ -1,5 +1,5 @@
 import type { Attributes } from '@opentelemetry/api'
-import type { TracedCalls } from '../../machines/logic/runTracer.ts'
+import type { TracedCalls } from '../../machines/logic/runEnvironment.ts'
 import type { ToolCallPart, ToolResultPart } from '../messages/messages.ts'
 import type { AgentTrace } from './AgentTrace.ts'
 import { argumentsContent, resultContent } from './content.ts'

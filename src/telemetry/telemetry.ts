@@ -8,14 +8,14 @@ import type {
   Snapshot,
 } from 'xstate'
 import type { AgentSnapshot } from '../../machines/agent/agentSnapshot.ts'
-import { isRunMachine } from '../../machines/logic/runMachine.ts'
 import {
   addTracer,
   type RunTracer,
   type TracedCalls,
   type TracedTurn,
-} from '../../machines/logic/runTracer.ts'
-import { valuesOf } from '../../machines/logic/runValues.ts'
+  valuesOf,
+} from '../../machines/logic/runEnvironment.ts'
+import { isRunMachine } from '../../machines/logic/wrapLogic.ts'
 import { isRun } from '../../machines/tools/pendingCalls.ts'
 import { isJsonObject } from '../messages/json.ts'
 import { checkOptions, flag, object, type Rules } from '../messages/optionRules.ts'

@@ -1,5 +1,6 @@
 import {
   type AnyActor,
+  type AnyActorLogic,
   type AnyEventObject,
   type AnyMachineSnapshot,
   type AnyStateMachine,
@@ -58,13 +59,13 @@ export type ReplayOptions<M extends AnyStateMachine> = Pick<PathOptions<M>, 'fro
  * @example for (const path of paths) replayPath(light, path, { inspect: coverage.inspect }).stop()
  */
 export const replayPath = <M extends AnyStateMachine>(
-  machine: M,
+  machine: AnyActorLogic,
   path: MachinePath<M>,
   options: ReplayOptions<M> = {},
 ): AnyActor => {
   const clock = new SimulatedClock()
   const { snapshot, seen } = options.resume ?? { snapshot: undefined, seen: 0 }
-  const actor: AnyActor = createActor(machine as AnyStateMachine, {
+  const actor: AnyActor = createActor<AnyActorLogic>(machine, {
     clock,
     input: path.input,
     ...(snapshot && { snapshot }),

@@ -1,4 +1,4 @@
-/** The folders are the layers, and imports point down: whoever reads the listing knows who may know whom. */
+/** The folders are the layers, and imports point down: a listing of the folders shows which layer may use which. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { expect, it } from 'vitest'
@@ -64,7 +64,7 @@ const upward = (layer: string, file: string): string[] =>
     })
     .map((imported) => `${file} imports ${imported}`)
 
-it.each(layers)('%s imports only what lies below it', (layer) => {
+it.each(layers)('%s imports only what is below it', (layer) => {
   expect(sources(layer).flatMap((file) => upward(layer, file))).toEqual([])
 })
 

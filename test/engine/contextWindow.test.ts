@@ -5,12 +5,8 @@ import {
   type ResolvedConfig,
   resolveConfig,
 } from '../../machines/agent/agentConfig.ts'
-import {
-  initialState,
-  type StreamingState,
-  unknownWindow,
-  type Window,
-} from '../../machines/agent/streamingState.ts'
+import { initialState } from '../../machines/agent/runInput.ts'
+import { type StreamingState, unknownWindow, type Window } from '../../machines/agent/streamingState.ts'
 import { learned, measured } from '../../machines/compaction/contextWindow.ts'
 import { requestCharacters, sizeOf } from '../../machines/compaction/requestSize.ts'
 import { userMessage } from '../../src/index.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { limitSentence } from '../../machines/agent/limitSentence.ts'
+import { limitSentence } from '../../machines/agent/limits.ts'
 
 test.each([
   ['steps', 25, 25, 'The run has used 25 of 25 steps.'],

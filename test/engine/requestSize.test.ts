@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { resolveConfig } from '../../machines/agent/agentConfig.ts'
 import type { AgentInput } from '../../machines/agent/events.ts'
-import { initialState } from '../../machines/agent/streamingState.ts'
+import { initialState } from '../../machines/agent/runInput.ts'
 import { charactersIn, requestCharacters, sizeOf } from '../../machines/compaction/requestSize.ts'
 import {
   type ChatMessage,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createActor } from 'xstate'
 import { z } from 'zod'
-import { withValues } from '../../machines/logic/runValues.ts'
+import { withValues } from '../../machines/logic/runEnvironment.ts'
 import { orchestratorParts } from '../../machines/orchestrators/orchestrator.ts'
 import { createPhasedMachine } from '../../machines/orchestrators/phasedMachine.ts'
 import { typedOutputPhases } from '../../machines/orchestrators/typedOutput.ts'

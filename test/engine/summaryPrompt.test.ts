@@ -1,6 +1,6 @@
 /** What a model is asked for a summary with: the conversation as text. */
 import { describe, expect, test } from 'vitest'
-import { summaryPrompt } from '../../machines/compaction/summaryPrompt.ts'
+import { summaryPrompt } from '../../machines/compaction/summariser.ts'
 import {
   type ChatMessage,
   dataPart,

@@ -7,9 +7,8 @@ import {
   reasoningOrchestrator,
   reflectionOrchestrator,
 } from '../../machines/index.ts'
-import type { RunHost } from '../../machines/logic/runHost.ts'
+import { type RunHost, withHost } from '../../machines/logic/runEnvironment.ts'
 import { runMachineOf } from '../../machines/logic/runMachine.ts'
-import { withHost } from '../../machines/logic/runValues.ts'
 import { Agent, type AgentOptions, hostedRun } from '../../src/agent/Agent.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tools/tool.ts'

@@ -4,7 +4,9 @@ import {
   type AgentInput,
   type AgentMachineConfig,
   type AgentSnapshot,
+  createAgentMachine,
   createChart,
+  type StreamingState,
 } from '../../machines/index.ts'
 import * as round from '../../machines/tools/round.ts'
 import { compactionOf } from '../../src/messages/compaction.ts'
@@ -14,6 +16,7 @@ import type { ModelStep, Never } from '../../src/testing/never.ts'
 import type { PathOptions } from '../../src/testing/paths.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tools/tool.ts'
+import type { StoredChildren, Tested } from './charts.ts'
 
 const tools = [
   tool({ name: 'plain', description: 'Runs at once', execute: () => 'ok' }),
@@ -22,16 +25,18 @@ const tools = [
   tool({ name: 'outside', description: 'Is answered from outside' }),
 ]
 
-/** The agent's chart with limits so small that a path can reach them. */
-const chartWith = (limits: Omit<AgentMachineConfig, 'model'>) =>
-  createChart({
+/** An agent with limits so small that a path can reach them: its chart, and the machine that users get. */
+const agentWith = (limits: Omit<AgentMachineConfig, 'model'>): Tested => {
+  const config: AgentMachineConfig = {
     model: scriptedModel([]),
     tools,
     timeouts: { firstChunkMs: 100, idleMs: 100, totalMs: 1000 },
     random: () => 0,
     newId: () => 'new-id',
     ...limits,
-  })
+  }
+  return { chart: createChart(config), machine: createAgentMachine(config) }
+}
 
 const consolidate = () => {
   throw new Error('broken accumulator')
@@ -41,16 +46,21 @@ const consolidate = () => {
 const narrow = { tokens: Number.MAX_SAFE_INTEGER }
 
 /**
- * One chart goes through many steps, one through models, one breaks, one asks at its limit, one answers once more, one has a
- * small window: together they would have too many states.
+ * One chart goes through many steps, one through models and with an approver, one breaks, one asks at its limit, one answers
+ * once more, one has a small window: together they would have too many states.
  */
-export const charts = [
-  chartWith({ maxSteps: 3, retry: { maxRetries: 1, initialDelayMs: 10 } }),
-  chartWith({ maxSteps: 1, retry: { maxRetries: 0 }, fallback: [scriptedModel([])] }),
-  chartWith({ maxSteps: 1, retry: { maxRetries: 0 }, accumulator: { consolidate } }),
-  chartWith({ limits: { steps: 1, ...narrow }, retry: { maxRetries: 0 }, atLimit: 'ask' }),
-  chartWith({ limits: { steps: 1, ...narrow }, retry: { maxRetries: 0 }, atLimit: 'answer' }),
-  chartWith({
+export const agents: readonly Tested[] = [
+  agentWith({ maxSteps: 3, retry: { maxRetries: 1, initialDelayMs: 10 } }),
+  agentWith({
+    maxSteps: 1,
+    retry: { maxRetries: 0 },
+    fallback: [scriptedModel([])],
+    onApproval: () => false,
+  }),
+  agentWith({ maxSteps: 1, retry: { maxRetries: 0 }, accumulator: { consolidate } }),
+  agentWith({ limits: { steps: 1, ...narrow }, retry: { maxRetries: 0 }, atLimit: 'ask' }),
+  agentWith({ limits: { steps: 1, ...narrow }, retry: { maxRetries: 0 }, atLimit: 'answer' }),
+  agentWith({
     limits: { steps: 2, ...narrow },
     retry: { maxRetries: 1, initialDelayMs: 10 },
     compaction: { window: 2000 },
@@ -304,6 +314,22 @@ export const agentPaths: PathOptions<AnyStateMachine> = {
   events,
   key,
   from: ({ type }) => (commands.has(type) ? undefined : children[type.split('.')[0] ?? '']),
+}
+
+/** The snapshots of the real approver and the real executor, which a machine checks when it is restored. */
+export const agentChildren: StoredChildren<StreamingState> = {
+  approver: ({ calls }) => ({ calls, decided: [] }),
+  toolExecutor: (input, { round: { started, results } }) => {
+    const ids: readonly string[] = input.calls.map(({ id }) => String(id))
+    return {
+      ...input,
+      begun: [started.flat().filter((id) => ids.includes(id))],
+      results: [results.flat().filter(({ id }) => ids.includes(id))],
+      inDoubt: [],
+      waiting: {},
+      commands: {},
+    }
+  },
 }
 
 type Step = ModelStep<AnyStateMachine>

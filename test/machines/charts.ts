@@ -1,19 +1,30 @@
 import type { AnyStateMachine } from 'xstate'
+import type { AnyRunMachine } from '../../machines/logic/wrapLogic.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
 import type { Exit, ModelOptions } from '../../src/testing/checkModel.ts'
-import { agentNever, agentPaths, charts as agents } from './agentPaths.ts'
+import { agentChildren, agentNever, agentPaths, agents } from './agentPaths.ts'
 import { decision, decisionPaths } from './decisionPaths.ts'
 import { reasoning, reasoningPaths } from './reasoningPaths.ts'
 import { reflection, reflectionPaths } from './reflectionPaths.ts'
 import { abortedRun } from './runEvents.ts'
-import { typedMachines, typedPaths } from './typedOutputPaths.ts'
+import { typedOutputs, typedPaths } from './typedOutputPaths.ts'
 
-/** A chart, the machines that were built from it, and what is known of its graph. */
+/** A chart, whose graph has the paths, and the machine around it that users get. */
+export type Tested = { chart: AnyStateMachine; machine: AnyRunMachine }
+
+/** The snapshots that the real children of a chart store, by id, from their input and the data of the chart. */
+export type StoredChildren<Context = never> = Readonly<
+  Record<string, (input: JsonObject & { calls: JsonObject[] }, context: Context) => object>
+>
+
+/** A chart with some configurations, and what is known of its graph. */
 export type TestedChart = {
   id: string
-  machines: readonly AnyStateMachine[]
+  variants: readonly Tested[]
   options: ModelOptions<AnyStateMachine>
   /** The states it may end in. */
   finals: readonly string[]
+  children?: StoredChildren
 }
 
 const abort = { type: 'abort', reason: 'enough' }
@@ -24,28 +35,29 @@ const runAborts: Exit<AnyStateMachine> = { events: [abort, abortedRun], leadsTo:
 
 export const agentChart: TestedChart = {
   id: 'agent',
-  machines: agents,
+  variants: agents,
   options: { ...agentPaths, exits: [{ events: [abort], leadsTo: 'Aborted' }], never: agentNever },
   finals: threeEnds,
+  children: agentChildren,
 }
 
 export const typedChart: TestedChart = {
   id: 'typed-output',
-  machines: typedMachines,
+  variants: typedOutputs,
   options: { ...typedPaths, exits: [runAborts] },
   finals: threeEnds,
 }
 
 export const reasoningChart: TestedChart = {
   id: 'reasoning',
-  machines: [reasoning],
+  variants: [reasoning],
   options: { ...reasoningPaths, exits: [runAborts] },
   finals: threeEnds,
 }
 
 export const reflectionChart: TestedChart = {
   id: 'reflection',
-  machines: [reflection],
+  variants: [reflection],
   options: { ...reflectionPaths, exits: [runAborts] },
   finals: threeEnds,
 }
@@ -53,7 +65,7 @@ export const reflectionChart: TestedChart = {
 /** Its failures end as errors of the actor. What follows the choice or the failure is over in the next task. */
 export const decisionChart: TestedChart = {
   id: 'decision',
-  machines: [decision],
+  variants: [decision],
   options: {
     ...decisionPaths,
     isEnd: ({ status }) => status !== 'active',

@@ -1,13 +1,22 @@
-import type { AnyEventObject } from 'xstate'
-import { type AgentOutput, createAgentMachine, createDecisionChart } from '../../machines/index.ts'
+import type { AnyEventObject, AnyStateMachine } from 'xstate'
+import {
+  type AgentOutput,
+  createAgentMachine,
+  createDecisionChart,
+  type DecisionParts,
+} from '../../machines/index.ts'
+import { createDecisionMachine } from '../../machines/orchestrators/decisionMachine.ts'
 import type { PathOptions } from '../../src/testing/paths.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
+import type { Tested } from './charts.ts'
 import { completed, fromRun, runEvents } from './runEvents.ts'
 
-export const decision = createDecisionChart({
+const parts: DecisionParts = {
   run: createAgentMachine({ model: scriptedModel([]) }),
   typeOf: new Map([['guess', 'guess']]),
-})
+}
+
+export const decision: Tested = { chart: createDecisionChart(parts), machine: createDecisionMachine(parts) }
 
 const chosen: AgentOutput = {
   ...completed(''),
@@ -28,7 +37,7 @@ const eventsOf: Record<string, AnyEventObject[]> = {
   Failed: [{ type: 'xstate.error.actor.failure', error: new Error('no decision') }, { type: 'abort' }],
 }
 
-export const decisionPaths: PathOptions<typeof decision> = {
+export const decisionPaths: PathOptions<AnyStateMachine> = {
   inputs: [{ prompt: 'Which one?' }],
   events: ({ value }) => eventsOf[typeof value === 'string' ? value : (Object.keys(value)[0] ?? '')] ?? [],
   key: ({ value, status, context: { chosen, failure, abortReason } }) =>

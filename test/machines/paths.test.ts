@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { AnyActor, AnyMachineSnapshot } from 'xstate'
+import type { AnyActor, AnyMachineSnapshot, AnyStateNode, Snapshot } from 'xstate'
+import { agentStates, statePath } from '../../machines/agent/states.ts'
 import type { StreamingState } from '../../machines/index.ts'
 import { validateHistory } from '../../src/messages/validateHistory.ts'
 import { replayPath } from '../../src/testing/paths.ts'
@@ -20,10 +21,15 @@ import { type PathStep, walkChart } from './walk.ts'
 // tens of thousands: `npm test` walks each eighth, and takes every transition; `npm run proof` walks all.
 const everyOfAgent = isWhole ? 1 : 8
 
-/** `npm run proof` stores and restores on every path; `npm test` on so many, and on some of the others. */
-const alwaysStored = 500
+/** `npm run proof` stores and restores on every path; `npm test` so often in each state of each variant, and on some of the other paths. */
+const alwaysStored = 5
 
-const persist = (actor: AnyActor) => JSON.parse(JSON.stringify(actor.getPersistedSnapshot()))
+type Stored = Snapshot<unknown> & {
+  context?: unknown
+  children?: Record<string, { snapshot: { input: never } }>
+}
+
+const persist = (actor: AnyActor): Stored => JSON.parse(JSON.stringify(actor.getPersistedSnapshot()))
 
 const isActive = (child: unknown) => (child as AnyActor).getSnapshot().status === 'active'
 
@@ -49,27 +55,46 @@ const stripUndefined = (value: unknown): unknown => {
   return Object.fromEntries(entries.map(([name, each]) => [name, stripUndefined(each)]))
 }
 
-/** A stored snapshot taken just before the last event goes on to the same end in a new actor. */
+/** A stored snapshot as it would be with the real children in place of the puppets. */
+const asStored = (snapshot: Stored, { children: real = {} }: TestedChart): Stored => {
+  const children = Object.entries(snapshot.children ?? {}).map(([id, child]) => {
+    const stored = real[id]?.(child.snapshot.input, snapshot.context as never)
+    return [id, { ...child, snapshot: { ...child.snapshot, ...stored } }]
+  })
+  return { ...snapshot, children: Object.fromEntries(children) }
+}
+
+/**
+ * The machine that users get takes a snapshot that was stored just before the last event, or at the end, and continues to
+ * the same end.
+ */
 const checkRestore = (
   { machine, path, actor }: PathStep,
-  { from }: TestedChart['options'],
-  stored: unknown,
+  chart: TestedChart,
+  stored: Stored,
+  seen: number,
 ) => {
-  const snapshot = stored as ReturnType<typeof machine.getPersistedSnapshot>
-  const resume = { snapshot, seen: Math.max(0, path.events.length - 1) }
-  const again = replayPath(machine, path, { ...(from && { from }), resume })
-  expect(persist(again)).toEqual(persist(actor))
+  const { from } = chart.options
+  const again = replayPath(machine, path, {
+    ...(from && { from }),
+    resume: { snapshot: asStored(stored, chart), seen },
+    onStep: (restored, index) => {
+      if (index === seen)
+        expect(restored.getSnapshot()).toMatchObject({ status: stored.status, error: undefined })
+    },
+  })
+  const [found, expected] = [again, actor].map((each) => asStored(persist(each), chart))
+  expect(found).toEqual(expected)
   again.stop()
 }
 
-/** The report of a chart whose paths, each or each nth, were walked and checked. */
-const walk = (chart: TestedChart, check: (snapshot: AnyMachineSnapshot) => void, every = 1): string => {
-  let stored: unknown
-  let paths = 0
-  let isStored = true
+/** The report of a chart whose paths, each or each nth, were walked and checked, and the states it was restored in. */
+const walk = (chart: TestedChart, check: (snapshot: AnyMachineSnapshot) => void, every = 1) => {
+  const restored = new Map<string, number>()
+  let stored: Stored | undefined
   const { chance } = dice(proofSeed)
   const checkPath = (step: PathStep) => {
-    const { actor, path, index } = step
+    const { actor, path, index, variant } = step
     const snapshot = actor.getSnapshot() as AnyMachineSnapshot
     expect(chart.options.key(snapshot)).toBe(path.keys[index])
     const left = path.events.length - index
@@ -77,18 +102,39 @@ const walk = (chart: TestedChart, check: (snapshot: AnyMachineSnapshot) => void,
     if (left > 1) return
     checkStep(actor, chart)
     check(snapshot)
-    if (left === 1 || index === 0) {
-      paths += 1
-      isStored = isWhole || paths < alwaysStored || chance(0.05)
-      if (isStored) stored = persist(actor)
+    const state = statePath(snapshot.value)
+    const place = `${variant} ${state}`
+    const times = restored.get(place) ?? 0
+    // An actor that ended in an error has nothing to continue from.
+    const isTaken = snapshot.status !== 'error' && (isWhole || times < alwaysStored || chance(0.03))
+    if (left === 1) {
+      stored = isTaken ? persist(actor) : undefined
+      if (isTaken) restored.set(place, times + 1)
+      return
     }
-    if (left > 0 || !isStored) return
-    checkJson(actor)
-    checkRestore(step, chart.options, stored)
+    if (stored) {
+      checkJson(actor)
+      checkRestore(step, chart, stored, Math.max(0, index - 1))
+    }
+    stored = undefined
+    if (snapshot.status !== 'done' || !isTaken) return
+    restored.set(place, times + 1)
+    checkRestore(step, chart, persist(actor), index)
   }
   const { coverage, paths: all } = walkChart(chart, checkPath, every)
   console.log(`${coverage.report()} on ${all} paths`)
-  return coverage.report()
+  const states = new Set([...restored.keys()].map((place) => place.replace(/^\d+ /, '')))
+  return { report: coverage.report(), restored: [...states].toSorted() }
+}
+
+/** All states that are innermost, in any configuration: a chart without `always` can rest in each. */
+const innermostOf = ({ variants }: TestedChart): string[] => {
+  const inside = (node: AnyStateNode): AnyStateNode[] => {
+    const inner = Object.values(node.states)
+    return inner.length === 0 ? [node] : inner.flatMap(inside)
+  }
+  const paths = variants.flatMap(({ chart }) => inside(chart.root).map(({ path }) => path.join('.')))
+  return [...new Set(paths)].toSorted()
 }
 
 const checkHistory = ({ status, context }: AnyMachineSnapshot) => {
@@ -102,10 +148,13 @@ const checkHistory = ({ status, context }: AnyMachineSnapshot) => {
 // The numbers are pinned: a transition that is added or removed must be seen here.
 describe('on every path', () => {
   test('the agent ends in one final state, keeps a valid history, survives storage, and leaves nothing behind', () => {
-    expect(walk(agentChart, checkHistory, everyOfAgent)).toBe('agent: 72/72 transitions')
+    const { report, restored } = walk(agentChart, checkHistory, everyOfAgent)
+    expect(report).toBe('agent: 72/72 transitions')
+    const states = [...agentStates()].filter(([, { isStorable, isFinal }]) => isStorable || isFinal)
+    expect(restored).toEqual(states.map(([path]) => path).toSorted())
   }, 300_000)
 
-  /** A chart that is made of runs tells how it ended, with what its runs used and added. */
+  /** A chart that is made of runs reports how it ended, with what its runs used and added. */
   const checkOutput = ({ status, value, output, context }: AnyMachineSnapshot) => {
     if (status !== 'done') return
     expect(output.status).toBe(String(value).toLowerCase())
@@ -115,31 +164,36 @@ describe('on every path', () => {
   }
 
   test('typed output ends in one final state, checks every answer and asks again once', () => {
-    const report = walk(typedChart, (snapshot) => {
+    const { report, restored } = walk(typedChart, (snapshot) => {
       checkOutput(snapshot)
       expect(snapshot.context.corrections).toBeLessThan(2)
     })
     expect(report).toBe('typed-output: 31/31 transitions')
+    expect(restored).toEqual(innermostOf(typedChart))
   })
 
   test('reasoning goes through its phases in order and ends in one final state', () => {
-    expect(walk(reasoningChart, checkOutput)).toBe('reasoning: 52/52 transitions')
+    const { report, restored } = walk(reasoningChart, checkOutput)
+    expect(report).toBe('reasoning: 52/52 transitions')
+    expect(restored).toEqual(innermostOf(reasoningChart))
   })
 
   test('reflection never revises more often than it may', () => {
-    const report = walk(reflectionChart, (snapshot) => {
+    const { report, restored } = walk(reflectionChart, (snapshot) => {
       checkOutput(snapshot)
       expect(snapshot.context.round).toBeLessThanOrEqual(2)
     })
     expect(report).toBe('reflection: 41/41 transitions')
+    expect(restored).toEqual(innermostOf(reflectionChart))
   })
 
   test('a decision ends with an event, or with an error and never with both', () => {
-    const report = walk(decisionChart, ({ value, output, context }) => {
+    const { report, restored } = walk(decisionChart, ({ value, output, context }) => {
       if (value === 'Decided') expect(output).toEqual({ type: 'guess', number: 7 })
       expect(context.failure !== null).toBe(value === 'Failed')
     })
     expect(report).toBe('decision: 27/27 transitions')
+    expect(restored).toEqual(innermostOf(decisionChart))
   })
 
   test('the same transitions are counted each time', () => {

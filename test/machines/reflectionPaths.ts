@@ -1,15 +1,21 @@
 import type { AnyStateMachine } from 'xstate'
-import { createPhasedChart, orchestratorParts, reflectionPhases } from '../../machines/index.ts'
+import {
+  createPhasedChart,
+  createPhasedMachine,
+  orchestratorParts,
+  reflectionPhases,
+} from '../../machines/index.ts'
 import type { PathOptions } from '../../src/testing/paths.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
+import type { Tested } from './charts.ts'
 import { fromRun, runEvents } from './runEvents.ts'
 
-export const reflection = createPhasedChart(
-  reflectionPhases(orchestratorParts({ model: scriptedModel([]) }), {
-    maxRounds: 2,
-    isContent: (critique) => critique === 'good',
-  }),
-)
+const phases = reflectionPhases(orchestratorParts({ model: scriptedModel([]) }), {
+  maxRounds: 2,
+  isContent: (critique) => critique === 'good',
+})
+
+export const reflection: Tested = { chart: createPhasedChart(phases), machine: createPhasedMachine(phases) }
 
 export const reflectionPaths: PathOptions<AnyStateMachine> = {
   inputs: [{ prompt: 'hi' }],

@@ -1,6 +1,6 @@
 import type { AnyEventObject } from 'xstate'
+import { chunkOf } from '../../machines/agent/announcements.ts'
 import type { AgentOutput } from '../../machines/index.ts'
-import { chunkOf } from '../../machines/model/receiveDeltas.ts'
 import { modelMessage, userMessage } from '../../src/messages/messages.ts'
 import type { ChatResult } from '../../src/messages/result.ts'
 

@@ -1,18 +1,26 @@
 import type { AnyEventObject, AnyMachineSnapshot, AnyStateMachine } from 'xstate'
-import { createPhasedChart, orchestratorParts, typedOutputPhases } from '../../machines/index.ts'
+import {
+  createPhasedChart,
+  createPhasedMachine,
+  orchestratorParts,
+  typedOutputPhases,
+} from '../../machines/index.ts'
 import type { ModelProfile } from '../../src/model/chatModel.ts'
 import type { PathOptions } from '../../src/testing/paths.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tools/tool.ts'
+import type { Tested } from './charts.ts'
 import { commandEvents, fromRun, runEvents } from './runEvents.ts'
 
 const tools = [tool({ name: 'look', description: 'Looks', execute: () => 'ok' })]
 
-const typedWith = (profile: Partial<ModelProfile>) =>
-  createPhasedChart(typedOutputPhases(orchestratorParts({ model: scriptedModel([], { profile }), tools })))
+const typedWith = (profile: Partial<ModelProfile>): Tested => {
+  const phases = typedOutputPhases(orchestratorParts({ model: scriptedModel([], { profile }), tools }))
+  return { chart: createPhasedChart(phases), machine: createPhasedMachine(phases) }
+}
 
 /** In two phases, natively, and through a tool. */
-export const typedMachines = [
+export const typedOutputs: readonly Tested[] = [
   typedWith({ schemaWithTools: false }),
   typedWith({}),
   typedWith({ nativeSchema: false }),

@@ -1,11 +1,15 @@
 import type { AnyActor, AnyStateMachine } from 'xstate'
+import type { AnyRunMachine } from '../../machines/logic/wrapLogic.ts'
 import { type MachinePath, planPaths, replayPath } from '../../src/testing/paths.ts'
 import { withPuppets } from '../../src/testing/puppets.ts'
 import { TransitionCoverage } from '../../src/testing/TransitionCoverage.ts'
 import type { TestedChart } from './charts.ts'
 
 export type PathStep = {
-  machine: AnyStateMachine
+  /** The place of the variant in the list. */
+  variant: number
+  /** The machine that users get, around the chart that is walked. */
+  machine: AnyRunMachine
   path: MachinePath<AnyStateMachine>
   actor: AnyActor
   /** How many events the actor has had. */
@@ -17,24 +21,28 @@ export type PathStep = {
  * path; if a transition was not taken on them, those after them, until every one was.
  */
 export const walkChart = (
-  { machines, options }: TestedChart,
+  { variants, options }: TestedChart,
   onStep?: (step: PathStep) => void,
   every = 1,
 ): { coverage: TransitionCoverage; paths: number } => {
-  const variants = machines.map(withPuppets)
-  const [first] = variants
+  const puppets = variants.map(({ chart, machine }, variant) => ({
+    variant,
+    chart: withPuppets(chart),
+    machine: withPuppets(machine),
+  }))
+  const [first] = puppets
   if (!first) throw new Error('A chart needs a machine.')
-  const coverage = new TransitionCoverage(first)
-  const all = variants.flatMap((machine) => planPaths(machine, options).map((path) => ({ machine, path })))
+  const coverage = new TransitionCoverage(first.chart)
+  const all = puppets.flatMap((each) => planPaths(each.chart, options).map((path) => ({ ...each, path })))
   let paths = 0
   for (let turn = 0; turn < every && coverage.missing.length > 0; turn += 1) {
     for (let at = turn; at < all.length; at += every) {
-      const { machine, path } = all[at] as (typeof all)[number]
+      const { chart, machine, variant, path } = all[at] as (typeof all)[number]
       paths += 1
-      replayPath(machine, path, {
+      replayPath(chart, path, {
         ...(options.from && { from: options.from }),
         inspect: coverage.inspect,
-        onStep: (actor, index) => onStep?.({ machine, path, actor, index }),
+        onStep: (actor, index) => onStep?.({ variant, machine, path, actor, index }),
       }).stop()
     }
   }

@@ -8,7 +8,7 @@ import {
   orchestratorParts,
   typedOutputOrchestrator,
 } from '../../machines/index.ts'
-import { withValues } from '../../machines/logic/runValues.ts'
+import { withValues } from '../../machines/logic/runEnvironment.ts'
 import {
   Agent,
   type AgentEmitted,

@@ -76,7 +76,7 @@ describe('runs as phases', () => {
   })
 
   test('are shown in the same way by the chart alone, without the lane for reads', async () => {
-    const chart = runMachine(createPhasedChart(twice(turns).options), true)
+    const chart = runMachine(createPhasedChart(twice(turns).options), { hasJsonContext: true })
     expect(await told(chart as PhasedMachine)).toEqual(expected)
   })
 

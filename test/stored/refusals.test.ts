@@ -120,9 +120,9 @@ describe('a stored run', () => {
       outside,
       ['children/approver', {}],
     ],
-    ['its approver is not one.', 'approver.AwaitingApproval', ['children/approver', {}]],
-    ['its approver is not one.', 'approver.AwaitingApproval', ['children/approver/src', 'model']],
-    ['its approver is not one.', 'approver.AwaitingApproval', ['children/approver/snapshot', []]],
+    ['its approver is not a stored actor.', 'approver.AwaitingApproval', ['children/approver', {}]],
+    ['its approver is not a stored actor.', 'approver.AwaitingApproval', ['children/approver/src', 'model']],
+    ['its approver is not a stored actor.', 'approver.AwaitingApproval', ['children/approver/snapshot', []]],
     [undefined, 'approver.AwaitingApproval', ['children', {}]],
     // What the children wait for.
     [

@@ -1,10 +1,10 @@
 import type { AnyStateMachine } from 'xstate'
 import { type ChartDescription, describeMachine, toMermaid, toSvg } from '../../src/visualize/index.ts'
-import { charts } from '../machines/agentPaths.ts'
+import { agents } from '../machines/agentPaths.ts'
 import { decision } from '../machines/decisionPaths.ts'
 import { reasoning } from '../machines/reasoningPaths.ts'
 import { reflection } from '../machines/reflectionPaths.ts'
-import { typedMachines } from '../machines/typedOutputPaths.ts'
+import { typedOutputs } from '../machines/typedOutputPaths.ts'
 import { coveragePage } from './coveragePage.ts'
 
 export type Picture = { machine: AnyStateMachine; about: string }
@@ -12,20 +12,20 @@ export type Picture = { machine: AnyStateMachine; about: string }
 /** Number of times that each transition was taken: by the id of the chart, then by the name of the transition. */
 export type CountsOfCharts = ReadonlyMap<string, ReadonlyMap<string, number>>
 
-const [agent] = charts
-const [typedOutput] = typedMachines
+const [agent] = agents
+const [typedOutput] = typedOutputs
 if (!agent || !typedOutput) throw new Error('A chart is missing.')
 
 /** Every chart of the library. The variants that the path tests build of one machine all have the same chart. */
 export const gallery: readonly Picture[] = [
   {
-    machine: agent,
+    machine: agent.chart,
     about: 'One run of an agent: ask the model, run the tools it calls, until it has answered.',
   },
-  { machine: typedOutput, about: 'An answer that fits a schema: checked, and asked for again once.' },
-  { machine: reasoning, about: 'Four phases: analysis, hypothesis, evidence, synthesis.' },
-  { machine: reflection, about: 'Draft, critique and revision, until the critique is content.' },
-  { machine: decision, about: 'A model chooses the next event of the machine that invoked it.' },
+  { machine: typedOutput.chart, about: 'An answer that fits a schema: checked, and asked for again once.' },
+  { machine: reasoning.chart, about: 'Four phases: analysis, hypothesis, evidence, synthesis.' },
+  { machine: reflection.chart, about: 'Draft, critique and revision, until the critique is content.' },
+  { machine: decision.chart, about: 'A model chooses the next event of the machine that invoked it.' },
 ]
 
 /** All files of `visualizations/`, by name. */

@@ -1,7 +1,7 @@
 import type { Actor, Snapshot } from 'xstate'
 import type { AgentMachine } from '../../../machines/agent/agentSnapshot.ts'
 import type { AgentEmitted, AgentOutput } from '../../../machines/agent/events.ts'
-import type { RunHost } from '../../../machines/logic/runHost.ts'
+import type { RunHost } from '../../../machines/logic/runEnvironment.ts'
 import { pendingIn, unattendedIn } from '../../../machines/tools/pendingCalls.ts'
 import { type AnyAgent, type HostedFrom, hostedRun } from '../../agent/Agent.ts'
 import { outcomeOf } from '../../agent/runOutcome.ts'

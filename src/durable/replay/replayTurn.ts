@@ -1,4 +1,4 @@
-import { modelFailure } from '../../../machines/model/askModel.ts'
+import { modelFailure } from '../../../machines/model/modelRequest.ts'
 import type { ErrorData } from '../../messages/errors.ts'
 import type { ModelSink } from '../../model/chatModel.ts'
 import type { Delta } from '../../model/delta.ts'

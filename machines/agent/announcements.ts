@@ -1,0 +1,115 @@
+import type { AnyActorRef } from 'xstate'
+import type { JsonObject } from '../../src/messages/json.ts'
+import {
+  type ChatMessage,
+  type ToolCallPart,
+  type ToolResultPart,
+  textOf,
+} from '../../src/messages/messages.ts'
+import type { ChatResult, PendingCall } from '../../src/messages/result.ts'
+import { timeIn } from '../logic/systemTime.ts'
+import type { ResolvedConfig } from './agentConfig.ts'
+import type { RunResult } from './agentOutput.ts'
+import { isNewlineDue } from './answer.ts'
+import type { AgentEmitted, Asked } from './events.ts'
+import { reachedIn } from './limits.ts'
+import { copyOf, type StreamingState } from './streamingState.ts'
+
+// The events that a run emits, as its listeners get them. They are copies: a listener must not change the run.
+
+type Chunk = { type: 'chunk' } & ChatResult
+
+export const chunkOf = (
+  id: string,
+  output: string,
+  messages: ChatMessage[],
+  metadata: JsonObject,
+): Chunk => ({
+  type: 'chunk',
+  id,
+  output,
+  messages,
+  finishReason: 'unspecified',
+  metadata,
+})
+
+/** Shows readers of chunks that the current message starts over, so that they discard its text. */
+export const restartChunk = (): Chunk => chunkOf('', '', [], { restart: true })
+
+/** The same in a run. The part of the message before a provider's pause is still valid: it is shown once more. */
+export const restartChunks = (state: StreamingState): Chunk[] => {
+  const kept = state.paused ? textOf(state.paused) : ''
+  if (kept === '') return [restartChunk()]
+  const isSetOff = isNewlineDue({ ...state, paused: null })
+  return [restartChunk(), chunkOf(state.totals.responseId, isSetOff ? `\n${kept}` : kept, [], {})]
+}
+
+/** A message that joined the conversation, as listeners get it. */
+export const announcementOf = (responseId: string, stored: ChatMessage): AgentEmitted[] => {
+  const message = copyOf(stored)
+  return [chunkOf(responseId, '', [message], {}), { type: 'message', message }]
+}
+
+/** The last chunk of a run: how it ended, and what all its steps used. */
+export const finalChunk = ({ totals }: RunResult): Chunk => ({
+  type: 'chunk',
+  id: totals.responseId,
+  output: '',
+  messages: [],
+  finishReason: totals.finishReason,
+  ...(totals.rawFinishReason !== null && { rawFinishReason: totals.rawFinishReason }),
+  metadata: {},
+  ...(totals.usage && { usage: { ...totals.usage } }),
+})
+
+export const stepOf = (
+  { step, answer }: StreamingState,
+  system: AnyActorRef['system'],
+  asked: Asked,
+): AgentEmitted => ({
+  type: 'step',
+  step,
+  ...asked,
+  usage: copyOf(answer.accumulated.usage),
+  metrics: {
+    timeToFirstChunkMs: answer.firstChunkAt === null ? null : answer.firstChunkAt - answer.askedAt,
+    durationMs: timeIn(system) - answer.askedAt,
+    chunks: answer.chunks,
+  },
+})
+
+export const resultEvent = (result: ToolResultPart): AgentEmitted => ({
+  type: 'tool.result',
+  callId: result.id,
+  result: copyOf(result),
+})
+
+export const callEvent = (call: ToolCallPart): AgentEmitted => ({
+  type: 'tool.call',
+  callId: call.id,
+  call: copyOf(call),
+})
+
+/** Who is asked. */
+export const askedIn = ({ name, models }: ResolvedConfig, { request }: StreamingState): Asked => {
+  const asked: Partial<Asked> = request.prepared ?? models[request.modelIndex] ?? {}
+  const { provider = '', model = '', protocol } = asked
+  return {
+    ...(name !== undefined && { agent: name }),
+    provider,
+    model,
+    ...(protocol !== undefined && { protocol }),
+  }
+}
+
+/** What is emitted when a run begins to wait for a call. */
+export const askEvent = ({ kind, inDoubt, ...call }: PendingCall): AgentEmitted =>
+  kind === 'limit'
+    ? { type: 'limit', callId: call.id, ...reachedIn(call.arguments) }
+    : {
+        ...(kind === 'approval'
+          ? { type: 'tool.approval', ...(inDoubt && { inDoubt }) }
+          : { type: 'tool.external' }),
+        callId: call.id,
+        call: copyOf(call),
+      }

@@ -1,0 +1,263 @@
+import { lastSaid } from '../../src/messages/compaction.ts'
+import { type ChatMessage, textOf, textPart, toolCallsOf } from '../../src/messages/messages.ts'
+import { addMetadata, mergeMetadata, wholeMetadata } from '../../src/messages/metadata.ts'
+import { addUsage, type FinishReason, type Usage } from '../../src/messages/result.ts'
+import { type Accumulator, nothingAccumulated } from '../../src/model/accumulator.ts'
+import { assignToolIds } from '../../src/model/toolIds.ts'
+import { currentCalls, missingResult, resultMessage } from '../tools/round.ts'
+import type { ResolvedConfig } from './agentConfig.ts'
+import {
+  type Answer,
+  append,
+  copyOf,
+  emptyAnswer,
+  noRound,
+  type StreamingState,
+  type Totals,
+} from './streamingState.ts'
+
+// An answer of the model, from its begin to its end, good or bad: the chart's actions on it, as pure functions from state
+// to state.
+
+type Change = Partial<StreamingState>
+
+export const beginStep = (state: StreamingState, now: number): Change => ({
+  ...beginAttempt(state, now),
+  step: state.step + 1,
+  request: { ...state.request, attempt: 0, prepared: null },
+  round: noRound,
+  window: { ...state.window, due: null },
+})
+
+export const beginAttempt = (state: StreamingState, now: number): Change => ({
+  answer: emptyAnswer(now, isNewlineDue(state)),
+  failure: null,
+})
+
+/** Listeners have discarded what was shown: a run that ends during the wait does not bring it back. */
+export const forgetAttempt = ({ answer }: StreamingState): Change => ({
+  answer: { ...emptyAnswer(answer.askedAt, answer.newlineDue), firstChunkAt: answer.firstChunkAt },
+})
+
+/** A message that is not the first of its run is set off from what was shown before; typed output never is. */
+export const isNewlineDue = ({ options, messages, paused }: StreamingState): boolean =>
+  options.outputSchema === null &&
+  messages.some(({ role }) => role === 'model') &&
+  (!paused || textOf(paused) === '')
+
+/** What a finished request adds to the run, and the message that it brought. */
+export const consolidate = (
+  state: StreamingState,
+  accumulator: Accumulator,
+  newId: () => string,
+): Change => ({
+  totals: { ...totalsAfter(state), finishReason: finishReasonOf(state) },
+  // A copy: a user's accumulator may return anything, and keep it.
+  draft: copyOf(consolidated(state, accumulator, newId)),
+})
+
+/** The finished message, with a unique id for each tool call. Not yet part of the history. */
+const consolidated = (state: StreamingState, accumulator: Accumulator, newId: () => string): ChatMessage => {
+  const { accumulated } = state.answer
+  const message = accumulator.consolidate(accumulated)
+  const { parts, providerCallIds } = assignToolIds(
+    accumulated.calls,
+    [...state.history, ...(state.paused ? [state.paused] : [])],
+    newId,
+  )
+  const renamed = Object.keys(providerCallIds).length > 0
+  const whole: ChatMessage = {
+    ...message,
+    parts: [...message.parts, ...parts],
+    ...(renamed && { metadata: { ...message.metadata, providerCallIds } }),
+  }
+  return state.paused ? continued(state.paused, whole) : whole
+}
+
+/** One message from its part before a provider's pause and its part after it. */
+const continued = (before: ChatMessage, after: ChatMessage): ChatMessage => {
+  const text = textOf(before) + textOf(after)
+  const rest = [...before.parts, ...after.parts].filter((part) => part.type !== 'text')
+  const metadata = mergeMetadata(before.metadata ?? {}, after.metadata ?? {})
+  return {
+    role: 'model',
+    parts: [...(text === '' ? [] : [textPart(text)]), ...rest],
+    ...(Object.keys(metadata).length > 0 && { metadata }),
+  }
+}
+
+/** The totals with those of the current request, even if its message is dropped. */
+export const totalsAfter = ({ totals, answer: { accumulated, shown } }: StreamingState): Totals => ({
+  responseId: accumulated.responseId || totals.responseId,
+  finishReason: totals.finishReason,
+  rawFinishReason: accumulated.finish?.raw ?? null,
+  usage: addUsage(totals.usage ?? undefined, accumulated.usage ?? undefined) ?? null,
+  metadata: addMetadata(totals.metadata, {
+    ...wholeMetadata(shown),
+    ...(accumulated.thinking !== '' && { thinking: accumulated.thinking }),
+  }),
+})
+
+/** A provider that says "tool calls" but made none has simply stopped, and so has one that ended without saying why. */
+const finishReasonOf = ({ answer }: StreamingState): FinishReason => {
+  const { finish, calls } = answer.accumulated
+  const reason = finish?.reason ?? 'unspecified'
+  if (reason !== 'toolCalls' && reason !== 'unspecified') return reason
+  return calls.length > 0 ? 'toolCalls' : 'stop'
+}
+
+export const isEmptyAnswer = ({ answer, paused }: StreamingState): boolean => {
+  const { text, calls, media, finish } = answer.accumulated
+  return (
+    text === '' &&
+    calls.length === 0 &&
+    media.length === 0 &&
+    paused === null &&
+    finish?.reason !== 'length' &&
+    finish?.reason !== 'contentFilter'
+  )
+}
+
+/** A provider may pause for its own work, such as a compaction, and show nothing of it. */
+export const isEmptyPause = ({ answer }: StreamingState): boolean => {
+  const { text, thinking, calls, media, metadata, finish } = answer.accumulated
+  const isEmpty = [calls, media, metadata].every(({ length }) => length === 0)
+  return finish?.pause === true && text === '' && thinking === '' && isEmpty
+}
+
+/** Whether it has done so twice in a row: it would repeat that for ever. */
+export const isPausedInVain = (state: StreamingState): boolean =>
+  isEmptyPause(state) &&
+  state.paused !== null &&
+  state.bounds.emptyAnswers > 0 &&
+  state.bounds.reached === null
+
+/** The part of an answer that continues after a pause. */
+export const keepPaused = (state: StreamingState): Change => ({
+  ...answerTaken(state),
+  paused: state.draft,
+  bounds: { ...state.bounds, emptyAnswers: isEmptyPause(state) ? state.bounds.emptyAnswers + 1 : 0 },
+})
+
+/** The finished message joins the conversation. */
+export const storeDraft = (state: StreamingState): Change => ({
+  ...(state.draft && append(state, state.draft)),
+  ...answerTaken(state),
+  paused: null,
+  draft: null,
+})
+
+/** What the answer brought is counted: nothing of it may count again. */
+export const answerTaken = ({ answer }: StreamingState): Change => ({
+  answer: { ...answer, accumulated: nothingAccumulated, shown: [] },
+})
+
+/**
+ * The message that ends a run whose last message is the user's, such as tool results: a conversation cannot continue
+ * from two user messages in a row.
+ */
+export const closingMessage = ({ history, totals }: StreamingState): ChatMessage | undefined => {
+  if (lastSaid(history)?.role !== 'user') return undefined
+  const { finishReason } = totals
+  return {
+    role: 'model',
+    parts: [],
+    ...(finishReason !== 'stop' && { metadata: { interrupted: finishReason } }),
+  }
+}
+
+/** What the current answer used, with what it cost: the provider's own figure, or else the user's price. */
+export const priced = (config: ResolvedConfig, { answer, request }: StreamingState): Usage | null =>
+  withCost(config, request.prepared ?? config.models[request.modelIndex], answer.accumulated.usage)
+
+/** The same of a summary. */
+export const usageOfSummary = (
+  config: ResolvedConfig,
+  { request }: StreamingState,
+  usage: Usage | null,
+): Usage | null => {
+  const { model } = { ...config.compaction }
+  return withCost(config, model ?? config.models[request.modelIndex], usage)
+}
+
+const withCost = (
+  { price }: ResolvedConfig,
+  asked: { provider: string; model: string } | undefined,
+  usage: Usage | null,
+): Usage | null => {
+  if (!usage || usage.cost !== undefined || !price || !asked) return usage
+  const { provider, model } = asked
+  try {
+    const cost = price({ provider, model }, { ...usage })
+    return Number.isFinite(cost) ? { ...usage, cost: cost as number } : usage
+  } catch {
+    return usage
+  }
+}
+
+export const withUsage = (totals: Totals, usage: Usage | null): Totals =>
+  usage ? { ...totals, usage: addUsage(totals.usage ?? undefined, usage) ?? null } : totals
+
+export const withUsageOf = (answer: Answer, usage: Usage | null): Answer => ({
+  ...answer,
+  accumulated: { ...answer.accumulated, usage },
+})
+
+/** Closes the books of a run that did not complete. */
+export const settle = (
+  state: StreamingState,
+  newId: () => string,
+): { change: Partial<StreamingState> & Pick<StreamingState, 'totals'>; messages: ChatMessage[] } => {
+  const messages = interruptedMessages(state, newId)
+  return {
+    messages,
+    change: {
+      ...append(state, ...messages),
+      ...answerTaken(state),
+      totals: {
+        ...totalsAfter(state),
+        rawFinishReason:
+          state.failure?.rawFinishReason ??
+          state.answer.accumulated.finish?.raw ??
+          state.totals.rawFinishReason,
+      },
+      paused: null,
+    },
+  }
+}
+
+/**
+ * What an interrupted run leaves behind, so that the history stays valid and nothing is lost: results for every call
+ * (those that did not run say so), and the text received so far as a marked model message. The marked message is also
+ * there, empty, after a tool round: a conversation cannot continue from two user messages in a row.
+ */
+const interruptedMessages = (state: StreamingState, newId: () => string): ChatMessage[] => {
+  if (isRefused(state)) return []
+  const marked = { interrupted: state.totals.finishReason }
+  const nothing: ChatMessage = { role: 'model', parts: [], metadata: marked }
+  if (currentCalls(state).length > 0) return [resultMessage(state), nothing]
+  const partial = partialMessage(state, newId)
+  const calls = toolCallsOf(partial)
+  if (calls.length > 0) {
+    return [partial, { role: 'user', parts: calls.map(missingResult(state)) }, nothing]
+  }
+  if (partial.parts.length > 0) return [{ ...partial, metadata: { ...partial.metadata, ...marked } }]
+  // The last message is the user's: the prompt, or results.
+  return state.messages.some((message) => message.role === 'model') ? [nothing] : []
+}
+
+/** The input was not accepted: its problems are not part of this run. */
+const isRefused = ({ step }: StreamingState): boolean => step === 0
+
+/** What was received so far. Signed and encrypted blocks are left out: half of one is worth nothing. */
+const partialMessage = (state: StreamingState, newId: () => string): ChatMessage => {
+  const { text, thinking, calls } = state.answer.accumulated
+  const whole = (state.paused ? textOf(state.paused) : '') + text
+  const complete = calls.filter((call) => call.argumentsError === undefined)
+  const { parts } = assignToolIds(complete, state.history, newId)
+  return {
+    role: 'model',
+    parts: [...(whole === '' ? [] : [textPart(whole)]), ...parts],
+    ...(thinking !== '' && { metadata: { thinking } }),
+  }
+}

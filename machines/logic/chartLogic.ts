@@ -1,0 +1,85 @@
+import type {
+  AnyActorScope,
+  AnyEventObject,
+  AnyMachineSnapshot,
+  AnyStateMachine,
+  MachineContext,
+} from 'xstate'
+import type { AgentEmitted } from '../agent/events.ts'
+import { type AnyRunMachine, registerRunMachine } from './wrapLogic.ts'
+
+/** The effect of one event of a running stream: the next context, and what listeners get. */
+export type Read = { context: MachineContext; emitted: readonly AgentEmitted[] }
+
+/** The event that the chart gets instead of one that could not be read. */
+export type FailedRead = { instead: AnyEventObject }
+
+/** A shortcut for the reads of a running stream. */
+export type FastPath = {
+  /** Reads an event; undefined for an event that the chart must take. */
+  read(snapshot: AnyMachineSnapshot, event: AnyEventObject): Read | FailedRead | undefined
+  /** The actions and guards of the chart that it replaces: with your own in their place, the chart takes every read. */
+  replaces: readonly string[]
+}
+
+/**
+ * The logic of a chart, in which the reads of a running stream skip the interpreter's macrostep: it costs more than
+ * everything else that a read needs. In the chart such an event is a transition without a target, in a state tagged
+ * `streaming`, whose whole effect is the function that the fast path calls. The chart's result is the same, and a test
+ * walks both. Listeners, inspectors and the pure `transition()` get it through the actor's scope, as by any action, once
+ * the snapshot is committed. Only `@xstate.microstep` is missing: XState has no public way to send it.
+ *
+ * With a context that is plain JSON (`hasJsonContext`), XState need not search it for actors each time it is stored.
+ */
+export const chartLogic = (
+  chart: AnyStateMachine,
+  fastPath: FastPath | undefined,
+  hasJsonContext: boolean,
+): AnyRunMachine =>
+  registerRunMachine(
+    {
+      id: chart.id,
+      config: chart.config,
+      root: chart.root,
+      implementations: chart.implementations,
+      getInitialSnapshot: (scope, input) => chart.getInitialSnapshot(scope, input),
+      transition: (snapshot: AnyMachineSnapshot, event, scope) => {
+        const isStreaming = fastPath && snapshot.status === 'active' && snapshot.hasTag('streaming')
+        const read = isStreaming ? fastPath.read(snapshot, event) : undefined
+        if (!read) return chart.transition(snapshot, event, scope)
+        if ('instead' in read) return chart.transition(snapshot, read.instead, scope)
+        emitAll(read, event, scope)
+        return withContext(snapshot, read.context)
+      },
+      start: (snapshot: AnyMachineSnapshot) => chart.start(snapshot),
+      getPersistedSnapshot: (snapshot: AnyMachineSnapshot, options) =>
+        hasJsonContext
+          ? { ...chart.getPersistedSnapshot(withContext(snapshot, {}), options), context: snapshot.context }
+          : chart.getPersistedSnapshot(snapshot, options),
+      restoreSnapshot: (stored, scope) => chart.restoreSnapshot(stored, scope),
+      provide: (parts) => {
+        const names = Object.keys({ ...parts.actions, ...parts.guards })
+        const isReplaced = names.some((name) => fastPath?.replaces.includes(name))
+        return chartLogic(chart.provide(parts), isReplaced ? undefined : fastPath, hasJsonContext)
+      },
+    },
+    ['chartLogic'],
+  )
+
+/** Returns the same snapshot with another context, whether its methods are its own or its prototype's. */
+const withContext = (snapshot: AnyMachineSnapshot, context: MachineContext): AnyMachineSnapshot =>
+  Object.setPrototypeOf({ ...snapshot, context }, Object.getPrototypeOf(snapshot))
+
+/** Emits as XState's `emit` does, except that the events of one read are deferred together. */
+const emitAll = ({ context, emitted }: Read, event: AnyEventObject, scope: AnyActorScope): void => {
+  if (emitted.length === 0) return
+  const info = { context, event, self: scope.self, system: scope.system }
+  const due: AgentEmitted[] = []
+  for (const each of emitted) {
+    const exec = () => void due.push(each)
+    scope.actionExecutor({ type: 'xstate.emit', info, params: { event: each }, exec })
+  }
+  scope.defer(() => {
+    for (const each of due) scope.emit(each)
+  })
+}

@@ -1,0 +1,146 @@
+import type { AnyActor, AnyActorRef, AnyActorScope, AnyEventObject, AnyMachineSnapshot } from 'xstate'
+import type { AgentEmitted } from '../agent/events.ts'
+import { hostOf } from './runEnvironment.ts'
+import { type AnyRunMachine, wrapLogic } from './wrapLogic.ts'
+
+/** The report of a run to its parent: everything that one of its steps emitted, in order. */
+export type RunEmitted = { type: 'run.emitted'; emitted: readonly AgentEmitted[] }
+
+/** The report of a run to its parent that it waits for people, or works again. */
+export type RunStatusEvent = { type: 'run.waiting' } | { type: 'run.working' }
+
+/**
+ * Does around each step of a run what XState leaves to its caller.
+ *
+ * - The host of the run stores a step before it takes effect: XState runs deferred effects in order, so what is deferred
+ *   before the step comes first.
+ * - A chart that breaks, because a user's guard or action throws, stops its children: no socket stays open, no tool keeps
+ *   running.
+ * - A restored chart gets the end of children that had already ended. A snapshot may be taken while the done event of a
+ *   child is on its way: XState keeps the child then, but not the event. Starting the child again repeats it.
+ * - A run of a chart that is made of runs reports to it what it emits, and when it waits: XState does not pass on what a
+ *   child emits. All that one step emits is one event.
+ */
+export const supervise = (machine: AnyRunMachine, reportsToParent: boolean): AnyRunMachine => {
+  const restored = new WeakSet<AnyActorRef>()
+  const reporting = new WeakMap<AnyActorScope, AnyActorScope>()
+  const scopeOf = (scope: AnyActorScope): AnyActorScope => {
+    if (!reportsToParent) return scope
+    const known = reporting.get(scope) ?? reportingScope(scope)
+    reporting.set(scope, known)
+    return known
+  }
+  return wrapLogic('supervise', machine, (inner) => ({
+    getInitialSnapshot: (scope, input) => {
+      const host = hostOf(scope.self)
+      // A run that ends at once is never started.
+      if (host.writeAhead) scope.defer(() => host.writeAhead?.())
+      return inner.getInitialSnapshot(scopeOf(scope), input)
+    },
+    transition: (snapshot: AnyMachineSnapshot, event, scope) => {
+      writeFirst(snapshot, event, scope)
+      try {
+        const next: AnyMachineSnapshot = inner.transition(snapshot, event, scopeOf(scope))
+        if (reportsToParent) reportWait(snapshot, next, scope)
+        return next
+      } catch (thrown) {
+        stopChildren(snapshot, scope)
+        throw thrown
+      }
+    },
+    restoreSnapshot: (stored, scope) => {
+      restored.add(scope.self)
+      return inner.restoreSnapshot(stored, scope)
+    },
+    start: (snapshot: AnyMachineSnapshot, scope) => {
+      hostOf(scope.self).writeAhead?.()
+      inner.start(snapshot, scope)
+      for (const child of Object.values<AnyActor>(snapshot.children)) {
+        if (child.getSnapshot().status !== 'active') child.start()
+      }
+      // A parent that was stored before it got the report of a wait, or of its end, gets it now.
+      if (reportsToParent && restored.has(scope.self)) scope.self._parent?.send(statusEvent(snapshot))
+    },
+  }))
+}
+
+/** Defers the host's write to the front of the effects of a step. */
+const writeFirst = (before: AnyMachineSnapshot, event: AnyEventObject, scope: AnyActorScope): void => {
+  const host = hostOf(scope.self)
+  if (!host.writeAhead) return
+  scope.defer(() => {
+    const after: AnyMachineSnapshot = scope.self.getSnapshot()
+    if (isRead(event, before, after) || isUnchanged(before, after)) return
+    try {
+      host.writeAhead?.()
+    } catch (thrown) {
+      stopChildren(after, scope)
+      throw thrown
+    }
+  })
+}
+
+/** Events whose results are requested again after a restore, or are known from elsewhere: not worth a write. */
+const readTypes: ReadonlySet<string> = new Set([
+  'model.deltas',
+  'model.prepared',
+  'tool.started',
+  'tool.progress',
+])
+
+/** A user's chart may do more with what its runs emit than pass it on. */
+const isRead = ({ type }: AnyEventObject, before: AnyMachineSnapshot, after: AnyMachineSnapshot): boolean =>
+  readTypes.has(type) ||
+  (type === 'run.emitted' && JSON.stringify(before.value) === JSON.stringify(after.value)) ||
+  type === 'xstate.stop'
+
+/**
+ * A step that only passes its event on is stored by the receiver: a command must never be stored as received before it
+ * is.
+ */
+const isUnchanged = (before: AnyMachineSnapshot, after: AnyMachineSnapshot): boolean =>
+  before.context === after.context &&
+  before.children === after.children &&
+  before.status === after.status &&
+  JSON.stringify(before.value) === JSON.stringify(after.value)
+
+const stopChildren = ({ children }: AnyMachineSnapshot, scope: AnyActorScope): void => {
+  for (const child of Object.values<AnyActorRef>(children)) scope.stopChild(child)
+}
+
+/** Reports the begin or end of a wait. Deferred twice, as emissions are: what the run says comes first. */
+const reportWait = (before: AnyMachineSnapshot, after: AnyMachineSnapshot, scope: AnyActorScope): void => {
+  if (after.tags !== before.tags && after.tags.has('waiting') !== before.tags.has('waiting'))
+    scope.defer(() => scope.defer(() => scope.self._parent?.send(statusEvent(after))))
+}
+
+const statusEvent = ({ tags }: AnyMachineSnapshot): RunStatusEvent => ({
+  type: tags.has('waiting') ? 'run.waiting' : 'run.working',
+})
+
+/** The scope of an actor whose emissions also go to its parent, those of one step together. */
+const reportingScope = (scope: AnyActorScope): AnyActorScope => {
+  let unreported: AgentEmitted[] = []
+  const report = () => {
+    const event: RunEmitted = { type: 'run.emitted', emitted: unreported }
+    unreported = []
+    scope.self._parent?.send(event)
+  }
+  // By name: nothing says that the members of a scope can be copied.
+  return {
+    self: scope.self,
+    id: scope.id,
+    sessionId: scope.sessionId,
+    system: scope.system,
+    logger: (...args) => scope.logger(...args),
+    defer: (effect) => scope.defer(effect),
+    stopChild: (child) => scope.stopChild(child),
+    actionExecutor: (action) => scope.actionExecutor(action),
+    emit: (emitted: AgentEmitted) => {
+      scope.emit(emitted)
+      // Emissions are deferred to the end of a step, one by one: what is deferred now comes after the last of them.
+      if (unreported.length === 0) scope.defer(report)
+      unreported.push(emitted)
+    },
+  }
+}
