@@ -6,7 +6,7 @@ import {
   sharedRules,
 } from '../../machines/agent/configRules.ts'
 import { message } from '../../machines/stored/shape.ts'
-import { headerForms, readHeaders } from '../../providers/http/headers.ts'
+import { headerForms, readHeaders } from '../../providers/http/connection.ts'
 import type { ConnectionOptions } from '../../providers/provider.ts'
 import {
   amount,

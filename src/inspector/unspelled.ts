@@ -1,4 +1,4 @@
-import { parsedJson } from '../transport/jsonFraming.ts'
+import { parsedJson } from '../transport/textFraming.ts'
 import type { RawRow } from './wireView.ts'
 
 /**
