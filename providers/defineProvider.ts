@@ -1,33 +1,17 @@
 import { ConfigurationError } from '../src/messages/errors.ts'
 import type { ChatModel, ModelProfile } from '../src/model/chatModel.ts'
 import { httpEmbeddingsModel } from './embeddings/httpEmbeddingsModel.ts'
-import type { EmbeddingsProtocol } from './embeddings/index.ts'
-import type { Key } from './http/apiKey.ts'
-import type { KeyHeader, Wire } from './http/connection.ts'
-import { connectionOf } from './http/connectionOf.ts'
+import type { EmbeddingsProtocol } from './embeddings/vectors.ts'
+import { type Access, connectionOf, isOtherServer, type Place } from './http/connectionOf.ts'
 import { httpChatModel, type Recover } from './http/httpChatModel.ts'
-import { httpJson } from './http/httpJson.ts'
-import { type ModelListing, readModels } from './http/modelListing.ts'
-import { inTime, retrying } from './http/retrying.ts'
-import { isOtherServer, type Place, type ReadVariable } from './http/server.ts'
-import { overriddenProfile } from './profileOverride.ts'
-import type { Capability, ConnectionOptions, Provider } from './provider.ts'
+import { httpJson, inTime, type ModelListing, readModels, retrying } from './http/httpJson.ts'
+import type { Capability, ConnectionOptions, ProfileOverride, Provider } from './provider.ts'
 import type { Protocol } from './wire/protocol.ts'
 
 /** A provider as a preset describes it: a protocol, a place, a key, and the quirks of its models. */
-export type ProviderPreset<P extends ModelProfile> = Place & {
+export type ProviderPreset<P extends ModelProfile> = Access & {
   aliases?: readonly string[]
   protocol: Protocol<P>
-  /** Left out where the provider needs no key. */
-  keyVariable?: string
-  /** What else may be passed as `apiKey`, for the error where it is missing. */
-  keyForms?: string
-  /** Where the environment has more to say about the key than one variable. */
-  environmentKey?: (read: ReadVariable) => Key | undefined
-  /** Default: `authorization: Bearer <key>`. */
-  keyHeader?: KeyHeader
-  /** Sent with every request. */
-  headers?: Readonly<Record<string, string>>
   /** Empty where a model must be named. */
   defaultModel: string
   /** `isOtherServer`: the user pointed the preset at another server, whose quirks are not known. */
@@ -35,12 +19,10 @@ export type ProviderPreset<P extends ModelProfile> = Place & {
   recover?: Recover<P>
   embeddings?: { protocol: EmbeddingsProtocol; defaultModel: string }
   models?: ModelListing
-  /** For a provider that is more than JSON over HTTP. */
-  wire?: () => Promise<Wire>
 }
 
 /**
- * Makes a provider from its preset. The way to add one that speaks a known protocol.
+ * Makes a provider from its preset: the way to add one that speaks a known protocol.
  *
  * @example
  * registerProvider('acme', defineProvider({
@@ -73,7 +55,7 @@ export const defineProvider = <const P extends ModelProfile>(preset: ProviderPre
         })
         return connected.stream(request, sink)
       },
-      // What never made a request has no credentials yet.
+      // A model that made no request has no credentials yet.
       redact: (text) => connected?.redact?.(text) ?? text,
     }
   }
@@ -115,6 +97,12 @@ export const defineProvider = <const P extends ModelProfile>(preset: ProviderPre
   }
 }
 
+/** The profile of a model, with the fields that the user knows better. */
+const overriddenProfile = <P extends ModelProfile>(
+  profile: P,
+  { like: _, attachments, ...fields }: ProfileOverride = {},
+): P => ({ ...profile, ...fields, attachments: { ...profile.attachments, ...attachments } })
+
 const named = ({ name }: Place, model: string): string => {
   if (model !== '') return model
   throw new ConfigurationError(`${name} has no default model: name one, such as ${name}:my-model.`)
@@ -136,3 +124,9 @@ const capabilitiesOf = <P extends ModelProfile>(preset: ProviderPreset<P>): Capa
   }
   return (Object.keys(known) as Capability[]).filter((capability) => known[capability])
 }
+
+/** A provider with models of several protocols: `other` chooses by the model's name; undefined stays with the first. */
+export const routed = (first: Provider, other: (model: string) => Provider | undefined): Provider => ({
+  ...first,
+  chatModel: (model = first.defaultModel, options) => (other(model) ?? first).chatModel(model, options),
+})

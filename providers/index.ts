@@ -9,30 +9,27 @@ export type { Dialect, Takes } from '../src/schema/dialect.ts'
 export { toDialect } from '../src/schema/toDialect.ts'
 export { type AnthropicProfile, anthropic, anthropicHeaders, anthropicProfile } from './anthropic/index.ts'
 export { type CohereProfile, cohere, cohereProfile } from './cohere/index.ts'
-export { defineProvider, type ProviderPreset } from './defineProvider.ts'
+export { defineProvider, type ProviderPreset, routed } from './defineProvider.ts'
 export {
   cohereEmbeddings,
-  type Embeddings,
   type EmbeddingsHabits,
-  type EmbeddingsProtocol,
-  type EmbeddingsTarget,
   googleEmbeddings,
   ollamaEmbeddings,
   openaiEmbeddings,
   openaiLikeEmbeddings,
-} from './embeddings/index.ts'
+} from './embeddings/protocols.ts'
+export type { Embeddings, EmbeddingsProtocol, EmbeddingsTarget } from './embeddings/vectors.ts'
 export { type GoogleProfile, geminiProfile, google } from './google/index.ts'
-export type { ApiKey, AwsCredentials, Key } from './http/apiKey.ts'
-export type { KeyHeader, Wire } from './http/connection.ts'
-export type { HeadersLike } from './http/headers.ts'
+export type { HeadersLike, KeyHeader, Wire } from './http/connection.ts'
+export { type EnvironmentServer, type Place, type ReadVariable, serverIn } from './http/connectionOf.ts'
+export type { ApiKey, AwsCredentials, Key } from './http/credentials.ts'
 export {
   type Connection,
   type HttpChatModelOptions,
   httpChatModel,
   type Recover,
 } from './http/httpChatModel.ts'
-export type { ModelListing } from './http/modelListing.ts'
-export { type EnvironmentServer, type Place, type ReadVariable, serverIn } from './http/server.ts'
+export type { ModelListing } from './http/httpJson.ts'
 export { type MistralProfile, mistral, mistralProfile } from './mistral/index.ts'
 export { modelTables } from './models/index.ts'
 export {
@@ -51,20 +48,19 @@ export {
   openaiResponsesProfile,
 } from './openai-responses/index.ts'
 export { presets } from './presets.ts'
-export type { ProfileOverride } from './profileOverride.ts'
 export type {
   Capability,
   ConnectionOptions,
   EmbeddingsModel,
   EmbedOptions,
   ModelInfo,
+  ProfileOverride,
   Provider,
   ProviderInfo,
   RequestOptions,
   TransportOptions,
 } from './provider.ts'
 export { listModels, listProviders, type ProviderFactory, registerProvider } from './registry.ts'
-export { routed } from './routed.ts'
 export type { AttachedFile, FileKind, InlineFile, LinkedFile } from './wire/attachedFile.ts'
 export {
   type AttachmentForm,
@@ -74,18 +70,17 @@ export {
   resultAndFollowUp,
   resultContent,
 } from './wire/attachments.ts'
-export { type Conversation, conversationOf, type IdRule, opaqueOf, wireIdsOf } from './wire/conversation.ts'
+export { truncated } from './wire/decoder.ts'
+export { streamError } from './wire/error.ts'
+export { arrayAt, BadWireJson, numberAt, objectAt, parseWireObject, stringAt } from './wire/json.ts'
 export type { Decoder, Protocol, Target, WireError, WireEvent, WireRequest } from './wire/protocol.ts'
-export { withProviderOptions } from './wire/providerOptions.ts'
+export {
+  type Conversation,
+  conversationOf,
+  type IdRule,
+  opaqueOf,
+  wireIdsOf,
+  withProviderOptions,
+} from './wire/request.ts'
 export { type ServerToolForm, type ServerToolForms, serverToolsOf } from './wire/serverTools.ts'
 export { ToolCallAssembler, type ToolCallPiece } from './wire/toolCallAssembler.ts'
-export { streamError } from './wire/wireError.ts'
-export {
-  arrayAt,
-  BadWireJson,
-  numberAt,
-  objectAt,
-  parseWireObject,
-  stringAt,
-  truncated,
-} from './wire/wireJson.ts'

@@ -1,34 +1,54 @@
 import { anthropic, anthropicHeaders, anthropicProfile, withoutGrammar } from './anthropic/index.ts'
-import { azure } from './azure.ts'
-import { bedrock } from './bedrock/index.ts'
+import { bedrock } from './clouds/bedrock.ts'
+import { azure, openai } from './clouds/openai.ts'
+import { vertex } from './clouds/vertex.ts'
 import { cohere, cohereProfile } from './cohere/index.ts'
-import { compatibleServers } from './compatibleServers.ts'
 import { defineProvider } from './defineProvider.ts'
-import { embeddingsProtocols } from './embeddings/index.ts'
+import {
+  cohereEmbeddings,
+  fireworksEmbeddings,
+  googleEmbeddings,
+  mistralEmbeddings,
+  nvidiaEmbeddings,
+  ollamaEmbeddings,
+  ollamaOpenaiEmbeddings,
+  openaiEmbeddings,
+  openrouterEmbeddings,
+  togetherEmbeddings,
+} from './embeddings/protocols.ts'
 import { geminiProfile, google } from './google/index.ts'
-import { serverIn } from './http/server.ts'
+import { serverIn } from './http/connectionOf.ts'
 import { mistral, mistralProfile } from './mistral/index.ts'
 import { fireworksModels, groqModels, nvidiaModels, togetherModels } from './models/hosts.ts'
 import { openWeightModels } from './models/openWeights.ts'
-import { ollamaServer } from './ollama/host.ts'
-import { ollama, ollamaProfile } from './ollama/index.ts'
-import { openai } from './openai.ts'
-import { gatewayProfile, hostedProfile, openaiChat } from './openai-chat/index.ts'
+import { deepseekModels, xaiModels } from './models/vendors.ts'
+import { ollama, ollamaProfile, ollamaServer } from './ollama/index.ts'
+import {
+  gatewayProfile,
+  hostedProfile,
+  type OpenAIChatProfile,
+  openaiChat,
+  openaiChatProfile,
+} from './openai-chat/index.ts'
 import type { Provider } from './provider.ts'
-import { vertex } from './vertex/index.ts'
-
-const embeddings = (name: string, defaultModel: string) => {
-  const protocol = embeddingsProtocols.get(name)
-  return protocol ? { embeddings: { protocol, defaultModel } } : {}
-}
 
 const models = { models: { path: '/models' } }
 
-/** The providers statewire knows by name. */
+/** The models of a local server are not known here. */
+const ownModels = {
+  defaultModel: '',
+  embeddings: { protocol: openaiEmbeddings, defaultModel: '' },
+  ...models,
+}
+
+const withoutLinks = (profile: OpenAIChatProfile): OpenAIChatProfile => ({
+  ...profile,
+  attachments: { ...profile.attachments, links: false },
+})
+
+/** The providers that statewire knows by name. */
 export const presets: readonly Provider[] = [
-  openai('openai'),
-  openai('openai-responses'),
-  openai('openai-chat'),
+  ...openai,
   defineProvider({
     name: 'openrouter',
     protocol: openaiChat,
@@ -49,7 +69,7 @@ export const presets: readonly Provider[] = [
       // Claude caches nothing that is not marked.
       ...(model.includes('claude') && { promptCache: 'markers' }),
     }),
-    ...embeddings('openrouter', 'openai/text-embedding-3-small'),
+    embeddings: { protocol: openrouterEmbeddings, defaultModel: 'openai/text-embedding-3-small' },
     ...models,
   }),
   defineProvider({
@@ -74,7 +94,7 @@ export const presets: readonly Provider[] = [
     keyVariable: 'TOGETHER_API_KEY',
     defaultModel: 'openai/gpt-oss-120b',
     profile: hostedProfile(togetherModels),
-    ...embeddings('together', 'intfloat/multilingual-e5-large-instruct'),
+    embeddings: { protocol: togetherEmbeddings, defaultModel: 'intfloat/multilingual-e5-large-instruct' },
     ...models,
   }),
   defineProvider({
@@ -85,7 +105,7 @@ export const presets: readonly Provider[] = [
     keyVariable: 'FIREWORKS_API_KEY',
     defaultModel: 'accounts/fireworks/models/gpt-oss-120b',
     profile: hostedProfile(fireworksModels),
-    ...embeddings('fireworks', 'nomic-ai/nomic-embed-text-v1.5'),
+    embeddings: { protocol: fireworksEmbeddings, defaultModel: 'nomic-ai/nomic-embed-text-v1.5' },
     ...models,
   }),
   defineProvider({
@@ -97,7 +117,7 @@ export const presets: readonly Provider[] = [
     defaultModel: 'nvidia/nemotron-3-ultra-550b-a55b',
     // Whether a NIM container knows JSON Schema depends on its engine.
     profile: hostedProfile(nvidiaModels, { nativeSchema: false }),
-    ...embeddings('nvidia', 'nvidia/nv-embedqa-e5-v5'),
+    embeddings: { protocol: nvidiaEmbeddings, defaultModel: 'nvidia/nv-embedqa-e5-v5' },
     ...models,
   }),
   defineProvider({
@@ -107,7 +127,7 @@ export const presets: readonly Provider[] = [
     baseUrl: 'http://localhost:11434/v1',
     defaultModel: 'qwen3:8b',
     profile: (model) => ({ ...hostedProfile(openWeightModels)(model), ...ollamaProfile(model) }),
-    ...embeddings('ollama-openai', 'nomic-embed-text'),
+    embeddings: { protocol: ollamaOpenaiEmbeddings, defaultModel: 'nomic-embed-text' },
     ...models,
   }),
   defineProvider({
@@ -134,7 +154,7 @@ export const presets: readonly Provider[] = [
     keyHeader: (key) => ({ 'x-goog-api-key': key }),
     defaultModel: 'gemini-3.8-flash',
     profile: geminiProfile,
-    ...embeddings('google', 'gemini-embedding-001'),
+    embeddings: { protocol: googleEmbeddings, defaultModel: 'gemini-embedding-001' },
     models: { path: '/models?pageSize=1000' },
   }),
   defineProvider({
@@ -144,7 +164,7 @@ export const presets: readonly Provider[] = [
     baseUrl: 'http://localhost:11434/api',
     defaultModel: 'qwen3:8b',
     profile: ollamaProfile,
-    ...embeddings('ollama', 'nomic-embed-text'),
+    embeddings: { protocol: ollamaEmbeddings, defaultModel: 'nomic-embed-text' },
     models: { path: '/tags' },
   }),
   defineProvider({
@@ -155,7 +175,7 @@ export const presets: readonly Provider[] = [
     keyVariable: 'MISTRAL_API_KEY',
     defaultModel: 'mistral-small-latest',
     profile: mistralProfile,
-    ...embeddings('mistral', 'mistral-embed'),
+    embeddings: { protocol: mistralEmbeddings, defaultModel: 'mistral-embed' },
     ...models,
   }),
   defineProvider({
@@ -166,16 +186,58 @@ export const presets: readonly Provider[] = [
     keyVariable: 'COHERE_API_KEY',
     defaultModel: 'command-a-plus-05-2026',
     profile: cohereProfile,
-    ...embeddings('cohere', 'embed-v4.0'),
+    embeddings: { protocol: cohereEmbeddings, defaultModel: 'embed-v4.0' },
     models: {
       path: '/models?page_size=1000',
       baseUrl: (url) => url.replace('.cohere.com/v2', '.cohere.com/v1'),
     },
   }),
-  ...compatibleServers,
-  azure('azure'),
-  azure('azure-responses'),
-  azure('azure-chat'),
+  defineProvider({
+    name: 'xai',
+    aliases: ['grok'],
+    protocol: openaiChat,
+    server: serverIn('XAI_BASE_URL'),
+    baseUrl: 'https://api.x.ai/v1',
+    keyVariable: 'XAI_API_KEY',
+    defaultModel: 'grok-4.7',
+    profile: hostedProfile(xaiModels, { schemaWithTools: true, maxTokensField: 'max_completion_tokens' }),
+    ...models,
+  }),
+  defineProvider({
+    name: 'deepseek',
+    protocol: openaiChat,
+    server: serverIn('DEEPSEEK_BASE_URL'),
+    baseUrl: 'https://api.deepseek.com',
+    keyVariable: 'DEEPSEEK_API_KEY',
+    defaultModel: 'deepseek-flash',
+    // It promises JSON, but not JSON of a schema.
+    profile: hostedProfile(deepseekModels, { nativeSchema: false }),
+    ...models,
+  }),
+  defineProvider({
+    ...ownModels,
+    name: 'lmstudio',
+    protocol: openaiChat,
+    server: serverIn('LMSTUDIO_BASE_URL'),
+    baseUrl: 'http://localhost:1234/v1',
+    profile: (model) => withoutLinks(hostedProfile(openWeightModels)(model)),
+  }),
+  defineProvider({
+    ...ownModels,
+    name: 'vllm',
+    protocol: openaiChat,
+    server: serverIn('VLLM_BASE_URL'),
+    baseUrl: 'http://localhost:8000/v1',
+    profile: hostedProfile(openWeightModels, { thinkingControl: 'chat_template_kwargs' }),
+  }),
+  defineProvider({
+    ...ownModels,
+    name: 'openai-compatible',
+    protocol: openaiChat,
+    baseUrl: '{baseUrl}',
+    profile: (model) => openaiChatProfile(model, true),
+  }),
+  ...azure,
   vertex,
   bedrock,
 ]

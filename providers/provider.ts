@@ -1,13 +1,19 @@
 import type { Dispatcher } from 'undici'
 import type { JsonObject } from '../src/messages/json.ts'
 import type { Usage } from '../src/messages/result.ts'
-import type { ChatModel } from '../src/model/chatModel.ts'
+import type { ChatModel, ModelProfile } from '../src/model/chatModel.ts'
 import type { RetryPolicy } from '../src/model/retryPolicy.ts'
 import type { Timeouts } from '../src/model/timeouts.ts'
 import type { Limits } from '../src/transport/limits.ts'
-import type { ApiKey } from './http/apiKey.ts'
-import type { HeadersLike } from './http/headers.ts'
-import type { ProfileOverride } from './profileOverride.ts'
+import type { AnthropicProfile } from './anthropic/profile.ts'
+import type { CohereProfile } from './cohere/profile.ts'
+import type { GoogleProfile } from './google/profile.ts'
+import type { HeadersLike } from './http/connection.ts'
+import type { ApiKey } from './http/credentials.ts'
+import type { MistralProfile } from './mistral/profile.ts'
+import type { OllamaProfile } from './ollama/profile.ts'
+import type { OpenAIChatProfile } from './openai-chat/profile.ts'
+import type { OpenAIResponsesProfile } from './openai-responses/profile.ts'
 
 /** The way to a provider: its address, its key, and how the requests travel. Every option has a default. */
 export type ConnectionOptions = {
@@ -29,21 +35,21 @@ export type TransportOptions = {
   dispatcher?: Dispatcher
   /** Sends the requests in place of undici. Default: undici, or the runtime's own where there is none. */
   fetch?: typeof fetch
-  /** How many characters and bytes a server may send. Default: see {@link Limits}. */
+  /** The most characters and bytes that a server may send. Default: see {@link Limits}. */
   limits?: Partial<Limits>
 }
 
-/** How a request outside a run is made: for embeddings and lists of models. An agent gives its own. */
+/** Options of a request outside a run: for embeddings and lists of models. An agent gives its own. */
 export type RequestOptions = {
   /** Ends the request when it is aborted. */
   signal?: AbortSignal | undefined
-  /** How a failed request is tried again. */
+  /** The retries of a failed request. */
   retry?: Partial<RetryPolicy>
-  /** How long to wait for the answer. */
+  /** The longest waits for the answer. */
   timeouts?: Timeouts
 }
 
-/** What a provider can do. */
+/** An ability of a provider. */
 export type Capability =
   | 'chat'
   | 'tools'
@@ -56,7 +62,7 @@ export type Capability =
   | 'embeddings'
   | 'listModels'
 
-/** What is known of a provider; capabilities are those of its default models. */
+/** The facts about a provider; capabilities are those of its default models. */
 export type ProviderInfo = {
   name: string
   aliases: readonly string[]
@@ -64,7 +70,7 @@ export type ProviderInfo = {
   keyVariable: string | undefined
   /** The default address of its server. The parts in braces must be set: `https://{resource}.…`. */
   baseUrl: string
-  /** The environment variables that say where its server is. */
+  /** The environment variables that name its server. */
   serverVariables: readonly string[]
   /** Empty where a model must be named. */
   defaultModel: string
@@ -107,3 +113,23 @@ export type Provider = ProviderInfo & {
   /** Asks the provider for its models. */
   listModels?(options: ConnectionOptions & RequestOptions): Promise<ModelInfo[]>
 }
+
+type AnyProfile =
+  | OpenAIChatProfile
+  | OpenAIResponsesProfile
+  | AnthropicProfile
+  | GoogleProfile
+  | MistralProfile
+  | CohereProfile
+  | OllamaProfile
+
+/** The fields of a profile, all optional, those of `attachments` too. */
+type Fields<P> = P extends ModelProfile
+  ? Partial<Omit<P, 'attachments'>> & { attachments?: Partial<ModelProfile['attachments']> }
+  : never
+
+/** Facts that the user knows better about a model than its name shows. */
+export type ProfileOverride = {
+  /** The model it behaves like, for names that do not show it: a deployment, a fine-tuned model, an alias. */
+  like?: string
+} & Fields<AnyProfile>

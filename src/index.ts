@@ -48,9 +48,9 @@ export {
   type ReflectionPhase,
   reflectionOrchestrator,
 } from '../machines/orchestrators/reflection.ts'
-export type { ApiKey, AwsCredentials, Key } from '../providers/http/apiKey.ts'
-export type { HeadersLike } from '../providers/http/headers.ts'
-export type { ProfileOverride } from '../providers/profileOverride.ts'
+export type { ApiKey, AwsCredentials, Key } from '../providers/http/credentials.ts'
+export type { HeadersLike } from '../providers/http/connection.ts'
+export type { ProfileOverride } from '../providers/provider.ts'
 export type {
   Capability,
   ConnectionOptions,

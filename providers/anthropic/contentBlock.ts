@@ -1,8 +1,8 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
 import type { WireToolCall } from '../../src/model/delta.ts'
 import { parseArguments } from '../../src/model/toolArguments.ts'
-import { stringAt } from '../wire/wireJson.ts'
-import { neverClosed, withheld } from '../wire/withheldCall.ts'
+import { neverClosed, withheld } from '../wire/decoder.ts'
+import { stringAt } from '../wire/json.ts'
 import { callEntry, textEntry } from './replay.ts'
 
 export type TextContent = { kind: 'text'; length: number; citations: JsonValue[] }
@@ -18,7 +18,7 @@ export type CallContent = {
   isClosed: boolean
 }
 /** A block that is kept as it is: thinking, server tools, compactions and future kinds. */
-export type OpaqueContent = { kind: 'opaque'; block: JsonObject; input: string; isClosed: boolean }
+type OpaqueContent = { kind: 'opaque'; block: JsonObject; input: string; isClosed: boolean }
 export type Content = TextContent | CallContent | OpaqueContent
 
 /** A content block as the wire opens it. */

@@ -1,19 +1,11 @@
 import type { ErrorData } from '../../src/messages/errors.ts'
 import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
-import type { FinishReason } from '../../src/messages/result.ts'
+import type { FinishReason, Usage } from '../../src/messages/result.ts'
 import type { Delta, WireToolCall } from '../../src/model/delta.ts'
+import { callDeltas, truncated, usageFrom } from '../wire/decoder.ts'
+import { streamError, windowReached } from '../wire/error.ts'
+import { arrayAt, BadWireJson, numberAt, objectAt, parseWireObject, stringAt } from '../wire/json.ts'
 import type { Decoder, Target, WireEvent } from '../wire/protocol.ts'
-import { streamError, windowReached } from '../wire/wireError.ts'
-import {
-  arrayAt,
-  BadWireJson,
-  numberAt,
-  objectAt,
-  parseWireObject,
-  stringAt,
-  truncated,
-} from '../wire/wireJson.ts'
-import { callDeltas } from '../wire/withheldCall.ts'
 import {
   type CallContent,
   type Content,
@@ -27,7 +19,6 @@ import {
   wireCall,
 } from './contentBlock.ts'
 import { anthropicError } from './error.ts'
-import { AnthropicUsage } from './usage.ts'
 
 const reasons = new Map<string, FinishReason>([
   ['end_turn', 'stop'],
@@ -258,4 +249,30 @@ const progress = ({ order, id, name }: CallContent, piece: string): Delta => ({
 const thinkingDelta = (source: JsonObject): Delta[] => {
   const text = stringAt(source, 'thinking') ?? ''
   return text === '' ? [] : [{ type: 'thinking', text }]
+}
+
+/** Collects the `usage` objects of one answer: a later count of a field replaces the earlier one. */
+class AnthropicUsage {
+  readonly #fields = new Map<string, JsonObject[string]>()
+
+  /** The counts so far; undefined if these bring none. */
+  read(usage: JsonObject | undefined): Usage | undefined {
+    if (!usage) return undefined
+    for (const [field, count] of Object.entries(usage)) if (count !== null) this.#fields.set(field, count)
+    return usageOf(Object.fromEntries(this.#fields))
+  }
+}
+
+/** On the wire, input is only what was neither read from the cache nor written to it. */
+const usageOf = (usage: JsonObject): Usage | undefined => {
+  const fresh = numberAt(usage, 'input_tokens')
+  const cached = numberAt(usage, 'cache_read_input_tokens')
+  const written = numberAt(usage, 'cache_creation_input_tokens')
+  return usageFrom({
+    input: fresh === undefined ? undefined : fresh + (cached ?? 0) + (written ?? 0),
+    output: numberAt(usage, 'output_tokens'),
+    cached,
+    written,
+    reasoning: numberAt(objectAt(usage, 'output_tokens_details'), 'thinking_tokens'),
+  })
 }

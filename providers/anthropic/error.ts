@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
+import { numberAt, objectAt, stringAt } from '../wire/json.ts'
 import type { WireError } from '../wire/protocol.ts'
-import { numberAt, objectAt, stringAt } from '../wire/wireJson.ts'
 
 /**
  * Reads `{"type":"error","error":{"type","message"},"request_id"}` and what gateways make of it: no outer type, the

@@ -4,9 +4,8 @@ import { anthropicError } from './error.ts'
 import type { AnthropicProfile } from './profile.ts'
 import { anthropicRequest } from './request.ts'
 
-export { withoutGrammar } from './outputFormat.ts'
 export { type AnthropicProfile, anthropicProfile } from './profile.ts'
-export { anthropicHeaders } from './request.ts'
+export { anthropicHeaders, withoutGrammar } from './request.ts'
 
 /** Anthropic's Messages API, also as Bedrock, Vertex, Azure and other vendors offer it. */
 export const anthropic: Protocol<AnthropicProfile> = {

@@ -1,7 +1,6 @@
 import type { ModelProfile } from '../../src/model/chatModel.ts'
-import { abilitiesOf } from '../models/abilities.ts'
 import { type AnthropicFacts, anthropicModels, otherVendors } from '../models/anthropic.ts'
-import { knownModel } from '../models/modelFacts.ts'
+import { abilitiesOf, knownModel } from '../models/modelFacts.ts'
 
 /** What a model on the Messages API takes and refuses; the table of models says of each generation of Claude which. */
 export type AnthropicProfile = ModelProfile &

@@ -6,7 +6,7 @@ import {
   textOf,
   toolCallsOf,
 } from '../../src/messages/messages.ts'
-import { arrayAt, stringAt } from '../wire/wireJson.ts'
+import { arrayAt, stringAt } from '../wire/json.ts'
 
 /*
  * A skeleton is the order of a response's content blocks, so that signed and encrypted blocks go back exactly where they stood.

@@ -1,16 +1,17 @@
-import type { JsonObject } from '../../src/messages/json.ts'
-import type { ModelRequest } from '../../src/model/chatModel.ts'
-import { conversationOf } from '../wire/conversation.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
+import { systemMessage, toolCallsOf } from '../../src/messages/messages.ts'
+import type { ModelRequest, PromptCache, ToolSpec } from '../../src/model/chatModel.ts'
+import { isEnforceable } from '../../src/schema/enforceable.ts'
+import { toDialect } from '../../src/schema/toDialect.ts'
+import type { Recover } from '../http/httpChatModel.ts'
+import { arrayAt, stringAt } from '../wire/json.ts'
 import type { Target, WireRequest } from '../wire/protocol.ts'
-import { withProviderOptions } from '../wire/providerOptions.ts'
-import { serverToolsOf } from '../wire/serverTools.ts'
-import { withCacheMarkers } from './cacheMarkers.ts'
-import { openContainer, resumesWithoutThinking, wireMessages } from './history.ts'
-import { outputSchema, schemaInstruction } from './outputFormat.ts'
+import { cacheMarker, conversationOf, requestEnds, withProviderOptions } from '../wire/request.ts'
+import { anthropicAnswerDialect, anthropicGrammar, anthropicToolDialect } from '../wire/schemaDialects.ts'
+import { anthropicServerTools, serverToolsOf } from '../wire/serverTools.ts'
+import { isThinking, openContainer, resumesWithoutThinking, wireMessages } from './history.ts'
 import type { AnthropicProfile } from './profile.ts'
-import { anthropicServerTools } from './serverTools.ts'
 import { type ThinkingSettings, thinkingSettings, thinks } from './thinking.ts'
-import { forcesTool, toolSettings } from './tools.ts'
 
 /** Every request of the API carries it, also those for lists. */
 export const anthropicHeaders = { 'anthropic-version': '2023-06-01' }
@@ -73,4 +74,125 @@ const sampling = (
     ...(sent !== undefined && { temperature: sent }),
     ...(topPFits && !none && !onlyOne && { top_p: topP }),
   }
+}
+
+/** Whether the request makes the model call a tool, as far as the model can be made to. */
+const forcesTool = (request: ModelRequest, profile: AnthropicProfile): boolean => {
+  const choice = request.toolChoice
+  const forced = choice === 'required' || typeof choice === 'object'
+  return forced && profile.forcedToolChoice && (request.tools?.length ?? 0) > 0
+}
+
+const toolSettings = (
+  request: ModelRequest,
+  profile: AnthropicProfile,
+  serverTools: JsonObject[],
+): JsonObject => {
+  const { tools = [], toolChoice, parallelToolCalls } = request
+  if (tools.length + serverTools.length === 0) return replayedTools(request)
+  const choice =
+    toolChoice === 'none' ? { type: 'none' } : callingChoice(request, profile, parallelToolCalls === false)
+  return { tools: [...tools.map(toolDefinition), ...serverTools], ...(choice && { tool_choice: choice }) }
+}
+
+/** The API refuses tool blocks in a request that defines no tools: those of the history are named, none can be called. */
+const replayedTools = ({ messages }: ModelRequest): JsonObject => {
+  const names = [...new Set(messages.flatMap(toolCallsOf).map(({ name }) => name))]
+  if (names.length === 0) return {}
+  return {
+    tools: names.map((name) => ({ name, input_schema: { type: 'object' } })),
+    tool_choice: { type: 'none' },
+  }
+}
+
+const callingChoice = (
+  request: ModelRequest,
+  profile: AnthropicProfile,
+  oneAtATime: boolean,
+): JsonObject | undefined => {
+  const { toolChoice } = request
+  if (toolChoice === undefined && !oneAtATime) return undefined
+  const limit = oneAtATime ? { disable_parallel_tool_use: true } : {}
+  if (!forcesTool(request, profile)) return { type: 'auto', ...limit }
+  return typeof toolChoice === 'object'
+    ? { type: 'tool', name: toolChoice.tool, ...limit }
+    : { type: 'any', ...limit }
+}
+
+const toolDefinition = ({ name, description, inputSchema }: ToolSpec): JsonObject => ({
+  name,
+  ...(description !== '' && { description }),
+  input_schema: toDialect(inputSchema, anthropicToolDialect),
+})
+
+/** The schema of an answer for `output_config.format`; undefined when the API could not hold a model to it. */
+const outputSchema = (schema: JsonObject): JsonObject | undefined => {
+  const sent = toDialect(schema, anthropicAnswerDialect)
+  return isEnforceable(sent, anthropicGrammar) ? sent : undefined
+}
+
+/** The instruction for the model instead. */
+const schemaInstruction = (schema: JsonObject): string =>
+  `Answer with nothing but JSON that follows this JSON Schema, without a code fence:\n${JSON.stringify(schema)}`
+
+/** The API's message for a schema that is too large for it: it does not document the limit. */
+const aboutGrammar =
+  /compiled grammar|grammar compilation|too many (optional )?parameters|schema is too complex/i
+
+/** A request again after its schema was refused: with the schema as an instruction. */
+export const withoutGrammar: Recover<AnthropicProfile> = (error, request) => {
+  const { outputSchema: schema, ...rest } = request
+  if (!schema || error.status !== 400 || !aboutGrammar.test(error.message)) return undefined
+  return { request: { ...rest, messages: [...rest.messages, systemMessage(schemaInstruction(schema))] } }
+}
+
+/**
+ * Marks a request so that the next one reads it from the cache: the last tool, the system prompt, the last message and
+ * the one that the request before ended with. The API accepts four markers at most: a body with the user's own markers
+ * gets none of ours.
+ */
+const withCacheMarkers = (body: JsonObject, cache: PromptCache | undefined): JsonObject => {
+  const marker = cacheMarker(cache)
+  if (!marker || isMarked(body)) return body
+  const messages = (arrayAt(body, 'messages') ?? []).filter(isJsonObject)
+  const ends = requestEnds(messages)
+  const tools = arrayAt(body, 'tools')
+  return {
+    ...body,
+    ...(body.system !== undefined && { system: markedLast(blocksOf(body.system), marker, isMarkable) }),
+    messages: messages.map((message, index) =>
+      ends.includes(index)
+        ? { ...message, content: markedLast(blocksOf(message.content), marker, isMarkable) }
+        : message,
+    ),
+    // A tool that is loaded later is not in the prefix.
+    ...(tools && { tools: markedLast(tools, marker, (tool) => tool.defer_loading !== true) }),
+  }
+}
+
+const blocksOf = (content: JsonValue | undefined): JsonValue[] => {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
+  return Array.isArray(content) ? content : []
+}
+
+const markedLast = (
+  items: readonly JsonValue[],
+  marker: JsonObject,
+  fits: (item: JsonObject) => boolean,
+): JsonValue[] => {
+  const at = items.findLastIndex((item) => isJsonObject(item) && fits(item))
+  const item = items[at]
+  return isJsonObject(item) ? items.with(at, { ...item, cache_control: marker }) : [...items]
+}
+
+/** Neither thinking nor empty text may be marked. */
+const isMarkable = (block: JsonObject): boolean =>
+  block.type === 'text' ? (stringAt(block, 'text') ?? '').trim() !== '' : !isThinking(block)
+
+const isMarked = (body: JsonObject): boolean => {
+  const messages = arrayAt(body, 'messages') ?? []
+  const blocks = messages.flatMap((message) => (isJsonObject(message) ? blocksOf(message.content) : []))
+  return [body, ...(arrayAt(body, 'tools') ?? []), ...blocksOf(body.system), ...blocks].some(
+    (place) => isJsonObject(place) && place.cache_control !== undefined,
+  )
 }

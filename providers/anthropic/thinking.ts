@@ -1,7 +1,6 @@
 import type { JsonObject } from '../../src/messages/json.ts'
 import type { ModelRequest, Thinking } from '../../src/model/chatModel.ts'
-import type { EffortWord } from '../models/modelFacts.ts'
-import { budgetFor, effortFor, someThinking } from '../models/thinking.ts'
+import { budgetFor, type EffortWord, effortFor, someThinking } from '../models/modelFacts.ts'
 import type { AnthropicProfile } from './profile.ts'
 
 export type ThinkingSettings = { maxTokens: number; thinking?: JsonObject; effort?: string }

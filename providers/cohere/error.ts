@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
+import { numberAt, objectAt, stringAt } from '../wire/json.ts'
 import type { WireError } from '../wire/protocol.ts'
-import { numberAt, objectAt, stringAt } from '../wire/wireJson.ts'
 
 /** `{ id, message }` from the API itself; older endpoints say `data`, gateways say `error` or `detail`. */
 export const cohereError = (body: unknown): WireError | undefined => {

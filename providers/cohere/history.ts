@@ -6,11 +6,11 @@ import {
   toolCallsOf,
   toolResultsOf,
 } from '../../src/messages/messages.ts'
+import { cohereForms } from '../wire/attachmentForms.ts'
 import { attachmentBlocks, resultAndFollowUp } from '../wire/attachments.ts'
-import { conversationOf, opaqueOf, wireIdsOf } from '../wire/conversation.ts'
+import { stringAt } from '../wire/json.ts'
 import type { Target } from '../wire/protocol.ts'
-import { stringAt } from '../wire/wireJson.ts'
-import { cohereForms } from './attachments.ts'
+import { conversationOf, opaqueOf, wireIdsOf } from '../wire/request.ts'
 import type { CohereProfile } from './profile.ts'
 
 /** The history as v2 chat wants it: one `tool` message per result, a plan instead of text before tool calls. */

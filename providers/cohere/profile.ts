@@ -1,7 +1,6 @@
 import type { ModelProfile } from '../../src/model/chatModel.ts'
-import { abilitiesOf } from '../models/abilities.ts'
-import { cohereModels } from '../models/cohere.ts'
-import { factsOf } from '../models/modelFacts.ts'
+import { abilitiesOf, factsOf } from '../models/modelFacts.ts'
+import { cohereModels } from '../models/vendors.ts'
 
 /** What a model of Cohere can do, and its quirks. */
 export type CohereProfile = ModelProfile & {

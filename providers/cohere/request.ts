@@ -2,13 +2,13 @@ import { ConfigurationError } from '../../src/messages/errors.ts'
 import type { JsonObject } from '../../src/messages/json.ts'
 import type { ModelRequest, Thinking, ToolSpec } from '../../src/model/chatModel.ts'
 import { toDialect } from '../../src/schema/toDialect.ts'
-import { budgetFor } from '../models/thinking.ts'
+import { budgetFor } from '../models/modelFacts.ts'
 import type { Target, WireRequest } from '../wire/protocol.ts'
-import { withProviderOptions } from '../wire/providerOptions.ts'
+import { withProviderOptions } from '../wire/request.ts'
+import { cohereAnswerDialect, cohereDialect } from '../wire/schemaDialects.ts'
 import { serverToolsOf } from '../wire/serverTools.ts'
 import { cohereMessages } from './history.ts'
 import type { CohereProfile } from './profile.ts'
-import { cohereAnswerDialect, cohereDialect } from './schemaDialect.ts'
 
 export const cohereRequest = (request: ModelRequest, target: Target<CohereProfile>): WireRequest => {
   const body: JsonObject = {

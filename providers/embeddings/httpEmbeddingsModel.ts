@@ -1,12 +1,11 @@
 import { addUsage, type Usage } from '../../src/messages/result.ts'
 import type { Connection } from '../http/connection.ts'
-import { httpJson } from '../http/httpJson.ts'
-import { inTime, retrying } from '../http/retrying.ts'
+import { httpJson, inTime, retrying } from '../http/httpJson.ts'
 import type { EmbeddingsModel, RequestOptions } from '../provider.ts'
 import type { WireError } from '../wire/protocol.ts'
-import { batchesOf, type EmbeddingsProtocol } from './index.ts'
+import type { EmbeddingsProtocol } from './vectors.ts'
 
-export type HttpEmbeddingsModelOptions = {
+type HttpEmbeddingsModelOptions = {
   provider: string
   model: string
   protocol: EmbeddingsProtocol
@@ -49,3 +48,9 @@ export const httpEmbeddingsModel = (from: HttpEmbeddingsModelOptions): Embedding
     },
   }
 }
+
+/** The texts in portions that a provider takes. */
+export const batchesOf = (texts: readonly string[], batchSize: number): string[][] =>
+  Array.from({ length: Math.ceil(texts.length / batchSize) }, (_, nth) =>
+    texts.slice(nth * batchSize, (nth + 1) * batchSize),
+  )

@@ -1,9 +1,32 @@
+import { fromBase64 } from '../../src/messages/base64.ts'
 import { ModelError } from '../../src/messages/errors.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
 import type { Usage } from '../../src/messages/result.ts'
-import { numberAt } from '../wire/wireJson.ts'
-import { base64Vector } from './base64Vector.ts'
-import type { EmbeddingsTarget } from './protocol.ts'
+import { numberAt } from '../wire/json.ts'
+import type { WireRequest } from '../wire/protocol.ts'
+
+/** Which model makes the vectors, of what size, and what for: some models distinguish a question from what it searches. */
+export type EmbeddingsTarget = {
+  provider: string
+  model: string
+  dimensions?: number
+  purpose: 'query' | 'document'
+  /** Merged into the request last, untouched. */
+  providerOptions?: JsonObject
+}
+
+/** The vectors of one request, in the order of its texts. */
+export type Embeddings = { vectors: number[][]; usage?: Usage }
+
+/** How a provider turns texts into vectors. Pure, like the chat protocols. */
+export type EmbeddingsProtocol = {
+  readonly name: string
+  /** The most texts the provider takes in one request. */
+  readonly batchSize: number
+  request(texts: string[], target: EmbeddingsTarget): WireRequest
+  /** Reads the parsed answer to a request of `count` texts; throws a `ModelError` if it is not one vector for each. */
+  read(body: unknown, count: number, target?: EmbeddingsTarget): Embeddings
+}
 
 /** The answer's object; anything else is not an answer. */
 export const answerOf = (body: unknown, provider: string): JsonObject => {
@@ -62,3 +85,31 @@ const badAnswer = (provider: string, problem: string): ModelError =>
     provider,
     code: 'invalid_embeddings',
   })
+
+/**
+ * A vector in base64: 32-bit floats as OpenAI sends them, or bytes. Empty if it is neither. Bytes were asked for
+ * (`output_dtype`, `encoding_format`), or are the server's habit (Perplexity), and then only the numbers show it.
+ */
+const base64Vector = (base64: string, target: EmbeddingsTarget | undefined): number[] => {
+  const bytes = fromBase64(base64)
+  const { providerOptions = {}, dimensions } = target ?? {}
+  const wish = `${providerOptions.output_dtype ?? ''} ${providerOptions.encoding_format ?? ''}`
+  if (/uint8|ubinary/.test(wish)) return [...bytes]
+  if (/int8|binary/.test(wish) || bytes.length === dimensions) return signed(bytes)
+  if (bytes.length % 4 !== 0) return []
+  const floats = floatsIn(bytes)
+  return floats.every(isPlausible) ? floats : signed(bytes)
+}
+
+const signed = (bytes: Uint8Array): number[] => [
+  ...new Int8Array(bytes.buffer, bytes.byteOffset, bytes.length),
+]
+
+const floatsIn = (bytes: Uint8Array): number[] => {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+  return Array.from({ length: bytes.length / 4 }, (_, nth) => view.getFloat32(nth * 4, true))
+}
+
+/** Four small bytes, read as a float, are next to nothing, or a number of thirty digits if the last is negative. */
+const isPlausible = (value: number): boolean =>
+  value === 0 || (Math.abs(value) > 1e-20 && Math.abs(value) < 1e9)

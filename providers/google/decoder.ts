@@ -1,16 +1,14 @@
 import type { ErrorData } from '../../src/messages/errors.ts'
 import { isJsonObject, type JsonObject, ownValue } from '../../src/messages/json.ts'
+import type { FinishReason } from '../../src/messages/result.ts'
 import type { Delta, WireToolCall } from '../../src/model/delta.ts'
+import { callDeltas, truncated } from '../wire/decoder.ts'
+import { arrayAt, BadWireJson, hasOnly, objectAt, stringAt } from '../wire/json.ts'
 import type { Decoder, WireEvent } from '../wire/protocol.ts'
-import { arrayAt, BadWireJson, hasOnly, objectAt, stringAt, truncated } from '../wire/wireJson.ts'
-import { callDeltas } from '../wire/withheldCall.ts'
-import { blockOf, chunksIn, firstCandidate, mediaOf, serverToolOf } from './chunk.ts'
+import { blockOf, chunksIn, firstCandidate, GoogleUsage, mediaOf, Sources, serverToolOf } from './chunk.ts'
 import { googleStreamError } from './error.ts'
-import { finishReasonOf } from './finishReason.ts'
 import { FunctionCalls } from './functionCalls.ts'
 import { PartRecorder } from './replay.ts'
-import { Sources } from './sources.ts'
-import { GoogleUsage } from './usage.ts'
 
 /**
  * Reads a stream of GenerateContentResponse chunks.
@@ -183,3 +181,33 @@ const isAnswer = (chunk: JsonObject): boolean =>
 const toolCall = (call: WireToolCall): Delta => ({ type: 'toolCall', call })
 const metadata = (items: JsonObject): Delta => ({ type: 'metadata', metadata: items })
 const opaque = (data: JsonObject): Delta => ({ type: 'opaque', protocol: 'google', data })
+
+const filtered = [
+  'SAFETY',
+  'RECITATION',
+  'LANGUAGE',
+  'BLOCKLIST',
+  'PROHIBITED_CONTENT',
+  'SPII',
+  'IMAGE_SAFETY',
+  'IMAGE_PROHIBITED_CONTENT',
+  'IMAGE_RECITATION',
+]
+
+const reasons: ReadonlyMap<string, FinishReason> = new Map([
+  ['STOP', 'stop'],
+  ['MAX_TOKENS', 'length'],
+  // The model tried to call a tool and failed: another try often works.
+  ['MALFORMED_FUNCTION_CALL', 'error'],
+  ['UNEXPECTED_TOOL_CALL', 'error'],
+  ['TOO_MANY_TOOL_CALLS', 'error'],
+  ['MISSING_THOUGHT_SIGNATURE', 'error'],
+  ['MALFORMED_RESPONSE', 'error'],
+  ...filtered.map((word) => [word, 'contentFilter'] as const),
+])
+
+const finishReasonOf = (raw: string | undefined, blocked: boolean, hasCalls: boolean): FinishReason => {
+  if (raw === undefined && blocked) return 'contentFilter'
+  const reason = reasons.get(raw ?? 'STOP') ?? 'stop'
+  return hasCalls && reason === 'stop' ? 'toolCalls' : reason
+}

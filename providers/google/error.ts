@@ -1,8 +1,8 @@
 import type { ErrorData } from '../../src/messages/errors.ts'
 import { isJsonObject, type JsonObject, ownValue } from '../../src/messages/json.ts'
+import { streamError } from '../wire/error.ts'
+import { arrayAt, numberAt, objectAt, stringAt } from '../wire/json.ts'
 import type { WireError } from '../wire/protocol.ts'
-import { streamError } from '../wire/wireError.ts'
-import { arrayAt, numberAt, objectAt, stringAt } from '../wire/wireJson.ts'
 
 /** Reads `{ error: { code, message, status, details } }`, alone or as the first item of a list. */
 export const googleError = (body: unknown): WireError | undefined => {

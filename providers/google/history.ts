@@ -1,14 +1,20 @@
-import type { JsonObject } from '../../src/messages/json.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
 import type { ChatMessage, DataPart, LinkPart, Part, ToolResultPart } from '../../src/messages/messages.ts'
-import { attachmentBlocks, mentioned, readableBlock } from '../wire/attachments.ts'
-import { opaqueOf, wireIdsOf } from '../wire/conversation.ts'
+import { attachedFile } from '../wire/attachedFile.ts'
+import { googleForms, googleResultForms } from '../wire/attachmentForms.ts'
+import {
+  attachmentBlocks,
+  mentioned,
+  readableBlock,
+  resultAndFollowUp,
+  resultContent,
+} from '../wire/attachments.ts'
 import type { Target } from '../wire/protocol.ts'
-import { googleForms } from './attachments.ts'
-import { functionResult } from './functionResult.ts'
+import { opaqueOf, wireIdsOf } from '../wire/request.ts'
 import type { GoogleProfile } from './profile.ts'
 import { callsWithoutId, replay } from './replay.ts'
 
-export type Content = { role: 'user' | 'model'; parts: JsonObject[] }
+type Content = { role: 'user' | 'model'; parts: JsonObject[] }
 
 /** Google's documented stand-in for a call that another model made, or that the client wrote itself. */
 const signatureStandIn = 'skip_thought_signature_validator'
@@ -96,4 +102,42 @@ const signCurrentTurn = (contents: Content[]): Content[] => {
     if (index < start || !call || 'thoughtSignature' in call) return content
     return { ...content, parts: content.parts.with(first, { ...call, thoughtSignature: signatureStandIn }) }
   })
+}
+
+/** A tool's result as a function response, and the files that must follow in their own content. */
+const functionResult = (
+  result: ToolResultPart,
+  target: Target<GoogleProfile>,
+  id: JsonObject,
+): { part: JsonObject; followUp: JsonObject[] } => {
+  const { parts = [] } = result
+  const inside = target.profile.mediaInResults ? parts.filter(fitsInside) : []
+  const beside = parts.filter((part) => !inside.includes(part))
+  const within = resultContent({ ...result, result: '', parts: inside }, target, googleResultForms)
+  const { text, followUp } = resultAndFollowUp({ ...result, parts: beside }, target, googleForms)
+  const words = [text, within.text].filter((piece) => piece !== '').join('\n\n')
+  const response = responseOf(words, result.isError === true)
+  const media = within.media.length > 0 && { parts: within.media }
+  return { part: { functionResponse: { name: result.name, response, ...media, ...id } }, followUp }
+}
+
+const fitsInside = (part: DataPart | LinkPart): boolean => {
+  const file = attachedFile(part)
+  return 'data' in file && (file.kind === 'image' || file.kind === 'pdf')
+}
+
+/** A result as the object Gemini demands: JSON objects as they are, the rest under `result` or `error`. */
+const responseOf = (text: string, isError: boolean): JsonObject => {
+  const value = structured(text)
+  if (isJsonObject(value) && (!isError || Object.hasOwn(value, 'error'))) return value
+  return isError ? { error: value } : { result: value }
+}
+
+const structured = (text: string): JsonValue => {
+  if (!/^\s*[{[]/.test(text)) return text
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
 }

@@ -1,7 +1,6 @@
 import type { ModelProfile } from '../../src/model/chatModel.ts'
-import { abilitiesOf } from '../models/abilities.ts'
 import { type GoogleFacts, googleModels } from '../models/google.ts'
-import { factsOf } from '../models/modelFacts.ts'
+import { abilitiesOf, factsOf } from '../models/modelFacts.ts'
 
 /** What differs between the models behind the same Gemini wire. */
 export type GoogleProfile = ModelProfile &

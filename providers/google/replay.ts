@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
 import { type ChatMessage, type Part, textOf, toolCallsOf } from '../../src/messages/messages.ts'
-import { arrayAt, numberAt, objectAt, stringAt } from '../wire/wireJson.ts'
+import { arrayAt, numberAt, objectAt, stringAt } from '../wire/json.ts'
 
 /**
  * Gemini's thought signatures belong to the exact part they came on, so an answer is sent back part by part.

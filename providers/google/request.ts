@@ -1,17 +1,15 @@
 import { ConfigurationError } from '../../src/messages/errors.ts'
 import type { JsonObject } from '../../src/messages/json.ts'
 import { userMessage } from '../../src/messages/messages.ts'
-import type { ModelRequest, ToolChoice, ToolSpec } from '../../src/model/chatModel.ts'
+import type { ModelRequest, Thinking, ToolChoice, ToolSpec } from '../../src/model/chatModel.ts'
 import { toDialect } from '../../src/schema/toDialect.ts'
-import { conversationOf } from '../wire/conversation.ts'
+import { budgetFor, type EffortWord, effortFor } from '../models/modelFacts.ts'
 import type { Target, WireRequest } from '../wire/protocol.ts'
-import { withProviderOptions } from '../wire/providerOptions.ts'
-import { serverToolsOf } from '../wire/serverTools.ts'
-import { generationConfigOf } from './generationConfig.ts'
+import { conversationOf, withProviderOptions } from '../wire/request.ts'
+import { geminiDialect } from '../wire/schemaDialects.ts'
+import { googleServerTools, serverToolsOf } from '../wire/serverTools.ts'
 import { contentsOf } from './history.ts'
 import type { GoogleProfile } from './profile.ts'
-import { geminiDialect } from './schemaDialect.ts'
-import { googleServerTools } from './serverTools.ts'
 
 /** A streaming `generateContent` request. The key travels in a header, never in the URL. */
 export const googleRequest = (request: ModelRequest, target: Target<GoogleProfile>): WireRequest => {
@@ -70,3 +68,55 @@ const callingConfigOf = (choice: ToolChoice): JsonObject => {
   if (typeof choice === 'object') return { mode: 'ANY', allowedFunctionNames: [choice.tool] }
   return { mode: { auto: 'AUTO', none: 'NONE', required: 'ANY' }[choice] }
 }
+
+/** Sampling, length, thinking and answer format: everything Gemini keeps under `generationConfig`. */
+const generationConfigOf = (request: ModelRequest, profile: GoogleProfile): JsonObject => ({
+  ...(request.temperature !== undefined && { temperature: request.temperature }),
+  ...(request.topP !== undefined && { topP: request.topP }),
+  ...(request.maxOutputTokens !== undefined && { maxOutputTokens: request.maxOutputTokens }),
+  ...(request.stopSequences?.length && { stopSequences: request.stopSequences }),
+  ...(request.seed !== undefined && { seed: request.seed }),
+  ...(request.outputSchema && {
+    responseMimeType: 'application/json',
+    responseJsonSchema: toDialect(request.outputSchema, geminiDialect),
+  }),
+  // Models that cannot think answer any thinkingConfig with an error.
+  ...(request.thinking !== undefined &&
+    profile.thinking && { thinkingConfig: thinkingConfigOf(request.thinking, profile) }),
+})
+
+/** Gemini 2.5 takes thinking tokens, Gemini 3 a level; each rejects the other's field. */
+const thinkingConfigOf = (thinking: Thinking, { budget, efforts }: GoogleProfile): JsonObject =>
+  budget ? budgetConfig(budgetFor(thinking), budget) : levelConfig(thinking, efforts)
+
+const levels: readonly EffortWord[] = ['minimal', 'low', 'medium', 'high']
+
+const levelConfig = (thinking: Thinking, efforts: readonly EffortWord[] = levels): JsonObject => {
+  const level = effortFor(thinking, efforts)
+  return {
+    ...(thinking !== false && { includeThoughts: true }),
+    ...(level !== undefined && { thinkingLevel: level.toUpperCase() }),
+  }
+}
+
+const budgetConfig = (
+  tokens: number | undefined,
+  { min, max, canStop }: NonNullable<GoogleProfile['budget']>,
+): JsonObject => {
+  if (tokens === undefined) return { includeThoughts: true }
+  // A negative budget means "as much as the model likes" and cannot be compared.
+  if (tokens < 0) return { includeThoughts: true, thinkingBudget: -1 }
+  // Asking for thoughts while thinking is off is an error.
+  if (tokens === 0 && canStop) return { thinkingBudget: 0 }
+  return {
+    ...(tokens !== 0 && { includeThoughts: true }),
+    thinkingBudget: Math.min(Math.max(tokens, min), max),
+  }
+}
+
+/** The name of a model as a part of a path: Google's and Vertex's have slashes, and versions after an `@`. */
+export const modelPath = (model: string): string =>
+  model
+    .split('/')
+    .map((part) => encodeURIComponent(part).replaceAll('%40', '@'))
+    .join('/')

@@ -4,12 +4,19 @@ import { toBase64 } from '../../src/messages/base64.ts'
 import { ConfigurationError } from '../../src/messages/errors.ts'
 import type { JsonObject } from '../../src/messages/json.ts'
 import { withDefaults } from '../../src/messages/optionRules.ts'
-import type { Carrier, HttpRequest } from '../../src/transport/exchange.ts'
+import type { HttpRequest } from '../../src/transport/carriers.ts'
+import type { Carrier } from '../../src/transport/exchange.ts'
 import type { BodyFraming } from '../../src/transport/framing.ts'
 import { defaultLimits, type Limits } from '../../src/transport/limits.ts'
-import { type ApiKey, type AwsCredentials, askForKey, type Key, keyOf } from './apiKey.ts'
-import { type HeadersLike, headersOf, mergeHeaders } from './headers.ts'
-import { decoded, Secrets } from './secrets.ts'
+import {
+  type ApiKey,
+  type AwsCredentials,
+  askForKey,
+  decoded,
+  type Key,
+  keyOf,
+  Secrets,
+} from './credentials.ts'
 
 /** The headers that carry a key. `isToken`: a function gave it. */
 export type KeyHeader = (key: string, isToken: boolean) => Record<string, string>
@@ -157,4 +164,45 @@ const credentialsOf = ({ username, password }: URL): Record<string, string> => {
   if (username === '' && password === '') return {}
   const pair = `${decoded(username)}:${decoded(password)}`
   return { authorization: `Basic ${toBase64(new TextEncoder().encode(pair))}` }
+}
+
+/** Headers as users write them: an object, a `Headers`, or a list of pairs. */
+export type HeadersLike =
+  | Readonly<Record<string, string | undefined>>
+  | Headers
+  | readonly (readonly [string, string])[]
+
+/** Headers by their names in lower case, from any of the accepted forms; a value that is undefined is left out. */
+export const headersOf = (given: HeadersLike | undefined): Record<string, string> => {
+  const headers = readHeaders(given ?? {})
+  if (headers) return headers
+  throw new ConfigurationError(`headers must be ${headerForms}.`)
+}
+
+export const headerForms =
+  'an object of strings, a Headers, or a list of pairs, such as { "x-team": "research" }'
+
+/** Undefined for what cannot be headers. */
+export const readHeaders = (given: unknown): Record<string, string> | undefined => {
+  if (typeof given !== 'object' || given === null) return undefined
+  const pairs: Iterable<unknown> = isIterable(given) ? given : Object.entries(given)
+  const headers = new Map<string, string>()
+  for (const pair of pairs) {
+    const [name, value]: unknown[] = Array.isArray(pair) ? pair : []
+    if (typeof name !== 'string') return undefined
+    if (value === undefined || value === null) continue
+    if (typeof value !== 'string') return undefined
+    headers.set(name.toLowerCase(), value)
+  }
+  return Object.fromEntries(headers)
+}
+
+const isIterable = (value: object): value is Iterable<unknown> => Symbol.iterator in value
+
+/** Later ones win; the case of their names does not matter. */
+const mergeHeaders = (...lists: Readonly<Record<string, string>>[]): Record<string, string> => {
+  const merged = new Map<string, string>()
+  for (const list of lists)
+    for (const [name, value] of Object.entries(list)) merged.set(name.toLowerCase(), value)
+  return Object.fromEntries(merged)
 }

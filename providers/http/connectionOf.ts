@@ -1,18 +1,48 @@
 import { ConfigurationError } from '../../src/messages/errors.ts'
 import { checkOptions, fields, type Rule, writtenAs } from '../../src/messages/optionRules.ts'
-import type { ModelProfile } from '../../src/model/chatModel.ts'
 import { defaultLimits } from '../../src/transport/limits.ts'
-import type { ProviderPreset } from '../defineProvider.ts'
 import type { ConnectionOptions, TransportOptions } from '../provider.ts'
-import type { ApiKey } from './apiKey.ts'
-import type { Connection } from './connection.ts'
-import { headersOf } from './headers.ts'
-import { checkServer, environment, isOwnHost, serverUrl } from './server.ts'
+import { type Connection, headersOf, type KeyHeader, type Wire } from './connection.ts'
+import type { ApiKey, Key } from './credentials.ts'
 
-type KeyPreset = Omit<ProviderPreset<ModelProfile>, 'protocol' | 'profile' | 'recover'>
+/** The server of a provider: where it is, and which hosts may see the key. */
+export type Place = {
+  name: string
+  baseUrl: string
+  /** Default: `baseUrl` alone. */
+  server?: EnvironmentServer
+  /** The hosts that get the key of the environment. Default: that of `baseUrl`, and those below it. */
+  hosts?: RegExp
+}
 
-/** How a user's options, the environment and a preset reach a provider together. */
-export const connectionOf = (preset: KeyPreset, options: ConnectionOptions): Connection => {
+/** A place in the environment's variables. */
+export type EnvironmentServer = {
+  variables: readonly string[]
+  /** Reads the base URL; undefined where the variables do not name one. */
+  url(read: ReadVariable): string | undefined
+}
+
+/** Reads an environment variable; undefined for one that is not set or empty. */
+export type ReadVariable = (name: string) => string | undefined
+
+/** The part of a preset that says how its server is reached. */
+export type Access = Place & {
+  /** Left out where the provider needs no key. */
+  keyVariable?: string
+  /** The forms of `apiKey` beside a plain key, for the error where it is missing. */
+  keyForms?: string
+  /** Reads a key that takes more than one variable. */
+  environmentKey?: (read: ReadVariable) => Key | undefined
+  /** Default: `authorization: Bearer <key>`. */
+  keyHeader?: KeyHeader
+  /** Sent with every request. */
+  headers?: Readonly<Record<string, string>>
+  /** Signatures and framing of a provider that is more than JSON over HTTP. */
+  wire?: () => Promise<Wire>
+}
+
+/** The connection that a preset, the environment and a user's options make together. */
+export const connectionOf = (preset: Access, options: ConnectionOptions): Connection => {
   const { headers: ownHeaders, wire } = preset
   const { headers, connection: { dispatcher, fetch, limits } = {} } = options
   checkOptions('The options of a connection', options, misplacedRules)
@@ -44,7 +74,7 @@ export const misplacedRules: Readonly<Record<string, Rule>> = {
   ),
 }
 
-/** What plays a recording sends nothing: no key is looked for, and none is asked for. */
+/** A `fetch` that plays a recording sends nothing, so no key is looked for. */
 const isReplay = (fetch: TransportOptions['fetch']): boolean =>
   fetch !== undefined && 'isReplay' in fetch && fetch.isReplay === true
 
@@ -53,10 +83,10 @@ export const bearer = (key: string): Record<string, string> => ({ authorization:
 type KeyChoice = { apiKey?: ApiKey | undefined; keyAdvice?: string }
 
 /**
- * The key of the environment belongs to the provider, and only its own hosts get it. Another server may well need none.
- * The user's headers may carry one, too.
+ * Chooses the key. That of the environment belongs to the provider, so only its own hosts get it; another server may need
+ * none, and the user's headers may carry one.
  */
-const keyFor = (preset: KeyPreset, { apiKey, headers }: ConnectionOptions, baseUrl: string): KeyChoice => {
+const keyFor = (preset: Access, { apiKey, headers }: ConnectionOptions, baseUrl: string): KeyChoice => {
   if (apiKey) return { apiKey }
   const { name, keyVariable, keyForms } = preset
   const isNamed = Object.keys(headersOf(headers)).some((header) => /auth|key/.test(header))
@@ -72,3 +102,40 @@ const keyFor = (preset: KeyPreset, { apiKey, headers }: ConnectionOptions, baseU
     `${name} needs an API key: set the environment variable ${keyVariable}, or pass apiKey${forms}.`,
   )
 }
+
+export const environment: ReadVariable = (name) =>
+  typeof process === 'undefined' ? undefined : process.env[name]?.trim() || undefined
+
+/** A variable that holds the base URL. Some vendors leave the last part of it to their SDK: `path`. */
+export const serverIn = (variable: string, path = ''): EnvironmentServer => ({
+  variables: [variable],
+  url(read) {
+    const url = read(variable)?.replace(/\/+$/, '')
+    return url === undefined || url.endsWith(path) ? url : `${url}${path}`
+  },
+})
+
+/** The base URL: the user's, the environment's, or the provider's own. */
+const serverUrl = ({ baseUrl, server }: Place, given: string | undefined): string =>
+  given ?? server?.url(environment) ?? baseUrl
+
+/** Refuses a URL that still has a gap in it. */
+const checkServer = ({ name, baseUrl, server }: Place, url: string): void => {
+  if (url !== baseUrl || !url.includes('{')) return
+  const variables = server?.variables.join(' and ')
+  const advice = variables ? `set ${variables} in the environment, or pass baseUrl` : 'pass baseUrl'
+  throw new ConfigurationError(`${name} needs to know its server: ${advice}.`)
+}
+
+/** True for a URL of the provider itself. */
+const isOwnHost = ({ baseUrl, hosts }: Place, url: string): boolean => {
+  if (!URL.canParse(url) || !URL.canParse(baseUrl)) return false
+  const { protocol, hostname, port } = new URL(url)
+  const own = new URL(baseUrl)
+  if (protocol !== own.protocol || port !== own.port) return false
+  return hosts ? hosts.test(hostname) : hostname === own.hostname || hostname.endsWith(`.${own.hostname}`)
+}
+
+/** True where the user, or the environment, points a preset at another server: the models there are not known. */
+export const isOtherServer = (place: Place, { baseUrl }: { baseUrl?: string | undefined }): boolean =>
+  !isOwnHost(place, serverUrl(place, baseUrl))

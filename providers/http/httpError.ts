@@ -1,16 +1,15 @@
 import { type ErrorData, errorDataOf } from '../../src/messages/errors.ts'
-import type { WholeAnswer } from '../../src/transport/exchange.ts'
+import type { HeaderReader, WholeAnswer } from '../../src/transport/carriers.ts'
 import { redact, redactError } from '../../src/transport/redact.ts'
-import { type HeaderReader, retryAfterMs } from '../../src/transport/retryAfter.ts'
+import { isRetryableStatus, modelError } from '../wire/error.ts'
 import type { WireError } from '../wire/protocol.ts'
-import { isRetryableStatus, modelError } from '../wire/wireError.ts'
 
-export type ErrorReader = {
+type ErrorReader = {
   provider: string
   /** The protocol's reader of error bodies. */
   error(body: unknown): WireError | undefined
   secrets: readonly string[]
-  /** What to do where the key is refused, if it is not to check it. */
+  /** The advice where the key is refused, if it is not to check it. */
   keyAdvice?: string | undefined
 }
 
@@ -101,3 +100,20 @@ const readError = (read: ErrorReader['error'], body: string): WireError | undefi
     return undefined
   }
 }
+
+/** How long the server asks to wait: `retry-after-ms`, or `retry-after` in seconds or as a date. */
+export const retryAfterMs = (header: HeaderReader, now: number = Date.now()): number | undefined =>
+  numberOf(header('retry-after-ms')) ?? secondsOrDate(header('retry-after'), now)
+
+const secondsOrDate = (value: string | undefined, now: number): number | undefined => {
+  const seconds = numberOf(value)
+  if (seconds !== undefined) return Math.round(seconds * 1000)
+  // `Date.parse` finds a date in any words with a number, and one long past: that would mean no wait at all.
+  const date = value !== undefined && looksLikeDate.test(value) ? Date.parse(value) : Number.NaN
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
+}
+
+const looksLikeDate = /^\s*((mon|tue|wed|thu|fri|sat|sun)[a-z]*,? |\d{4}-\d\d-\d\dT)/i
+
+const numberOf = (value: string | undefined): number | undefined =>
+  value !== undefined && /^\s*[+-]?\d+(\.\d+)?\s*$/.test(value) ? Math.max(0, Number(value)) : undefined

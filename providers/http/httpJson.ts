@@ -1,14 +1,17 @@
-import { errorDataOf, errorFrom, TimeoutError } from '../../src/messages/errors.ts'
-import type { JsonValue } from '../../src/messages/json.ts'
+import { AbortedError, errorDataOf, errorFrom, TimeoutError } from '../../src/messages/errors.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
+import { defaultRetryPolicy, type RetryPolicy, retryDelayMs } from '../../src/model/retryPolicy.ts'
 import { defaultTimeouts, type Timeouts } from '../../src/model/timeouts.ts'
-import type { HttpRequest } from '../../src/transport/exchange.ts'
+import type { HttpRequest } from '../../src/transport/carriers.ts'
+import { onAbort, within } from '../../src/transport/onAbort.ts'
 import { requestJson } from '../../src/transport/requestJson.ts'
-import { within } from '../../src/transport/within.ts'
+import type { ModelInfo, RequestOptions } from '../provider.ts'
+import { arrayAt, stringAt } from '../wire/json.ts'
 import type { WireError } from '../wire/protocol.ts'
 import { type Connection, endpointOf, type ProviderRequest } from './connection.ts'
 import { httpError, unsentError } from './httpError.ts'
 
-export type HttpJsonOptions = {
+type HttpJsonOptions = {
   provider: string
   connection: Connection
   /** The protocol's reader of error bodies. */
@@ -55,3 +58,76 @@ export const httpJson = async (options: HttpJsonOptions, wanted: ProviderRequest
     return ask()
   }
 }
+
+/** Repeats a request that fails in a way that may be temporary: for requests outside a run of the chart. */
+export const retrying = async <T>(
+  request: () => Promise<T>,
+  signal: AbortSignal | undefined,
+  retry: Partial<RetryPolicy> = {},
+): Promise<T> => {
+  const policy = { ...defaultRetryPolicy, ...retry }
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await request()
+    } catch (error) {
+      const { retryable = error instanceof TimeoutError, retryAfterMs } = errorDataOf(error)
+      if (!retryable || attempt > policy.maxRetries) throw error
+      const hint = retryAfterMs === undefined ? {} : { retryAfterMs }
+      await sleep(retryDelayMs(policy, attempt, hint, Math.random), signal)
+    }
+  }
+}
+
+/** Work that is stopped when its signal is aborted or `timeouts.totalMs` is over, however many requests it takes. */
+export const inTime = async <T>(
+  work: (signal: AbortSignal) => Promise<T>,
+  { signal, timeouts }: RequestOptions,
+): Promise<T> => {
+  const stop = new AbortController()
+  const ms = timeouts?.totalMs
+  const timeout = () => new TimeoutError(`The request took longer than ${ms} ms (timeouts.totalMs).`)
+  try {
+    return await within(work(stop.signal), { signal, ms, timeout })
+  } finally {
+    stop.abort()
+  }
+}
+
+const sleep = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer)
+      forgetSignal?.()
+      reject(new AbortedError('The request was aborted.'))
+    }
+    const timer = setTimeout(() => {
+      forgetSignal?.()
+      resolve()
+    }, ms)
+    const forgetSignal = signal && onAbort(signal, stop)
+    if (signal?.aborted) stop()
+  })
+
+/** Where a provider lists its models. */
+export type ModelListing = {
+  path: string
+  /** Where the list is, if it is not below the provider's base URL, which is the argument. */
+  baseUrl?: (ownUrl: string) => string
+}
+
+/** Reads a list of models: `{ data: [{ id }] }`, `{ models: [{ name }] }`, `{ modelSummaries: [{ modelId }] }` or a bare array. */
+export const readModels = (body: JsonValue): ModelInfo[] => {
+  const list = Array.isArray(body)
+    ? body
+    : isJsonObject(body)
+      ? (arrayAt(body, 'data') ?? arrayAt(body, 'models') ?? arrayAt(body, 'modelSummaries') ?? [])
+      : []
+  return list.filter(isJsonObject).flatMap((details) => {
+    const id = idOf(details)
+    return id === undefined ? [] : [{ id, details }]
+  })
+}
+
+/** Google writes `models/gemini-…` where everywhere else the name alone is used. */
+const idOf = (model: JsonObject): string | undefined =>
+  stringAt(model, 'id') ?? stringAt(model, 'modelId') ?? stringAt(model, 'name')?.replace(/^models\//, '')

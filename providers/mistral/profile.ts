@@ -1,8 +1,7 @@
 import type { ModelProfile } from '../../src/model/chatModel.ts'
-import { abilitiesOf } from '../models/abilities.ts'
 import { mistralModels } from '../models/mistral.ts'
-import { type EffortWord, factsOf } from '../models/modelFacts.ts'
-import type { IdRule } from '../wire/conversation.ts'
+import { abilitiesOf, type EffortWord, factsOf } from '../models/modelFacts.ts'
+import type { IdRule } from '../wire/request.ts'
 
 /** What a model of Mistral can do, and its quirks. */
 export type MistralProfile = ModelProfile & {

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
-import { ownIdsMark } from '../openai-chat/callIds.ts'
 import type { Replay } from '../openai-chat/replay.ts'
-import { arrayAt, stringAt } from '../wire/wireJson.ts'
+import { ownIdsMark } from '../openai-chat/replay.ts'
+import { arrayAt, stringAt } from '../wire/json.ts'
 import { mistralCallIds } from './profile.ts'
 
 /** A block of the content: thinking or a reference as it came, or the number of characters of text at this place. */

@@ -1,14 +1,12 @@
 import type { JsonObject } from '../../src/messages/json.ts'
-import type { ModelRequest } from '../../src/model/chatModel.ts'
-import { responseFormat, toolSettings } from '../openai-chat/tools.ts'
-import { cacheKey } from '../wire/promptCache.ts'
+import type { ModelRequest, Thinking } from '../../src/model/chatModel.ts'
+import { type EffortWord, effortFor, someThinking } from '../models/modelFacts.ts'
+import { responseFormat, toolSettings } from '../openai-chat/request.ts'
 import type { Target, WireRequest } from '../wire/protocol.ts'
-import { withProviderOptions } from '../wire/providerOptions.ts'
-import { serverToolsOf } from '../wire/serverTools.ts'
+import { cacheKey, withProviderOptions } from '../wire/request.ts'
+import { mistralServerTools, serverToolsOf } from '../wire/serverTools.ts'
 import { mistralMessages } from './history.ts'
 import type { MistralProfile } from './profile.ts'
-import { mistralServerTools } from './serverTools.ts'
-import { thinkingSettings } from './thinkingSettings.ts'
 
 /** Mistral answers 422 to every unknown field, so no field of OpenAI's is sent by default. */
 export const mistralRequest = (request: ModelRequest, target: Target<MistralProfile>): WireRequest => {
@@ -33,4 +31,17 @@ export const mistralRequest = (request: ModelRequest, target: Target<MistralProf
     ...cacheKey(request),
   }
   return { path: '/chat/completions', body: withProviderOptions(body, request.providerOptions) }
+}
+
+const switched: readonly EffortWord[] = ['none', 'high']
+
+/** How much the model thinks, in the word its generation takes. */
+const thinkingSettings = (
+  thinking: Thinking | undefined,
+  { thinking: canThink, thinkingControl, efforts = switched }: MistralProfile,
+): JsonObject => {
+  if (thinking === undefined || !canThink) return {}
+  if (thinkingControl === 'prompt_mode') return { prompt_mode: thinking === false ? null : 'reasoning' }
+  const effort = effortFor(someThinking(thinking), efforts)
+  return effort === undefined ? {} : { reasoning_effort: effort }
 }

@@ -1,15 +1,5 @@
-import type { ModelFacts, ModelTable } from './modelFacts.ts'
+import type { HostedFacts, ModelTable } from './modelFacts.ts'
 import { deepseekFlash, deepseekPro, glm53, glm53Flash, gptOss, kimiK3 } from './openWeights.ts'
-
-/** What a host of open models makes of them: which word it takes for thinking, and how much. */
-export type HostedFacts = ModelFacts & {
-  /** `reasoning_effort` unless said: `reasoning: { enabled }`, or a setting of the chat template. */
-  thinkingControl?: 'reasoning' | 'chat_template_kwargs'
-  /** The model refuses its own tool calls back without the thinking that led to them. */
-  reasoningReplay?: 'reasoning_content'
-  /** Whose server tools the model can use there. */
-  serverTools?: 'groq'
-}
 
 const checked = '2026-11-17'
 const catalogue = '@earendil-works/pi-ai 1.5.0, providers/data'

@@ -1,12 +1,11 @@
 import { anthropicModels } from './anthropic.ts'
-import { cohereModels } from './cohere.ts'
 import { googleModels } from './google.ts'
 import { fireworksModels, groqModels, nvidiaModels, togetherModels } from './hosts.ts'
 import { mistralModels } from './mistral.ts'
 import type { ModelTable } from './modelFacts.ts'
 import { openaiModels } from './openai.ts'
 import { openWeightModels } from './openWeights.ts'
-import { deepseekModels, xaiModels } from './vendors.ts'
+import { cohereModels, deepseekModels, xaiModels } from './vendors.ts'
 
 /** All that is known of models, by provider. */
 export const modelTables: readonly ModelTable[] = [
@@ -23,3 +22,30 @@ export const modelTables: readonly ModelTable[] = [
   nvidiaModels,
   openWeightModels,
 ]
+
+/** Models that make vectors, of all providers. */
+export const embeddingModels: ModelTable = {
+  provider: 'embeddings',
+  newest: { names: [], source: 'none', checked: null },
+  rows: [
+    {
+      names: ['text-embedding-3-small', 'text-embedding-3-large'],
+      source: 'https://developers.openai.com/api/docs/deprecations',
+      checked: null,
+    },
+    {
+      names: ['gemini-embedding-001', 'gemini-embedding-2'],
+      source: 'https://ai.google.dev/gemini-api/docs/deprecations',
+      checked: null,
+    },
+    { names: ['mistral-embed'], source: 'https://docs.mistral.ai/models/overview', checked: null },
+    { names: ['embed-v4.0'], source: 'https://docs.cohere.com/docs/models', checked: null },
+    { names: ['nomic-embed-text'], source: 'https://ollama.com/library', checked: null },
+    {
+      names: ['multilingual-e5-large-instruct'],
+      source: 'https://docs.together.ai/docs/serverless-models',
+      checked: null,
+    },
+    { names: ['nv-embedqa-e5-v5'], source: 'https://build.nvidia.com', checked: null },
+  ],
+}

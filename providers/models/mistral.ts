@@ -1,7 +1,7 @@
 import type { ModelFacts, ModelTable } from './modelFacts.ts'
 
 /** A model of Mistral's API. */
-export type MistralFacts = ModelFacts & {
+type MistralFacts = ModelFacts & {
   /** The first Magistral models think by a system prompt of their own (`prompt_mode`). */
   promptMode?: true
 }

@@ -1,5 +1,4 @@
-import type { HostedFacts } from './hosts.ts'
-import type { ModelTable } from './modelFacts.ts'
+import type { HostedFacts, ModelTable } from './modelFacts.ts'
 
 /**
  * Models with open weights, as nearly every server has them: Ollama, vLLM, LM Studio, OpenRouter. What a host makes of

@@ -1,7 +1,7 @@
 import type { ModelFacts, ModelTable } from './modelFacts.ts'
 
 /** A model of OpenAI. */
-export type OpenAIFacts = ModelFacts & {
+type OpenAIFacts = ModelFacts & {
   /**
    * What chat completions do with it. Since gpt-5.4 they refuse function tools beside thinking, also where thinking is
    * only the model's default; some models they do not have at all.

@@ -1,5 +1,4 @@
-import type { HostedFacts } from './hosts.ts'
-import type { ModelFacts, ModelTable } from './modelFacts.ts'
+import type { HostedFacts, ModelFacts, ModelTable } from './modelFacts.ts'
 import { deepseekFlash, deepseekPro } from './openWeights.ts'
 
 const checked = '2026-11-17'
@@ -52,6 +51,51 @@ export const xaiModels: ModelTable = {
       window: 256_000,
       retires: '2026-05-15',
       source: 'https://docs.x.ai/docs/migration/may-15-retirement',
+    },
+  ],
+}
+
+const cohereDocs = 'https://docs.cohere.com/docs/models'
+
+/** Thinking is a switch with a budget, for which Cohere documents no limits. */
+const commandPlus = {
+  reads: ['images'],
+  thinks: true,
+  maxOutput: 64_000,
+  source: 'https://docs.cohere.com/docs/command-a-plus',
+  checked,
+} as const satisfies Omit<ModelFacts, 'names'>
+
+const command = { source: cohereDocs, checked } as const
+
+export const cohereModels: ModelTable = {
+  provider: 'cohere',
+  newest: { ...commandPlus, names: [] },
+  rows: [
+    { ...commandPlus, names: ['command-a-plus'], window: 128_000 },
+    { ...command, names: ['command-a-reasoning'], thinks: true, window: 256_000, maxOutput: 32_000 },
+    {
+      ...command,
+      names: ['command-a-vision'],
+      reads: ['images'],
+      tools: false,
+      window: 128_000,
+      maxOutput: 8000,
+    },
+    { ...command, names: ['command-a', 'command-a-translate'], window: 256_000, maxOutput: 8000 },
+    {
+      ...command,
+      names: ['command-r7b', 'command-r-08-2024', 'command-r-plus-08-2024'],
+      window: 128_000,
+      maxOutput: 4000,
+    },
+    {
+      ...command,
+      names: ['command', 'command-light', 'command-r', 'command-r-plus'],
+      window: 128_000,
+      maxOutput: 4000,
+      retires: '2025-09-15',
+      source: 'https://docs.cohere.com/changelog/2025-09-15-major-command-deprecations',
     },
   ],
 }

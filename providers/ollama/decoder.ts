@@ -2,21 +2,11 @@ import type { ErrorData } from '../../src/messages/errors.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
 import type { Delta, WireToolCall } from '../../src/model/delta.ts'
 import { parseArguments } from '../../src/model/toolArguments.ts'
-import { finishReason } from '../openai-chat/finishReason.ts'
+import { finishReason } from '../openai-chat/decoder.ts'
+import { callDeltas, truncated, usageFrom } from '../wire/decoder.ts'
+import { streamError } from '../wire/error.ts'
+import { arrayAt, BadWireJson, hasOnly, numberAt, objectAt, parseWireObject, stringAt } from '../wire/json.ts'
 import type { Decoder, Target, WireError, WireEvent } from '../wire/protocol.ts'
-import { usageFrom } from '../wire/usageCounts.ts'
-import { streamError } from '../wire/wireError.ts'
-import {
-  arrayAt,
-  BadWireJson,
-  hasOnly,
-  numberAt,
-  objectAt,
-  parseWireObject,
-  stringAt,
-  truncated,
-} from '../wire/wireJson.ts'
-import { callDeltas } from '../wire/withheldCall.ts'
 import { ollamaError } from './error.ts'
 import type { OllamaProfile } from './profile.ts'
 

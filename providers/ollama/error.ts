@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
+import { numberAt, objectAt, stringAt } from '../wire/json.ts'
 import type { WireError } from '../wire/protocol.ts'
-import { numberAt, objectAt, stringAt } from '../wire/wireJson.ts'
 
 /** `{ error: 'text' }` from the server itself; proxies and the cloud wrap the text or add a status. */
 export const ollamaError = (body: unknown): WireError | undefined => {

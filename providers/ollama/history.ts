@@ -1,10 +1,10 @@
 import { type JsonObject, ownValue } from '../../src/messages/json.ts'
 import { type ChatMessage, textOf, toolCallsOf, toolResultsOf } from '../../src/messages/messages.ts'
+import { ollamaForms } from '../wire/attachmentForms.ts'
 import { attachmentBlocks, readableBlock, resultAndFollowUp } from '../wire/attachments.ts'
-import { conversationOf, opaqueOf, wireIdsOf } from '../wire/conversation.ts'
+import { stringAt } from '../wire/json.ts'
 import type { Target } from '../wire/protocol.ts'
-import { stringAt } from '../wire/wireJson.ts'
-import { ollamaForms } from './attachments.ts'
+import { conversationOf, opaqueOf, wireIdsOf } from '../wire/request.ts'
 import type { OllamaProfile } from './profile.ts'
 
 /** The history as Ollama wants it: one content text per message, images beside it, one message per tool result. */

@@ -1,6 +1,5 @@
 import type { ModelProfile } from '../../src/model/chatModel.ts'
-import { abilitiesOf } from '../models/abilities.ts'
-import { type EffortWord, factsOf } from '../models/modelFacts.ts'
+import { abilitiesOf, type EffortWord, factsOf } from '../models/modelFacts.ts'
 import { openWeightModels } from '../models/openWeights.ts'
 
 /** What a model of Ollama can do, and its quirks. */

@@ -1,15 +1,13 @@
 import type { JsonObject } from '../../src/messages/json.ts'
 import type { ModelRequest, Thinking, ToolSpec } from '../../src/model/chatModel.ts'
 import { toDialect } from '../../src/schema/toDialect.ts'
-import type { EffortWord } from '../models/modelFacts.ts'
-import { effortFor } from '../models/thinking.ts'
-import { compatibleDialect } from '../openai-chat/schemaDialect.ts'
+import { type EffortWord, effortFor } from '../models/modelFacts.ts'
 import type { Target, WireRequest } from '../wire/protocol.ts'
-import { withProviderOptions } from '../wire/providerOptions.ts'
+import { withProviderOptions } from '../wire/request.ts'
+import { compatibleDialect, ollamaToolDialect } from '../wire/schemaDialects.ts'
 import { serverToolsOf } from '../wire/serverTools.ts'
 import { ollamaMessages } from './history.ts'
 import type { OllamaProfile } from './profile.ts'
-import { ollamaToolDialect } from './schemaDialect.ts'
 
 export const ollamaRequest = (request: ModelRequest, target: Target<OllamaProfile>): WireRequest => {
   const tools = [...offeredTools(request).map(toolOf), ...serverToolsOf(request, target, {})]

@@ -1,13 +1,12 @@
-import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
+import { fromBase64, toBase64 } from '../../src/messages/base64.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
+import type { DataPart, LinkPart } from '../../src/messages/messages.ts'
 import type { FinishReason } from '../../src/messages/result.ts'
 import type { Delta } from '../../src/model/delta.ts'
+import { callDeltas } from '../wire/decoder.ts'
+import { arrayAt, numberAt, objectAt, stringAt } from '../wire/json.ts'
 import { type AssemblyEnd, ToolCallAssembler } from '../wire/toolCallAssembler.ts'
-import { arrayAt, numberAt, objectAt, stringAt } from '../wire/wireJson.ts'
-import { callDeltas } from '../wire/withheldCall.ts'
-import { type ContentSink, readContent } from './content.ts'
-import { imagePart, SpokenAnswer } from './generatedMedia.ts'
-import { reasoningText } from './reasoning.ts'
-import type { Answer } from './replay.ts'
+import { type Answer, reasoningText } from './replay.ts'
 import { ThinkSplitter } from './thinkSplitter.ts'
 
 /** Reads the model's message from its deltas. The result waits in `deltas` until it is taken. */
@@ -138,5 +137,86 @@ export class AnswerReader {
       const piece = { index: 0, name: stringAt(legacy, 'name'), arguments: legacy.arguments }
       this.deltas.push(this.#calls.add(piece))
     }
+  }
+}
+
+/** Where the parts of a message's content go. */
+type ContentSink = {
+  text(text: string): void
+  thinking(text: string): void
+  refusal(text: string): void
+  image(part: JsonObject): void
+  reference(part: JsonObject): void
+}
+
+/** Reads `content`, which is a text, or a list of parts, or nothing. */
+const readContent = (content: JsonValue | undefined, sink: ContentSink): void => {
+  if (typeof content === 'string') sink.text(content)
+  else if (Array.isArray(content)) for (const part of content) readPart(part, sink)
+}
+
+const readPart = (part: JsonValue, sink: ContentSink): void => {
+  if (typeof part === 'string') sink.text(part)
+  else if (isJsonObject(part)) partReaders.get(part.type)?.(part, sink)
+}
+
+const readText = (part: JsonObject, sink: ContentSink): void => sink.text(stringAt(part, 'text') ?? '')
+const readThinking = (part: JsonObject, sink: ContentSink): void => sink.thinking(thinkingText(part))
+
+const partReaders = new Map<JsonValue | undefined, (part: JsonObject, sink: ContentSink) => void>([
+  ['text', readText],
+  ['output_text', readText],
+  // Mistral: a list of texts and references. Databricks calls it reasoning and lists summaries.
+  ['thinking', readThinking],
+  ['reasoning', readThinking],
+  ['refusal', (part, sink) => sink.refusal(stringAt(part, 'refusal') ?? '')],
+  ['image_url', (part, sink) => sink.image(part)],
+  ['reference', (part, sink) => sink.reference(part)],
+])
+
+const thinkingText = (part: JsonObject): string => {
+  const plain = stringAt(part, 'thinking') ?? stringAt(part, 'text')
+  if (plain !== undefined) return plain
+  let text = ''
+  for (const item of arrayAt(part, 'thinking') ?? arrayAt(part, 'summary') ?? []) {
+    if (isJsonObject(item)) text += stringAt(item, 'text') ?? ''
+  }
+  return text
+}
+
+/** An image the model made: `{ image_url: { url } }`, inline or as a link. */
+export const imagePart = (image: JsonObject): DataPart | LinkPart | undefined => {
+  const url = stringAt(objectAt(image, 'image_url'), 'url') ?? stringAt(image, 'image_url')
+  if (!url) return undefined
+  const comma = url.indexOf(',')
+  const [mimeType, ...parameters] = url.slice('data:'.length, comma).split(';')
+  if (url.startsWith('data:') && comma > 0 && mimeType && parameters.at(-1) === 'base64') {
+    return { type: 'data', mimeType, data: url.slice(comma + 1) }
+  }
+  return url.startsWith('data:') ? undefined : { type: 'link', url }
+}
+
+/** Spoken answers: base64 pieces of one recording, and the words beside it. */
+class SpokenAnswer {
+  transcript = ''
+  readonly #pieces: string[] = []
+
+  add(audio: JsonObject): void {
+    this.transcript += stringAt(audio, 'transcript') ?? ''
+    const data = stringAt(audio, 'data')
+    if (data) this.#pieces.push(data)
+  }
+
+  get part(): DataPart | undefined {
+    if (this.#pieces.length === 0) return undefined
+    // Each piece is base64 by itself, so the bytes are joined, not the texts. Streams carry PCM only.
+    const pieces = this.#pieces.map(fromBase64)
+    const bytes = new Uint8Array(pieces.reduce((size, piece) => size + piece.length, 0))
+    let size = 0
+    for (const piece of pieces) {
+      bytes.set(piece, size)
+      size += piece.length
+    }
+    return { type: 'data', mimeType: 'audio/pcm', data: toBase64(bytes) }
   }
 }

@@ -2,27 +2,16 @@ import type { ErrorData } from '../../src/messages/errors.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
 import type { FinishReason } from '../../src/messages/result.ts'
 import type { Delta } from '../../src/model/delta.ts'
+import { chatUsage, truncated } from '../wire/decoder.ts'
+import { windowReached } from '../wire/error.ts'
+import { arrayAt, BadWireJson, numberAt, objectAt, parseWireObject, stringAt } from '../wire/json.ts'
 import type { Decoder, Target, WireEvent } from '../wire/protocol.ts'
-import { windowReached } from '../wire/wireError.ts'
-import {
-  arrayAt,
-  BadWireJson,
-  numberAt,
-  objectAt,
-  parseWireObject,
-  stringAt,
-  truncated,
-} from '../wire/wireJson.ts'
 import { AnswerReader } from './answerReader.ts'
-import { chunkError, possibleError } from './chunkError.ts'
-import { chatStreamError } from './error.ts'
-import { finishReason } from './finishReason.ts'
-import { plainDelta } from './plainDelta.ts'
+import { chatStreamError, chunkError, possibleError } from './error.ts'
+import { plainDelta, TextTemplate } from './fastPath.ts'
 import type { Replay } from './replay.ts'
-import { TextTemplate } from './textTemplate.ts'
-import { chatUsage } from './usage.ts'
 
-export type ChatDecoderOptions = {
+type ChatDecoderOptions = {
   protocol: string
   target: Target
   replay: Replay
@@ -215,3 +204,39 @@ export class ChatDecoder implements Decoder {
 
 /** Spares the chunks, which all begin with a brace, the search for it. */
 const isEndMark = (data: string): boolean => !data.startsWith('{') && data.trimStart().startsWith('[DONE]')
+
+const words: ReadonlyMap<string, FinishReason> = new Map([
+  ['stop', 'stop'],
+  ['stop_sequence', 'stop'],
+  ['end_turn', 'stop'],
+  ['eos', 'stop'],
+  ['eos_token', 'stop'],
+  ['completed', 'stop'],
+  ['length', 'length'],
+  ['max_tokens', 'length'],
+  ['max_output_tokens', 'length'],
+  ['model_length', 'length'],
+  ['tool_calls', 'toolCalls'],
+  ['tool_call', 'toolCalls'],
+  ['tool_use', 'toolCalls'],
+  ['function_call', 'toolCalls'],
+  ['content_filter', 'contentFilter'],
+  ['content-filter', 'contentFilter'],
+  ['safety', 'contentFilter'],
+  ['sensitive', 'contentFilter'],
+  ['refusal', 'contentFilter'],
+  ['recitation', 'contentFilter'],
+  ['prohibited_content', 'contentFilter'],
+  ['error', 'error'],
+  ['network_error', 'error'],
+  ['insufficient_system_resource', 'error'],
+])
+
+/**
+ * The finish word of a server in statewire's terms. Servers often say "stop" although the model called a tool, and an
+ * answer that ended with an unknown word, or none, has stopped.
+ */
+export const finishReason = (raw: string | undefined, hasCalls: boolean): FinishReason => {
+  const reason = (raw !== undefined && words.get(raw.toLowerCase())) || 'stop'
+  return reason === 'stop' && hasCalls ? 'toolCalls' : reason
+}

@@ -5,8 +5,13 @@ import type { OpenAIChatProfile } from './profile.ts'
 import { chatReplay } from './replay.ts'
 import { chatRequest } from './request.ts'
 
-export { gatewayProfile, hostedProfile, openaiChatProfile } from './modelProfile.ts'
-export { chatProfile, type OpenAIChatProfile, type RefusedSetting, type ThinkingControl } from './profile.ts'
+export {
+  chatProfile,
+  gatewayProfile,
+  hostedProfile,
+  type OpenAIChatProfile,
+  openaiChatProfile,
+} from './profile.ts'
 
 /** Chat completions, as OpenAI defined them and as everyone else speaks them. */
 export const openaiChat: Protocol<OpenAIChatProfile> = {

@@ -1,11 +1,23 @@
 import type { ModelProfile } from '../../src/model/chatModel.ts'
-import type { EffortWord, RefusedSetting } from '../models/modelFacts.ts'
-import type { IdRule } from '../wire/conversation.ts'
+import { anthropicModels } from '../models/anthropic.ts'
+import { googleModels } from '../models/google.ts'
+import { mistralModels } from '../models/mistral.ts'
+import {
+  abilitiesOf,
+  type EffortWord,
+  factsOf,
+  type HostedFacts,
+  knownModel,
+  type ModelTable,
+  type RefusedSetting,
+} from '../models/modelFacts.ts'
+import { openaiModels } from '../models/openai.ts'
+import { openWeightModels } from '../models/openWeights.ts'
+import { cohereModels, deepseekModels, xaiModels } from '../models/vendors.ts'
+import type { IdRule } from '../wire/request.ts'
 
-export type { RefusedSetting } from '../models/modelFacts.ts'
-
-/** How a vendor's models are asked whether and how much to think. */
-export type ThinkingControl =
+/** The field that says whether and how much a vendor's models think. */
+type ThinkingControl =
   /** `reasoning_effort: 'low'`: OpenAI, Groq, Fireworks, Ollama, xAI. */
   | 'reasoning_effort'
   /** `reasoning: { effort | max_tokens | enabled }`: OpenRouter, Vercel's gateway, Together (`enabled`). */
@@ -16,6 +28,7 @@ export type ThinkingControl =
   | 'enable_thinking'
   /** `chat_template_kwargs: { enable_thinking: true }`: vLLM, SGLang, llama.cpp, NVIDIA NIM. */
   | 'chat_template_kwargs'
+
 /** The quirks of an OpenAI-compatible server. Without any of them it is taken to be OpenAI. */
 export type OpenAIChatProfile = ModelProfile & {
   /** Older gateways answer 400 to `stream_options`; usage is then only what the server volunteers. */
@@ -73,4 +86,67 @@ export const chatProfile: OpenAIChatProfile = {
   strictSchemas: false,
   maxTokensField: 'max_tokens',
   toolCallIds: 'any',
+}
+
+/** What most servers have in common that speak this protocol without being OpenAI. */
+const compatible = { strictSchemas: false, maxTokensField: 'max_tokens', toolCallIds: 'any' } as const
+
+/** The profile of OpenAI's models over chat completions, and of any other model that a compatible server may have. */
+export const openaiChatProfile = (model: string, isOtherServer = false): OpenAIChatProfile => {
+  const known = knownModel(openaiModels, model)
+  if (!known && isOtherServer) return { ...hostedProfile(openWeightModels)(model), schemaWithTools: true }
+  const { chat, refuses, efforts, ...facts } = known ?? openaiModels.newest
+  return {
+    ...abilitiesOf({ ...facts, ...(efforts && { efforts }) }, { schemaWithTools: true }),
+    ...(refuses && { refuses }),
+    ...(efforts && { efforts }),
+    ...(chat === 'toolsOnlyWithoutThinking' && { toolsOnlyWithoutThinking: true }),
+    ...(isOtherServer
+      ? { ...compatible, ...(efforts && { maxTokensField: 'max_completion_tokens' }) }
+      : { promptCache: 'key' }),
+  }
+}
+
+/** The profile of the models of a host. */
+export const hostedProfile =
+  (table: ModelTable<HostedFacts>, quirks: Partial<OpenAIChatProfile> = {}) =>
+  (model: string): OpenAIChatProfile => {
+    const facts = factsOf(table, model)
+    const { efforts, thinkingControl, reasoningReplay, refuses, serverTools } = facts
+    return {
+      ...abilitiesOf(facts),
+      ...compatible,
+      ...(efforts && { efforts }),
+      ...(thinkingControl && { thinkingControl }),
+      ...(reasoningReplay && { reasoningReplay }),
+      ...(refuses && { refuses }),
+      ...(serverTools && { serverTools }),
+      ...quirks,
+    }
+  }
+
+/** Models of any vendor, for gateways. */
+const anyVendor = [
+  openWeightModels,
+  openaiModels,
+  anthropicModels,
+  googleModels,
+  mistralModels,
+  cohereModels,
+  deepseekModels,
+  xaiModels,
+]
+
+/** The profile of a model behind a gateway that translates every setting itself: only what the model reads is its own. */
+export const gatewayProfile = (model: string): ModelProfile => {
+  const facts = anyVendor.map((table) => knownModel(table, model)).find((row) => row !== undefined)
+  const { attachments, thinking, ...abilities } = abilitiesOf(facts ?? openWeightModels.newest)
+  // The gateway reads documents and sends their text, for every model.
+  return {
+    ...abilities,
+    tools: true,
+    nativeSchema: true,
+    thinking,
+    attachments: { ...attachments, pdf: true },
+  }
 }

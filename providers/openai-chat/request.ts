@@ -1,15 +1,16 @@
-import type { JsonObject } from '../../src/messages/json.ts'
-import type { ModelRequest } from '../../src/model/chatModel.ts'
-import { cacheKey } from '../wire/promptCache.ts'
+import { ConfigurationError } from '../../src/messages/errors.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
+import type { ModelRequest, PromptCache, ToolChoice, ToolSpec } from '../../src/model/chatModel.ts'
+import { isEnforceable } from '../../src/schema/enforceable.ts'
+import { toDialect } from '../../src/schema/toDialect.ts'
+import type { RefusedSetting } from '../models/modelFacts.ts'
+import { anyEffort, effortFor, someThinking } from '../models/modelFacts.ts'
 import type { Target, WireRequest } from '../wire/protocol.ts'
-import { withProviderOptions } from '../wire/providerOptions.ts'
-import { serverToolsOf } from '../wire/serverTools.ts'
-import { markedMessages } from './cacheMarkers.ts'
+import { cacheKey, cacheMarker, requestEnds, withProviderOptions } from '../wire/request.ts'
+import { compatibleDialect, openaiDialect, openaiStrict } from '../wire/schemaDialects.ts'
+import { chatServerTools, serverToolsOf } from '../wire/serverTools.ts'
 import { chatMessages } from './history.ts'
-import type { OpenAIChatProfile, RefusedSetting } from './profile.ts'
-import { chatServerTools } from './serverTools.ts'
-import { thinkingSettings } from './thinkingSettings.ts'
-import { responseFormat, toolSettings } from './tools.ts'
+import type { OpenAIChatProfile } from './profile.ts'
 
 export const chatRequest = (request: ModelRequest, target: Target<OpenAIChatProfile>): WireRequest => {
   const { profile } = target
@@ -51,4 +52,111 @@ const samplingSettings = (request: ModelRequest, profile: OpenAIChatProfile): Js
     ...(stopSequences.length > 0 && takes('stopSequences') && { stop: stopSequences }),
     ...(seed !== undefined && takes('seed') && { seed }),
   }
+}
+
+/** The tool settings of a request. `required` is the word for "call some tool". */
+export const toolSettings = (
+  request: ModelRequest,
+  options: { strictSchemas: boolean; required: string; refusesParallel: boolean; serverTools: JsonObject[] },
+): JsonObject => {
+  const { tools = [], toolChoice, parallelToolCalls } = request
+  if (tools.length + options.serverTools.length === 0) return {}
+  return {
+    tools: [...tools.map((tool) => functionTool(tool, options.strictSchemas)), ...options.serverTools],
+    ...(toolChoice !== undefined && { tool_choice: wireToolChoice(toolChoice, options.required) }),
+    ...(parallelToolCalls !== undefined &&
+      !options.refusesParallel && { parallel_tool_calls: parallelToolCalls }),
+  }
+}
+
+const functionTool = ({ name, description, inputSchema }: ToolSpec, strictSchemas: boolean): JsonObject => {
+  const { schema: parameters, ...strict } = wireSchema(inputSchema, strictSchemas)
+  return {
+    type: 'function',
+    function: { name, ...(description !== '' && { description }), parameters, ...strict },
+  }
+}
+
+const wireSchema = (schema: JsonObject, strictSchemas: boolean): { schema: JsonObject; strict?: true } => {
+  if (!strictSchemas) return { schema: toDialect(schema, compatibleDialect) }
+  const sent = toDialect(schema, openaiDialect)
+  return { schema: sent, ...(isEnforceable(sent, openaiStrict) && { strict: true }) }
+}
+
+const wireToolChoice = (choice: ToolChoice, required: string): JsonValue => {
+  if (typeof choice === 'object') return { type: 'function', function: { name: choice.tool } }
+  return choice === 'required' ? required : choice
+}
+
+/** The whole answer as JSON after a schema. */
+export const responseFormat = (schema: JsonObject | undefined, strictSchemas: boolean): JsonObject => {
+  if (!schema) return {}
+  const format = { name: 'output', ...wireSchema(schema, strictSchemas) }
+  return { response_format: { type: 'json_schema', json_schema: format } }
+}
+
+/** Sets how much the model thinks, in its vendor's terms; models that do not think get no setting. */
+const thinkingSettings = (
+  { thinking, tools = [] }: ModelRequest,
+  target: Target<OpenAIChatProfile>,
+): JsonObject => {
+  const { thinkingControl = 'reasoning_effort', efforts = anyEffort, ...profile } = target.profile
+  if (profile.toolsOnlyWithoutThinking && tools.length > 0) {
+    if (!thinking && efforts.includes('none')) return { reasoning_effort: 'none' }
+    throw needsResponses(target, efforts.includes('none'))
+  }
+  if (thinking === undefined || !profile.thinking) return {}
+  const isOn = thinking !== false
+  const { effort, budgetTokens } = typeof thinking === 'object' ? thinking : {}
+  switch (thinkingControl) {
+    case 'reasoning_effort': {
+      const word = effortFor(someThinking(thinking), efforts)
+      return word === undefined ? {} : { reasoning_effort: word }
+    }
+    case 'reasoning': {
+      const word = effort && effortFor(thinking, efforts)
+      if (word !== undefined) return { reasoning: { effort: word } }
+      if (budgetTokens !== undefined && efforts.length > 0) return { reasoning: { max_tokens: budgetTokens } }
+      return { reasoning: { enabled: isOn } }
+    }
+    case 'thinking': {
+      const word = effort && effortFor(thinking, efforts)
+      return { thinking: { type: isOn ? 'enabled' : 'disabled' }, ...(word && { reasoning_effort: word }) }
+    }
+    case 'enable_thinking':
+      return { enable_thinking: isOn, ...(budgetTokens !== undefined && { thinking_budget: budgetTokens }) }
+    case 'chat_template_kwargs':
+      return { chat_template_kwargs: { enable_thinking: isOn } }
+  }
+}
+
+const needsResponses = ({ model }: Target, canStop: boolean): ConfigurationError =>
+  new ConfigurationError(
+    `Over chat completions ${model} does not take tools while it thinks. ${canStop ? 'Set thinking: false, or use' : 'Use'} the Responses API: "openai:${model}" or "openai-responses:${model}".`,
+  )
+
+/**
+ * Marks the system prompt, the last message and the one that the request before ended with, for gateways that hand
+ * markers on to Anthropic.
+ */
+const markedMessages = (messages: readonly JsonObject[], cache: PromptCache | undefined): JsonObject[] => {
+  const marker = cacheMarker(cache)
+  if (!marker) return [...messages]
+  const ends = requestEnds(messages)
+  return messages.map((message, index) =>
+    ends.includes(index) || (index === 0 && message.role === 'system')
+      ? { ...message, content: markedContent(message.content ?? null, marker) }
+      : message,
+  )
+}
+
+/** Only text carries a marker here, and not the empty one. */
+const markedContent = (content: JsonValue, marker: JsonObject): JsonValue => {
+  if (typeof content === 'string') {
+    return content.trim() === '' ? content : [{ type: 'text', text: content, cache_control: marker }]
+  }
+  if (!Array.isArray(content)) return content
+  const at = content.findLastIndex((block) => isJsonObject(block) && block.type === 'text')
+  const block = content[at]
+  return isJsonObject(block) ? content.with(at, { ...block, cache_control: marker }) : content
 }

@@ -1,24 +1,31 @@
 import type { ErrorData } from '../../src/messages/errors.ts'
 import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
+import type { FinishReason, Usage } from '../../src/messages/result.ts'
 import type { Delta } from '../../src/model/delta.ts'
+import { callDeltas, chatUsage, truncated } from '../wire/decoder.ts'
+import { streamError } from '../wire/error.ts'
+import { arrayAt, BadWireJson, objectAt, parseWireObject, stringAt } from '../wire/json.ts'
 import type { Decoder, Target, WireEvent } from '../wire/protocol.ts'
-import { arrayAt, BadWireJson, objectAt, parseWireObject, stringAt, truncated } from '../wire/wireJson.ts'
-import { callDeltas } from '../wire/withheldCall.ts'
-import { argumentsIn, callAtEnd, callOf, isComplete, isMereName, isWritten, progressOf } from './calls.ts'
+import { responsesError } from './error.ts'
 import {
   annotationsOf,
+  argumentsIn,
+  callAtEnd,
+  callOf,
+  isComplete,
+  isMereName,
   isServerTool,
+  isWritten,
   type Piece,
   partKey,
   pictureOf,
   pieceIn,
   piecesOf,
+  progressOf,
   withoutPicture,
 } from './itemContent.ts'
-import { layoutFor } from './layout.ts'
-import { type End, endOf, errorIn, failureOf, finishReasonOf, isResponse, usageOf } from './outcome.ts'
 import { type OutputItem, OutputItems } from './outputItems.ts'
-import { protocolName } from './replay.ts'
+import { layoutFor, protocolName } from './replay.ts'
 
 export const decodeResponses = (target: Target): Decoder => new ResponsesDecoder(target.provider)
 
@@ -228,3 +235,60 @@ const areAnswerable = (calls: readonly OutputItem[]): boolean => {
   const ids = new Set(calls.map((item) => item.callId))
   return ids.size === calls.length && !ids.has('') && !calls.some(isMereName)
 }
+
+/** How a response ended. */
+type End = 'completed' | 'incomplete' | 'failed' | 'cancelled'
+
+const ends: readonly string[] = ['completed', 'incomplete', 'failed', 'cancelled'] satisfies End[]
+const isEnd = (word: string | undefined): word is End => word !== undefined && ends.includes(word)
+
+/** A server that does not stream answers with the response itself. */
+const isResponse = (body: JsonObject): boolean =>
+  body.object === 'response' || (Array.isArray(body.output) && typeof body.status === 'string')
+
+/** The end that an event reports, or undefined while the response continues. Of the two, the status is more precise. */
+const endOf = (type: string, response: JsonObject): End | undefined => {
+  const status = stringAt(response, 'status')
+  if (hasError(response) || status === 'failed') return 'failed'
+  const word = type.startsWith('response.') ? type.slice('response.'.length) : undefined
+  if (word === 'completed' || word === 'done') return isEnd(status) ? status : 'completed'
+  if (isEnd(word)) return word
+  return word === undefined && isEnd(status) ? status : undefined
+}
+
+const hasError = (response: JsonObject): boolean => Object.keys(objectAt(response, 'error') ?? {}).length > 0
+
+/** The error of a response that failed; older servers put it beside the response. */
+const failureOf = (end: End, response: JsonObject, event: JsonObject): ErrorData => {
+  const told = hasError(response) ? responsesError(response) : responsesError({ error: event.error ?? null })
+  return streamError(told ?? { message: `The response was ${end} by the provider.`, code: end })
+}
+
+/**
+ * The error in an event that is not about a response. Events of unknown types are none, even if they have a message;
+ * an untyped body with a message is one.
+ */
+const errorIn = (type: string, event: JsonObject): ErrorData | undefined => {
+  const isErrorType = type === 'error' || type === 'response.error'
+  const isOther = type.startsWith('response.') || (Object.hasOwn(event, 'type') && !event.error)
+  if (isOther && !isErrorType) return undefined
+  const error = responsesError(isErrorType ? { ...event, type: 'error' } : event)
+  return error && streamError(error)
+}
+
+const finishReasonOf = (
+  end: End,
+  response: JsonObject,
+  hasCalls: boolean,
+  isRefused: boolean,
+): FinishReason => {
+  if (isRefused) return 'contentFilter'
+  const cause = stringAt(objectAt(response, 'incomplete_details'), 'reason')
+  if (cause === 'content_filter') return 'contentFilter'
+  // The answer was cut, for one limit or another.
+  if (end === 'incomplete' || cause === 'max_output_tokens') return 'length'
+  return hasCalls ? 'toolCalls' : 'stop'
+}
+
+/** OpenRouter gives the cost here as well. */
+const usageOf = (response: JsonObject): Usage | undefined => chatUsage(objectAt(response, 'usage'))

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
+import { arrayAt, numberAt, objectAt, stringAt } from '../wire/json.ts'
 import type { WireError } from '../wire/protocol.ts'
-import { arrayAt, numberAt, objectAt, stringAt } from '../wire/wireJson.ts'
 
 /**
  * Reads an error body or an error event:

@@ -6,10 +6,10 @@ import {
   toolCallsOf,
   toolResultsOf,
 } from '../../src/messages/messages.ts'
+import { responsesForms } from '../wire/attachmentForms.ts'
 import { attachmentBlocks, readableBlock, resultContent } from '../wire/attachments.ts'
-import { type IdRule, wireIdsOf } from '../wire/conversation.ts'
 import type { Target } from '../wire/protocol.ts'
-import { responsesForms } from './attachments.ts'
+import { type IdRule, wireIdsOf } from '../wire/request.ts'
 import type { OpenAIResponsesProfile } from './profile.ts'
 import { customCallsIn, replayItems } from './replay.ts'
 

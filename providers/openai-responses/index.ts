@@ -5,10 +5,9 @@ import type { OpenAIResponsesProfile } from './profile.ts'
 import { protocolName } from './replay.ts'
 import { responsesRequest } from './request.ts'
 
-export { needsResponses, openaiResponsesProfile } from './modelProfile.ts'
-export { isUnknownPreviousResponse, withoutPreviousResponse } from './previousResponse.ts'
 export type { OpenAIResponsesProfile } from './profile.ts'
-export { isSummaryRefused } from './reasoning.ts'
+export { needsResponses, openaiResponsesProfile } from './profile.ts'
+export { isSummaryRefused, isUnknownPreviousResponse, withoutPreviousResponse } from './request.ts'
 
 /** OpenAI's Responses API: `POST /responses`, answered as typed events, continued by the id of an earlier response. */
 export const openaiResponses: Protocol<OpenAIResponsesProfile> = {

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../src/messages/json.ts'
-import { numberAt, stringAt } from '../wire/wireJson.ts'
+import { numberAt, stringAt } from '../wire/json.ts'
 
 /** One item of the answer while it is being written. */
 export class OutputItem {

@@ -1,5 +1,6 @@
 import type { ModelProfile } from '../../src/model/chatModel.ts'
-import type { EffortWord, RefusedSetting } from '../models/modelFacts.ts'
+import { abilitiesOf, type EffortWord, factsOf, type RefusedSetting } from '../models/modelFacts.ts'
+import { openaiModels } from '../models/openai.ts'
 
 /** What a model behind the Responses API can do, and its quirks. */
 export type OpenAIResponsesProfile = ModelProfile & {
@@ -18,3 +19,19 @@ export type OpenAIResponsesProfile = ModelProfile & {
   /** `input_file` reads more than PDF: office documents, spreadsheets, source code (OpenAI). */
   anyFile?: boolean
 }
+
+/** The profile of OpenAI's models over the Responses API. */
+export const openaiResponsesProfile = (model: string, isOtherServer = false): OpenAIResponsesProfile => {
+  const facts = factsOf(openaiModels, model)
+  const { refuses, efforts } = facts
+  return {
+    ...abilitiesOf(facts, { schemaWithTools: true }),
+    ...(refuses && { refuses }),
+    ...(efforts && { efforts }),
+    ...(!isOtherServer && { promptCache: 'key' }),
+    anyFile: true,
+  }
+}
+
+/** Whether chat completions refuse what the model is for: tools while it thinks, or the model itself. */
+export const needsResponses = (model: string): boolean => factsOf(openaiModels, model).chat !== undefined

@@ -1,18 +1,19 @@
-import type { JsonObject, JsonValue } from '../../src/messages/json.ts'
-import type { ModelRequest, ToolChoice, ToolSpec } from '../../src/model/chatModel.ts'
+import { endsCompacted } from '../../src/messages/compaction.ts'
+import type { ErrorData } from '../../src/messages/errors.ts'
+import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../../src/messages/json.ts'
+import type { ChatMessage } from '../../src/messages/messages.ts'
+import type { ModelRequest, Thinking, ToolChoice, ToolSpec } from '../../src/model/chatModel.ts'
 import { isEnforceable } from '../../src/schema/enforceable.ts'
 import { toDialect } from '../../src/schema/toDialect.ts'
-import { openaiDialect, openaiStrict } from '../openai-chat/schemaDialect.ts'
-import { conversationOf } from '../wire/conversation.ts'
-import { cacheKey } from '../wire/promptCache.ts'
+import { anyEffort, effortFor, someThinking } from '../models/modelFacts.ts'
+import { stringAt } from '../wire/json.ts'
 import type { Target, WireRequest } from '../wire/protocol.ts'
-import { withProviderOptions } from '../wire/providerOptions.ts'
-import { serverToolsOf } from '../wire/serverTools.ts'
+import { cacheKey, conversationOf, opaqueOf, withProviderOptions } from '../wire/request.ts'
+import { openaiDialect, openaiStrict } from '../wire/schemaDialects.ts'
+import { responsesServerTools, serverToolsOf } from '../wire/serverTools.ts'
 import { inputItems } from './history.ts'
-import { previousResponseOf } from './previousResponse.ts'
 import type { OpenAIResponsesProfile } from './profile.ts'
-import { reasoningOf } from './reasoning.ts'
-import { responsesServerTools } from './serverTools.ts'
+import { protocolName } from './replay.ts'
 
 export const responsesRequest = (
   request: ModelRequest,
@@ -88,4 +89,71 @@ const generationSettings = (request: ModelRequest, profile: OpenAIResponsesProfi
 const schemaFormat = (outputSchema: JsonObject): JsonObject => {
   const schema = toDialect(outputSchema, openaiDialect)
   return { type: 'json_schema', name: 'answer', schema, strict: isEnforceable(schema, openaiStrict) }
+}
+
+/** How much the model thinks, and whether it shows a summary of it. */
+const reasoningOf = (
+  thinking: Thinking | undefined,
+  { thinking: canThink, efforts = anyEffort, reasoningSummary = true }: OpenAIResponsesProfile,
+): JsonObject => {
+  if (thinking === undefined || !canThink) return {}
+  const effort = effortFor(someThinking(thinking), efforts)
+  const reasoning = {
+    ...(effort !== undefined && { effort }),
+    ...(thinking !== false && reasoningSummary && { summary: 'auto' }),
+  }
+  return Object.keys(reasoning).length > 0 ? { reasoning } : {}
+}
+
+/** "Your organization must be verified to generate reasoning summaries": everything else of the request may stay. */
+export const isSummaryRefused = ({ status, message }: ErrorData): boolean =>
+  status === 400 && /reasoning summar|reasoning\.summary/i.test(message)
+
+/** The response a request continues: its id, and its place among the turns. */
+type PreviousResponse = { id: string; position: number }
+
+/**
+ * The newest response of this provider that has anything after it. A response that nothing follows is being asked
+ * for again, so it is the one before it that gets continued.
+ */
+const previousResponseOf = (
+  turns: readonly ChatMessage[],
+  provider: string,
+): PreviousResponse | undefined => {
+  // The provider would bring back what was compacted.
+  const last = turns.at(-1)
+  if (last && endsCompacted(last)) return undefined
+  for (let position = turns.length - 2; position >= 0; position -= 1) {
+    const turn = turns[position]
+    if (turn && endsCompacted(turn)) return undefined
+    if (turn?.role !== 'model') continue
+    const id = stringAt(opaqueOf(turn, protocolName, provider), 'responseId')
+    if (id) return { id, position }
+  }
+  return undefined
+}
+
+/** The same request with no response to continue: mapped again, it carries the whole history. Undefined if it did already. */
+export const withoutPreviousResponse = (request: ModelRequest): ModelRequest | undefined => {
+  const messages = request.messages.map(withoutResponseId)
+  return messages.some((message, at) => message !== request.messages[at])
+    ? { ...request, messages }
+    : undefined
+}
+
+const withoutResponseId = (message: ChatMessage): ChatMessage => {
+  const data = message.metadata && ownValue(message.metadata, protocolName)
+  if (!isJsonObject(data) || !Object.hasOwn(data, 'responseId')) return message
+  const { responseId: _, ...rest } = data
+  return { ...message, metadata: { ...message.metadata, [protocolName]: rest } }
+}
+
+/** Servers differ in words: forgotten, not stored, not allowed for the account, or the parameter not known at all. */
+const aboutPreviousResponse = /previous[ _]response|\bresponse with id\b.*not found/i
+
+/** Whether a request failed because the provider cannot continue the response it named. */
+export const isUnknownPreviousResponse = (error: ErrorData): boolean => {
+  if (error.code === 'previous_response_not_found') return true
+  const refused = error.status === undefined || [400, 404, 422].includes(error.status)
+  return error.name === 'ModelError' && refused && aboutPreviousResponse.test(error.message)
 }

@@ -1,10 +1,10 @@
 import { ConfigurationError } from '../../src/messages/errors.ts'
 import type { JsonObject } from '../../src/messages/json.ts'
 import type { ModelRequest } from '../../src/model/chatModel.ts'
-import type { KnownServerTool, SearchLocation, ServerTool } from '../../src/model/serverTools.ts'
+import type { KnownServerTool, SearchLocation, ServerTool, WebSearch } from '../../src/model/serverTools.ts'
 import type { Target } from './protocol.ts'
 
-/** How a protocol writes one server tool, and which of its options it has a word for. */
+/** The form of one server tool on a wire, and which of its options the wire has a word for. */
 export type ServerToolForm<T extends KnownServerTool> = {
   takes?: readonly Exclude<keyof T, 'serverTool'>[]
   write: (tool: T) => JsonObject
@@ -41,7 +41,7 @@ const entryOf = (tool: KnownServerTool, target: Target, forms: ServerToolForms):
   }
 }
 
-/** An option that is not kept would be worse than none: a search that may go anywhere after all. */
+/** Refuses an option that the wire has no word for: dropped, it would let a search go anywhere after all. */
 const written = <T extends KnownServerTool>(
   tool: T,
   form: ServerToolForm<T> | undefined,
@@ -62,12 +62,126 @@ const written = <T extends KnownServerTool>(
   return form.write(tool)
 }
 
-/** Without the fields that were not given. */
-export const present = (fields: Record<string, JsonObject[string] | undefined>): JsonObject => {
+/** The fields that were given. */
+const present = (fields: Record<string, JsonObject[string] | undefined>): JsonObject => {
   const entries = Object.entries(fields)
   return Object.fromEntries(entries.flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])))
 }
 
 /** A place in the words that Anthropic, OpenAI and OpenRouter share. */
-export const approximate = (location: SearchLocation | undefined): JsonObject | undefined =>
+const approximate = (location: SearchLocation | undefined): JsonObject | undefined =>
   location && { type: 'approximate', ...present(location) }
+
+const anthropicSearch: ServerToolForm<WebSearch> = {
+  takes: ['maxUses', 'allowedDomains', 'blockedDomains', 'location'],
+  write: ({ maxUses, allowedDomains, blockedDomains, location }) => ({
+    type: 'web_search_20250305',
+    name: 'web_search',
+    ...present({
+      max_uses: maxUses,
+      allowed_domains: allowedDomains,
+      blocked_domains: blockedDomains,
+      user_location: approximate(location),
+    }),
+  }),
+}
+
+/** Anthropic's server tools, in the versions that every model takes; newer ones can be given as they are. */
+const anthropicTools: ServerToolForms = {
+  webSearch: anthropicSearch,
+  webFetch: {
+    takes: ['maxUses', 'allowedDomains', 'blockedDomains'],
+    write: ({ maxUses, allowedDomains, blockedDomains }) => ({
+      type: 'web_fetch_20250910',
+      name: 'web_fetch',
+      ...present({
+        max_uses: maxUses,
+        allowed_domains: allowedDomains,
+        blocked_domains: blockedDomains,
+      }),
+    }),
+  },
+  codeExecution: { write: () => ({ type: 'code_execution_20250825', name: 'code_execution' }) },
+}
+
+/** Anthropic's server tools, as far as the cloud with the model has them; all where nothing is said. */
+export const anthropicServerTools = ({
+  serverTools,
+}: {
+  serverTools?: 'webSearch' | 'none'
+}): ServerToolForms => {
+  if (serverTools === undefined) return anthropicTools
+  return serverTools === 'none' ? {} : { webSearch: anthropicSearch }
+}
+
+/** Gemini's built-in tools. */
+export const googleServerTools: ServerToolForms = {
+  webSearch: { write: () => ({ googleSearch: {} }) },
+  webFetch: { write: () => ({ urlContext: {} }) },
+  codeExecution: { write: () => ({ codeExecution: {} }) },
+  fileSearch: {
+    takes: ['stores', 'maxResults'],
+    write: ({ stores, maxResults }) => ({
+      fileSearch: { fileSearchStoreNames: stores, ...present({ topK: maxResults }) },
+    }),
+  },
+}
+
+/** The built-in tools of the Responses API. */
+export const responsesServerTools: ServerToolForms = {
+  webSearch: {
+    takes: ['allowedDomains', 'location'],
+    write: ({ allowedDomains, location }) => ({
+      type: 'web_search',
+      ...(allowedDomains && { filters: { allowed_domains: allowedDomains } }),
+      ...present({ user_location: approximate(location) }),
+    }),
+  },
+  codeExecution: { write: () => ({ type: 'code_interpreter', container: { type: 'auto' } }) },
+  fileSearch: {
+    takes: ['stores', 'maxResults'],
+    write: ({ stores, maxResults }) => ({
+      type: 'file_search',
+      vector_store_ids: stores,
+      ...present({ max_num_results: maxResults }),
+    }),
+  },
+  imageGeneration: { write: () => ({ type: 'image_generation' }) },
+}
+
+/** The server tools that vendors added to chat completions, which have none. */
+export const chatServerTools: Record<'openrouter' | 'groq', ServerToolForms> = {
+  openrouter: {
+    webSearch: {
+      takes: ['allowedDomains', 'blockedDomains', 'location'],
+      write: ({ allowedDomains, blockedDomains, location }) => {
+        const parameters = present({
+          allowed_domains: allowedDomains,
+          excluded_domains: blockedDomains,
+          user_location: approximate(location),
+        })
+        return {
+          type: 'openrouter:web_search',
+          ...(Object.keys(parameters).length > 0 && { parameters }),
+        }
+      },
+    },
+    webFetch: { write: () => ({ type: 'openrouter:web_fetch' }) },
+    imageGeneration: { write: () => ({ type: 'openrouter:image_generation' }) },
+  },
+  groq: {
+    webSearch: { write: () => ({ type: 'browser_search' }) },
+    codeExecution: { write: () => ({ type: 'code_interpreter' }) },
+  },
+}
+
+/** Mistral's connectors. */
+export const mistralServerTools: ServerToolForms = {
+  webSearch: { write: () => ({ type: 'web_search' }) },
+  codeExecution: { write: () => ({ type: 'code_interpreter' }) },
+  imageGeneration: { write: () => ({ type: 'image_generation' }) },
+  fileSearch: {
+    takes: ['stores'],
+    write: ({ stores }) => ({ type: 'document_library', library_ids: stores }),
+  },
+}

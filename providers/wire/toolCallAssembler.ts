@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../src/messages/json.ts'
 import type { Delta, WireToolCall } from '../../src/model/delta.ts'
 import { parseArguments } from '../../src/model/toolArguments.ts'
-import { neverClosed, withheld } from './withheldCall.ts'
+import { neverClosed, withheld } from './decoder.ts'
 
 /** A piece of a tool call as some server chose to send it; every field may be missing, null or empty. */
 export type ToolCallPiece = {

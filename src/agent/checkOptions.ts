@@ -7,8 +7,8 @@ import {
   sharedRules,
 } from '../../machines/agent/configRules.ts'
 import { message } from '../../machines/stored/shape.ts'
+import { headerForms, readHeaders } from '../../providers/http/connection.ts'
 import { misplacedRules } from '../../providers/http/connectionOf.ts'
-import { headerForms, readHeaders } from '../../providers/http/headers.ts'
 import type { ConnectionOptions, TransportOptions } from '../../providers/provider.ts'
 import {
   amount,

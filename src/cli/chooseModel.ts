@@ -1,5 +1,5 @@
-import { readModels } from '../../providers/http/modelListing.ts'
-import { ollamaUrl } from '../../providers/ollama/host.ts'
+import { readModels } from '../../providers/http/httpJson.ts'
+import { ollamaUrl } from '../../providers/ollama/index.ts'
 import type { ConnectionOptions } from '../../providers/provider.ts'
 import { findProvider, listProviders } from '../../providers/registry.ts'
 import type { JsonValue } from '../messages/json.ts'

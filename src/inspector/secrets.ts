@@ -1,4 +1,4 @@
-import { parsedJson } from '../transport/jsonFraming.ts'
+import { parsedJson } from '../transport/textFraming.ts'
 import { redact } from '../transport/redact.ts'
 import type { RawRow } from './protocol.ts'
 

@@ -4,7 +4,7 @@ import { askOutside } from '../../machines/tools/toolQuestion.ts'
 import { ToolExecutionError } from '../messages/errors.ts'
 import { copyJson, isJsonObject, type JsonObject } from '../messages/json.ts'
 import type { ToolContext } from '../tools/tool.ts'
-import { within } from '../transport/within.ts'
+import { within } from '../transport/onAbort.ts'
 import type { ActiveCall } from './call.ts'
 
 /**

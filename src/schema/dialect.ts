@@ -1,4 +1,4 @@
-import type { JsonValue } from '../messages/json.ts'
+import type { JsonObject, JsonValue } from '../messages/json.ts'
 
 /** Whether an API takes a keyword: always, or with some values only. */
 export type Takes = true | ((value: JsonValue) => boolean)
@@ -45,3 +45,81 @@ export const oneOf =
  */
 export const plainPattern: Takes = (value) =>
   typeof value === 'string' && !/\(\?(?!:)|\\(?:[1-9pPkcQ]|u\{)/.test(value.replaceAll('\\\\', ''))
+
+/** Keywords of JSON Schema whose value is one schema. */
+export const oneSchema: ReadonlySet<string> = new Set([
+  ...['items', 'additionalItems', 'unevaluatedItems', 'contains', 'contentSchema'],
+  ...['additionalProperties', 'unevaluatedProperties', 'propertyNames', 'not', 'if', 'then', 'else'],
+])
+
+/** Keywords whose value is a list of schemas. */
+export const manySchemas: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems'])
+
+/** Keywords whose value holds schemas under names that the user chose. */
+export const namedSchemas: ReadonlySet<string> = new Set([
+  ...['properties', 'patternProperties', 'dependentSchemas', 'dependencies'],
+])
+
+const numbers = [
+  ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
+  ...['minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'maxProperties'],
+  ...['minContains', 'maxContains'],
+]
+
+/** Keywords whose value is a number; anything else means nothing. */
+export const numeric: ReadonlySet<string> = new Set(numbers)
+
+/** What describes a value without refusing any. */
+export const annotations: ReadonlySet<string> = new Set(['title', 'description', 'default', 'examples'])
+
+/** What makes up the shape of a value: every dialect has it, each in its own way. */
+const shape = [
+  ...['type', 'enum', 'const', 'properties', 'required', 'additionalProperties', 'items', 'prefixItems'],
+  ...['anyOf', 'oneOf', 'allOf', '$ref'],
+]
+
+/** What narrows a shape further. */
+const constraints = [
+  ...['format', 'pattern', ...numbers, 'uniqueItems', 'contentEncoding', 'contentMediaType', 'contentSchema'],
+  ...['contains', 'unevaluatedItems', 'patternProperties', 'propertyNames', 'unevaluatedProperties'],
+  ...['dependentRequired', 'dependentSchemas', 'dependencies', 'not', 'if', 'then', 'else'],
+]
+
+/** What a model should know: if a dialect does not accept one of these, it goes into the description. */
+export const worthSaying: readonly string[] = [...constraints, 'default', 'examples']
+
+/** Every keyword that means something to a reader or a validator; the rest is left out. */
+export const meaningful: ReadonlySet<string> = new Set([
+  ...shape,
+  ...constraints,
+  ...annotations,
+  // Google's own: the order in which a model writes the members.
+  'propertyOrdering',
+])
+
+/** A remark is read by a model on every request: a longer one is cut. */
+const longestRemark = 500
+
+/** The description with what the API has no keyword for: `Full name (minLength: 1)`. */
+export const withRemarks = (
+  description: JsonValue | undefined,
+  remarks: readonly (readonly [string, JsonValue])[],
+): JsonObject => {
+  const words = remarks.map(([key, value]) => cut(`${key}: ${inWords(value)}`)).join(', ')
+  return withWords(description, words && `(${words})`)
+}
+
+export const withWords = (description: JsonValue | undefined, words: string): JsonObject => {
+  const text = [description, words].filter(Boolean).join(' ')
+  return text === '' ? {} : { description: text }
+}
+
+const inWords = (value: JsonValue): string => (typeof value === 'string' ? value : JSON.stringify(value))
+
+const cut = (text: string): string =>
+  text.length > longestRemark ? `${text.slice(0, longestRemark)}…` : text
+
+/** Generators bound every integer and say that names are strings, which says nothing. */
+export const saysNothing = (key: string, value: JsonValue): boolean =>
+  (typeof value === 'number' && Math.abs(value) === Number.MAX_SAFE_INTEGER) ||
+  (key === 'propertyNames' && JSON.stringify(value) === '{"type":"string"}')

@@ -1,10 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../messages/json.ts'
-import type { Dialect } from './dialect.ts'
-import { annotations, worthSaying } from './keywords.ts'
-import { members, namedMembers } from './members.ts'
+import { annotations, type Dialect, saysNothing, withRemarks, worthSaying } from './dialect.ts'
+import { members, namedMembers, rootObject } from './objects.ts'
 import { readSchema } from './readSchema.ts'
-import { saysNothing, withRemarks } from './remarks.ts'
-import { rootObject } from './rootObject.ts'
 import { impossible, objectsIn, referenceOf, type Scope, type Settled, settle, Walk } from './scope.ts'
 
 /**

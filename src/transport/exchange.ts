@@ -1,31 +1,14 @@
-import type { Dispatcher } from 'undici'
-import { Connections, type Lease } from './connections.ts'
-import { dispatchExchange } from './dispatchExchange.ts'
-import { fetchExchange } from './fetchExchange.ts'
-import { EnvironmentProxy } from './proxies.ts'
-import type { HeaderReader } from './retryAfter.ts'
-
-export type HttpRequest = { method: 'GET' | 'POST'; url: URL; headers: Record<string, string>; body?: string }
+import type { Client, Dispatcher, Pool } from 'undici'
+import {
+  dispatchExchange,
+  type ExchangeHandler,
+  fetchExchange,
+  type HttpRequest,
+  type Lease,
+} from './carriers.ts'
 
 /** Who carries the request: a dispatcher of undici, another `fetch`, or else the environment's proxy or the connections kept here. */
 export type Carrier = { dispatcher?: Dispatcher | undefined; fetch?: typeof fetch | undefined }
-
-export type ResponseHead = { status: number; statusText: string; header: HeaderReader }
-
-/** An answer with its body read, up to a limit. */
-export type WholeAnswer = ResponseHead & { body: string }
-
-export const isSuccess = ({ status }: ResponseHead): boolean => status >= 200 && status < 300
-
-/** The events of an exchange. Exactly one of `end` and `fail` comes last, and never before `exchange` returned. */
-export type ExchangeHandler = {
-  head(head: ResponseHead): void
-  data(bytes: Uint8Array): void
-  /** All data of one network read has been given. */
-  readDone(): void
-  end(): void
-  fail(error: unknown): void
-}
 
 /** Starts one HTTP exchange; the function returned closes its connection at once, and nothing is reported afterwards. */
 export const exchange = (request: HttpRequest, carrier: Carrier, handler: ExchangeHandler): (() => void) => {
@@ -67,3 +50,138 @@ const firstExchange = (request: HttpRequest, handler: ExchangeHandler): (() => v
   }, withFetch)
   return () => close()
 }
+
+/**
+ * Keep-alive connections by origin, one undici client each. undici's own pools open a second connection whenever a
+ * request is aborted; here an aborted connection is simply gone.
+ */
+class Connections {
+  readonly #open: (origin: string) => Client
+  readonly #idle = new Map<string, Client[]>()
+  /** Sockets of clients that are still connecting. */
+  readonly #connecting = new WeakMap<Client, unknown>()
+
+  constructor({ Client, buildConnector }: typeof import('undici')) {
+    // Shared, so that TLS sessions are resumed whichever client they were made with.
+    const connector = buildConnector({ timeout: 10_000 })
+    this.#open = (origin) => {
+      const client: Client = new Client(origin, {
+        connect: (options, callback) => {
+          const socket: unknown = connector(options, (...made) => {
+            this.#connecting.delete(client)
+            callback(...made)
+          })
+          this.#connecting.set(client, socket)
+        },
+        // Agents pause between requests while tools run: a connection kept a little longer saves a handshake.
+        keepAliveTimeout: 8_000,
+      })
+      return client
+    }
+  }
+
+  lease(origin: string): Lease {
+    const client = this.#idle.get(origin)?.pop() ?? this.#connect(origin)
+    return {
+      dispatcher: client,
+      giveBack: () => {
+        const idle = this.#idle.get(origin)
+        if (idle) idle.push(client)
+        else this.#idle.set(origin, [client])
+      },
+      discard: () => this.#discard(client),
+    }
+  }
+
+  #discard(client: Client): void {
+    const socket = this.#connecting.get(client)
+    client.destroy(null, () => {})
+    // undici would first let it connect, which takes its time where a server is slow to shake hands.
+    if (isDestroyable(socket)) socket.destroy(new Error('closed'))
+  }
+
+  #connect(origin: string): Client {
+    const client = this.#open(origin)
+    return client.on('disconnect', () => this.#forget(origin, client))
+  }
+
+  #forget(origin: string, client: Client): void {
+    const others = this.#idle.get(origin)?.filter((other) => other !== client) ?? []
+    if (others.length > 0) this.#idle.set(origin, others)
+    else this.#idle.delete(origin)
+  }
+}
+
+const isDestroyable = (socket: unknown): socket is { destroy(error: Error): void } =>
+  typeof socket === 'object' && socket !== null && 'destroy' in socket && typeof socket.destroy === 'function'
+
+type Undici = Pick<typeof import('undici'), 'EnvHttpProxyAgent' | 'Pool'>
+
+/** The proxy in the environment is not a URL. The value is not shown: it may hold a password. */
+class InvalidProxy extends Error {
+  readonly code = 'invalid_proxy'
+  constructor() {
+    super('HTTP_PROXY or HTTPS_PROXY is not the URL of a proxy')
+  }
+}
+
+class ClosedTunnel extends Error {
+  readonly code = 'proxy_closed'
+  constructor() {
+    super('the proxy closed the connection instead of opening a tunnel')
+  }
+}
+
+/** In capitals, or in lower case as curl reads them. */
+const variables = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY']
+
+/** The proxy that the environment names. `NO_PROXY` is read by undici itself, with every request. */
+class EnvironmentProxy {
+  readonly #undici: Undici
+  #settings = ''
+  #agent: Dispatcher | undefined
+
+  constructor(undici: Undici) {
+    this.#undici = undici
+  }
+
+  /** Undefined where no proxy is set. */
+  dispatcher(): Dispatcher | undefined {
+    const settings = variables
+      .map((name) => process.env[name] ?? '')
+      .join(' ')
+      .trim()
+    if (settings !== this.#settings) this.#renew(settings)
+    return this.#agent
+  }
+
+  #renew(settings: string): void {
+    this.#agent?.close().catch(() => {})
+    this.#agent = undefined
+    this.#settings = ''
+    if (settings === '') return
+    try {
+      const { EnvHttpProxyAgent, Pool } = this.#undici
+      this.#agent = new EnvHttpProxyAgent({
+        clientFactory: (origin, options) => tunnels(new Pool(origin, options)),
+      })
+    } catch {
+      throw new InvalidProxy()
+    }
+    this.#settings = settings
+  }
+}
+
+/** Where a proxy just closes a tunnel, undici opens the next one, and so on for ever, unless the error is another one. */
+const tunnels = (pool: Pool): Dispatcher => {
+  const connect = pool.connect.bind(pool)
+  return Object.assign(pool, {
+    connect: (options: Dispatcher.ConnectOptions) =>
+      connect(options).catch((error: unknown) => {
+        throw isClosedSocket(error) ? new ClosedTunnel() : error
+      }),
+  })
+}
+
+const isClosedSocket = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'UND_ERR_SOCKET'

@@ -1,16 +1,10 @@
 import type { ErrorData } from '../messages/errors.ts'
-import {
-  type Carrier,
-  exchange,
-  type HttpRequest,
-  isSuccess,
-  type ResponseHead,
-  type WholeAnswer,
-} from './exchange.ts'
-import { type BodyFraming, type BodyReader, type FramedEvent, Framing } from './framing.ts'
+import { type HttpRequest, isSuccess, type ResponseHead, type WholeAnswer } from './carriers.ts'
+import { type Carrier, exchange } from './exchange.ts'
+import { type BodyFraming, type BodyReader, Framing, Utf8Stream } from './framing.ts'
 import { type Limits, responseTooLarge } from './limits.ts'
 import { networkError } from './networkError.ts'
-import { Utf8Stream } from './utf8.ts'
+import type { FramedEvent } from './textFraming.ts'
 
 /** Where the stream reports to. `end` or `refused` comes last, and once. */
 export type StreamHandler = {

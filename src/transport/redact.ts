@@ -1,5 +1,5 @@
+import { toBase64 } from '../messages/base64.ts'
 import type { ErrorData } from '../messages/errors.ts'
-import { secretPattern } from './secretPattern.ts'
 
 /** Replaces a secret. */
 export const hidden = '***'
@@ -50,3 +50,99 @@ export const redactError = (error: ErrorData, secrets: readonly string[]): Error
     }),
   }
 }
+
+/*
+ * A secret that a server gives back may be written in many ways, and in several of them at once: percent-encoded, once or
+ * twice, with small or capital digits; escaped for JSON or HTML; in capitals; in base64, by itself or inside of something
+ * longer. One pattern finds them all: letters and digits stand for themselves in either case, every other character for
+ * itself or any of its encodings. Nothing in it can repeat without end, so that a text is searched in one go.
+ */
+
+/** Shorter ones would be found everywhere. */
+const shortestSecret = 4
+const shortestBase64 = 8
+
+const compiled = new WeakMap<readonly string[], { of: readonly string[]; pattern: RegExp | null }>()
+
+/** What finds these secrets in any of their forms; null if there is nothing to find. Made once for each list, and again when it has grown. */
+const secretPattern = (secrets: readonly string[]): RegExp | null => {
+  const known = compiled.get(secrets)
+  if (known && isSame(known.of, secrets)) return known.pattern
+  const usable = [...new Set(secrets)].filter((secret) => secret.length >= shortestSecret)
+  // The longest first: a part of it must not be taken for the whole.
+  const forms = usable
+    .sort((a, b) => b.length - a.length)
+    .flatMap((secret) => [inText(secret), ...inBase64(secret)])
+  const pattern = forms.length === 0 ? null : new RegExp(forms.join('|'), 'gi')
+  compiled.set(secrets, { of: [...secrets], pattern })
+  return pattern
+}
+
+const isSame = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((secret, index) => secret === b[index])
+
+const inText = (secret: string): string => [...secret].map(character).join('')
+
+const character = (char: string): string =>
+  /[a-z0-9]/i.test(char) ? char : `(?:${encodings(char).join('|')})`
+
+const encodings = (char: string): string[] => {
+  const code = char.codePointAt(0) ?? 0
+  const bytes = [...new TextEncoder().encode(char)]
+  const units = Array.from({ length: char.length }, (_, at) => hex(char.charCodeAt(at), 4))
+  const name = entities.get(char)
+  return [
+    // Also with the backslashes of JSON, of JSON in JSON, and so on.
+    String.raw`\\{0,8}${literal(char)}`,
+    units.map((unit) => String.raw`\\{1,8}u${unit}`).join(''),
+    // The percent sign may be encoded in turn.
+    bytes.map((byte) => `%(?:25){0,3}${hex(byte, 2)}`).join(''),
+    `&(?:amp;){0,2}(?:#0{0,5}${code};|#x0{0,5}${hex(code, 1)};${name ? `|${name};` : ''})`,
+    ...(char === ' ' ? [String.raw`\+`] : []),
+  ]
+}
+
+const hex = (number: number, digits: number): string => number.toString(16).padStart(digits, '0')
+
+const literal = (char: string): string => char.replace(/[\\^$.*+?()[\]{}|/]/, String.raw`\$&`)
+
+const entities = new Map([
+  ['"', 'quot'],
+  ['&', 'amp'],
+  ["'", 'apos'],
+  ['<', 'lt'],
+  ['>', 'gt'],
+  ['/', 'sol'],
+  ['+', 'plus'],
+  ['=', 'equals'],
+  [':', 'colon'],
+  ['.', 'period'],
+  ['_', 'lowbar'],
+  ['-', 'hyphen'],
+  ['@', 'commat'],
+  ['#', 'num'],
+  ['%', 'percnt'],
+  ['$', 'dollar'],
+  ['!', 'excl'],
+  ['*', 'ast'],
+  [' ', 'nbsp'],
+])
+
+/**
+ * The three ways to write a secret in base64, by where in a group of three bytes it begins: `key`, `user:key` and
+ * `Bearer key` look quite different. Only the digits that no neighbour has a part in are looked for.
+ */
+const inBase64 = (secret: string): string[] => {
+  const bytes = new TextEncoder().encode(secret)
+  return [0, 1, 2].flatMap((offset) => {
+    const digits = toBase64(Uint8Array.from([...new Uint8Array(offset), ...bytes]))
+    const own = digits.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + bytes.length) * 8) / 6))
+    if (own.length < shortestBase64) return offset === 0 ? [base64Text(digits.replace(/=+$/, ''))] : []
+    const digit = '[a-z0-9+/_-]?'
+    return [`${offset === 0 ? '' : digit}${base64Text(own)}${digit}={0,2}`]
+  })
+}
+
+/** Of the two digits that are neither letter nor number there is a version for URLs. */
+const base64Text = (digits: string): string =>
+  digits.replace(/[+/]/g, (digit) => `(?:${encodings(digit).join('|')}|${digit === '+' ? '-' : '_'})`)

@@ -1,20 +1,13 @@
 import { type ErrorData, errorFrom } from '../messages/errors.ts'
 import type { JsonValue } from '../messages/json.ts'
-import {
-  type Carrier,
-  exchange,
-  type HttpRequest,
-  isSuccess,
-  type ResponseHead,
-  type WholeAnswer,
-} from './exchange.ts'
+import { type HttpRequest, isSuccess, type ResponseHead, type WholeAnswer } from './carriers.ts'
+import { type Carrier, exchange } from './exchange.ts'
+import { Utf8Stream } from './framing.ts'
 import { type Limits, responseTooLarge } from './limits.ts'
 import { networkError } from './networkError.ts'
-import { onAbort } from './onAbort.ts'
-import { Utf8Stream } from './utf8.ts'
-import { longestTimerMs } from './within.ts'
+import { longestTimerMs, onAbort } from './onAbort.ts'
 
-export type JsonExchange = {
+type JsonExchange = {
   request: HttpRequest
   carrier: Carrier
   limits: Limits

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { ollamaUrl } from '../../providers/ollama/host.ts'
+import { ollamaUrl } from '../../providers/ollama/index.ts'
 import { chooseModel } from '../../src/cli/chooseModel.ts'
 import { loopback } from '../loopback.ts'
 

@@ -1,6 +1,6 @@
 import { EventStreamCodec } from '@smithy/eventstream-codec'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { eventStreamFraming } from '../../providers/bedrock/eventStream.ts'
+import { eventStreamFraming } from '../../providers/clouds/eventStream.ts'
 import type { BodyReader } from '../../src/transport/framing.ts'
 import { chunkFrame, frame, saying, streamOf } from './eventStream.ts'
 

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import type { EffortWord } from '../../providers/models/modelFacts.ts'
-import { anyEffort, budgetFor, effortFor } from '../../providers/models/thinking.ts'
+import { anyEffort, budgetFor, type EffortWord, effortFor } from '../../providers/models/modelFacts.ts'
 import type { Effort, Thinking } from '../../src/model/chatModel.ts'
 
 const efforts = anyEffort.filter((word): word is Effort => word !== 'none')

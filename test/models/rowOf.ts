@@ -1,5 +1,4 @@
-import { embeddingModels } from '../../providers/models/embeddings.ts'
-import { modelTables } from '../../providers/models/index.ts'
+import { embeddingModels, modelTables } from '../../providers/models/index.ts'
 import { knownModel, type ModelFacts } from '../../providers/models/modelFacts.ts'
 
 /** Today, as the dates of the tables are written. */

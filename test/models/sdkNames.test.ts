@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { anthropicModels } from '../../providers/models/anthropic.ts'
-import { cohereModels } from '../../providers/models/cohere.ts'
 import { googleModels } from '../../providers/models/google.ts'
 import { knownModel, type ModelTable } from '../../providers/models/modelFacts.ts'
 import { openaiModels } from '../../providers/models/openai.ts'
+import { cohereModels } from '../../providers/models/vendors.ts'
 
 // The tables against the names in the types of the official clients: who is new there must be looked up here.
 

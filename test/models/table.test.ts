@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { embeddingModels } from '../../providers/models/embeddings.ts'
-import { modelTables } from '../../providers/models/index.ts'
-import { knownModel } from '../../providers/models/modelFacts.ts'
-import { anyEffort } from '../../providers/models/thinking.ts'
+import { embeddingModels, modelTables } from '../../providers/models/index.ts'
+import { anyEffort, knownModel } from '../../providers/models/modelFacts.ts'
 import { today } from './rowOf.ts'
 
 describe.each([...modelTables, embeddingModels])('the table of $provider', (table) => {

@@ -1,4 +1,4 @@
-import { isRetryableStatus } from '../../providers/wire/wireError.ts'
+import { isRetryableStatus } from '../../providers/wire/error.ts'
 import type { Delta, WireToolCall } from '../../src/model/delta.ts'
 import { decode } from './decoding.ts'
 import type { ServedAnswer } from './faultServer.ts'

@@ -10,7 +10,7 @@ import {
   openaiChat,
   openaiResponses,
 } from '../../providers/index.ts'
-import { DeltaBatch } from '../../providers/wire/deltaBatch.ts'
+import { DeltaBatch } from '../../providers/wire/decoder.ts'
 import type { ErrorData } from '../../src/messages/errors.ts'
 import { type Accumulated, messageAccumulator, nothingAccumulated } from '../../src/model/accumulator.ts'
 import type { ModelProfile } from '../../src/model/chatModel.ts'

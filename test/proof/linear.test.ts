@@ -8,7 +8,7 @@ import { Agent, modelMessage, tool, userMessage } from '../../src/index.ts'
 import { appended, type Growing, grown, type Runs, wholeOf } from '../../src/messages/growing.ts'
 import type { JsonObject, JsonValue } from '../../src/messages/json.ts'
 import { type ScriptStep, type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
-import { BareJson } from '../../src/transport/bareJson.ts'
+import { BareJson } from '../../src/transport/textFraming.ts'
 
 // What a server makes us do is in proportion to what it sends: twice as much of it is twice the work, and not four times.
 // Counted, not timed.

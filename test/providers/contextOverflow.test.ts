@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Overflow, overflowOf } from '../../providers/wire/contextOverflow.ts'
+import { type Overflow, overflowOf } from '../../providers/wire/error.ts'
 import type { WireError } from '../../providers/wire/protocol.ts'
 
 // The words of every server are in test/hostile/overflowRows.ts. Here: what they are worth beside each other.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { DeltaBatch } from '../../providers/wire/deltaBatch.ts'
+import { DeltaBatch } from '../../providers/wire/decoder.ts'
 import type { Decoder } from '../../providers/wire/protocol.ts'
 import type { ErrorData } from '../../src/messages/errors.ts'
 import type { Delta } from '../../src/model/delta.ts'

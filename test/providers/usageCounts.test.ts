@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { type Counts, usageFrom } from '../../providers/wire/usageCounts.ts'
+import { type Counts, usageFrom } from '../../providers/wire/decoder.ts'
 import type { Usage } from '../../src/messages/result.ts'
 
 const none = { input: undefined, output: undefined }

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import type { WireError } from '../../providers/wire/protocol.ts'
 import {
   isRetryableStatus,
   modelError,
   statusIn,
   streamError,
   windowReached,
-} from '../../providers/wire/wireError.ts'
+} from '../../providers/wire/error.ts'
+import type { WireError } from '../../providers/wire/protocol.ts'
 
 const plain = { name: 'ModelError', message: 'No.' }
 

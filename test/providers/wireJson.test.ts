@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { truncated } from '../../providers/wire/decoder.ts'
 import {
   arrayAt,
   BadWireJson,
@@ -7,8 +8,7 @@ import {
   objectAt,
   parseWireObject,
   stringAt,
-  truncated,
-} from '../../providers/wire/wireJson.ts'
+} from '../../providers/wire/json.ts'
 
 const invalid = (data: string) => ({
   name: 'ModelError',

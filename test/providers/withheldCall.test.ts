@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { callDeltas, withheld } from '../../providers/wire/withheldCall.ts'
+import { callDeltas, withheld } from '../../providers/wire/decoder.ts'
 import type { FinishReason } from '../../src/messages/result.ts'
 
 const call = { id: 'a', name: 'one', arguments: { m: 1 } }

@@ -1,11 +1,18 @@
 /** How one schema is written for one API, case by case. */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { answerDialect, answerGrammar, toolDialect } from '../../providers/anthropic/schemaDialect.ts'
-import { cohereAnswerDialect, cohereDialect } from '../../providers/cohere/schemaDialect.ts'
-import { geminiDialect } from '../../providers/google/schemaDialect.ts'
-import { ollamaToolDialect } from '../../providers/ollama/schemaDialect.ts'
-import { compatibleDialect, openaiDialect, openaiStrict } from '../../providers/openai-chat/schemaDialect.ts'
+import {
+  anthropicAnswerDialect,
+  anthropicGrammar,
+  anthropicToolDialect,
+  cohereAnswerDialect,
+  cohereDialect,
+  compatibleDialect,
+  geminiDialect,
+  ollamaToolDialect,
+  openaiDialect,
+  openaiStrict,
+} from '../../providers/wire/schemaDialects.ts'
 import type { JsonObject } from '../../src/messages/json.ts'
 import type { Dialect } from '../../src/schema/dialect.ts'
 import { isEnforceable } from '../../src/schema/enforceable.ts'
@@ -23,8 +30,8 @@ const of = (schema: z.ZodType) => compileSchema(schema, 'The schema').jsonSchema
 const every: [string, Dialect][] = [
   ['openai', openaiDialect],
   ['compatible', compatibleDialect],
-  ['anthropic tool', toolDialect],
-  ['anthropic answer', answerDialect],
+  ['anthropic tool', anthropicToolDialect],
+  ['anthropic answer', anthropicAnswerDialect],
   ['gemini', geminiDialect],
   ['ollama', ollamaToolDialect],
   ['cohere', cohereDialect],
@@ -318,7 +325,7 @@ describe('Anthropic', () => {
         n: z.number().gt(2),
       }),
     )
-    expect(toDialect(schema, toolDialect).properties).toEqual({
+    expect(toDialect(schema, anthropicToolDialect).properties).toEqual({
       word: { type: 'string', minLength: 2, pattern: '^(?=a)' },
       list: {
         type: 'array',
@@ -336,7 +343,7 @@ describe('Anthropic', () => {
       properties: { $top: { type: 'integer' }, ok: {} },
       additionalProperties: false,
     }
-    expect(toDialect(schema, toolDialect)).toEqual({
+    expect(toDialect(schema, anthropicToolDialect)).toEqual({
       type: 'object',
       properties: { ok: {} },
       description: '($top: {"type":"integer"})',
@@ -370,7 +377,7 @@ describe('Anthropic', () => {
     [false, 'anything', of(z.object({ a: z.any() }))],
     [false, 'a tuple', of(z.object({ a: z.tuple([z.string()]) }))],
   ])('can (%s) be held to %s', (can, _, schema) => {
-    expect(isEnforceable(toDialect(schema, answerDialect), answerGrammar)).toBe(can)
+    expect(isEnforceable(toDialect(schema, anthropicAnswerDialect), anthropicGrammar)).toBe(can)
   })
 })
 

@@ -1,7 +1,7 @@
 /** Answers whose schema is not one object are asked for as the `value` of one. */
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { openaiDialect } from '../../providers/openai-chat/schemaDialect.ts'
+import { openaiDialect } from '../../providers/wire/schemaDialects.ts'
 import { toDialect } from '../../src/schema/toDialect.ts'
 import { compileSchema } from '../../src/tools/schema.ts'
 import { readAnswer, wireSchemaOf } from '../../src/tools/typedAnswer.ts'

@@ -3,8 +3,8 @@ import {
   type HttpChatModelOptions,
   httpChatModel,
 } from '../../providers/http/httpChatModel.ts'
+import { truncated } from '../../providers/wire/decoder.ts'
 import type { Decoder, Protocol } from '../../providers/wire/protocol.ts'
-import { truncated } from '../../providers/wire/wireJson.ts'
 import type { ErrorData } from '../../src/messages/errors.ts'
 import { isJsonObject } from '../../src/messages/json.ts'
 import { userMessage } from '../../src/messages/messages.ts'

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type FramedEvent, Framing } from '../../src/transport/framing.ts'
+import { Framing } from '../../src/transport/framing.ts'
+import type { FramedEvent } from '../../src/transport/textFraming.ts'
 
 const frame = (
   chunks: (string | Uint8Array)[],

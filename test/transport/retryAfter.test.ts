@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { retryAfterMs } from '../../src/transport/retryAfter.ts'
+import { retryAfterMs } from '../../providers/http/httpError.ts'
 
 const now = Date.parse('2026-01-01T00:00:00Z')
 const wait = (headers: Record<string, string>) => retryAfterMs((name) => headers[name], now)

@@ -1,5 +1,5 @@
 import { ConfigurationError, describeThrown } from '../../messages/errors.ts'
-import { within } from '../../transport/within.ts'
+import { within } from '../../transport/onAbort.ts'
 import { record } from './record.ts'
 import type { TapedExchange, TapedRequest } from './tape.ts'
 import type { Outgoing } from './tapedRequest.ts'

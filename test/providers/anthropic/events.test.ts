@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { anthropic } from '../../../providers/anthropic/index.ts'
-import { neverClosed } from '../../../providers/wire/withheldCall.ts'
+import { neverClosed } from '../../../providers/wire/decoder.ts'
 import type { Delta } from '../../../src/model/delta.ts'
 import { close, decode, grow, last, open, start, stop, target, text, toolUse } from './wire.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { cohere } from '../../../providers/cohere/index.ts'
-import { neverClosed } from '../../../providers/wire/withheldCall.ts'
+import { neverClosed } from '../../../providers/wire/decoder.ts'
 import type { Delta } from '../../../src/model/delta.ts'
 import { target } from './target.ts'
 

@@ -2,15 +2,14 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type EmbeddingsTarget, embeddingsProtocols } from '../../../providers/embeddings/index.ts'
+import type { EmbeddingsTarget } from '../../../providers/embeddings/vectors.ts'
 import { ModelError } from '../../../src/messages/errors.ts'
+import { protocolOf } from './protocolOf.ts'
 
-const read = (provider: string, body: unknown, count: number) =>
-  embeddingsProtocols.get(provider)?.read(body, count)
+const read = (provider: string, body: unknown, count: number) => protocolOf(provider)?.read(body, count)
 const readAsked = (body: unknown, asked: Partial<EmbeddingsTarget>) =>
-  embeddingsProtocols
-    .get('openai')
-    ?.read(body, 1, { provider: 'openai', model: 'm', purpose: 'query', ...asked }).vectors[0]
+  protocolOf('openai')?.read(body, 1, { provider: 'openai', model: 'm', purpose: 'query', ...asked })
+    .vectors[0]
 const item = (embedding: unknown, index?: number) => ({
   object: 'embedding',
   embedding,

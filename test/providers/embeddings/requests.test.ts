@@ -4,10 +4,12 @@ import type { EmbedRequest } from 'ollama'
 import type { EmbeddingCreateParams } from 'openai/resources/embeddings'
 import { describe, expect, it } from 'vitest'
 import type { V2EmbedRequest } from '../../../node_modules/cohere-ai/serialization/resources/v2/client/requests/V2EmbedRequest'
-import { batchesOf, type EmbeddingsTarget, embeddingsProtocols } from '../../../providers/embeddings/index.ts'
+import { batchesOf } from '../../../providers/embeddings/httpEmbeddingsModel.ts'
+import type { EmbeddingsTarget } from '../../../providers/embeddings/vectors.ts'
+import { protocolOf } from './protocolOf.ts'
 
 const request = (provider: string, model: string, rest: Partial<EmbeddingsTarget> = {}) =>
-  embeddingsProtocols.get(provider)?.request(['a', 'b'], { provider, model, purpose: 'document', ...rest })
+  protocolOf(provider)?.request(['a', 'b'], { provider, model, purpose: 'document', ...rest })
 
 /** One request of a `batchEmbedContents` body; the SDK has types for its fields only. */
 type GoogleRequest = { model: string; content: Content } & Pick<
@@ -30,7 +32,7 @@ describe('each provider is asked in its own words', () => {
     })
   })
 
-  it.each(['openai-responses', 'together', 'fireworks', 'ollama-openai'])('%s, like openai', (provider) => {
+  it.each(['together', 'fireworks', 'ollama-openai'])('%s, like openai', (provider) => {
     expect(request(provider, 'm')).toEqual({ path: '/embeddings', body: { model: 'm', input: ['a', 'b'] } })
   })
 
@@ -130,7 +132,7 @@ it.each([
   ['cohere', 96],
   ['mistral', 256],
 ])('%s takes no more than %i texts at once', (provider, size) => {
-  expect(embeddingsProtocols.get(provider)?.batchSize).toBe(size)
+  expect(protocolOf(provider)?.batchSize).toBe(size)
 })
 
 it('splits texts into batches without losing or repeating one', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { geminiProfile, google } from '../../../providers/google/index.ts'
-import { neverClosed } from '../../../providers/wire/withheldCall.ts'
+import { neverClosed } from '../../../providers/wire/decoder.ts'
 import type { Delta } from '../../../src/model/delta.ts'
 
 // What comes out of each chunk, field by field: there, missing, of another type, in another order, repeated.

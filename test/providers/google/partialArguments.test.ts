@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { PartialArguments } from '../../../providers/google/partialArguments.ts'
+import { PartialArguments } from '../../../providers/google/functionCalls.ts'
 import type { JsonObject } from '../../../src/messages/json.ts'
 
 const text = (jsonPath: string, stringValue: string, more: JsonObject = {}): JsonObject => ({

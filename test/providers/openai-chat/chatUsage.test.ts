@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { chatUsage } from '../../../providers/openai-chat/usage.ts'
+import { chatUsage } from '../../../providers/wire/decoder.ts'
 import type { JsonObject } from '../../../src/messages/json.ts'
 import type { Usage } from '../../../src/messages/result.ts'
 

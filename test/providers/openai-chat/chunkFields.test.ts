@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type OpenAIChatProfile, openaiChat } from '../../../providers/openai-chat/index.ts'
+import { neverClosed } from '../../../providers/wire/decoder.ts'
 import type { WireEvent } from '../../../providers/wire/protocol.ts'
-import { neverClosed } from '../../../providers/wire/withheldCall.ts'
 import type { Delta } from '../../../src/model/delta.ts'
 import { chunk, done, event, stop } from './chunks.ts'
 import { plainProfile } from './plainProfile.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { imagePart } from '../../../providers/openai-chat/generatedMedia.ts'
-import { ReasoningDetails, reasoningField, reasoningText } from '../../../providers/openai-chat/reasoning.ts'
+import { imagePart } from '../../../providers/openai-chat/answerReader.ts'
+import { ReasoningDetails, reasoningField, reasoningText } from '../../../providers/openai-chat/replay.ts'
 import type { JsonObject, JsonValue } from '../../../src/messages/json.ts'
 
 describe('the thoughts in a delta', () => {

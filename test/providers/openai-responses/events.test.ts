@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { openaiResponses } from '../../../providers/openai-responses/index.ts'
-import { neverClosed } from '../../../providers/wire/withheldCall.ts'
+import { neverClosed } from '../../../providers/wire/decoder.ts'
 import type { JsonObject } from '../../../src/messages/json.ts'
 import {
   added,

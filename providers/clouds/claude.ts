@@ -1,0 +1,29 @@
+import { type AnthropicProfile, anthropic, anthropicProfile } from '../anthropic/index.ts'
+import type { Protocol, WireRequest } from '../wire/protocol.ts'
+
+/**
+ * Claude as a cloud offers it: the model is a part of the path, the version of the API a field of the body, and `adapt`
+ * does the rest.
+ */
+export const claudeElsewhere = (
+  version: string,
+  adapt: (wire: WireRequest, model: string) => WireRequest,
+): Protocol<AnthropicProfile> => ({
+  ...anthropic,
+  request(request, target) {
+    const { body, headers = {} } = anthropic.request(request, target)
+    const { model: _, ...rest } = body
+    const { 'anthropic-version': __, ...others } = headers
+    const wire = { path: '', body: { anthropic_version: version, ...rest }, headers: others }
+    return adapt(wire, target.model)
+  },
+})
+
+/** The clouds do not read links, and where they accept a schema for the answer it is not reliable. */
+export const claudeProfileElsewhere =
+  (serverTools: NonNullable<AnthropicProfile['serverTools']>) =>
+  (model: string): AnthropicProfile => {
+    const profile = anthropicProfile(model)
+    const attachments = { ...profile.attachments, links: false }
+    return { ...profile, nativeSchema: false, serverTools, attachments }
+  }

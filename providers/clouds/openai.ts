@@ -1,0 +1,85 @@
+import { defineProvider, type ProviderPreset } from '../defineProvider.ts'
+import { openaiEmbeddings } from '../embeddings/protocols.ts'
+import { bearer, isOtherServer, serverIn } from '../http/connectionOf.ts'
+import type { Recover } from '../http/httpChatModel.ts'
+import { type OpenAIChatProfile, openaiChat, openaiChatProfile } from '../openai-chat/index.ts'
+import {
+  isSummaryRefused,
+  isUnknownPreviousResponse,
+  needsResponses,
+  type OpenAIResponsesProfile,
+  openaiResponses,
+  openaiResponsesProfile,
+  withoutPreviousResponse,
+} from '../openai-responses/index.ts'
+import type { Provider } from '../provider.ts'
+
+type Host = Omit<
+  ProviderPreset<OpenAIChatProfile & OpenAIResponsesProfile>,
+  'protocol' | 'profile' | 'recover'
+>
+
+/** A host of OpenAI's models under three names: by what the model needs, over Responses, over chat completions. */
+const overBothProtocols = ({ name, ...host }: Host): Provider[] => [
+  byModel({ ...host, name }),
+  responses({ ...host, name: `${name}-responses` }),
+  chat({ ...host, name: `${name}-chat` }),
+]
+
+/**
+ * OpenAI's own hosts speak the protocol that the model needs: Responses for those of which chat completions refuse
+ * something, chat completions for the rest. Other servers get chat completions, which they all have.
+ */
+const byModel = (host: Host): Provider => {
+  const [overChat, overResponses] = [chat(host), responses(host)]
+  return {
+    ...overResponses,
+    chatModel: (model = host.defaultModel, options) => {
+      const isChat = isOtherServer(host, options) || !needsResponses(options.profile?.like ?? model)
+      return (isChat ? overChat : overResponses).chatModel(model, options)
+    },
+  }
+}
+
+const chat = (host: Host): Provider =>
+  defineProvider({ ...host, protocol: openaiChat, profile: openaiChatProfile })
+
+const responses = (host: Host): Provider =>
+  defineProvider({ ...host, protocol: openaiResponses, profile: openaiResponsesProfile, recover })
+
+const recover: Recover<OpenAIResponsesProfile> = (error, request, profile) => {
+  if (isUnknownPreviousResponse(error)) {
+    const whole = withoutPreviousResponse(request)
+    return whole && { request: whole }
+  }
+  if (isSummaryRefused(error) && profile.reasoningSummary !== false) {
+    return { profile: { ...profile, reasoningSummary: false } }
+  }
+  return undefined
+}
+
+/** OpenAI, which speaks two protocols. */
+export const openai: readonly Provider[] = overBothProtocols({
+  name: 'openai',
+  server: serverIn('OPENAI_BASE_URL'),
+  baseUrl: 'https://api.openai.com/v1',
+  keyVariable: 'OPENAI_API_KEY',
+  defaultModel: 'gpt-6-luna',
+  models: { path: '/models' },
+  embeddings: { protocol: openaiEmbeddings, defaultModel: 'text-embedding-3-small' },
+})
+
+/** OpenAI's models in Microsoft's cloud, over either of OpenAI's protocols. */
+export const azure: readonly Provider[] = overBothProtocols({
+  name: 'azure',
+  server: serverIn('AZURE_OPENAI_ENDPOINT', '/openai/v1'),
+  baseUrl: 'https://{resource}.openai.azure.com/openai/v1',
+  hosts: /\.(openai|cognitiveservices|services\.ai)\.azure\.(com|us|cn)$/,
+  keyVariable: 'AZURE_OPENAI_API_KEY',
+  keyForms: 'a key, or a function that returns an Entra ID token',
+  keyHeader: (key, isToken) => (isToken ? bearer(key) : { 'api-key': key }),
+  // The model is the name of a deployment, which does not say what it is.
+  defaultModel: '',
+  embeddings: { protocol: openaiEmbeddings, defaultModel: '' },
+  models: { path: '/models' },
+})
