@@ -62,7 +62,7 @@ export class ActorRecord {
   sent: AnyEventObject | null = null
   snapshot: Snapshot<unknown> | null = null
   #values: RunValues | null = null
-  /** The run that this one was tried again from. */
+  /** The run that this one was started again from. */
   from: ActorRecord | null = null
   endedAt: number | null = null
   reads = 0

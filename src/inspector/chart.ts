@@ -20,7 +20,7 @@ export const chartView = (machine: Charted): ChartView => {
 
 const runEnds: Record<AgentOutput['status'], true> = { complete: true, failed: true, aborted: true }
 
-/** The final states of every run are named after its status. */
+/** The status of a run that ends in a state: the final states of all charts of runs are named after it. */
 const endStatus = (key: string): RunEnd | undefined =>
   Object.keys(runEnds).find((status): status is RunEnd => status === key.toLowerCase())
 
@@ -68,7 +68,7 @@ const shortestPath = ({ states, transitions }: ChartDescription, from: string, t
 export const activeStates = (machine: Charted | null, snapshot: unknown): ChartNode[] =>
   machine ? [machine.root, ...statesOf(machine.root, snapshot)] : []
 
-/** A stored run may belong to another chart than the one it is shown in: then the states of a run inside it count. */
+/** The states below the machine. A stored run may belong to another chart than the one it is shown in: then a run inside it counts. */
 const statesOf = (root: ChartNode, snapshot: unknown): ChartNode[] => {
   const { value, children }: { value?: unknown; children?: unknown } = Object(snapshot)
   const own = statesBelow(root, value)
@@ -107,7 +107,7 @@ export const activityOf = (machine: Charted | null, snapshot: Snapshot<unknown> 
   return activities[child] ?? ''
 }
 
-/** The transition that the chart has for one more read: reads on the fast path are no microsteps, but count as taken. */
+/** The transition that the chart has for one more read: reads on the fast path are not microsteps, but they count. */
 export const readTransition = (machine: Charted | null, snapshot: unknown): string | undefined => {
   const own = activeStates(machine, snapshot).flatMap((state) => state.transitions.get('model.deltas') ?? [])
   const plain = own.find(({ guard, target }) => !guard && !target)

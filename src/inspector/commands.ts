@@ -17,7 +17,7 @@ export const applyCommand = async (
   { actor, ...given }: JsonObject,
 ): Promise<CommandResult> => {
   const subject = typeof actor === 'number' ? recorder.subject(actor) : undefined
-  if (!subject) throw new Refusal(404, 'This actor is not known.')
+  if (!subject) throw new Refusal(404, 'There is no such actor.')
   if (given.type === 'again') {
     const isStored = subject instanceof StoredRecord
     return { note: '', actor: isStored ? await fork(subject, given) : pageRuns.start(subject, given) }

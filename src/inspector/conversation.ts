@@ -164,7 +164,7 @@ const messagesBy = (record: Subject, seq: unknown): ChatMessage[] => {
 const upTo = (record: Subject, index: unknown) => {
   const attempts: readonly (Attempt | StoredAttempt)[] = record.attempts
   const attempt = attempts[Number(index)]
-  if (!attempt) throw new Refusal(404, 'This message is not known.')
+  if (!attempt) throw new Refusal(404, 'There is no such message.')
   const messages = record instanceof StoredRecord ? record.messages : messagesAt(attempt)
   const last = attempts.slice(0, Number(index)).findLast(({ owner }) => owner === attempt.owner)
   const at = messages.findIndex((each, place) => place >= (last?.before ?? 0) && isSaid(each))

@@ -67,7 +67,7 @@ export type ActorRow = {
   canRestart: boolean
   /** True if its agent is known: it can be asked the next question, or run again. */
   canAsk: boolean
-  /** The run that this one was tried again from. */
+  /** The run that this one was started again from. */
   from: number | null
   /** The error that it ended with, if any. */
   failure: string

@@ -17,7 +17,7 @@ import { wireContent, wireView } from './wireRows.ts'
 
 const pageFolder = new URL('./page/', import.meta.url)
 
-/** The layouter, which the page's worker loads: the build puts it beside this code. */
+/** The layout engine, which the page's worker loads: the build puts it beside this code. */
 const builtElk = new URL('./elk.bundled.cjs', import.meta.url)
 const elkFile = () =>
   existsSync(builtElk) ? builtElk : createRequire(import.meta.url).resolve('elkjs/lib/elk.bundled.js')

@@ -53,7 +53,7 @@ export const wordingOf = (
 
 /**
  * The arrows that lead back, against the way the chart grows: in each group, those that close a circle when it is walked
- * from its initial state. Without this choice a layouter begins anywhere in a circle.
+ * from its initial state. Without this choice a layout engine begins anywhere in a circle.
  */
 export const backwardArrows = (chart: ChartDescription, arrows: readonly Arrow[]): ReadonlySet<Arrow> => {
   const parents = new Map(chart.states.map(({ id, parent }) => [id, parent]))

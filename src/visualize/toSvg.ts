@@ -19,7 +19,7 @@ export const toSvg = (machine: Charted, options: SvgOptions = {}): Promise<strin
 
 let elk: Promise<ELK> | undefined
 
-/** Lays a graph out. The layouter is large, so it is loaded with the first picture; the build puts it beside this code. */
+/** Lays a graph out. The layout engine is large, so it is loaded with the first picture; the build puts it beside this code. */
 export const layOut = async (graph: ElkNode): Promise<ElkNode> => {
   elk ??= import('elkjs/lib/elk.bundled.js').then(({ default: Elk }) => new Elk())
   return (await elk).layout(graph)

@@ -32,7 +32,7 @@ const views = sizes.flatMap((size) =>
   (['light', 'dark'] as const).map((colorScheme) => ({ size, colorScheme })),
 )
 
-/** One view of each phase, so that every view has its turn; `npm run proof` takes every view of every phase. */
+/** A view for each phase, so that every view has its turn; `npm run proof` takes every view of every phase. */
 const viewsOf = (phase: number) =>
   isWhole || shots ? views : views.filter((_, index) => index === (phase + proofSeed) % views.length)
 

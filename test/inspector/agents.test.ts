@@ -109,11 +109,11 @@ describe('A run of an agent', () => {
     const feed = await listen(inspector)
     await feed.until(isOver)
     const reads = 'agent.Accumulating.Streaming on model.deltas #2'
-    const { [reads]: lane, ...others } = Object.fromEntries(feed.taken)
+    const { [reads]: fastPath, ...others } = Object.fromEntries(feed.taken)
     expect(others).toEqual(
       Object.fromEntries([...coverage.counts].filter(([name, count]) => count > 0 && name !== reads)),
     )
-    expect(lane).toBe((feed.row('agent')?.reads ?? 0) - 2)
+    expect(fastPath).toBe((feed.row('agent')?.reads ?? 0) - 2)
   })
 
   it('can be replayed moment by moment: states, text, calls and context as they were', async () => {

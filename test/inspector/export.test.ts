@@ -200,7 +200,7 @@ describe.skipIf(!executablePath)('A file', { timeout: 120_000 }, () => {
       const chosen = page.waitForEvent('filechooser')
       await page.getByRole('button', { name: 'Open file' }).click()
       await (await chosen).setFiles(await saved('other.json', text))
-      await page.getByText('This file is not a run of the inspector.').waitFor()
+      await page.getByText('This file is not a run that the inspector exported as JSON.').waitFor()
     }
     await page.getByText('Waiting for the first run').waitFor()
     expect(problems).toEqual([])

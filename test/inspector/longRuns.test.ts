@@ -63,7 +63,7 @@ describe.skipIf(!executablePath)('The page', { timeout: 120_000 }, () => {
     await line.waitFor()
     expect(await line.textContent()).toMatch(/^Compacted, [\d,]+ → [\d,]+ tokens$/)
     expect(await line.getAttribute('title')).toBe(
-      'Older messages were summed up for the model: the provider refused the conversation as too long.',
+      'Older messages were summarised for the model: the provider refused the conversation because it was too long.',
     )
     const words = page.locator('.compaction .words')
     expect(await words.isVisible()).toBe(false)

@@ -94,22 +94,22 @@ describe('quietInspect', () => {
   })
 
   it('takes an observer or a function, and passes only the last snapshot of a stream', async () => {
-    const feed: InspectionEvent[] = []
-    const inspect = { next: (event: InspectionEvent) => feed.push(event) }
+    const byObserver: InspectionEvent[] = []
+    const inspect = { next: (event: InspectionEvent) => byObserver.push(event) }
     await new Agent(model(), { tools: [weather], inspect: quietInspect(inspect) }).send('Weather in Oslo?')
     const byFunction: InspectionEvent[] = []
-    const tell = (event: InspectionEvent) => {
+    const pass = (event: InspectionEvent) => {
       byFunction.push(event)
     }
-    await new Agent(model(), { tools: [weather], inspect: quietInspect(tell) }).send('Weather in Oslo?')
-    expect(byFunction.map(({ type }) => type)).toEqual(feed.map(({ type }) => type))
-    expect(new Set(feed.map(({ type }) => type))).toEqual(
+    await new Agent(model(), { tools: [weather], inspect: quietInspect(pass) }).send('Weather in Oslo?')
+    expect(byFunction.map(({ type }) => type)).toEqual(byObserver.map(({ type }) => type))
+    expect(new Set(byObserver.map(({ type }) => type))).toEqual(
       new Set(['@xstate.actor', '@xstate.event', '@xstate.snapshot']),
     )
-    const events = feed.flatMap((event) => (event.type === '@xstate.event' ? [event.event.type] : []))
+    const events = byObserver.flatMap((event) => (event.type === '@xstate.event' ? [event.event.type] : []))
     expect(events).not.toContain('model.deltas')
     expect(events.filter((type) => type === 'tool.started')).toHaveLength(1)
-    const reads = feed.filter(
+    const reads = byObserver.filter(
       (event) => event.type === '@xstate.snapshot' && event.event.type === 'model.deltas',
     )
     // For each answer: the one that changed the state, and the last.

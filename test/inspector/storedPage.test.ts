@@ -45,7 +45,7 @@ describe.skipIf(!executablePath)('The page', { timeout: 120_000 }, () => {
     await page.locator('#tab-context').click()
     await page.locator('#panel-context').getByText('emptyAnswers').waitFor()
     await page.locator('#tab-usage').click()
-    await page.getByText('What each step took and used is not stored.').waitFor()
+    await page.getByText('The times and tokens of each step are not stored.').waitFor()
     await runsOf(page).getByText('Break').click()
     await active(page, 'agent.Failed').waitFor()
     expect(await page.locator('#failure').textContent()).toBe('ModelError: out of order')

@@ -135,11 +135,11 @@ describe('A command to run again', () => {
       return [response.status, await response.text()]
     }
     expect(await refused({ prompt: ' ' })).toEqual([400, 'Write a question first.'])
-    expect(await refused({ prompt: 'x', model: 'nobody:x' })).toEqual([
+    expect(await refused({ prompt: 'x', model: 'unheard:x' })).toEqual([
       400,
-      expect.stringContaining('nobody'),
+      expect.stringContaining('unheard'),
     ])
-    expect(await refused({ prompt: 'x', before: 9 })).toEqual([404, 'This message is not known.'])
+    expect(await refused({ prompt: 'x', before: 9 })).toEqual([404, 'There is no such message.'])
     expect(await refused({ callId: 'c9', arguments: {} })).toEqual([
       409,
       expect.stringContaining('no longer'),

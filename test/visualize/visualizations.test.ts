@@ -26,7 +26,7 @@ test('the pictures in visualizations/ show the machines as they are: else run `n
   expect((await readdir(folder)).filter((name) => !files.has(name))).toEqual([])
 }, 300_000)
 
-test('the notices name the version of the layouter that is packed', async () => {
+test('the notices name the version of the layout engine that is packed', async () => {
   const root = new URL('../../', import.meta.url)
   const { version } = JSON.parse(await readFile(new URL('node_modules/elkjs/package.json', root), 'utf8'))
   expect(await readFile(new URL('THIRD-PARTY-NOTICES.md', root), 'utf8')).toContain(`elkjs ${version}`)

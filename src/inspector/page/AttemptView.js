@@ -53,7 +53,7 @@ export class AttemptView {
   show(attempt, last, actor, cards) {
     arrange(this.#cards, cards)
     const isPausing = attempt.failure !== '' && !attempt.isVoid && actor?.activity === 'pausing'
-    // The conversation ends with why it failed.
+    // The conversation ends with the reason of the failure.
     const isLast = attempt.failure !== '' && actor?.failure.includes(attempt.failure) === true
     const mark = isLast ? '' : markOf(attempt, isPausing)
     if (attempt === this.#shown && mark === this.#mark.textContent) return

@@ -97,7 +97,7 @@ export class ToolCard {
   }
 }
 
-/** Only a live run can continue from a call: a stored run continues from a step. @param {number} owner */
+/** A live run can continue from a call; a stored run only from a step. @param {number} owner */
 const canEditArguments = (owner) => {
   const actor = state.actors.get(owner)
   return actor?.canAsk === true && actor.run === ''

@@ -17,7 +17,7 @@ const dark = matchMedia('(prefers-color-scheme: dark)')
 
 const isDark = () => (root.dataset.theme === undefined ? dark.matches : root.dataset.theme === 'dark')
 
-/** Starts light or dark by the system's setting, until a person chooses otherwise. */
+/** Shows the page in light or dark as the system is set, until a person chooses otherwise. */
 const startTheme = () => {
   const kept = localStorage.getItem('statewire-theme')
   if (kept === 'light' || kept === 'dark') root.dataset.theme = kept
@@ -72,7 +72,7 @@ const renderTabs = () => {
     tab.tabIndex = isChosen ? 0 : -1
     const panel = byId(tab.getAttribute('aria-controls') ?? '', HTMLElement)
     panel.hidden = !isChosen
-    // It scrolls, so the keyboard must get there.
+    // A panel scrolls, so the keyboard must reach it.
     panel.tabIndex = 0
   }
   chart.hidden = !wide.matches && state.tab !== 'chart'

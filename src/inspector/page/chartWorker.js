@@ -1,5 +1,5 @@
 // @ts-check
-// Lays charts out beside the page: neither it nor the process that is watched waits.
+// Lays charts out in a worker, so that neither the page nor the process that it watches waits.
 
 /** @import { ELK, ElkNode } from 'elkjs/lib/elk.bundled.js' */
 /**
@@ -23,5 +23,5 @@ const answer = ({ data: { id, graph } }) => {
   )
 }
 
-// The layouter listens here itself when it is loaded in a worker: it is asked through its object instead.
+// The layout engine listens here itself when it is loaded in a worker: it is called through its object instead.
 scope.onmessage = answer

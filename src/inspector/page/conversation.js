@@ -37,7 +37,7 @@ const render = () => {
   const isPast = state.pastSeq !== null
   if (isPast) fetchMoment()
   const { past } = state
-  // The calls as they were come a moment later than the slider.
+  // The calls of a past moment arrive a little later than the slider moves.
   const tools = isPast && past ? new Map(past.tools.map((row) => [row.callId, row])) : state.tools
   view.show({
     actor: actor(),

@@ -81,7 +81,7 @@ const render = () => {
   const kept = number(state.limits.runs)
   const notes = [
     state.droppedRuns > 0 ? `${lost} no longer kept: only the last ${kept} finished runs are.` : '',
-    state.hasMoreStored ? `Of the stored runs, the newest ${kept} are shown.` : '',
+    state.hasMoreStored ? `Only the newest ${kept} stored runs are shown.` : '',
   ]
   setText(forgotten, notes.filter(Boolean).join(' '))
 }
