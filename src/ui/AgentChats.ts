@@ -1,14 +1,28 @@
-import type { Agent, StartFrom } from '../agent/Agent.ts'
-import type { PendingCall } from '../messages/result.ts'
-import { type AgentTurnOptions, agentTurn } from './agentTurn.ts'
-import type { Chats, Decisions, Question, Turn, TurnContext } from './chats.ts'
-import { clientToolsFor } from './clientTools.ts'
-import { Refusal } from './Refusal.ts'
-import type { WaitingRuns } from './WaitingRuns.ts'
+import type { AgentEmitted } from '../../machines/agent/events.ts'
+import { type Agent, type AnyAgent, type StartFrom, sendWith, toolsOf } from '../agent/Agent.ts'
+import type { AnyRun } from '../agent/Run.ts'
+import type { AnyOptions } from '../agent/sendOptions.ts'
+import { ConfigurationError } from '../messages/errors.ts'
+import type { PendingApproval, PendingCall } from '../messages/result.ts'
+import type { StandardSchema } from '../tools/schema.ts'
+import { type Tool, tool, toolsByName } from '../tools/tool.ts'
+import type { ClientTool } from './clientMessages.ts'
+import { HttpError } from './request.ts'
+import {
+  type Chats,
+  type Decisions,
+  eventsOf,
+  nothingDecided,
+  type Question,
+  type Turn,
+  type TurnContext,
+  type TurnEvent,
+  type TurnListener,
+} from './turn.ts'
 
 /**
- * Chats with an agent in this process. The conversation is the client's: it comes with every question. What waits for a
- * decision stays here. A run ends when its reader leaves.
+ * Chats with an agent in this process. The client keeps the conversation and sends it with every question. Only runs that
+ * wait for a decision are kept here. A run ends when its reader leaves.
  */
 export class AgentChats implements Chats {
   readonly #agent: Agent
@@ -20,7 +34,7 @@ export class AgentChats implements Chats {
   }
 
   async ask(chatId: string, { prompt, history }: Question, context: TurnContext): Promise<Turn> {
-    // A client that asks something else has given up the decision.
+    // A client that asks something else no longer wants to decide.
     this.#waiting.delete(chatId)
     return this.#turn(chatId, prompt, { ...this.#options(context), history })
   }
@@ -34,7 +48,7 @@ export class AgentChats implements Chats {
     const decisions = pending ? decide(pending.calls) : {}
     if (!pending || Object.keys(decisions).length === 0) throw nothingDecided()
     const options = this.#options(context)
-    // Before anything else happens: the same decision a second time finds nothing.
+    // Deleted first, so that the same decision cannot be used twice.
     this.#waiting.delete(chatId)
     return this.#turn(chatId, { snapshot: pending.snapshot, decisions }, options)
   }
@@ -51,16 +65,131 @@ export class AgentChats implements Chats {
 
   #turn(chatId: string, from: StartFrom, options: AgentTurnOptions): Turn {
     return {
-      follow: async (audience) => {
-        const pending = await agentTurn(this.#agent, from, options, audience)
+      follow: async (listener) => {
+        const pending = await agentTurn(this.#agent, from, options, listener)
         if (pending) this.#waiting.put(chatId, pending)
       },
     }
   }
 }
 
-export const nothingDecided = () =>
-  new Refusal(
-    409,
-    'No call of this chat waits for such a decision: it was already decided on, or is too old.',
-  )
+/** The conversation, the context of the tools, and the tools of the client. */
+export type AgentTurnOptions = Pick<AnyOptions, 'history' | 'context'> & { clientTools?: readonly Tool[] }
+
+/** Runs a turn of an agent, and gives the calls that it waits for. The run ends when the listener leaves. */
+export const agentTurn = async (
+  agent: Agent,
+  from: StartFrom,
+  { clientTools = [], ...options }: AgentTurnOptions,
+  { onEvent, signal }: Pick<TurnListener, 'onEvent' | 'signal'>,
+): Promise<PendingApproval | undefined> => {
+  // A listener throws at an event that its protocol cannot show: then the run ends.
+  const lost = new AbortController()
+  const send = (event: TurnEvent) => {
+    try {
+      if (!lost.signal.aborted) onEvent(event)
+    } catch (thrown) {
+      lost.abort(thrown)
+    }
+  }
+  const sent = sendWith(agent, from, {
+    ...options,
+    ...(clientTools.length > 0 && { tools: [...toolsOf(agent), ...clientTools] }),
+    signal: AbortSignal.any([signal, lost.signal]),
+    onRun: (run) => follow(run, send),
+  })
+  const { pendingApproval, finishReason, usage } = await sent.catch((error: unknown) => {
+    throw lost.signal.aborted ? lost.signal.reason : error
+  })
+  if (pendingApproval) onEvent({ type: 'waits', calls: pendingApproval.calls })
+  else onEvent({ type: 'end', finishReason, ...(usage && { usage }) })
+  return pendingApproval
+}
+
+/** Passes on the events of a run, and each state that it enters. */
+const follow = (run: AnyRun, onEvent: (event: TurnEvent) => void): void => {
+  let state = ''
+  onEvent({ type: 'begin', runId: run.id })
+  run.on('*', (event) => {
+    if (run.state !== state) {
+      state = run.state
+      onEvent({ type: 'state', state })
+    }
+    for (const each of eventsIn(event)) onEvent(each)
+  })
+}
+
+function* eventsIn(event: AgentEmitted): Generator<TurnEvent> {
+  if (event.type === 'chunk') yield* eventsOf(event)
+  else if (event.type === 'tool.delta') yield { ...event, type: 'callDelta' }
+  else if (event.type === 'tool.result') yield { type: 'result', result: event.result }
+  else if (event.type === 'tool.progress')
+    yield { type: 'progress', callId: event.callId, value: event.value }
+}
+
+/** Accepts all arguments. The client checks those of its own tools: a pattern in its schema must not be run here. */
+const anything: StandardSchema = {
+  '~standard': { version: 1, vendor: 'statewire', validate: (value) => ({ value }) },
+}
+
+/** Makes the tools of a client, which answers their calls itself. Their names must differ from those of the agent's tools. */
+export const clientToolsFor = (agent: AnyAgent, described: readonly ClientTool[]): Tool[] => {
+  const taken = new Set(toolsByName(toolsOf(agent)).keys())
+  return described.map(({ name, description, parameters }) => {
+    if (taken.has(name)) throw new HttpError(400, `There is already a tool "${name}": choose another name.`)
+    taken.add(name)
+    try {
+      return tool({ name, description, input: { jsonSchema: parameters, schema: anything } })
+    } catch (error) {
+      throw error instanceof ConfigurationError ? new HttpError(400, error.message) : error
+    }
+  })
+}
+
+type Waiting = { stored: string; at: number }
+
+/**
+ * Runs that wait for a decision, by the id of their chat, as JSON. The oldest make room for new ones, and each is dropped
+ * when it is too old. A run holds the conversation of its client, which may be megabytes: `maxText` limits the characters of all.
+ */
+export class WaitingRuns {
+  readonly #max: number
+  readonly #maxAgeMs: number
+  readonly #maxText: number
+  /** Runs in the order of their age. */
+  readonly #runs = new Map<string, Waiting>()
+  #text = 0
+
+  constructor(max: number, maxAgeMs: number, maxText = 64 * 1024 * 1024) {
+    this.#max = max
+    this.#maxAgeMs = maxAgeMs
+    this.#maxText = maxText
+  }
+
+  get(id: string): PendingApproval | undefined {
+    this.#forgetOld()
+    const found = this.#runs.get(id)
+    return found && JSON.parse(found.stored)
+  }
+
+  put(id: string, pending: PendingApproval): void {
+    this.delete(id)
+    const stored = JSON.stringify(pending)
+    this.#runs.set(id, { stored, at: Date.now() })
+    this.#text += stored.length
+    this.#forgetOld()
+  }
+
+  delete(id: string): void {
+    this.#text -= this.#runs.get(id)?.stored.length ?? 0
+    this.#runs.delete(id)
+  }
+
+  #forgetOld(): void {
+    for (const [id, { at }] of this.#runs) {
+      const isRoom = this.#runs.size <= this.#max && this.#text <= this.#maxText
+      if (isRoom && Date.now() - at < this.#maxAgeMs) return
+      this.delete(id)
+    }
+  }
+}

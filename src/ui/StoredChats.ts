@@ -3,20 +3,28 @@ import type { DurableChat, DurableRun, StoredRuns } from '../durable/runs.ts'
 import { ConfigurationError } from '../messages/errors.ts'
 import { type ChatMessage, textOf, toolResultsOf } from '../messages/messages.ts'
 import type { PendingCall } from '../messages/result.ts'
-import { nothingDecided } from './AgentChats.ts'
-import type { Audience, Chats, Decisions, Question, Turn, TurnContext } from './chats.ts'
-import { Refusal } from './Refusal.ts'
-import { eventsOf, type TurnEvent } from './turnEvents.ts'
+import { HttpError } from './request.ts'
+import {
+  type Chats,
+  type Decisions,
+  eventsOf,
+  nothingDecided,
+  type Question,
+  type Turn,
+  type TurnContext,
+  type TurnEvent,
+  type TurnListener,
+} from './turn.ts'
 
-/** Where to continue in the stream of a run: after the wait for these calls, which are decided on. */
+/** The place to continue in the stream of a run: after the wait for these calls, of which some are decided. */
 type After = { waited: readonly PendingCall[]; decided: readonly string[] }
 
-/** How long an answer may take to end. */
+/** The longest time that an aborted answer may take to end. */
 const longestEndMs = 10_000
 
 /**
- * Chats that are stored. The server keeps the conversation: from the client, only the last prompt and its place are
- * taken. A run continues when its reader leaves, and can be read again.
+ * Chats that are stored. The server stores the conversation: it takes only the last prompt and its place from the client.
+ * A run continues when its reader leaves, and can be read again.
  */
 export class StoredChats implements Chats {
   readonly #runs: StoredRuns
@@ -29,7 +37,7 @@ export class StoredChats implements Chats {
 
   async ask(chatId: string, question: Question, context: TurnContext): Promise<Turn> {
     if (context.tools && context.tools.length > 0)
-      throw new Refusal(
+      throw new HttpError(
         400,
         'Stored chats do not take tools from a page: give them to the agent, without execute.',
       )
@@ -92,12 +100,12 @@ export class StoredChats implements Chats {
       if (!(error instanceof ConfigurationError)) throw error
     }
     if (await isWithin(longestEndMs, run.result)) return
-    // No process runs it at the moment: the next one aborts it.
-    throw new Refusal(409, 'The chat is still answering: try again later.')
+    // No process runs it at the moment: the next process aborts it.
+    throw new HttpError(409, 'The chat is still answering: try again later.')
   }
 }
 
-/** Whether a promise is settled in time. */
+/** True if a promise is settled in time. */
 const isWithin = async (ms: number, promise: Promise<unknown>): Promise<boolean> => {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<boolean>((resolve) => {
@@ -132,8 +140,8 @@ const askIn = async (
 }
 
 /**
- * The position in the stored conversation of the prompt that follows the client's. A client may still show prompts that
- * got no answer, and were not kept: those are passed over.
+ * The position in the stored conversation of the prompt that follows the client's. Prompts without an answer are not
+ * stored, but a client may still show them: those are skipped.
  */
 const placeOf = (asked: readonly string[], stored: readonly ChatMessage[]): number => {
   const prompts = stored.flatMap((message, index) => (isPrompt(message) ? [index] : []))
@@ -149,24 +157,24 @@ const isPrompt = (message: ChatMessage): boolean =>
   message.role === 'user' && toolResultsOf(message).length === 0
 
 const turnOf = (run: DurableRun, after?: After): Turn => ({
-  follow: async (audience) => {
-    const { hear, signal } = audience
-    hear({ type: 'begin', runId: run.id })
-    const waits = await followTo(run, audience, after)
+  follow: async (listener) => {
+    const { onEvent, signal } = listener
+    onEvent({ type: 'begin', runId: run.id })
+    const waits = await followTo(run, listener, after)
     if (signal.aborted) return
-    hear(await stateOf(run))
-    if (waits) hear({ type: 'waits', calls: waits })
+    onEvent(await stateOf(run))
+    if (waits) onEvent({ type: 'waits', calls: waits })
     else {
       const { finishReason, usage } = await run.result
-      hear({ type: 'end', finishReason, ...(usage && { usage }) })
+      onEvent({ type: 'end', finishReason, ...(usage && { usage }) })
     }
   },
 })
 
-/** Passes on the chunks of a run, to its end or to an open wait. */
+/** Passes on the chunks of a run, up to its end or to a wait that is still open. */
 const followTo = async (
   run: DurableRun,
-  { hear, ready, signal }: Audience,
+  { onEvent, ready, signal }: TurnListener,
   after: After | undefined,
 ): Promise<readonly PendingCall[] | undefined> => {
   let isShown = after === undefined
@@ -177,8 +185,8 @@ const followTo = async (
       cursor = at
       waited = chunk.pendingApproval?.calls
       if (!isShown) continue
-      for (const event of eventsOf(chunk)) hear(event)
-      if (chunk.messages.length > 0) hear(await stateOf(run))
+      for (const event of eventsOf(chunk)) onEvent(event)
+      if (chunk.messages.length > 0) onEvent(await stateOf(run))
       await ready()
     }
     if (!waited || signal.aborted) return undefined
@@ -193,7 +201,7 @@ const stateOf = async (run: DurableRun): Promise<TurnEvent> => {
   return { type: 'state', state }
 }
 
-/** Whether a run still waits for these calls. */
+/** True if a run still waits for these calls. */
 const isOpen = async (run: DurableRun, calls: readonly PendingCall[]): Promise<boolean> => {
   const { status, pending } = await run.info()
   return status === 'waiting' && isSame(calls, pending)

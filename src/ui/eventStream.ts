@@ -1,6 +1,6 @@
 import { onAbort } from '../transport/onAbort.ts'
 
-/** Where the events of a response go. */
+/** The receiver of the events of a response. */
 export type Outlet = {
   /** Sends the text of an event. A reader that leaves too much unread is cut off. */
   send(data: string, event?: string): void
@@ -8,30 +8,30 @@ export type Outlet = {
   ready(): Promise<void>
 }
 
-/** How a stream of events is kept open, and when it is given up. */
+/** Limits of a stream: the time between keep-alives, and the bytes that may be unread. */
 export type StreamLimits = { keepAliveMs: number; maxUnreadBytes: number }
 
-/** Writes the events; the signal is aborted when the reader has left. */
-export type Play = (outlet: Outlet, signal: AbortSignal) => Promise<void>
+/** Writes the events. The signal is aborted when the reader has left. */
+export type WriteEvents = (outlet: Outlet, signal: AbortSignal) => Promise<void>
 
-/** Callers that can wait do so while more than this is unread. */
+/** The most that may be unread before callers that can wait do so. */
 const comfortableBytes = 64 * 1024
-/** How long a reader may take to read any of it. */
+/** The longest time in which a reader reads nothing. */
 const longestStallMs = 60_000
 
 const encoder = new TextEncoder()
 
 /**
- * A response of server-sent events. The reader is gone when the body was cancelled or the request was aborted (some
- * servers report one, some the other), or when the reader was cut off.
+ * A response of server-sent events. The reader has left when the body was cancelled or the request was aborted (servers
+ * report one or the other), or when a slow reader was cut off.
  */
 export const eventStream = (
   request: Request,
   headers: Readonly<Record<string, string>>,
   limits: StreamLimits,
-  play: Play,
+  write: WriteEvents,
 ): Response => {
-  const source = new EventSource(request.signal, limits, play)
+  const source = new EventSource(request.signal, limits, write)
   const body = new ReadableStream<Uint8Array>(
     source,
     new ByteLengthQueuingStrategy({ highWaterMark: limits.maxUnreadBytes }),
@@ -47,28 +47,28 @@ export const eventStream = (
 class EventSource implements Outlet {
   readonly #asked: AbortSignal
   readonly #limits: StreamLimits
-  readonly #play: Play
+  readonly #writeEvents: WriteEvents
   readonly #left = new AbortController()
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined
   #beat: ReturnType<typeof setInterval> | undefined
   #forget = () => {}
-  /** A caller waits for the reader. */
+  /** Continues a caller that waits for the reader. */
   #caughtUp = () => {}
 
-  constructor(asked: AbortSignal, limits: StreamLimits, play: Play) {
+  constructor(asked: AbortSignal, limits: StreamLimits, write: WriteEvents) {
     this.#asked = asked
     this.#limits = limits
-    this.#play = play
+    this.#writeEvents = write
   }
 
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {
     this.#controller = controller
     this.#forget = onAbort(this.#asked, () => this.#clientLeft())
     this.#beat = setInterval(() => this.#keepAlive(), this.#limits.keepAliveMs)
-    // At once, so that the headers leave.
+    // Written first, so that the headers are sent.
     this.#write(': open\n\n')
     if (this.#asked.aborted) this.#clientLeft()
-    this.#play(this, this.#left.signal).then(
+    this.#writeEvents(this, this.#left.signal).then(
       () => {
         if (this.#end()) controller.close()
       },
@@ -116,12 +116,12 @@ class EventSource implements Outlet {
   }
 
   #keepAlive(): void {
-    // Unread ones would only pile up.
+    // Unread keep-alives would only pile up.
     if (this.#unread === 0) this.#write(': keep-alive\n\n')
   }
 
   #clientLeft(): void {
-    // Not an error: servers would print it for no reader.
+    // Not an error, which servers would print.
     if (this.#leave('the client has left')) this.#controller?.close()
   }
 
@@ -130,7 +130,7 @@ class EventSource implements Outlet {
     if (this.#leave(reason)) this.#controller?.error(new Error(`The stream was cut off: ${reason}.`))
   }
 
-  /** Whether it is news. */
+  /** Ends the stream; false if it had already ended. */
   #leave(reason: string): boolean {
     if (!this.#end()) return false
     this.#left.abort(reason)
@@ -138,7 +138,7 @@ class EventSource implements Outlet {
     return true
   }
 
-  /** Whether the reader was still there. */
+  /** Stops the timers; false if the reader had already left. */
   #end(): boolean {
     clearInterval(this.#beat)
     this.#forget()

@@ -10,43 +10,41 @@ import {
   wholeFrom,
   withDefaults,
 } from '../messages/optionRules.ts'
-import { AgentChats } from './AgentChats.ts'
-import type { Chats, TurnContext } from './chats.ts'
-import { Refusal } from './Refusal.ts'
+import { longestTimerMs } from '../transport/within.ts'
+import { AgentChats, WaitingRuns } from './AgentChats.ts'
+import { HttpError } from './request.ts'
 import { StoredChats } from './StoredChats.ts'
-import { WaitingRuns } from './WaitingRuns.ts'
+import type { Chats, TurnContext } from './turn.ts'
 
 /** Options of every handler. None is required. */
 export type HandlerOptions = {
   /** The text of an error that a client sees. Default: only that there was one. */
   showError?: (error: unknown) => string
-  /** How often an idle stream gets a keep-alive, in milliseconds. Default: 15,000. */
+  /** The time between keep-alives of an idle stream, in milliseconds. Default: 15,000. */
   keepAliveMs?: number
   /** The largest request, in bytes. Default: 4 MiB. */
   maxBodyBytes?: number
-  /** How much a client may leave unread before it is disconnected, in bytes. Default: 1 MiB. */
+  /** The most that a client may leave unread before it is disconnected, in bytes. Default: 1 MiB. */
   maxUnreadBytes?: number
 }
 
 /** Options of the chat handlers. */
 export type ChatHandlerOptions = HandlerOptions & {
-  /** Whether this client may use this chat. Default: anyone who knows the id of a chat may. */
+  /** Allows or refuses the use of a chat. Default: anyone who knows the id of a chat may use it. */
   authorize?: (request: Request, chatId: string) => boolean | Promise<boolean>
-  /** What the tools get as `context`. Of stored runs it must be JSON. */
+  /** Gives the tools their `context`. For stored runs it must be JSON. */
   context?: (request: Request, chatId: string) => unknown
-  /** Of stored runs: who answers in new chats. Not needed if there is only one agent. */
+  /** The agent that answers in new chats of stored runs. Not needed if there is only one agent. */
   agent?: string
-  /** For an agent: how many chats may wait for a decision; the oldest are dropped. Default: 1,000. */
+  /** The most chats of an agent that may wait for a decision; the oldest are dropped. Default: 1,000. */
   maxWaiting?: number
-  /** For an agent: how long a chat may wait, in milliseconds. Default: a day. */
+  /** The longest time that a chat of an agent may wait, in milliseconds. Default: a day. */
   maxWaitMs?: number
 }
 
-/** An agent, or runs that are stored. */
+/** An agent, or stored runs. */
 export type Served = AnyAgent | StoredRuns
 
-/** Timers take no more. */
-const longestTimerMs = 2 ** 31 - 1
 const interval = rule(
   `a whole number from 1 to ${longestTimerMs}`,
   (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= longestTimerMs,
@@ -75,7 +73,7 @@ export const handlerDefaults: Required<HandlerOptions> = {
   maxUnreadBytes: 1024 * 1024,
 }
 
-/** Where the chats of a handler live. */
+/** The chats of a handler: those of an agent, or stored ones. */
 export const chatsOf = (served: Served, options: ChatHandlerOptions): Chats => {
   if (served instanceof Agent) {
     const { maxWaiting = 1000, maxWaitMs = 24 * 3600_000 } = options
@@ -92,12 +90,12 @@ const isRuns = (served: unknown): served is StoredRuns => {
   return typeof chat === 'function' && typeof send === 'function'
 }
 
-/** Lets a client in, or not, and says what its tools get. */
+/** Refuses a client that may not use a chat, and makes the context of its tools. */
 export const admission =
   ({ authorize, context }: ChatHandlerOptions) =>
   async (request: Request, chatId: string): Promise<TurnContext> => {
     if (authorize && !(await authorize(request, chatId)))
-      throw new Refusal(403, 'This chat is not yours.', 'forbidden')
+      throw new HttpError(403, 'You may not use this chat.', 'forbidden')
     return { context: await context?.(request, chatId) }
   }
 

@@ -4,14 +4,14 @@
  * @module statewire/ui
  */
 
-export { aguiHandler } from './agui/aguiHandler.ts'
+export { aguiHandler } from './agui/handler.ts'
 export type { ChatHandlerOptions, HandlerOptions, Served } from './handlerOptions.ts'
 export { type Handler, nodeListener } from './nodeListener.ts'
-export { type OpenaiHandlerOptions, openaiHandler } from './openai/openaiHandler.ts'
+export { type OpenaiHandlerOptions, openaiHandler } from './openai/handler.ts'
+export { type UiMessageHandlerOptions, uiMessageHandler } from './uiMessages/handler.ts'
+export type { UiChunk, UiChunkOf, UiFinishReason } from './uiMessages/messages.ts'
 export {
   AgentChatTransport,
   type AgentChatTransportOptions,
   type SentMessages,
-} from './uiMessages/AgentChatTransport.ts'
-export type { UiChunk, UiChunkOf, UiFinishReason } from './uiMessages/uiChunks.ts'
-export { type UiMessageHandlerOptions, uiMessageHandler } from './uiMessages/uiMessageHandler.ts'
+} from './uiMessages/transport.ts'

@@ -4,12 +4,12 @@ import { callable, checkValue } from '../messages/optionRules.ts'
 /** Answers a request of the web platform. */
 export type Handler = (request: Request) => Response | Promise<Response>
 
-/** What frameworks add to a request: the address before routing, and a body that they have read already. */
+/** A request with the additions of frameworks: the URL before routing, and a body that is already read. */
 type ServedRequest = IncomingMessage & { originalUrl?: string; body?: unknown }
 
 /**
- * Makes a handler a listener of `node:http`, Express and Fastify. A client that leaves aborts `request.signal`; one that
- * reads slowly is waited for.
+ * Makes a listener for `node:http`, Express and Fastify of a handler. A client that leaves aborts `request.signal`, and a
+ * slow reader is waited for.
  *
  * @example createServer(nodeListener(uiMessageHandler(agent))).listen(3000)
  * @example
@@ -43,7 +43,7 @@ const answer = async (
   for (const [name, value] of headers) if (name !== 'set-cookie') response.setHeader(name, value)
   const cookies = headers.getSetCookie()
   if (cookies.length > 0) response.setHeader('set-cookie', cookies)
-  // A body that was refused half-way cannot be skipped: the connection ends with the answer.
+  // The rest of a refused body cannot be skipped: the connection ends with the answer.
   if (!asked.complete) {
     if (asked.httpVersionMajor === 1) response.setHeader('connection', 'close')
     response.on('finish', () => asked.destroy())
@@ -92,14 +92,14 @@ const headersOf = ({ rawHeaders, httpVersionMajor }: IncomingMessage): Headers =
   const headers = new Headers()
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
     const [name = '', value = ''] = rawHeaders.slice(index, index + 2)
-    // Those of HTTP/2 that are not headers of the web platform.
+    // Pseudo-headers of HTTP/2 are not headers of the web platform.
     if (httpVersionMajor < 2 || !name.startsWith(':')) headers.append(name, value)
     else if (name === ':authority') headers.set('host', value)
   }
   return headers
 }
 
-/** A parser of the framework may have read it already. */
+/** The body of a request, which a parser of the framework may already have read. */
 const bodyOf = (asked: ServedRequest): ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer> | string => {
   const { body } = asked
   if (body === undefined || body === null) return streamOf(asked)
@@ -120,7 +120,7 @@ const streamOf = (asked: IncomingMessage): ReadableStream<Uint8Array> => {
           controller.enqueue(bytes)
           if ((controller.desiredSize ?? 0) <= 0) asked.pause()
         })
-        // Over HTTP/2, one that was broken off ends after its close.
+        // Over HTTP/2, a request that was aborted ends after its close.
         asked.on('end', () => {
           if (!isOver) controller.close()
         })

@@ -69,5 +69,5 @@ export const shards = {
       'test/proof/connections.test.ts',
     ],
   },
-  handlers: { mutate: ['src/ui/**/*.ts'], tests: ['test/ui/*.test.ts'] },
+  handlers: { mutate: ['src/ui/**/*.ts'], tests: ['test/ui/**/*.test.ts'] },
 }

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tools/tool.ts'
-import { type AgentTurnOptions, agentTurn } from '../../src/ui/agentTurn.ts'
-import type { TurnEvent } from '../../src/ui/turnEvents.ts'
+import { type AgentTurnOptions, agentTurn } from '../../src/ui/AgentChats.ts'
+import type { TurnEvent } from '../../src/ui/turn.ts'
 
 const seen: unknown[] = []
 const look = tool({
@@ -28,7 +28,7 @@ const played = async (
     new Agent(model, { tools: [look], ...options }),
     'hi',
     { context: { user: 7 }, ...(clientTools && { clientTools }) },
-    { hear: (event) => void events.push(event), signal: new AbortController().signal },
+    { onEvent: (event) => void events.push(event), signal: new AbortController().signal },
   )
   return { events, pending, model }
 }
@@ -54,8 +54,8 @@ describe('a turn', () => {
       begin,
       state('Accumulating'),
       { type: 'thinking', text: 'Hm.' },
-      { type: 'callPiece', index: 0, id: 'c1', name: 'look', arguments: '{' },
-      { type: 'callPiece', index: 0, arguments: '}' },
+      { type: 'callDelta', index: 0, id: 'c1', name: 'look', arguments: '{' },
+      { type: 'callDelta', index: 0, arguments: '}' },
       state('ToolExecution'),
       {
         type: 'answer',
@@ -94,12 +94,12 @@ describe('an audience', () => {
   test('that cannot follow ends the turn with its error, and hears nothing more', async () => {
     const model = scriptedModel([[{ text: 'a' }, { text: 'b' }, { hang: true }]])
     const events: string[] = []
-    const hear = ({ type }: TurnEvent) => {
+    const onEvent = ({ type }: TurnEvent) => {
       events.push(type)
       if (type === 'text') throw new Error('too much')
     }
     const { signal } = new AbortController()
-    await expect(agentTurn(new Agent(model), 'hi', {}, { hear, signal })).rejects.toThrow('too much')
+    await expect(agentTurn(new Agent(model), 'hi', {}, { onEvent, signal })).rejects.toThrow('too much')
     expect(events).toEqual(['begin', 'state', 'text'])
     expect(model.closed).toBe(1)
   })
@@ -107,10 +107,10 @@ describe('an audience', () => {
   test('that leaves ends the turn', async () => {
     const model = scriptedModel([[{ text: 'a' }, { hang: true }]])
     const leave = new AbortController()
-    const hear = ({ type }: TurnEvent) => {
+    const onEvent = ({ type }: TurnEvent) => {
       if (type === 'text') leave.abort('the client has left')
     }
-    const turn = agentTurn(new Agent(model), 'hi', {}, { hear, signal: leave.signal })
+    const turn = agentTurn(new Agent(model), 'hi', {}, { onEvent, signal: leave.signal })
     await expect(turn).rejects.toMatchObject({ name: 'AbortedError' })
     expect(model.closed).toBe(1)
   })

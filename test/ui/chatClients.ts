@@ -1,7 +1,7 @@
 import * as ai7 from 'ai'
 import * as ai5 from 'ai5'
 import * as ai6 from 'ai6'
-import type { AgentChatTransport } from '../../src/ui/uiMessages/AgentChatTransport.ts'
+import type { AgentChatTransport } from '../../src/ui/uiMessages/transport.ts'
 
 /** A part of a message, as far as these tests look at it. */
 export type Part = {

@@ -4,7 +4,7 @@ import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
 import { textOf, toolResultsOf } from '../../src/messages/messages.ts'
 import { type ScriptedModel, type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tools/tool.ts'
-import { uiMessageHandler } from '../../src/ui/uiMessages/uiMessageHandler.ts'
+import { uiMessageHandler } from '../../src/ui/uiMessages/handler.ts'
 import { type Client, callIn, clientFor, lastTexts, settled, type Version, versions } from './chatClients.ts'
 import { serve } from './serve.ts'
 

@@ -1,7 +1,7 @@
 /** A stream of events: its bytes, its signs of life, and the ways in which its reader leaves. Time is moved by hand. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { eventStream, type Outlet, type Play } from '../../src/ui/eventStream.ts'
+import { eventStream, type Outlet, type WriteEvents } from '../../src/ui/eventStream.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] })
@@ -9,7 +9,7 @@ beforeEach(() => {
 afterEach(() => void vi.useRealTimers())
 
 const limits = { keepAliveMs: 1000, maxUnreadBytes: 1024 * 1024 }
-const opened = (play: Play, over: Partial<typeof limits> = {}, signal?: AbortSignal) =>
+const opened = (play: WriteEvents, over: Partial<typeof limits> = {}, signal?: AbortSignal) =>
   eventStream(
     new Request('http://localhost/', { ...(signal && { signal }) }),
     { 'x-kind': 'test' },

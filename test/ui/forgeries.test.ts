@@ -7,7 +7,7 @@ import { Agent } from '../../src/agent/Agent.ts'
 import { isFatal, validateHistory } from '../../src/messages/validateHistory.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tools/tool.ts'
-import { type UiMessageHandlerOptions, uiMessageHandler } from '../../src/ui/uiMessages/uiMessageHandler.ts'
+import { type UiMessageHandlerOptions, uiMessageHandler } from '../../src/ui/uiMessages/handler.ts'
 import { kinds, target } from './targets.ts'
 
 const call = { id: 'c1', name: 'delete_file', arguments: { path: 'notes.txt' } }
@@ -106,7 +106,7 @@ describe.each(kinds)('with %s', (kind) => {
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array(19).fill(409)])
     expect(await post(decision)).toMatchObject({
       status: 409,
-      text: expect.stringContaining('already decided on'),
+      text: expect.stringContaining('already made'),
     })
     expect(deleted).toEqual([{ path: 'notes.txt' }])
   })

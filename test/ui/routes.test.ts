@@ -35,13 +35,13 @@ describe('uiMessageHandler', () => {
 
   test.each<[string, string, number, string]>([
     ['PUT', '/', 405, 'Use POST, GET or DELETE.'],
-    ['GET', '/', 404, 'There is nothing here: use POST to ask.'],
-    ['GET', '/chat/streams', 404, 'There is nothing here: use POST to ask.'],
-    ['DELETE', '/stream', 404, 'There is nothing here: use POST to ask.'],
-    ['GET', '/chat/stream/more', 404, 'There is nothing here: use POST to ask.'],
+    ['GET', '/', 404, 'This address does not exist. Use POST to ask.'],
+    ['GET', '/chat/streams', 404, 'This address does not exist. Use POST to ask.'],
+    ['DELETE', '/stream', 404, 'This address does not exist. Use POST to ask.'],
+    ['GET', '/chat/stream/more', 404, 'This address does not exist. Use POST to ask.'],
     ['GET', '/chat/messages', 404, 'The messages of this chat are not stored here.'],
     ['DELETE', '/chat/messages', 404, 'The messages of this chat are not stored here.'],
-    ['GET', '/%E0%A4%A/stream', 400, 'The id of a chat must be'],
+    ['GET', '/%E0%A4%A/stream', 400, 'The id of a chat must have'],
   ])('refuses %s %s', async (method, path, status, message) => {
     const response = await ask(uiMessageHandler(agentWith()), method, path)
     expect(Object.fromEntries(response.headers)).toEqual(plainText)
@@ -71,7 +71,7 @@ describe('uiMessageHandler', () => {
       ['GET', '/a/messages'],
     ] as const) {
       const response = await ask(handler, method, path)
-      expect([response.status, await response.text()]).toEqual([403, 'This chat is not yours.'])
+      expect([response.status, await response.text()]).toEqual([403, 'You may not use this chat.'])
     }
     expect((await ask(handler, 'POST', '/', { id: 'c', messages: [prompt] })).status).toBe(403)
     expect(asked).toEqual([
@@ -148,7 +148,7 @@ describe('aguiHandler', () => {
     const look = tool({ name: 'look', description: 'Looks', execute: () => 'seen' })
     const handler = aguiHandler(new Agent(scriptedModel([]), { tools: [look] }))
     for (const [names, message] of [
-      [['look'], 'There is a tool "look" already'],
+      [['look'], 'There is already a tool "look"'],
       [['paint', 'paint'], 'There is a tool "paint" already'],
       [['a b'], 'a b'],
     ] as const) {

@@ -7,9 +7,8 @@ import { ConfigurationError } from '../../src/messages/errors.ts'
 import { textOf } from '../../src/messages/messages.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tools/tool.ts'
-import type { Decisions, Question, Turn } from '../../src/ui/chats.ts'
 import { StoredChats } from '../../src/ui/StoredChats.ts'
-import type { TurnEvent } from '../../src/ui/turnEvents.ts'
+import type { Decisions, Question, Turn, TurnEvent } from '../../src/ui/turn.ts'
 import { opened, storeFile } from '../durable/storeFile.ts'
 
 const seen: unknown[] = []
@@ -39,7 +38,7 @@ const question = (text: string, over: Partial<Question> = {}): Question => ({
 const eventsOf = async (turn: Turn): Promise<TurnEvent[]> => {
   const events: TurnEvent[] = []
   const { signal } = new AbortController()
-  await turn.follow({ hear: (event) => void events.push(event), ready: async () => {}, signal })
+  await turn.follow({ onEvent: (event) => void events.push(event), ready: async () => {}, signal })
   return events
 }
 const ask = async (chats: StoredChats, text: string, over: Partial<Question> = {}) =>
@@ -96,11 +95,11 @@ describe('a turn', () => {
     const turn = await chats.ask('chat-1', question('hi'), { context: undefined })
     const leave = new AbortController()
     const kinds: string[] = []
-    const hear = ({ type }: TurnEvent) => {
+    const onEvent = ({ type }: TurnEvent) => {
       kinds.push(type)
       if (type === 'text') leave.abort()
     }
-    await turn.follow({ hear, ready: async () => {}, signal: leave.signal })
+    await turn.follow({ onEvent, ready: async () => {}, signal: leave.signal })
     expect(kinds.at(-1)).toBe('text')
   })
 })

@@ -1,7 +1,7 @@
 /** Runs that wait in memory: so many, so old, so large, and no more. */
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { PendingApproval } from '../../src/messages/result.ts'
-import { WaitingRuns } from '../../src/ui/WaitingRuns.ts'
+import { WaitingRuns } from '../../src/ui/AgentChats.ts'
 
 const pending = (id: string, text = ''): PendingApproval => ({
   calls: [{ type: 'toolCall', id, name: text, arguments: {}, kind: 'approval' }],

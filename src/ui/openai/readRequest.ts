@@ -8,12 +8,19 @@ import {
   toolResultsOf,
 } from '../../messages/messages.ts'
 import { parseArguments } from '../../model/toolArguments.ts'
-import { historyOf, type ToldMessage } from '../clientHistory.ts'
-import type { ClientTool } from '../clientTools.ts'
-import { mediaPart } from '../mediaPart.ts'
-import { Refusal } from '../Refusal.ts'
+import {
+  type ClientMessage,
+  type ClientTool,
+  historyOf,
+  mediaPart,
+  objectsIn,
+  readClientTool,
+  stringOr,
+  textParts,
+} from '../clientMessages.ts'
+import { HttpError } from '../request.ts'
 
-/** What a client of the OpenAI API asks, whichever of its two forms it uses. */
+/** The request of a client of the OpenAI API, in either of its two forms. */
 export type OpenaiRequest = {
   model: string
   prompt: Part[]
@@ -24,8 +31,8 @@ export type OpenaiRequest = {
 
 /** Reads a request to `/v1/chat/completions`. */
 export const readChatRequest = (body: JsonObject): OpenaiRequest => {
-  if (typeof body.n === 'number' && body.n > 1) throw unsupported('n', 'Only one answer can be given.')
-  refuseShape(body.response_format, 'response_format')
+  if (typeof body.n === 'number' && body.n > 1) throw unsupported('n', 'There is only one answer.')
+  refuseFormat(body.response_format, 'response_format')
   return requestOf(body, list(body.messages, 'messages'), list(body.tools ?? [], 'tools').map(chatTool))
 }
 
@@ -34,22 +41,21 @@ export const readResponsesRequest = (body: JsonObject): OpenaiRequest => {
   if (body.previous_response_id)
     throw unsupported('previous_response_id', 'Answers are not stored: send the whole conversation.')
   if (body.background === true) throw unsupported('background', 'Answers are not stored.')
-  refuseShape(isJsonObject(body.text) ? body.text.format : undefined, 'text.format')
+  refuseFormat(isJsonObject(body.text) ? body.text.format : undefined, 'text.format')
   const { input, instructions } = body
   const items = typeof input === 'string' ? [{ role: 'user', content: input }] : list(input, 'input')
-  const told =
-    typeof instructions === 'string' ? [{ role: 'system', content: instructions }, ...items] : items
-  return requestOf(body, told, list(body.tools ?? [], 'tools').map(responsesTool))
+  const all = typeof instructions === 'string' ? [{ role: 'system', content: instructions }, ...items] : items
+  return requestOf(body, all, list(body.tools ?? [], 'tools').map(responsesTool))
 }
 
 const requestOf = (body: JsonObject, items: readonly JsonObject[], tools: ClientTool[]): OpenaiRequest => {
   const { model, stream } = body
-  if (typeof model !== 'string') throw new Refusal(400, 'model must be a string.')
-  const { system, told } = readItems(items)
-  const history = historyOf(told)
+  if (typeof model !== 'string') throw new HttpError(400, 'model must be a string.')
+  const { system, messages } = readItems(items)
+  const history = historyOf(messages)
   const last = history.at(-1)
   if (last?.role !== 'user')
-    throw new Refusal(400, 'The conversation must end with a message of the user, or of a tool.')
+    throw new HttpError(400, 'The last message must be from the user or a tool, and must not be empty.')
   // Results of tools are answered as they are.
   const isPrompt = toolResultsOf(last).length === 0
   const before = isPrompt ? history.slice(0, -1) : history
@@ -62,17 +68,17 @@ const requestOf = (body: JsonObject, items: readonly JsonObject[], tools: Client
   }
 }
 
-type Told = ToldMessage & { results: Map<string, ToolResultPart>; calls: Map<unknown, ToolCallPart> }
+type Message = ClientMessage & { results: Map<string, ToolResultPart>; calls: Map<unknown, ToolCallPart> }
 
-const readItems = (items: readonly JsonObject[]): { system: ChatMessage[]; told: Told[] } => {
+const readItems = (items: readonly JsonObject[]): { system: ChatMessage[]; messages: Message[] } => {
   const system: ChatMessage[] = []
-  const told: Told[] = []
-  const add = (role: Told['role'], parts: Part[]) => {
-    const last = told.at(-1)
+  const messages: Message[] = []
+  const add = (role: Message['role'], parts: Part[]) => {
+    const last = messages.at(-1)
     // The calls of an answer may come one by one, and all their results after them.
     if (role === 'model' && last?.role === 'model' && last.results.size === 0) last.parts.push(...parts)
-    else told.push({ role, parts, results: new Map(), calls: new Map() })
-    for (const part of parts) if (part.type === 'toolCall') told.at(-1)?.calls.set(part.id, part)
+    else messages.push({ role, parts, results: new Map(), calls: new Map() })
+    for (const part of parts) if (part.type === 'toolCall') messages.at(-1)?.calls.set(part.id, part)
   }
   for (const item of items) {
     if (item.role === 'system' || item.role === 'developer')
@@ -81,24 +87,24 @@ const readItems = (items: readonly JsonObject[]): { system: ChatMessage[]; told:
     else if (item.role === 'assistant')
       add('model', [...partsOf(item.content), ...chatCalls(item.tool_calls)])
     else if (item.type === 'function_call') add('model', [callOf(item.call_id, item.name, item.arguments)])
-    else if (item.role === 'tool') addResult(told, item.tool_call_id, item.content)
-    else if (item.type === 'function_call_output') addResult(told, item.call_id, item.output)
-    // What the model thought is its own business, and has no form here.
+    else if (item.role === 'tool') addResult(messages, item.tool_call_id, item.content)
+    else if (item.type === 'function_call_output') addResult(messages, item.call_id, item.output)
+    // Thoughts of the model have no form here.
     else if (item.type !== 'reasoning')
-      throw new Refusal(
+      throw new HttpError(
         400,
-        `A message of the kind ${JSON.stringify(item.type ?? item.role)} is not supported.`,
+        `A message of type ${JSON.stringify(item.type ?? item.role)} is not supported.`,
       )
   }
-  return { system, told }
+  return { system, messages }
 }
 
 const addResult = (
-  told: readonly Told[],
+  messages: readonly Message[],
   id: JsonValue | undefined,
   content: JsonValue | undefined,
 ): void => {
-  const last = told.at(-1)
+  const last = messages.at(-1)
   const call = last?.calls.get(id)
   if (!call) return
   const result = textOf({ role: 'user', parts: partsOf(content) })
@@ -106,7 +112,7 @@ const addResult = (
 }
 
 const chatCalls = (calls: JsonValue | undefined): Part[] =>
-  (Array.isArray(calls) ? calls.filter(isJsonObject) : []).flatMap(({ id, function: called }) =>
+  objectsIn(calls).flatMap(({ id, function: called }) =>
     isJsonObject(called) ? [callOf(id, called.name, called.arguments)] : [],
   )
 
@@ -116,19 +122,18 @@ const callOf = (
   args: JsonValue | undefined,
 ): Part => ({
   type: 'toolCall',
-  id: typeof id === 'string' ? id : '',
-  name: typeof name === 'string' ? name : '',
-  arguments: parseArguments(typeof args === 'string' ? args : null).arguments,
+  id: stringOr('', id),
+  name: stringOr('', name),
+  arguments: parseArguments(stringOr(null, args)).arguments,
 })
 
 const partsOf = (content: JsonValue | undefined): Part[] => {
-  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
-  return Array.isArray(content) ? content.filter(isJsonObject).flatMap(partOf) : []
+  return typeof content === 'string' ? textParts(content) : objectsIn(content).flatMap(partOf)
 }
 
 const partOf = (part: JsonObject): Part[] => {
   const { type, text } = part
-  if (typeof text === 'string') return text === '' ? [] : [{ type: 'text', text }]
+  if (typeof text === 'string') return textParts(text)
   const media =
     type === 'image_url'
       ? fileAt(isJsonObject(part.image_url) ? part.image_url.url : part.image_url)
@@ -141,12 +146,12 @@ const partOf = (part: JsonObject): Part[] => {
             : type === 'input_file'
               ? fileAt(part.file_data ?? part.file_url, part.filename)
               : undefined
-  if (!media) throw new Refusal(400, `A part of the kind ${JSON.stringify(type)} cannot be read.`)
+  if (!media) throw new HttpError(400, `A part of type ${JSON.stringify(type)} is not supported.`)
   return [media]
 }
 
 const fileAt = (url: JsonValue | undefined, name?: JsonValue): Part | undefined =>
-  typeof url === 'string' ? mediaPart(url, undefined, typeof name === 'string' ? name : undefined) : undefined
+  typeof url === 'string' ? mediaPart(url, undefined, stringOr(undefined, name)) : undefined
 
 const audioOf = ({ data, format }: JsonObject): Part | undefined =>
   typeof data === 'string' && typeof format === 'string'
@@ -154,29 +159,23 @@ const audioOf = ({ data, format }: JsonObject): Part | undefined =>
     : undefined
 
 const chatTool = ({ type, function: described }: JsonObject): ClientTool => {
-  if (type === 'function' && isJsonObject(described)) return toolOf(described)
-  throw unsupported('tools', 'Only functions can be given as tools.')
+  if (type === 'function' && isJsonObject(described)) return readClientTool(described)
+  throw unsupported('tools', 'Tools must be functions.')
 }
 
 const responsesTool = (described: JsonObject): ClientTool => {
-  if (described.type === 'function') return toolOf(described)
-  throw unsupported('tools', 'Only functions can be given as tools.')
+  if (described.type === 'function') return readClientTool(described)
+  throw unsupported('tools', 'Tools must be functions.')
 }
 
-const toolOf = ({ name, description, parameters }: JsonObject): ClientTool => ({
-  name: typeof name === 'string' ? name : '',
-  description: typeof description === 'string' ? description : '',
-  parameters: isJsonObject(parameters) ? parameters : { type: 'object', properties: {} },
-})
-
-const refuseShape = (format: JsonValue | undefined, name: string): void => {
-  if (isJsonObject(format) && format.type !== 'text') throw unsupported(name, 'Answers are text.')
+const refuseFormat = (format: JsonValue | undefined, name: string): void => {
+  if (isJsonObject(format) && format.type !== 'text') throw unsupported(name, 'Answers are plain text.')
 }
 
 const list = (value: JsonValue | undefined, name: string): JsonObject[] => {
-  if (!Array.isArray(value)) throw new Refusal(400, `${name} must be a list.`)
+  if (!Array.isArray(value)) throw new HttpError(400, `${name} must be a list.`)
   return value.filter(isJsonObject)
 }
 
-const unsupported = (name: string, why: string) =>
-  new Refusal(400, `${name} is not supported. ${why}`, 'unsupported_parameter')
+const unsupported = (name: string, reason: string) =>
+  new HttpError(400, `${name} is not supported. ${reason}`, 'unsupported_parameter')

@@ -1,0 +1,127 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '../../messages/json.ts'
+import { type Part, type ToolResultPart, textOf } from '../../messages/messages.ts'
+import type { PendingCall } from '../../messages/result.ts'
+import { parseArguments } from '../../model/toolArguments.ts'
+import {
+  type ClientMessage,
+  type ClientTool,
+  historyOf,
+  mediaPart,
+  objectsIn,
+  promptsIn,
+  readClientTool,
+  stringOr,
+  textParts,
+} from '../clientMessages.ts'
+import { chatIdOf, HttpError } from '../request.ts'
+import type { Decisions, Question } from '../turn.ts'
+
+/** The request of a client of AG-UI: a question, or decisions on the calls that its thread waits for. */
+export type RunInput = {
+  threadId: string
+  runId: string
+  messages: JsonObject[]
+  tools: ClientTool[]
+} & ({ question: Question } | { decide: (calls: readonly PendingCall[]) => Decisions })
+
+/** Reads the input of a run. From a client only the prompt and decisions are trusted, and nothing else. */
+export const readRunInput = (body: JsonObject): RunInput => {
+  const messages = objectsIn(body.messages)
+  const resume = objectsIn(body.resume)
+  const head = {
+    threadId: chatIdOf(body.threadId),
+    runId: chatIdOf(body.runId),
+    messages,
+    tools: objectsIn(body.tools).map(readClientTool),
+  }
+  const last = messages.at(-1)
+  if (resume.length > 0 || last?.role === 'tool')
+    return { ...head, decide: (calls) => decisionsIn(resume, messages, calls) }
+  if (last?.role !== 'user') throw new HttpError(400, 'The last message must be from the user or a tool.')
+  const prompt = partsOf(last.content)
+  if (prompt.length === 0) throw new HttpError(400, 'The last message is empty.')
+  const before = messagesIn(messages.slice(0, -1))
+  return {
+    ...head,
+    question: { prompt, history: historyOf(before), asked: promptsIn(before), intent: 'new' },
+  }
+}
+
+const decisionsIn = (
+  resume: readonly JsonObject[],
+  messages: readonly JsonObject[],
+  calls: readonly PendingCall[],
+): Decisions => {
+  const entries = new Map(resume.map((entry) => [entry.interruptId, entry]))
+  const results = new Map(messages.flatMap((each) => (each.role === 'tool' ? [[each.toolCallId, each]] : [])))
+  const decided = calls.flatMap(({ id, kind }) => {
+    const decision = kind !== 'answer' ? approvalIn(entries.get(id)) : answerIn(results.get(id))
+    return decision === undefined ? [] : [[id, decision] as const]
+  })
+  return Object.fromEntries(decided)
+}
+
+const approvalIn = (entry: JsonObject | undefined): Decisions[string] | undefined => {
+  if (entry?.status === 'cancelled') return { approve: false, reason: 'cancelled' }
+  const payload = entry?.status === 'resolved' ? entry.payload : undefined
+  if (!isJsonObject(payload) || typeof payload.approved !== 'boolean') return undefined
+  const { approved: approve, reason } = payload
+  return { approve, ...(typeof reason === 'string' && { reason }) }
+}
+
+const answerIn = (message: JsonObject | undefined): Decisions[string] | undefined => {
+  if (!message) return undefined
+  if (typeof message.error === 'string') return { result: message.error, isError: true }
+  return { result: textIn(message.content) }
+}
+
+/** Reads the conversation. System messages are not for the client to write; activities and thoughts are not part of it. */
+const messagesIn = (messages: readonly JsonObject[]): ClientMessage[] => {
+  const results = new Map(messages.flatMap(resultIn))
+  return messages.flatMap((message): ClientMessage[] => {
+    if (message.role === 'user') return [{ role: 'user', parts: partsOf(message.content) }]
+    if (message.role !== 'assistant') return []
+    return [
+      {
+        role: 'model',
+        parts: [...partsOf(message.content), ...callsOf(message.toolCalls, results)],
+        results,
+      },
+    ]
+  })
+}
+
+const resultIn = ({ role, toolCallId: id, content, error }: JsonObject): [string, ToolResultPart][] => {
+  if (role !== 'tool' || typeof id !== 'string') return []
+  const isError = typeof error === 'string'
+  // The name is that of the call, which is set when the call is read.
+  const result = isError ? JSON.stringify({ error }) : textIn(content)
+  return [[id, { type: 'toolResult', id, name: '', result, ...(isError && { isError }) }]]
+}
+
+const callsOf = (calls: JsonValue | undefined, results: ReadonlyMap<string, ToolResultPart>): Part[] =>
+  objectsIn(calls).flatMap(({ id, function: called }): Part[] => {
+    // A call of a sub-agent is not part of this conversation.
+    if (typeof id !== 'string' || id.includes('/') || !isJsonObject(called)) return []
+    const { name, arguments: args } = called
+    if (typeof name !== 'string') return []
+    const result = results.get(id)
+    if (result) result.name = name
+    const parsed = parseArguments(stringOr(null, args))
+    return [{ type: 'toolCall', id, name, arguments: parsed.arguments }]
+  })
+
+const partsOf = (content: JsonValue | undefined): Part[] => {
+  if (typeof content === 'string') return textParts(content)
+  return objectsIn(content).flatMap((part): Part[] => {
+    if (typeof part.text === 'string') return textParts(part.text)
+    const { type, value, mimeType } = isJsonObject(part.source) ? part.source : {}
+    if (typeof value !== 'string') return []
+    const given = stringOr(undefined, mimeType)
+    if (type === 'data') return [{ type: 'data', mimeType: given ?? 'application/octet-stream', data: value }]
+    const media = type === 'url' ? mediaPart(value, given) : undefined
+    return media ? [media] : []
+  })
+}
+
+const textIn = (content: JsonValue | undefined): string => textOf({ role: 'user', parts: partsOf(content) })

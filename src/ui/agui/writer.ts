@@ -1,0 +1,206 @@
+import { AbortedError } from '../../messages/errors.ts'
+import type { JsonObject, JsonValue } from '../../messages/json.ts'
+import {
+  type ChatMessage,
+  type ToolCallPart,
+  type ToolResultPart,
+  textOf,
+  toolCallsOf,
+} from '../../messages/messages.ts'
+import type { PendingCall, Usage } from '../../messages/result.ts'
+import { newId } from '../../model/newId.ts'
+import type { TurnEvent } from '../turn.ts'
+
+/** The message that is being shown. */
+type Open = { kind: 'TEXT' | 'REASONING'; id: string; text: string }
+
+export type AguiWriterOptions = {
+  send: (event: JsonObject) => void
+  threadId: string
+  runId: string
+  /** The thread as the client sent it. */
+  messages: readonly JsonObject[]
+  showError: (error: unknown) => string
+}
+
+/** Writes a turn as events of AG-UI. Every message that is started is ended before the run ends. */
+export class AguiWriter {
+  readonly #options: AguiWriterOptions
+  /** The thread, with the messages that this run has added. */
+  readonly #messages: JsonObject[]
+  /** Calls whose result the client has. It has those of its own tools from the start. */
+  readonly #results: Set<unknown>
+  readonly #calls = new Set<string>()
+  #open: Open | undefined
+  /** The message of the answer that is being streamed, to which its calls belong, too. */
+  #answerId: string | undefined
+  #followsResults: boolean
+
+  constructor(options: AguiWriterOptions) {
+    this.#options = options
+    this.#messages = [...options.messages]
+    this.#results = new Set(options.messages.map(({ toolCallId }) => toolCallId))
+    this.#followsResults = options.messages.at(-1)?.role !== 'user'
+  }
+
+  onEvent(event: TurnEvent): void {
+    if (event.type === 'begin') this.#send('RUN_STARTED', { ...this.#run, protocolVersion: '1.0' })
+    else if (event.type === 'state') this.#send('CUSTOM', { name: 'state', value: { state: event.state } })
+    else if (event.type === 'text') this.#text(event.text)
+    else if (event.type === 'thinking') this.#delta('REASONING', event.text)
+    else if (event.type === 'restart') this.#restart()
+    else if (event.type === 'answer') this.#answer(event.message)
+    else if (event.type === 'progress')
+      this.#send('CUSTOM', { name: 'progress', value: { toolCallId: event.callId, value: event.value } })
+    else if (event.type === 'result') this.#result(event.result)
+    else if (event.type === 'waits') this.#waits(event.calls)
+    else if (event.type === 'end') this.#finish({ type: 'success' }, event.usage)
+  }
+
+  /** Ends a turn that broke. */
+  fail(error: unknown): void {
+    this.#close()
+    if (error instanceof AbortedError) this.#finish({ type: 'cancelled' })
+    else this.#send('RUN_ERROR', { message: this.#options.showError(error), code: 'run_failed' })
+  }
+
+  get #run(): JsonObject {
+    const { threadId, runId } = this.#options
+    return { threadId, runId }
+  }
+
+  #send(type: string, fields: JsonObject): void {
+    this.#options.send({ type, ...fields })
+  }
+
+  #text(text: string): void {
+    // A newline separates the text from the text before the results. Here it is a separate message.
+    const shown = this.#followsResults ? text.replace(/^\n/, '') : text
+    this.#followsResults = false
+    if (shown !== '') this.#delta('TEXT', shown)
+  }
+
+  #delta(kind: Open['kind'], delta: string): void {
+    if (this.#open?.kind !== kind) {
+      this.#close()
+      this.#open = { kind, id: newId(), text: '' }
+      const { id: messageId } = this.#open
+      if (kind === 'TEXT') {
+        this.#answerId = messageId
+        this.#send('TEXT_MESSAGE_START', { messageId, role: 'assistant' })
+      } else {
+        this.#send('REASONING_START', { messageId })
+        this.#send('REASONING_MESSAGE_START', { messageId, role: 'reasoning' })
+      }
+    }
+    this.#open.text += delta
+    this.#send(`${kind}_MESSAGE_CONTENT`, { messageId: this.#open.id, delta })
+  }
+
+  #close(): void {
+    if (!this.#open) return
+    const { kind, id: messageId, text } = this.#open
+    this.#open = undefined
+    this.#send(`${kind}_MESSAGE_END`, { messageId })
+    if (kind === 'TEXT') return
+    this.#send('REASONING_END', { messageId })
+    this.#messages.push({ id: messageId, role: 'reasoning', content: text })
+  }
+
+  #answer(message: ChatMessage): void {
+    this.#close()
+    const calls = toolCallsOf(message)
+    const id = this.#answerId ?? newId()
+    this.#answerId = undefined
+    for (const call of calls) this.#call(call, id)
+    const toolCalls = calls.map(({ id: callId, name, arguments: args }) => ({
+      id: callId,
+      type: 'function',
+      function: { name, arguments: JSON.stringify(args) },
+    }))
+    this.#messages.push({
+      id,
+      role: 'assistant',
+      content: textOf(message),
+      ...(toolCalls.length > 0 && { toolCalls }),
+    })
+  }
+
+  #call({ id: toolCallId, name, arguments: args }: ToolCallPart, parentMessageId?: string): void {
+    this.#calls.add(toolCallId)
+    this.#send('TOOL_CALL_START', {
+      toolCallId,
+      toolCallName: name,
+      ...(parentMessageId !== undefined && { parentMessageId }),
+    })
+    this.#send('TOOL_CALL_ARGS', { toolCallId, delta: JSON.stringify(args) })
+    this.#send('TOOL_CALL_END', { toolCallId })
+  }
+
+  #result(result: ToolResultPart): void {
+    this.#followsResults = true
+    const { id: toolCallId } = result
+    if (this.#results.has(toolCallId)) return
+    this.#results.add(toolCallId)
+    const message = { toolCallId, content: contentOf(result), role: 'tool' }
+    const messageId = newId()
+    this.#send('TOOL_CALL_RESULT', { messageId, ...message })
+    this.#messages.push({ id: messageId, ...message })
+  }
+
+  /** Removes what was shown of an answer that starts over. */
+  #restart(): void {
+    this.#close()
+    this.#answerId = undefined
+    this.#send('MESSAGES_SNAPSHOT', { messages: this.#messages })
+  }
+
+  #waits(calls: readonly PendingCall[]): void {
+    const asked = calls.filter(({ kind }) => kind !== 'answer')
+    // The state of the thread, for clients that show it again later.
+    if (asked.length > 0) this.#send('MESSAGES_SNAPSHOT', { messages: this.#messages })
+    // A call of a sub-agent: the client has not seen it.
+    for (const call of calls) if (call.id.includes('/') && !this.#calls.has(call.id)) this.#call(call)
+    if (asked.length === 0) this.#finish({ type: 'success' })
+    else this.#finish({ type: 'interrupt', interrupts: asked.map(interruptFor) })
+  }
+
+  #finish(outcome: JsonObject, usage?: Usage): void {
+    this.#close()
+    const used = usage && { usage: [usageOf(usage)] }
+    this.#send('RUN_FINISHED', { ...this.#run, outcome, ...used })
+  }
+}
+
+const interruptFor = ({ id, name, inDoubt }: PendingCall): JsonObject => ({
+  id,
+  reason: 'tool_call',
+  toolCallId: id,
+  message: inDoubt
+    ? `${name} was running when its process ended: approve it to run it again.`
+    : `Approve the call of ${name}?`,
+  responseSchema: {
+    type: 'object',
+    properties: { approved: { type: 'boolean' }, reason: { type: 'string' } },
+    required: ['approved'],
+  },
+})
+
+const contentOf = ({ result, parts }: ToolResultPart): JsonValue => {
+  if (!parts) return result
+  const media = parts.map((part): JsonObject => {
+    const { mimeType = 'application/octet-stream' } = part
+    const [kind = ''] = mimeType.split('/')
+    const source =
+      part.type === 'data'
+        ? { type: 'data', value: part.data, mimeType }
+        : { type: 'url', value: part.url, mimeType }
+    return { type: ['image', 'audio', 'video'].includes(kind) ? kind : 'document', source }
+  })
+  return result === '' ? media : [{ type: 'text', text: result }, ...media]
+}
+
+const usageOf = ({ cost: _, cacheWriteTokens, ...usage }: Usage): JsonObject => ({
+  ...usage,
+  ...(cacheWriteTokens !== undefined && { cacheWriteInputTokens: cacheWriteTokens }),
+})

@@ -1,0 +1,129 @@
+import { Agent, type AnyAgent } from '../../agent/Agent.ts'
+import { ConfigurationError } from '../../messages/errors.ts'
+import type { JsonObject } from '../../messages/json.ts'
+import { callable, checkValue, object, type Rules } from '../../messages/optionRules.ts'
+import { agentTurn, clientToolsFor } from '../AgentChats.ts'
+import { eventStream } from '../eventStream.ts'
+import { checkHandler, type HandlerOptions, handlerRules } from '../handlerOptions.ts'
+import { decodedSegment, HttpError, readBody, respond } from '../request.ts'
+import { type OpenaiRequest, readChatRequest, readResponsesRequest } from './readRequest.ts'
+import type { AnswerWriter, SendEvent } from './writer.ts'
+import { ChatCompletionWriter, errorOf, ResponseWriter } from './writer.ts'
+
+/** Options of {@link openaiHandler}. None is required. */
+export type OpenaiHandlerOptions = HandlerOptions & {
+  /** Allows or refuses a key, which is `''` if there is none. Default: anyone who reaches the server may ask. */
+  authorize?: (key: string, request: Request) => boolean | Promise<boolean>
+  /** Gives the tools their `context`. */
+  context?: (request: Request) => unknown
+}
+
+const rules: Rules<OpenaiHandlerOptions> = { ...handlerRules, authorize: callable, context: callable }
+
+/** A form of requests and answers. */
+type Form = {
+  read: (body: JsonObject) => OpenaiRequest
+  writer: (model: string, send: SendEvent, body: JsonObject) => AnswerWriter
+  /** Names its events, and has no `[DONE]` at the end. */
+  hasNames: boolean
+}
+
+const forms: Readonly<Record<string, Form>> = {
+  '/chat/completions': {
+    read: readChatRequest,
+    writer: (model, send, { stream_options: options }) =>
+      new ChatCompletionWriter(model, send, Object(options).include_usage === true),
+    hasNames: false,
+  },
+  '/responses': {
+    read: readResponsesRequest,
+    writer: (model, send) => new ResponseWriter(model, send),
+    hasNames: true,
+  },
+}
+
+/**
+ * Serves agents as models of an OpenAI-compatible server: `/v1/models`, `/v1/chat/completions` and `/v1/responses`. The
+ * agent's own tools run on the server, and the client calls its own.
+ *
+ * @example
+ * const handler = openaiHandler({ weather: agent }, { authorize: (key) => key === process.env.MY_KEY })
+ * createServer(nodeListener(handler)).listen(8000) // new OpenAI({ baseURL: 'http://localhost:8000/v1', apiKey })
+ */
+export const openaiHandler = (
+  agents: Readonly<Record<string, AnyAgent>>,
+  options: OpenaiHandlerOptions = {},
+): ((request: Request) => Promise<Response>) => {
+  const limits = checkHandler('openaiHandler', options, rules)
+  checkValue('The agents of openaiHandler', agents, object)
+  const models = new Map(Object.entries(agents).map(([name, agent]) => [name, agentOf(name, agent)]))
+  const { authorize, context } = options
+  const { showError, maxBodyBytes } = limits
+
+  const agentNamed = (name: string): Agent => {
+    const agent = models.get(name)
+    if (agent) return agent
+    throw new HttpError(
+      404,
+      `The model ${JSON.stringify(name.slice(0, 100))} does not exist.`,
+      'model_not_found',
+    )
+  }
+
+  const httpErrorOf = (error: unknown): HttpError =>
+    error instanceof HttpError ? error : new HttpError(500, showError(error), 'server_error')
+
+  const answer = async (request: Request, { read, writer, hasNames }: Form): Promise<Response> => {
+    const body = await readBody(request, maxBodyBytes)
+    const { model, prompt, history, tools, isStream } = read(body)
+    const agent = agentNamed(model)
+    const clientTools = clientToolsFor(agent, tools)
+    const turn = { history, clientTools, context: await context?.(request) }
+    if (!isStream) {
+      const whole = writer(model, () => {}, body)
+      const { signal } = request
+      await agentTurn(agent, prompt, turn, { onEvent: (event) => whole.onEvent(event), signal })
+      return Response.json(whole.result())
+    }
+    return eventStream(request, {}, limits, async (outlet, signal) => {
+      const events = writer(
+        model,
+        (data) => outlet.send(JSON.stringify(data), hasNames ? String(data.type) : undefined),
+        body,
+      )
+      try {
+        await agentTurn(agent, prompt, turn, { onEvent: (event) => events.onEvent(event), signal })
+        if (!hasNames) outlet.send('[DONE]')
+      } catch (error) {
+        events.fail(httpErrorOf(error))
+      }
+    })
+  }
+
+  const route = async (request: Request): Promise<Response> => {
+    const [, key = ''] = /^Bearer +(\S+)$/i.exec(request.headers.get('authorization') ?? '') ?? []
+    if (authorize && !(await authorize(key, request)))
+      throw new HttpError(401, 'This API key is not valid.', 'invalid_api_key')
+    const { pathname } = new URL(request.url)
+    const form = Object.entries(forms).find(([path]) => pathname.endsWith(path))?.[1]
+    if (form && request.method === 'POST') return answer(request, form)
+    const [isModels, name] = /\/models(?:\/([^/]+))?$/.exec(pathname) ?? []
+    if (isModels === undefined || request.method !== 'GET')
+      throw new HttpError(404, `There is no ${request.method} ${pathname.slice(0, 100)}.`, 'not_found')
+    if (name === undefined) return Response.json({ object: 'list', data: [...models.keys()].map(modelOf) })
+    agentNamed(decodedSegment(name))
+    return Response.json(modelOf(decodedSegment(name)))
+  }
+  return (request) => respond(request, route, showError, jsonError)
+}
+
+const agentOf = (name: string, agent: AnyAgent): Agent => {
+  if (agent instanceof Agent) return agent
+  throw new ConfigurationError(
+    `"${name}" is not an agent of this copy of statewire: make it with new Agent(model).`,
+  )
+}
+
+const modelOf = (id: string): JsonObject => ({ id, object: 'model', created: 0, owned_by: 'statewire' })
+
+const jsonError = (error: HttpError): Response => Response.json(errorOf(error), { status: error.status })

@@ -1,0 +1,114 @@
+import { isJsonObject, type JsonValue } from '../messages/json.ts'
+import { type ChatMessage, type Part, type ToolResultPart, toolResultsOf } from '../messages/messages.ts'
+import type { ChatResult, FinishReason, PendingCall, Usage } from '../messages/result.ts'
+import type { CallDecision } from '../tools/approval.ts'
+import type { ClientTool } from './clientMessages.ts'
+import { HttpError } from './request.ts'
+
+/** A question of a client. */
+export type Question = {
+  prompt: Part[]
+  /** The conversation before it, as the client sends it. */
+  history: ChatMessage[]
+  /** The texts of the prompts in it. */
+  asked: string[]
+  /** Adds a prompt, replaces an earlier one, or asks for another answer to it. */
+  intent: 'new' | 'edit' | 'regenerate'
+}
+
+/** The context for the agent's tools, and the client's own tools. */
+export type TurnContext = { context: unknown; tools?: readonly ClientTool[] }
+
+/** Decisions on pending calls, by their ids. */
+export type Decisions = Record<string, CallDecision>
+
+/** The receiver of a turn. */
+export type TurnListener = {
+  onEvent: (event: TurnEvent) => void
+  /** Waits until the listener has caught up, for callers that can wait. */
+  ready: () => Promise<void>
+  /** A signal that is aborted when the listener has left. */
+  signal: AbortSignal
+}
+
+/** An answer that is being given. */
+export type Turn = { follow(listener: TurnListener): Promise<void> }
+
+/** The conversations of a handler. */
+export type Chats = {
+  ask(chatId: string, question: Question, context: TurnContext): Promise<Turn>
+  /** Continues an answer that waits; `decide` gets the pending calls. Refused if nothing is decided. */
+  resume(
+    chatId: string,
+    decide: (calls: readonly PendingCall[]) => Decisions,
+    context: TurnContext,
+  ): Promise<Turn>
+  /** The answer that is being given, or that waits, from its beginning. */
+  current(chatId: string): Promise<Turn | undefined>
+  /** Ends the answer that is being given. */
+  stop(chatId: string): Promise<void>
+  /** The conversation up to the question that is being answered; undefined where the client stores it. */
+  history(chatId: string): Promise<ChatMessage[] | undefined>
+}
+
+/** The error of a decision on which nothing waits. */
+export const nothingDecided = () =>
+  new HttpError(
+    409,
+    'No call of this chat waits for this decision: it was already made, or the call is too old.',
+  )
+
+/** An event of a turn, for every kind of run and every protocol. */
+export type TurnEvent =
+  /** The first event, with the id of the run. */
+  | { type: 'begin'; runId: string }
+  | { type: 'state'; state: string }
+  | { type: 'text'; text: string }
+  | { type: 'thinking'; text: string }
+  /** A part of a tool call that is being streamed. Stored runs do not show it. */
+  | { type: 'callDelta'; index: number; id?: string; name?: string; arguments: string }
+  /** Discards everything that was shown since the last message. */
+  | { type: 'restart' }
+  /** A whole message of the model, with its calls. */
+  | { type: 'answer'; message: ChatMessage }
+  | { type: 'progress'; callId: string; value: JsonValue }
+  /** A result of a call. It may come twice: when the call ends, and with the message of all results of the round. */
+  | { type: 'result'; result: ToolResultPart }
+  /** Pauses the turn until these calls are decided. */
+  | { type: 'waits'; calls: readonly PendingCall[] }
+  | { type: 'end'; finishReason: FinishReason; usage?: Usage }
+
+/** A chunk of a run in this process, or of a stored run. */
+type AnyChunk = Omit<ChatResult, 'pendingApproval'>
+
+/** The events of a chunk, without the end, which comes from the result. */
+export function* eventsOf({ metadata, output, messages }: AnyChunk): Generator<TurnEvent> {
+  if (metadata.restart === true) yield { type: 'restart' }
+  if (typeof metadata.thinking === 'string') yield { type: 'thinking', text: metadata.thinking }
+  if (output !== '') yield { type: 'text', text: output }
+  for (const message of messages) {
+    if (message.role === 'model') yield { type: 'answer', message }
+    for (const result of toolResultsOf(message)) yield { type: 'result', result }
+  }
+}
+
+/** The output of a tool: JSON as data, any other text as it is, and its files. */
+export const outputOf = ({ result, parts }: ToolResultPart): JsonValue => {
+  const value = jsonOr(result)
+  return parts ? { result: value, parts: parts.map((part) => ({ ...part })) } : value
+}
+
+/** The error text of a result. */
+export const errorTextOf = ({ result }: ToolResultPart): string => {
+  const value = jsonOr(result)
+  return isJsonObject(value) && typeof value.error === 'string' ? value.error : result
+}
+
+const jsonOr = (text: string): JsonValue => {
+  if (!/^\s*[[{]/.test(text)) return text
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}

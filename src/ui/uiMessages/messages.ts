@@ -1,0 +1,113 @@
+import type { JsonObject, JsonValue } from '../../messages/json.ts'
+import { type ChatMessage, type ToolResultPart, toolResultsOf } from '../../messages/messages.ts'
+import { errorTextOf, outputOf } from '../turn.ts'
+
+/** A message of the AI SDK's hooks. */
+export type UiMessage = { id: string; role: 'user' | 'assistant'; parts: JsonObject[] }
+
+/** A stored conversation as messages of the AI SDK, which a page begins with. */
+export const uiMessagesOf = (history: readonly ChatMessage[]): UiMessage[] => {
+  const messages: UiMessage[] = []
+  history.forEach((message, index) => {
+    const results = toolResultsOf(message)
+    const last = messages.at(-1)
+    if (message.role === 'system') return
+    if (message.role === 'user') {
+      for (const result of results) settle(last, result)
+      const parts = message.parts.flatMap(shownPart)
+      if (parts.length > 0) messages.push({ id: `message-${index}`, role: 'user', parts })
+      return
+    }
+    const parts = [{ type: 'step-start' }, ...thinkingOf(message), ...message.parts.flatMap(shownPart)]
+    // All steps of an answer are one message.
+    if (last?.role === 'assistant') last.parts.push(...parts)
+    else messages.push({ id: `message-${index}`, role: 'assistant', parts })
+  })
+  return messages
+}
+
+const thinkingOf = ({ metadata }: ChatMessage): JsonObject[] =>
+  typeof metadata?.thinking === 'string'
+    ? [{ type: 'reasoning', text: metadata.thinking, state: 'done' }]
+    : []
+
+const shownPart = (part: ChatMessage['parts'][number]): JsonObject[] => {
+  switch (part.type) {
+    case 'text':
+      return [{ type: 'text', text: part.text, state: 'done' }]
+    case 'data':
+      return [filePart(`data:${part.mimeType};base64,${part.data}`, part.mimeType, part.name)]
+    case 'link':
+      return [filePart(part.url, part.mimeType ?? 'application/octet-stream', part.name)]
+    case 'toolCall': {
+      const call = { type: `tool-${part.name}`, toolCallId: part.id, input: part.arguments }
+      return [{ ...call, state: 'input-available' }]
+    }
+    case 'toolResult':
+      return []
+  }
+}
+
+const filePart = (url: string, mediaType: string, filename: string | undefined): JsonObject => ({
+  type: 'file',
+  url,
+  mediaType,
+  ...(filename !== undefined && { filename }),
+})
+
+/** Adds a result to the newest call of its id: another turn may have used the same id. */
+const settle = (message: UiMessage | undefined, result: ToolResultPart): void => {
+  const call = message?.parts.findLast(({ toolCallId }) => toolCallId === result.id)
+  if (call) Object.assign(call, outcomeOf(result))
+}
+
+const outcomeOf = (result: ToolResultPart): { [key: string]: JsonValue } => {
+  if (result.rejected) return { state: 'output-denied', approval: { id: result.id, approved: false } }
+  if (result.isError) return { state: 'output-error', errorText: errorTextOf(result) }
+  return { state: 'output-available', output: outputOf(result) }
+}
+
+/** A chunk of a stream of UI messages. `ai` 5, 6 and 7 understand it, unless it is marked. */
+export type UiChunk =
+  | { type: 'start'; messageId: string }
+  | { type: 'start-step' | 'finish-step' }
+  | { type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'; id: string }
+  | { type: 'text-delta' | 'reasoning-delta'; id: string; delta: string }
+  | { type: 'tool-input-start'; toolCallId: string; toolName: string }
+  | { type: 'tool-input-delta'; toolCallId: string; inputTextDelta: string }
+  | {
+      type: 'tool-input-available'
+      toolCallId: string
+      toolName: string
+      input: JsonObject
+      providerExecuted?: true
+    }
+  | { type: 'tool-input-error'; toolCallId: string; toolName: string; input: string; errorText: string }
+  /** Since `ai` 6. */
+  | {
+      type: 'tool-approval-request'
+      approvalId: string
+      toolCallId: string
+      reason?: string
+      isAutomatic?: true
+    }
+  /** Since `ai` 7. */
+  | { type: 'tool-approval-response'; approvalId: string; approved: true }
+  | { type: 'tool-output-available'; toolCallId: string; output: JsonValue }
+  | { type: 'tool-output-error'; toolCallId: string; errorText: string }
+  /** Since `ai` 6. */
+  | { type: 'tool-output-denied'; toolCallId: string }
+  | { type: `data-${string}`; id?: string; data: JsonValue; transient?: boolean }
+  | { type: 'finish'; finishReason: UiFinishReason; messageMetadata?: JsonObject }
+  | { type: 'error'; errorText: string }
+  | { type: 'abort' }
+
+/** The finish reasons that `ai` 5, 6 and 7 share. */
+export type UiFinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'error' | 'other'
+
+/** The chunks that a major version of `ai` understands. */
+export type UiChunkOf<Version extends 5 | 6 | 7> = Version extends 5
+  ? Exclude<UiChunk, { type: 'tool-approval-request' | 'tool-approval-response' | 'tool-output-denied' }>
+  : Version extends 6
+    ? Exclude<UiChunk, { type: 'tool-approval-response' }>
+    : UiChunk

@@ -1,0 +1,143 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '../../messages/json.ts'
+import { partFlaw } from '../../messages/messageFlaw.ts'
+import type { Part, ToolResultPart } from '../../messages/messages.ts'
+import type { PendingCall } from '../../messages/result.ts'
+import {
+  type ClientMessage,
+  historyOf,
+  mediaPart,
+  objectsIn,
+  promptsIn,
+  stringOr,
+  textParts,
+} from '../clientMessages.ts'
+import { HttpError } from '../request.ts'
+import type { Decisions, Question } from '../turn.ts'
+
+/** The request of a client of the AI SDK: a question, or decisions on the calls that its last message waits for. */
+export type UiRequest =
+  | { question: Question }
+  | { messageId: string | undefined; decide: (calls: readonly PendingCall[]) => Decisions }
+
+/** Reads a request. Nothing in it is trusted: `historyOf` and `decisionsIn` say what counts. */
+export const readUiRequest = ({ messages, trigger, messageId }: JsonObject): UiRequest => {
+  const sent = objectsIn(messages)
+  const last = sent.at(-1)
+  if (!last) throw new HttpError(400, 'There are no messages.')
+  const named = sent.findLast(({ id }) => id !== undefined && id === messageId)
+  const isRegenerated = trigger === 'regenerate-message'
+  if (!isRegenerated) {
+    const answer = [named, last].find((message) => message?.role === 'assistant')
+    if (answer) return { messageId: textIn(answer, 'id'), decide: (calls) => decisionsIn(answer, calls) }
+  }
+  if (last.role !== 'user') throw new HttpError(400, 'The last message must be from the user.')
+  const prompt = partsOf(last).flatMap(userPart)
+  if (prompt.length === 0) throw new HttpError(400, 'The last message is empty.')
+  const intent = isRegenerated ? 'regenerate' : named === last ? 'edit' : 'new'
+  const before = sent.slice(0, -1).flatMap(messagesOf)
+  return { question: { prompt, history: historyOf(before), asked: promptsIn(before), intent } }
+}
+
+/** The decisions in a message on pending calls. Nothing else counts, neither the call's name nor its arguments. */
+const decisionsIn = (message: JsonObject, calls: readonly PendingCall[]): Decisions => {
+  const waiting = new Map<unknown, PendingCall>(calls.map((call) => [call.id, call]))
+  const decisions: Decisions = {}
+  for (const part of partsOf(message)) {
+    const call = waiting.get(part.toolCallId)
+    if (!call) continue
+    const decision = decisionOf(part, call)
+    if (decision !== undefined) decisions[call.id] = decision
+  }
+  return decisions
+}
+
+const decisionOf = (part: JsonObject, { kind }: PendingCall): Decisions[string] | undefined => {
+  const { state, output = null, approval } = part
+  if (kind === 'answer') {
+    if (state === 'output-available') return { result: output }
+    if (state === 'output-error')
+      return { result: textIn(part, 'errorText') ?? 'The tool failed.', isError: true }
+    return undefined
+  }
+  // Version 5 of the client has no approvals: its pages answer with an output.
+  const decided =
+    state === 'approval-responded' ? approval : state === 'output-available' ? output : undefined
+  if (!isJsonObject(decided) || typeof decided.approved !== 'boolean') return undefined
+  const reason = textIn(decided, 'reason')
+  return { approve: decided.approved, ...(reason !== undefined && { reason }) }
+}
+
+/** Reads a message of a client. System messages are not for the client to write. */
+const messagesOf = (message: JsonObject): ClientMessage[] => {
+  const parts = partsOf(message)
+  if (message.role === 'user') return [{ role: 'user', parts: parts.flatMap(userPart) }]
+  return message.role === 'assistant' ? stepsOf(parts) : []
+}
+
+const userPart = (part: JsonObject): Part[] => {
+  const text = textIn(part, 'text')
+  if (part.type === 'text' && text !== undefined) return textParts(text)
+  const url = part.type === 'file' ? textIn(part, 'url') : undefined
+  const media = url && mediaPart(url, textIn(part, 'mediaType'), textIn(part, 'filename'))
+  return media ? [media] : []
+}
+
+/** Splits an answer into its steps, each of which is a message of the model. */
+const stepsOf = (parts: readonly JsonObject[]): ClientMessage[] => {
+  const steps: (ClientMessage & { results: Map<string, ToolResultPart> })[] = []
+  for (const part of parts) {
+    let step = steps.at(-1)
+    if (!step || part.type === 'step-start') {
+      step = { role: 'model', parts: [], results: new Map() }
+      steps.push(step)
+    }
+    const text = textIn(part, 'text')
+    if (part.type === 'text') step.parts.push(...textParts(text ?? ''))
+    const id = textIn(part, 'toolCallId')
+    const name = toolNameOf(part)
+    // A call of a sub-agent is not part of this conversation.
+    if (!id || !name || id.includes('/')) continue
+    step.parts.push({ type: 'toolCall', id, name, arguments: isJsonObject(part.input) ? part.input : {} })
+    const result = resultIn(part, id, name)
+    if (result) step.results.set(id, result)
+  }
+  return steps
+}
+
+const toolNameOf = (part: JsonObject): string | undefined => {
+  if (part.type === 'dynamic-tool') return textIn(part, 'toolName')
+  return typeof part.type === 'string' && part.type.startsWith('tool-') ? part.type.slice(5) : undefined
+}
+
+const resultIn = (part: JsonObject, id: string, name: string): ToolResultPart | undefined => {
+  const { state, output = null } = part
+  const result = { type: 'toolResult' as const, id, name }
+  if (state === 'output-available') return { ...result, ...contentOf(output) }
+  const error = state === 'output-error' ? textIn(part, 'errorText') : undefined
+  if (error !== undefined) return { ...result, result: JSON.stringify({ error }), isError: true }
+  if (state !== 'output-denied') return undefined
+  return {
+    ...result,
+    result: JSON.stringify({ error: 'A person rejected this call.' }),
+    isError: true,
+    rejected: true,
+  }
+}
+
+/** The reverse of `outputOf`. */
+const contentOf = (output: JsonValue): Pick<ToolResultPart, 'result' | 'parts'> => {
+  if (isJsonObject(output) && Array.isArray(output.parts) && output.result !== undefined) {
+    const { result, parts } = output
+    const isMedia = (part: JsonValue) =>
+      isJsonObject(part) && (part.type === 'data' || part.type === 'link') && partFlaw(part) === undefined
+    if (parts.every(isMedia))
+      return { result: asText(result), parts: parts as ToolResultPart['parts'] & JsonValue[] }
+  }
+  return { result: asText(output) }
+}
+
+const asText = (value: JsonValue): string => (typeof value === 'string' ? value : JSON.stringify(value))
+
+const partsOf = ({ parts }: JsonObject): JsonObject[] => objectsIn(parts)
+
+const textIn = (object: JsonObject, key: string): string | undefined => stringOr(undefined, object[key])
