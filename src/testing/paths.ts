@@ -65,7 +65,7 @@ export const replayPath = <M extends AnyStateMachine>(
 ): AnyActor => {
   const clock = new SimulatedClock()
   const { snapshot, seen } = options.resume ?? { snapshot: undefined, seen: 0 }
-  const actor: AnyActor = createActor(machine, {
+  const actor: AnyActor = createActor<AnyActorLogic>(machine, {
     clock,
     input: path.input,
     ...(snapshot && { snapshot }),

@@ -321,7 +321,7 @@ export const agentPaths: PathOptions<AnyStateMachine> = {
 export const agentChildren: StoredChildren<StreamingState> = {
   approver: ({ calls }) => ({ calls, decided: [] }),
   toolExecutor: (input, { round: { started, results } }) => {
-    const ids: readonly string[] = input.calls.map(({ id }: { id: string }) => id)
+    const ids = input.calls.map(({ id }) => id)
     return {
       ...input,
       begun: [started.flat().filter((id) => ids.includes(id))],
