@@ -1,5 +1,5 @@
 /**
- * The statecharts, and the factory to build orchestrators of your own with.
+ * The statecharts, and the factory to build your own orchestrators with.
  *
  * @module statewire/machines
  */

@@ -14,16 +14,19 @@ import { checkConfig } from './configRules.ts'
 import { type AtLimit, limitsOf, type RunLimits } from './limits.ts'
 import { copyOf } from './streamingState.ts'
 
-/** How many calls of one turn may run at the same time. */
+/** The number of calls of one turn that may run at the same time. */
 export type ToolExecution = 'sequential' | 'parallel' | { concurrency: number }
 
-/** How a conversation that no longer fits is shortened for the model. With these options, also before a provider refuses it. */
+/**
+ * Options for shortening a conversation that no longer fits. With them it is also shortened before a provider refuses
+ * it.
+ */
 export type CompactionOptions<Model = ChatModel> = {
-  /** How many tokens fit. Default: what the table of models says, or what the provider says when it refuses. */
+  /** The tokens that fit. Default: what the table of models says, or what the provider says when it refuses. */
   window?: number
-  /** How full the window may get, from 0 to 1. Default: 0.8. */
+  /** The share of the window that may be filled, from 0 to 1. Default: 0.8. */
   at?: number
-  /** How many tokens at the end of the conversation stay as they are. Default: a quarter of the window. */
+  /** The tokens at the end of the conversation that stay as they are. Default: a quarter of the window. */
   keepTokens?: number
   /** The model that writes the summary. Default: the agent's own. */
   model?: Model
@@ -37,11 +40,11 @@ export type Price = (model: { provider: string; model: string }, usage: Usage) =
 /** Everything an agent's chart is built from. Only `model` is required. */
 export type AgentMachineConfig = {
   model: ChatModel
-  /** Shown in errors, in the `step` event and in the inspector. Default: none. */
+  /** The name in errors, in the `step` event and in the inspector. Default: none. */
   name?: string
   /** Models to continue with, one after the other, when retries do not help. Default: none. */
   fallback?: readonly ChatModel[]
-  /** What the model may call. Default: none. */
+  /** The tools that the model may call. Default: none. */
   tools?: readonly AnyToolEntry[]
   /** The system prompt. Default: none. */
   system?: string
@@ -49,19 +52,24 @@ export type AgentMachineConfig = {
   settings?: GenerationSettings
   /** The most model calls of one run: short for `limits.steps`. Default: 25. */
   maxSteps?: number
-  /** How many steps, tokens, dollars and tool calls a run may use. Default: 25 steps. */
+  /** The steps, tokens, dollars and tool calls that a run may use. Default: 25 steps. */
   limits?: RunLimits
-  /** What a run does at a limit. Default: `'stop'`. */
+  /** The behaviour of a run at a limit. Default: `'stop'`. */
   atLimit?: AtLimit
-  /** How a conversation that is too long is shortened for the model. Default: after the provider refused a request as too long. */
+  /**
+   * Options for shortening a conversation that is too long. Default: it is shortened when the provider has refused a
+   * request as too long.
+   */
   compaction?: false | CompactionOptions
   /** Works out what a request cost in US dollars, where the provider does not say. Default: the cost is not known. */
   price?: Price
-  /** How many tool calls of one turn run at the same time. Default: `'sequential'`. */
+  /** The number of tool calls of one turn that run at the same time. Default: `'sequential'`. */
   toolExecution?: ToolExecution
-  /** How failed requests are tried again. Default: 2 retries, 500 ms, 60 s. */
+  /** The retries of failed requests. Default: 2 retries, 500 ms, 60 s. */
   retry?: Partial<RetryPolicy>
-  /** How long to wait for the first content, for the next one, and for the whole run. Default: 10 min, 5 min, none. */
+  /**
+   * The longest waits for the first content, for the next one, and for the whole run. Default: 10 min, 5 min, none.
+   */
   timeouts?: Timeouts
   /** Replaces how the pieces of an answer become a message. Default: `messageAccumulator`. */
   accumulator?: Partial<Accumulator>
@@ -77,13 +85,13 @@ export type AgentMachineConfig = {
   random?: () => number
 }
 
-/** The same, with every default filled in. */
+/** A configuration with every default filled in. */
 export type ResolvedConfig = {
   /** The model, and those to fall back on. */
   models: readonly ChatModel[]
   name: string | undefined
   tools: readonly AnyToolEntry[]
-  /** Whether tools that come with a prompt replace the agent's. */
+  /** Tools that come with a prompt replace the agent's. */
   takesTools: boolean
   /** The tools that the agent does not have: a chart made of runs adds them to some of its runs. */
   ownTools: readonly AnyToolEntry[]
@@ -91,7 +99,7 @@ export type ResolvedConfig = {
   settings: GenerationSettings
   limits: RunLimits
   atLimit: AtLimit
-  /** `isAhead`: the table of models counts, too. */
+  /** The options. `isAhead`: the table of models counts, too. */
   compaction: false | (CompactionOptions & { isAhead: boolean })
   price: Price | undefined
   toolExecution: ToolExecution
@@ -101,7 +109,7 @@ export type ResolvedConfig = {
   totalMs: number | undefined
   accumulator: Accumulator
   executeSingle: ToolExecutor['executeSingle']
-  /** Only if the user provides it. */
+  /** The batch function, only if the user provides one. */
   executeBatch: ToolExecutor['executeBatch'] | undefined
   onApproval: OnApproval | undefined
   prepareStep: PrepareStep | undefined

@@ -20,10 +20,10 @@ export const lastText = (messages: readonly ChatMessage[]): string => {
   return last ? textOf(last) : ''
 }
 
-/** What a run's output is made of. */
+/** The data that a run's output is made of. */
 export type RunResult = Pick<StreamingState, 'messages' | 'totals' | 'failure' | 'abortReason'>
 
-/** Whether the data of a chart is such: a user's chart may keep its data differently. */
+/** Says whether the data of a chart has a result: a user's chart may keep its data differently. */
 export const isRunResult = (context: unknown): context is RunResult =>
   isJsonObject(context) && isJsonObject(context.totals) && Array.isArray(context.messages)
 

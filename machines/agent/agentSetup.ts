@@ -42,7 +42,7 @@ import { limitId, raised, reachedLimit, repeatNote, repeatsIn } from './limits.t
 import * as run from './streamingState.ts'
 import { copyOf, type StreamingState } from './streamingState.ts'
 
-/** What the agent's chart speaks of: its children, guards and actions, each as small as its name. */
+/** The parts that the agent's chart names: its children, guards and actions, each as small as its name. */
 export const agentSetup = (config: ResolvedConfig) => {
   const { retry, accumulator } = config
   const newIdFor = (self: AnyActorRef, { options }: StreamingState) => {
@@ -173,7 +173,7 @@ export const agentSetup = (config: ResolvedConfig) => {
         enqueue.emit({ type: 'retry', attempt, delayMs: 0, restart: true, error: copyOf(context.failure) })
         if (context.answer.chunks > 0) for (const chunk of restartChunks(context)) enqueue.emit(chunk)
       }),
-      /** Without a summary, old tool results are cleared. */
+      /** Clears old tool results if there is no summary. */
       compact: enqueueActions(({ context, enqueue }, { text }: { text?: string }) => {
         const { change, compaction } = room.compact(config, context, text)
         enqueue.assign(change)
@@ -372,7 +372,7 @@ export const agentSetup = (config: ResolvedConfig) => {
       ),
       noteError: assign(({ context }) => ({
         totals: { ...context.totals, finishReason: 'error' },
-        failure: context.failure && { ...whereabouts(config, context), ...context.failure },
+        failure: context.failure && { ...sourceOf(config, context), ...context.failure },
       })),
       settle: enqueueActions(({ context, self, enqueue }) => {
         const { change, messages } = settle(
@@ -389,11 +389,11 @@ export const agentSetup = (config: ResolvedConfig) => {
   })
 }
 
-/** Whether an answer that starts over makes anything obsolete: text, or pieces of a call that will not run. */
+/** Says whether an answer that starts over makes anything obsolete: text, or pieces of a call that will not run. */
 const hasShown = ({ answer }: StreamingState): boolean => answer.chunks > 0 || answer.toolCallPieces > 0
 
-/** What an error says of where it came from. */
-const whereabouts = (config: ResolvedConfig, state: StreamingState): Partial<ErrorData> => {
+/** The fields of an error that say where it came from. */
+const sourceOf = (config: ResolvedConfig, state: StreamingState): Partial<ErrorData> => {
   const { provider, model, agent } = askedIn(config, state)
   const named = agent === undefined ? {} : { agent }
   return state.failure?.name === 'ModelError' ? { provider, model, ...named } : named

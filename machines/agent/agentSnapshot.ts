@@ -7,7 +7,7 @@ import type { StreamingState } from './streamingState.ts'
 /** The machine of a run: what `Agent.machine` is and `createAgentMachine` makes. */
 export interface AgentMachine extends RunMachine<AgentSnapshot> {}
 
-/** Where a run is, with its data. */
+/** The state of a run, with its data. */
 export type AgentSnapshot = MachineSnapshot<
   StreamingState,
   AgentCommand,

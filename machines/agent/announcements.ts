@@ -36,7 +36,10 @@ export const chunkOf = (
 /** Shows readers of chunks that the current message starts over, so that they discard its text. */
 export const restartChunk = (): Chunk => chunkOf('', '', [], { restart: true })
 
-/** The same in a run. The part of the message before a provider's pause is still valid: it is shown once more. */
+/**
+ * The chunks of a run whose message starts over. Its part before a provider's pause is still valid: it is shown once
+ * more.
+ */
 export const restartChunks = (state: StreamingState): Chunk[] => {
   const kept = state.paused ? textOf(state.paused) : ''
   if (kept === '') return [restartChunk()]
@@ -90,7 +93,7 @@ export const callEvent = (call: ToolCallPart): AgentEmitted => ({
   call: copyOf(call),
 })
 
-/** Who is asked. */
+/** The agent, the provider and the model that are asked. */
 export const askedIn = ({ name, models }: ResolvedConfig, { request }: StreamingState): Asked => {
   const asked: Partial<Asked> = request.prepared ?? models[request.modelIndex] ?? {}
   const { provider = '', model = '', protocol } = asked
@@ -102,7 +105,7 @@ export const askedIn = ({ name, models }: ResolvedConfig, { request }: Streaming
   }
 }
 
-/** What is emitted when a run begins to wait for a call. */
+/** The event for a call that a run begins to wait for. */
 export const askEvent = ({ kind, inDoubt, ...call }: PendingCall): AgentEmitted =>
   kind === 'limit'
     ? { type: 'limit', callId: call.id, ...reachedIn(call.arguments) }

@@ -34,18 +34,21 @@ export const beginAttempt = (state: StreamingState, now: number): Change => ({
   failure: null,
 })
 
-/** Listeners have discarded what was shown: a run that ends during the wait does not bring it back. */
+/** Forgets an attempt whose text listeners have discarded: a run that ends during the wait must not bring it back. */
 export const forgetAttempt = ({ answer }: StreamingState): Change => ({
   answer: { ...emptyAnswer(answer.askedAt, answer.newlineDue), firstChunkAt: answer.firstChunkAt },
 })
 
-/** A message that is not the first of its run is set off from what was shown before; typed output never is. */
+/**
+ * Says whether a newline is due: a message that is not the first of its run is set off from what was shown before;
+ * typed output never is.
+ */
 export const isNewlineDue = ({ options, messages, paused }: StreamingState): boolean =>
   options.outputSchema === null &&
   messages.some(({ role }) => role === 'model') &&
   (!paused || textOf(paused) === '')
 
-/** What a finished request adds to the run, and the message that it brought. */
+/** Counts a finished request, and drafts the message that it brought. */
 export const consolidate = (
   state: StreamingState,
   accumulator: Accumulator,
@@ -74,7 +77,7 @@ const consolidated = (state: StreamingState, accumulator: Accumulator, newId: ()
   return state.paused ? continued(state.paused, whole) : whole
 }
 
-/** One message from its part before a provider's pause and its part after it. */
+/** Joins the part of a message before a provider's pause with the part after it. */
 const continued = (before: ChatMessage, after: ChatMessage): ChatMessage => {
   const text = textOf(before) + textOf(after)
   const rest = [...before.parts, ...after.parts].filter((part) => part.type !== 'text')
@@ -98,7 +101,10 @@ export const totalsAfter = ({ totals, answer: { accumulated, shown } }: Streamin
   }),
 })
 
-/** A provider that says "tool calls" but made none has simply stopped, and so has one that ended without saying why. */
+/**
+ * The reason why an answer ended. A provider that reports tool calls but made none has simply stopped, and so has one
+ * that does not give a reason.
+ */
 const finishReasonOf = ({ answer }: StreamingState): FinishReason => {
   const { finish, calls } = answer.accumulated
   const reason = finish?.reason ?? 'unspecified'
@@ -118,28 +124,28 @@ export const isEmptyAnswer = ({ answer, paused }: StreamingState): boolean => {
   )
 }
 
-/** A provider may pause for its own work, such as a compaction, and show nothing of it. */
+/** Says whether a provider paused for its own work, such as a compaction, and showed nothing of it. */
 export const isEmptyPause = ({ answer }: StreamingState): boolean => {
   const { text, thinking, calls, media, metadata, finish } = answer.accumulated
   const isEmpty = [calls, media, metadata].every(({ length }) => length === 0)
   return finish?.pause === true && text === '' && thinking === '' && isEmpty
 }
 
-/** Whether it has done so twice in a row: it would repeat that for ever. */
+/** Says whether the provider paused for nothing twice in a row: it would repeat that for ever. */
 export const isPausedInVain = (state: StreamingState): boolean =>
   isEmptyPause(state) &&
   state.paused !== null &&
   state.bounds.emptyAnswers > 0 &&
   state.bounds.reached === null
 
-/** The part of an answer that continues after a pause. */
+/** Keeps the part of an answer that continues after a pause. */
 export const keepPaused = (state: StreamingState): Change => ({
   ...answerTaken(state),
   paused: state.draft,
   bounds: { ...state.bounds, emptyAnswers: isEmptyPause(state) ? state.bounds.emptyAnswers + 1 : 0 },
 })
 
-/** The finished message joins the conversation. */
+/** Adds the finished message to the conversation. */
 export const storeDraft = (state: StreamingState): Change => ({
   ...(state.draft && append(state, state.draft)),
   ...answerTaken(state),
@@ -147,7 +153,7 @@ export const storeDraft = (state: StreamingState): Change => ({
   draft: null,
 })
 
-/** What the answer brought is counted: nothing of it may count again. */
+/** Clears an answer that was counted: nothing of it may count again. */
 export const answerTaken = ({ answer }: StreamingState): Change => ({
   answer: { ...answer, accumulated: nothingAccumulated, shown: [] },
 })
@@ -166,11 +172,11 @@ export const closingMessage = ({ history, totals }: StreamingState): ChatMessage
   }
 }
 
-/** What the current answer used, with what it cost: the provider's own figure, or else the user's price. */
+/** The usage of the current answer, with its cost: the provider's own figure, or else the user's price. */
 export const priced = (config: ResolvedConfig, { answer, request }: StreamingState): Usage | null =>
   withCost(config, request.prepared ?? config.models[request.modelIndex], answer.accumulated.usage)
 
-/** The same of a summary. */
+/** The usage of a summary, with its cost. */
 export const usageOfSummary = (
   config: ResolvedConfig,
   { request }: StreamingState,
@@ -227,9 +233,9 @@ export const settle = (
 }
 
 /**
- * What an interrupted run leaves behind, so that the history stays valid and nothing is lost: results for every call
- * (those that did not run say so), and the text received so far as a marked model message. The marked message is also
- * there, empty, after a tool round: a conversation cannot continue from two user messages in a row.
+ * The messages that an interrupted run leaves behind, so that the history stays valid and nothing is lost: results
+ * for every call (those that did not run say so), and the text received so far as a marked model message. The marked
+ * message is also there, empty, after a tool round: a conversation cannot continue from two user messages in a row.
  */
 const interruptedMessages = (state: StreamingState, newId: () => string): ChatMessage[] => {
   if (isRefused(state)) return []
@@ -249,7 +255,7 @@ const interruptedMessages = (state: StreamingState, newId: () => string): ChatMe
 /** The input was not accepted: its problems are not part of this run. */
 const isRefused = ({ step }: StreamingState): boolean => step === 0
 
-/** What was received so far. Signed and encrypted blocks are left out: half of one is worth nothing. */
+/** The message received so far. Signed and encrypted blocks are left out: half of one is worth nothing. */
 const partialMessage = (state: StreamingState, newId: () => string): ChatMessage => {
   const { text, thinking, calls } = state.answer.accumulated
   const whole = (state.paused ? textOf(state.paused) : '') + text

@@ -12,16 +12,16 @@ import { initialState } from './runInput.ts'
 import * as run from './streamingState.ts'
 
 /**
- * The chart alone, as XState's own machine: what drawings, graphs and path tests are made from.
+ * The chart alone, as XState's own machine: drawings, graphs and path tests are made from it.
  *
  * @example createChart({ model }).root.states // Initialized, MessageReset, Accumulating …
  */
 export const createChart = (options: AgentMachineConfig): AnyStateMachine => chartOf(resolveConfig(options))
 
-/** What is left to do when a run ends at a limit. */
+/** The actions at the end of a run that reached a limit. */
 const atTheEnd = deepFreeze(['noteLimitEnd', 'storePaused', 'closeTurn', 'keepSteering', 'closeTurn'])
 
-/** What happens with a summary, or when there is none. */
+/** The transitions of a state that asks for a summary. */
 const summaryEvents = <State extends 'Summarising' | 'Halving'>(state: State) =>
   ({
     'summary.done': [
@@ -74,8 +74,8 @@ const noteNoSummary = deepFreeze({
  * is in `streamingState.ts`. Children: `model` streams one answer and watches its time, `timer` is any other wait of a
  * state, `approver` asks `onApproval`, `toolExecutor` runs the calls of one turn, `summariser` shortens a conversation.
  *
- * `meta` says what the structure cannot: what a state waits for, that a round of tool calls is open in it, and which
- * child of an outer state was stopped on the way to it.
+ * `meta` holds what the structure cannot show: what a state waits for, that a round of tool calls is open in it, and
+ * which child of an outer state was stopped on the way to it.
  */
 export const chartOf = (config: ResolvedConfig) => {
   const deadlineTimer = {
@@ -219,7 +219,7 @@ export const chartOf = (config: ResolvedConfig) => {
             on: { 'model.deltas': { target: 'Streaming', actions: 'receive' } },
           },
           Streaming: {
-            description: 'The answer is streaming in. Reads after the first take the fast lane.',
+            description: 'The answer is streaming in. Reads after the first take the fast path.',
             tags: 'streaming',
             on: {
               'model.deltas': [

@@ -72,7 +72,7 @@ export const limitRules: Rules<RunLimits> = {
   perTool: (name, value) => recordOf(wholeFrom(0))(name, value),
 }
 
-/** Of a compaction, with a rule for its model. */
+/** The rule for the options of a compaction, with a rule for its model. */
 export const compactionRule = (model: Rule): Rule =>
   objectOr(
     fields({

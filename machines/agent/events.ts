@@ -9,28 +9,28 @@ import type { Delta } from '../../src/model/delta.ts'
 import type { ApprovalOptions } from '../../src/tools/approval.ts'
 import type { LimitReached, RunLimits } from './limits.ts'
 
-/** What a run is started with. Plain JSON. */
+/** The input of a run. Plain JSON. */
 export type AgentInput = {
   prompt?: string | Part[]
-  /** Added to the prompt. */
+  /** Parts that are added to the prompt. */
   attachments?: Part[]
   /** The conversation so far; without a prompt its last message must be the user's. */
   history?: ChatMessage[]
-  /** Ask for an answer of this shape; see `Agent.sendFor`. */
+  /** Asks for an answer of this shape; see `Agent.sendFor`. */
   outputSchema?: JsonObject
   /** The id of the run. */
   id?: string
-  /** In place of the agent's system prompt. */
+  /** A system prompt in place of the agent's. */
   system?: string
-  /** In place of the agent's settings of the same name. */
+  /** Settings in place of the agent's settings of the same name. */
   settings?: GenerationSettings
-  /** In place of the agent's: short for `limits.steps`. */
+  /** A limit in place of the agent's: short for `limits.steps`. */
   maxSteps?: number
-  /** In place of the agent's of the same name. */
+  /** Limits in place of the agent's limits of the same name. */
   limits?: RunLimits
 }
 
-/** What anyone may send to a running agent. */
+/** A command to a running agent. */
 export type AgentCommand =
   | { type: 'abort'; reason?: string }
   /**
@@ -47,16 +47,16 @@ export type AgentCommand =
   /** Shortens the conversation for the model, before its next answer. */
   | { type: 'compact' }
 
-/** What the agent's own children report. `at` is the time of the clock, so that guards stay pure. */
+/** An event from one of the agent's own children. `at` is the time of the clock, so that guards stay pure. */
 export type ChildEvent =
   /** The deltas of one network read; `seq` counts the reads of one request from 0. */
   | { type: 'model.deltas'; deltas: readonly Delta[]; seq: number; at: number }
-  /** What `prepareStep` chose for the request. */
+  /** The choices of `prepareStep` for the request. */
   | { type: 'model.prepared'; prepared: PreparedRequest }
   | { type: 'model.done'; at: number }
   | { type: 'model.failed'; error: ErrorData; at: number }
   | { type: 'timer.fired'; at: number }
-  /** What a model wrote when it was asked for a summary. */
+  /** The text that a model wrote when it was asked for a summary. */
   | { type: 'summary.done'; text: string; usage: Usage | null }
   | { type: 'summary.failed'; error: ErrorData; usage: Usage | null }
   /** `results`: what is known of the turn already, from an executor that was restored. */
@@ -84,17 +84,17 @@ export type ChildEvent =
 /** Every event of the machine of a run. */
 export type AgentEvent = AgentCommand | ChildEvent
 
-/** What a run emits to its listeners (`actor.on`). A chunk is the same object that `sendStream` yields. */
+/** An event that a run emits to its listeners (`actor.on`). A chunk is the same object that `sendStream` yields. */
 export type AgentEmitted =
   | ({ type: 'chunk' } & ChatResult)
   | { type: 'message'; message: ChatMessage }
   | { type: 'tool.delta'; index: number; id?: string; name?: string; arguments: string }
   /** A person must decide on this call: answer with `tool.approve` or `tool.reject`; of one in doubt, also with `tool.answer`. */
   | { type: 'tool.approval'; callId: string; call: ToolCallPart; inDoubt?: true }
-  /** This call is answered from outside: with `tool.answer`. */
+  /** A call that is answered from outside: with `tool.answer`. */
   | { type: 'tool.external'; callId: string; call: ToolCallPart }
   | { type: 'tool.call'; callId: string; call: ToolCallPart }
-  /** How far a call has come, as its tool says (`report`). */
+  /** The progress of a call, as its tool reports it (`report`). */
   | { type: 'tool.progress'; callId: string; value: JsonValue }
   | { type: 'tool.result'; callId: string; result: ToolResultPart }
   | ({ type: 'step'; step: number; usage: Usage | null; metrics: StepMetrics } & Asked)
@@ -107,10 +107,10 @@ export type AgentEmitted =
   /** The run continues with another model; `restart` as above. */
   | { type: 'fallback'; provider: string; model: string; restart: boolean; error: ErrorData | null }
 
-/** Who was asked: the name of the agent, if it has one, its model, and the wire protocol where it is known. */
+/** The agent that asked, if it has a name, the model that was asked, and the wire protocol where it is known. */
 export type Asked = { agent?: string; provider: string; model: string; protocol?: string }
 
-/** What `prepareStep` chose, as data. */
+/** The choices of `prepareStep`, as data. */
 export type PreparedRequest = {
   provider: string
   model: string
@@ -119,10 +119,10 @@ export type PreparedRequest = {
   tools: string[] | null
 }
 
-/** How long a model call took, and in how many chunks its answer came. */
+/** The time that a model call took, and the number of chunks of its answer. */
 export type StepMetrics = { timeToFirstChunkMs: number | null; durationMs: number; chunks: number }
 
-/** How a run ended: exactly one of these, with everything that was reached in every case. */
+/** The end of a run: exactly one of these, with everything that was reached in every case. */
 export type AgentOutput =
   | ({ status: 'complete' } & Reached)
   | ({ status: 'failed'; error: ErrorData } & Reached)

@@ -11,7 +11,7 @@ import type { Tool } from '../../src/tools/tool.ts'
 import { compactionsInARow } from '../compaction/contextWindow.ts'
 import type { StreamingState } from './streamingState.ts'
 
-/** What a run may use; what is left out is not limited, `steps` aside. */
+/** Limits of a run; what is left out is not limited, `steps` aside. */
 export type RunLimits = {
   /** Model calls. Default: 25. */
   steps?: number
@@ -21,13 +21,15 @@ export type RunLimits = {
   cost?: number
   /** Tool calls; a call beyond them is refused. */
   toolCalls?: number
-  /** How often the same calls may give the same results, one after the other or in turns of up to four. */
+  /**
+   * The number of times that the same calls may give the same results, one after the other or in turns of up to four.
+   */
   repeats?: number
   /** Calls of single tools, by name; a call beyond them is refused, and the run continues. */
   perTool?: { [tool: string]: number }
 }
 
-/** What a run does at a limit: it ends, answers once more without tools, or asks a person. */
+/** The behaviour of a run at a limit: it ends, answers once more without tools, or asks a person. */
 export type AtLimit = 'stop' | 'answer' | 'ask'
 
 /** The limit that a run has reached. `compactions`: the conversation had to be compacted again and again. */
@@ -61,7 +63,7 @@ const tokensIn = (usage: Usage | null): number =>
 
 const callsIn = (messages: readonly ChatMessage[]): ToolCallPart[] => messages.flatMap(toolCallsOf)
 
-/** Why each of the calls of a message that is too much is refused, by call id. */
+/** The calls of a message that are too many, by call id: why each is refused. */
 export const refusedCalls = (
   { messages, options: { limits } }: StreamingState,
   calls: readonly ToolCallPart[],
@@ -89,8 +91,8 @@ export const refusedCalls = (
 const longestPeriod = 4
 
 /**
- * How often in a row the last rounds were made of the same calls with the same results: one round again and again, or up
- * to four in turns.
+ * Counts how often in a row the last rounds were made of the same calls with the same results: one round again and
+ * again, or up to four in turns.
  */
 export const repeatsIn = (
   { messages, options: { limits } }: StreamingState,
@@ -102,7 +104,7 @@ export const repeatsIn = (
   return Math.max(...counts)
 }
 
-/** The newest first. A round with a call that may be repeated is like no other. */
+/** The last rounds, the newest first. A round with a call that may be repeated is like no other. */
 const lastRounds = (
   messages: readonly ChatMessage[],
   most: number,
@@ -145,7 +147,7 @@ export const reachedIn = (question: JsonObject): LimitReached => ({
 
 export const limitId = 'limit'
 
-/** Whether a value is limits that a run can be given. */
+/** Says whether a value can be the limits of a run. */
 export const areLimits = (value: unknown): value is RunLimits =>
   isJsonObject(value) && Object.entries(value).every(([name, given]) => isLimit(name, given))
 
@@ -153,7 +155,7 @@ const names: ReadonlySet<string> = new Set(['steps', 'tokens', 'cost', 'toolCall
 
 const usualSteps = 25
 
-/** Those of an agent: what else is called a limit, such as the size of an answer, is not for its runs. */
+/** The limits of an agent's runs, without what else is called a limit, such as the size of an answer. */
 export const limitsOf = ({ limits = {}, maxSteps }: { limits?: RunLimits; maxSteps?: number }): RunLimits => {
   const own = Object.entries(limits).filter(([name]) => names.has(name) || name === 'perTool')
   return {
@@ -162,7 +164,7 @@ export const limitsOf = ({ limits = {}, maxSteps }: { limits?: RunLimits; maxSte
   }
 }
 
-/** JSON has no `Infinity`: no value means no limit. */
+/** Leaves out limits that are infinite: JSON has no `Infinity`, and no value means no limit. */
 export const finiteLimits = (limits: RunLimits): RunLimits =>
   Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== Number.POSITIVE_INFINITY))
 
@@ -173,7 +175,7 @@ const isLimit = (name: string, value: unknown): boolean =>
 
 const isAmount = (value: unknown): boolean => typeof value === 'number' && value >= 0
 
-/** The run may use more: the given limits, or else as much again. */
+/** Lets a run use more: up to the given limits, or else as much again. */
 export const raised = (state: StreamingState, limits: unknown): Partial<StreamingState> => {
   const { options, bounds, window } = state
   const { limit, used, allowed } = bounds.reached ?? { limit: 'steps', used: 0, allowed: 0 }

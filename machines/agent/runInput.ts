@@ -77,11 +77,12 @@ const readInput = (input: AgentInput | undefined, ofAgent: RunLimits): RunInput 
 
 const optionsOf = (input: AgentInput, ofAgent: RunLimits): RunOptions => {
   const { id = '', outputSchema = null, system = null, settings = {}, maxSteps, limits = {} } = input
-  if (typeof id !== 'string') throw new TypeError('an id that is not text')
-  if (system !== null && typeof system !== 'string') throw new TypeError('a system prompt that is not text')
+  if (typeof id !== 'string') throw new TypeError('an id that is not a string')
+  if (system !== null && typeof system !== 'string')
+    throw new TypeError('a system prompt that is not a string')
   if (!isJsonObject(settings)) throw new TypeError('settings that are not an object')
   if (maxSteps !== undefined && (!Number.isInteger(maxSteps) || maxSteps < 1))
-    throw new TypeError(`maxSteps of ${String(maxSteps)}, which is not a whole number from 1 on`)
+    throw new TypeError(`maxSteps of ${String(maxSteps)}, which is not a whole number of at least 1`)
   if (!areLimits(limits)) throw new TypeError('limits that are not amounts')
   return {
     id,
@@ -104,7 +105,7 @@ const messagesOf = (messages: readonly ChatMessage[]): ChatMessage[] => {
 
 const promptMessage = ({ prompt = [], attachments = [] }: AgentInput): ChatMessage[] => {
   const parts = typeof prompt === 'string' ? [textPart(prompt)] : prompt
-  if (!Array.isArray(parts)) throw new TypeError('a prompt that is neither text nor a list of parts')
+  if (!Array.isArray(parts)) throw new TypeError('a prompt that is neither a string nor a list of parts')
   if (!Array.isArray(attachments)) throw new TypeError('attachments that are not a list of parts')
   const all = [...parts, ...attachments]
   return all.length > 0 ? [{ role: 'user', parts: all }] : []

@@ -18,18 +18,18 @@ import type { LimitReached, RunLimits } from './limits.ts'
  * together is in groups.
  */
 export type StreamingState = {
-  /** Of the shape of this data: see `snapshotVersion`. */
+  /** The version of the shape of this data: see `snapshotVersion`. */
   version: string
   /** The conversation as the model sees it. */
   history: ChatMessage[]
-  /** What this run added to it. */
+  /** The messages that this run added to it. */
   messages: ChatMessage[]
   options: RunOptions
   /** Model calls so far. */
   step: number
   answer: Answer
   request: {
-    /** Which of the agent's models is asked: 0, or that of a fallback. */
+    /** The place of the model that is asked in the agent's list: 0, or that of a fallback. */
     modelIndex: number
     /** Retries of the current step. */
     attempt: number
@@ -37,7 +37,7 @@ export type StreamingState = {
     prepared: PreparedRequest | null
   }
   round: ToolRound
-  /** What a person approved for the whole run. */
+  /** The approvals that count for the whole run. */
   remembered: Remembered[]
   totals: Totals
   /** A message that the provider paused and wants to continue. */
@@ -48,13 +48,13 @@ export type StreamingState = {
   window: Window
   /** Texts to be added to the conversation at the next turn boundary. */
   steering: Runs<string>
-  /** When the whole run must be over; null for never. */
+  /** The time at which the whole run must be over; null for never. */
   deadlineAt: number | null
   failure: ErrorData | null
   abortReason: string
 }
 
-/** What was asked for with the prompt. */
+/** The options that came with the prompt. */
 export type RunOptions = {
   /** The id of the run. */
   id: string
@@ -64,21 +64,21 @@ export type RunOptions = {
   system: string | null
   /** Settings of the model. */
   settings: GenerationSettings
-  /** What the run may use. */
+  /** The limits of the run. */
   limits: RunLimits
 }
 
-/** What keeps a run from going on for ever. */
+/** The counts that keep a run from going on for ever. */
 export type Bounds = {
   /** The limit that it reached, or gives its last answer at. */
   reached: LimitReached | null
-  /** How often the same calls have given the same results by now. */
+  /** The number of times that the same calls have given the same results by now. */
   repeats: number
   /** Empty answers, or pauses that brought nothing, in a row since the last tool round. */
   emptyAnswers: number
 }
 
-/** What is known of the room for the conversation. */
+/** The measures of the room for the conversation. */
 export type Window = {
   /** The tokens of input that fit, as a provider has shown; null until one refuses a request. */
   tokens: number | null
@@ -86,15 +86,15 @@ export type Window = {
   input: number | null
   /** Tokens of a character, as the last answer showed. */
   ratio: number | null
-  /** Why the conversation must be compacted, if it must. */
+  /** The reason why the conversation must be compacted, if it must. */
   due: CompactionReason | null
-  /** The steps after which it was, the last ones. */
+  /** The last steps after which it was compacted. */
   compactedAt: number[]
-  /** How often the part that is being summarised was halved. */
+  /** The number of times that the part to be summarised was halved. */
   halvings: number
 }
 
-/** Calls that no longer need an approval: all of a tool, or those with the same arguments, as JSON. */
+/** An approval that is remembered: of all calls of a tool, or of those with the same arguments, as JSON. */
 export type Remembered = { tool: string; arguments: string | null }
 
 /** The answer that is being received. */
@@ -139,7 +139,7 @@ export type ToolRound = {
   results: Runs<ToolResultPart>
 }
 
-/** What all requests of a run add up to; charts made of runs have the same. */
+/** The sums of all requests of a run; charts made of runs have them, too. */
 export type Totals = {
   responseId: string
   finishReason: FinishReason
@@ -193,7 +193,7 @@ export const nothingYet: Totals = {
   metadata: [],
 }
 
-/** What the model is asked with, as the input of its actor. */
+/** The input of the actor that asks the model. */
 export const modelInput = (state: StreamingState) => ({
   modelIndex: state.request.modelIndex,
   messages: requestMessages(state),
@@ -204,11 +204,11 @@ export const modelInput = (state: StreamingState) => ({
   isLast: state.bounds.reached !== null,
 })
 
-/** When the wait before the next try is over. */
+/** The time at which the wait before the next try is over. */
 export const retryTime = ({ request: { retryAt }, deadlineAt }: StreamingState): number =>
   Math.min(retryAt, deadlineAt ?? retryAt)
 
-/** What the model is asked to continue: the history as it sees it, and the part of the answer it paused in. */
+/** The messages of a request: the history as the model sees it, and the part of the answer that it paused in. */
 export const requestMessages = (state: StreamingState): ChatMessage[] => {
   const seen = seenOf(state.history)
   return state.paused ? [...seen, state.paused] : seen
@@ -219,5 +219,5 @@ export const append = (state: StreamingState, ...messages: ChatMessage[]): Parti
   messages: [...state.messages, ...messages],
 })
 
-/** For listeners: what they do to their data must not change the run. */
+/** A copy for listeners: what they do to their data must not change the run. */
 export const copyOf = <T>(data: T): T => copyJson(data) as T

@@ -21,7 +21,7 @@ const usualRatio = 0.25
 const smallestRatio = 0.05
 const largestRatio = 2
 
-/** How full the window may get, and what part of it is kept word for word. */
+/** The share of the window that may be filled, and the share that is kept word for word. */
 const usualShare = 0.8
 const keptShare = 0.25
 /** Clearing must free that much to be worth it: the prompt cache is written again each time. */
@@ -29,17 +29,17 @@ const clearedShare = 0.6
 
 export const isOverflow = (error: ErrorData | null): boolean => error?.code === 'context_overflow'
 
-/** No window is as small as that. */
+/** The tokens of a small request: no window is smaller. */
 const smallRequest = 4000
 
-/** What the user configured; nothing where compaction is off. */
+/** The options of the user; none where compaction is off. */
 const chosen = ({ compaction }: ResolvedConfig): CompactionOptions & { isAhead?: boolean } => ({
   ...compaction,
 })
 
 const believed = (ratio: number): number => Math.min(largestRatio, Math.max(smallestRatio, ratio))
 
-/** An answer says how many tokens its request had: the measure for what comes after it. */
+/** Measures the room by an answer, which says how many tokens its request had. */
 export const measured = (config: ResolvedConfig, state: StreamingState): Window => {
   const { inputTokens = 0 } = state.answer.accumulated.usage ?? {}
   const { window } = state
@@ -58,18 +58,18 @@ export const measured = (config: ResolvedConfig, state: StreamingState): Window 
 const tokensOf = ({ window }: StreamingState, characters: number): number =>
   Math.ceil(characters * (window.ratio ?? usualRatio))
 
-/** What the next request is about to be. */
+/** The tokens of the next request, as far as they can be estimated. */
 const estimate = (config: ResolvedConfig, state: StreamingState): number =>
   tokensOf(state, requestCharacters(config, state))
 
 /** The window that a provider named when it refused a request, or showed by refusing it: it may name too much. */
 export const learned = (config: ResolvedConfig, state: StreamingState): Window => {
-  const { window: told = Number.POSITIVE_INFINITY, requested = 0 } = state.failure ?? {}
+  const { window: named = Number.POSITIVE_INFINITY, requested = 0 } = state.failure ?? {}
   const characters = requestCharacters(config, state)
   const ratio = state.window.ratio ?? (requested > 0 ? believed(requested / characters) : null)
   const size = tokensOf({ ...state, window: { ...state.window, ratio } }, characters)
   // Counted in our way: the provider may count more than the input, or other things than we do.
-  const fits = requested > told ? size * (told / requested) : Math.min(told, size)
+  const fits = requested > named ? size * (named / requested) : Math.min(named, size)
   return {
     ...state.window,
     ratio,
@@ -89,13 +89,13 @@ const windowOf = (config: ResolvedConfig, state: StreamingState): number | undef
   return Number.isFinite(found) ? found : undefined
 }
 
-/** What a request should stay below. */
+/** The tokens that a request should stay below. */
 const threshold = (config: ResolvedConfig, state: StreamingState): number | undefined => {
   const window = windowOf(config, state)
   return window === undefined ? undefined : window * (chosen(config).at ?? usualShare)
 }
 
-/** Where the conversation is cut: a result stays with its call, and the last message stays. */
+/** The place at which the conversation is cut: a result stays with its call, and the last message stays. */
 const cutOf = (config: ResolvedConfig, state: StreamingState): number => {
   const seen = seenOf(state.history)
   const whole = windowOf(config, state) ?? estimate(config, state)
@@ -111,21 +111,21 @@ const cutOf = (config: ResolvedConfig, state: StreamingState): number => {
   return cut
 }
 
-/** What is not kept word for word. */
+/** The messages that are not kept word for word. */
 const olderOf = (config: ResolvedConfig, state: StreamingState): ChatMessage[] =>
   seenOf(state.history).slice(0, cutOf(config, state))
 
-/** A single message of this length is not worth a summary. */
+/** The length in characters up to which a single message is not worth a summary. */
 const shortMessage = 2000
 
-/** Whether less could be sent: a summary, or a message that is no longer than one, is as short as it gets. */
+/** Says whether less could be sent: a summary, or a message that is no longer than one, is as short as it gets. */
 const canShrink = (config: ResolvedConfig, state: StreamingState): boolean => {
   if (config.compaction === false) return false
   const older = olderOf(config, state)
   return (older.length > 1 || charactersIn(older) > shortMessage) && !older.every(isSummary)
 }
 
-/** Between two steps: the next request is too long, or a command asked for it. */
+/** Says, between two steps, whether the next request is too long, or a command asked for a compaction. */
 export const isTooFull = (config: ResolvedConfig, state: StreamingState): boolean => {
   if (!config.compaction || state.window.compactedAt.at(-1) === state.step) return false
   const most = threshold(config, state)
@@ -133,7 +133,7 @@ export const isTooFull = (config: ResolvedConfig, state: StreamingState): boolea
   return (isFull || state.window.due !== null) && canShrink(config, state)
 }
 
-/** After a request that was refused: not twice without an answer between. */
+/** Says, after a request was refused, whether a compaction may help: not twice without an answer between. */
 export const mayCompact = (config: ResolvedConfig, state: StreamingState): boolean =>
   isOverflow(state.failure) &&
   state.window.compactedAt.at(-1) !== state.step - 1 &&
@@ -144,14 +144,14 @@ const afterCut = (config: ResolvedConfig, state: StreamingState, older: readonly
   return tokensOf(state, charactersIn([...older, ...kept]) + fixedCharacters(config, state))
 }
 
-/** Whether it is enough to clear the results of tools. */
+/** Says whether it is enough to clear the results of tools. */
 export const isClearingEnough = (config: ResolvedConfig, state: StreamingState): boolean => {
   const after = afterCut(config, state, olderOf(config, state).map(withoutResults))
   const most = threshold(config, state) ?? estimate(config, state)
   return after <= most * clearedShare
 }
 
-/** What was taken away, as the marker of it says. */
+/** The compaction, and the marker of it that joins the conversation. */
 const compacted = (
   config: ResolvedConfig,
   state: StreamingState,
@@ -173,7 +173,7 @@ const compacted = (
   return { marker: compactionMarker(compaction, summary), compaction }
 }
 
-/** The marker joins the conversation: of a summary, or of cleared tool results. */
+/** Adds the marker of a summary, or of cleared tool results, to the conversation. */
 export const compact = (
   config: ResolvedConfig,
   state: StreamingState,
@@ -187,7 +187,7 @@ export const compact = (
   }
 }
 
-/** Whether a summary makes it shorter. */
+/** Says whether a summary makes the conversation shorter. */
 export const isShorter = (config: ResolvedConfig, state: StreamingState, summary: string): boolean => {
   const { compaction } = compact(config, state, summary)
   return compaction.tokensAfter < compaction.tokensBefore
@@ -199,24 +199,24 @@ const toSummarise = (config: ResolvedConfig, state: StreamingState): ChatMessage
   return older.slice(older.length - (older.length >> state.window.halvings))
 }
 
-/** Whether a request for a summary fits, as far as that is known. */
+/** Says whether a request for a summary fits, as far as that is known. */
 export const isSummaryShort = (config: ResolvedConfig, state: StreamingState): boolean => {
   const most = windowOf(config, state)
   return most === undefined || tokensOf(state, charactersIn(summaryRequest(config, state))) < most
 }
 
-/** Whether there is a half that can be left out. */
+/** Says whether there is a half that can be left out. */
 export const hasHalf = (config: ResolvedConfig, state: StreamingState): boolean =>
   olderOf(config, state).length >> (state.window.halvings + 1) > 0
 
-/** What the model is asked for a summary. */
+/** The request for a summary. */
 const summaryRequest = (config: ResolvedConfig, state: StreamingState): ChatMessage[] => {
   const messages = toSummarise(config, state)
   const leftOut = olderOf(config, state).length - messages.length
   return [userMessage(summaryPrompt(messages, leftOut, chosen(config).instructions))]
 }
 
-/** What the summariser is given. */
+/** The input of the summariser. */
 export const summariserInput = (config: ResolvedConfig, state: StreamingState): SummariserInput => ({
   messages: summaryRequest(config, state),
   modelIndex: state.request.modelIndex,
@@ -225,7 +225,7 @@ export const summariserInput = (config: ResolvedConfig, state: StreamingState): 
   deadlineAt: state.deadlineAt,
 })
 
-/** A summary is asked for with the current prompt, not with a stored one. */
+/** Renews the input of a stored summariser: a summary is asked for with the current prompt. */
 export const renewSummariser =
   (config: ResolvedConfig): Migration =>
   (stored) => {
@@ -237,17 +237,17 @@ export const renewSummariser =
     return { ...stored, children: { ...children, summariser: { ...summariser, snapshot } } }
   }
 
-/** A clean slate for a compaction. */
+/** Begins a compaction with a clean slate. */
 export const beginCompaction = ({ window, request }: StreamingState): Partial<StreamingState> => ({
   window: { ...window, due: window.due ?? 'full', halvings: 0 },
   request: { ...request, attempt: 0, retryAt: 0 },
 })
 
-/** Compactions this close together no longer gain anything. */
+/** The number of compactions, within so many steps, that no longer gain anything. */
 const mostCompactions = 3
 const withinSteps = 6
 
-/** How many compactions there were in the last steps; 0 while there are few. */
+/** Counts the compactions in the last steps; 0 while there are few. */
 export const compactionsInARow = ({ window, step }: StreamingState): number => {
   const first = window.compactedAt.at(-mostCompactions) ?? Number.NEGATIVE_INFINITY
   return step - first < withinSteps ? mostCompactions : 0

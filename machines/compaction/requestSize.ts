@@ -5,12 +5,12 @@ import { currentTools, specsOf } from '../tools/runTools.ts'
 
 // How long a request is, in characters. Its tokens are not known before the provider has counted them.
 
-/** What an image or a document counts as, in characters: its tokens have nothing to do with its length. */
+/** The characters that an image or a document counts as: its tokens have nothing to do with its length. */
 const charactersOfFile = 4800
 
 const sizes = new WeakMap<ChatMessage, number>()
 
-/** Its length in characters. */
+/** The length of a message in characters. */
 export const sizeOf = (message: ChatMessage): number => {
   const known = sizes.get(message) ?? counted(message)
   sizes.set(message, known)

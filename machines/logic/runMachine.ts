@@ -10,7 +10,7 @@ export type RunMachineOptions = {
   stored?: StoredCheck
   /** The context is plain JSON. Default: false. */
   hasJsonContext?: boolean
-  /** What the run emits, and whether it waits, is reported to its parent. Default: false. */
+  /** The parent gets what the run emits, and whether it waits. Default: false. */
   reportsToParent?: boolean
 }
 

@@ -17,15 +17,15 @@ import { offeredNames, type PreparedStep, preparedStep } from './prepareStep.ts'
 export type ModelInput = ReturnType<typeof modelInput>
 
 /**
- * One request to the model: reports its deltas, read by read, then `model.done` or `model.failed`, and nothing more. It
- * keeps the time itself, so that a read needs no new timer.
+ * The actor of one request to the model: it reports the deltas, read by read, then `model.done` or `model.failed`,
+ * and nothing more. It keeps the time itself, so that a read needs no new timer.
  */
 export const modelActor = (config: ResolvedConfig) =>
   fromCallback<EventObject, ModelInput>(({ input, sendBack, system, self }) => {
     const clock = clockIn(system)
     let seq = 0
     let isOver = false
-    const tell = (event: ChildEvent) => {
+    const report = (event: ChildEvent) => {
       if (isOver) return
       isOver = event.type === 'model.done' || event.type === 'model.failed'
       if (isOver) timer.stop()
@@ -33,17 +33,17 @@ export const modelActor = (config: ResolvedConfig) =>
     }
     // A user's model may fail with an Error instead of its data.
     const fail = (error: unknown) =>
-      tell({ type: 'model.failed', error: modelFailure(error), at: clock.now() })
+      report({ type: 'model.failed', error: modelFailure(error), at: clock.now() })
     const sink: ModelSink = {
       deltas: (deltas) => {
         if (!Array.isArray(deltas)) return fail(new TypeError('The model did not send a list of deltas.'))
         const at = clock.now()
         if (deltas.some(isContent)) timer.read(at)
-        tell({ type: 'model.deltas', deltas, seq: seq++, at })
+        report({ type: 'model.deltas', deltas, seq: seq++, at })
         const last = deltas.at(-1)
-        if (last?.type === 'error') tell({ type: 'model.failed', error: last.error, at })
+        if (last?.type === 'error') report({ type: 'model.failed', error: last.error, at })
       },
-      end: () => tell({ type: 'model.done', at: clock.now() }),
+      end: () => report({ type: 'model.done', at: clock.now() }),
       fail,
     }
     const tools = toolsOf(config, self)
@@ -62,7 +62,7 @@ export const modelActor = (config: ResolvedConfig) =>
         preparedStep(self._parent, prepareStep, info, new Set(tools.keys()))
           .then((prepared) => {
             if (isOver) return
-            tell({ type: 'model.prepared', prepared: preparedRequest(config, input, prepared) })
+            report({ type: 'model.prepared', prepared: preparedRequest(config, input, prepared) })
             close = ask(prepared)
           })
           .catch((thrown) =>
@@ -80,7 +80,7 @@ export const modelActor = (config: ResolvedConfig) =>
     }
   })
 
-/** What is asked, and of which model. */
+/** The request, and the model that is asked. */
 const requestOf = (
   { models, system: systemOfAgent, settings }: ResolvedConfig,
   { messages, options, modelIndex, isLast }: ModelInput,

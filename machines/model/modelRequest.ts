@@ -87,7 +87,7 @@ export class AnswerTimer {
     this.#timer = undefined
   }
 
-  /** Never for longer than an answer may be silent: it may begin at any time. */
+  /** Waits never longer than an answer may be silent: it may begin at any time. */
   #wait(now: number): void {
     const wait = Math.min(this.#dueAt(), this.#deadlineAt, now + this.#limits.idleMs) - now
     if (wait < Number.POSITIVE_INFINITY) this.#timer = this.#clock.setTimeout(this.#look, Math.max(0, wait))

@@ -6,18 +6,18 @@ import type { Usage } from '../../src/messages/result.ts'
 import type { ChatModel, GenerationSettings, ToolChoice } from '../../src/model/chatModel.ts'
 import type { AnyTool } from '../../src/tools/tool.ts'
 
-/** Where a run is when its next request is prepared. */
+/** The status of a run when its next request is prepared. */
 export type StepInfo<Deps = unknown> = {
   /** Counts the model calls of the run from 1. */
   step: number
   /** The conversation that the model is about to see: a copy. */
   messages: ChatMessage[]
-  /** What the steps before used. */
+  /** The usage of the steps before. */
   usage: Usage | undefined
   context: Deps
 }
 
-/** What is different in one step; what is left out stays as it is. */
+/** The changes for one step; what is left out stays as it is. */
 export type PreparedStep<Model = ChatModel> = {
   model?: Model
   /** The tools that are offered, all of them tools of the run: by name, or the tools themselves. */
@@ -36,7 +36,7 @@ type Kept = { step: number; prepared: Promise<PreparedStep> }
 
 const kept = new WeakMap<AnyActorRef, Kept>()
 
-/** What a run does differently in this step. It is asked once per step, however often the request is repeated. */
+/** Asks once per step for the changes, however often the request is repeated. */
 export const preparedStep = (
   run: AnyActorRef,
   prepare: PrepareStep,
@@ -53,7 +53,7 @@ export const preparedStep = (
   return prepared
 }
 
-/** Only an object can be taken apart. */
+/** Refuses anything that is not an object: nothing else has fields. */
 export const mustBePrepared = (given: unknown): void => {
   if (!isJsonObject(given)) throw new ConfigurationError('prepareStep must return an object, or nothing.')
 }
@@ -64,7 +64,7 @@ const checked = (given: PreparedStep, tools: ReadonlySet<string>): PreparedStep 
   if (model !== undefined && !(isJsonObject(model) && typeof model.stream === 'function'))
     throw new ConfigurationError('The model that prepareStep returns must be a model string or a chat model.')
   if (system !== undefined && typeof system !== 'string')
-    throw new ConfigurationError('The system prompt that prepareStep returns must be text.')
+    throw new ConfigurationError('The system prompt that prepareStep returns must be a string.')
   if (settings !== undefined && !isJsonObject(settings))
     throw new ConfigurationError('The settings that prepareStep returns must be an object.')
   const unknown = offeredNames(given)?.find((name) => !tools.has(name))

@@ -12,12 +12,12 @@ export type DecisionEvents = Record<string, { description: string; input?: Schem
 
 type Payload<Event> = Event extends { input: infer S extends Schema } ? Infer<S> : unknown
 
-/** One of the events, with its payload: `{ type: 'guess', number: 7 }`. */
+/** An event with its payload: `{ type: 'guess', number: 7 }`. */
 export type DecidedEvent<Events extends DecisionEvents> = {
   [Type in keyof Events & string]: Payload<Events[Type]> & { type: Type }
 }[keyof Events & string]
 
-/** What a decision is asked: a question, and the events to choose from. */
+/** The input of a decision: a question, and the events to choose from. */
 export type DecisionInput<Events extends DecisionEvents> = DecisionQuestion & {
   /** The events that make sense now. Default: all. */
   allowed?: readonly (keyof Events & string)[]
@@ -32,7 +32,7 @@ export type Decision<Events extends DecisionEvents> = ActorLogic<
   AgentEmitted
 >
 
-/** Choosing is one step; the others are for payloads that do not fit at first. */
+/** The steps of a decision: choosing takes one, the others are for payloads that do not fit at first. */
 const defaultMaxSteps = 5
 
 type DecisionLogic = ActorLogic<AnyMachineSnapshot, AnyEventObject, DecisionQuestion>

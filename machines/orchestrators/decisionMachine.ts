@@ -104,7 +104,7 @@ export const createDecisionChart = ({ run, typeOf }: DecisionParts): AnyStateMac
       noteSilence: assign((_, { output }: AgentOutput) => ({
         failure: {
           name: 'OutputValidationError' as const,
-          message: `The model chose none of the events ${[...typeOf.values()].join(', ')}.`,
+          message: `The model did not choose any of the events ${[...typeOf.values()].join(', ')}.`,
           rawOutput: output,
         },
       })),

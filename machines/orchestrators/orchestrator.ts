@@ -19,7 +19,7 @@ export type OrchestratorParts = {
  * `AgentEmitted`s and ends with an `AgentOutput`. It is made once per agent.
  */
 export type Orchestrator<Logic extends AnyActorLogic = AnyActorLogic> = {
-  /** Its name, in errors and in the inspector. */
+  /** The name in errors and in the inspector. */
   providerHint: string
   /** Makes the logic that answers; called once per agent. */
   create(parts: OrchestratorParts): Logic

@@ -142,7 +142,7 @@ export const createPhasedMachine = <Data extends object = object, Name extends s
   })
 
 /**
- * The chart alone, as XState's own machine: what drawings, graphs and path tests are made from.
+ * The chart alone, as XState's own machine: drawings, graphs and path tests are made from it.
  *
  * @example createPhasedChart(options).root.states // one for each phase, Complete, Failed, Aborted
  */

@@ -9,7 +9,7 @@ import { snapshotVersion } from '../stored/version.ts'
 
 /** The data of an answer that is found in several runs: what they brought, put together. JSON only. */
 export type PhasedRun = RunResult & {
-  /** Of the shape of this data: see `snapshotVersion`. */
+  /** The version of the shape of this data: see `snapshotVersion`. */
   version: string
   input: AgentInput
   /** The answer of the whole; null while it is the text of all phases. */
@@ -30,7 +30,7 @@ export const initialPhases = (input: AgentInput): PhasedRun => ({
   shown: '',
 })
 
-/** As for a single run; an input that cannot be copied is refused by the first one. */
+/** Copies the input, as a single run does; one that cannot be copied is refused by the first run. */
 const ownCopy = (input: AgentInput): AgentInput => {
   try {
     return copyJson(input ?? {}) as AgentInput
@@ -56,7 +56,7 @@ export const firstQuestion = ({ input }: PhasedRun, task: string): AgentInput =>
   return history.at(-1)?.role === 'user' ? { history, prompt: task } : { history }
 }
 
-/** Adds what a run brought. */
+/** Adds the messages, the usage and the end of a run to the whole. */
 export const absorb = <State extends PhasedRun>(
   { messages, totals, abortReason }: State,
   output: AgentOutput,
@@ -93,7 +93,7 @@ export const unanswered = (
 export const answerOf = ({ answer, messages }: PhasedRun): string => answer ?? textOfRun(messages)
 
 /**
- * Whether a run's emission says that the run is over, which is not the end of the whole. Only the last chunk brings
+ * Says whether an emission is the end of a run, which is not the end of the whole. Only the last chunk brings
  * nothing; its finish reason does not show it, because some providers end without a known one.
  */
 export const isRunEnd = (emitted: AgentEmitted): boolean =>
@@ -102,7 +102,7 @@ export const isRunEnd = (emitted: AgentEmitted): boolean =>
   emitted.messages.length === 0 &&
   Object.keys(emitted.metadata).length === 0
 
-/** Which of a phase's emissions the listeners of the whole get, and the label that was shown last. */
+/** The emissions of a phase as the listeners of the whole get them, and the label that was shown last. */
 export const labelled = (
   state: PhasedRun,
   emitted: readonly AgentEmitted[],

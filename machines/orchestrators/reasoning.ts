@@ -11,7 +11,7 @@ type ReasoningState = 'Analysis' | 'Hypothesis' | 'Evidence' | 'Synthesis'
 
 /** Options of {@link reasoningOrchestrator}. */
 export type ReasoningOptions = {
-  /** What the model is asked in each phase, where it shall be asked differently. */
+  /** Your own prompts for the phases. Default: prompts for each. */
   prompts?: Partial<Record<ReasoningPhase, string>>
 }
 
@@ -88,7 +88,7 @@ export const reasoningPhases = (
   }
 }
 
-/** Only the last phase needs the shape of the answer: until then the model thinks in words. */
+/** The question of the last phase. Only it needs the shape of the answer: until then the model thinks in words. */
 const lastQuestion = (prompt: string, { outputSchema }: AgentInput, takesSchema: boolean): AgentInput => {
   if (!outputSchema) return { prompt }
   if (takesSchema) return { prompt, outputSchema }

@@ -12,11 +12,13 @@ type ReflectionState = 'Draft' | 'Critique' | 'Revise'
 
 /** Options of {@link reflectionOrchestrator}. */
 export type ReflectionOptions = {
-  /** Revisions at most. Default: 2. */
+  /** The most revisions. Default: 2. */
   maxRounds?: number
-  /** Whether a critique finds nothing more to improve. Default: it begins with "APPROVED", as its prompt asks. */
+  /**
+   * Says whether a critique finds nothing more to improve. Default: it begins with "APPROVED", as its prompt asks.
+   */
   isContent?: (critique: string) => boolean
-  /** What the model is asked after its draft, where it shall be asked differently. */
+  /** Your own prompts for the phases after the draft. Default: prompts for both. */
   prompts?: Partial<Record<Exclude<ReflectionPhase, 'draft'>, string>>
 }
 
@@ -24,7 +26,7 @@ const defaultPrompts = {
   critique:
     'Judge your answer as a strict reader would: is it right, complete, clear, and what was asked for? If nothing has to be changed, begin with the word APPROVED. Otherwise list what has to be changed, and do not write the new answer yet.',
   revision:
-    'Now write the answer anew, with these changes made. Give the whole answer and nothing else: no remark about the changes.',
+    'Now write the answer again, with these changes made. Give the whole answer and nothing else: no remark about the changes.',
 }
 
 const isApproved = (critique: string): boolean => critique.trimStart().startsWith('APPROVED')
@@ -41,7 +43,7 @@ export const reflectionOrchestrator = (
 ): Orchestrator<PhasedMachine<ReflectionState, { round: number }>> => {
   const { maxRounds = 2 } = options
   if (!Number.isInteger(maxRounds) || maxRounds < 1) {
-    throw new ConfigurationError(`maxRounds must be a whole number from 1 on, not ${maxRounds}.`)
+    throw new ConfigurationError(`maxRounds must be a whole number of at least 1, not ${maxRounds}.`)
   }
   return {
     providerHint: 'reflection',

@@ -15,7 +15,7 @@ import { historyOf, type PhasedRun } from './phasedRun.ts'
 export const returnResultName = 'return_result'
 
 /**
- * How a model is made to answer in a shape.
+ * The way in which a model is made to answer in a shape.
  * - `native`: the API takes the schema.
  * - `twoPhases`: the API takes a schema or tools, not both: first a run with tools, then one with the schema.
  * - `returnResult`: the API takes no schema: a tool takes the answer as its arguments.
@@ -39,7 +39,7 @@ export const typedOutputOrchestrator: Orchestrator = {
 }
 
 type TypedData = {
-  /** What was wrong with the last answer, for the model. */
+  /** The problem of the last answer, as the model sees it. */
   problem: string
   corrections: number
 }
@@ -190,12 +190,15 @@ const questionOf = (state: TypedState): AgentInput =>
     : { ...shapeOf(state.input), prompt: correctionOf(state.problem), history: historyOf(state) }
 
 const correctionOf = (problem: string): string =>
-  `Your answer does not fit the schema that was asked for: ${problem.replace(/\.?$/, '.')} Answer again, with all of it and in that shape.`
+  `Your answer does not fit the schema that was asked for: ${problem.replace(/\.?$/, '.')} Answer again, in that shape, with the whole answer.`
 
-/** What the listeners of the whole see of the run that answers: its text only where that is the answer. */
+/**
+ * The emissions of the run that answers, as the listeners of the whole get them: its text only where that is the
+ * answer.
+ */
 const relays: Record<TypedOutputStrategy, (emitted: AgentEmitted) => readonly AgentEmitted[]> = {
   // Words before a call were shown because they might have been the answer.
-  native: (emitted) => (isTalk(emitted) ? [emitted, restartChunk()] : [emitted]),
+  native: (emitted) => (isTextBesideCalls(emitted) ? [emitted, restartChunk()] : [emitted]),
   twoPhases: (emitted) => (hasText(emitted) || isLastWord(emitted) ? [] : [emitted]),
   returnResult: (emitted) => (hasText(emitted) ? [] : [emitted]),
 }
@@ -203,7 +206,7 @@ const relays: Record<TypedOutputStrategy, (emitted: AgentEmitted) => readonly Ag
 const hasText = (emitted: AgentEmitted): boolean => emitted.type === 'chunk' && emitted.output !== ''
 
 /** Text beside tool calls, which is never the answer. */
-const isTalk = (emitted: AgentEmitted): boolean =>
+const isTextBesideCalls = (emitted: AgentEmitted): boolean =>
   emitted.type === 'message' && toolCallsOf(emitted.message).length > 0 && textOf(emitted.message) !== ''
 
 /** The end of a phase whose text is not wanted. */
@@ -228,7 +231,7 @@ const suppressed = (
   }
 }
 
-/** What a run answered: what the tool took, or else its last message, which is the model's. */
+/** The answer of a run: what the tool took, or else its last message, which is the model's. */
 const finalAnswerOf = ({ messages }: AgentOutput): string => {
   const returned = messages
     .flatMap(toolResultsOf)

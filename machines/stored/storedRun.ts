@@ -165,7 +165,10 @@ const isChild = (child: unknown, src: string): boolean =>
 
 const isSame = (a: unknown, b: unknown): boolean => stableJson(a) === stableJson(b)
 
-/** What its children are at follows from the run's own data: another request, wait or question is not the run's. */
+/**
+ * Checks the children. Their work follows from the run's own data: another request, wait or question is not the
+ * run's.
+ */
 const childrenFlaw = (
   state: StreamingState,
   { isInRound }: StateFacts,
@@ -180,7 +183,7 @@ const childrenFlaw = (
   return (approver && approverFlaw(state, approver.snapshot)) ?? executorFlaw(state, toolExecutor?.snapshot)
 }
 
-/** The person who is asked sees what would run, and is asked about all pending calls. */
+/** Checks the approver: the person who is asked sees what would run, and is asked about all pending calls. */
 const approverFlaw = (
   state: StreamingState,
   { calls, decided }: Readonly<Record<string, unknown>>,

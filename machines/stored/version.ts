@@ -12,7 +12,7 @@ const minor = 2
  */
 export const snapshotVersion = `${major}.${minor}`
 
-/** What is wrong with a stored snapshot; undefined if a machine can continue from it. */
+/** Says what is wrong with a stored snapshot; undefined if a machine can continue from it. */
 export type StoredFlaw = (stored: Readonly<Record<string, unknown>>) => string | undefined
 
 /** Brings a snapshot of one minor to the next; it may change what it is given. */

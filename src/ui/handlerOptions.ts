@@ -10,7 +10,7 @@ import {
   wholeFrom,
   withDefaults,
 } from '../messages/optionRules.ts'
-import { longestTimerMs } from '../transport/within.ts'
+import { longestTimerMs } from '../transport/onAbort.ts'
 import { AgentChats, WaitingRuns } from './AgentChats.ts'
 import { HttpError } from './request.ts'
 import { StoredChats } from './StoredChats.ts'

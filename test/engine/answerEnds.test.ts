@@ -57,7 +57,7 @@ describe('after a tool round', () => {
     expect(model.requests).toHaveLength(2)
   })
 
-  test('a second empty answer is final, and is no limit', async () => {
+  test('a second empty answer is final, and is not a limit', async () => {
     const { agent, model } = agentOf([call, [], [], 'never'])
     expect(await agent.send('Go')).toMatchObject({ output: '', finishReason: 'stop' })
     expect(model.requests).toHaveLength(3)
@@ -135,10 +135,10 @@ describe('an answer that the provider ends with its own error', () => {
     ],
   ])('says so to listeners, with %s', async (_, finish, error) => {
     const run = agentOf([[finish], 'ok']).agent.start('Go')
-    const told: unknown[] = []
-    run.on('retry', (event) => told.push(event.error))
+    const reported: unknown[] = []
+    run.on('retry', (event) => reported.push(event.error))
     expect((await run.result).output).toBe('ok')
-    expect(told).toMatchObject([error])
+    expect(reported).toMatchObject([error])
   })
 })
 

@@ -1,4 +1,4 @@
-/** A refinement that asks the world may reject. Whoever waits for it hears that; nobody else does. */
+/** A refinement that asks the world may reject. Only the caller that waits for it gets the rejection. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -8,15 +8,15 @@ import { compileSchema } from '../../src/tools/schema.ts'
 import { type ToolOptions, tool } from '../../src/tools/tool.ts'
 import { endOf, idle, stateName } from './watching.ts'
 
-const unheard: unknown[] = []
-const hear = (reason: unknown) => void unheard.push(reason)
+const unhandled: unknown[] = []
+const onUnhandled = (reason: unknown) => void unhandled.push(reason)
 let others: NodeJS.UnhandledRejectionListener[] = []
 
 beforeEach(() => {
-  unheard.length = 0
+  unhandled.length = 0
   others = process.listeners('unhandledRejection')
   process.removeAllListeners('unhandledRejection')
-  process.on('unhandledRejection', hear)
+  process.on('unhandledRejection', onUnhandled)
 })
 
 afterEach(async () => {
@@ -24,7 +24,7 @@ afterEach(async () => {
   await turn()
   process.removeAllListeners('unhandledRejection')
   for (const other of others) process.on('unhandledRejection', other)
-  expect(unheard).toEqual([])
+  expect(unhandled).toEqual([])
 })
 
 const down = async () => {

@@ -100,7 +100,7 @@ describe('an answer that the provider pauses', () => {
     expect(messages[1]?.metadata).toEqual({ anthropic: { blocks: ['one', 'two'] } })
   })
 
-  test('a call id of the continued part that the paused part has already gets an id of its own', async () => {
+  test('a call id of the continued part that the paused part has already gets its own id', async () => {
     const { messages } = await run([
       [{ toolCall: { id: 'x', name: 'echo', arguments: { n: 1 } } }, pause],
       [{ toolCall: { id: 'x', name: 'echo', arguments: { n: 2 } } }],

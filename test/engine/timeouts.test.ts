@@ -71,7 +71,7 @@ describe('timeouts.firstChunkMs', () => {
     actor.stop()
   })
 
-  test('counts for each request of its own', async () => {
+  test('counts for each request by itself', async () => {
     const slow: ScriptTurn = [{ delayMs: 80 }, { toolCall: { id: 'a', name: 'none' } }]
     const { actor, pass } = start([slow, [{ delayMs: 80 }, { text: 'ok' }]], { timeouts })
     await idle()
@@ -88,7 +88,7 @@ describe('timeouts.firstChunkMs', () => {
     expect(model.closed).toBe(1)
   })
 
-  test('closes the request before it waits for the retry, and hears nothing more of it', async () => {
+  test('closes the request before it waits for the retry, and gets nothing more of it', async () => {
     const late: ScriptTurn = [{ delayMs: 150 }, { text: 'too late' }]
     const { actor, model, pass, watched } = start([late, 'ok'], { timeouts, retry: { maxRetries: 1 } })
     await idle()
@@ -102,7 +102,7 @@ describe('timeouts.firstChunkMs', () => {
     expect(watched.chunks.map(({ output }) => output).join('')).toBe('ok')
   })
 
-  test('of Infinity is none', async () => {
+  test('of Infinity is not a timeout', async () => {
     const { pass, isRunning, actor } = start([[{ hang: true }]], {
       timeouts: { firstChunkMs: Number.POSITIVE_INFINITY },
     })

@@ -406,7 +406,7 @@ test.each<[string, unknown, boolean]>([
   ['without messages', { totals: {} }, false],
   ['without totals', { messages: [] }, false],
   ['of other kinds', { totals: 5, messages: 'x' }, false],
-  ['that is none', null, false],
+  ['that is null', null, false],
 ])('data %s is that of a run, or not', (_, data, isIt) => {
   expect(isRunResult(data)).toBe(isIt)
 })

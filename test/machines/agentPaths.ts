@@ -78,7 +78,7 @@ const longResult: ChatMessage[] = [
 
 const inputs: AgentInput[] = [
   { prompt: 'hi' },
-  { history: [{ role: 'model', parts: [{ type: 'text', text: 'nobody asked' }] }] },
+  { history: [{ role: 'model', parts: [{ type: 'text', text: 'unasked' }] }] },
   { history: longTalk, prompt: 'go on' },
   { history: longResult, prompt: 'go on' },
 ]
@@ -128,8 +128,8 @@ const events = (snapshot: AgentSnapshot): AnyEventObject[] => {
 /** Raised once: more would only multiply the states. */
 const limitEvents = ({ context }: AgentSnapshot): AnyEventObject[] => [
   { type: 'tool.reject', callId: 'limit' },
-  { type: 'tool.reject', callId: 'nobody' },
-  { type: 'tool.approve', callId: 'nobody' },
+  { type: 'tool.reject', callId: 'unknown' },
+  { type: 'tool.approve', callId: 'unknown' },
   ...(context.step < 2
     ? [
         { type: 'tool.approve', callId: 'limit', arguments: { steps: 2 } },
@@ -204,7 +204,7 @@ const modelEvents = (snapshot: AgentSnapshot): AnyEventObject[] => {
 }
 
 const approvals = ({ context }: AgentSnapshot): AnyEventObject[] =>
-  [...context.round.pendingApprovals, 'nobody'].flatMap((callId) => [
+  [...context.round.pendingApprovals, 'unknown'].flatMap((callId) => [
     { type: 'tool.approve', callId },
     { type: 'tool.reject', callId, reason: 'too risky' },
     { type: 'tool.answer', callId, result: 'it had run' },
@@ -218,9 +218,9 @@ const ofSubAgents: AnyEventObject[] = [
 ]
 
 const answers = ({ context }: AgentSnapshot): AnyEventObject[] =>
-  [...round.externalCalls(context).map(({ id }) => id), 'nobody'].flatMap((callId) => [
+  [...round.externalCalls(context).map(({ id }) => id), 'unknown'].flatMap((callId) => [
     { type: 'tool.answer', callId, result: { fine: true } },
-    { type: 'tool.reject', callId, reason: 'nobody at home' },
+    { type: 'tool.reject', callId, reason: 'not at home' },
   ])
 
 const executorEvents = (snapshot: AgentSnapshot): AnyEventObject[] => {
@@ -320,7 +320,7 @@ export const agentPaths: PathOptions<AnyStateMachine> = {
 export const agentChildren: StoredChildren<StreamingState> = {
   approver: ({ calls }) => ({ calls, decided: [] }),
   toolExecutor: (input, { round: { started, results } }) => {
-    const ids: readonly string[] = input.calls.map(({ id }) => String(id))
+    const ids = input.calls.map(({ id }) => id)
     return {
       ...input,
       begun: [started.flat().filter((id) => ids.includes(id))],

@@ -1,6 +1,5 @@
 import type { AnyStateMachine } from 'xstate'
 import type { AnyRunMachine } from '../../machines/logic/wrapLogic.ts'
-import type { JsonObject } from '../../src/messages/json.ts'
 import type { Exit, ModelOptions } from '../../src/testing/checkModel.ts'
 import { agentChildren, agentNever, agentPaths, agents } from './agentPaths.ts'
 import { decision, decisionPaths } from './decisionPaths.ts'
@@ -14,7 +13,7 @@ export type Tested = { chart: AnyStateMachine; machine: AnyRunMachine }
 
 /** The snapshots that the real children of a chart store, by id, from their input and the data of the chart. */
 export type StoredChildren<Context = never> = Readonly<
-  Record<string, (input: JsonObject & { calls: JsonObject[] }, context: Context) => object>
+  Record<string, (input: { calls: readonly { id: string }[] }, context: Context) => object>
 >
 
 /** A chart with some configurations, and what is known of its graph. */

@@ -3,7 +3,7 @@ import { type AnyStateMachine, createMachine, fromPromise, setup } from 'xstate'
 import { checkModel, type ModelOptions, type ModelProblem } from '../../src/testing/checkModel.ts'
 import { allCharts } from './charts.ts'
 
-// What must hold in every state the charts can be in, not only on the paths somebody thought of.
+// Rules for every state that the charts can be in, not only on the paths that a test lists.
 
 describe('every chart', () => {
   test.each(allCharts)(
@@ -104,7 +104,7 @@ describe('the checker', () => {
   const failed = { type: 'xstate.error.actor.work', error: 'no' }
   const { createMachine: createWorker } = setup({ actors: { work: fromPromise(async () => {}) } })
 
-  test('finds a failing child that nobody listens to: a crash is no end', () => {
+  test('finds a failing child that has no listener: a crash is not an end', () => {
     const machine = createWorker({
       id: 'wrong',
       initial: 'A',

@@ -98,7 +98,7 @@ const walk = (chart: TestedChart, check: (snapshot: AnyMachineSnapshot) => void,
     const snapshot = actor.getSnapshot() as AnyMachineSnapshot
     expect(chart.options.key(snapshot)).toBe(path.keys[index])
     const left = path.events.length - index
-    // The way to its last event is a path of its own, which was checked already.
+    // The way to its last event is another path, which was checked already.
     if (left > 1) return
     checkStep(actor, chart)
     check(snapshot)

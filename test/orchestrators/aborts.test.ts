@@ -149,7 +149,7 @@ describe('an abort at any emission ends in aborted, with one final chunk', () =>
 
 describe('listening to a child', () => {
   test.each(subjects)('of %s changes nothing outside', async (_, start) => {
-    const heard: unknown[] = []
+    const received: unknown[] = []
     const listened = (): AnyActor => {
       const actor = start()
       const known = new Set<unknown>()
@@ -157,7 +157,7 @@ describe('listening to a child', () => {
         for (const child of Object.values<AnyActor>(actor.getSnapshot().children ?? {})) {
           if (known.has(child)) continue
           known.add(child)
-          child.on?.('*', (event) => heard.push(event))
+          child.on?.('*', (event) => received.push(event))
         }
       })
       return actor

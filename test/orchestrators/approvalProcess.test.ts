@@ -19,7 +19,7 @@ beforeAll(async () => {
 }, 180_000)
 
 /** Everything a process printed until it said this. */
-const heard = async (child: ChildProcess, word: string): Promise<void> => {
+const printed = async (child: ChildProcess, word: string): Promise<void> => {
   let output = ''
   for await (const piece of child.stdout ?? []) {
     output += piece
@@ -33,7 +33,7 @@ const killedWhileAsking = async (kind: string, folder: string): Promise<void> =>
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const ended = once(child, 'exit')
-  await heard(child, 'stored')
+  await printed(child, 'stored')
   child.kill('SIGKILL')
   expect(await ended).toEqual([null, 'SIGKILL'])
 }

@@ -4,8 +4,8 @@ import { createActor } from 'xstate'
 import { Agent, reasoningOrchestrator, tool } from '../../src/index.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/index.ts'
 
-// A process of its own, started by approvalProcess.test.ts: `ask` waits for approvals until it is killed, `resume` is
-// told the decisions and goes on from what the other one stored.
+// A separate process, started by approvalProcess.test.ts: `ask` waits for approvals until it is killed, `resume` is
+// given the decisions and continues from what the other one stored.
 
 const [mode = '', kind = '', folder = '', decisions = '{}'] = process.argv.slice(2)
 const pendingFile = `${folder}/pending.json`

@@ -158,7 +158,7 @@ describe('an orchestrator that breaks', () => {
     expect(model.closed).toBe(1)
   })
 
-  test('as an actor that is no machine fails with an OrchestrationError, too', async () => {
+  test('as an actor that is not a machine fails with an OrchestrationError, too', async () => {
     const bad: Orchestrator = {
       providerHint: 'bad',
       create: () => fromPromise(() => Promise.reject(new RangeError('no idea'))),

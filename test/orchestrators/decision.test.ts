@@ -60,7 +60,7 @@ describe('a decision', () => {
     expect(model.requests[0]?.tools?.map(({ name }) => name)).toEqual(['guess', 'give_up'])
   })
 
-  test('must be made: the model is told to call one tool', async () => {
+  test('must be made: the model must call one tool', async () => {
     const { decide, model } = decider([choose('give_up')], { temperature: 0.5 })
     await outcomeOf(decide)
     expect(model.requests[0]).toMatchObject({
@@ -78,7 +78,7 @@ describe('a decision', () => {
     expect(model.requests[0]?.messages.map(textOf)).toEqual(['You play.', 'Hello.', 'Hi.', 'Which?'])
   })
 
-  test('is made between the events that are allowed now; the model hears of no others', async () => {
+  test('is made between the events that are allowed now; the model sees no others', async () => {
     const { decide, model } = decider([choose('guess', { number: 1 }), choose('give_up')])
     await outcomeOf(decide, { prompt: 'Which?', allowed: ['guess'] })
     await outcomeOf(decide, { prompt: 'Which?', allowed: ['give.up'] })
@@ -238,7 +238,7 @@ const game = (decide: ReturnType<typeof decider>['decide']) =>
 describe('inside a machine', () => {
   const turns = [choose('guess', { number: 5 }), choose('guess', { number: 7 }), choose('give_up')]
 
-  test('the event moves the parent, which may ask for the next one at once and hears no end of the last', async () => {
+  test('the event moves the parent, which may ask for the next one at once, and gets no done event of the last', async () => {
     const { decide, model } = decider(turns)
     const actor = createActor(game(decide)).start()
     const { value, context } = await waitFor(actor, ({ status }) => status === 'done')

@@ -99,16 +99,16 @@ describe('a decision, step by step', () => {
     ])
   })
 
-  test('emits the same without the lane for reads', async () => {
-    const told = async (make: (parts: Parameters<typeof createDecisionChart>[0]) => AnyActorLogic) => {
+  test('emits the same without the fast path', async () => {
+    const eventsOf = async (make: (parts: Parameters<typeof createDecisionChart>[0]) => AnyActorLogic) => {
       const { lifecycle } = orchestratorParts({ model: scriptedModel(['No.', 'No.']) })
       const { lines, failed } = start(make({ run: lifecycle(), typeOf }))
       await failed
       return lines.filter((line) => !line.startsWith('step'))
     }
-    const lines = await told(createDecisionChart)
+    const lines = await eventsOf(createDecisionChart)
     expect(lines).toHaveLength(10)
-    expect(await told(createDecisionMachine)).toEqual(lines)
+    expect(await eventsOf(createDecisionMachine)).toEqual(lines)
   })
 
   test('reads what its run says in the short way, unless the user has a relay', async () => {
@@ -143,7 +143,7 @@ describe('a decision, step by step', () => {
     expect(sent).toContain('xstate.done.actor.run')
   })
 
-  test('tells the tools what the events are, and that one must be called', async () => {
+  test('offers a tool for each event, and one must be called', async () => {
     const model = scriptedModel([guess(1)])
     const settings = { toolChoice: 'auto', parallelToolCalls: true } as const
     const { actor } = start(createDecision({ model, events, ...settings }))
@@ -286,7 +286,7 @@ describe('a decision that fails', () => {
     })
   })
 
-  test('because no event is allowed, or there is none', async () => {
+  test('because no event is allowed, or there are no events', async () => {
     const decide = createDecision({ model: scriptedModel([]), events })
     const { actor } = start(decide, { prompt: 'Which?', allowed: ['leave', 'stay'] })
     expect(actor.getSnapshot().error).toMatchObject({

@@ -40,7 +40,7 @@ test('a fallback gets its own key, and nothing that was meant for the first prov
   expect(sent).not.toContain('primary')
 })
 
-test('a fallback that is only named takes the key of its own variable', async () => {
+test('a fallback that is only named takes the key of its variable', async () => {
   vi.stubEnv('ANTHROPIC_API_KEY', 'variable-secret')
   onTestFinished(() => {
     vi.unstubAllEnvs()
@@ -65,16 +65,16 @@ test('a fallback that is only named takes the key of its own variable', async ()
   expect(JSON.stringify([...(headers[1] ?? [])])).not.toContain('primary-secret')
 })
 
-test('the later steps of the run stay with the fallback, and listeners are told of the change once', async () => {
+test('the later steps of the run stay with the fallback, and listeners get the change once', async () => {
   const call = { calls: [{ id: 'toolu_1', name: 'get_weather', args: '{"city":"Oslo"}' }] }
   const { primary, other, agent } = await pair([refusal(503)], [claude(call), claude({ text: 'Warm.' })])
   const actor = agent.actor({ prompt: 'Oslo?' })
-  const told: unknown[] = []
-  actor.on('fallback', (event) => told.push(event))
+  const reported: unknown[] = []
+  actor.on('fallback', (event) => reported.push(event))
   watch(actor)
   actor.start()
   expect(await endOf(actor)).toMatchObject({ status: 'complete', output: 'Warm.' })
-  expect(told).toMatchObject([
+  expect(reported).toMatchObject([
     { provider: 'anthropic', model: 'claude-sonnet-4-5', restart: false, error: { status: 503 } },
   ])
   expect([primary.requests.length, other.requests.length]).toEqual([1, 2])

@@ -44,7 +44,7 @@ const twice = (turns: ScriptTurn[], relay?: (emitted: AgentEmitted) => readonly 
   return { model, options }
 }
 
-const told = async (machine: PhasedMachine, input: AgentInput = { prompt: 'Go' }) => {
+const eventsOf = async (machine: PhasedMachine, input: AgentInput = { prompt: 'Go' }) => {
   const actor: AgentActor = createActor(machine, { input })
   const events = eventList(actor)
   actor.start()
@@ -72,16 +72,16 @@ const expected = [
 
 describe('runs as phases', () => {
   test('are shown with their labels, set off by a newline, and without their ends', async () => {
-    expect(await told(createPhasedMachine(twice(turns).options))).toEqual(expected)
+    expect(await eventsOf(createPhasedMachine(twice(turns).options))).toEqual(expected)
   })
 
-  test('are shown in the same way by the chart alone, without the lane for reads', async () => {
+  test('are shown in the same way by the chart alone, without the fast path', async () => {
     const chart = runMachine(createPhasedChart(twice(turns).options), { hasJsonContext: true })
-    expect(await told(chart as PhasedMachine)).toEqual(expected)
+    expect(await eventsOf(chart as PhasedMachine)).toEqual(expected)
   })
 
   test('have no newline in an answer of a shape', async () => {
-    const events = await told(createPhasedMachine(twice(turns).options), {
+    const events = await eventsOf(createPhasedMachine(twice(turns).options), {
       prompt: 'Go',
       outputSchema: { type: 'object' },
     })
@@ -93,7 +93,7 @@ describe('runs as phases', () => {
       if (emitted.type !== 'chunk' || emitted.output === '') return []
       return emitted.output === 'a' ? [emitted, { ...emitted, output: 'A' }] : [emitted]
     }
-    expect((await told(createPhasedMachine(twice(turns, relay).options))).slice(0, 5)).toEqual([
+    expect((await eventsOf(createPhasedMachine(twice(turns, relay).options))).slice(0, 5)).toEqual([
       'chunk output a metadata {"phase":"one"}',
       'chunk output A metadata {"phase":"one"}',
       'chunk output b metadata {"phase":"one"}',
@@ -150,7 +150,7 @@ describe('runs as phases', () => {
     ])
   })
 
-  test('are read in the short way, without a step of the chart, unless the user has a relay', async () => {
+  test('take the fast path, without a step of the chart, unless the user has a relay', async () => {
     const ran = async (machine: PhasedMachine) => {
       const steps: string[] = []
       const inspect = (event: InspectionEvent) => {

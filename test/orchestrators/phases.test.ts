@@ -34,7 +34,7 @@ const failed = ended({
 })
 const aborted = ended({ status: 'aborted', reason: 'enough', finishReason: 'aborted' })
 
-/** A run that ends as it is told, and notes what it was asked. */
+/** A run that ends as the test says, and notes what it was asked. */
 const runs = (ends: (AgentOutput | Error)[]) => {
   const asked: unknown[] = []
   const run = fromPromise<AgentOutput, AgentInput>(async ({ input }) => {

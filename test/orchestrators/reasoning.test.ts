@@ -49,7 +49,7 @@ describe('reasoning in phases', () => {
     expect(model.requests.map(({ tools }) => tools?.length ?? 0)).toEqual([0, 0, 1, 1, 0])
   })
 
-  test('asks the question once, with the first task below it, and each later task as a message of its own', async () => {
+  test('asks the question once, with the first task below it, and each later task as its own message', async () => {
     const prompts = { analysis: 'A?', hypothesis: 'H?', evidence: 'E?', synthesis: 'S?' }
     const { agent, model } = reasoning(phases, { orchestrator: reasoningOrchestrator({ prompts }) })
     const before = [userMessage('Hello.'), modelMessage('Hi.')]
@@ -100,14 +100,14 @@ describe('reasoning in phases', () => {
     ])
   })
 
-  test('has one end, with the sum of the usage, and tells each message once, unmarked', async () => {
+  test('has one end, with the sum of the usage, and emits each message once, unmarked', async () => {
     const chunks = await collect(reasoning(phases).agent.sendStream('Warm?'))
     const ends = chunks.filter(({ finishReason }) => finishReason !== 'unspecified')
     expect(ends).toEqual([chunks.at(-1)])
     expect(ends[0]).toMatchObject({ finishReason: 'stop', usage: { inputTokens: 5 }, metadata: {} })
-    const told = chunks.filter(({ messages }) => messages.length > 0)
-    expect(told.flatMap(({ messages }) => messages)).toHaveLength(10)
-    expect(told.every(({ metadata }) => Object.keys(metadata).length === 0)).toBe(true)
+    const reported = chunks.filter(({ messages }) => messages.length > 0)
+    expect(reported.flatMap(({ messages }) => messages)).toHaveLength(10)
+    expect(reported.every(({ metadata }) => Object.keys(metadata).length === 0)).toBe(true)
     expect(chunks.slice(0, -1).some(({ usage }) => usage !== undefined)).toBe(false)
   })
 
@@ -126,7 +126,7 @@ describe('reasoning in phases', () => {
     expect((await reasoning(turns).agent.send('Warm?')).metadata).toEqual({ thinking: 'Hm!' })
   })
 
-  test('passes on what its runs tell about tools, steps and retries', async () => {
+  test('passes on what its runs emit about tools, steps and retries', async () => {
     const { agent } = reasoning([[{ error: { retryable: true, retryAfterMs: 0 } }], ...phases])
     const actor = agent.actor({ prompt: 'Warm?' })
     const { emitted } = watch(actor)
@@ -199,7 +199,7 @@ describe('a phase that does not complete', () => {
     model.assertDone()
   })
 
-  test('because of an abort counts it also between the end of a phase and the moment that is heard of', async () => {
+  test('because of an abort counts it also between the end of a phase and the report of that end', async () => {
     const controller = new AbortController()
     const inspect = (event: InspectionEvent) => {
       if (event.type === '@xstate.event' && event.event.type === 'xstate.done.actor.run')

@@ -48,7 +48,7 @@ describe('reflection', () => {
     expect((await outline(turns, { maxRounds: 1 })).output).toBe('Red roses')
   })
 
-  test('tells one end, though each of its runs ends without a word that is known', async () => {
+  test('has one end, though each of its runs ends without a word that is known', async () => {
     const end = { finish: 'unspecified' as const, raw: 'odd' }
     const { agent } = reflecting([
       [{ text: 'Roses' }, end],
@@ -65,7 +65,7 @@ describe('reflection', () => {
     expect([agent.machine.id, reflectionOrchestrator().providerHint]).toEqual(['reflection', 'reflection'])
   })
 
-  test('may be told what content means', async () => {
+  test('may be given another rule for content', async () => {
     const isContent = (critique: string) => Number(critique) > 7
     expect((await outline(['Roses', '5', 'Red roses', '8'], { isContent })).output).toBe('Red roses')
   })
@@ -150,7 +150,7 @@ describe('reflection that does not complete', () => {
     expect(error.partial?.output).toBe('Roses\nNo.')
   })
 
-  test('tells its listeners of one end, whatever it is', async () => {
+  test('emits one end, in every case', async () => {
     const actor = reflecting(['Roses', [{ error: {} }]]).agent.actor({ prompt: 'A poem.' })
     const watched = watch(actor)
     actor.start()

@@ -110,6 +110,6 @@ describe('restored at any point, a run ends as it would have', () => {
 
   test('a decision that is not made', async () => {
     const { output } = await checkEveryPoint({ turns: [used('Hm.'), used('Hm!')], start: decision })
-    expect(output).toContain('chose none')
+    expect(output).toContain('did not choose any')
   })
 })

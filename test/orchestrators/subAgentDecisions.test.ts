@@ -114,13 +114,13 @@ test('a run learns once that it waits: not at each result that comes while a sub
     tools: [expert.asTool({ name: 'expert', description: 'Knows' }), slow.tool],
     toolExecution: 'parallel',
   })
-  const heard: string[] = []
+  const received: string[] = []
   const actor = createActor(boss.machine, {
     input: { prompt: 'Go' },
     inspect: (event) => {
       if (event.type !== '@xstate.event' || event.actorRef !== actor) return
       const { type } = event.event
-      if (type === 'tool.waiting' || type === 'tool.working' || type === 'tool.finished') heard.push(type)
+      if (type === 'tool.waiting' || type === 'tool.working' || type === 'tool.finished') received.push(type)
     },
   })
   actor.start()
@@ -129,8 +129,8 @@ test('a run learns once that it waits: not at each result that comes while a sub
     slow.release(id)
   }
   await idle(5)
-  expect(heard).toEqual(['tool.finished', 'tool.finished', 'tool.waiting'])
+  expect(received).toEqual(['tool.finished', 'tool.finished', 'tool.waiting'])
   actor.send({ type: 'tool.approve', callId: 'a/x' })
   expect(await endOf(actor)).toMatchObject({ status: 'complete', output: 'All done.' })
-  expect(heard.slice(3)).toEqual(['tool.working'])
+  expect(received.slice(3)).toEqual(['tool.working'])
 })

@@ -111,16 +111,16 @@ describe('the run of a sub-agent', () => {
   test('asks for an answer after the approval of the same call', async () => {
     const { boss } = team([[call('x', 'sign')], 'Expert done.'])
     const run = boss.start('Go')
-    const heard: string[] = []
+    const received: string[] = []
     run.on('*', ({ type }) => {
-      if (type === 'tool.approval' || type === 'tool.external') heard.push(type)
+      if (type === 'tool.approval' || type === 'tool.external') received.push(type)
     })
     await run.result
     run.approve('a/x')
     expect((await run.result).pendingApproval?.calls).toMatchObject([{ id: 'a/x', kind: 'answer' }])
     run.answer('a/x', 'signed')
     expect((await run.result).output).toBe('All done.')
-    expect(heard).toEqual(['tool.approval', 'tool.external'])
+    expect(received).toEqual(['tool.approval', 'tool.external'])
   })
 })
 

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { Agent, reasoningOrchestrator } from '../../src/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 
-// An explicit orchestrator answers for a schema, too: it is told the schema with its input.
+// An explicit orchestrator answers for a schema, too: it gets the schema with its input.
 
 test('reasoning ends in a typed answer when one is asked for', async () => {
   const model = scriptedModel(['analysis', 'hypothesis', 'evidence', '{"answer":42}'])

@@ -50,7 +50,7 @@ const askedFor = ({ tools, toolChoice, outputSchema }: ModelRequest) => [
 ]
 
 const correction = (problem: string): string =>
-  `user: Your answer does not fit the schema that was asked for: ${problem} Answer again, with all of it and in that shape.`
+  `user: Your answer does not fit the schema that was asked for: ${problem} Answer again, in that shape, with the whole answer.`
 
 const step = (count: number, chunks: number, usage: object | null = null): string =>
   `step ${count} scripted script ${JSON.stringify(usage)} {"timeToFirstChunkMs":${chunks > 0 ? 0 : null},"durationMs":0,"chunks":${chunks}}`

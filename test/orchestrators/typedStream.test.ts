@@ -88,7 +88,7 @@ describe.each(strategies)('a typed stream, %s', (_, profile, turnsWith) => {
     expect(cities.at(-1)).toBe(oslo.city)
   })
 
-  test('begins anew with a correction, and ends with the corrected value', async () => {
+  test('starts over with a correction, and ends with the corrected value', async () => {
     const wrong = { ...oslo, isWarm: 'very' }
     const turns = turnsWith(inPieces(JSON.stringify(wrong), [30]))
     const model = scriptedModel([...turns, inPieces(JSON.stringify(oslo), [30])], { profile })
@@ -148,14 +148,14 @@ describe('a typed stream', () => {
     ],
     ['two phases', { schemaWithTools: false }, [call, 'So.', '{"n":1}']],
   ] satisfies [string, Partial<ModelProfile>, ScriptTurn[]][])(
-    'tells suppressed text once, as metadata: %s',
+    'shows suppressed text once, as metadata: %s',
     async (_, profile, turns) => {
       const agent = () => new Agent(scriptedModel(turns, { profile }), { tools: [weather] })
       const chunks = await partials(agent().sendStreamFor('x', z.object({ n: z.number() })))
-      const told = chunks.flatMap(({ metadata }) => metadata.suppressedText ?? [])
-      expect(told).toEqual(['Let me look at the 5" {screen\nSo.'])
+      const reported = chunks.flatMap(({ metadata }) => metadata.suppressedText ?? [])
+      expect(reported).toEqual(['Let me look at the 5" {screen\nSo.'])
       const { metadata } = await agent().sendFor('x', z.object({ n: z.number() }))
-      expect(metadata.suppressedText).toBe(told[0])
+      expect(metadata.suppressedText).toBe(reported[0])
     },
   )
 

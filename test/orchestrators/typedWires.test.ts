@@ -160,7 +160,7 @@ describe.each(cases)('typed output of $name', (each) => {
       expect(new Set(outputs.map((output) => JSON.stringify(output))).size).toBeGreaterThan(1)
   })
 
-  test('a misfit is told to the model, which may mend it', async () => {
+  test('the model learns of a misfit, and may mend it', async () => {
     const wrong = '{"name":"Oslo","celsius":"warm"}'
     const again = strategy === 'returnResult' ? returned(json) : { text: json }
     const { agent, bodies } = await serve(each, [look, ...ending(strategy, wrong), again])

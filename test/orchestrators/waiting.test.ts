@@ -3,16 +3,16 @@ import { Agent, reasoningOrchestrator, tool } from '../../src/index.ts'
 import { toolCallsOf } from '../../src/messages/messages.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 
-test('a chart made of runs tells of a call before it says that it waits for it', async () => {
+test('a chart made of runs shows a call before it says that it waits for it', async () => {
   const wipe = tool({ name: 'wipe', description: 'Wipes a disk', needsApproval: true, execute: () => 'done' })
   const model = scriptedModel(['Analysis.', 'Hypothesis.', [{ toolCall: { id: 'a', name: 'wipe' } }]])
   const agent = new Agent(model, { tools: [wipe], orchestrator: reasoningOrchestrator() })
   const actor = agent.actor({ prompt: 'Tidy up.' })
-  const told: string[] = []
-  actor.on('chunk', ({ messages }) => told.push(...messages.flatMap(toolCallsOf).map(({ id }) => id)))
+  const reported: string[] = []
+  actor.on('chunk', ({ messages }) => reported.push(...messages.flatMap(toolCallsOf).map(({ id }) => id)))
   const toldByThen = await new Promise((resolve) => {
     actor.subscribe((snapshot) => {
-      if (snapshot.hasTag('waiting')) resolve([...told])
+      if (snapshot.hasTag('waiting')) resolve([...reported])
     })
     actor.start()
   })

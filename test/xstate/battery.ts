@@ -14,9 +14,9 @@ export type Report = {
   plain: unknown
   /** What can be seen of its inside. */
   insides: string[]
-  /** What each run told, by the name of the run. */
+  /** The reports of all runs, by the name of the run. */
   runs: Record<string, unknown>
-  /** What nobody caught. */
+  /** Errors that were not caught. */
   uncaught: string[]
 }
 
@@ -24,16 +24,16 @@ export type Report = {
 const patienceMs = 15_000
 let hanging = 0
 
-const told = async (name: string, play: Play): Promise<unknown> => {
-  // Where two runs hang, the others will, too: nobody needs to wait for all of them.
+const played = async (name: string, play: Play): Promise<unknown> => {
+  // Where two runs hang, the others will, too: waiting for all of them is of no use.
   if (hanging === 2) return { hangs: 'probably' }
   let patience: NodeJS.Timeout | undefined
   const late = new Promise((resolve) => {
-    const giveUp = () => {
+    const abandon = () => {
       hanging += 1
       resolve({ hangs: name })
     }
-    patience = setTimeout(giveUp, patienceMs)
+    patience = setTimeout(abandon, patienceMs)
   })
   try {
     return await Promise.race([play(), late])
@@ -54,10 +54,10 @@ process.on('uncaughtException', (thrown) => {
 // Jitter must be the same each time.
 Math.random = () => 0.5
 
-const plain = await told('plain XState', plainXState)
+const plain = await played('plain XState', plainXState)
 const report: Report = { plain, insides: insides(), runs: {}, uncaught }
 const plays: Record<string, Play> = { ...batteryOfRuns, ...batteryOfActors, ...batteryOfOrchestrators }
-for (const [name, play] of Object.entries(plays)) report.runs[name] = await told(name, play)
+for (const [name, play] of Object.entries(plays)) report.runs[name] = await played(name, play)
 // What is reported late still counts.
 await new Promise((resolve) => setTimeout(resolve, 5))
 // Made-up ids are new each time: what counts is which of them are the same.

@@ -11,7 +11,7 @@ import {
 import { LeapClock } from '../proof/leapClock.ts'
 import { inFrench } from './batteryOfOrchestrators.ts'
 import { inspection } from './inspected.ts'
-import { answering, call, idle, playActor, type Told } from './watchedRun.ts'
+import { answering, call, idle, playActor, type Watched } from './watchedRun.ts'
 
 const echo = tool({ name: 'echo', description: 'Says it again', execute: (_, { callId }) => `ran ${callId}` })
 const ask = tool({
@@ -48,14 +48,14 @@ const storedAndRestored = (options: AgentOptions) => async () => {
     shapes.push([snapshot.value, [...snapshot.tags], Object.keys(snapshot.children).toSorted()])
     shapes.push([snapshot.matches('Complete'), snapshot.can({ type: 'abort' }), snapshot.getMeta()])
   })
-  const told = await playActor(actor)
-  const restored: Told[] = []
+  const watched = await playActor(actor)
+  const restored: Watched[] = []
   const { machine } = agentOf(options)
   for (const text of stored) {
     const snapshot = JSON.parse(text)
     restored.push(await playActor(createActor(machine, { input: {}, snapshot, clock: new LeapClock() })))
   }
-  return { told, shapes, contexts: stored.map((text) => contextsOf(JSON.parse(text))), restored }
+  return { watched, shapes, contexts: stored.map((text) => contextsOf(JSON.parse(text))), restored }
 }
 
 type Stored = {
@@ -102,7 +102,7 @@ export const batteryOfActors: Record<string, () => Promise<unknown>> = {
   'a run, restored from each of its snapshots': storedAndRestored({}),
   'a run of two phases, restored from each of its snapshots': storedAndRestored({ orchestrator: inFrench }),
 
-  'an actor that is stopped tells nothing more': async () => {
+  'an actor that is stopped emits nothing more': async () => {
     const script = scriptedModel([[{ text: 'a' }, { text: 'b' }, { hang: true }]])
     const actor = new Agent(script).actor({ prompt: 'Go' })
     const emitted: string[] = []
@@ -155,14 +155,14 @@ export const batteryOfActors: Record<string, () => Promise<unknown>> = {
       },
     })
     const actor = createActor(provided, { input: { prompt: 'Go' } })
-    const told = await playActor(actor, (event) => {
+    const watched = await playActor(actor, (event) => {
       if (event.type === 'chunk' && event.output === 'b') actor.send({ type: 'steer', text: 'Left!' })
     })
     await idle()
-    return [told.emitted.map(({ type }) => type), told.error, script.closed]
+    return [watched.emitted.map(({ type }) => type), watched.error, script.closed]
   },
 
-  'an agent inside of somebody’s machine': async () => {
+  'an agent inside a user’s machine': async () => {
     const { seen, inspect } = inspection()
     const parent = setup({
       types: { context: {} as { answer: AgentOutput | null; changes: number } },

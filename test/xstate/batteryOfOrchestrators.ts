@@ -132,7 +132,7 @@ export const batteryOfOrchestrators: Record<string, () => Promise<unknown>> = {
       agentOf([words('Hel', 'lo.'), words('Bon', 'jour.')], { orchestrator: inFrench }).sendStream('Hi'),
     ),
 
-  'an approval inside of a phase, put away and resumed': async () => {
+  'an approval inside a phase, stored and resumed': async () => {
     const options = { orchestrator: reasoningOrchestrator(), tools: [careful] }
     const first = await agentOf(reasons, options).send('Warm?')
     const { pendingApproval, ...rest } = first

@@ -15,7 +15,7 @@ const story: ScriptTurn = [
   used,
 ]
 
-/** A tool that takes as many turns of the event loop as it is told to. */
+/** A tool that takes as many turns of the event loop as its arguments say. */
 const slow = (log: string[], name = 'slow'): Tool =>
   tool({
     name,
@@ -47,7 +47,7 @@ const tooled = (toolExecution: NonNullable<AgentOptions['toolExecution']>) => as
     toolExecution,
     clock: new LeapClock(),
   })
-  return { told: await playActor(agent.actor({ prompt: 'Go' })), log }
+  return { watched: await playActor(agent.actor({ prompt: 'Go' })), log }
 }
 
 const asking: ScriptTurn = [{ text: 'May I?' }, call('a', 'ask'), call('b', 'ask'), call('c', 'slow'), used]
@@ -83,7 +83,7 @@ export const batteryOfRuns: Record<string, () => Promise<unknown>> = {
     return playActor(agent.actor({ prompt: 'Go' }))
   },
 
-  'approval, put away and resumed': async () => {
+  'approval, stored and resumed': async () => {
     const tools = [ask(), slow([])]
     const first = await new Agent(scriptedModel([asking]), { tools }).send('Go')
     const { pendingApproval, ...rest } = first
@@ -120,10 +120,10 @@ export const batteryOfRuns: Record<string, () => Promise<unknown>> = {
   'abort in mid-stream': async () => {
     const model = scriptedModel([[{ text: 'a' }, { text: 'b' }, { text: 'c' }, { hang: true }]])
     const end = new AbortController()
-    const told = await collected(new Agent(model).sendStream('Go', { signal: end.signal }), (_, count) => {
+    const watched = await collected(new Agent(model).sendStream('Go', { signal: end.signal }), (_, count) => {
       if (count === 3) end.abort('enough')
     })
-    return { told, closed: model.closed }
+    return { watched, closed: model.closed }
   },
 
   'abort while tools run': async () => {
@@ -134,14 +134,14 @@ export const batteryOfRuns: Record<string, () => Promise<unknown>> = {
       description: 'Waits for the end',
       execute: (_, { callId, signal }) =>
         new Promise((resolve) => {
-          signal.addEventListener('abort', () => resolve(log.push(`${callId} was told`)))
+          signal.addEventListener('abort', () => resolve(log.push(`${callId} was aborted`)))
           if (callId === 'a') setImmediate(() => end.abort('enough'))
         }),
     })
     const agent = new Agent(scriptedModel([three]), { tools: [waiting], toolExecution: 'parallel' })
-    const told = await outcome(agent.send('Go', { signal: end.signal }))
+    const watched = await outcome(agent.send('Go', { signal: end.signal }))
     await idle()
-    return { told, log }
+    return { watched, log }
   },
 
   'a loop that is left early': async () => {
@@ -159,7 +159,7 @@ export const batteryOfRuns: Record<string, () => Promise<unknown>> = {
     return playActor(agent.actor({ prompt: 'Go' }))
   },
 
-  'a stream that breaks and begins anew': async () => {
+  'a stream that breaks and starts over': async () => {
     const cut: ScriptTurn = [{ text: 'One ' }, { text: 'tw' }, { cut: true }]
     const agent = new Agent(scriptedModel([cut, story]), {
       retry: { midStream: true },

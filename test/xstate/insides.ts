@@ -12,7 +12,7 @@ import {
 } from 'xstate'
 
 const machine = setup({ actors: { child: fromPromise(async () => {}) } }).createMachine({
-  entry: emit({ type: 'told' }),
+  entry: emit({ type: 'noted' }),
   invoke: { id: 'child', src: 'child' },
 })
 
@@ -21,7 +21,7 @@ export const insides = (): string[] => {
   const actor = createActor(machine)
   const snapshot = actor.getSnapshot()
   const actions: { type: string; params: unknown }[] = initialTransition(machine)[1]
-  const told = actions.find(({ type }) => type === 'xstate.emit')
+  const noted = actions.find(({ type }) => type === 'xstate.emit')
   const stored = actor.getPersistedSnapshot() as { children?: { child?: object } }
   return [
     ...named('actor', actor),
@@ -36,8 +36,8 @@ export const insides = (): string[] => {
       'enqueueActions',
       enqueueActions(() => {}),
     ),
-    ...named('emit', emit({ type: 'told' })),
-    ...named('emit.params', told?.params as object),
+    ...named('emit', emit({ type: 'noted' })),
+    ...named('emit.params', noted?.params as object),
     ...named('stored child', stored.children?.child ?? {}),
     ...eventsOfALife(),
   ]

@@ -22,7 +22,7 @@ const machine = setup({
   types: {
     context: {} as { count: number; seen: string[] },
     events: {} as { type: 'go' } | { type: 'more' } | { type: 'ping' } | { type: 'snap' },
-    emitted: {} as { type: 'told'; count: number } | { type: 'odd' },
+    emitted: {} as { type: 'noted'; count: number } | { type: 'odd' },
     tags: {} as 'busy',
   },
   actors: {
@@ -34,7 +34,7 @@ const machine = setup({
   },
   guards: { isResting: stateIn('#plain.resting') },
   actions: {
-    tell: emit(({ context }) => ({ type: 'told' as const, count: context.count })),
+    note: emit(({ context }) => ({ type: 'noted' as const, count: context.count })),
     count: assign({ count: ({ context }) => context.count + 1 }),
     both: enqueueActions(({ context, enqueue }) => {
       enqueue.assign({ count: context.count + 1 })
@@ -49,14 +49,14 @@ const machine = setup({
     resting: {
       meta: { calm: true },
       on: {
-        go: { target: 'working', guard: 'isResting', actions: ['both', 'tell'] },
+        go: { target: 'working', guard: 'isResting', actions: ['both', 'note'] },
         more: { actions: 'both' },
       },
     },
     working: {
       tags: 'busy',
       invoke: [
-        { id: 'work', src: 'work', onDone: { target: 'over', actions: 'tell' } },
+        { id: 'work', src: 'work', onDone: { target: 'over', actions: 'note' } },
         { id: 'echo', src: 'echo' },
         {
           id: 'watched',
@@ -82,7 +82,7 @@ export const plainXState = async (): Promise<unknown> => {
   const { seen, inspect } = inspection()
   const stored: string[] = []
   const actor = createActor(machine, { id: 'plain', inspect })
-  actor.on('told', (event) => log.push(event))
+  actor.on('noted', (event) => log.push(event))
   actor.on('*', ({ type }) => log.push(`any ${type}`))
   actor.subscribe((snapshot) => {
     log.push([snapshot.value, snapshot.context, snapshot.getMeta(), snapshot.can({ type: 'go' })])
@@ -119,8 +119,8 @@ const restored = async (snapshot: Snapshot<unknown>): Promise<unknown> => {
 const broken = async (): Promise<unknown> => {
   const throwing = machine.provide({
     actions: {
-      tell: () => {
-        throw new Error('told too much')
+      note: () => {
+        throw new Error('noted too much')
       },
     },
   })

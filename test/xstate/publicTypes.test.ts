@@ -49,7 +49,7 @@ describe('the sources', () => {
   })
 })
 
-describe('whoever does it all the same', () => {
+describe('code that does it all the same', () => {
   const forbidden = 'test/xstate/forbiddenHabits.ts'
 
   it('is found by the names', () => {

@@ -30,7 +30,7 @@ beforeAll(async () => {
       played.set(name, { ...(await workshop.play(folder, name)), found })
     }
   }
-  // Each copy has a process of its own: two at a time are as many as a small machine has cores.
+  // Each copy has its own process: two at a time are as many as a small machine has cores.
   await Promise.all([work(), work()]).finally(() => workshop.close())
 }, 360_000)
 
@@ -53,7 +53,7 @@ describe.each(Object.entries(changed))('where %s', (name, { hidden }) => {
     expect(reportOf(name).plain).toEqual(reportOf(untouched).plain)
   })
 
-  it('every run tells the same', () => {
+  it('every run reports the same', () => {
     const { runs, uncaught } = reportOf(name)
     expect(uncaught).toEqual([])
     const expected = reportOf(untouched).runs

@@ -13,7 +13,7 @@ export type Shuffle = {
 
 const renamed = (name: string, other: string): Edit => [new RegExp(`\\b${name}\\b`, 'g'), other]
 
-/** Fields of the class that nobody else can see any more. */
+/** Fields of the class that no other code can see any more. */
 const madePrivate = (...names: string[]): Edit[] => [
   [/^class Actor \{$/gm, `class Actor {\n${names.map((name) => `  #${name.replace(/^_/, '')};`).join('\n')}`],
   ...names.map((name): Edit => [new RegExp(`\\bthis\\.${name}\\b`, 'g'), `this.#${name.replace(/^_/, '')}`]),
@@ -96,7 +96,7 @@ export const shuffles: Record<string, Shuffle> = {
     hidden: ['actor.eventListeners'],
   },
 
-  'inspectors are told by a function of another name': {
+  'inspectors are called by a function of another name': {
     edits: [renamed('_sendInspectionEvent', '_tellInspectors')],
     hidden: ['system._sendInspectionEvent'],
   },

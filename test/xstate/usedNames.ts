@@ -82,7 +82,7 @@ const isMemberName = (node: ts.Node): node is MemberName => {
   )
 }
 
-/** Ways to change what belongs to somebody else, or to talk the compiler into it. */
+/** Ways to change what belongs to other code, or to talk the compiler into it. */
 export const tricksIn = (file: string): string[] =>
   nodesOf(file).flatMap((node) => {
     const trick = trickOf(node)

@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => workshop.close())
 
-it(`runs tell the same with XState ${oldest} and with the one that is installed`, async ({ skip }) => {
+it(`runs report the same with XState ${oldest} and with the one that is installed`, async ({ skip }) => {
   const found = await fromRegistry('xstate', oldest)
   if ('problem' in found) {
     console.warn(found.problem)

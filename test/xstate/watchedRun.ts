@@ -3,23 +3,23 @@ import type { AgentEmitted, AgentMachine } from '../../machines/index.ts'
 import type { ChatModel, StatewireError, ToolCallPart } from '../../src/index.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/index.ts'
 
-/** What an actor told until its end: everything emitted, the states it was in, and its output. */
-export type Told = { emitted: AgentEmitted[]; states: unknown[]; output: unknown; error: string }
+/** The record of an actor until its end: everything emitted, the states it was in, and its output. */
+export type Watched = { emitted: AgentEmitted[]; states: unknown[]; output: unknown; error: string }
 
-/** Starts an actor and writes down what it tells. `onEmitted` may act on it. */
+/** Starts an actor and records what it emits. `onEmitted` may act on it. */
 export const playActor = (
   actor: Actor<AgentMachine>,
   onEmitted: (event: AgentEmitted) => void = () => {},
-): Promise<Told> =>
+): Promise<Watched> =>
   new Promise((resolve) => {
-    const told: Told = { emitted: [], states: [], output: undefined, error: '' }
-    const end = (error: string) => resolve({ ...told, output: actor.getSnapshot().output, error })
+    const watched: Watched = { emitted: [], states: [], output: undefined, error: '' }
+    const end = (error: string) => resolve({ ...watched, output: actor.getSnapshot().output, error })
     actor.on('*', (event) => {
-      told.emitted.push(event)
+      watched.emitted.push(event)
       onEmitted(event)
     })
     actor.subscribe({
-      next: ({ value, status }) => told.states.push([value, status]),
+      next: ({ value, status }) => watched.states.push([value, status]),
       error: (thrown) => end(String(thrown)),
       complete: () => end(''),
     })

@@ -39,7 +39,7 @@ export class Workshop {
     await rm(this.#folder, { recursive: true })
   }
 
-  /** What the battery tells with the XState that lies in a folder. */
+  /** The report of the battery with the XState in a folder. */
   async play(xstate: string, name: string): Promise<Report> {
     const bench = join(this.#folder, name.replace(/\W+/g, '-'))
     await mkdir(join(bench, 'node_modules'), { recursive: true })
@@ -60,12 +60,12 @@ export class Workshop {
       })
       return JSON.parse(stdout)
     } catch (thrown) {
-      // A battery that does not even start is told of like one that fails.
+      // A battery that does not even start is reported like one that fails.
       return { plain: undefined, insides: [], runs: {}, uncaught: [String(thrown)] }
     }
   }
 
-  /** A copy of the installed XState with some of its text changed; how often each edit found its text is told. */
+  /** A copy of the installed XState with some of its text changed; it says how often each edit found its text. */
   async copy(name: string, edits: readonly Edit[]): Promise<{ folder: string; found: number[] }> {
     const folder = join(this.#folder, `copy-${name.replace(/\W+/g, '-')}`)
     await mkdir(join(folder, 'dist'), { recursive: true })

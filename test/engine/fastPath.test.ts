@@ -40,7 +40,7 @@ const config = (): AgentMachineConfig => {
   }
 }
 
-/** Time stands still. */
+/** A clock that never moves. */
 const clock = { now: () => 5, setTimeout: () => 0, clearTimeout: () => {} }
 
 const word = fc.constantFrom('', 'a', 'bc', '\n', '🙂', 'x'.repeat(50))
@@ -105,12 +105,12 @@ const deliver = (actor: AgentActor, event: AnyEventObject) => {
 const readEvent = (read: readonly Delta[], seq: number) =>
   ({ type: 'model.deltas', deltas: read, seq, at: 6 }) as never
 
-describe('the lane for reads', () => {
+describe('the fast path for reads', () => {
   test('gives the chart’s own value, context and events, for any sequence of events', () => {
     let fast = 0
     fc.assert(
       fc.property(fc.array(step, { minLength: 10, maxLength: 40 }), ending, (events, end) => {
-        const lane = createActor(withPuppets(createAgentMachine(config())), {
+        const quick = createActor(withPuppets(createAgentMachine(config())), {
           input: { prompt: 'Go' },
           clock,
         })
@@ -118,22 +118,22 @@ describe('the lane for reads', () => {
           input: { prompt: 'Go' },
           clock,
         })
-        const seen = { lane: watch(lane), chart: watch(chart) }
-        lane.start()
+        const seen = { quick: watch(quick), chart: watch(chart) }
+        quick.start()
         chart.start()
         for (const event of [...events, end]) {
-          if (lane.getSnapshot().status !== 'active') break
-          if (event.type === 'model.deltas' && event.seq > 0 && lane.getSnapshot().hasTag('streaming'))
+          if (quick.getSnapshot().status !== 'active') break
+          if (event.type === 'model.deltas' && event.seq > 0 && quick.getSnapshot().hasTag('streaming'))
             fast += 1
-          deliver(lane, event)
+          deliver(quick, event)
           deliver(chart, event)
-          const [a, b] = [lane.getSnapshot(), chart.getSnapshot()]
+          const [a, b] = [quick.getSnapshot(), chart.getSnapshot()]
           expect([a.value, a.status, a.context, a.output]).toEqual([b.value, b.status, b.context, b.output])
         }
-        expect(seen.lane.emitted).toEqual(seen.chart.emitted)
-        expect(seen.lane.states).toEqual(seen.chart.states)
-        expect(seen.lane.stored).toEqual(seen.chart.stored)
-        lane.stop()
+        expect(seen.quick.emitted).toEqual(seen.chart.emitted)
+        expect(seen.quick.states).toEqual(seen.chart.states)
+        expect(seen.quick.stored).toEqual(seen.chart.stored)
+        quick.stop()
         chart.stop()
       }),
       { numRuns: 120 },
