@@ -1,3 +1,4 @@
+import { statePath } from '../../machines/agent/states.ts'
 import { isJsonObject } from '../messages/json.ts'
 import type { StoredRecord } from './StoredRecord.ts'
 import type { ActorRow, ActorStatus } from './wire.ts'
@@ -20,6 +21,7 @@ export const storedRow = ({
   canAsk,
   canRestart,
   from,
+  snapshot,
 }: StoredRecord): ActorRow => {
   const { error } = info
   const failure = isJsonObject(error) ? `${error.name}: ${error.message}`.slice(0, 1_000) : ''
@@ -31,7 +33,7 @@ export const storedRow = ({
     run: info.id,
     kind: 'agent',
     status: statuses[info.status],
-    state: info.state,
+    state: statePath(Object(snapshot).value) || info.state,
     createdAt: info.createdAt.getTime(),
     endedAt: isOver ? info.updatedAt.getTime() : null,
     reads: attempts.reduce((sum, { facts }) => sum + facts.chunks, 0),

@@ -1,6 +1,6 @@
 import type { Snapshot } from 'xstate'
 import { pendingIn } from '../../machines/tools/pendingCalls.ts'
-import { contextsIn, messagesOf } from '../durable/standing.ts'
+import { contextsIn, messagesOf } from '../durable/snapshots.ts'
 import { isJsonObject } from '../messages/json.ts'
 import { messageFlaw } from '../messages/messageFlaw.ts'
 import { type ChatMessage, toolCallsOf, toolResultsOf } from '../messages/messages.ts'

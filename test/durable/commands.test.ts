@@ -1,7 +1,7 @@
 /** A command may come from a browser: what a run gets of it is exact, and anything else is refused with a reason. */
 import { describe, expect, test } from 'vitest'
 import type { AgentCommand } from '../../machines/agent/events.ts'
-import { checkCommand, isUseful } from '../../src/durable/checkCommand.ts'
+import { checkCommand, isApplicable } from '../../src/durable/commands.ts'
 import { ConfigurationError } from '../../src/messages/errors.ts'
 import { toolResultsOf } from '../../src/messages/messages.ts'
 import type { PendingCall } from '../../src/messages/result.ts'
@@ -50,7 +50,7 @@ describe('a run gets of a command', () => {
   ])('%s, and nothing else', (_, command, calls) => {
     expect(checkCommand(command, calls)).toEqual(command)
     expect(checkCommand({ ...command, other: 1 }, calls)).toEqual(command)
-    expect(isUseful(command as AgentCommand, calls)).toBe(true)
+    expect(isApplicable(command as AgentCommand, calls)).toBe(true)
   })
 
   test.each([
@@ -95,7 +95,7 @@ describe('a run gets of a command', () => {
   ])('never %s', (_, command, message) => {
     expect(() => checkCommand(command, pending)).toThrow(ConfigurationError)
     expect(() => checkCommand(command, pending)).toThrow(message)
-    expect(isUseful(command as never, pending)).toBe(false)
+    expect(isApplicable(command as never, pending)).toBe(false)
   })
 
   test.each([

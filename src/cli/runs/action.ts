@@ -1,5 +1,5 @@
 import type { DurableRun, Runs } from '../../durable/index.ts'
-import { viewOf } from '../../durable/storeView.ts'
+import { viewOf } from '../../durable/sqlite/storeView.ts'
 import type { Invocation } from '../command.ts'
 import { UsageError } from '../exit.ts'
 

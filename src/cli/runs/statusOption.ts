@@ -1,5 +1,5 @@
 import type { RunStatus } from '../../durable/index.ts'
-import { isStatus, statuses } from '../../durable/sqlite/RunRows.ts'
+import { isRunStatus, runStatuses } from '../../durable/runs.ts'
 import { type Invocation, textOption } from '../command.ts'
 import { UsageError } from '../exit.ts'
 import type { Paint } from '../paint.ts'
@@ -8,8 +8,8 @@ import type { Paint } from '../paint.ts'
 export const statusOption = (invocation: Invocation): { status?: RunStatus } => {
   const status = textOption(invocation, 'status')
   if (status === undefined) return {}
-  if (isStatus(status)) return { status }
-  throw new UsageError(`"${status}" is not a status: use ${statuses.join(', ')}.`)
+  if (isRunStatus(status)) return { status }
+  throw new UsageError(`"${status}" is not a status: use ${runStatuses.join(', ')}.`)
 }
 
 /** A status in its colour. */
