@@ -52,7 +52,10 @@ const serve = async (log, baseUrl, port) => {
     const { output } = await replaySegment(agent, engine, async () => ({ from: { input }, seen: 0 }))
     return output.output
   }
-  await restate.serve({ services: [restate.object({ name: 'runs', handlers: { segment } })], port: Number(port) })
+  await restate.serve({
+    services: [restate.object({ name: 'runs', handlers: { segment } })],
+    port: Number(port),
+  })
   console.log('ready')
 }
 

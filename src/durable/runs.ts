@@ -3,14 +3,14 @@ import type { ErrorData } from '../messages/errors.ts'
 import type { ChatMessage, Part } from '../messages/messages.ts'
 import type { ChatResult, PendingCall, SendResult, Usage } from '../messages/result.ts'
 
+/** The status of a stored run. `abandoned`: it could not continue, and its `error` says why; `fork` continues from it. */
+export type RunStatus = 'running' | 'waiting' | 'complete' | 'failed' | 'aborted' | 'abandoned'
+
 /** Every status of a stored run that is over. */
-export const endStatuses = ['complete', 'failed', 'aborted', 'abandoned'] as const
+export const endStatuses: readonly RunStatus[] = ['complete', 'failed', 'aborted', 'abandoned']
 
 /** Every status of a stored run. */
-export const runStatuses = ['running', 'waiting', ...endStatuses] as const
-
-/** The status of a stored run. `abandoned`: it could not continue, and its `error` says why; `fork` continues from it. */
-export type RunStatus = (typeof runStatuses)[number]
+export const runStatuses: readonly RunStatus[] = ['running', 'waiting', ...endStatuses]
 
 /** Recognises a status. A column or an option may hold anything. */
 export const isRunStatus = (value: unknown): value is RunStatus =>

@@ -242,7 +242,9 @@ test('a fork goes on from a wait, or asks again from an earlier step', async () 
   const earlier = await runs.fork('origin', { atStep: 1 })
   expect((await earlier.result).pendingApproval?.calls).toHaveLength(1)
   expect(noted().filter(({ what, moment }) => what === 'f1' && moment === 'begin')).toHaveLength(2)
-  await expect(runs.fork('origin', { atStep: 9 })).rejects.toThrow('no model call number 9 to fork before: it has 2 answers')
+  await expect(runs.fork('origin', { atStep: 9 })).rejects.toThrow(
+    'no model call number 9 to fork before: it has 2 answers',
+  )
   const again = await runs.fork('fork-of-wait')
   expect((await again.result).output).toBe('Forked.')
 })
