@@ -1,4 +1,4 @@
-// Runs on Restate: `replayLeg` and three functions. It needs what the other examples do not:
+// Runs on Restate: `replaySegment` and three functions. It needs what the other examples do not:
 //   npm install @restatedev/restate-server @restatedev/restate-sdk@1.14
 // Without arguments this script starts the server of Restate, and a service whose process is killed while a tool runs.
 import { spawn } from 'node:child_process'
@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Agent, tool } from 'statewire'
-import { replayLeg } from 'statewire/durable'
+import { replaySegment } from 'statewire/durable'
 import { startSimulator } from 'statewire/simulator'
 import { z } from 'zod'
 
@@ -30,7 +30,7 @@ const serve = async (log, baseUrl, port) => {
   })
   const agent = new Agent('openai:simulator', { baseUrl, tools: [weather] })
 
-  const leg = async (context, prompt) => {
+  const segment = async (context, prompt) => {
     // Restate waits for one step at a time: the calls of a turn run one after the other.
     let last = Promise.resolve()
     const record = (name, run) => {
@@ -49,10 +49,13 @@ const serve = async (log, baseUrl, port) => {
       commands: async () => [],
     }
     const input = { prompt, id: context.key }
-    const { output } = await replayLeg(agent, engine, async () => ({ from: { input }, seen: 0 }))
+    const { output } = await replaySegment(agent, engine, async () => ({ from: { input }, seen: 0 }))
     return output.output
   }
-  await restate.serve({ services: [restate.object({ name: 'runs', handlers: { leg } })], port: Number(port) })
+  await restate.serve({
+    services: [restate.object({ name: 'runs', handlers: { segment } })],
+    port: Number(port),
+  })
   console.log('ready')
 }
 
@@ -84,7 +87,7 @@ else {
     !(await post('http://127.0.0.1:9070/deployments', { uri: 'http://127.0.0.1:9081' }).catch(() => ({}))).ok
   )
     await sleep(300)
-  const answer = post('http://127.0.0.1:8080/runs/job-7/leg', 'Weather in Oslo?')
+  const answer = post('http://127.0.0.1:8080/runs/job-7/segment', 'Weather in Oslo?')
   while (!(await read()).includes('looks at')) await sleep(50)
   service.kill('SIGKILL')
   service = await startService()

@@ -1,6 +1,37 @@
+import { createRequire } from 'node:module'
 import { ConfigurationError, describeThrown, OrchestrationError } from '../messages/errors.ts'
-import type { Pool, PoolOptions } from './loadDbos.ts'
-import { pause } from './pause.ts'
+
+const packageName = '@dbos-inc/dbos-sdk'
+
+/** The SDK of DBOS. */
+export type Dbos = typeof import('@dbos-inc/dbos-sdk')
+
+/** The part of `pg` that is used here. */
+export type Pool = {
+  query(text: string, values?: readonly unknown[]): Promise<{ rows: unknown[] }>
+  connect(): Promise<Pick<Pool, 'query'> & { release(error?: Error): void }>
+  on(event: 'error', listener: (error: Error) => void): unknown
+  end(): Promise<void>
+}
+
+export type PoolOptions = { connectionString: string; max: number; connectionTimeoutMillis: number }
+
+/** Loads DBOS, and the driver for Postgres that it brings. Only users of this entry install them. */
+export const loadDbos = async (): Promise<{ sdk: Dbos; Pool: new (options: PoolOptions) => Pool }> => {
+  try {
+    const sdk = await import(/* webpackIgnore: true */ '@dbos-inc/dbos-sdk')
+    const here = createRequire(import.meta.url)
+    const pg: { Pool: new (options: PoolOptions) => Pool } = createRequire(here.resolve(packageName))('pg')
+    return { sdk, Pool: pg.Pool }
+  } catch (cause) {
+    throw new ConfigurationError(
+      `The package ${packageName} is needed for runs on DBOS: npm install ${packageName}.`,
+      {
+        cause,
+      },
+    )
+  }
+}
 
 /** A row as Postgres gives it. */
 export type Row = Readonly<Record<string, unknown>>
@@ -10,10 +41,10 @@ type Query = (sql: string, ...values: readonly unknown[]) => Promise<Row[]>
 const connectMs = 10_000
 const againMs = 500
 const noSuchDatabase = '3D000'
-/** That the database exists, and how Postgres says so when two make it at once. */
-const isThere = ['42P04', '23505']
+/** Codes of Postgres for a database that exists, the second when two processes make it at the same time. */
+const databaseExists = ['42P04', '23505']
 
-/** The tables beside those of DBOS, in the same database. What it throws never holds the password. */
+/** A connection to the tables beside those of DBOS, in the same database. Its errors never hold the password. */
 export class Database {
   readonly #Pool: new (
     options: PoolOptions,
@@ -22,7 +53,7 @@ export class Database {
   readonly #host: string
   readonly #pool: Pool
   readonly #hide: (text: string) => string
-  readonly #away = new WeakSet<Error>()
+  readonly #outages = new WeakSet<Error>()
 
   constructor(PoolClass: new (options: PoolOptions) => Pool, url: string) {
     this.#Pool = PoolClass
@@ -44,7 +75,7 @@ export class Database {
     }
   }
 
-  /** Several statements that count together or not at all. */
+  /** Runs several statements that count together or not at all. */
   async transaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect().catch((thrown) => {
       throw this.failure(thrown)
@@ -66,7 +97,7 @@ export class Database {
     }
   }
 
-  /** Says what to do where Postgres cannot be reached. A database that is not there yet is made. */
+  /** Makes the database if it is missing. Says what to do if Postgres cannot be reached. */
   async check(): Promise<void> {
     try {
       await this.#pool.query('SELECT 1').catch((thrown) => {
@@ -82,10 +113,10 @@ export class Database {
     }
   }
 
-  /** What went wrong, as an error of ours. */
+  /** Makes an error of a failure, without the password. */
   failure(thrown: unknown): OrchestrationError {
     const failure = new OrchestrationError(`Postgres at ${this.#host} failed: ${this.#said(thrown)}`)
-    if (isAway(thrown)) this.#away.add(failure)
+    if (isAway(thrown)) this.#outages.add(failure)
     return failure
   }
 
@@ -95,7 +126,8 @@ export class Database {
       try {
         return await work()
       } catch (thrown) {
-        if (signal.aborted || !(thrown instanceof OrchestrationError) || !this.#away.has(thrown)) throw thrown
+        if (signal.aborted || !(thrown instanceof OrchestrationError) || !this.#outages.has(thrown))
+          throw thrown
         await pause(againMs, signal)
       }
     }
@@ -114,7 +146,7 @@ export class Database {
       await pool.query(`CREATE DATABASE "${name.replaceAll('"', '""')}"`)
     } catch (thrown) {
       // Another process that begins at the same time may have been faster.
-      if (!isThere.includes(codeOf(thrown))) throw thrown
+      if (!databaseExists.includes(codeOf(thrown))) throw thrown
     } finally {
       await pool.end()
     }
@@ -126,7 +158,7 @@ export class Database {
   }
 }
 
-/** A connection that is lost or refused, or a server that stops or starts. */
+/** Recognises a connection that is lost or refused, or a server that stops or starts. */
 const isAway = (thrown: unknown): boolean => {
   const code = codeOf(thrown)
   const isLost = thrown instanceof Error && /connection|timeout/i.test(thrown.message)
@@ -137,3 +169,16 @@ const codeOf = (thrown: unknown): string =>
   thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : ''
 
 const rowsOf = ({ rows }: { rows: unknown[] }): Row[] => rows.filter((row): row is Row => Object(row) === row)
+
+/** Waits for a time, or until the signal is aborted. */
+export const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) return resolve()
+    const end = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    signal.addEventListener('abort', end)
+  })

@@ -1,28 +1,34 @@
 import type { AgentCommand } from '../../machines/agent/events.ts'
-import { checkId, promptText } from '../durable/runInput.ts'
-import type { DurableRun, RunInfo, RunStatus, Runs, StartOptions } from '../durable/runs.ts'
-import { ConfigurationError, describeThrown } from '../messages/errors.ts'
-import { copyJson } from '../messages/json.ts'
+import type { HostedFrom } from '../agent/Agent.ts'
+import { messagesFrom } from '../durable/conversation.ts'
+import { forkedHistory, renameRun } from '../durable/forks.ts'
+import { checkId, isDate, isStatus, promptText } from '../durable/runOptions.ts'
+import {
+  type DurableRun,
+  endStatuses,
+  type RunInfo,
+  type RunStatus,
+  type Runs,
+  type StartOptions,
+} from '../durable/runs.ts'
+import { describeThrown } from '../messages/errors.ts'
+import { copyJson, isJsonObject, type JsonObject, type JsonValue } from '../messages/json.ts'
 import { messageFlaw } from '../messages/messageFlaw.ts'
-import type { Part } from '../messages/messages.ts'
+import type { ChatMessage, Part } from '../messages/messages.ts'
 import {
   checkOptions,
   checkValue,
   listOf,
-  oneOf,
   type Rule,
   rule,
   text,
   wholeFrom,
 } from '../messages/optionRules.ts'
 import { newId } from '../model/newId.ts'
-import { DbosRun } from './DbosRun.ts'
-import { forkStart } from './forkStart.ts'
-import { workflowOf } from './legWorkflow.ts'
+import { PostgresRun, writtenChunks } from './PostgresRun.ts'
 import type { ListOptions, NewRun } from './RunRows.ts'
-import type { Service } from './Service.ts'
-
-const over: readonly RunStatus[] = ['complete', 'failed', 'aborted', 'abandoned']
+import { type Service, workflowOf } from './Service.ts'
+import { fromJson, type RunRow } from './tables.ts'
 
 const isMessage: Rule = (name, value) => {
   const flaw = messageFlaw(value)
@@ -32,7 +38,6 @@ const isPrompt = rule(
   'a string or a list of parts',
   (value) => typeof value === 'string' || Array.isArray(value),
 )
-const isDate = rule('a date', (value) => value instanceof Date && !Number.isNaN(value.getTime()))
 const isStorable: Rule = (name, value) => {
   try {
     copyJson(value)
@@ -41,7 +46,6 @@ const isStorable: Rule = (name, value) => {
     return `${name} must be JSON, because it is stored: it holds ${describeThrown(thrown)}.`
   }
 }
-const isStatus = oneOf('running', 'waiting', ...over)
 
 /** The runs of a Postgres database, on DBOS. */
 export class PostgresRuns implements Runs {
@@ -79,7 +83,7 @@ export class PostgresRuns implements Runs {
     this.#service.checkOpen()
     checkId(id)
     const row = await this.#service.rows.find(id)
-    return row && new DbosRun(this.#service, row)
+    return row && new PostgresRun(this.#service, row)
   }
 
   async list(options: ListOptions = {}): Promise<RunInfo[]> {
@@ -90,14 +94,14 @@ export class PostgresRuns implements Runs {
       limit: wholeFrom(1),
       before: text,
     })
-    return (await this.#service.rows.list(options)).map(({ leg: _, ...info }) => info)
+    return (await this.#service.rows.list(options)).map(({ segment: _, ...info }) => info)
   }
 
   async send(id: string, command: AgentCommand): Promise<void> {
     this.#service.checkOpen()
     checkId(id)
-    const due = await this.#service.rows.send(id, command)
-    if (due) await this.#service.startLeg(id, due.leg, due.agent)
+    const due = await this.#service.rows.enqueueCommand(id, command)
+    if (due) await this.#service.startSegment(id, due.segment, due.agent)
   }
 
   async fork(
@@ -125,9 +129,9 @@ export class PostgresRuns implements Runs {
     checkOptions<typeof options>('The options of prune', options, { olderThan: isDate, status: isStatus })
     checkValue('olderThan', options.olderThan, isDate)
     const { olderThan, status } = options
-    const gone = await this.#service.rows.prune(olderThan, status ? [status] : over)
-    const workflows = gone.flatMap(({ id, leg }) =>
-      Array.from({ length: leg }, (_, index) => workflowOf(id, index + 1)),
+    const gone = await this.#service.rows.prune(olderThan, status ? [status] : endStatuses)
+    const workflows = gone.flatMap(({ id, segment }) =>
+      Array.from({ length: segment }, (_, index) => workflowOf(id, index + 1)),
     )
     const { sdk, outside } = this.#service
     if (workflows.length > 0) await outside(() => sdk.DBOS.deleteWorkflows(workflows))
@@ -139,18 +143,68 @@ export class PostgresRuns implements Runs {
     return this.#closed
   }
 
-  /** Stored first, then put into the queue: should the process end in between, another one finds it. */
+  /** Stores a run, then puts it into the queue: should the process end in between, another one finds it. */
   async #begin(run: NewRun): Promise<DurableRun> {
     const row = await this.#service.rows.insert(run)
-    if (row.status === 'running' && row.leg === 1) await this.#service.startLeg(row.id, 1, row.agent)
-    return new DbosRun(this.#service, row)
+    if (row.status === 'running' && row.segment === 1) await this.#service.startSegment(row.id, 1, row.agent)
+    return new PostgresRun(this.#service, row)
   }
 
   #check(agent: string): void {
     this.#service.checkOpen()
-    const { agents } = this.#service
-    if (agents.has(agent)) return
-    const names = [...agents.keys()].join(', ')
-    throw new ConfigurationError(`There is no agent "${String(agent)}" here; there are: ${names}.`)
+    this.#service.agents.get(agent)
   }
 }
+
+/**
+ * Reads the beginning of a fork: the snapshot of a run that waits, under the new id; otherwise the conversation before
+ * one of its model calls, which is asked again.
+ */
+const forkStart = async (
+  service: Service,
+  { id, status, segment }: RunRow,
+  ownId: string,
+  atStep: number | undefined,
+): Promise<HostedFrom> => {
+  const [row] = await service.database.query(
+    'SELECT start, snapshot, result FROM statewire.runs WHERE id = $1',
+    id,
+  )
+  const snapshot = fromJson(row?.snapshot)
+  if (atStep === undefined && status === 'waiting' && isJsonObject(snapshot)) {
+    const from: JsonObject = { snapshot }
+    renameRun(from, id, ownId)
+    return from as HostedFrom
+  }
+  const isRunning = status === 'running'
+  const before = historyOf(fromJson(row?.start), isRunning)
+  const added = isRunning ? await shown(service, id, segment) : messagesIn(fromJson(row?.result))
+  const answers = added.filter(({ role }) => role === 'model').length
+  const step = atStep ?? answers + (added.at(-1)?.role === 'user' ? 1 : 0)
+  return { input: { history: forkedHistory(id, { before, added }, step), id: ownId } }
+}
+
+/** Reads what a run that is under way has added: the messages in its stream. */
+const shown = async (service: Service, id: string, segments: number): Promise<ChatMessage[]> => {
+  const messages: ChatMessage[] = []
+  for (let segment = 1; segment <= segments; segment += 1)
+    for await (const chunk of writtenChunks(service, id, segment)) messages.push(...messagesIn(chunk))
+  return messages
+}
+
+/** Reads the conversation that a run began with. A fork of a run that waited began with more than its history. */
+const historyOf = (start: JsonValue | undefined, isWhole: boolean): ChatMessage[] => {
+  const { input, snapshot } = isJsonObject(start) ? start : {}
+  if (isJsonObject(input)) return messagesFrom(input.history)
+  const context = isJsonObject(snapshot) ? snapshot.context : undefined
+  if (!isJsonObject(context)) return []
+  const added = messagesFrom(context.messages)
+  if (Array.isArray(context.history)) {
+    const history = messagesFrom(context.history)
+    return isWhole ? history : history.slice(0, history.length - added.length)
+  }
+  const before = isJsonObject(context.input) ? messagesFrom(context.input.history) : []
+  return isWhole ? [...before, ...added] : before
+}
+
+const messagesIn = (of: unknown): ChatMessage[] => messagesFrom(isJsonObject(of) ? of.messages : undefined)

@@ -1,13 +1,16 @@
 import type { AgentCommand } from '../../machines/agent/events.ts'
+import { stateName } from '../../machines/agent/states.ts'
 import type { HostedFrom } from '../agent/Agent.ts'
-import { checkCommand, storedCommand } from '../agent/commands.ts'
-import type { LegEnd, LegStart, NumberedCommand } from '../durable/replay/replay.ts'
+import { storedCommand } from '../agent/commands.ts'
+import { checkStoredCommand } from '../durable/commands.ts'
+import type { NumberedCommand, SegmentEnd, SegmentStart } from '../durable/replay/engine.ts'
+import { unknownRun } from '../durable/runOptions.ts'
 import type { RunStatus } from '../durable/runs.ts'
-import { stateName, stepsIn, usageIn } from '../durable/standing.ts'
-import { ConfigurationError, type ErrorData } from '../messages/errors.ts'
+import { stepsIn, usageIn } from '../durable/snapshots.ts'
+import type { ErrorData } from '../messages/errors.ts'
 import { isJsonObject } from '../messages/json.ts'
 import type { Database } from './Database.ts'
-import { damaged, fromJson, infoColumns, pendingOf, type RunRow, runRow } from './runRow.ts'
+import { damaged, fromJson, infoColumns, pendingOf, type RunRow, runRow } from './tables.ts'
 
 /** A run that is to be started. */
 export type NewRun = {
@@ -21,7 +24,7 @@ export type NewRun = {
 
 export type ListOptions = { status?: RunStatus; agent?: string; limit?: number; before?: string }
 
-/** The current state of the runs. Every change of one is made under the lock of its row, so no command gets lost. */
+/** The table of runs. Every change of a run is made under the lock of its row, so no command gets lost. */
 export class RunRows {
   readonly #database: Database
 
@@ -29,7 +32,7 @@ export class RunRows {
     this.#database = database
   }
 
-  /** Stores a new run, unless one of this id is there already; gives the one that is there then. */
+  /** Stores a new run, unless there is one with this id; returns the one that is there then. */
   async insert({ id, agent, from, context, prompt, forkedFrom }: NewRun): Promise<RunRow> {
     await this.#database.query(
       `INSERT INTO statewire.runs (id, agent, start, context, prompt, forked_from)
@@ -69,9 +72,9 @@ export class RunRows {
     return rows.map(runRow)
   }
 
-  /** What a leg begins with. */
-  async startOf(id: string, leg: number): Promise<LegStart> {
-    const column = leg === 1 ? 'start' : 'snapshot'
+  /** Reads the beginning of a segment. */
+  async startOf(id: string, segment: number): Promise<SegmentStart> {
+    const column = segment === 1 ? 'start' : 'snapshot'
     const [row] = await this.#database.query(
       `SELECT ${column} AS begins, context, seen FROM statewire.runs WHERE id = $1`,
       id,
@@ -79,17 +82,17 @@ export class RunRows {
     const begins = fromJson(row?.begins)
     if (!row || !isJsonObject(begins)) throw damaged(id)
     const context = fromJson(row.context)
-    const from = (leg === 1 ? begins : { snapshot: begins }) as HostedFrom
+    const from = (segment === 1 ? begins : { snapshot: begins }) as HostedFrom
     return { from, seen: Number(row.seen), ...(context !== undefined && { context }) }
   }
 
-  /** What the tools of a run get. */
+  /** Reads the `context` of a run's tools. */
   async contextOf(id: string): Promise<unknown> {
     const [row] = await this.#database.query('SELECT context FROM statewire.runs WHERE id = $1', id)
     return fromJson(row?.context)
   }
 
-  /** What a run, or the last leg of it, gave. */
+  /** Reads the result of a run, or of its last segment. */
   async resultOf(id: string): Promise<{ status: RunStatus; result: unknown; error: unknown }> {
     const [row] = await this.#database.query(
       'SELECT status, result, error FROM statewire.runs WHERE id = $1',
@@ -99,7 +102,7 @@ export class RunRows {
     return { status: row.status as RunStatus, result: fromJson(row.result), error: fromJson(row.error) }
   }
 
-  /** The commands that have come after a number. */
+  /** Reads the commands that have come after a number. */
   async commandsAfter(id: string, after: number): Promise<NumberedCommand[]> {
     const rows = await this.#database.query(
       'SELECT number, command FROM statewire.commands WHERE run = $1 AND number > $2 ORDER BY number',
@@ -112,28 +115,24 @@ export class RunRows {
     })
   }
 
-  /** Stores a command that the run can take. Gives the leg that it begins, if the run has waited for it. */
-  send(id: string, given: AgentCommand): Promise<{ agent: string; leg: number } | undefined> {
+  /** Enqueues a command that the run can take. Returns the segment that it begins, if the run has waited for it. */
+  enqueueCommand(id: string, given: AgentCommand): Promise<{ agent: string; segment: number } | undefined> {
     return this.#database.transaction(async (query) => {
       const [row] = await query(
         'SELECT agent, status, leg, pending, sent, seen FROM statewire.runs WHERE id = $1 FOR UPDATE',
         id,
       )
       if (!row) throw unknownRun(id)
-      if (row.status !== 'running' && row.status !== 'waiting')
-        throw new ConfigurationError(
-          `The run "${id}" is over (${String(row.status)}): start a new one, or fork it.`,
-        )
       const unseen = await query(
         'SELECT command FROM statewire.commands WHERE run = $1 AND number > $2',
         id,
         row.seen,
       )
-      const decided = unseen.flatMap(({ command }) => callIdOf(fromJson(command)))
-      const pending = pendingOf(row.pending).filter((call) => !decided.includes(call.id))
-      const command = JSON.stringify(checkCommand(given, pending))
+      const run = { id, status: row.status, pending: pendingOf(row.pending) }
+      const enqueued = unseen.map(({ command }) => fromJson(command))
+      const command = JSON.stringify(checkStoredCommand(given, run, enqueued))
       const isWaiting = row.status === 'waiting'
-      const leg = Number(row.leg) + (isWaiting ? 1 : 0)
+      const segment = Number(row.leg) + (isWaiting ? 1 : 0)
       await query(
         'INSERT INTO statewire.commands (run, number, command) VALUES ($1, $2, $3)',
         id,
@@ -144,32 +143,35 @@ export class RunRows {
         `UPDATE statewire.runs SET sent = sent + 1, status = 'running', leg = $2, updated_at = clock_timestamp()
          WHERE id = $1`,
         id,
-        leg,
+        segment,
       )
-      return isWaiting ? { agent: String(row.agent), leg } : undefined
+      return isWaiting ? { agent: String(row.agent), segment } : undefined
     })
   }
 
-  /** The status of a run while it runs. It made progress: earlier crashes no longer count. */
-  async progress(id: string, leg: number, snapshot: unknown): Promise<void> {
+  /** Stores the state of a run while it runs. It made progress: earlier crashes no longer count. */
+  async progress(id: string, segment: number, snapshot: unknown): Promise<void> {
     await this.#database.query(
       `UPDATE statewire.runs
        SET state = $3, step = $4, usage = $5, recoveries = 0, updated_at = clock_timestamp()
        WHERE id = $1 AND leg = $2 AND status = 'running'`,
       id,
-      leg,
-      stateName(snapshot),
+      segment,
+      stateIn(snapshot),
       stepsIn(snapshot),
       JSON.stringify(usageIn(snapshot)) ?? null,
     )
   }
 
-  /** Where a leg has ended. Gives the next one, if something was sent that the leg has not seen. It may be called again. */
-  settle(id: string, leg: number, end: LegEnd): Promise<number | null> {
+  /**
+   * Stores the end of a segment. Returns the next one, if something was sent that the segment has not seen. It may be
+   * called again.
+   */
+  settle(id: string, segment: number, end: SegmentEnd): Promise<number | null> {
     return this.#database.transaction(async (query) => {
       const [row] = await query('SELECT status, leg, sent FROM statewire.runs WHERE id = $1 FOR UPDATE', id)
-      if (!row || Number(row.leg) !== leg || row.status !== 'running')
-        return row?.status === 'running' && Number(row.leg) === leg + 1 ? leg + 1 : null
+      if (!row || Number(row.leg) !== segment || row.status !== 'running')
+        return row?.status === 'running' && Number(row.leg) === segment + 1 ? segment + 1 : null
       const isDue = end.status === 'waiting' && Number(row.sent) > end.seen
       const { snapshot, result, pending, error, state, usage, step } = settledColumns(end)
       await query(
@@ -180,7 +182,7 @@ export class RunRows {
          WHERE id = $1`,
         id,
         isDue ? 'running' : end.status,
-        isDue ? leg + 1 : leg,
+        isDue ? segment + 1 : segment,
         snapshot,
         result,
         pending,
@@ -190,24 +192,24 @@ export class RunRows {
         usage,
         step,
       )
-      return isDue ? leg + 1 : null
+      return isDue ? segment + 1 : null
     })
   }
 
-  /** A run that will not continue. */
-  async giveUp(id: string, leg: number, status: RunStatus, error: ErrorData): Promise<void> {
+  /** Ends a run that will not continue, as `failed` or `abandoned`. */
+  async abandon(id: string, segment: number, status: RunStatus, error: ErrorData): Promise<void> {
     await this.#database.query(
       `UPDATE statewire.runs SET status = $3, error = $4, updated_at = clock_timestamp()
        WHERE id = $1 AND leg = $2 AND status = 'running'`,
       id,
-      leg,
+      segment,
       status,
       JSON.stringify(error),
     )
   }
 
-  /** Counts that a run is started again, and returns how often that was since it last made progress. */
-  async takenUp(id: string): Promise<number> {
+  /** Counts a restart of a run, and returns how many there were since it last made progress. */
+  async countRecovery(id: string): Promise<number> {
     const [row] = await this.#database.query(
       'UPDATE statewire.runs SET recoveries = recoveries + 1 WHERE id = $1 RETURNING recoveries',
       id,
@@ -215,7 +217,7 @@ export class RunRows {
     return Number(row?.recoveries ?? 0)
   }
 
-  /** Runs that say that they run, and have not moved for a while. */
+  /** Lists runs that are `running`, and have not changed for a while. */
   async quiet(agents: readonly string[], forMs: number): Promise<RunRow[]> {
     const rows = await this.#database.query(
       `SELECT ${infoColumns} FROM statewire.runs
@@ -227,19 +229,16 @@ export class RunRows {
     return rows.map(runRow)
   }
 
-  /** Deletes runs that have not changed since a moment, and gives the last leg of each. */
-  async prune(olderThan: Date, statuses: readonly RunStatus[]): Promise<{ id: string; leg: number }[]> {
+  /** Deletes runs that have not changed since a moment, and returns the last segment of each. */
+  async prune(olderThan: Date, statuses: readonly RunStatus[]): Promise<{ id: string; segment: number }[]> {
     const rows = await this.#database.query(
       'DELETE FROM statewire.runs WHERE updated_at < $1 AND status = ANY($2) RETURNING id, leg',
       olderThan,
       statuses,
     )
-    return rows.map(({ id, leg }) => ({ id: String(id), leg: Number(leg) }))
+    return rows.map(({ id, leg }) => ({ id: String(id), segment: Number(leg) }))
   }
 }
-
-const callIdOf = (command: unknown): string[] =>
-  isJsonObject(command) && typeof command.callId === 'string' ? [command.callId] : []
 
 type SettledColumns = Record<
   'snapshot' | 'result' | 'pending' | 'error' | 'state' | 'usage',
@@ -256,7 +255,7 @@ const nothingSettled: SettledColumns = {
   step: null,
 }
 
-const settledColumns = (end: LegEnd): SettledColumns => {
+const settledColumns = (end: SegmentEnd): SettledColumns => {
   if (end.status === 'abandoned') return { ...nothingSettled, error: JSON.stringify(end.error) }
   if (end.status === 'waiting')
     return {
@@ -264,7 +263,7 @@ const settledColumns = (end: LegEnd): SettledColumns => {
       snapshot: JSON.stringify(end.snapshot),
       result: JSON.stringify(end.result),
       pending: JSON.stringify(end.result.pendingApproval.calls),
-      state: stateName(end.snapshot),
+      state: stateIn(end.snapshot),
       usage: JSON.stringify(usageIn(end.snapshot)) ?? null,
       step: stepsIn(end.snapshot),
     }
@@ -280,4 +279,4 @@ const settledColumns = (end: LegEnd): SettledColumns => {
 
 const endStates = { complete: 'Complete', failed: 'Failed', aborted: 'Aborted' }
 
-const unknownRun = (id: string): ConfigurationError => new ConfigurationError(`There is no run "${id}".`)
+const stateIn = (snapshot: unknown): string => stateName(Object(snapshot).value)

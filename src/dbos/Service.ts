@@ -1,44 +1,46 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { setMaxListeners } from 'node:events'
-import type { AnyAgent } from '../agent/Agent.ts'
+import type { ReplayEngine } from '../durable/replay/engine.ts'
+import { replaySegment } from '../durable/replay/replaySegment.ts'
+import type { Agents } from '../durable/runOptions.ts'
 import type { RunInfo } from '../durable/runs.ts'
-import { OrchestrationError } from '../messages/errors.ts'
-import type { Database } from './Database.ts'
-import { queueOf, workflowOf } from './legWorkflow.ts'
-import type { Dbos } from './loadDbos.ts'
+import { errorDataOf, OrchestrationError } from '../messages/errors.ts'
+import type { Database, Dbos } from './Database.ts'
+import { dbosJournal, isSuperseded } from './dbosJournal.ts'
 import { RunRows } from './RunRows.ts'
 
-/** Makes what the tools get from what was stored with the run. */
+/** Makes the `context` of the tools from what was stored with the run. */
 export type ContextOf = (stored: unknown, info: RunInfo) => unknown
 
-export type LegFunction = (run: string, leg: number, agent: string) => Promise<string>
+/** The workflow function that DBOS has registered. */
+export type SegmentFunction = (run: string, segment: number, agent: string) => Promise<string>
 
-/** What the parts of an open database of runs share. */
+/** An open database of runs: everything that its parts share. */
 export class Service {
   readonly sdk: Dbos
-  readonly agents: ReadonlyMap<string, AnyAgent>
+  readonly agents: Agents
   readonly database: Database
   readonly rows: RunRows
   readonly context: ContextOf | undefined
-  /** A context outside of any workflow and step, for every caller. */
+  /** An async context outside of any workflow and step, for every caller. */
   readonly outside = AsyncLocalStorage.snapshot()
-  readonly #leg: LegFunction
+  readonly #segment: SegmentFunction
   readonly #closing = new AbortController()
 
   constructor(
     sdk: Dbos,
     database: Database,
-    agents: ReadonlyMap<string, AnyAgent>,
-    leg: LegFunction,
+    agents: Agents,
+    segment: SegmentFunction,
     context: ContextOf | undefined,
   ) {
     this.sdk = sdk
     this.database = database
     this.rows = new RunRows(database)
     this.agents = agents
-    this.#leg = leg
+    this.#segment = segment
     this.context = context
-    // Every leg and every reader here listens to it.
+    // Every segment and every reader here listens to it.
     setMaxListeners(0, this.signal)
   }
 
@@ -56,9 +58,67 @@ export class Service {
       throw new OrchestrationError('These runs were closed: open them again with dbosRuns.')
   }
 
-  /** Puts a leg into the queue of its agent, unless it is there already. */
-  async startLeg(run: string, leg: number, agent: string): Promise<void> {
-    const options = { workflowID: workflowOf(run, leg), queueName: queueOf(agent) }
-    await this.outside(() => this.sdk.DBOS.startWorkflow(this.#leg, options)(run, leg, agent))
+  /** Puts a segment into the queue of its agent, unless it is there already. */
+  async startSegment(run: string, segment: number, agent: string): Promise<void> {
+    const options = { workflowID: workflowOf(run, segment), queueName: queueOf(agent) }
+    await this.outside(() => this.sdk.DBOS.startWorkflow(this.#segment, options)(run, segment, agent))
   }
+}
+
+/** The id of a segment's workflow: that of the run, with the number of the segment, so that it is unique. */
+export const workflowOf = (run: string, segment: number): string => `${run}#${segment}`
+
+/** The queue of an agent. Each agent has one, so a worker that does not know an agent leaves its runs to others. */
+export const queueOf = (agent: string): string => `statewire.${agent}`
+
+/** The name of the workflow, as DBOS stores it. */
+export const workflowName = 'statewire.run'
+
+/** Runs a segment: the body of the workflow. The table of runs gets its end, beside the journal of DBOS. */
+export const runSegment = async (
+  service: Service,
+  run: string,
+  segment: number,
+  name: string,
+): Promise<string> => {
+  try {
+    return await replayed(service, run, segment, name)
+  } catch (thrown) {
+    const { sdk, rows } = service
+    // Should even that fail, the sweep finds it.
+    if (!isSuperseded(sdk, thrown))
+      await rows.abandon(run, segment, 'failed', errorDataOf(thrown)).catch(() => {})
+    throw thrown
+  }
+}
+
+const replayed = async (service: Service, run: string, segment: number, name: string): Promise<string> => {
+  const { sdk, rows, database, outside, signal, context: contextOf } = service
+  const agent = service.agents.get(name)
+  // Closing the service leaves its runs as they are: a step that is cut off now must not be recorded as an end.
+  const held = <T>(work: Promise<T>): Promise<T> =>
+    new Promise((resolve, reject) => {
+      work.then(
+        (value) => signal.aborted || resolve(value),
+        (error) => signal.aborted || reject(error),
+      )
+    })
+  const insist = <T>(work: () => Promise<T>): Promise<T> => held(database.insist(work, signal))
+  const journal = await held(dbosJournal(sdk, workflowOf(run, segment), outside))
+  const engine: ReplayEngine = {
+    step: (step, work) => held(journal.step(step, () => held(work()))),
+    write: (chunks, isLive) => held(journal.write(chunks, isLive)),
+    commands: (after) => insist(() => rows.commandsAfter(run, after)),
+  }
+  const { segment: _, ...info } = await insist(() => rows.known(run))
+  const end = await held(
+    replaySegment(agent, engine, () => insist(() => rows.startOf(run, segment)), {
+      ...(contextOf && { context: (stored) => contextOf(stored, info) }),
+      signal,
+      onStep: (snapshot) => void rows.progress(run, segment, snapshot).catch(() => {}),
+    }),
+  )
+  const next = await engine.step('settle', () => insist(() => rows.settle(run, segment, end)))
+  if (next !== null) await held(outside(() => service.startSegment(run, next, name)))
+  return end.status
 }

@@ -1,19 +1,18 @@
 import { errorDataOf, OrchestrationError } from '../messages/errors.ts'
-import { legName, queueOf, workflowOf } from './legWorkflow.ts'
-import type { Service } from './Service.ts'
+import { queueOf, type Service, workflowName, workflowOf } from './Service.ts'
 import { lock } from './tables.ts'
 
 export type SweepOptions = {
-  /** Who this is, to DBOS and to the other workers. */
+  /** The id of this worker, for DBOS and for the other workers. */
   worker: string
-  /** A worker that was silent for so long is taken for dead. */
+  /** Time after which a silent worker is taken for dead. */
   takeOverAfterMs: number
   maxRecoveries: number
 }
 
 /**
  * Reports that this worker is alive, and takes over from those that are not. It goes by the current state, not by
- * events: a leg that DBOS reports as running, and whose worker is not alive, goes back to the queue.
+ * events: a segment that DBOS reports as running, and whose worker is not alive, goes back to the queue.
  */
 export class Sweep {
   readonly #service: Service
@@ -27,7 +26,10 @@ export class Sweep {
     this.#options = options
   }
 
-  /** Must be done before DBOS is launched: a worker that has runs and is not registered as alive would lose them. */
+  /**
+   * Reports that this worker is alive. Call it before DBOS is launched: a worker that has runs and is not registered as
+   * alive would lose them.
+   */
   async beat(): Promise<void> {
     await this.#service.database.query(
       `INSERT INTO statewire.workers (id, beat_at) VALUES ($1, clock_timestamp())
@@ -57,7 +59,7 @@ export class Sweep {
     clearTimeout(this.#timer)
   }
 
-  /** From now on others may take over what ran here. */
+  /** Lets others take over what ran here. */
   async leave(): Promise<void> {
     await this.#service.database.query('DELETE FROM statewire.workers WHERE id = $1', this.#options.worker)
   }
@@ -67,15 +69,15 @@ export class Sweep {
     await this.#mend()
   }
 
-  /** The legs that run nowhere. */
-  async #orphans(): Promise<{ workflow: string; run: string; leg: number; agent: string }[]> {
+  /** Finds the segments that run nowhere. */
+  async #orphans(): Promise<{ workflow: string; run: string; segment: number; agent: string }[]> {
     const { sdk, agents, database, outside } = this.#service
-    // Read first: a worker that has a leg by then was alive before.
+    // Read first: a worker that has a segment by then was alive before.
     const pending = await outside(() =>
       sdk.DBOS.listWorkflows({
         status: 'PENDING',
-        workflowName: legName,
-        queueName: [...agents.keys()].map(queueOf),
+        workflowName,
+        queueName: agents.names.map(queueOf),
         loadOutput: false,
       }),
     )
@@ -86,23 +88,23 @@ export class Sweep {
     )
     const isAlive = new Set(alive.map(({ id }) => id))
     return pending.flatMap(({ workflowID, executorId, input = [] }) => {
-      const [run, leg, agent] = input
+      const [run, segment, agent] = input
       const isOrphan = !isAlive.has(executorId)
       return isOrphan
-        ? [{ workflow: workflowID, run: String(run), leg: Number(leg), agent: String(agent) }]
+        ? [{ workflow: workflowID, run: String(run), segment: Number(segment), agent: String(agent) }]
         : []
     })
   }
 
-  /** One worker at a time: of two, the second would take a leg away from the worker that just got it. */
+  /** Takes over, one worker at a time: of two, the second would take a segment away from the worker that just got it. */
   #takeOver(): Promise<void> {
     const { sdk, rows, database, outside } = this.#service
     return database.transaction(async (query) => {
       const [got] = await query('SELECT pg_try_advisory_xact_lock($1) AS got', lock.sweep)
       if (got?.got !== true) return
-      for (const { workflow, run, leg, agent } of await this.#orphans()) {
-        if ((await rows.takenUp(run)) > this.#options.maxRecoveries) {
-          await rows.giveUp(run, leg, 'abandoned', tooOften(this.#options.maxRecoveries))
+      for (const { workflow, run, segment, agent } of await this.#orphans()) {
+        if ((await rows.countRecovery(run)) > this.#options.maxRecoveries) {
+          await rows.abandon(run, segment, 'abandoned', tooOften(this.#options.maxRecoveries))
           await outside(() => sdk.DBOS.cancelWorkflow(workflow))
         } else await outside(() => sdk.DBOS.resumeWorkflow(workflow, { queueName: queueOf(agent) }))
       }
@@ -110,20 +112,24 @@ export class Sweep {
     })
   }
 
-  /** A process may die between the table of runs and the queue, and people may end workflows in the tools of DBOS. */
+  /**
+   * Brings the table of runs and DBOS back together: a process may die between the table and the queue, and people may
+   * end workflows in the tools of DBOS.
+   */
   async #mend(): Promise<void> {
     const { sdk, rows, agents, outside } = this.#service
-    const quiet = await rows.quiet([...agents.keys()], this.#options.takeOverAfterMs)
+    const quiet = await rows.quiet(agents.names, this.#options.takeOverAfterMs)
     if (quiet.length === 0) return
-    const workflowIDs = quiet.map(({ id, leg }) => workflowOf(id, leg))
+    const workflowIDs = quiet.map(({ id, segment }) => workflowOf(id, segment))
     const found = await outside(() => sdk.DBOS.listWorkflows({ workflowIDs, loadInput: false }))
     const byId = new Map(found.map((each) => [each.workflowID, each]))
-    for (const { id, leg, agent } of quiet) {
-      const workflow = byId.get(workflowOf(id, leg))
-      if (!workflow) await this.#service.startLeg(id, leg, agent)
-      else if (workflow.status === 'ERROR') await rows.giveUp(id, leg, 'failed', errorDataOf(workflow.error))
+    for (const { id, segment, agent } of quiet) {
+      const workflow = byId.get(workflowOf(id, segment))
+      if (!workflow) await this.#service.startSegment(id, segment, agent)
+      else if (workflow.status === 'ERROR')
+        await rows.abandon(id, segment, 'failed', errorDataOf(workflow.error))
       else if (workflow.status === 'CANCELLED' || workflow.status === 'MAX_RECOVERY_ATTEMPTS_EXCEEDED')
-        await rows.giveUp(id, leg, 'abandoned', ended(workflow.status))
+        await rows.abandon(id, segment, 'abandoned', ended(workflow.status))
     }
   }
 }

@@ -1,13 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { ReplayEngine } from '../durable/replay/replay.ts'
+import type { ReplayEngine } from '../durable/replay/engine.ts'
 import type { DurableChunk } from '../durable/runs.ts'
 import { newId } from '../model/newId.ts'
-import type { Dbos } from './loadDbos.ts'
+import type { Dbos } from './Database.ts'
 
-/** The name of the stream that a leg writes. */
+/** The name of the stream that a segment writes. */
 export const streamKey = 'chunks'
 
-/** What is written at once. DBOS writes it again when it loses its connection, and may have written it before: see its id. */
+/** Chunks that are written together. DBOS writes them twice when it loses its connection in between: the id shows that. */
 export type StreamEntry = { id: string; chunks: readonly DurableChunk[] }
 
 /** The name under which DBOS records a write to a stream. */
@@ -16,9 +16,9 @@ const writeName = 'DBOS.writeStream'
 const lostName = 'lost'
 
 /**
- * The steps and writes of a leg, in the journal of DBOS. DBOS counts steps; here they go by name, because parallel
- * calls end in any order. So a recovered leg first walks through everything that is recorded, in its order, and what is
- * new comes after that.
+ * The steps and writes of a segment, in the journal of DBOS. DBOS counts steps; here they go by name, because parallel
+ * calls end in any order. So a recovered segment first walks through everything that is recorded, in its order, and new
+ * steps come after that.
  *
  * Call it inside the workflow. `outside` is a context beyond it: queries there are not recorded.
  */
@@ -33,7 +33,7 @@ export const dbosJournal = async (
   const recorded = (await outside(() => DBOS.listWorkflowSteps(workflow))) ?? []
   const byPlace = new Map(recorded.map((step) => [step.functionID, step]))
   const places = 1 + Math.max(-1, ...byPlace.keys())
-  // That of a step is recorded, too. It is done again, in another place.
+  // DBOS records the error of a step, too. The step is done again, in another place.
   const failed = (thrown: unknown): null => {
     if (isSuperseded(sdk, thrown)) throw thrown
     return null
@@ -55,7 +55,7 @@ export const dbosJournal = async (
   return {
     step: async <T>(name: string, run: () => Promise<T>): Promise<T> => {
       const found = known.get(name)
-      // What was recorded under a name is what the same code gave.
+      // The same code returned what is recorded under a name.
       return found ? (found.output as T) : await inWorkflow(() => DBOS.runStep(run, { name }))
     },
     write: async (chunks, isLive) => {
@@ -63,13 +63,13 @@ export const dbosJournal = async (
       if (isLive) return await DBOS.writeStream(streamKey, entry)
       written -= 1
       if (written >= 0) return
-      // DBOS puts what is written at once into any order.
+      // DBOS puts concurrent writes into any order.
       writing = writing.then(() => inWorkflow(() => DBOS.writeStream(streamKey, entry)))
       await writing
     },
   }
 }
 
-/** Whether another worker has the leg now, or it was cancelled: only DBOS may see that. */
+/** Recognises that another worker has the segment now, or that it was cancelled: only DBOS may see that error. */
 export const isSuperseded = ({ Error: errors }: Dbos, thrown: unknown): boolean =>
   thrown instanceof errors.DBOSWorkflowConflictError || thrown instanceof errors.DBOSWorkflowCancelledError

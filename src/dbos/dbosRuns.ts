@@ -1,5 +1,6 @@
 import type { DBOSConfig } from '@dbos-inc/dbos-sdk'
 import type { AnyAgent } from '../agent/Agent.ts'
+import { Agents } from '../durable/runOptions.ts'
 import type { RunInfo, Runs } from '../durable/runs.ts'
 import { ConfigurationError } from '../messages/errors.ts'
 import {
@@ -12,38 +13,36 @@ import {
   withDefaults,
 } from '../messages/optionRules.ts'
 import { newId } from '../model/newId.ts'
-import { Database } from './Database.ts'
-import { legName, queueOf, runLeg } from './legWorkflow.ts'
-import { type Dbos, loadDbos } from './loadDbos.ts'
+import { Database, type Dbos, loadDbos } from './Database.ts'
 import { PostgresRuns } from './PostgresRuns.ts'
-import { type LegFunction, Service } from './Service.ts'
+import { queueOf, runSegment, type SegmentFunction, Service, workflowName } from './Service.ts'
 import { Sweep } from './Sweep.ts'
 import { makeTables } from './tables.ts'
 
-/** How runs are kept on DBOS. */
+/** Options of {@link dbosRuns}. */
 export type DbosOptions = {
-  /** Of Postgres, such as `postgresql://user:password@host:5432/name`. A database that is missing is made. */
+  /** The URL of Postgres, such as `postgresql://user:password@host:5432/name`. A database that is missing is made. */
   databaseUrl: string
-  /** The agents, by name. A run continues in any process that has an agent of its name. */
+  /** The agents, by name. A run continues in any process that has an agent with its name. */
   agents: Readonly<Record<string, AnyAgent>>
-  /** How many runs of each agent this process works on at once; 0: it only starts, reads and decides. Default: 20. */
+  /** Runs of each agent that this process works on at the same time; with 0 it only starts, reads and decides. Default: 20. */
   concurrency?: number
-  /** How long a process may be silent before others continue its runs. Default: 10 seconds. */
+  /** Time that a process may be silent before others continue its runs. Default: 10 seconds. */
   takeOverAfterMs?: number
-  /** How often a run is started again without progress before it is `abandoned`. Default: 50. */
+  /** Restarts of a run without progress before it is `abandoned`. Default: 50. */
   maxRecoveries?: number
-  /** Makes of what was stored as `context` what the tools get: connections, clients, users. */
+  /** Makes the `context` of the tools from what was stored with the run: connections, clients, users. */
   context?: (stored: unknown, info: RunInfo) => unknown
-  /** More for DBOS itself: its logger, its pool, OpenTelemetry. */
+  /** More options for DBOS itself: its logger, its pool, OpenTelemetry. */
   dbos?: Partial<Omit<DBOSConfig, 'systemDatabaseUrl' | 'executorID' | 'listenQueues'>>
 }
 
 const defaults = { concurrency: 20, takeOverAfterMs: 10_000, maxRecoveries: 50, dbos: {} }
 
-/** By default DBOS goes by the source of workflows: runs must continue after an update of the program. */
+/** A fixed version: by default DBOS goes by the source of workflows, and runs must continue after an update of the program. */
 const applicationVersion = 'statewire-1'
 
-/** How often a worker looks for new runs. */
+/** Time between two looks of a worker for new runs. */
 const minPollingIntervalMs = 200
 
 /**
@@ -66,7 +65,7 @@ export const dbosRuns = async (options: DbosOptions): Promise<Runs> => {
     )
   const { concurrency, takeOverAfterMs, maxRecoveries, dbos } = withDefaults(defaults, options)
   const database = new Database(Pool, databaseUrl)
-  const service = new Service(sdk, database, new Map(Object.entries(agents)), legOf(sdk), options.context)
+  const service = new Service(sdk, database, new Agents(agents), segmentFunction(sdk), options.context)
   opened = service
   const worker = newId()
   const sweep = new Sweep(service, { worker, takeOverAfterMs, maxRecoveries })
@@ -122,16 +121,16 @@ const rules = {
 
 /** DBOS keeps one set of workflows per process. */
 let opened: Service | undefined
-let registered: LegFunction | undefined
+let registered: SegmentFunction | undefined
 
-const legOf = ({ DBOS }: Dbos): LegFunction => {
+const segmentFunction = ({ DBOS }: Dbos): SegmentFunction => {
   registered ??= DBOS.registerWorkflow(
-    async (run: string, leg: number, agent: string): Promise<string> => {
+    async (run: string, segment: number, agent: string): Promise<string> => {
       // DBOS may hand out work a moment after the service was closed.
       if (!opened || opened.signal.aborted) return await new Promise<string>(() => {})
-      return await runLeg(opened, run, leg, agent)
+      return await runSegment(opened, run, segment, agent)
     },
-    { name: legName },
+    { name: workflowName },
   )
   return registered
 }

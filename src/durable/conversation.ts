@@ -1,23 +1,24 @@
 import type { HostedFrom } from '../agent/Agent.ts'
 import { isJsonObject } from '../messages/json.ts'
-import { messageFlaw } from '../messages/messageFlaw.ts'
 import { type ChatMessage, toolResultsOf } from '../messages/messages.ts'
 import { isFatal, validateHistory } from '../messages/validateHistory.ts'
-import { messagesOf } from './standing.ts'
+import { isMessage } from './outcome.ts'
+import { messagesOf } from './snapshots.ts'
 
 /** The conversation before a run, and what the run has added to it. */
 export type Conversation = { before: ChatMessage[]; added: ChatMessage[] }
 
+/** Reads the conversation of a run from its stored input or snapshot. */
 export const conversationOf = (from: HostedFrom): Conversation => {
-  if ('input' in from) return { before: usable(from.input.history), added: [] }
+  if ('input' in from) return { before: messagesFrom(from.input.history), added: [] }
   const snapshot: unknown = from.snapshot
   const context = isJsonObject(snapshot) && isJsonObject(snapshot.context) ? snapshot.context : {}
-  const added = usable(messagesOf(snapshot))
+  const added = messagesFrom(messagesOf(snapshot))
   // A chart made of runs keeps its input, a single run its whole history.
   const { input, history } = context
   const before = Array.isArray(history)
-    ? usable(history.slice(0, Math.max(0, history.length - added.length)))
-    : usable(isJsonObject(input) ? input.history : undefined)
+    ? messagesFrom(history.slice(0, Math.max(0, history.length - added.length)))
+    : messagesFrom(isJsonObject(input) ? input.history : undefined)
   return { before, added }
 }
 
@@ -42,9 +43,10 @@ export const conversationBefore = (
   return asked.at(-1)?.role === 'user' ? asked : undefined
 }
 
-/** Whether a person said it, and not a tool. */
+/** Distinguishes a prompt from the results of tools, which are user messages, too. */
 export const isPrompt = (message: ChatMessage | undefined): boolean =>
   message?.role === 'user' && toolResultsOf(message).length === 0
 
-const usable = (list: unknown): ChatMessage[] =>
-  Array.isArray(list) ? list.filter((each) => messageFlaw(each) === undefined) : []
+/** The messages of a stored list; other values in it are left out. */
+export const messagesFrom = (list: unknown): ChatMessage[] =>
+  Array.isArray(list) ? list.filter(isMessage) : []

@@ -5,9 +5,15 @@
  * @module statewire/durable
  */
 
-export { type OpenOptions, openRuns } from './openRuns.ts'
-export type { LegEnd, LegStart, NumberedCommand, ReplayEngine } from './replay/replay.ts'
-export { type LegOptions, replayLeg } from './replay/replayLeg.ts'
+export type { HostedFrom } from '../agent/Agent.ts'
+export type {
+  NumberedCommand,
+  ReplayEngine,
+  SegmentEnd,
+  SegmentOptions,
+  SegmentStart,
+} from './replay/engine.ts'
+export { replaySegment } from './replay/replaySegment.ts'
 export type {
   DurableChat,
   DurableChunk,
@@ -22,4 +28,5 @@ export type {
   WaitsFor,
 } from './runs.ts'
 export type { OpenDriver, SqliteDriver, SqliteStatement, SqlValue } from './sqlite/driver.ts'
+export { type OpenOptions, openRuns } from './sqlite/openRuns.ts'
 export { type RunStore, type SqliteOptions, sqlite } from './sqlite/sqlite.ts'

@@ -6,26 +6,36 @@ import type { ChatResult, PendingCall, SendResult, Usage } from '../messages/res
 /** The status of a stored run. `abandoned`: it could not continue, and its `error` says why; `fork` continues from it. */
 export type RunStatus = 'running' | 'waiting' | 'complete' | 'failed' | 'aborted' | 'abandoned'
 
-/** What is known of a stored run without going on with it. */
+/** Every status of a stored run that is over. */
+export const endStatuses: readonly RunStatus[] = ['complete', 'failed', 'aborted', 'abandoned']
+
+/** Every status of a stored run. */
+export const runStatuses: readonly RunStatus[] = ['running', 'waiting', ...endStatuses]
+
+/** Recognises a status. A column or an option may hold anything. */
+export const isRunStatus = (value: unknown): value is RunStatus =>
+  runStatuses.some((status) => status === value)
+
+/** The public data of a stored run. Reading it does not continue the run. */
 export type RunInfo = {
   id: string
   /** The name of its agent in `agents`. */
   agent: string
   status: RunStatus
-  /** The state of the chart that it is in. */
+  /** The outermost state of its chart, such as `ToolExecution`, as `run.state` has it. */
   state: string
-  /** The beginning of what it was asked. */
+  /** The beginning of its prompt. */
   prompt: string
   /** Model calls so far. */
   step: number
   /** The calls that it waits for. */
   pending: PendingCall[]
   usage?: Usage
-  /** Why it failed or was given up. */
+  /** The reason why it failed or was abandoned. */
   error?: ErrorData
   createdAt: Date
   updatedAt: Date
-  /** How often it was started again since it last made progress. */
+  /** Restarts since it last made progress. */
   recoveries: number
   /** The run that it was forked from. */
   forkedFrom?: string
@@ -34,10 +44,10 @@ export type RunInfo = {
 /** The calls that a stored run waits for: decided on with `runs.send`, so no snapshot goes with them. */
 export type WaitsFor = { calls: [PendingCall, ...PendingCall[]] }
 
-/** A chunk of a stored stream; the one that a wait ends with has `pendingApproval`. */
+/** A chunk of a stored stream; the last one before a wait has `pendingApproval`. */
 export type DurableChunk = Omit<ChatResult, 'pendingApproval'> & { pendingApproval?: WaitsFor }
 
-/** What a stored run gives: the whole answer, or what it waits for. */
+/** The result of a stored run: the whole answer, or what the run waits for. */
 export type DurableResult = Omit<SendResult, 'pendingApproval'> & { pendingApproval?: WaitsFor }
 
 /** A run that outlives its process. The handle holds no resources, and can be made again at any time. */
@@ -45,16 +55,16 @@ export type DurableRun = {
   readonly id: string
   /** The name of its agent. */
   readonly agent: string
-  /** Its current status. */
+  /** Reads its current status. */
   info(): Promise<RunInfo>
   /**
-   * As with `agent.send`: the result, its typed error, or, for a run that waits, what it waits for. Each read gives a
+   * Its result as with `agent.send`, its typed error, or, for a run that waits, what it waits for. Each read gives a
    * promise for the next wait or the end.
    */
   readonly result: Promise<DurableResult>
   /**
-   * The chunks after a cursor, or from the first one, past and future, in this process or another. It ends with the
-   * run, or with a chunk that says that the run waits; read on after that one. At a chunk with `metadata.restart`,
+   * Reads the chunks after a cursor, or from the first one, past and future, in this process or another. It ends with
+   * the run, or with a chunk that says that the run waits; read on after that one. At a chunk with `metadata.restart`,
    * discard the text since the last message.
    */
   stream(options?: {
@@ -63,13 +73,13 @@ export type DurableRun = {
   }): AsyncIterableIterator<{ cursor: string; chunk: DurableChunk }>
 }
 
-/** What goes with a new run. */
+/** Options of a new run. */
 export type StartOptions = {
-  /** The id of the run. If there is a run of this id, you get that one, and nothing is started. Default: a new UUID v7. */
+  /** The id of the run. If there is a run with this id, you get that one, and nothing is started. Default: a new UUID v7. */
   id?: string
   /** The conversation so far. */
   history?: ChatMessage[]
-  /** What the tools get as `context`, as JSON: it is stored with the run, and passed again when the run continues. */
+  /** The `context` of the tools, as JSON: it is stored with the run, and passed again when the run continues. */
   context?: unknown
 }
 
@@ -77,9 +87,9 @@ export type StartOptions = {
 export type Runs = {
   /** Starts a run of an agent; it is stored when this resolves. */
   start(agent: string, prompt: string | Part[], options?: StartOptions): Promise<DurableRun>
-  /** A run by its id. */
+  /** Finds a run by its id. */
   get(id: string): Promise<DurableRun | undefined>
-  /** The newest runs first; `before` is the id of the last one seen. */
+  /** Lists the newest runs first; `before` is the id of the last one seen. */
   list(options?: { status?: RunStatus; agent?: string; limit?: number; before?: string }): Promise<RunInfo[]>
   /** Sends a command to a run; it is stored when this resolves. */
   send(id: string, command: AgentCommand): Promise<void>
@@ -91,7 +101,7 @@ export type Runs = {
   close(): Promise<void>
 }
 
-/** What goes with a turn of a chat: as of a run. */
+/** Options of a turn of a chat, as of a run. */
 export type TurnOptions = Pick<StartOptions, 'id' | 'context'>
 
 /**
@@ -114,12 +124,12 @@ export type DurableChat = {
   edit(index: number, prompt: string | Part[], options?: TurnOptions): Promise<DurableRun>
   /** Asks the last prompt again. */
   regenerate(options?: TurnOptions): Promise<DurableRun>
-  /** Another chat that continues from here, or from before the prompt at an index of the history. */
+  /** Makes another chat that continues from here, or from before the prompt at an index of the history. */
   fork(options?: { at?: number; id?: string }): Promise<DurableChat>
 }
 
 /** The runs of a store, and the chats that are made of them. */
 export type StoredRuns = Runs & {
-  /** The chat of this id, which is made if there is none. A new one needs an agent, unless there is only one. */
+  /** Opens the chat with this id, or makes it. A new one needs an agent, unless there is only one. */
   chat(id: string, options?: { agent?: string }): Promise<DurableChat>
 }

@@ -1,6 +1,6 @@
 import type { AgentCommand } from '../../machines/agent/events.ts'
 import type { DurableRun, RunInfo, Runs } from '../durable/index.ts'
-import { viewOf } from '../durable/storeView.ts'
+import { viewOf } from '../durable/sqlite/storeView.ts'
 import type { JsonObject } from '../messages/json.ts'
 import type { Charted } from '../visualize/transitions.ts'
 import { isCharted, lifecycleChart } from './chart.ts'

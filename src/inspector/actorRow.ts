@@ -99,7 +99,7 @@ const storedRow = (record: StoredRecord): ActorRow => {
     run: info.id,
     kind: 'agent',
     status: statuses[info.status],
-    state: info.state,
+    state: statePath(Object(snapshot).value) || info.state,
     activity: activityOf(machine, snapshot),
     createdAt: info.createdAt.getTime(),
     endedAt: isOver ? info.updatedAt.getTime() : null,

@@ -1,7 +1,7 @@
 import type { Snapshot } from 'xstate'
 import { limitSentence, reachedIn } from '../../machines/agent/limits.ts'
 import { isRun, pendingIn } from '../../machines/tools/pendingCalls.ts'
-import { contextsIn, messagesOf } from '../durable/standing.ts'
+import { contextsIn, messagesOf } from '../durable/snapshots.ts'
 import { isJsonObject } from '../messages/json.ts'
 import { type ToolCallPart, type ToolResultPart, toolCallsOf, toolResultsOf } from '../messages/messages.ts'
 import type { PendingCall } from '../messages/result.ts'

@@ -142,9 +142,9 @@ test('a run whose process dies each time is given up, and its error says why', a
   result.catch(() => {
     isOver = true
   })
-  let lives = 0
-  while (!isOver && lives < 20) {
-    lives += 1
+  let incarnations = 0
+  while (!isOver && incarnations < 20) {
+    incarnations += 1
     const child = await workers.start()
     await Promise.race([once(child, 'exit'), result.catch(() => {})])
   }

@@ -5,12 +5,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import type { LegEnd, LegStart } from '../../src/durable/replay/replay.ts'
-import { replayLeg } from '../../src/durable/replay/replayLeg.ts'
+import type { SegmentEnd, SegmentStart } from '../../src/durable/replay/engine.ts'
+import { replaySegment } from '../../src/durable/replay/replaySegment.ts'
 import { Agent, reasoningOrchestrator, tool } from '../../src/index.ts'
 import { type ChatMessage, textOf, toolResultsOf } from '../../src/messages/messages.ts'
 import { validateHistory } from '../../src/messages/validateHistory.ts'
-import { type EngineKind, type Journal, memoryEngine, newJournal, newLife } from './world/memoryEngine.ts'
+import {
+  type EngineKind,
+  type Journal,
+  memoryEngine,
+  newIncarnation,
+  newJournal,
+} from './world/memoryEngine.ts'
 import { type PlannedTurn, promptOf } from './world/plan.ts'
 import { planModel } from './world/planModel.ts'
 
@@ -96,27 +102,35 @@ const scenes: Record<
   },
 }
 
-type Played = { end: LegEnd; journal: Journal; begun: Begun; moments: number; deaths: number }
+type Played = { end: SegmentEnd; journal: Journal; begun: Begun; moments: number; deaths: number }
 
-/** Plays a run through all its legs, in as many lives as it takes; each of the first ones dies at its n-th moment. */
+/** Plays a run through all its segments, in as many incarnations as it takes; each of the first ones dies at its n-th moment. */
 const play = async (scene: string, deathsAt: readonly number[], kind: EngineKind): Promise<Played> => {
   const { agent, turns } = scenes[scene] ?? { agent: 'one', turns: [] }
   const begun: Begun = new Map()
   const deaths = [...deathsAt]
-  let start: LegStart = { from: { input: { prompt: promptOf({ id: 'run', turns }), id: 'run' } }, seen: 0 }
+  let start: SegmentStart = {
+    from: { input: { prompt: promptOf({ id: 'run', turns }), id: 'run' } },
+    seen: 0,
+  }
   let journal = newJournal()
   let moments = 0
   for (;;) {
-    const life = newLife(deaths.shift())
+    const incarnation = newIncarnation(deaths.shift())
     const died = new Promise<undefined>((resolve) => {
-      life.end.signal.addEventListener('abort', () => resolve(undefined))
+      incarnation.end.signal.addEventListener('abort', () => resolve(undefined))
     })
-    const { signal } = life.end
-    const leg = replayLeg(agentsFor(begun)[agent], memoryEngine(journal, life, kind), async () => start, {
-      signal,
-    })
-    const end = await Promise.race([leg, died])
-    moments += life.moments
+    const { signal } = incarnation.end
+    const segment = replaySegment(
+      agentsFor(begun)[agent],
+      memoryEngine(journal, incarnation, kind),
+      async () => start,
+      {
+        signal,
+      },
+    )
+    const end = await Promise.race([segment, died])
+    moments += incarnation.moments
     if (!end) continue
     if (end.status !== 'waiting')
       return { end, journal, begun, moments, deaths: deathsAt.length - deaths.length }

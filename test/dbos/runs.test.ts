@@ -242,7 +242,9 @@ test('a fork goes on from a wait, or asks again from an earlier step', async () 
   const earlier = await runs.fork('origin', { atStep: 1 })
   expect((await earlier.result).pendingApproval?.calls).toHaveLength(1)
   expect(noted().filter(({ what, moment }) => what === 'f1' && moment === 'begin')).toHaveLength(2)
-  await expect(runs.fork('origin', { atStep: 9 })).rejects.toThrow('atStep must be from 1 to 2')
+  await expect(runs.fork('origin', { atStep: 9 })).rejects.toThrow(
+    'no model call number 9 to fork before: it has 2 answers',
+  )
   const again = await runs.fork('fork-of-wait')
   expect((await again.result).output).toBe('Forked.')
 })
@@ -291,7 +293,7 @@ test('runs are listed newest first, page by page, and pruned when they are over'
 })
 
 test('what is not right is refused before anything is stored', async () => {
-  await expect(runs.start('nobody', 'Hi')).rejects.toThrow('There is no agent "nobody" here; there are: one')
+  await expect(runs.start('nobody', 'Hi')).rejects.toThrow('There is no agent "nobody" in agents: one')
   await expect(runs.start('one', 'Hi', { id: 'a\nb' })).rejects.toThrow('An id must be 1 to 200 characters')
   await expect(runs.start('one', 'Hi', { context: { big: 1n } })).rejects.toThrow('must be JSON')
   await expect(runs.send('nobody', { type: 'abort' })).rejects.toThrow('There is no run "nobody"')

@@ -1,8 +1,8 @@
 /** The end of a stream that is under way: what is shown when, what is stored, and what readers near the end get. */
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { ChunkLog, chunkFrom } from '../../src/durable/ChunkLog.ts'
-import { chunkWith } from '../../src/durable/runChunks.ts'
+import { chunkWith } from '../../src/durable/chunks.ts'
 import type { DurableChunk } from '../../src/durable/runs.ts'
+import { ChunkLog, chunkFrom } from '../../src/durable/sqlite/ChunkLog.ts'
 import { Items } from '../../src/durable/sqlite/Items.ts'
 import { openStore, sqlite } from '../../src/durable/sqlite/sqlite.ts'
 import { modelMessage, userMessage } from '../../src/messages/messages.ts'
@@ -12,14 +12,14 @@ const text = (output: string) => chunkWith({ output })
 const message = (said: string) => chunkWith({ messages: [modelMessage(said)] })
 const restart = chunkWith({ metadata: { restart: true } })
 const end = chunkWith({ finishReason: 'stop' })
-const nothing = { seq: 0, life: 0, told: 0, isOpen: false }
+const nothing = { seq: 0, incarnation: 0, delivered: 0, isOpen: false }
 
 /** A log of run 1 in a real file, and what the file has of it. */
-const logged = async (tail = nothing, life = 1) => {
+const logged = async (tail = nothing, incarnation = 1) => {
   const { stream, file } = await openStore(sqlite(storeFile()))
   onTestFinished(() => file.close())
   const items = new Items()
-  const log = new ChunkLog(items, tail, life)
+  const log = new ChunkLog(items, tail, incarnation)
   return {
     log,
     items,
@@ -47,23 +47,26 @@ describe('a text', () => {
     expect(stream.after(1, 0)).toBeUndefined()
     write()
     expect([log.isStored, log.mustStore]).toEqual([true, false])
-    expect(stream.after(1, 0)).toEqual({ seq: 2, life: 1, chunks: [{ output: 'a' }, { output: 'b' }] })
+    expect(stream.after(1, 0)).toEqual({ seq: 2, incarnation: 1, chunks: [{ output: 'a' }, { output: 'b' }] })
     expect(seen()).toEqual(['1 a', '2 b'])
-    expect(log.after(0)).toEqual({ seq: 1, life: 1, chunk: text('a') })
+    expect(log.after(0)).toEqual({ seq: 1, incarnation: 1, chunk: text('a') })
     // Nothing new, nothing to write.
     write()
     expect(stream.after(1, 2)).toBeUndefined()
   })
 
-  test('goes on from what another life has stored', async () => {
-    const { log, stream, write, seen } = await logged({ seq: 5, life: 1, told: 2, isOpen: true }, 2)
+  test('goes on from what another incarnation has stored', async () => {
+    const { log, stream, write, seen } = await logged(
+      { seq: 5, incarnation: 1, delivered: 2, isOpen: true },
+      2,
+    )
     log.push(text('f'))
     expect(seen(5)).toEqual(['6 f'])
     expect(log.after(6)).toBeUndefined()
     // Those before it are in the store.
     expect([0, 4].map((seq) => log.after(seq))).toEqual([undefined, undefined])
     write()
-    expect(stream.tail(1)).toEqual({ seq: 6, life: 2, told: 2, isOpen: true })
+    expect(stream.tail(1)).toEqual({ seq: 6, incarnation: 2, delivered: 2, isOpen: true })
   })
 
   test('stays the same, whatever a reader does with it', async () => {
@@ -107,12 +110,12 @@ test.each([
   ['a text that was taken back', [text('a'), restart], 0, false],
   ['a text and the end', [text('a'), end], 0, false],
   ['two messages', [chunkWith({ messages: [userMessage('a'), modelMessage('b')] }), message('c')], 3, false],
-])('after %s', async (_, chunks, told, isOpen) => {
+])('after %s', async (_, chunks, delivered, isOpen) => {
   const { log, stream, write } = await logged()
   for (const chunk of chunks) log.push(chunk)
-  expect(log.told).toBe(told)
+  expect(log.delivered).toBe(delivered)
   write()
-  expect(stream.tail(1)).toEqual({ seq: chunks.length, life: chunks.length && 1, told, isOpen })
+  expect(stream.tail(1)).toEqual({ seq: chunks.length, incarnation: chunks.length && 1, delivered, isOpen })
 })
 
 test('the last 256 chunks are at hand, also when there were many', async () => {
@@ -179,8 +182,8 @@ describe('a chunk that was stored', () => {
     expect(chunkFrom({}, new Items())).toEqual(chunkWith({}))
   })
 
-  test('is refused if it is none', () => {
+  test('is refused if it is not an object', () => {
     for (const stored of [5, [], null])
-      expect(() => chunkFrom(stored, new Items())).toThrow('a chunk is none')
+      expect(() => chunkFrom(stored, new Items())).toThrow('a chunk is not an object')
   })
 })

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { AgentCommand } from '../../machines/agent/events.ts'
 import { checkCommand, storedCommand } from '../../src/agent/commands.ts'
-import { isUseful } from '../../src/durable/checkCommand.ts'
+import { isApplicable } from '../../src/durable/commands.ts'
 import { ConfigurationError } from '../../src/messages/errors.ts'
 import { toolResultsOf } from '../../src/messages/messages.ts'
 import type { PendingCall } from '../../src/messages/result.ts'
@@ -50,7 +50,7 @@ describe('a run gets of a command', () => {
   ])('%s, and nothing else', (_, command, calls) => {
     expect(checkCommand(command, calls)).toEqual(command)
     expect(checkCommand({ ...command, other: 1 }, calls)).toEqual(command)
-    expect(isUseful(command as AgentCommand, calls)).toBe(true)
+    expect(isApplicable(command as AgentCommand, calls)).toBe(true)
   })
 
   test.each([
@@ -96,7 +96,7 @@ describe('a run gets of a command', () => {
   ])('never %s', (_, command, message) => {
     expect(() => checkCommand(command, pending)).toThrow(ConfigurationError)
     expect(() => checkCommand(command, pending)).toThrow(message)
-    expect(isUseful(command as never, pending)).toBe(false)
+    expect(isApplicable(command as never, pending)).toBe(false)
   })
 
   test.each([

@@ -1,8 +1,8 @@
 /** A reader that comes back gets what follows its cursor; what it saw and was never stored is taken back. */
 import { describe, expect, test } from 'vitest'
-import { cursorOf, readCursor } from '../../src/durable/cursor.ts'
 import type { DurableChunk, DurableRun } from '../../src/durable/runs.ts'
 import { findDriver, type OpenDriver } from '../../src/durable/sqlite/driver.ts'
+import { cursorOf, readCursor } from '../../src/durable/sqlite/StreamReader.ts'
 import { textOf, userMessage } from '../../src/messages/messages.ts'
 import { opened, storeFile } from './storeFile.ts'
 import { callOf, wiping } from './wiping.ts'
@@ -20,8 +20,8 @@ const restart = { metadata: { restart: true } }
 const wait = { finishReason: 'toolCalls', pendingApproval: { calls: [{ id: 'c' }] } }
 const end = { finishReason: 'stop' }
 
-/** As they are stored: by the number of the last chunk and the life that wrote it. */
-const batches: [seq: number, life: number, chunks: unknown[]][] = [
+/** As they are stored: by the number of the last chunk and the incarnation that wrote it. */
+const batches: [seq: number, incarnation: number, chunks: unknown[]][] = [
   [3, 1, [message('M1'), { output: 'a' }, { output: 'b' }]],
   [4, 1, [{ output: 'c', metadata: { restart: false } }]],
   [6, 2, [restart, { output: 'd' }]],
@@ -30,8 +30,8 @@ const batches: [seq: number, life: number, chunks: unknown[]][] = [
   [12, 3, [{ output: 'g' }, end]],
 ]
 
-const inserted = ([seq, life, chunks]: (typeof batches)[number]): string =>
-  `INSERT INTO stream (run, seq, life, told, open, chunks) VALUES (1, ${seq}, ${life}, 0, 0, '${JSON.stringify(chunks)}')`
+const inserted = ([seq, incarnation, chunks]: (typeof batches)[number]): string =>
+  `INSERT INTO stream (run, seq, life, told, open, chunks) VALUES (1, ${seq}, ${incarnation}, 0, 0, '${JSON.stringify(chunks)}')`
 
 const nameOf = ({ output, messages, metadata, finishReason }: DurableChunk): string => {
   if (metadata.restart === true) return 'restart'
@@ -53,7 +53,7 @@ const all = [
 ]
 const upToWait = (from: number) => all.slice(from, 10)
 
-/** The file of a run that is over, with a stream of three lives. */
+/** The file of a run that is over, with a stream of three incarnations. */
 const threeLives = async (): Promise<string> => {
   const path = storeFile()
   const runs = await opened(path, { agent: wiping(['Hello.']).agent })
@@ -63,7 +63,7 @@ const threeLives = async (): Promise<string> => {
   return path
 }
 
-describe('a reader of three lives', () => {
+describe('a reader of three incarnations', () => {
   test('reads from the beginning, or from any chunk, up to a wait or the end', async () => {
     const runs = await opened(await threeLives(), {})
     const run = await runs.get('job')
@@ -76,12 +76,12 @@ describe('a reader of three lives', () => {
 
   test.each([
     ['nothing that was stored', '0.1', '0.0 restart', upToWait(0)],
-    ['a text of the first life after those that were stored', '1.5', '1.1 restart', upToWait(1)],
+    ['a text of the first incarnation after those that were stored', '1.5', '1.1 restart', upToWait(1)],
     ['much more of it', '1.99', '1.1 restart', upToWait(1)],
     ['a text after a restart', '2.7', '2.5 restart', upToWait(5)],
-    ['a message of another life', '2.8', '2.5 restart', upToWait(5)],
+    ['a message of another incarnation', '2.8', '2.5 restart', upToWait(5)],
     ['more than the end', '3.13', '3.10 restart', all.slice(10)],
-    ['what a later life showed', '4.12', '3.10 restart', all.slice(10)],
+    ['what a later incarnation showed', '4.12', '3.10 restart', all.slice(10)],
   ])('that saw %s goes back to the last message', async (_, after, first, rest) => {
     const runs = await opened(await threeLives(), {})
     expect(await read(await runs.get('job'), after)).toEqual([first, ...rest])
@@ -93,13 +93,13 @@ describe('a reader of three lives', () => {
     const runs = await opened(path, {})
     expect(await read(await runs.get('job'), '1.3')).toEqual(['0.0 restart', '1.1 a', '1.2 b'])
     changed(path, inserted([3, 1, [5]]))
-    await expect(read(await runs.get('job'), '1.2')).rejects.toThrow('a chunk is none')
+    await expect(read(await runs.get('job'), '1.2')).rejects.toThrow('a chunk is not an object')
   })
 })
 
 test('a cursor is what it was written from', () => {
-  const most = { life: 999_999_999, seq: 999_999_999_999_999 }
-  for (const position of [{ life: 0, seq: 0 }, { life: 12, seq: 345 }, most])
+  const most = { incarnation: 999_999_999, seq: 999_999_999_999_999 }
+  for (const position of [{ incarnation: 0, seq: 0 }, { incarnation: 12, seq: 345 }, most])
     expect(readCursor(cursorOf(position))).toEqual(position)
   for (const cursor of ['1000000000.1', '1.1000000000000000', ' 1.1', '1.1 ', '1,1', undefined])
     expect(() => readCursor(cursor)).toThrow(

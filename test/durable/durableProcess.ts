@@ -12,7 +12,7 @@ const [what = '', path = '', id = '', argument = ''] = process.argv.slice(2)
 const say = (word: string, data: unknown = ''): void =>
   void process.stdout.write(`${word} ${JSON.stringify(data)}\n`)
 
-/** One that is slow says a word, and nothing more in the life of its process. */
+/** One that is slow says a word, and nothing more in the incarnation of its process. */
 const words = (text: string): ScriptStep[] =>
   text.split(/(?<= )/).flatMap((word) => [{ text: word }, { delayMs: argument === 'slow' ? 3_600_000 : 10 }])
 

@@ -13,7 +13,7 @@ import { tool } from '../../src/tools/tool.ts'
 import { sampled } from '../proof/sample.ts'
 import { copying } from './copying.ts'
 import { opened, storeFile } from './storeFile.ts'
-import { talkative, words } from './talkative.ts'
+import { talkative, words } from './wordyModel.ts'
 
 const answering = talkative(({ messages, tools = [] }) => {
   if (tools.length === 0) return words('I can only think here. ')

@@ -1,6 +1,7 @@
 /** What the readers of a run still get that died between a step and what the step shows. */
 import { expect, test } from 'vitest'
-import { chunkWith, missingChunks, type Stand, waitChunk } from '../../src/durable/runChunks.ts'
+import { chunkWith, waitChunk } from '../../src/durable/chunks.ts'
+import { missingChunks, type StoredState } from '../../src/durable/sqlite/recovery.ts'
 import { modelMessage, userMessage } from '../../src/messages/messages.ts'
 import type { PendingCall } from '../../src/messages/result.ts'
 
@@ -12,14 +13,14 @@ const snapshot = {
   status: 'active',
   context: { answer: {}, request: {}, round: {}, history: [], messages: [asked, answer], totals },
 }
-const stand = (some: Partial<Stand> = {}): Stand => ({
+const state = (some: Partial<StoredState> = {}): StoredState => ({
   snapshot,
   status: 'running',
   pending: [],
   hidden: 0,
   ...some,
 })
-const tail = (told: number, isOpen = false) => ({ seq: 9, life: 1, told, isOpen })
+const tail = (delivered: number, isOpen = false) => ({ seq: 9, incarnation: 1, delivered, isOpen })
 const shown = (message: typeof asked, id = 'r1') => chunkWith({ id, messages: [message] })
 const restart = chunkWith({ metadata: { restart: true } })
 const call: PendingCall = { type: 'toolCall', id: 'c', name: 'wipe', arguments: {}, kind: 'approval' }
@@ -35,21 +36,21 @@ test('a chunk that says nothing is empty', () => {
 })
 
 test.each([
-  ['all messages', stand(), tail(0), [shown(asked), shown(answer)]],
-  ['the messages that were not shown', stand(), tail(1), [shown(answer)]],
-  ['nothing if all were shown', stand(), tail(2), []],
-  ['no message that its chart hides', stand({ hidden: 1 }), tail(1), []],
-  ['a message, which ends the text before it', stand(), tail(1, true), [shown(answer)]],
-  ['a restart after a text without its message', stand(), tail(2, true), [{ ...restart, id: 'r1' }]],
+  ['all messages', state(), tail(0), [shown(asked), shown(answer)]],
+  ['the messages that were not shown', state(), tail(1), [shown(answer)]],
+  ['nothing if all were shown', state(), tail(2), []],
+  ['no message that its chart hides', state({ hidden: 1 }), tail(1), []],
+  ['a message, which ends the text before it', state(), tail(1, true), [shown(answer)]],
+  ['a restart after a text without its message', state(), tail(2, true), [{ ...restart, id: 'r1' }]],
   [
     'what it waits for',
-    stand({ status: 'waiting', pending: [call] }),
+    state({ status: 'waiting', pending: [call] }),
     tail(1, true),
     [shown(answer), waitChunk([call])],
   ],
   [
     'what it waits for, and nothing else',
-    stand({ status: 'waiting', pending: [call] }),
+    state({ status: 'waiting', pending: [call] }),
     tail(2),
     [waitChunk([call])],
   ],
@@ -68,7 +69,7 @@ test('the part of an answer before a pause of the provider is shown again', () =
     ...snapshot,
     context: { ...snapshot.context, paused: modelMessage('So far.'), options: { outputSchema: null } },
   }
-  expect(missingChunks(stand({ snapshot: paused }), tail(2, true))).toEqual([
+  expect(missingChunks(state({ snapshot: paused }), tail(2, true))).toEqual([
     { ...restart, id: 'r1' },
     chunkWith({ id: 'r1', output: '\nSo far.' }),
   ])
@@ -82,14 +83,14 @@ test('a chart of runs shows the messages of its runs, with the response id of th
     children: { run: { snapshot: inner }, timer: { snapshot: { context: { totals: { responseId: '' } } } } },
   }
   const around = (context: object) => ({ ...outer, context: { ...outer.context, ...context } })
-  expect(missingChunks(stand({ snapshot: outer }), tail(0))).toEqual([shown(asked), shown(answer)])
+  expect(missingChunks(state({ snapshot: outer }), tail(0))).toEqual([shown(asked), shown(answer)])
   const silent = { ...outer, children: { timer: outer.children.timer } }
-  expect(missingChunks(stand({ snapshot: silent }), tail(0))).toEqual([shown(asked, 'r0')])
+  expect(missingChunks(state({ snapshot: silent }), tail(0))).toEqual([shown(asked, 'r0')])
   expect(
-    missingChunks(stand({ snapshot: { ...silent, context: around({ totals: 5 }).context } }), tail(0)),
+    missingChunks(state({ snapshot: { ...silent, context: around({ totals: 5 }).context } }), tail(0)),
   ).toEqual([shown(asked, '')])
   // Without a run that says what is still valid, all of the text is discarded.
-  expect(missingChunks(stand({ snapshot: silent }), tail(2, true))).toEqual([restart])
+  expect(missingChunks(state({ snapshot: silent }), tail(2, true))).toEqual([restart])
 })
 
 test.each([
@@ -109,12 +110,12 @@ test.each([
   ['an error where there is no output', undefined, { finishReason: 'error' }],
 ] as const)('the end of a run has %s', (_, output, chunk) => {
   const over = { ...snapshot, status: 'done', output }
-  const chunks = missingChunks(stand({ snapshot: over, status: 'complete' }), tail(1, true))
+  const chunks = missingChunks(state({ snapshot: over, status: 'complete' }), tail(1, true))
   expect(chunks).toStrictEqual([shown(answer), chunkWith(chunk)])
 })
 
 test('of a run that broke before it had a snapshot, readers get the end', () => {
-  expect(missingChunks(stand({ snapshot: undefined, status: 'failed' }), tail(0))).toEqual([
+  expect(missingChunks(state({ snapshot: undefined, status: 'failed' }), tail(0))).toEqual([
     chunkWith({ finishReason: 'error' }),
   ])
 })

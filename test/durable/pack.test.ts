@@ -1,9 +1,8 @@
-/** What is packed comes back the same, each message is stored once, and a head does not grow with the conversation. */
+/** What is packed comes back the same, each message is stored once, and a packed snapshot does not grow with the conversation. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { hostedFrom } from '../../src/durable/sqlite/head.ts'
 import { type ItemRow, Items } from '../../src/durable/sqlite/Items.ts'
-import { extentOf, pack, unpack } from '../../src/durable/sqlite/pack.ts'
+import { extentOf, hostedFrom, pack, unpack } from '../../src/durable/sqlite/pack.ts'
 import { type ChatMessage, modelMessage, userMessage } from '../../src/messages/messages.ts'
 
 /** The items as another process finds them. */
@@ -70,7 +69,7 @@ describe('what is packed', () => {
 })
 
 describe('a message', () => {
-  test('is stored once, however often a head names it', () => {
+  test('is stored once, however often a packed snapshot names it', () => {
     const items = new Items()
     const history = talk(6)
     pack({ history, messages: history.slice(3), draft: history[5] }, items)
@@ -127,7 +126,7 @@ test('a large result or call is stored once, a small one is written out', () => 
   expect(items.fresh).toHaveLength(1)
 })
 
-test('a head does not grow with the conversation: 1,000 steps', () => {
+test('a packed snapshot does not grow with the conversation: 1,000 steps', () => {
   const items = new Items()
   let history = talk(1)
   const sizes: number[] = []
@@ -144,7 +143,7 @@ test('a head does not grow with the conversation: 1,000 steps', () => {
   expect((sizes.at(-1) ?? 0) - (sizes[0] ?? 0)).toBeLessThanOrEqual(4 * 3)
 })
 
-test('says how much of each thread a head refers to', () => {
+test('says how much of each thread a packed snapshot refers to', () => {
   const items = new Items()
   const history = talk(9)
   pack({ history }, items)
@@ -152,7 +151,7 @@ test('says how much of each thread a head refers to', () => {
   expect(extentOf(pack({ history: history.slice(0, 4), draft }, items))).toEqual({ 0: 1, 1: 4 })
 })
 
-describe('a head that is not as it was written', () => {
+describe('a packed snapshot that is not as it was written', () => {
   const items = new Items()
   pack(talk(3), items)
 

@@ -116,7 +116,7 @@ test('what another process decides is acted on by the one that owns the file, on
 
 test('a run that kills its process again and again is given up, and says why', async () => {
   const path = storeFile()
-  for (let life = 0; life < 4; life += 1) {
+  for (let incarnation = 0; incarnation < 4; incarnation += 1) {
     const victim = started('die', path, 'doomed')
     expect(await victim.ended).toEqual([null, 'SIGKILL'])
   }

@@ -5,7 +5,7 @@ import { reflectionOrchestrator } from '../../machines/orchestrators/reflection.
 import { Agent } from '../../src/agent/Agent.ts'
 import type { RunInfo } from '../../src/durable/index.ts'
 import { findDriver } from '../../src/durable/sqlite/driver.ts'
-import { viewOf } from '../../src/durable/storeView.ts'
+import { viewOf } from '../../src/durable/sqlite/storeView.ts'
 import { toolResultsOf } from '../../src/messages/messages.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { readAll } from './reading.ts'
@@ -49,9 +49,9 @@ describe('a run that was left', () => {
 
   test('is counted until it gets further', async () => {
     const path = await left()
-    for (const life of [1, 2]) {
+    for (const incarnation of [1, 2]) {
       const runs = await opened(path, { agent: wiping([[{ hang: true }]]).agent })
-      expect(await runs.list()).toMatchObject([{ status: 'running', recoveries: life }])
+      expect(await runs.list()).toMatchObject([{ status: 'running', recoveries: incarnation }])
       await runs.close()
     }
     const runs = await opened(path, { agent: wiping([[callOf('d', 'a2')], [{ hang: true }]]).agent })
@@ -63,20 +63,20 @@ describe('a run that was left', () => {
     expect(await run?.info()).toMatchObject({ status: 'running', recoveries: 0 })
   })
 
-  test('gets no further by what it does in every life', async () => {
+  test('gets no further by what it does in every incarnation', async () => {
     const path = storeFile()
     const agent = new Agent(scriptedModel([]), {
       orchestrator: {
         providerHint: 'restless',
         create: () =>
           setup({
-            types: { context: {} as { lives: number } },
+            types: { context: {} as { incarnations: number } },
             actors: { begin: fromCallback(({ sendBack }) => sendBack({ type: 'begun' })) },
           }).createMachine({
             id: 'restless',
-            context: { lives: 0 },
+            context: { incarnations: 0 },
             invoke: { id: 'begin', src: 'begin' },
-            on: { begun: { actions: assign({ lives: ({ context }) => context.lives + 1 }) } },
+            on: { begun: { actions: assign({ incarnations: ({ context }) => context.incarnations + 1 }) } },
           }),
       },
     })
@@ -95,7 +95,7 @@ describe('a run that was left', () => {
 
   test('is given up when it got no further too often; a fork tries once more', async () => {
     const path = await left()
-    for (let life = 0; life < 2; life += 1)
+    for (let incarnation = 0; incarnation < 2; incarnation += 1)
       await (await opened(path, { agent: wiping([[{ hang: true }]]).agent }, { maxRecoveries: 2 })).close()
     const { agent } = wiping(['Done.'])
     const runs = await opened(path, { agent }, { maxRecoveries: 2 })
@@ -117,7 +117,7 @@ describe('a run that was left', () => {
     expect((await (await other.start('agent', 'Hi')).result).output).toBe('Begun.')
   })
 
-  test('is counted by its lives', async () => {
+  test('is counted by its incarnations', async () => {
     const path = await left()
     const counts = () => {
       const file = open(path)
@@ -131,7 +131,7 @@ describe('a run that was left', () => {
     const runs = await opened(path, { agent: wiping([[callOf('d', 'b')]]).agent })
     await (await runs.get('job'))?.result
     expect(counts()).toEqual({ life: 3, recoveries: 0, live: 0 })
-    // A decision begins another life, and is not a recovery.
+    // A decision begins another incarnation, and is not a recovery.
     await runs.send('job', { type: 'steer', text: 'Be quick.' })
     expect(counts()).toEqual({ life: 4, recoveries: 0, live: 0 })
   })
@@ -254,7 +254,7 @@ describe('a context that cannot be made', () => {
     expect((await run?.result)?.output).toBe('Done.\nGone on.')
   })
 
-  test('is made of what was stored and what is known of the run, each time it begins a life', async () => {
+  test('is made of what was stored and what is known of the run, each time it begins an incarnation', async () => {
     const path = storeFile()
     const seen: unknown[] = []
     const context = (stored: unknown, info: RunInfo) => {
@@ -331,7 +331,7 @@ describe('two that open a store', () => {
     // It looks for news, and begins what was left for it.
     expect(await run.info()).toMatchObject({ state: '', status: 'running' })
     vi.advanceTimersByTime(20)
-    expect(await run.info()).toMatchObject({ state: 'Accumulating.Requesting' })
+    expect(await run.info()).toMatchObject({ state: 'Accumulating' })
     vi.advanceTimersByTime(1000)
     expect(owns()[1]).toEqual([false, true])
     await owner.close()

@@ -1,17 +1,17 @@
 /**
- * The process of a leg may end at any moment. Here it does so at each of them: whoever has the journal of that moment comes
+ * The process of a segment may end at any moment. Here it does so at each of them: whoever has the journal of that moment comes
  * to the same end, asks no model and runs no tool again, and shows its readers the same.
  */
 import { expect, test } from 'vitest'
 import { SimulatedClock } from 'xstate'
 import { z } from 'zod'
-import type { LegEnd, LegStart } from '../../src/durable/index.ts'
+import type { SegmentEnd, SegmentStart } from '../../src/durable/index.ts'
 import type { DurableChunk } from '../../src/durable/runs.ts'
 import { Agent, type AgentOptions, tool } from '../../src/index.ts'
 import type { ModelRequest, ModelSink } from '../../src/model/chatModel.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/index.ts'
 import { type EngineKind, type Journal, newJournal } from '../dbos/world/memoryEngine.ts'
-import { leave, playLeg, started } from './replaying.ts'
+import { leave, playSegment, started } from './replaying.ts'
 
 type World = { journal: Journal; requests: ModelRequest[]; calls: string[] }
 
@@ -19,9 +19,9 @@ type World = { journal: Journal; requests: ModelRequest[]; calls: string[] }
 type Scene = {
   turns: ScriptTurn[]
   options?: AgentOptions
-  start?: Partial<LegStart>
+  start?: Partial<SegmentStart>
   onAsked?: (nth: number, world: World) => void
-  /** What was left before the leg begins. */
+  /** What was left before the segment begins. */
   before?: Journal
 }
 
@@ -57,7 +57,7 @@ const play = async (scene: Scene, journal: Journal, kind: EngineKind, onMoment?:
     clock: new SimulatedClock(),
     ...options,
   })
-  const end = await playLeg(agent, {
+  const end = await playSegment(agent, {
     journal,
     kind,
     ...(start && { start }),
@@ -92,7 +92,7 @@ const isResult = (name: string): boolean => name !== 'begin' && !isTurn(name) &&
 const inDoubt = (journal: Journal): number => isRecorded(journal, isIntent) - isRecorded(journal, isResult)
 
 /** Plays a scene once, and then from the journal of each moment of it. Returns how it ended. */
-const playFromEveryMoment = async (scene: Scene, kind: EngineKind = 'by name'): Promise<LegEnd> => {
+const playFromEveryMoment = async (scene: Scene, kind: EngineKind = 'by name'): Promise<SegmentEnd> => {
   const journal = newJournal(scene.before && structuredClone(scene.before))
   const photos = new Map<string, Journal>()
   const photo = () => photos.set(JSON.stringify(journal), structuredClone(journal))
@@ -168,12 +168,12 @@ test('a wait for a person, and what comes after it', async () => {
   expect(second).toMatchObject({ seen: 1, result: { pendingApproval: { calls: [{ id: 'c2' }] } } })
 
   leave(before, { type: 'tool.answer', callId: 'c2', result: 'Yes.' })
-  const start: LegStart = { from: { snapshot: second.snapshot }, seen: second.seen }
+  const start: SegmentStart = { from: { snapshot: second.snapshot }, seen: second.seen }
   const last = await playFromEveryMoment({ turns, before, start })
   expect(last).toMatchObject({ status: 'complete', output: { output: 'May I?\nAll is done.' }, seen: 2 })
 })
 
-test('a leg that continues makes other ids than the one before it', async () => {
+test('a segment that continues makes other ids than the one before it', async () => {
   const turns: ScriptTurn[] = [
     [{ toolCall: { name: 'wipe', arguments: { what: 'a' } } }],
     [note('b')],
@@ -185,7 +185,7 @@ test('a leg that continues makes other ids than the one before it', async () => 
   const [{ id: callId }] = end.result.pendingApproval.calls
   const next = newJournal(journal)
   leave(next, { type: 'tool.approve', callId })
-  const start: LegStart = { ...started, from: { snapshot: end.snapshot } }
+  const start: SegmentStart = { ...started, from: { snapshot: end.snapshot } }
   const { end: last } = await play({ turns, start }, next, 'by name')
   const ids = ('output' in last ? last.output.messages : [])
     .flatMap(({ parts }) => parts)

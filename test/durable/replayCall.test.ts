@@ -1,13 +1,13 @@
 /** One call of a tool: that it is going to run is recorded before it runs, so that a call in doubt is known as one. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import type { LegEnd } from '../../src/durable/index.ts'
+import type { SegmentEnd } from '../../src/durable/index.ts'
 import { Agent, type AgentOptions, type ToolExecutor, tool } from '../../src/index.ts'
 import { toolResultsOf } from '../../src/messages/messages.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/index.ts'
 import { type Journal, newJournal } from '../dbos/world/memoryEngine.ts'
 import { idle } from '../engine/watching.ts'
-import { leave, playLeg, recordsOf, silentModel } from './replaying.ts'
+import { leave, playSegment, recordsOf, silentModel } from './replaying.ts'
 
 type Execution = { what: string; attempt: number; key: string; end(): void }
 
@@ -36,7 +36,7 @@ const heldTool = (onInterrupted?: 'rerun' | 'ask') => {
 const calling = (...whats: string[]): ScriptTurn =>
   whats.map((what) => ({ toolCall: { id: what, name: 'note', arguments: { what } } }))
 
-const resultsOf = (end: LegEnd): [string, string][] =>
+const resultsOf = (end: SegmentEnd): [string, string][] =>
   ('output' in end ? end.output.messages : []).flatMap(toolResultsOf).map(({ id, result }) => [id, result])
 
 const keyOf = (journal: Journal): string =>
@@ -45,14 +45,16 @@ const keyOf = (journal: Journal): string =>
 test('the step of a call is recorded after its intent, with its result', async () => {
   const journal = newJournal()
   const { note, executions, next } = heldTool()
-  const leg = playLeg(new Agent(scriptedModel([calling('a'), 'Done.']), { tools: [note] }), { journal })
+  const segment = playSegment(new Agent(scriptedModel([calling('a'), 'Done.']), { tools: [note] }), {
+    journal,
+  })
   await next
   const key = keyOf(journal)
   expect(key).toMatch(/^run\/a\/[0-9a-f-]{36}$/)
   expect(recordsOf(journal)).toMatchObject({ [`${key} intent`]: null, [key]: 'under way' })
   expect(executions).toMatchObject([{ what: 'a', attempt: 1, key }])
   executions[0]?.end()
-  await leg
+  await segment
   const result = { type: 'toolResult', id: 'a', name: 'note', result: 'noted a' }
   expect(recordsOf(journal)[key]).toEqual({ type: 'result', result, commands: [] })
 })
@@ -62,7 +64,7 @@ const interrupted = async (options: AgentOptions, ...whats: string[]): Promise<J
   const journal = newJournal()
   const { note, next } = heldTool()
   const end = new AbortController()
-  void playLeg(new Agent(scriptedModel([calling(...whats)]), { ...options, tools: [note] }), {
+  void playSegment(new Agent(scriptedModel([calling(...whats)]), { ...options, tools: [note] }), {
     journal,
     options: { signal: end.signal },
   })
@@ -76,19 +78,19 @@ describe('a call in doubt', () => {
     const journal = await interrupted({}, 'a')
     const { note, executions } = heldTool()
     const model = scriptedModel(['Oh.'])
-    const end = await playLeg(new Agent(model, { tools: [note] }), { journal })
+    const end = await playSegment(new Agent(model, { tools: [note] }), { journal })
     expect(executions).toEqual([])
     expect(resultsOf(end)).toEqual([['a', expect.stringContaining('unknown')]])
     expect(end).toMatchObject({ status: 'complete', output: { output: 'Oh.' } })
     expect(recordsOf(journal)[keyOf(journal)]).toEqual({ type: 'inDoubt' })
-    expect(await playLeg(new Agent(scriptedModel([]), { tools: [note] }), { journal })).toEqual(end)
+    expect(await playSegment(new Agent(scriptedModel([]), { tools: [note] }), { journal })).toEqual(end)
   })
 
   test('is run again if its tool says so, as another attempt under the same key', async () => {
     const journal = await interrupted({}, 'a')
     const key = keyOf(journal)
     const { note, executions, next } = heldTool('rerun')
-    const leg = playLeg(new Agent(scriptedModel(['Done.']), { tools: [note] }), { journal })
+    const segment = playSegment(new Agent(scriptedModel(['Done.']), { tools: [note] }), { journal })
     await next
     expect(executions).toMatchObject([{ what: 'a', attempt: 2, key }])
     expect(recordsOf(journal)).toMatchObject({
@@ -97,17 +99,17 @@ describe('a call in doubt', () => {
       [`${key} (2)`]: 'under way',
     })
     executions[0]?.end()
-    const end = await leg
+    const end = await segment
     expect(resultsOf(end)).toEqual([['a', 'noted a']])
     const again = heldTool('rerun')
-    expect(await playLeg(new Agent(scriptedModel([]), { tools: [again.note] }), { journal })).toEqual(end)
+    expect(await playSegment(new Agent(scriptedModel([]), { tools: [again.note] }), { journal })).toEqual(end)
     expect(again.executions).toEqual([])
   })
 
   test('waits for a person if its tool says so', async () => {
     const journal = await interrupted({}, 'a')
     const { note, executions } = heldTool('ask')
-    const end = await playLeg(new Agent(scriptedModel([]), { tools: [note] }), { journal })
+    const end = await playSegment(new Agent(scriptedModel([]), { tools: [note] }), { journal })
     if (end.status !== 'waiting') throw new Error(end.status)
     expect(end.result.pendingApproval.calls).toMatchObject([{ id: 'a', inDoubt: true }])
     expect(executions).toEqual([])
@@ -116,7 +118,7 @@ describe('a call in doubt', () => {
     leave(next, { type: 'tool.answer', callId: 'a', result: 'It was done.' })
     const agent = new Agent(scriptedModel(['Good.']), { tools: [note] })
     const start = { from: { snapshot: end.snapshot }, seen: end.seen }
-    expect(resultsOf(await playLeg(agent, { journal: next, start }))).toEqual([['a', 'It was done.']])
+    expect(resultsOf(await playSegment(agent, { journal: next, start }))).toEqual([['a', 'It was done.']])
     expect(executions).toEqual([])
   })
 
@@ -124,18 +126,18 @@ describe('a call in doubt', () => {
     const journal = newJournal()
     const { note, executions, next } = heldTool()
     const options: AgentOptions = { tools: [note], toolExecution: 'parallel' }
-    const life = new AbortController()
+    const incarnation = new AbortController()
     const agent = new Agent(scriptedModel([calling('a', 'b', 'c')]), options)
-    void playLeg(agent, { journal, options: { signal: life.signal } })
+    void playSegment(agent, { journal, options: { signal: incarnation.signal } })
     await next
     await idle()
     expect(executions.map(({ what }) => what)).toEqual(['a', 'b', 'c'])
     executions[1]?.end()
     await idle()
-    life.abort()
+    incarnation.abort()
 
     const second = heldTool('rerun')
-    const leg = playLeg(
+    const segment = playSegment(
       new Agent(scriptedModel(['Done.']), { tools: [second.note], toolExecution: 'parallel' }),
       { journal },
     )
@@ -146,7 +148,7 @@ describe('a call in doubt', () => {
       ['c', 2],
     ])
     for (const { end } of second.executions) end()
-    expect(resultsOf(await leg)).toEqual([
+    expect(resultsOf(await segment)).toEqual([
       ['a', 'noted a'],
       ['b', 'noted b'],
       ['c', 'noted c'],
@@ -164,15 +166,15 @@ describe('a call in doubt', () => {
       { toolCall: { id: 'n', name: 'note', arguments: { what: 'n' } } },
       { toolCall: { id: 'h', name: 'helper', arguments: { prompt: 'Help!' } } },
     ]
-    const life = new AbortController()
+    const incarnation = new AbortController()
     const first = heldTool()
-    void playLeg(side(helping, first.note, [both]), { journal, options: { signal: life.signal } })
+    void playSegment(side(helping, first.note, [both]), { journal, options: { signal: incarnation.signal } })
     await Promise.all([first.next, helping.next()])
-    life.abort()
+    incarnation.abort()
 
     const second = heldTool('rerun')
     const again = silentModel()
-    const leg = playLeg(side(again, second.note, ['Done.']), { journal })
+    const segment = playSegment(side(again, second.note, ['Done.']), { journal })
     const { sink } = await again.next()
     await idle()
     expect(second.executions).toEqual([])
@@ -183,7 +185,7 @@ describe('a call in doubt', () => {
     sink.end()
     await second.next
     second.executions[0]?.end()
-    expect(resultsOf(await leg)).toEqual([
+    expect(resultsOf(await segment)).toEqual([
       ['n', 'noted n'],
       ['h', 'Helped.'],
     ])
@@ -215,7 +217,7 @@ test.each<[string, ToolExecutor['executeSingle'], string]>([
   const { note } = heldTool()
   const options: AgentOptions = { tools: [note], toolExecutor: { executeSingle } }
   const journal = newJournal()
-  const end = await playLeg(new Agent(scriptedModel([calling('a'), 'Done.']), options), { journal })
+  const end = await playSegment(new Agent(scriptedModel([calling('a'), 'Done.']), options), { journal })
   expect(resultsOf(end)).toEqual([['a', result]])
-  expect(await playLeg(new Agent(scriptedModel([]), options), { journal })).toEqual(end)
+  expect(await playSegment(new Agent(scriptedModel([]), options), { journal })).toEqual(end)
 })

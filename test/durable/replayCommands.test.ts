@@ -1,13 +1,13 @@
-/** What people send to a run while a leg of it is under way: each command reaches the chart once, at the same place in every life. */
+/** What people send to a run while a segment of it is under way: each command reaches the chart once, at the same place in every incarnation. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { setup } from 'xstate'
-import type { LegEnd, ReplayEngine } from '../../src/durable/index.ts'
+import type { ReplayEngine, SegmentEnd } from '../../src/durable/index.ts'
 import { Agent, type AgentInput, type AgentOutput, type Orchestrator, tool } from '../../src/index.ts'
 import { toolResultsOf } from '../../src/messages/messages.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 import { type Journal, newJournal } from '../dbos/world/memoryEngine.ts'
 import { idle } from '../engine/watching.ts'
-import { leave, numbered, playLeg, recordsOf, silentModel } from './replaying.ts'
+import { leave, numbered, playSegment, recordsOf, silentModel } from './replaying.ts'
 
 // The time between two looks is moved by the tests.
 beforeEach(() => {
@@ -31,7 +31,7 @@ const reaches = async (list: readonly unknown[], length: number): Promise<void> 
 const abort = { type: 'abort', reason: 'Enough.' } as const
 const steer = (text: string) => ({ type: 'steer', text }) as const
 
-const usersTexts = (end: LegEnd): string[] =>
+const usersTexts = (end: SegmentEnd): string[] =>
   ('output' in end ? end.output.messages : [])
     .filter(({ role }) => role === 'user')
     .flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])))
@@ -63,14 +63,14 @@ describe('an abort', () => {
   test('that comes during an answer cuts it within half a second', async () => {
     const journal = newJournal()
     const model = silentModel()
-    const leg = playLeg(new Agent(model), { journal })
+    const segment = playSegment(new Agent(model), { journal })
     const { sink } = await model.next()
     sink.deltas([{ type: 'text', text: 'Half of ' }])
     leave(journal, abort)
     await pass(499)
     expect(model.asked[0]?.isClosed).toBe(false)
     await pass(1)
-    const end = await leg
+    const end = await segment
     expect(end).toMatchObject({
       status: 'aborted',
       output: { reason: 'Enough.', output: 'Half of ', finishReason: 'aborted' },
@@ -83,7 +83,7 @@ describe('an abort', () => {
       commands: numbered(abort),
     })
     const written = structuredClone(journal.stream)
-    expect(await playLeg(new Agent(scriptedModel([])), { journal })).toEqual(end)
+    expect(await playSegment(new Agent(scriptedModel([])), { journal })).toEqual(end)
     expect(journal.stream).toEqual(written)
   })
 
@@ -97,7 +97,7 @@ describe('an abort', () => {
         return looks === 2 || looks === 3 ? Promise.reject(new Error('No connection')) : commands(after)
       },
     })
-    const leg = playLeg(new Agent(model), { journal, but })
+    const segment = playSegment(new Agent(model), { journal, but })
     await model.next()
     expect(looks).toBe(2)
     for (const nth of [3, 4, 5]) {
@@ -106,14 +106,14 @@ describe('an abort', () => {
     }
     leave(journal, abort)
     await pass(500)
-    expect(await leg).toMatchObject({ status: 'aborted', seen: 1 })
+    expect(await segment).toMatchObject({ status: 'aborted', seen: 1 })
   })
 
-  test('that was there before the leg ends it without a request', async () => {
+  test('that was there before the segment ends it without a request', async () => {
     const journal = newJournal()
     leave(journal, steer('Hello?'), abort)
     const model = scriptedModel([])
-    const end = await playLeg(new Agent(model), { journal })
+    const end = await playSegment(new Agent(model), { journal })
     expect(end).toMatchObject({ status: 'aborted', output: { reason: 'Enough.', output: '' }, seen: 2 })
     expect(model.requests).toEqual([])
     expect(recordsOf(journal).begin).toMatchObject({ commands: numbered(steer('Hello?'), abort) })
@@ -125,16 +125,16 @@ describe('an abort', () => {
     const journal = newJournal()
     const { hold, signals } = heldTool()
     const agent = new Agent(scriptedModel([holding('c')]), { tools: [hold] })
-    const leg = playLeg(agent, { journal })
+    const segment = playSegment(agent, { journal })
     await reaches(signals, 1)
     leave(journal, abort)
     await pass(500)
-    const end = await leg
+    const end = await segment
     expect(end).toMatchObject({ status: 'aborted', seen: 1 })
     expect(signals[0]?.aborted).toBe(true)
     expect(aCall(journal, 'c')).toEqual({ type: 'cut', commands: numbered(abort) })
     const again = new Agent(scriptedModel([]), { tools: [hold] })
-    expect(await playLeg(again, { journal })).toEqual(end)
+    expect(await playSegment(again, { journal })).toEqual(end)
     expect(signals).toHaveLength(1)
   })
 })
@@ -143,7 +143,7 @@ describe('other commands', () => {
   test('that come during an answer are recorded with it, and reach the chart before its end', async () => {
     const journal = newJournal()
     const model = silentModel()
-    const leg = playLeg(new Agent(model), { journal })
+    const segment = playSegment(new Agent(model), { journal })
     const finish = [
       { type: 'text', text: 'Yes.' },
       { type: 'finish', reason: 'stop' },
@@ -158,25 +158,25 @@ describe('other commands', () => {
     const second = await model.next()
     second.sink.deltas(finish)
     second.sink.end()
-    const end = await leg
+    const end = await segment
     expect(end).toMatchObject({ status: 'complete', seen: 2 })
     expect(usersTexts(end)).toEqual(['Hi', 'Be brief.', 'In French.'])
     expect(recordsOf(journal)).toMatchObject({
       'run/turn 1': { end: { type: 'end' }, commands: numbered(steer('Be brief.'), steer('In French.')) },
       'run/turn 2': { end: { type: 'end' }, commands: [] },
     })
-    expect(await playLeg(new Agent(scriptedModel([])), { journal })).toEqual(end)
+    expect(await playSegment(new Agent(scriptedModel([])), { journal })).toEqual(end)
   })
 
   test('that calls side by side find are given to the chart once', async () => {
     const journal = newJournal()
     const { hold, ends } = heldTool()
     const model = scriptedModel([holding('a', 'b'), 'Done.'])
-    const leg = playLeg(new Agent(model, { tools: [hold], toolExecution: 'parallel' }), { journal })
+    const segment = playSegment(new Agent(model, { tools: [hold], toolExecution: 'parallel' }), { journal })
     await reaches(ends, 2)
     leave(journal, steer('Be brief.'))
     for (const end of ends) end()
-    const end = await leg
+    const end = await segment
     const commands = numbered(steer('Be brief.'))
     expect([aCall(journal, 'a'), aCall(journal, 'b')]).toMatchObject([{ commands }, { commands }])
     expect(usersTexts(end)).toEqual(['Hi', 'Be brief.'])
@@ -194,21 +194,24 @@ describe('other commands', () => {
       },
     })
     const model = scriptedModel([holding('a'), 'Done.', 'Short.'])
-    const leg = playLeg(new Agent(model, { tools: [hold] }), { journal, but })
+    const segment = playSegment(new Agent(model, { tools: [hold] }), { journal, but })
     await reaches(ends, 1)
     leave(journal, steer('Be brief.'))
     failures = 1
     ends[0]?.()
-    const end = await leg
+    const end = await segment
     expect(end).toMatchObject({ status: 'complete', seen: 1 })
     expect(usersTexts(end)).toEqual(['Hi', 'Be brief.'])
     expect(aCall(journal, 'a')).toMatchObject({ commands: [] })
   })
 
-  test('that an earlier leg was given do not come again', async () => {
+  test('that an earlier segment was given do not come again', async () => {
     const journal = newJournal()
     leave(journal, steer('One.'), steer('Two.'), steer('Three.'))
-    const end = await playLeg(new Agent(scriptedModel(['Done.', 'Again.'])), { journal, start: { seen: 2 } })
+    const end = await playSegment(new Agent(scriptedModel(['Done.', 'Again.'])), {
+      journal,
+      start: { seen: 2 },
+    })
     expect(usersTexts(end)).toEqual(['Hi', 'Three.'])
     expect(end.seen).toBe(3)
     expect(recordsOf(journal).begin).toMatchObject({ seen: 2, commands: [{ number: 3 }] })
@@ -244,25 +247,25 @@ describe('a chart of a user that takes no abort', () => {
   test('gets the end of a request that was cut', async () => {
     const journal = newJournal()
     const model = silentModel()
-    const leg = playLeg(new Agent(model, { orchestrator: deaf }), { journal })
+    const segment = playSegment(new Agent(model, { orchestrator: deaf }), { journal })
     await model.next()
     leave(journal, abort)
     await pass(500)
-    const end = await leg
+    const end = await segment
     const error = { name: 'AbortedError', message: 'The request was aborted.' }
     expect(end).toMatchObject({ status: 'failed', output: { error }, seen: 1 })
-    expect(await playLeg(new Agent(scriptedModel([]), { orchestrator: deaf }), { journal })).toEqual(end)
+    expect(await playSegment(new Agent(scriptedModel([]), { orchestrator: deaf }), { journal })).toEqual(end)
   })
 
   test('gets a result for a call that was cut', async () => {
     const journal = newJournal()
     const { hold, ends } = heldTool()
     const model = scriptedModel([holding('c'), 'Done.'])
-    const leg = playLeg(new Agent(model, { orchestrator: deaf, tools: [hold] }), { journal })
+    const segment = playSegment(new Agent(model, { orchestrator: deaf, tools: [hold] }), { journal })
     await reaches(ends, 1)
     leave(journal, abort)
     await pass(500)
-    const end = await leg
+    const end = await segment
     expect(end).toMatchObject({ status: 'complete', seen: 1 })
     const results = ('output' in end ? end.output.messages : []).flatMap(toolResultsOf)
     expect(results).toMatchObject([{ id: 'c', name: 'hold', isError: true }])

@@ -1,8 +1,8 @@
-/** Where a leg comes to: its end, a wait, or a machine that breaks. */
+/** Where a segment comes to: its end, a wait, or a machine that breaks. */
 import { describe, expect, test } from 'vitest'
 import { type AnyActorLogic, fromPromise, setup } from 'xstate'
 import { z } from 'zod'
-import type { LegEnd } from '../../src/durable/index.ts'
+import type { SegmentEnd } from '../../src/durable/index.ts'
 import {
   Agent,
   type AgentCommand,
@@ -16,7 +16,7 @@ import {
 import { scriptedModel } from '../../src/testing/index.ts'
 import { newJournal } from '../dbos/world/memoryEngine.ts'
 import { brief, idle } from '../engine/watching.ts'
-import { leave, playLeg, silentModel } from './replaying.ts'
+import { leave, playSegment, silentModel } from './replaying.ts'
 
 const said = (text: string) => ({ role: 'model', parts: [{ type: 'text', text }] })
 const asked = { role: 'user', parts: [{ type: 'text', text: 'Hi' }] }
@@ -40,7 +40,7 @@ const pendingWipe = (id: string) => ({
 describe('an end', () => {
   test('has the output of the run, and the number of the last command', async () => {
     const model = scriptedModel([[{ responseId: 'r1' }, { text: 'Done.' }, { usage: { inputTokens: 3 } }]])
-    expect(await playLeg(new Agent(model), { start: { seen: 7 } })).toEqual({
+    expect(await playSegment(new Agent(model), { start: { seen: 7 } })).toEqual({
       status: 'complete',
       output: {
         status: 'complete',
@@ -59,7 +59,7 @@ describe('an end', () => {
 
   test('of a run that failed has its error', async () => {
     const model = scriptedModel([[{ text: 'Half ' }, { error: { message: 'Overloaded', status: 529 } }]])
-    const end = await playLeg(new Agent(model, { retry: { maxRetries: 0 } }))
+    const end = await playSegment(new Agent(model, { retry: { maxRetries: 0 } }))
     expect(end).toMatchObject({
       status: 'failed',
       output: { status: 'failed', error: { name: 'ModelError', status: 529 }, output: 'Half ' },
@@ -76,7 +76,7 @@ describe('a wait', () => {
       'Done.',
     ])
     const agent = new Agent(model, { tools: [wipe] })
-    const end = await playLeg(agent, { journal, start: { seen: 4 } })
+    const end = await playSegment(agent, { journal, start: { seen: 4 } })
     if (end.status !== 'waiting') throw new Error(end.status)
     const calls = [pendingWipe('a'), pendingWipe('b')]
     const parts = calls.map(({ kind: _, ...part }) => part)
@@ -104,10 +104,10 @@ describe('a wait', () => {
       metadata: {},
       pendingApproval: { calls },
     })
-    // Of two decisions one is missing: the next leg comes to the same wait.
+    // Of two decisions one is missing: the next segment comes to the same wait.
     const next = newJournal(journal)
     leave(next, { type: 'tool.approve', callId: 'a' })
-    const second = await playLeg(agent, { journal: next, start: { from: { snapshot: end.snapshot } } })
+    const second = await playSegment(agent, { journal: next, start: { from: { snapshot: end.snapshot } } })
     expect(second).toMatchObject({
       status: 'waiting',
       seen: 1,
@@ -122,10 +122,10 @@ describe('a wait', () => {
         decide = resolve
       })
     const model = scriptedModel([[wiping('a')], 'Done.'])
-    const leg = playLeg(new Agent(model, { tools: [wipe], onApproval }))
+    const segment = playSegment(new Agent(model, { tools: [wipe], onApproval }))
     await idle(10)
     decide(true)
-    expect(await leg).toMatchObject({ status: 'complete', output: { output: 'Done.' } })
+    expect(await segment).toMatchObject({ status: 'complete', output: { output: 'Done.' } })
   })
 
   test('of a sub-agent begins when all beside it has ended', async () => {
@@ -148,13 +148,15 @@ describe('a wait', () => {
     ])
     const tools = [helper.asTool({ name: 'helper', description: 'Helps' }), slow]
     let isOver = false
-    const leg = playLeg(new Agent(model, { tools, toolExecution: 'parallel' }), { journal }).finally(() => {
-      isOver = true
-    })
+    const segment = playSegment(new Agent(model, { tools, toolExecution: 'parallel' }), { journal }).finally(
+      () => {
+        isOver = true
+      },
+    )
     await idle(10)
     expect(isOver).toBe(false)
     end()
-    const waiting = await leg
+    const waiting = await segment
     if (waiting.status !== 'waiting') throw new Error(waiting.status)
     expect(waiting.result.pendingApproval.calls).toMatchObject([{ name: 'wipe', arguments: { what: 'a' } }])
     expect(waiting.result.messages.map(({ role }) => role)).toEqual(['user', 'model'])
@@ -189,7 +191,7 @@ describe('a machine that breaks', () => {
       },
     })
 
-  const broken = (end: LegEnd) => {
+  const broken = (end: SegmentEnd) => {
     if (end.status !== 'failed' || end.output.status !== 'failed') throw new Error(end.status)
     return end.output
   }
@@ -199,13 +201,14 @@ describe('a machine that breaks', () => {
     const messages = [asked, said('So far.')]
     const last = fromPromise(() => Promise.reject(new RangeError('too far')))
     const agent = orchestrated((parts) => chart(parts, { messages }, last))
-    const end = await playLeg(agent, { journal, start: { seen: 2 } })
+    const end = await playSegment(agent, { journal, start: { seen: 2 } })
     expect(broken(end)).toEqual({
       status: 'failed',
       error: {
         name: 'OrchestrationError',
-        message: 'The machine of the run broke in "Closing": too far',
-        state: '"Closing"',
+        message: 'The machine "own" broke in Closing: too far',
+        state: 'Closing',
+        orchestrator: 'own',
         cause: { name: 'RangeError', message: 'too far' },
       },
       id: '',
@@ -218,7 +221,7 @@ describe('a machine that breaks', () => {
     expect(end.seen).toBe(2)
     expect(brief(journal.stream.flat().at(-1) ?? Object.create(null))).toEqual({ finishReason: 'error' })
     const count = journal.stream.length
-    expect(await playLeg(agent, { journal })).toEqual(end)
+    expect(await playSegment(agent, { journal })).toEqual(end)
     expect(journal.stream).toHaveLength(count)
   })
 
@@ -226,20 +229,20 @@ describe('a machine that breaks', () => {
     [
       'another logic, which has one state only',
       fromPromise(() => Promise.reject(new RangeError('too far'))),
-      { name: 'OrchestrationError', message: 'The machine of the run broke in its only state: too far' },
+      { name: 'OrchestrationError', message: 'The machine "unknown" broke in its only state: too far' },
     ],
     [
       'an end without an output',
       fromPromise(() => Promise.resolve({ status: 'complete' })),
       {
         name: 'OrchestrationError',
-        message: 'The machine of the run broke in its only state: it ended without an AgentOutput',
+        message: 'The machine "unknown" broke in its only state: it ended without an AgentOutput',
       },
     ],
     [
       'an end with nothing',
       fromPromise(() => Promise.resolve(undefined)),
-      { message: 'The machine of the run broke in its only state: it ended without an AgentOutput' },
+      { message: 'The machine "unknown" broke in its only state: it ended without an AgentOutput' },
     ],
     [
       'a refusal, which is said as it is',
@@ -247,7 +250,7 @@ describe('a machine that breaks', () => {
       { name: 'ConfigurationError', message: 'Set a name.' },
     ],
   ])('%s', async (_, logic, error) => {
-    const end = await playLeg(orchestrated(() => logic))
+    const end = await playSegment(orchestrated(() => logic))
     expect(broken(end)).toMatchObject({ error, messages: [], output: '', finishReason: 'error' })
   })
 
@@ -260,7 +263,7 @@ describe('a machine that breaks', () => {
       finishReason: 'stop',
       metadata: {},
     }
-    const end = await playLeg(orchestrated(() => fromPromise(async () => output)))
+    const end = await playSegment(orchestrated(() => fromPromise(async () => output)))
     expect(end).toEqual({ status: 'complete', output, seen: 0 })
   })
 
@@ -276,9 +279,9 @@ describe('a machine that breaks', () => {
         ),
     }
     const model = scriptedModel([[wiping('a')]])
-    const end = await playLeg(new Agent(model, { orchestrator: own, tools: [wipe] }), { journal })
+    const end = await playSegment(new Agent(model, { orchestrator: own, tools: [wipe] }), { journal })
     expect(broken(end)).toMatchObject({ error: { name: 'OrchestrationError' } })
-    expect(broken(end).error.message).toMatch(/^The machine of the run broke in "Working": .*BigInt/)
+    expect(broken(end).error.message).toMatch(/^The machine "own" broke in Working: .*BigInt/)
     // What its runs have reached is not lost.
     expect(broken(end).messages.map(({ role }) => role)).toEqual(['user', 'model'])
   })
@@ -286,11 +289,11 @@ describe('a machine that breaks', () => {
   test('a snapshot that this code refuses abandons the run, so that it can be forked', async () => {
     const journal = newJournal()
     const model = scriptedModel([[wiping('a')]])
-    const waiting = await playLeg(new Agent(model, { tools: [wipe] }))
+    const waiting = await playSegment(new Agent(model, { tools: [wipe] }))
     if (waiting.status !== 'waiting') throw new Error(waiting.status)
     const snapshot = structuredClone(waiting.snapshot)
     Object.assign(snapshot, { value: 'Elsewhere' })
-    const end = await playLeg(new Agent(model, { tools: [wipe] }), {
+    const end = await playSegment(new Agent(model, { tools: [wipe] }), {
       journal,
       start: { from: { snapshot }, seen: 3 },
     })
@@ -318,9 +321,9 @@ describe('options', () => {
   test('tools get the stored context, or what is made of it', async () => {
     const seen: unknown[] = []
     const start = { context: { user: 'ann' } }
-    await playLeg(new Agent(calling(), { tools: [looking(seen)] }), { start })
+    await playSegment(new Agent(calling(), { tools: [looking(seen)] }), { start })
     const context = (stored: unknown) => ({ stored, db: 'open' })
-    await playLeg(new Agent(calling(), { tools: [looking(seen)] }), { start, options: { context } })
+    await playSegment(new Agent(calling(), { tools: [looking(seen)] }), { start, options: { context } })
     expect(seen).toEqual([{ user: 'ann' }, { stored: { user: 'ann' }, db: 'open' }])
   })
 
@@ -329,9 +332,9 @@ describe('options', () => {
     const steps: unknown[] = []
     const onStep = (snapshot: unknown) => steps.push((snapshot as { value: unknown }).value)
     const tools = [looking([])]
-    await playLeg(new Agent(calling(), { tools }), { journal, options: { onStep } })
+    await playSegment(new Agent(calling(), { tools }), { journal, options: { onStep } })
     expect(steps).toEqual([{ ToolExecution: 'Working' }, { ToolExecution: 'Working' }, 'Complete'])
-    await playLeg(new Agent(calling(), { tools }), { journal, options: { onStep } })
+    await playSegment(new Agent(calling(), { tools }), { journal, options: { onStep } })
     expect(steps).toHaveLength(3)
   })
 })
@@ -340,9 +343,9 @@ test('a request that the chart gave up is not played to it', async () => {
   const journal = newJournal()
   const model = silentModel()
   const options: AgentOptions = { timeouts: { firstChunkMs: 1 }, retry: { maxRetries: 0 } }
-  const end = await playLeg(new Agent(model, options), { journal })
+  const end = await playSegment(new Agent(model, options), { journal })
   expect(end).toMatchObject({ status: 'failed', output: { error: { name: 'TimeoutError' } } })
   await idle()
   expect(model.asked.map(({ isClosed }) => isClosed)).toEqual([true])
-  expect(await playLeg(new Agent(scriptedModel([]), options), { journal })).toEqual(end)
+  expect(await playSegment(new Agent(scriptedModel([]), options), { journal })).toEqual(end)
 })

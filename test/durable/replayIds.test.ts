@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { durableChunk } from '../../src/durable/replay/durableChunk.ts'
-import { replayIds } from '../../src/durable/replay/replayIds.ts'
+import { durableChunk } from '../../src/durable/chunks.ts'
+import { replayIds } from '../../src/durable/replay/replaySegment.ts'
 
 const from = { input: { prompt: 'Hi', id: 'run' } }
 
-test('the ids of a leg stay the same, also in a later release: a leg may outlive an update', () => {
+test('the ids of a segment stay the same, also in a later release: a segment may outlive an update', () => {
   const newId = replayIds(from)
   expect([newId('run'), newId('run'), newId('run/helper'), newId('run')]).toEqual([
     'fa6089af-5ac9-8418-948b-d36710db28cd',

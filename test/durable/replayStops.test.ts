@@ -1,14 +1,14 @@
-/** A leg that is stopped, or whose engine fails: nothing more is recorded, and the next life goes on from there. */
+/** A segment that is stopped, or whose engine fails: nothing more is recorded, and the next incarnation goes on from there. */
 import { getEventListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
-import { type LegEnd, type ReplayEngine, replayLeg } from '../../src/durable/index.ts'
+import { type ReplayEngine, replaySegment, type SegmentEnd } from '../../src/durable/index.ts'
 import { Agent, tool } from '../../src/index.ts'
 import { toolResultsOf } from '../../src/messages/messages.ts'
 import type { ChatModel } from '../../src/model/chatModel.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
-import { type Journal, memoryEngine, newJournal, newLife } from '../dbos/world/memoryEngine.ts'
+import { type Journal, memoryEngine, newIncarnation, newJournal } from '../dbos/world/memoryEngine.ts'
 import { idle } from '../engine/watching.ts'
-import { playLeg, recordsOf, silentModel, started } from './replaying.ts'
+import { playSegment, recordsOf, silentModel, started } from './replaying.ts'
 
 /** How a promise has settled by now. */
 const stateOf = async (promise: Promise<unknown>): Promise<'open' | 'resolved' | 'rejected'> => {
@@ -25,88 +25,91 @@ const stateOf = async (promise: Promise<unknown>): Promise<'open' | 'resolved' |
   return state
 }
 
-const textOfEnd = (end: LegEnd): string => ('output' in end ? end.output.output : end.status)
+const textOfEnd = (end: SegmentEnd): string => ('output' in end ? end.output.output : end.status)
 
 const isAnyRecorded = ({ records, stream }: Journal): boolean =>
   stream.length > 0 || records.some(({ value }) => value !== undefined)
 
-describe('a leg that is stopped', () => {
+describe('a segment that is stopped', () => {
   test('asks again for the answer that was under way', async () => {
     const journal = newJournal()
     const model = silentModel()
-    const life = new AbortController()
-    const leg = playLeg(new Agent(model), { journal, options: { signal: life.signal } })
+    const incarnation = new AbortController()
+    const segment = playSegment(new Agent(model), { journal, options: { signal: incarnation.signal } })
     const { sink } = await model.next()
     sink.deltas([{ type: 'text', text: 'Half of ' }])
     const written = structuredClone(journal.stream)
-    life.abort()
-    expect(await stateOf(leg)).toBe('open')
+    incarnation.abort()
+    expect(await stateOf(segment)).toBe('open')
     expect(model.asked.map(({ isClosed }) => isClosed)).toEqual([true])
     expect(recordsOf(journal)['run/turn 1']).toBe('under way')
     expect(journal.stream).toEqual(written)
-    expect(textOfEnd(await playLeg(new Agent(scriptedModel(['Whole.'])), { journal }))).toBe('Whole.')
+    expect(textOfEnd(await playSegment(new Agent(scriptedModel(['Whole.'])), { journal }))).toBe('Whole.')
   })
 
   test('does not take what its tools say about the stop for their results', async () => {
     const journal = newJournal()
-    const life = new AbortController()
+    const incarnation = new AbortController()
     let times = 0
     const obedient = tool({
       name: 'wait',
       description: 'Waits',
       execute: (_, { signal }) => {
         times += 1
-        setImmediate(() => life.abort())
+        setImmediate(() => incarnation.abort())
         return new Promise((_, reject) => {
           signal.addEventListener('abort', () => reject(new Error('I was told to stop.')))
         })
       },
     })
     const calling = scriptedModel([[{ toolCall: { id: 'c', name: 'wait' } }]])
-    const leg = playLeg(new Agent(calling, { tools: [obedient] }), {
+    const segment = playSegment(new Agent(calling, { tools: [obedient] }), {
       journal,
-      options: { signal: life.signal },
+      options: { signal: incarnation.signal },
     })
-    await new Promise((resolve) => life.signal.addEventListener('abort', resolve))
-    expect(await stateOf(leg)).toBe('open')
-    const end = await playLeg(new Agent(scriptedModel(['Done.']), { tools: [obedient] }), { journal })
+    await new Promise((resolve) => incarnation.signal.addEventListener('abort', resolve))
+    expect(await stateOf(segment)).toBe('open')
+    const end = await playSegment(new Agent(scriptedModel(['Done.']), { tools: [obedient] }), { journal })
     const results = ('output' in end ? end.output.messages : []).flatMap(toolResultsOf)
     expect(results).toMatchObject([{ id: 'c', result: expect.stringContaining('unknown') }])
     expect(times).toBe(1)
   })
 
-  test.each(['a new leg', 'a leg that had begun'])('before it starts does nothing: %s', async (which) => {
-    const journal = newJournal()
-    if (which !== 'a new leg')
-      journal.records.push({ name: 'begin', value: JSON.stringify({ ...started, commands: [] }) })
-    const before = isAnyRecorded(journal)
-    const model = silentModel()
-    const leg = playLeg(new Agent(model), { journal, options: { signal: AbortSignal.abort() } })
-    expect(await stateOf(leg)).toBe('open')
-    expect(model.asked).toEqual([])
-    expect(isAnyRecorded(journal)).toBe(before)
-    expect(journal.stream).toEqual([])
-  })
+  test.each(['a new segment', 'a segment that had begun'])(
+    'before it starts does nothing: %s',
+    async (which) => {
+      const journal = newJournal()
+      if (which !== 'a new segment')
+        journal.records.push({ name: 'begin', value: JSON.stringify({ ...started, commands: [] }) })
+      const before = isAnyRecorded(journal)
+      const model = silentModel()
+      const segment = playSegment(new Agent(model), { journal, options: { signal: AbortSignal.abort() } })
+      expect(await stateOf(segment)).toBe('open')
+      expect(model.asked).toEqual([])
+      expect(isAnyRecorded(journal)).toBe(before)
+      expect(journal.stream).toEqual([])
+    },
+  )
 
   test('after its end changes nothing, and holds nothing', async () => {
-    const life = new AbortController()
+    const incarnation = new AbortController()
     const model = silentModel()
-    const leg = playLeg(new Agent(model), { options: { signal: life.signal } })
+    const segment = playSegment(new Agent(model), { options: { signal: incarnation.signal } })
     const { sink } = await model.next()
-    expect(getEventListeners(life.signal, 'abort')).toHaveLength(1)
+    expect(getEventListeners(incarnation.signal, 'abort')).toHaveLength(1)
     sink.deltas([
       { type: 'text', text: 'Done.' },
       { type: 'finish', reason: 'stop' },
     ])
     sink.end()
-    expect(textOfEnd(await leg)).toBe('Done.')
-    expect(getEventListeners(life.signal, 'abort')).toEqual([])
+    expect(textOfEnd(await segment)).toBe('Done.')
+    expect(getEventListeners(incarnation.signal, 'abort')).toEqual([])
   })
 })
 
 describe('an engine that throws', () => {
   const note = tool({ name: 'note', description: 'Notes', onInterrupted: 'rerun', execute: () => 'noted' })
-  /** What its model says follows from the conversation alone, in every life. */
+  /** What its model says follows from the conversation alone, in every incarnation. */
   const noting = () => {
     const turns = [[{ text: 'Let me.' }, { toolCall: { id: 'c', name: 'note' } }], 'Done.']
     const model: ChatModel = {
@@ -143,17 +146,17 @@ describe('an engine that throws', () => {
     ...[1, 2].map((nth) => ['live', nth] as const),
   ]
 
-  test.each(places)('ends the leg with its error, and records nothing more: %s %i', async (kind, nth) => {
+  test.each(places)('ends the segment with its error, and records nothing more: %s %i', async (kind, nth) => {
     const journal = newJournal()
-    const leg = playLeg(noting(), { journal, but: failingAt(kind, nth) })
-    await expect(leg).rejects.toBe(broken)
+    const segment = playSegment(noting(), { journal, but: failingAt(kind, nth) })
+    await expect(segment).rejects.toBe(broken)
     const after = structuredClone(journal)
     await idle(10)
     expect(journal.records.filter(({ value }) => value !== undefined)).toEqual(
       after.records.filter(({ value }) => value !== undefined),
     )
     expect(journal.stream).toEqual(after.stream)
-    expect(textOfEnd(await playLeg(noting(), { journal }))).toBe('Let me.\nDone.')
+    expect(textOfEnd(await playSegment(noting(), { journal }))).toBe('Let me.\nDone.')
   })
 
   test('in a step beside another one leaves the other one open', async () => {
@@ -171,14 +174,14 @@ describe('an engine that throws', () => {
     const model = scriptedModel([
       [{ toolCall: { id: 's', name: 'slow' } }, { toolCall: { id: 'q', name: 'quick' } }],
     ])
-    const leg = playLeg(new Agent(model, { tools: [slow, quick], toolExecution: 'parallel' }), {
+    const segment = playSegment(new Agent(model, { tools: [slow, quick], toolExecution: 'parallel' }), {
       journal,
       but: ({ step }) => ({
         step: (name, run) =>
           /^run\/q\/[^ ]+$/.test(name) ? run().then(() => Promise.reject(broken)) : step(name, run),
       }),
     })
-    await expect(leg).rejects.toBe(broken)
+    await expect(segment).rejects.toBe(broken)
     await idle()
     expect(signals.map(({ aborted }) => aborted)).toEqual([true])
     const [, record] = Object.entries(recordsOf(journal)).find(([name]) => /^run\/s\/[^ ]+$/.test(name)) ?? []
@@ -188,7 +191,7 @@ describe('an engine that throws', () => {
 
 test('an engine may be an object with methods of its own', async () => {
   class Engine implements ReplayEngine {
-    readonly #engine = memoryEngine(newJournal(), newLife(), 'by name')
+    readonly #engine = memoryEngine(newJournal(), newIncarnation(), 'by name')
     step<T>(name: string, run: () => Promise<T>): Promise<T> {
       return this.#engine.step(name, run)
     }
@@ -199,6 +202,6 @@ test('an engine may be an object with methods of its own', async () => {
       return this.#engine.commands(after)
     }
   }
-  const end = await replayLeg(new Agent(scriptedModel(['Done.'])), new Engine(), async () => started)
+  const end = await replaySegment(new Agent(scriptedModel(['Done.'])), new Engine(), async () => started)
   expect(textOfEnd(end)).toBe('Done.')
 })

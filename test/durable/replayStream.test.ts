@@ -1,4 +1,4 @@
-/** What of a leg goes to the stream of its run, when, and from where. */
+/** What of a segment goes to the stream of its run, when, and from where. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { ReplayEngine } from '../../src/durable/index.ts'
@@ -8,7 +8,7 @@ import type { Delta } from '../../src/model/delta.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 import { newJournal } from '../dbos/world/memoryEngine.ts'
 import { brief, idle } from '../engine/watching.ts'
-import { playLeg, silentModel } from './replaying.ts'
+import { playSegment, silentModel } from './replaying.ts'
 
 type Written = { isLive: boolean; chunks: unknown[] }
 
@@ -48,7 +48,7 @@ test('the text of an answer is written in its step, everything else once, outsid
   ])
   const journal = newJournal()
   const agent = new Agent(model, { tools: [note] })
-  await playLeg(agent, { journal, but: noting(written) })
+  await playSegment(agent, { journal, but: noting(written) })
   expect(written.map(({ isLive, chunks }) => [isLive, ...chunks])).toEqual([
     [false, 'user'],
     [true, { metadata: { thinking: 'Hm.' } }, { text: 'Let ' }, { text: 'me.' }],
@@ -86,7 +86,7 @@ describe('a running answer', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const written: Written[] = []
     const model = silentModel()
-    const leg = playLeg(new Agent(model), { but: noting(written) })
+    const segment = playSegment(new Agent(model), { but: noting(written) })
     const { sink } = await model.next()
     const live = () => written.filter(({ isLive }) => isLive).map(({ chunks }) => chunks)
     sink.deltas([text('a')])
@@ -105,7 +105,7 @@ describe('a running answer', () => {
     // The rest does not wait.
     sink.deltas([text('d'), finish])
     sink.end()
-    await leg
+    await segment
     expect(live()).toEqual([[{ text: 'a' }, { text: 'b' }], [{ text: 'c' }], [{ text: 'd' }]])
     expect(vi.getTimerCount()).toBe(0)
   })
@@ -127,7 +127,7 @@ describe('a running answer', () => {
       },
     })
     const journal = newJournal()
-    const leg = playLeg(new Agent(model), { journal, but })
+    const segment = playSegment(new Agent(model), { journal, but })
     const { sink } = await model.next()
     for (const word of ['a', 'b', 'c']) {
       sink.deltas([text(word)])
@@ -143,7 +143,7 @@ describe('a running answer', () => {
     // The answer ends when all of it is written.
     expect(journal.records.find(({ name }) => name === 'run/turn 1')?.value).toBeUndefined()
     free()
-    expect(await leg).toMatchObject({ status: 'complete', output: { output: 'abcd' } })
+    expect(await segment).toMatchObject({ status: 'complete', output: { output: 'abcd' } })
     expect(written).toHaveLength(2)
   })
 
@@ -152,7 +152,7 @@ describe('a running answer', () => {
     const place = new AsyncLocalStorage<string>()
     const places: (string | undefined)[] = []
     const model = silentModel()
-    const leg = playLeg(new Agent(model), {
+    const segment = playSegment(new Agent(model), {
       but: ({ step, write }) => ({
         step: (name, run) => step(name, () => place.run(name, run)),
         write: (chunks, isLive) => {
@@ -169,7 +169,7 @@ describe('a running answer', () => {
       sink.deltas([text('b'), finish])
       sink.end()
     })
-    await leg
+    await segment
     expect(places).toEqual([undefined, 'run/turn 1', 'run/turn 1', undefined, undefined])
   })
 
@@ -179,7 +179,7 @@ describe('a running answer', () => {
       free = resolve
     })
     const model = silentModel()
-    const leg = playLeg(new Agent(model), {
+    const segment = playSegment(new Agent(model), {
       but: ({ write }) => ({
         write: async (chunks, isLive) => {
           await gate
@@ -193,14 +193,14 @@ describe('a running answer', () => {
     const { sink } = await model.next()
     sink.deltas([text('a'), finish])
     sink.end()
-    expect(await leg).toMatchObject({ status: 'complete' })
+    expect(await segment).toMatchObject({ status: 'complete' })
   })
 })
 
-test('a leg ends when the last chunk is written', async () => {
+test('a segment ends when the last chunk is written', async () => {
   let free = () => {}
   let isOver = false
-  const leg = playLeg(new Agent(scriptedModel(['Done.'])), {
+  const segment = playSegment(new Agent(scriptedModel(['Done.'])), {
     but: ({ write }) => ({
       write: async (chunks, isLive) => {
         if (chunks.some(({ finishReason }) => finishReason === 'stop'))
@@ -217,17 +217,17 @@ test('a leg ends when the last chunk is written', async () => {
   await idle(10)
   expect(isOver).toBe(false)
   free()
-  expect(await leg).toMatchObject({ status: 'complete' })
+  expect(await segment).toMatchObject({ status: 'complete' })
 })
 
-describe('the next life', () => {
-  /** What its readers get after the stream that an earlier life left when it was asked for the n-th time. */
+describe('the next incarnation', () => {
+  /** What its readers get after the stream that an earlier incarnation left when it was asked for the n-th time. */
   const afterDeathAt = async (nth: number, first: Delta[][], later: string[]) => {
     const journal = newJournal()
     const model = silentModel()
-    const life = new AbortController()
+    const incarnation = new AbortController()
     const midStream = { retry: { midStream: true, maxRetries: 3, initialDelayMs: 0, maxDelayMs: 0 } }
-    void playLeg(new Agent(model, midStream), { journal, options: { signal: life.signal } })
+    void playSegment(new Agent(model, midStream), { journal, options: { signal: incarnation.signal } })
     for (let asked = 1; asked < nth; asked += 1) {
       const { sink } = await model.next()
       sink.deltas(first[asked - 1] ?? [])
@@ -235,11 +235,11 @@ describe('the next life', () => {
     }
     const { sink } = await model.next()
     sink.deltas(first[nth - 1] ?? [])
-    life.abort()
+    incarnation.abort()
     await idle()
     const written: Written[] = []
     const next = scriptedModel(later)
-    const end = await playLeg(new Agent(next, midStream), { journal, but: noting(written) })
+    const end = await playSegment(new Agent(next, midStream), { journal, but: noting(written) })
     next.assertDone()
     const live = written.flatMap(({ isLive, chunks }) => (isLive ? [chunks] : []))
     return { end, live }
@@ -272,13 +272,16 @@ describe('the next life', () => {
     const journal = newJournal()
     const note = tool({ name: 'note', description: 'Notes', execute: () => 'noted' })
     const silent = silentModel()
-    const life = new AbortController()
-    void playLeg(new Agent(silent, { tools: [note] }), { journal, options: { signal: life.signal } })
+    const incarnation = new AbortController()
+    void playSegment(new Agent(silent, { tools: [note] }), {
+      journal,
+      options: { signal: incarnation.signal },
+    })
     await silent.next()
-    life.abort()
+    incarnation.abort()
     const written: Written[] = []
     const model = scriptedModel([[{ text: 'Let me.' }, { toolCall: { id: 'c', name: 'note' } }], 'Done.'])
-    await playLeg(new Agent(model, { tools: [note] }), { journal, but: noting(written) })
+    await playSegment(new Agent(model, { tools: [note] }), { journal, but: noting(written) })
     expect(written.flatMap(({ isLive, chunks }) => (isLive ? [chunks] : []))).toEqual([
       [restart, { text: 'Let me.' }],
       [{ text: '\nDone.' }],

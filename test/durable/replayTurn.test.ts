@@ -7,7 +7,7 @@ import type { Delta } from '../../src/model/delta.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 import { newJournal } from '../dbos/world/memoryEngine.ts'
 import { idle } from '../engine/watching.ts'
-import { playLeg, recordsOf } from './replaying.ts'
+import { playSegment, recordsOf } from './replaying.ts'
 
 const text = (text: string): Delta => ({ type: 'text', text })
 const thinking = (text: string): Delta => ({ type: 'thinking', text })
@@ -26,10 +26,10 @@ const once: AgentOptions = { retry: { maxRetries: 0 } }
 /** Plays a run, and plays it again from what was recorded: the model is not asked, and nothing is written again. */
 const playTwice = async (stream: (sink: ModelSink) => unknown) => {
   const journal = newJournal()
-  const end = await playLeg(new Agent(modelOf(stream), once), { journal })
+  const end = await playSegment(new Agent(modelOf(stream), once), { journal })
   const before = structuredClone(journal)
   const silent = scriptedModel([])
-  expect(await playLeg(new Agent(silent, once), { journal })).toEqual(end)
+  expect(await playSegment(new Agent(silent, once), { journal })).toEqual(end)
   expect(journal).toEqual(before)
   expect(silent.requests).toEqual([])
   return { record: recordsOf(journal)['run/turn 1'], end, journal }
@@ -202,8 +202,8 @@ test('an answer that is asked for again is another step', async () => {
     'Here I am.',
   ])
   const options: AgentOptions = { retry: { maxRetries: 2, initialDelayMs: 0, maxDelayMs: 0 } }
-  const end = await playLeg(new Agent(model, options), { journal })
+  const end = await playSegment(new Agent(model, options), { journal })
   expect(end).toMatchObject({ status: 'complete', output: { output: 'Here I am.' } })
   expect(Object.keys(recordsOf(journal))).toEqual(['begin', 'run/turn 1', 'run/turn 1 (2)', 'run/turn 1 (3)'])
-  expect(await playLeg(new Agent(scriptedModel([]), options), { journal })).toEqual(end)
+  expect(await playSegment(new Agent(scriptedModel([]), options), { journal })).toEqual(end)
 })

@@ -1,6 +1,12 @@
 import type { AnyAgent } from '../../src/agent/Agent.ts'
-import type { LegEnd, LegStart, NumberedCommand, ReplayEngine } from '../../src/durable/replay/replay.ts'
-import { type LegOptions, replayLeg } from '../../src/durable/replay/replayLeg.ts'
+import type {
+  NumberedCommand,
+  ReplayEngine,
+  SegmentEnd,
+  SegmentOptions,
+  SegmentStart,
+} from '../../src/durable/replay/engine.ts'
+import { replaySegment } from '../../src/durable/replay/replaySegment.ts'
 import type { AgentCommand } from '../../src/index.ts'
 import type { ChatModel, ModelRequest, ModelSink } from '../../src/model/chatModel.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
@@ -8,29 +14,34 @@ import {
   type EngineKind,
   type Journal,
   memoryEngine,
+  newIncarnation,
   newJournal,
-  newLife,
 } from '../dbos/world/memoryEngine.ts'
 
-/** What a leg is played with: nothing of it is needed, everything may be replaced. */
+/** What a segment is played with: nothing of it is needed, everything may be replaced. */
 type Setting = {
   journal?: Journal
-  start?: Partial<LegStart>
+  start?: Partial<SegmentStart>
   kind?: EngineKind
-  options?: LegOptions
+  options?: SegmentOptions
   /** Called at each moment at which the process might end. */
   onMoment?: () => void
   /** In place of parts of the engine. */
   but?: (engine: ReplayEngine) => Partial<ReplayEngine>
 }
 
-export const started: LegStart = { from: { input: { prompt: 'Hi', id: 'run' } }, seen: 0 }
+export const started: SegmentStart = { from: { input: { prompt: 'Hi', id: 'run' } }, seen: 0 }
 
-/** A leg of a run in a process that lives on. */
-export const playLeg = (agent: AnyAgent, setting: Setting = {}): Promise<LegEnd> => {
+/** A segment of a run in a process that lives on. */
+export const playSegment = (agent: AnyAgent, setting: Setting = {}): Promise<SegmentEnd> => {
   const { journal = newJournal(), start, kind = 'by name', options, onMoment, but } = setting
-  const engine = memoryEngine(journal, { ...newLife(), ...(onMoment && { onMoment }) }, kind)
-  return replayLeg(agent, { ...engine, ...but?.(engine) }, async () => ({ ...started, ...start }), options)
+  const engine = memoryEngine(journal, { ...newIncarnation(), ...(onMoment && { onMoment }) }, kind)
+  return replaySegment(
+    agent,
+    { ...engine, ...but?.(engine) },
+    async () => ({ ...started, ...start }),
+    options,
+  )
 }
 
 /** What was recorded, by name. */

@@ -1,7 +1,7 @@
 /** A run that is stopped as if its process had died continues from what is stored, in the same process. */
 import { expect, test } from 'vitest'
 import { Agent } from '../../src/agent/Agent.ts'
-import { viewOf } from '../../src/durable/storeView.ts'
+import { viewOf } from '../../src/durable/sqlite/storeView.ts'
 import { toolResultsOf } from '../../src/messages/messages.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tools/tool.ts'

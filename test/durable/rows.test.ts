@@ -1,6 +1,6 @@
 /** Every field that is stored comes back the same, from a real file; what is not as it was written is refused. */
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { infoOf, type NewRun, notBegun, type Progress } from '../../src/durable/sqlite/RunRows.ts'
+import { type Checkpoint, infoOf, type NewRun, notStarted } from '../../src/durable/sqlite/RunRows.ts'
 import { numberIn, SqliteFile } from '../../src/durable/sqlite/SqliteFile.ts'
 import { type OpenStore, openStore, sqlite } from '../../src/durable/sqlite/sqlite.ts'
 import type { PendingCall } from '../../src/messages/result.ts'
@@ -15,11 +15,11 @@ const store = async (path = storeFile()): Promise<OpenStore> => {
 const call: PendingCall = { type: 'toolCall', id: 'c', name: 'wipe', arguments: {}, kind: 'approval' }
 
 const bare: NewRun = {
-  ...notBegun,
+  ...notStarted,
   id: 'job',
   agent: 'janitor',
   prompt: 'Wipe it',
-  head: '{"input":{}}',
+  packedSnapshot: '{"input":{}}',
   forkedFrom: undefined,
   base: undefined,
   context: undefined,
@@ -29,7 +29,7 @@ const full: NewRun = {
   ...bare,
   id: 'full',
   status: 'waiting',
-  live: false,
+  isUnsettled: false,
   recoveries: 2,
   hidden: 3,
   step: 4,
@@ -45,7 +45,7 @@ const full: NewRun = {
 const rowOf = ({ context: _, ...run }: NewRun, n: number, at: number) => ({
   ...run,
   n,
-  life: 0,
+  incarnation: 0,
   created: at,
   updated: at,
 })
@@ -61,7 +61,7 @@ describe('a stored run', () => {
       const row = rowOf(run, n, at)
       expect(runs.get(run.id)).toEqual(row)
       expect(runs.byNumber(n)).toEqual(row)
-      const { head: _, ...summary } = row
+      const { packedSnapshot: _, ...summary } = row
       expect(runs.summary(run.id)).toEqual(summary)
     }
     expect(runs.context(1)).toBeUndefined()
@@ -72,34 +72,37 @@ describe('a stored run', () => {
   test('has every field of its last step', async () => {
     const { runs } = await store()
     runs.insert(bare, 1000)
-    const to: Progress = { ...full, head: '{"snapshot":{}}' }
+    const to: Checkpoint = { ...full, packedSnapshot: '{"snapshot":{}}' }
     expect(runs.update(1, to, 3000)).toBe(true)
     // Its status is changed apart from a step.
-    const { status, live } = bare
-    const changed = { ...rowOf({ ...bare, ...to, ...idOf(bare), status, live }, 1, 1000), updated: 3000 }
+    const { status, isUnsettled } = bare
+    const changed = {
+      ...rowOf({ ...bare, ...to, ...idOf(bare), status, isUnsettled }, 1, 1000),
+      updated: 3000,
+    }
     expect(runs.get('job')).toEqual(changed)
-    runs.stand(1, 'waiting', false)
-    expect(runs.get('job')).toEqual({ ...changed, status: 'waiting', live: false })
-    runs.stand(1, 'running', true)
-    runs.takeUp(1, 7, 8)
-    expect(runs.get('job')).toEqual({ ...changed, life: 7, recoveries: 8 })
+    runs.setStatus(1, 'waiting', false)
+    expect(runs.get('job')).toEqual({ ...changed, status: 'waiting', isUnsettled: false })
+    runs.setStatus(1, 'running', true)
+    runs.beginIncarnation(1, 7, 8)
+    expect(runs.get('job')).toEqual({ ...changed, incarnation: 7, recoveries: 8 })
     expect(runs.update(1, { ...bare }, 4000)).toBe(true)
-    expect(runs.get('job')).toEqual({ ...rowOf(bare, 1, 1000), life: 7, updated: 4000 })
+    expect(runs.get('job')).toEqual({ ...rowOf(bare, 1, 1000), incarnation: 7, updated: 4000 })
     expect(runs.update(2, to, 3000)).toBe(false)
   })
 
-  test('keeps what it can continue from when it breaks or is given up', async () => {
+  test('keeps what it can continue from when it breaks or is abandoned', async () => {
     const { runs } = await store()
     runs.insert(bare, 1000)
     const error = { name: 'OrchestrationError', message: 'Broke.' } as const
     runs.fail(1, error, 2000)
     const failed = { ...rowOf(bare, 1, 1000), error, updated: 2000 }
     expect(runs.get('job')).toEqual(failed)
-    runs.giveUp(1, { ...error, message: 'Gone.' }, 3000)
+    runs.abandon(1, { ...error, message: 'Gone.' }, 3000)
     expect(runs.get('job')).toEqual({
       ...failed,
       status: 'abandoned',
-      live: false,
+      isUnsettled: false,
       error: { ...error, message: 'Gone.' },
       updated: 3000,
     })
@@ -126,12 +129,23 @@ describe('a stored run', () => {
     })
   })
 
-  test('is live until it is known how it stands, the oldest first', async () => {
+  test.each([
+    ['AwaitingApproval', 'AwaitingApproval'],
+    ['Accumulating.Requesting', 'Accumulating'],
+    ['Drafting.Working, Watching', 'Drafting'],
+    ['', ''],
+  ])('is shown with the outermost state, also where an older release stored %j', async (stored, state) => {
+    const { runs } = await store()
+    runs.insert({ ...bare, state: stored }, 1000)
+    expect(runs.list(9, 9, null, null).map((run) => infoOf(run).state)).toEqual([state])
+  })
+
+  test('is unsettled until its readers know its status, the oldest first', async () => {
     const { runs, file } = await store()
     for (const id of ['one', 'two', 'three', 'four'])
-      runs.insert({ ...bare, id, live: id !== 'two', agent: id === 'three' ? 'other' : 'janitor' }, 1)
+      runs.insert({ ...bare, id, isUnsettled: id !== 'two', agent: id === 'three' ? 'other' : 'janitor' }, 1)
     file.exec(`UPDATE runs SET id = NULL WHERE id = 'four'`)
-    expect(runs.live()).toEqual([
+    expect(runs.unsettled()).toEqual([
       { n: 1, id: 'one', agent: 'janitor' },
       { n: 3, id: 'three', agent: 'other' },
     ])
@@ -148,14 +162,14 @@ describe('a stored run', () => {
   test.each([
     ['a status', `status = 'happy'`, 'a run has the status happy'],
     ['a number', `step = 'many'`, '"step" is not a number'],
-    ['a text', `state = x'00'`, '"state" is not a text'],
+    ['a text', `state = x'00'`, '"state" is not a string'],
     ['its usage', `usage = '{'`, '"usage" is not JSON'],
-    ['its usage as a text', `usage = x'00'`, '"usage" is not a text'],
+    ['its usage as a text', `usage = x'00'`, '"usage" is not a string'],
     ['its calls', `pending = '{}'`, 'the calls of a run are not a list'],
     ['one of its calls', `pending = '[{"id":"a"},{"id":5}]'`, 'the calls of a run are not a list'],
     ['a call that is null', `pending = '[null]'`, 'the calls of a run are not a list'],
-    ['its error', `error = '"no"'`, 'the error of a run is none'],
-    ['the message of its error', `error = '{"name":"x"}'`, 'the error of a run is none'],
+    ['its error', `error = '"no"'`, 'the error of a run is not an error'],
+    ['the message of its error', `error = '{"name":"x"}'`, 'the error of a run is not an error'],
     ['its base', `base = 1, counts = NULL`, 'the base of a run has no counts'],
     ['the counts of its base', `base = 1, counts = '{"0":1,"1":1.5}'`, 'the base of a run has no counts'],
   ])('is refused without %s', async (_, sql, message) => {
@@ -191,7 +205,7 @@ test('commands come in their order, each until it is deleted', async () => {
   expect(commands.all()).toEqual([steer, compact])
   for (const data of ['5', '{"type":5}', '{}']) {
     file.exec(`UPDATE commands SET data = '${data}'`)
-    expect(() => commands.all()).toThrow('a command is none')
+    expect(() => commands.all()).toThrow('a command has no type')
   }
 })
 
@@ -205,33 +219,33 @@ test('a chat has the run that it ends with, and how much of it counts', async ()
   expect(chats.newest('janitor')).toBeUndefined()
   expect(chats.insert({ id: 'two', agent: 'janitor', run: 3, length: 0 })).toBe(true)
   expect(chats.get('two')).toEqual({ id: 'two', agent: 'janitor', run: 3, length: 0 })
-  expect(chats.goOn(chat, 4)).toBe(true)
-  expect(chats.goOn(chat, 5)).toBe(false)
+  expect(chats.advance(chat, 4)).toBe(true)
+  expect(chats.advance(chat, 5)).toBe(false)
   expect(chats.get('one')).toEqual({ ...chat, run: 4 })
   expect(chats.newest('janitor')).toBe('one')
-  expect(chats.goOn({ id: 'two', agent: 'janitor', run: 3, length: 0 }, 9)).toBe(true)
+  expect(chats.advance({ id: 'two', agent: 'janitor', run: 3, length: 0 }, 9)).toBe(true)
   expect(chats.get('two')).toEqual({ id: 'two', agent: 'janitor', run: 9, length: undefined })
   expect([chats.newest('janitor'), chats.newest('other')]).toEqual(['two', undefined])
 })
 
 test('a stream is read batch by batch, and knows its end', async () => {
   const { stream, file } = await store()
-  const nothing = { seq: 0, life: 0, told: 0, isOpen: false }
+  const nothing = { seq: 0, incarnation: 0, delivered: 0, isOpen: false }
   expect(stream.tail(1)).toEqual(nothing)
   expect(stream.after(1, 0)).toBeUndefined()
-  expect(stream.lastOf(1, 5)).toEqual({ life: 0, seq: 0 })
-  stream.insert(1, { seq: 2, life: 1, told: 1, isOpen: true }, '[1,2]')
-  stream.insert(1, { seq: 3, life: 2, told: 2, isOpen: false }, '[3]')
-  stream.insert(2, { seq: 9, life: 1, told: 0, isOpen: true }, '[]')
-  expect(stream.tail(1)).toEqual({ seq: 3, life: 2, told: 2, isOpen: false })
-  expect(stream.tail(2)).toEqual({ seq: 9, life: 1, told: 0, isOpen: true })
+  expect(stream.lastOf(1, 5)).toEqual({ incarnation: 0, seq: 0 })
+  stream.insert(1, { seq: 2, incarnation: 1, delivered: 1, isOpen: true }, '[1,2]')
+  stream.insert(1, { seq: 3, incarnation: 2, delivered: 2, isOpen: false }, '[3]')
+  stream.insert(2, { seq: 9, incarnation: 1, delivered: 0, isOpen: true }, '[]')
+  expect(stream.tail(1)).toEqual({ seq: 3, incarnation: 2, delivered: 2, isOpen: false })
+  expect(stream.tail(2)).toEqual({ seq: 9, incarnation: 1, delivered: 0, isOpen: true })
   expect([0, 1, 2, 3].map((seq) => stream.after(1, seq)?.chunks)).toEqual([[1, 2], [1, 2], [3], undefined])
-  expect(stream.after(1, 2)).toEqual({ seq: 3, life: 2, chunks: [3] })
-  expect([0, 1, 2, 3].map((life) => stream.lastOf(1, life))).toEqual([
-    { life: 0, seq: 0 },
-    { life: 1, seq: 2 },
-    { life: 2, seq: 3 },
-    { life: 2, seq: 3 },
+  expect(stream.after(1, 2)).toEqual({ seq: 3, incarnation: 2, chunks: [3] })
+  expect([0, 1, 2, 3].map((incarnation) => stream.lastOf(1, incarnation))).toEqual([
+    { incarnation: 0, seq: 0 },
+    { incarnation: 1, seq: 2 },
+    { incarnation: 2, seq: 3 },
+    { incarnation: 2, seq: 3 },
   ])
   file.exec(`UPDATE stream SET chunks = '{}'`)
   expect(() => stream.after(1, 0)).toThrow('a batch of chunks is not a list')
@@ -303,8 +317,8 @@ describe('the items of a run', () => {
     const { items, file } = await three()
     for (const base of [2, 3]) {
       file.exec(`UPDATE runs SET base = ${base} WHERE n = 2`)
-      expect(() => items.inherit({ run: 2, counts: { 1: 3 } })).toThrow('a run stands on a newer one')
-      expect(() => items.find(9, { run: 2, counts: { 5: 1 } }, 5, 0)).toThrow('a run stands on a newer one')
+      expect(() => items.inherit({ run: 2, counts: { 1: 3 } })).toThrow('a run builds on a newer one')
+      expect(() => items.find(9, { run: 2, counts: { 5: 1 } }, 5, 0)).toThrow('a run builds on a newer one')
     }
   })
 })

@@ -5,8 +5,8 @@ import type { AgentInput } from '../../machines/agent/events.ts'
 import { reflectionOrchestrator } from '../../machines/orchestrators/reflection.ts'
 import { Agent } from '../../src/agent/Agent.ts'
 import { sqlite } from '../../src/durable/index.ts'
-import { promptText } from '../../src/durable/runInput.ts'
-import { notBegun } from '../../src/durable/sqlite/RunRows.ts'
+import { promptText } from '../../src/durable/runOptions.ts'
+import { notStarted } from '../../src/durable/sqlite/RunRows.ts'
 import { openStore } from '../../src/durable/sqlite/sqlite.ts'
 import {
   AbortedError,
@@ -154,13 +154,14 @@ describe('a list', () => {
     const blank = {
       agent: 'a',
       prompt: '',
-      head: '',
+      packedSnapshot: '',
       forkedFrom: undefined,
       base: undefined,
       context: undefined,
     }
     file.write('normal', () => {
-      for (let n = 1; n <= 101; n += 1) rows.insert({ ...notBegun, ...blank, id: `run ${n}`, live: false }, n)
+      for (let n = 1; n <= 101; n += 1)
+        rows.insert({ ...notStarted, ...blank, id: `run ${n}`, isUnsettled: false }, n)
     })
     file.close()
     const runs = await opened(path, {})
@@ -266,7 +267,7 @@ describe('a run that waits', () => {
     const runs = await opened(storeFile(), { agent })
     const run = await runs.start('agent', 'Wipe b', { id: 'job' })
     expect((await run.result).pendingApproval?.calls).toHaveLength(1)
-    expect(await run.info()).toMatchObject({ status: 'waiting', state: 'Draft.Waiting', step: 1 })
+    expect(await run.info()).toMatchObject({ status: 'waiting', state: 'Draft', step: 1 })
     await runs.send('job', { type: 'tool.approve', callId: 'c' })
     expect(await run.result).toMatchObject({ output: 'A draft.' })
     expect(wiped).toEqual(['b'])

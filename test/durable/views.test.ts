@@ -1,6 +1,6 @@
 /** What the inspector and the command line see of a store. */
 import { expect, test } from 'vitest'
-import { viewOf } from '../../src/durable/storeView.ts'
+import { viewOf } from '../../src/durable/sqlite/storeView.ts'
 import { opened, storeFile } from './storeFile.ts'
 import { callOf, wiping } from './wiping.ts'
 

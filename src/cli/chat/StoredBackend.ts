@@ -1,5 +1,5 @@
 import type { DurableChat, DurableRun, StoredRuns } from '../../durable/index.ts'
-import { viewOf } from '../../durable/storeView.ts'
+import { viewOf } from '../../durable/sqlite/storeView.ts'
 import type { Part } from '../../messages/messages.ts'
 import { newId } from '../../model/newId.ts'
 import { type Approvals, decisionOn } from '../Approvals.ts'

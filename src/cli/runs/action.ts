@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import type { DurableRun, RunInfo, RunStatus, Runs } from '../../durable/index.ts'
-import { isStatus, statuses } from '../../durable/sqlite/RunRows.ts'
-import { viewOf } from '../../durable/storeView.ts'
+import { isRunStatus, runStatuses } from '../../durable/runs.ts'
+import { viewOf } from '../../durable/sqlite/storeView.ts'
 import { type Invocation, textOption } from '../command.ts'
 import { UsageError } from '../outcome.ts'
 import { pendingLine } from '../progress.ts'
@@ -75,8 +75,8 @@ export const shellWord = (text: string): string =>
 export const statusOption = (invocation: Invocation): { status?: RunStatus } => {
   const status = textOption(invocation, 'status')
   if (status === undefined) return {}
-  if (isStatus(status)) return { status }
-  throw new UsageError(`"${status}" is not a status: use ${statuses.join(', ')}.`)
+  if (isRunStatus(status)) return { status }
+  throw new UsageError(`"${status}" is not a status: use ${runStatuses.join(', ')}.`)
 }
 
 /** A status in its colour. */

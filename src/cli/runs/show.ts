@@ -1,7 +1,7 @@
 import type { AgentInput } from '../../../machines/agent/events.ts'
 import { conversationOf as storedConversation } from '../../durable/conversation.ts'
 import type { RunInfo, Runs } from '../../durable/index.ts'
-import { viewOf } from '../../durable/storeView.ts'
+import { viewOf } from '../../durable/sqlite/storeView.ts'
 import { compactionOf } from '../../messages/compaction.ts'
 import { dollars } from '../../messages/dollars.ts'
 import { messageFlaw } from '../../messages/messageFlaw.ts'

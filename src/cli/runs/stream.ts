@@ -1,5 +1,5 @@
 import type { DurableChunk, DurableRun, RunInfo, Runs } from '../../durable/index.ts'
-import { viewOf } from '../../durable/storeView.ts'
+import { viewOf } from '../../durable/sqlite/storeView.ts'
 import { compactionOf } from '../../messages/compaction.ts'
 import { toolCallsOf, toolResultsOf } from '../../messages/messages.ts'
 import { type Invocation, textOption } from '../command.ts'

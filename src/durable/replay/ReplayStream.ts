@@ -1,43 +1,43 @@
-import { restart } from '../runChunks.ts'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { restartChunk } from '../chunks.ts'
 import type { DurableChunk } from '../runs.ts'
-import { LiveAnswer } from './LiveAnswer.ts'
-import type { ReplayEngine } from './replay.ts'
+import type { ReplayEngine } from './engine.ts'
 
 /**
- * What of a run goes to its stream. The text of an answer is written while it comes, inside of the step that asks for it; a
- * replay shows it again and writes nothing. Everything else is written outside of steps, once.
+ * The stream of a run. The text of an answer is written while it comes, inside of the step that asks for it; a replay
+ * shows it again and writes nothing. Everything else is written outside of steps, once.
  */
 export class ReplayStream {
   readonly #write: ReplayEngine['write']
-  readonly #broken: (error: unknown) => void
-  /** Whether an earlier life may have shown text that is no longer valid. */
+  readonly #onBroken: (error: unknown) => void
+  /** Says whether an earlier incarnation may have shown text that is no longer valid. */
   #isTextInDoubt: boolean
   /** The text since the last message. */
-  #standing: DurableChunk[] = []
-  /** Where chunks go at this moment; undefined: they are written once. */
+  #openText: DurableChunk[] = []
+  /** The target of chunks at this moment; undefined: they are written once. */
   #reading: { show(chunk: DurableChunk): void } | undefined
   #written: Promise<void> = Promise.resolve()
 
-  constructor(write: ReplayEngine['write'], isFirstLife: boolean, broken: (error: unknown) => void) {
+  constructor(write: ReplayEngine['write'], isFirstIncarnation: boolean, onBroken: (error: unknown) => void) {
     this.#write = write
-    this.#isTextInDoubt = !isFirstLife
-    this.#broken = broken
+    this.#isTextInDoubt = !isFirstIncarnation
+    this.#onBroken = onBroken
   }
 
-  /** A chunk of the run. */
+  /** Takes a chunk of the run. */
   show(chunk: DurableChunk): void {
-    if (chunk.messages.length > 0 || chunk.metadata.restart === true) this.#standing = []
-    if (chunk.messages.length === 0) this.#standing.push(chunk)
+    if (chunk.messages.length > 0 || chunk.metadata.restart === true) this.#openText = []
+    if (chunk.messages.length === 0) this.#openText.push(chunk)
     if (this.#reading) this.#reading.show(chunk)
     else this.#once(chunk)
   }
 
-  /** Reads that were recorded: their chunks are in the stream. */
+  /** Plays reads that were recorded: their chunks are in the stream. */
   replayed(read: () => void): void {
     this.#read({ show: () => {} }, read)
   }
 
-  /** All that is to be written once is there. */
+  /** Resolves when all that is to be written once is there. */
   settled(): Promise<void> {
     return this.#written
   }
@@ -52,7 +52,7 @@ export class ReplayStream {
     return answer
   }
 
-  /** A read of an answer that is coming in. */
+  /** Plays a read of an answer that is coming in. */
   read(answer: LiveAnswer, read: () => void): void {
     this.#read(answer, read)
   }
@@ -67,15 +67,65 @@ export class ReplayStream {
     }
   }
 
-  /** Readers discard what an earlier life showed of this answer; valid text from before it is shown once more. */
+  /** Makes readers discard what an earlier incarnation showed of this answer; valid text from before it is shown once more. */
   #restart(): DurableChunk[] {
-    return [restart(), ...this.#standing]
+    return [restartChunk(), ...this.#openText]
   }
 
   #once(chunk: DurableChunk): void {
-    // At once, so that its place is before that of the next action of the run.
+    // Not deferred, so that its place is before that of the next action of the run.
     const write = this.#write([chunk], false)
     this.#written = Promise.all([this.#written, write]).then(() => {})
-    this.#written.catch(this.#broken)
+    this.#written.catch(this.#onBroken)
+  }
+}
+
+/** Time for which chunks are gathered before they are written. */
+const gatherMs = 20
+
+/** The chunks of one answer, on their way to the stream. */
+export class LiveAnswer {
+  readonly #write: (chunks: DurableChunk[]) => Promise<void>
+  /** A socket calls back in the context in which it was opened; writes belong to the step that this was made in. */
+  readonly #here = AsyncLocalStorage.snapshot()
+  #chunks: DurableChunk[] = []
+  #timer: NodeJS.Timeout | undefined
+  #written: Promise<void> = Promise.resolve()
+  /** Rejects as soon as a write fails: another process has the run. */
+  readonly failed: Promise<never>
+  #fail: (error: unknown) => void = () => {}
+
+  constructor(write: (chunks: DurableChunk[]) => Promise<void>) {
+    this.#write = write
+    this.failed = new Promise((_, reject) => {
+      this.#fail = reject
+    })
+    this.failed.catch(() => {})
+  }
+
+  show(chunk: DurableChunk): void {
+    this.#chunks.push(chunk)
+    this.#timer ??= setTimeout(() => this.#flush(), gatherMs)
+  }
+
+  /** Resolves when everything is written. */
+  async end(): Promise<void> {
+    this.#flush()
+    await this.#written
+  }
+
+  #flush(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    if (this.#chunks.length === 0) return
+    this.#written = this.#written.then(() => this.#next())
+    this.#written.catch(this.#fail)
+  }
+
+  /** Writes all that has come by then: a slow store gets larger batches. */
+  async #next(): Promise<void> {
+    const chunks = this.#chunks
+    this.#chunks = []
+    if (chunks.length > 0) await this.#here(() => this.#write(chunks))
   }
 }

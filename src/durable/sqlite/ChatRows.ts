@@ -23,7 +23,7 @@ export class ChatRows {
     )
   }
 
-  /** The chat of an agent that had the last turn. */
+  /** Finds the chat of an agent that had the last turn. */
   newest(agent: string): string | undefined {
     const row = this.#file.get(
       'SELECT id FROM chats WHERE agent = ? AND run IS NOT NULL ORDER BY run DESC LIMIT 1',
@@ -32,7 +32,7 @@ export class ChatRows {
     return row && textIn(row, 'id')
   }
 
-  /** Whether there was none of this id yet. */
+  /** Stores a chat; false if there is one with this id. */
   insert({ id, agent, run, length }: ChatRow): boolean {
     const changes = this.#file.run(
       'INSERT INTO chats (id, agent, run, length) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
@@ -44,8 +44,8 @@ export class ChatRows {
     return changes > 0
   }
 
-  /** Whether the chat still ended where it was thought to end: then it ends with this run. */
-  goOn({ id, run }: ChatRow, next: number): boolean {
+  /** Ends a chat with another run; false if another process did so since the chat was read. */
+  advance({ id, run }: ChatRow, next: number): boolean {
     const changes = this.#file.run(
       'UPDATE chats SET run = ?, length = NULL WHERE id = ? AND run IS ?',
       next,

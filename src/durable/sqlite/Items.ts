@@ -1,19 +1,24 @@
 import { createHash } from 'node:crypto'
+import { isJsonObject } from '../../messages/json.ts'
+import { jsonIn, numberIn, type Row, type SqliteFile, textIn } from './SqliteFile.ts'
 import { damaged } from './storeError.ts'
 
-/** Where an item is: items that belong to one conversation are in one thread, in their order. */
+/** The place of an item: items that belong to one conversation are in one thread, in their order. */
 export type Place = { readonly thread: number; readonly index: number }
 
 /** An item as it is stored. */
 export type ItemRow = Place & { readonly data: string }
 
-/** How many items there are, by thread. */
+/** Numbers of items, by thread. */
 export type Counts = Readonly<Record<number, number>>
 
-/** Where items come from: those of a run, or the store. Throws for one that is not there. */
+/** A source of items: those of a run, or the store. Throws for one that is not there. */
 export type ItemSource = { at(thread: unknown, index: unknown): object }
 
-/** Things that stand alone. */
+/** The items that a run builds on: those of another one, as many of each thread. */
+export type Base = { run: number; counts: Counts }
+
+/** The thread of items that are not part of a conversation. */
 const looseThread = 0
 
 /**
@@ -41,7 +46,7 @@ export class Items implements ItemSource {
     return item
   }
 
-  /** How far a list, from one of its elements on, is the same as a thread. Long lists are, from end to end. */
+  /** Measures how far a list, from one of its elements on, is the same as a thread. Long lists are, from end to end. */
   rangeAt(list: readonly unknown[], from: number): (Place & { count: number }) | undefined {
     const first = list[from]
     const place = typeof first === 'object' && first !== null ? this.#places.get(first) : undefined
@@ -52,7 +57,7 @@ export class Items implements ItemSource {
     return { ...place, count }
   }
 
-  /** The place of an item that stands alone. */
+  /** Finds or makes the place of a single item. */
   place(item: object): Place {
     const known = this.#places.get(item)
     if (known) return known
@@ -61,7 +66,7 @@ export class Items implements ItemSource {
     return this.#alias(item, this.#byDigest.get(digest)) ?? this.#add(item, looseThread, data, digest)
   }
 
-  /** The place of an item of a list, which comes after another one or is the first. */
+  /** Finds or makes the place of an item of a list, which comes after another one or is the first. */
   placeAfter(item: object, before: Place | undefined): Place {
     const known = this.#places.get(item)
     if (known) return known
@@ -69,14 +74,14 @@ export class Items implements ItemSource {
     const digest = digestOf(data)
     if (!before) return this.#alias(item, this.#byDigest.get(digest)) ?? this.#addThread(item, data, digest)
     const next = this.#threads.get(before.thread)?.[before.index + 1]
-    // At the end of a thread it is new, even if the same was said before: so a list stays one range.
+    // At the end of a thread it is new, even if an equal item is there already: so a list stays one range.
     if (!next) return this.#add(item, before.thread, data, digest)
     const place = { thread: before.thread, index: before.index + 1 }
     const copied = this.#digests.get(next) === digest ? place : this.#byDigest.get(digest)
     return this.#alias(item, copied) ?? this.#addThread(item, data, digest)
   }
 
-  /** What is not stored yet. It counts as stored once `stored` was called. */
+  /** Items that are not stored yet. Call `stored` once they are committed. */
   get fresh(): readonly ItemRow[] {
     return this.#fresh
   }
@@ -121,4 +126,103 @@ export const itemFrom = (data: string): object => {
     // As below.
   }
   throw damaged('an item is not JSON')
+}
+
+/** The table of items. Those of the run below are shared, not copied. */
+export class ItemRows {
+  readonly #file: SqliteFile
+
+  constructor(file: SqliteFile) {
+    this.#file = file
+  }
+
+  insert(run: number, items: readonly ItemRow[]): void {
+    for (const { thread, index, data } of items)
+      this.#file.run(
+        'INSERT INTO items (run, thread, idx, data) VALUES (?, ?, ?, ?)',
+        run,
+        thread,
+        index,
+        data,
+      )
+  }
+
+  /** Loads everything that a run may refer to. */
+  load(run: number, base: Base | undefined): Items {
+    return itemsOf([...(base ? this.#inherited(base) : []), ...this.#rows(run, undefined)])
+  }
+
+  /** Loads what a run that is not stored yet may refer to. */
+  inherit(base: Base | undefined): Items {
+    return itemsOf(base ? this.#inherited(base) : [])
+  }
+
+  /** Finds one item of a run, or of those below it. */
+  find(run: number, base: Base | undefined, thread: number, index: number): string {
+    for (let at: { run: number; base: Base | undefined } | undefined = { run, base }; at; ) {
+      const row = this.#file.get(
+        'SELECT data FROM items WHERE run = ? AND thread = ? AND idx = ?',
+        at.run,
+        thread,
+        index,
+      )
+      if (row) return textIn(row, 'data')
+      const below: Base | undefined = index < (at.base?.counts[thread] ?? 0) ? at.base : undefined
+      at = below && { run: below.run, base: this.#baseOf(below.run) }
+    }
+    throw damaged(`item ${index} of thread ${thread} is missing`)
+  }
+
+  /** The rows below a run, from the nearest run down to the lowest. */
+  #inherited({ run, counts }: Base): ItemRow[] {
+    const found: ItemRow[] = []
+    for (let at: Base | undefined = { run, counts }; at; ) {
+      found.push(...this.#rows(at.run, at.counts))
+      const below: Base | undefined = this.#baseOf(at.run)
+      at = below && { run: below.run, counts: leastOf(at.counts, below.counts) }
+    }
+    return found
+  }
+
+  #rows(run: number, counts: Counts | undefined): ItemRow[] {
+    const rows = this.#file.all('SELECT thread, idx, data FROM items WHERE run = ?', run)
+    return rows.flatMap((row) => {
+      const [thread, index] = [numberIn(row, 'thread'), numberIn(row, 'idx')]
+      return counts && !(index < (counts[thread] ?? 0)) ? [] : [{ thread, index, data: textIn(row, 'data') }]
+    })
+  }
+
+  #baseOf(run: number): Base | undefined {
+    const row = this.#file.get('SELECT base, counts FROM runs WHERE n = ?', run)
+    if (!row || row.base === null) return undefined
+    const base = baseIn(row)
+    // Older runs only: so there is an end.
+    if (base.run >= run) throw damaged('a run builds on a newer one')
+    return base
+  }
+}
+
+const itemsOf = (rows: ItemRow[]): Items => {
+  const items = new Items()
+  for (const row of rows.sort(byPlace)) items.load(row)
+  return items
+}
+
+const byPlace = (a: ItemRow, b: ItemRow): number => a.thread - b.thread || a.index - b.index
+
+/** The smaller count of each thread: one that ends early further up has no more items further down. */
+const leastOf = (above: Counts, below: Counts): Counts =>
+  Object.fromEntries(
+    Object.entries(below).flatMap(([thread, count]) => {
+      const wanted = above[Number(thread)]
+      return wanted === undefined ? [] : [[thread, Math.min(wanted, count)]]
+    }),
+  )
+
+/** The base of a row. */
+export const baseIn = (row: Row): Base => {
+  const counts = jsonIn(row, 'counts')
+  if (!isJsonObject(counts) || !Object.values(counts).every(Number.isInteger))
+    throw damaged('the base of a run has no counts')
+  return { run: numberIn(row, 'base'), counts: counts as Counts }
 }

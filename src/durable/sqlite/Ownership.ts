@@ -3,8 +3,8 @@ import type { OpenDriver } from './driver.ts'
 import { SqliteFile } from './SqliteFile.ts'
 
 /**
- * One process runs the agents of a file: the one that holds an exclusive transaction on a second file. The operating
- * system ends it with the process, so there is no lease whose time must be right.
+ * The right to run the agents of a file. The process that holds an exclusive transaction on a second file has it. The
+ * operating system ends the transaction with the process, so there is no lease whose time must be right.
  */
 export class Ownership {
   readonly #file: SqliteFile
@@ -19,7 +19,7 @@ export class Ownership {
     return this.#isHeld
   }
 
-  /** Whether it is ours now. */
+  /** Tries to get it, and says whether this process has it now. */
   take(): boolean {
     try {
       this.#file.exec('BEGIN EXCLUSIVE')
@@ -38,7 +38,7 @@ export class Ownership {
 
 const ownerFile = (path: string): string => `${path}-owner`
 
-/** Whether some process runs the agents of a file. Asking does not take ownership. */
+/** Says whether a process runs the agents of a file. Asking does not take ownership. */
 export const hasOwner = (path: string, openDriver: OpenDriver): boolean => {
   if (!existsSync(ownerFile(path))) return false
   const file = new SqliteFile(ownerFile(path), openDriver)

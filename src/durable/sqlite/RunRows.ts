@@ -1,19 +1,19 @@
+import type { AgentCommand } from '../../../machines/agent/events.ts'
+import { stateName } from '../../../machines/agent/states.ts'
 import type { ErrorData } from '../../messages/errors.ts'
+import { storedCommand } from '../../agent/commands.ts'
 import { isJsonObject } from '../../messages/json.ts'
 import type { PendingCall, Usage } from '../../messages/result.ts'
-import type { RunInfo, RunStatus } from '../runs.ts'
-import type { Counts } from './Items.ts'
+import { isRunStatus, type RunInfo, type RunStatus } from '../runs.ts'
+import { type Base, baseIn } from './Items.ts'
 import { jsonIn, numberIn, type Row, type SqliteFile, textIn } from './SqliteFile.ts'
 import { damaged } from './storeError.ts'
 
-/** The items that a run builds on: those of another one, as many of each thread. */
-export type Base = { run: number; counts: Counts }
-
-/** What each step of a run changes. */
-export type Progress = {
+/** The part of a run's row that each step writes. */
+export type Checkpoint = {
   status: RunStatus
-  /** A process must continue it, or show its readers its status. */
-  live: boolean
+  /** A process must continue the run, or show its readers its status. */
+  isUnsettled: boolean
   recoveries: number
   /** Messages that its chart did not show. */
   hidden: number
@@ -22,14 +22,14 @@ export type Progress = {
   usage: Usage | undefined
   pending: readonly PendingCall[]
   error: ErrorData | undefined
-  /** The packed `{ input }` or `{ snapshot }` that it continues from. */
-  head: string
+  /** The packed `{ input }` or `{ snapshot }` that the run continues from. */
+  packedSnapshot: string
 }
 
 /** The state of a run that has not started. */
-export const notBegun: Omit<Progress, 'head'> = {
+export const notStarted: Omit<Checkpoint, 'packedSnapshot'> = {
   status: 'running',
-  live: true,
+  isUnsettled: true,
   recoveries: 0,
   hidden: 0,
   step: 0,
@@ -39,22 +39,28 @@ export const notBegun: Omit<Progress, 'head'> = {
   error: undefined,
 }
 
-/** What a run begins with. */
-export type NewRun = Progress & {
+/** A run that is to be stored. */
+export type NewRun = Checkpoint & {
   id: string
   agent: string
   prompt: string
   forkedFrom: string | undefined
   base: Base | undefined
-  /** What the tools get, as JSON; undefined for nothing. */
+  /** The `context` of the tools, as JSON; undefined if they get none. */
   context: string | undefined
 }
 
 /** A run as it is stored; `n` is its number in the file. */
-export type RunRow = Omit<NewRun, 'context'> & { n: number; life: number; created: number; updated: number }
+export type RunRow = Omit<NewRun, 'context'> & {
+  n: number
+  /** Processes, or restarts, that have worked on the run. A cursor of an earlier one may point at lost text. */
+  incarnation: number
+  created: number
+  updated: number
+}
 
-/** A run without its data: what a list shows. */
-export type RunSummary = Omit<RunRow, 'head'>
+/** A run without its snapshot, as lists need it. */
+export type RunSummary = Omit<RunRow, 'packedSnapshot'>
 
 const summary = `n, id, agent, status, live, life, recoveries, hidden, step, state, created, updated, prompt, forked_from, base,
   counts, usage, pending, error`
@@ -69,12 +75,12 @@ export class RunRows {
 
   get(id: string): RunRow | undefined {
     const row = this.#file.get('SELECT * FROM runs WHERE id = ?', id)
-    return row && { ...summaryOf(row), head: textIn(row, 'head') }
+    return row && { ...summaryOf(row), packedSnapshot: textIn(row, 'head') }
   }
 
   byNumber(n: number): RunRow | undefined {
     const row = this.#file.get('SELECT * FROM runs WHERE n = ? AND id IS NOT NULL', n)
-    return row && { ...summaryOf(row), head: textIn(row, 'head') }
+    return row && { ...summaryOf(row), packedSnapshot: textIn(row, 'head') }
   }
 
   summary(id: string): RunSummary | undefined {
@@ -82,7 +88,7 @@ export class RunRows {
     return row && summaryOf(row)
   }
 
-  /** The newest first, of those that are older than number `before`. */
+  /** Lists the newest first, of the runs that are older than number `before`. */
   list(before: number, limit: number, status: string | null, agent: string | null): RunSummary[] {
     const rows = this.#file.all(
       `SELECT ${summary} FROM runs WHERE n < ? AND id IS NOT NULL AND status = coalesce(?, status)
@@ -95,13 +101,13 @@ export class RunRows {
     return rows.map(summaryOf)
   }
 
-  /** Those that a process must take care of, the oldest first. */
-  live(): { n: number; id: string; agent: string }[] {
+  /** Lists the runs that a process must take care of, the oldest first. */
+  unsettled(): { n: number; id: string; agent: string }[] {
     const rows = this.#file.all('SELECT n, id, agent FROM runs WHERE live = 1 AND id IS NOT NULL ORDER BY n')
     return rows.map((row) => ({ n: numberIn(row, 'n'), id: textIn(row, 'id'), agent: textIn(row, 'agent') }))
   }
 
-  /** Its number in the file. */
+  /** Stores a run, and returns its number in the file. */
   insert(run: NewRun, now: number): number {
     this.#file.run(
       `INSERT INTO runs (id, agent, status, live, life, recoveries, hidden, step, state, created, updated, prompt,
@@ -110,7 +116,7 @@ export class RunRows {
       run.id,
       run.agent,
       run.status,
-      run.live ? 1 : 0,
+      run.isUnsettled ? 1 : 0,
       run.recoveries,
       run.hidden,
       run.step,
@@ -124,7 +130,7 @@ export class RunRows {
       jsonOf(run.usage),
       jsonOf(run.pending.length > 0 ? run.pending : undefined),
       jsonOf(run.error),
-      run.head,
+      run.packedSnapshot,
     )
     const n = numberIn(this.#file.get('SELECT n FROM runs WHERE id = ?', run.id) ?? {}, 'n')
     if (run.context !== undefined)
@@ -132,8 +138,8 @@ export class RunRows {
     return n
   }
 
-  /** Whether the run is still there. */
-  update(n: number, to: Progress, now: number): boolean {
+  /** Writes a checkpoint; false if the run has been deleted. */
+  update(n: number, to: Checkpoint, now: number): boolean {
     const changes = this.#file.run(
       `UPDATE runs SET recoveries = ?, hidden = ?, step = ?, state = ?, updated = ?, usage = ?, pending = ?, error = ?, head = ?
        WHERE n = ? AND id IS NOT NULL`,
@@ -145,28 +151,28 @@ export class RunRows {
       jsonOf(to.usage),
       jsonOf(to.pending.length > 0 ? to.pending : undefined),
       jsonOf(to.error),
-      to.head,
+      to.packedSnapshot,
       n,
     )
     return changes > 0
   }
 
-  /** Apart from `update`, because an index looks at `live`. */
-  stand(n: number, status: RunStatus, live: boolean): void {
-    this.#file.run('UPDATE runs SET status = ?, live = ? WHERE n = ?', status, live ? 1 : 0, n)
+  /** Separate from `update`, because a write to `live` touches an index. */
+  setStatus(n: number, status: RunStatus, isUnsettled: boolean): void {
+    this.#file.run('UPDATE runs SET status = ?, live = ? WHERE n = ?', status, isUnsettled ? 1 : 0, n)
   }
 
-  /** The run begins another life. */
-  takeUp(n: number, life: number, recoveries: number): void {
-    this.#file.run('UPDATE runs SET life = ?, recoveries = ? WHERE n = ?', life, recoveries, n)
+  /** Notes that another process, or the same one after a failure, begins to work on the run. */
+  beginIncarnation(n: number, incarnation: number, recoveries: number): void {
+    this.#file.run('UPDATE runs SET life = ?, recoveries = ? WHERE n = ?', incarnation, recoveries, n)
   }
 
-  /** It broke: what it continues from stays as it was. */
+  /** Notes the error of a chart that broke. The snapshot of its last step stays. */
   fail(n: number, error: ErrorData, now: number): void {
     this.#file.run('UPDATE runs SET error = ?, updated = ? WHERE n = ?', JSON.stringify(error), now, n)
   }
 
-  giveUp(n: number, error: ErrorData, now: number): void {
+  abandon(n: number, error: ErrorData, now: number): void {
     this.#file.run(
       `UPDATE runs SET status = 'abandoned', live = 0, error = ?, updated = ? WHERE n = ?`,
       JSON.stringify(error),
@@ -175,7 +181,7 @@ export class RunRows {
     )
   }
 
-  /** What its tools get, as it was stored. */
+  /** The `context` of a run's tools, as it was stored. */
   context(n: number): unknown {
     const row = this.#file.get('SELECT data FROM contexts WHERE run = ?', n)
     return row && jsonIn(row, 'data')
@@ -187,7 +193,8 @@ export const infoOf = (run: RunSummary): RunInfo => ({
   id: run.id,
   agent: run.agent,
   status: run.status,
-  state: run.state,
+  // Rows of older releases hold the path of the innermost state.
+  state: stateName(run.state),
   prompt: run.prompt,
   step: run.step,
   pending: [...run.pending],
@@ -201,28 +208,16 @@ export const infoOf = (run: RunSummary): RunInfo => ({
 
 const jsonOf = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value))
 
-/** Every status of a run. */
-export const statuses: readonly RunStatus[] = [
-  'running',
-  'waiting',
-  'complete',
-  'failed',
-  'aborted',
-  'abandoned',
-]
-
-export const isStatus = (value: unknown): value is RunStatus => statuses.some((each) => each === value)
-
 const summaryOf = (row: Row): RunSummary => {
   const status = row.status
-  if (!isStatus(status)) throw damaged(`a run has the status ${String(status)}`)
+  if (!isRunStatus(status)) throw damaged(`a run has the status ${String(status)}`)
   return {
     n: numberIn(row, 'n'),
     id: textIn(row, 'id'),
     agent: textIn(row, 'agent'),
     status,
-    live: numberIn(row, 'live') === 1,
-    life: numberIn(row, 'life'),
+    isUnsettled: numberIn(row, 'live') === 1,
+    incarnation: numberIn(row, 'life'),
     recoveries: numberIn(row, 'recoveries'),
     hidden: numberIn(row, 'hidden'),
     step: numberIn(row, 'step'),
@@ -238,14 +233,6 @@ const summaryOf = (row: Row): RunSummary => {
   }
 }
 
-/** The base of a row. */
-export const baseIn = (row: Row): Base => {
-  const counts = jsonIn(row, 'counts')
-  if (!isJsonObject(counts) || !Object.values(counts).every(Number.isInteger))
-    throw damaged('the base of a run has no counts')
-  return { run: numberIn(row, 'base'), counts: counts as Counts }
-}
-
 const pendingIn = (row: Row): PendingCall[] => {
   const pending = jsonIn(row, 'pending') ?? []
   const isCall = (each: unknown) => isJsonObject(each) && typeof each.id === 'string'
@@ -256,6 +243,41 @@ const pendingIn = (row: Row): PendingCall[] => {
 const errorIn = (row: Row): ErrorData | undefined => {
   const error = jsonIn(row, 'error')
   if (error === undefined) return undefined
-  if (!isJsonObject(error) || typeof error.message !== 'string') throw damaged('the error of a run is none')
+  if (!isJsonObject(error) || typeof error.message !== 'string')
+    throw damaged('the error of a run is not an error')
   return error as ErrorData
+}
+
+/** A command that waits for the process that runs the agents; `n` is its number in the file. */
+export type StoredCommand = { n: number; run: number; command: AgentCommand }
+
+/** The table of commands: an inbox for the process that owns the runs, which other processes write to. */
+export class CommandRows {
+  readonly #file: SqliteFile
+
+  constructor(file: SqliteFile) {
+    this.#file = file
+  }
+
+  insert(run: number, command: AgentCommand): void {
+    this.#file.run('INSERT INTO commands (run, data) VALUES (?, ?)', run, JSON.stringify(command))
+  }
+
+  all(): StoredCommand[] {
+    return this.#file.all('SELECT n, run, data FROM commands ORDER BY n').map(commandOf)
+  }
+
+  of(run: number): StoredCommand[] {
+    return this.#file.all('SELECT n, run, data FROM commands WHERE run = ? ORDER BY n', run).map(commandOf)
+  }
+
+  delete(n: number): void {
+    this.#file.run('DELETE FROM commands WHERE n = ?', n)
+  }
+}
+
+const commandOf = (row: Row): StoredCommand => {
+  const command = jsonIn(row, 'data')
+  if (!isJsonObject(command) || typeof command.type !== 'string') throw damaged('a command has no type')
+  return { n: numberIn(row, 'n'), run: numberIn(row, 'run'), command: storedCommand(command) }
 }

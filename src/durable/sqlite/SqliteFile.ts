@@ -2,10 +2,10 @@ import { ConfigurationError, OrchestrationError } from '../../messages/errors.ts
 import type { SqliteDriver, SqliteStatement, SqlValue } from './driver.ts'
 import { damaged, storeError } from './storeError.ts'
 
-/** How much a commit waits for: the disk, or only the operating system. A killed process loses nothing either way. */
+/** The extent to which a commit waits: for the disk, or only for the operating system. A killed process loses nothing either way. */
 export type Synchronous = 'full' | 'normal'
 
-/** A row of a table. What is in a file is checked where it is read. */
+/** A row of a table. Its values are checked where they are read. */
 export type Row = Readonly<Record<string, unknown>>
 
 /** One SQLite file: statements are prepared once, failures are errors in words, and changes are transactions. */
@@ -40,12 +40,12 @@ export class SqliteFile {
     return this.#attempt(() => this.#statement(sql).all(...values) as Row[])
   }
 
-  /** How many rows were changed. */
+  /** Runs a statement, and returns how many rows it changed. */
   run(sql: string, ...values: SqlValue[]): number {
     return this.#attempt(() => Number(this.#statement(sql).run(...values).changes))
   }
 
-  /** All of it, or nothing. Without waiting for the disk it may be lost in a power failure, and only then. */
+  /** Makes a change as one transaction. Without waiting for the disk it may be lost in a power failure, and only then. */
   write<T>(synchronous: Synchronous, change: () => T): T {
     if (this.#synchronous !== synchronous) this.exec(`PRAGMA synchronous = ${synchronous}`)
     this.#synchronous = synchronous
@@ -60,7 +60,7 @@ export class SqliteFile {
     }
   }
 
-  /** Changes when another connection has written. */
+  /** Returns a number that changes when another connection has written. */
   dataVersion(): number {
     return numberIn(this.get('PRAGMA data_version') ?? {}, 'data_version')
   }
@@ -102,7 +102,7 @@ export class SqliteFile {
 
 export const textIn = (row: Row, column: string): string => {
   const value = row[column]
-  if (typeof value !== 'string') throw damaged(`"${column}" is not a text`)
+  if (typeof value !== 'string') throw damaged(`"${column}" is not a string`)
   return value
 }
 
@@ -112,7 +112,7 @@ export const numberIn = (row: Row, column: string): number => {
   return Number(value)
 }
 
-/** The JSON of a column; undefined where there is none. */
+/** Reads the JSON of a column; undefined if it is empty. */
 export const jsonIn = (row: Row, column: string): unknown => {
   if (row[column] === null || row[column] === undefined) return undefined
   try {

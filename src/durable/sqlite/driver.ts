@@ -1,6 +1,6 @@
 import { ConfigurationError, describeThrown } from '../../messages/errors.ts'
 
-/** What a statement is bound to. */
+/** A value that a statement is bound to. */
 export type SqlValue = string | number | null
 
 /** A prepared statement of a {@link SqliteDriver}; rows are objects by column. */
@@ -24,7 +24,7 @@ type DriverClass = new (path: string) => SqliteDriver
 
 const packages = ['better-sqlite3', 'libsql']
 
-/** The driver that this Node has, or else the first package that is installed. */
+/** Finds the driver that this Node has, or else the first package that is installed. */
 export const findDriver = async (): Promise<OpenDriver> => {
   const BuiltIn = builtInDriver()
   if (BuiltIn) return (path) => new BuiltIn(path)
@@ -55,7 +55,7 @@ const isAbsent = (thrown: unknown, name: string): boolean =>
 type WithBuiltIns = { getBuiltinModule?(name: string): { DatabaseSync?: DriverClass } | undefined }
 
 /**
- * Node's own. Node warns that it is experimental when it is loaded. Users of this package did not choose it, and it is
+ * The driver of Node itself. Node warns that it is experimental when it is loaded. Users of this package did not choose it, and it is
  * tested on every Node that has it, so this one warning is left out.
  */
 const builtInDriver = (): DriverClass | undefined => {

@@ -1,3 +1,4 @@
+import type { HostedFrom } from '../../agent/Agent.ts'
 import { StatewireError } from '../../messages/errors.ts'
 import { isJsonObject, type JsonObject } from '../../messages/json.ts'
 import type { ChatMessage, Part } from '../../messages/messages.ts'
@@ -11,7 +12,7 @@ import { damaged } from './storeError.ts'
 /** A part of a message is written out up to this length: its own row would cost more. */
 const shortPart = 1000
 
-/** The JSON of a value, with its messages and large parts as places. What is new joins the items. */
+/** Writes a value as JSON, with its messages and large parts as places. New ones join the items. */
 export const pack = (value: unknown, items: Items): string =>
   JSON.stringify(value, (key, inner: unknown) => {
     if (typeof inner !== 'object' || inner === null) return inner
@@ -20,7 +21,7 @@ export const pack = (value: unknown, items: Items): string =>
     return hasDollar(inner) ? renamed(inner, escaped) : inner
   })
 
-/** The value that was packed. Throws if it is not as `pack` made it. */
+/** Reads a packed value. Throws if it is not as `pack` made it. */
 export const unpack = (packed: string, items: ItemSource): unknown => {
   try {
     return JSON.parse(packed, (_, inner: unknown) => {
@@ -34,7 +35,17 @@ export const unpack = (packed: string, items: ItemSource): unknown => {
   }
 }
 
-/** How much of each thread a packed value refers to. */
+/** Reads what a run continues from: its input if it has not started, or a snapshot, which its machine checks. */
+export const hostedFrom = (packedSnapshot: string, items: ItemSource): HostedFrom => {
+  const from = unpack(packedSnapshot, items)
+  if (!isHostedFrom(from)) throw damaged('a run has neither an input nor a snapshot')
+  return from
+}
+
+const isHostedFrom = (from: unknown): from is HostedFrom =>
+  isJsonObject(from) && (isJsonObject(from.snapshot) || isJsonObject(from.input))
+
+/** Counts how much of each thread a packed value refers to. */
 export const extentOf = (packed: string): Counts => {
   const counts = new Map<number, number>()
   const reach = (thread: unknown, end: number) =>
@@ -67,16 +78,16 @@ const ranges = (list: readonly object[], items: Items): [number, number, number]
 
 const rangeOf = (range: unknown, items: ItemSource): object[] => {
   const [thread, first, count]: unknown[] = Array.isArray(range) ? range : []
-  if (typeof first !== 'number' || typeof count !== 'number') throw damaged('a list is not one')
+  if (typeof first !== 'number' || typeof count !== 'number') throw damaged('a range of a list has no bounds')
   const found: object[] = []
-  // A count of anything ends at the first item that is not there.
+  // A damaged count, however large, ends at the first item that is not there.
   for (let index = first; index < first + count; index += 1) found.push(items.at(thread, index))
   return found
 }
 
 const pairOf = ({ thread, index }: Place): [number, number] => [thread, index]
 
-/** A conversation, or metadata that grows with it. */
+/** Recognises a conversation, or metadata that grows with it. */
 const isItemList = (key: string, list: readonly unknown[], items: Items): list is readonly object[] => {
   const isItem = key === 'metadata' ? isJsonObject : isMessage
   for (let from = 0; from < list.length; ) {

@@ -4,16 +4,14 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { ConfigurationError } from '../../messages/errors.ts'
 import { callable, checkOptions, checkValue, oneOf, rule } from '../../messages/optionRules.ts'
 import { ChatRows } from './ChatRows.ts'
-import { CommandRows } from './CommandRows.ts'
+import { StreamRows } from './ChunkLog.ts'
 import { findDriver, type OpenDriver } from './driver.ts'
-import { ItemRows } from './ItemRows.ts'
-import { RunRows } from './RunRows.ts'
-import { SqliteFile, type Synchronous } from './SqliteFile.ts'
-import { StreamRows } from './StreamRows.ts'
+import { ItemRows } from './Items.ts'
+import { CommandRows, RunRows } from './RunRows.ts'
+import { numberIn, SqliteFile, type Synchronous } from './SqliteFile.ts'
 import { LockedFile } from './storeError.ts'
-import { prepareTables } from './tables.ts'
 
-/** How a file is used. */
+/** Options of {@link sqlite}. */
 export type SqliteOptions = {
   /** Opens the file. Default: Node's own SQLite, or else `better-sqlite3` or `libsql`, whichever is installed. */
   driver?: OpenDriver
@@ -21,7 +19,7 @@ export type SqliteOptions = {
   synchronous?: Synchronous
 }
 
-/** Where runs are kept: for `openRuns`. */
+/** A place for runs, for `openRuns`. */
 export type RunStore = { readonly path: string }
 
 /** The tables of an open store. */
@@ -36,7 +34,7 @@ export type OpenStore = {
   readonly synchronous: Synchronous
 }
 
-/** How long a write waits for one of another process. Ours take a few milliseconds. */
+/** Time that a write waits for one of another process. Ours take a few milliseconds. */
 const busyMs = 5000
 
 /** A step changes a few rows of about a kilobyte, and SQLite writes whole pages: those of 4096 bytes cost twice as much. */
@@ -44,8 +42,8 @@ const pageSize = 1024
 const pagesInLog = 4000
 
 /**
- * Keeps runs in one SQLite file. Several processes may open it: one of them runs things, and another takes over when it
- * is gone.
+ * Keeps runs in one SQLite file. Several processes may open it: one of them runs the agents, and another takes over when
+ * it is gone.
  *
  * @example const runs = await openRuns({ store: sqlite('runs.db'), agents: { janitor } })
  */
@@ -68,12 +66,12 @@ export const openStore = async (store: RunStore): Promise<OpenStore> => {
   const options = made.get(store)
   if (!options) throw new ConfigurationError('store must be a store, such as sqlite(path).')
   const { driver = await findDriver(), synchronous = 'full' } = options
-  const giveUpAt = performance.now() + busyMs
+  const deadline = performance.now() + busyMs
   for (;;) {
     try {
       return openTables(store.path, driver, synchronous)
     } catch (thrown) {
-      if (!(thrown instanceof LockedFile) || performance.now() > giveUpAt) throw thrown
+      if (!(thrown instanceof LockedFile) || performance.now() > deadline) throw thrown
     }
     // Two that make a new file at the same time would wait for each other: SQLite refuses one of them at once.
     await pause(10 + Math.random() * 40)
@@ -85,7 +83,7 @@ const filePath = rule(
   (value) => typeof value === 'string' && value !== '' && value !== ':memory:',
 )
 
-/** Each driver says it in its own way, or makes a file elsewhere. */
+/** Refuses a missing folder. Each driver would report it in its own way, or make a file elsewhere. */
 const checkFolder = (path: string): void => {
   if (!existsSync(dirname(path)))
     throw new ConfigurationError(`"${path}" cannot be opened: its folder must exist. Make it first.`)
@@ -114,3 +112,106 @@ const openTables = (path: string, openDriver: OpenDriver, synchronous: Synchrono
     synchronous,
   }
 }
+
+/** The mark of our files: "swir". */
+const applicationId = 0x73776972
+
+/** The changes of each version of the tables. A file is brought to the newest one when it is opened. */
+const versions: readonly string[] = [
+  `
+  -- Every step changes one row, and touches no index. \`live\`: the run is unsettled, so a process must continue it, or
+  -- show its readers its status. \`life\`: its incarnation. \`head\`: its packed snapshot. \`base\`: the run whose items it
+  -- builds on, and how many of each thread. A run without an id was pruned, and others build on its items.
+  CREATE TABLE runs (
+    n INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT UNIQUE,
+    agent TEXT NOT NULL,
+    status TEXT NOT NULL,
+    live INTEGER NOT NULL,
+    life INTEGER NOT NULL,
+    recoveries INTEGER NOT NULL,
+    hidden INTEGER NOT NULL,
+    step INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    created INTEGER NOT NULL,
+    updated INTEGER NOT NULL,
+    prompt TEXT NOT NULL,
+    forked_from TEXT,
+    base INTEGER,
+    counts TEXT,
+    usage TEXT,
+    pending TEXT,
+    error TEXT,
+    head TEXT NOT NULL
+  );
+  CREATE INDEX live_runs ON runs (n) WHERE live = 1;
+  CREATE INDEX runs_by_base ON runs (base) WHERE base IS NOT NULL;
+
+  CREATE TABLE contexts (run INTEGER PRIMARY KEY, data TEXT NOT NULL);
+
+  CREATE TABLE items (
+    run INTEGER NOT NULL,
+    thread INTEGER NOT NULL,
+    idx INTEGER NOT NULL,
+    data TEXT NOT NULL,
+    PRIMARY KEY (run, thread, idx)
+  ) WITHOUT ROWID;
+
+  -- A batch of chunks by the number of its last one. \`told\`: messages delivered so far. \`open\`: whether text was shown
+  -- since the last of them.
+  CREATE TABLE stream (
+    run INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    life INTEGER NOT NULL,
+    told INTEGER NOT NULL,
+    open INTEGER NOT NULL,
+    chunks TEXT NOT NULL,
+    PRIMARY KEY (run, seq)
+  ) WITHOUT ROWID;
+
+  CREATE TABLE commands (n INTEGER PRIMARY KEY AUTOINCREMENT, run INTEGER NOT NULL, data TEXT NOT NULL);
+
+  -- \`length\`: how much of the conversation after its run belongs to the chat; null for all.
+  CREATE TABLE chats (id TEXT PRIMARY KEY, agent TEXT NOT NULL, run INTEGER, length INTEGER) WITHOUT ROWID;
+  `,
+]
+
+/** Makes the tables of a new file, or migrates them; a file of a newer release, or of another program, is not touched. */
+const prepareTables = (file: SqliteFile): void => {
+  const { version, isForeign, isUsed } = lookAt(file)
+  if (isForeign && (version > 0 || isUsed))
+    throw new ConfigurationError(
+      `"${file.path}" is a database of another program: give the runs their own file.`,
+    )
+  if (version > versions.length)
+    throw new ConfigurationError(
+      `"${file.path}" was written by a newer release of statewire (its version is ${version}, this release knows ${versions.length}): update statewire.`,
+    )
+  const { journal_mode: mode } = file.get('PRAGMA journal_mode = WAL') ?? {}
+  if (mode !== 'wal')
+    throw new ConfigurationError(
+      `"${file.path}" is on a disk that SQLite cannot share between processes: use a local one.`,
+    )
+  if (version < versions.length) migrate(file)
+}
+
+/** Looks at a file in one transaction: another process may be making its tables right now. */
+const lookAt = (file: SqliteFile): { version: number; isForeign: boolean; isUsed: boolean } => {
+  const pragma = (name: string) => numberIn(file.get(`PRAGMA ${name}`) ?? {}, name)
+  file.exec('BEGIN')
+  try {
+    const isUsed = file.get('SELECT 1 FROM sqlite_master') !== undefined
+    return { version: pragma('user_version'), isForeign: pragma('application_id') !== applicationId, isUsed }
+  } finally {
+    file.exec('COMMIT')
+  }
+}
+
+const migrate = (file: SqliteFile): void =>
+  file.write('full', () => {
+    // Another process may have done it meanwhile.
+    const version = numberIn(file.get('PRAGMA user_version') ?? {}, 'user_version')
+    for (const sql of versions.slice(version)) file.exec(sql)
+    file.exec(`PRAGMA application_id = ${applicationId}`)
+    file.exec(`PRAGMA user_version = ${versions.length}`)
+  })

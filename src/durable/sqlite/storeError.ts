@@ -8,7 +8,7 @@ import {
 /** Another connection holds the file: another try may succeed. */
 export class LockedFile extends OrchestrationError {}
 
-/** What SQLite says when a file fails, by the number and the name of its code. */
+/** The failures of SQLite that a user can mend, by the number and the name of their codes. */
 const failures: readonly (readonly [code: number, name: string, say: (path: string) => StatewireError])[] = [
   [
     13,
@@ -61,7 +61,7 @@ const failures: readonly (readonly [code: number, name: string, say: (path: stri
   ],
 ]
 
-/** What a driver threw, in words. Each driver has its own way to give SQLite's code. */
+/** Says in words what a driver threw. Each driver has its own way to give SQLite's code. */
 export const storeError = (path: string, thrown: unknown): StatewireError => {
   if (thrown instanceof StatewireError) return thrown
   const { code, errcode, rawCode }: { code?: unknown; errcode?: unknown; rawCode?: unknown } = Object(thrown)
@@ -76,7 +76,7 @@ export const storeError = (path: string, thrown: unknown): StatewireError => {
   return error
 }
 
-/** Data of a store that is not as we wrote it: another try finds it in the same state. */
+/** Data of a store that is not as it was written: another try finds it in the same state. */
 export class DamagedData extends OrchestrationError {}
 
 export const damaged = (what: string): DamagedData =>

@@ -1,7 +1,7 @@
-import type { NumberedCommand, ReplayEngine } from '../../../src/durable/replay/replay.ts'
+import type { NumberedCommand, ReplayEngine } from '../../../src/durable/replay/engine.ts'
 import type { DurableChunk } from '../../../src/durable/runs.ts'
 
-/** What outlives a process: the records of a leg, and the stream of the run. */
+/** What outlives a process: the records of a segment, and the stream of the run. */
 export type Journal = {
   records: { name: string; value: string | undefined }[]
   stream: DurableChunk[][]
@@ -17,7 +17,7 @@ export const newJournal = (before?: Journal): Journal => ({
 })
 
 /** The process dies at the n-th moment at which it matters; undefined: it lives on. */
-export type Life = {
+export type Incarnation = {
   diesAt: number | undefined
   moments: number
   end: AbortController
@@ -25,22 +25,26 @@ export type Life = {
   onMoment?: () => void
 }
 
-export const newLife = (diesAt?: number): Life => ({ diesAt, moments: 0, end: new AbortController() })
+export const newIncarnation = (diesAt?: number): Incarnation => ({
+  diesAt,
+  moments: 0,
+  end: new AbortController(),
+})
 
 const never = new Promise<never>(() => {})
 
 /**
  * How an engine finds a record: by its name, or, as those do that count steps, by its place. Then steps must be begun in the
- * same order in every life. Some wait for one step at a time.
+ * same order in every incarnation. Some wait for one step at a time.
  */
 export type EngineKind = 'by name' | 'by place' | 'one by one'
 
 /**
- * An engine in memory. It is not a mock of one: it keeps what `ReplayEngine` promises, and a leg cannot see a difference. What
+ * An engine in memory. It is not a mock of one: it keeps what `ReplayEngine` promises, and a segment cannot see a difference. What
  * DBOS keeps of it is tested in test/dbos, with a real Postgres.
  */
-export const memoryEngine = (journal: Journal, life: Life, kind: EngineKind): ReplayEngine => {
-  const engine = unordered(journal, life, kind !== 'by name')
+export const memoryEngine = (journal: Journal, incarnation: Incarnation, kind: EngineKind): ReplayEngine => {
+  const engine = unordered(journal, incarnation, kind !== 'by name')
   if (kind !== 'one by one') return engine
   let last: Promise<unknown> = Promise.resolve()
   const after = <T>(work: () => Promise<T>): Promise<T> => {
@@ -56,18 +60,18 @@ export const memoryEngine = (journal: Journal, life: Life, kind: EngineKind): Re
   }
 }
 
-const unordered = (journal: Journal, life: Life, byPlace: boolean): ReplayEngine => {
+const unordered = (journal: Journal, incarnation: Incarnation, byPlace: boolean): ReplayEngine => {
   let place = 0
   let written = 0
   /** Resolves unless this is the moment at which the process dies. */
   const survive = async (): Promise<void> => {
     // A process does not die in the middle of a step of its chart and then goes on with it.
     await null
-    if (life.end.signal.aborted) return await never
-    life.moments += 1
-    life.onMoment?.()
-    if (life.moments === life.diesAt) life.end.abort()
-    if (life.end.signal.aborted) return await never
+    if (incarnation.end.signal.aborted) return await never
+    incarnation.moments += 1
+    incarnation.onMoment?.()
+    if (incarnation.moments === incarnation.diesAt) incarnation.end.abort()
+    if (incarnation.end.signal.aborted) return await never
   }
   const found = (name: string): { name: string; value: string | undefined } => {
     const known = byPlace ? journal.records[place] : journal.records.find((each) => each.name === name)

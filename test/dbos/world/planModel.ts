@@ -5,7 +5,7 @@ import type { Delta } from '../../../src/model/delta.ts'
 import { scriptedModel } from '../../../src/testing/index.ts'
 import { type PlannedTurn, planIn } from './plan.ts'
 
-/** The model of the plans, without a network. It keeps nothing, so it says the same in every life. */
+/** The model of the plans, without a network. It keeps nothing, so it says the same in every incarnation. */
 export const planModel = (): ChatModel => ({
   ...scriptedModel([]),
   stream: ({ messages }, sink) => {

@@ -32,7 +32,7 @@ export type Evidence = {
 /** Who may start a run, and who may be asked for anything else. */
 export type EpisodeStaff = { starters: Staff; anyone: Staff }
 
-/** The life of one run from outside: started, read by two, decided on, at times steered or aborted, until it is over. */
+/** The incarnation of one run from outside: started, read by two, decided on, at times steered or aborted, until it is over. */
 export class Episode {
   readonly evidence: Evidence
   readonly #staff: EpisodeStaff
@@ -67,7 +67,7 @@ export class Episode {
     if (!outcome) this.evidence.standing = await this.#ask((worker) => worker.ask('info', { id: plan.id }))
   }
 
-  /** Asks one worker after the other, until one lives long enough to answer. */
+  /** Asks one worker after the other, until one incarnations long enough to answer. */
   async #ask<T>(ask: (worker: WorkerHandle) => Promise<T>, staff = this.#staff.anyone): Promise<T> {
     for (;;) {
       try {

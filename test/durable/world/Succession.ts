@@ -3,7 +3,7 @@ import type { Death, Place } from './requests.ts'
 import { WorkerDied, type WorkerHandle } from './WorkerHandle.ts'
 import type { Staff } from './Workers.ts'
 
-/** One worker after the other on one store: the first ones die at the moments they are told, the last one lives. */
+/** One worker after the other on one store: the first ones die at the moments they are told, the last one incarnations. */
 export class Succession implements Staff {
   readonly #crew: Crew
   readonly #place: Place

@@ -1,0 +1,187 @@
+import { endResult } from '../durable/outcome.ts'
+import type { DurableChunk, DurableResult, DurableRun, RunInfo } from '../durable/runs.ts'
+import { ConfigurationError, errorFrom } from '../messages/errors.ts'
+import { isJsonObject, type JsonValue } from '../messages/json.ts'
+import { checkOptions, having, text } from '../messages/optionRules.ts'
+import { pause } from './Database.ts'
+import { type StreamEntry, streamKey } from './dbosJournal.ts'
+import { type Service, workflowOf } from './Service.ts'
+import { damaged, isErrorData, type RunRow } from './tables.ts'
+
+/** Time between two looks for a result, or for a segment that has not begun. */
+const lookMs = 100
+
+/** The handle of a run on DBOS. */
+export class PostgresRun implements DurableRun {
+  readonly id: string
+  readonly agent: string
+  readonly #service: Service
+
+  constructor(service: Service, { id, agent }: Pick<RunRow, 'id' | 'agent'>) {
+    this.#service = service
+    this.id = id
+    this.agent = agent
+  }
+
+  async info(): Promise<RunInfo> {
+    this.#service.checkOpen()
+    const { segment: _, ...info } = await this.#service.rows.known(this.id)
+    return info
+  }
+
+  get result(): Promise<DurableResult> {
+    return this.#result()
+  }
+
+  stream(
+    options: { after?: string; signal?: AbortSignal } = {},
+  ): AsyncIterableIterator<{ cursor: string; chunk: DurableChunk }> {
+    return this.#stream(options)
+  }
+
+  async *#stream(options: {
+    after?: string
+    signal?: AbortSignal
+  }): AsyncGenerator<{ cursor: string; chunk: DurableChunk }, void, undefined> {
+    checkOptions<typeof options>('The options of stream', options, {
+      after: text,
+      signal: having('addEventListener'),
+    })
+    this.#service.checkOpen()
+    const { after, signal } = options
+    const end = signal ? AbortSignal.any([signal, this.#service.signal]) : this.#service.signal
+    yield* readChunks(this.#service, this.id, after, end)
+    // A reader that leaves knows it; one that is cut off must be notified.
+    if (!signal?.aborted) this.#service.checkOpen()
+  }
+
+  async #result(): Promise<DurableResult> {
+    const { rows, database, signal } = this.#service
+    for (;;) {
+      this.#service.checkOpen()
+      const { status, result, error } = await database.insist(() => rows.resultOf(this.id), signal)
+      if (status === 'waiting') return waitingResult(this.id, result)
+      if (status === 'abandoned') throw isErrorData(error) ? errorFrom(error) : damaged(this.id)
+      if (status !== 'running') return settledResult(this.id, result, error)
+      await pause(lookMs, signal)
+    }
+  }
+}
+
+const waitingResult = (id: string, result: unknown): DurableResult => {
+  if (!isJsonObject(result) || !isJsonObject(result.pendingApproval) || !Array.isArray(result.messages))
+    throw damaged(id)
+  return result as Partial<DurableResult> as DurableResult
+}
+
+const settledResult = (id: string, result: unknown, error: unknown): DurableResult => {
+  const whole = endResult(result)
+  // A workflow that was ended from outside left an error and no output.
+  if (!whole) throw isErrorData(error) ? errorFrom(error) : damaged(id)
+  return whole
+}
+
+/** A place in the stream: the segment, the entry of its stream, and the chunk in the entry. */
+type Place = { segment: number; entry: number; chunk: number }
+
+const start: Place = { segment: 1, entry: 0, chunk: -1 }
+
+/** Reads the chunks of a run after a cursor, through all its segments, until the run is over or waits. */
+async function* readChunks(
+  service: Service,
+  id: string,
+  after: string | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<{ cursor: string; chunk: DurableChunk }, void, undefined> {
+  let { segment, entry, chunk: seen } = after === undefined ? start : placeOf(after)
+  for (;;) {
+    let last = ''
+    for await (const { id: entryId, chunks } of entriesOf(service, workflowOf(id, segment), entry, signal)) {
+      for (const [index, chunk] of entryId === last ? [] : chunks.entries()) {
+        if (index <= seen) continue
+        yield { cursor: `${segment}.${entry}.${index}`, chunk }
+        if (chunk.pendingApproval) return
+      }
+      last = entryId
+      seen = -1
+      entry += 1
+    }
+    if (signal.aborted) return
+    const run = await service.database.insist(() => service.rows.known(id), signal)
+    if (run.segment > segment) {
+      segment += 1
+      entry = 0
+      seen = -1
+    } else if (run.status !== 'running' && run.status !== 'waiting') return
+    else await pause(lookMs, signal)
+  }
+}
+
+const placeOf = (cursor: string): Place => {
+  const [, segment, entry, chunk] = /^([1-9]\d{0,8})\.(\d{1,9})\.(\d{1,9})$/.exec(cursor) ?? []
+  if (chunk === undefined) throw new ConfigurationError('`after` must be the cursor of a chunk of this run.')
+  return { segment: Number(segment), entry: Number(entry), chunk: Number(chunk) }
+}
+
+/** Reads the entries of a segment's stream, until the segment is over; none if it has not begun. */
+async function* entriesOf(
+  { sdk, outside }: Service,
+  workflow: string,
+  offset: number,
+  signal: AbortSignal,
+): AsyncGenerator<StreamEntry, void, undefined> {
+  const options = { offset, pollingIntervalMs: lookMs }
+  const entries = outside(() => sdk.DBOS.readStream<unknown>(workflow, streamKey, options))
+  let leave = () => {}
+  const left = new Promise<'left'>((resolve) => {
+    leave = () => resolve('left')
+  })
+  if (signal.aborted) leave()
+  signal.addEventListener('abort', leave)
+  try {
+    for (;;) {
+      const next = await Promise.race([outside(() => entries.next()), left])
+      if (next === 'left' || next.done) return
+      yield entryOf(next.value)
+    }
+  } catch (thrown) {
+    if (!(thrown instanceof sdk.Error.DBOSNonExistentWorkflowError)) throw thrown
+  } finally {
+    signal.removeEventListener('abort', leave)
+    void outside(() => entries.return()).catch(() => {})
+  }
+}
+
+/** Reads what a segment has written by now. */
+export async function* writtenChunks(
+  { sdk, outside }: Service,
+  run: string,
+  segment: number,
+): AsyncGenerator<DurableChunk, void, undefined> {
+  const options = { timeoutSeconds: 0 }
+  const entries = outside(() => sdk.DBOS.readStream<unknown>(workflowOf(run, segment), streamKey, options))
+  try {
+    for (;;) {
+      const next = await outside(() => entries.next())
+      if (next.done) return
+      yield* entryOf(next.value).chunks
+    }
+  } catch (thrown) {
+    const isEnd = sdk.Error.isStreamTimeoutError(thrown)
+    if (!isEnd && !(thrown instanceof sdk.Error.DBOSNonExistentWorkflowError)) throw thrown
+  }
+}
+
+const entryOf = (value: unknown): StreamEntry => {
+  const { id, chunks } = isJsonObject(value) ? value : {}
+  return {
+    id: typeof id === 'string' ? id : '',
+    chunks: Array.isArray(chunks) ? chunks.filter(isChunk) : [],
+  }
+}
+
+const isChunk = (value: JsonValue): value is DurableChunk & JsonValue =>
+  isJsonObject(value) &&
+  typeof value.output === 'string' &&
+  Array.isArray(value.messages) &&
+  isJsonObject(value.metadata)

@@ -1,0 +1,79 @@
+import { factsOf } from '../../machines/agent/states.ts'
+import { isRun } from '../../machines/tools/pendingCalls.ts'
+import { isToolProgress, waitsFor } from '../../machines/tools/toolProgress.ts'
+import { isJsonObject } from '../messages/json.ts'
+import { addUsage, type Usage } from '../messages/result.ts'
+
+/** A snapshot, of an actor or as it was stored, and those of the actors below it. */
+type Node = {
+  status: unknown
+  value: unknown
+  context: Readonly<Record<string, unknown>>
+  below: unknown[]
+}
+
+const nodeOf = (snapshot: unknown): Node => {
+  const { status, value, context, children }: Readonly<Record<string, unknown>> = Object(snapshot)
+  const below = Object.values(Object(children)).map((child) => snapshotOf(child) ?? Object(child).snapshot)
+  return { status, value, context: isJsonObject(context) ? context : {}, below }
+}
+
+/** The snapshot of an actor; of one that was stored, nothing. */
+const snapshotOf = (actor: unknown): unknown => {
+  const { getSnapshot } = Object(actor)
+  return typeof getSnapshot === 'function' ? Reflect.apply(getSnapshot, actor, []) : undefined
+}
+
+/** Says whether a run waits, and nothing of it is running: then it can be stored until there is a decision. */
+export const isResting = (snapshot: unknown): boolean => {
+  const { status, value, context, below } = nodeOf(snapshot)
+  if (status !== 'active') return true
+  // The calls that are left are sub-agents that wait. A restored one gets a decision a moment later, and reports it a
+  // moment after that.
+  if (isToolProgress(snapshot))
+    return (
+      waitsFor(snapshot).length > 0 &&
+      Object.keys(snapshot.commands).length === 0 &&
+      Object.values(snapshot.runs).every((run) => isResting(snapshotOf(run) ?? run))
+    )
+  const isWaiting = isRun(context) && factsOf(value)?.waitsFor !== undefined
+  return (isWaiting || below.length > 0) && below.every(isResting)
+}
+
+/** Says whether a run, or one that it is made of, is complete and takes no more commands. */
+export const isAtEnd = (snapshot: unknown): boolean => {
+  const { status, context, below } = nodeOf(snapshot)
+  const { output } = Object(snapshot)
+  if (status === 'done') return 'messages' in context && Object(output).status === 'complete'
+  return below.some(isAtEnd)
+}
+
+/** Model calls so far. A chart made of runs does not count them itself: each of its finished runs left its answers. */
+export const stepsIn = (snapshot: unknown): number => {
+  const { context, below } = nodeOf(snapshot)
+  if (typeof context.step === 'number') return context.step
+  const answers = listOf(context.messages).filter((each) => isJsonObject(each) && each.role === 'model')
+  return below.reduce<number>((sum, each) => sum + stepsIn(each), answers.length)
+}
+
+/** Messages that a run has added to the conversation. Readers do not see what its tools asked models for. */
+export const messagesOf = (snapshot: unknown): unknown[] => {
+  const { context, below } = nodeOf(snapshot)
+  const own = listOf(context.messages)
+  return isRun(context) ? own : [...own, ...below.flatMap(messagesOf)]
+}
+
+export const usageIn = (snapshot: unknown): Usage | undefined => {
+  const { context, below } = nodeOf(snapshot)
+  const { totals } = context
+  const own = isJsonObject(totals) && isJsonObject(totals.usage) ? totals.usage : undefined
+  return below.map(usageIn).reduce(addUsage, own)
+}
+
+/** The data of the run that is under way, and of those around it, the innermost first. */
+export const contextsIn = (snapshot: unknown): Readonly<Record<string, unknown>>[] => {
+  const { context, below } = nodeOf(snapshot)
+  return [...below.flatMap(contextsIn), context]
+}
+
+const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])

@@ -1,0 +1,154 @@
+import { ConfigurationError, OrchestrationError } from '../../messages/errors.ts'
+import type { ChatMessage, Part } from '../../messages/messages.ts'
+import { checkValue, wholeFrom } from '../../messages/optionRules.ts'
+import type { PendingCall } from '../../messages/result.ts'
+import { newId } from '../../model/newId.ts'
+import { conversationAfter, conversationOf, isPrompt } from '../conversation.ts'
+import { checkId, contextJson, promptText } from '../runOptions.ts'
+import type { DurableChat, DurableRun, TurnOptions } from '../runs.ts'
+import type { ChatRow } from './ChatRows.ts'
+import { Items } from './Items.ts'
+import { extentOf, hostedFrom, pack } from './pack.ts'
+import type { RunOwner, RunRequest } from './RunOwner.ts'
+import type { RunRow } from './RunRows.ts'
+import { SqliteRun } from './SqliteRun.ts'
+
+type Begin = (run: RunRequest) => Promise<DurableRun>
+
+/** The current end of a chat: its last run, and the conversation without an answer that is still running. */
+type ChatEnd = { chat: ChatRow; run: RunRow | undefined; items: Items; history: ChatMessage[] }
+
+/** The question of a turn; without a prompt, the conversation ends with one. */
+type Question = { before: ChatMessage[]; prompt?: string | Part[] }
+
+/** The handle of a stored chat. Each of its turns is a run that builds on the messages of the one before. */
+export class SqliteChat implements DurableChat {
+  readonly id: string
+  readonly agent: string
+  readonly #owner: RunOwner
+  readonly #begin: Begin
+
+  private constructor(owner: RunOwner, { id, agent }: ChatRow, begin: Begin) {
+    this.id = id
+    this.agent = agent
+    this.#owner = owner
+    this.#begin = begin
+  }
+
+  /** Opens the chat with this id; a new one needs an agent that answers. */
+  static open(owner: RunOwner, id: string, agent: string | undefined, begin: Begin): SqliteChat {
+    const { chats, file, synchronous } = owner.store
+    const known = chats.get(id)
+    if (known && agent !== undefined && agent !== known.agent)
+      throw new ConfigurationError(`The chat "${id}" is answered by "${known.agent}", not by "${agent}".`)
+    if (known) return new SqliteChat(owner, known, begin)
+    const chat = { id, agent: owner.agents.choose(agent), run: undefined, length: undefined }
+    file.write(synchronous, () => void chats.insert(chat))
+    return new SqliteChat(owner, chats.get(id) ?? chat, begin)
+  }
+
+  async history(): Promise<ChatMessage[]> {
+    return this.#end().history
+  }
+
+  async run(): Promise<DurableRun | undefined> {
+    const { run } = this.#end()
+    return run && new SqliteRun(this.#owner, run)
+  }
+
+  async pending(): Promise<PendingCall[]> {
+    return [...(this.#end().run?.pending ?? [])]
+  }
+
+  async send(prompt: string | Part[], options: TurnOptions = {}): Promise<DurableRun> {
+    return this.#turn(options, ({ history }) => ({ before: history, prompt }))
+  }
+
+  async edit(index: number, prompt: string | Part[], options: TurnOptions = {}): Promise<DurableRun> {
+    checkValue('index', index, wholeFrom(0))
+    return this.#turn(options, ({ history }) => {
+      if (isPrompt(history[index])) return { before: history.slice(0, index), prompt }
+      throw new ConfigurationError(
+        `Message ${index} of the chat "${this.id}" is not a prompt, so it cannot be edited.`,
+      )
+    })
+  }
+
+  async regenerate(options: TurnOptions = {}): Promise<DurableRun> {
+    return this.#turn(options, ({ history }) => {
+      const last = history.findLastIndex(isPrompt)
+      if (last >= 0) return { before: history.slice(0, last + 1) }
+      throw new ConfigurationError(`The chat "${this.id}" has no answer yet.`)
+    })
+  }
+
+  async fork({ at, id = newId() }: { at?: number; id?: string } = {}): Promise<DurableChat> {
+    checkId(id)
+    const { chat, history } = this.#end()
+    if (at !== undefined) checkValue('at', at, wholeFrom(0))
+    const length = at ?? history.length
+    const isEnd = length === 0 || history[length - 1]?.role === 'model'
+    if (!isEnd || (length < history.length && !isPrompt(history[length])))
+      throw new ConfigurationError(
+        `The chat "${this.id}" cannot be forked at ${length}: give the index of a prompt, or leave it out.`,
+      )
+    const { file, chats, synchronous } = this.#owner.store
+    const fork = { ...chat, id, length }
+    if (!file.write(synchronous, () => chats.insert(fork)))
+      throw new ConfigurationError(`There is a chat "${id}" already.`)
+    return new SqliteChat(this.#owner, fork, this.#begin)
+  }
+
+  async #turn(options: TurnOptions, ask: (end: ChatEnd) => Question): Promise<DurableRun> {
+    const { id = newId(), context } = options
+    const { chats, runs } = this.#owner.store
+    const known = runs.summary(id)
+    // As for `start`: a client that is not sure whether the prompt arrived may send it again.
+    if (known) return new SqliteRun(this.#owner, known)
+    const end = this.#idleEnd()
+    const { chat, run, items } = end
+    const { before, prompt } = ask(end)
+    const base = run && { run: run.n, counts: extentOf(pack({ before }, items)) }
+    return this.#begin({
+      id,
+      agent: this.agent,
+      prompt: promptText(prompt ?? before.at(-1)?.parts),
+      input: { id, ...(prompt !== undefined && { prompt }), ...(before.length > 0 && { history: before }) },
+      context: contextJson(context),
+      ...(base && before.length > 0 && { base }),
+      inSameWrite: (n) => {
+        if (!chats.advance(chat, n)) throw this.#busy()
+      },
+    })
+  }
+
+  /** Reads the end of the chat for another turn. None may be under way. */
+  #idleEnd(): ChatEnd {
+    const end = this.#end()
+    if (end.run?.status === 'running') throw this.#busy()
+    if (end.run?.status === 'waiting')
+      throw new OrchestrationError(
+        `An answer of the chat "${this.id}" waits for a decision: decide on it with runs.send("${end.run.id}", …) first.`,
+      )
+    return end
+  }
+
+  #busy(): OrchestrationError {
+    return new OrchestrationError(
+      `The chat "${this.id}" is still answering: wait for the result of its run, or abort it.`,
+    )
+  }
+
+  #end(): ChatEnd {
+    const { chats, runs, items: itemRows } = this.#owner.store
+    const chat = chats.get(this.id)
+    if (!chat) throw new ConfigurationError(`There is no chat "${this.id}".`)
+    const run = chat.run === undefined ? undefined : runs.byNumber(chat.run)
+    if (!run) return { chat, run, items: new Items(), history: [] }
+    const items = itemRows.load(run.n, run.base)
+    const conversation = conversationOf(hostedFrom(run.packedSnapshot, items))
+    const isOver = run.status !== 'running' && run.status !== 'waiting'
+    const history = isOver ? conversationAfter(conversation) : conversation.before
+    return { chat, run, items, history: history.slice(0, chat.length) }
+  }
+}

@@ -1,0 +1,131 @@
+import type { AgentOutput } from '../../../machines/agent/events.ts'
+import { restartChunks } from '../../../machines/agent/announcements.ts'
+import { isRun } from '../../../machines/tools/pendingCalls.ts'
+import type { AnyAgent } from '../../agent/Agent.ts'
+import { type ErrorData, errorDataOf } from '../../messages/errors.ts'
+import { isJsonObject } from '../../messages/json.ts'
+import type { PendingCall } from '../../messages/result.ts'
+import { chunkWith, endChunk, restartChunk, waitChunk } from '../chunks.ts'
+import { isMessage } from '../outcome.ts'
+import type { DurableChunk, RunStatus } from '../runs.ts'
+import { contextsIn, messagesOf } from '../snapshots.ts'
+import { ChunkLog, type StreamTail } from './ChunkLog.ts'
+import { HostedRun, type HostedSetup } from './HostedRun.ts'
+import { Items } from './Items.ts'
+import { hostedFrom } from './pack.ts'
+import type { RunRow } from './RunRows.ts'
+import type { OpenStore } from './sqlite.ts'
+import { DamagedData } from './storeError.ts'
+
+/**
+ * Makes a stored run ready to continue in this process; `start` continues it. Returns the error of one that cannot
+ * continue: its agent refuses the snapshot, or its data is damaged.
+ */
+export const restoreRun = (
+  store: OpenStore,
+  row: RunRow,
+  agent: AnyAgent,
+  context: unknown,
+  listeners: Pick<HostedSetup, 'onChange' | 'onStop'>,
+): HostedRun | ErrorData => {
+  const { id, n, status, isUnsettled, packedSnapshot, hidden } = row
+  const incarnation = row.incarnation + 1
+  // The first incarnation of a run that another process has stored does not follow a crash.
+  const recoveries = status === 'running' && row.incarnation > 0 ? row.recoveries + 1 : row.recoveries
+  const tail = store.stream.tail(n)
+  try {
+    const items = store.items.load(n, row.base)
+    const from = hostedFrom(packedSnapshot, items)
+    const stored = { n, packedSnapshot, status, isUnsettled }
+    const setup = { id, store, agent, from, context, items, tail, incarnation, recoveries, hidden, stored }
+    const run = new HostedRun({ ...setup, ...listeners })
+    if (run.refusal) return run.refusal
+    run.inNextWrite(() => store.runs.beginIncarnation(n, incarnation, recoveries))
+    if (status === 'running' && 'snapshot' in from)
+      run.show(missingChunks({ ...row, snapshot: from.snapshot }, tail))
+    return run
+  } catch (thrown) {
+    if (thrown instanceof DamagedData) return errorDataOf(thrown)
+    throw thrown
+  }
+}
+
+/** Shows the readers of a run that waits or is over its status: its process died before it could. */
+export const showStatus = (store: OpenStore, row: RunRow): void => {
+  const { n, base, packedSnapshot, status } = row
+  const items = store.items.load(n, base)
+  const from = hostedFrom(packedSnapshot, items)
+  const snapshot = 'snapshot' in from ? from.snapshot : undefined
+  const chunks = missingChunks({ ...row, snapshot }, store.stream.tail(n))
+  settle(store, row, items, chunks, () => store.runs.setStatus(n, status, false))
+}
+
+/** Abandons a run. The snapshot that it could continue from stays in the store. */
+export const abandonRun = (store: OpenStore, row: RunRow, error: ErrorData): void =>
+  settle(store, row, new Items(), [endChunk('error')], () => store.runs.abandon(row.n, error, Date.now()))
+
+const settle = (
+  store: OpenStore,
+  { n, incarnation }: RunRow,
+  items: Items,
+  chunks: readonly DurableChunk[],
+  change: () => void,
+): void => {
+  // A new incarnation: readers may have seen more of the last one than was stored.
+  const log = new ChunkLog(items, store.stream.tail(n), incarnation + 1)
+  for (const chunk of chunks) log.push(chunk)
+  store.file.write('normal', () => {
+    store.runs.beginIncarnation(n, incarnation + 1, 0)
+    store.items.insert(n, items.fresh)
+    log.writeTo(store.stream, n)
+    change()
+  })
+}
+
+/** The state of a run, by its row and its stored snapshot. */
+export type StoredState = {
+  snapshot: unknown
+  status: RunStatus
+  pending: readonly PendingCall[]
+  /** Messages that its chart did not show. */
+  hidden: number
+}
+
+/**
+ * Chunks that the readers of a run must still get before it continues: its process died after a step was stored, and
+ * before what the step shows was. Readers discard the text of an answer that is requested again.
+ */
+export const missingChunks = (
+  { snapshot, status, pending, hidden }: StoredState,
+  { delivered, isOpen }: StreamTail,
+): DurableChunk[] => {
+  const contexts = contextsIn(snapshot)
+  const id = contexts.map(responseIdOf).find((each) => each !== '') ?? ''
+  const messages = messagesOf(snapshot)
+    .slice(delivered + hidden)
+    .filter(isMessage)
+  const shown = messages.map((message) => chunkWith({ id, messages: [message] }))
+  if (status === 'waiting') return [...shown, waitChunk(pending)]
+  if (status !== 'running') return [...shown, lastChunk(snapshot)]
+  if (messages.length > 0 || !isOpen) return shown
+  const run = contexts.find(isRun)
+  return run
+    ? restartChunks(run).map(({ output, metadata }) => chunkWith({ id, output, metadata }))
+    : [restartChunk()]
+}
+
+const lastChunk = (snapshot: unknown): DurableChunk => {
+  const output = isJsonObject(snapshot) && isJsonObject(snapshot.output) ? snapshot.output : undefined
+  // A run that broke has no output.
+  if (!output) return endChunk('error')
+  const { id, finishReason, rawFinishReason, usage } = output as Partial<AgentOutput>
+  return chunkWith({
+    ...(id !== undefined && { id }),
+    finishReason: finishReason ?? 'error',
+    ...(rawFinishReason !== undefined && { rawFinishReason }),
+    ...(usage && { usage }),
+  })
+}
+
+const responseIdOf = ({ totals }: Readonly<Record<string, unknown>>): string =>
+  isJsonObject(totals) && typeof totals.responseId === 'string' ? totals.responseId : ''
