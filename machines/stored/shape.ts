@@ -36,14 +36,6 @@ export const fields = (rules: Readonly<Record<string, Rule>>): Rule => {
   }
 }
 
-/** The rules for all fields of a type: the compiler asks for one when the type gets another field. */
-export const shapeOf = <T extends object>(rules: FieldRules<T>): Rule =>
-  fields(rules as Readonly<Record<string, Rule>>)
-
-type FieldRules<T> = {
-  readonly [K in keyof T as Record<never, never> extends Pick<T, K> ? never : K]: Rule
-} & { readonly [K in keyof T]?: Rule }
-
 export const message: Rule = (name, value) => {
   const flaw = messageFlaw(value)
   return flaw && `${name} is not a message. ${flaw}`

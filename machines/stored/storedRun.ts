@@ -2,23 +2,9 @@ import { lastSaid } from '../../src/messages/compaction.ts'
 import { isJsonObject, stableJson } from '../../src/messages/json.ts'
 import type { PendingCall } from '../../src/messages/result.ts'
 import { isFatal, validateHistory } from '../../src/messages/validateHistory.ts'
-import type { Accumulated } from '../../src/model/accumulator.ts'
-import type { PreparedRequest } from '../agent/events.ts'
-import { areLimits, type LimitReached } from '../agent/limits.ts'
+import { areLimits } from '../agent/limits.ts'
 import { agentStates, factsOf, type StateFacts } from '../agent/states.ts'
-import {
-  type Answer,
-  type Bounds,
-  modelInput,
-  noRound,
-  type Remembered,
-  type RunOptions,
-  retryTime,
-  type StreamingState,
-  type ToolRound,
-  type Totals,
-  type Window,
-} from '../agent/streamingState.ts'
+import { modelInput, noRound, retryTime, type StreamingState } from '../agent/streamingState.ts'
 import { askedCalls, callsToRun, clearedCalls, currentCalls, externalCalls } from '../tools/round.ts'
 import type { ToolServiceSnapshot } from '../tools/toolProgress.ts'
 import * as is from './shape.ts'
@@ -29,7 +15,7 @@ const ids = is.listOf(is.text)
 const growing = is.listOf(is.fields({ pieces: is.count, value: is.object }))
 
 /** The shape of what all requests add up to. */
-export const totalsShape = is.shapeOf<Totals>({
+export const totalsShape = is.fields({
   responseId: is.text,
   finishReason: is.oneOf(
     'stop',
@@ -51,11 +37,10 @@ export const failureShape = is.orNull(is.fields({ name: is.text, message: is.tex
 
 const wireCall = is.fields({ id: is.text, name: is.text, arguments: is.object })
 
-/** The shape of a run's data, except its version, which is checked first. */
-const stateShape = is.shapeOf<Omit<StreamingState, 'version'>>({
+const stateShape = is.fields({
   history: is.listOf(is.message),
   messages: is.listOf(is.message),
-  options: is.shapeOf<RunOptions>({
+  options: is.fields({
     id: is.text,
     outputSchema: is.orNull(is.object),
     system: is.orNull(is.text),
@@ -63,8 +48,8 @@ const stateShape = is.shapeOf<Omit<StreamingState, 'version'>>({
     limits: (name, value) => (areLimits(value) ? undefined : `${name} must be limits`),
   }),
   step: is.count,
-  answer: is.shapeOf<Answer>({
-    accumulated: is.shapeOf<Accumulated>({
+  answer: is.fields({
+    accumulated: is.fields({
       text: is.text,
       thinking: is.text,
       media: is.runsOf(is.object),
@@ -82,15 +67,13 @@ const stateShape = is.shapeOf<Omit<StreamingState, 'version'>>({
     askedAt: is.number,
     firstChunkAt: is.orNull(is.number),
   }),
-  request: is.shapeOf<StreamingState['request']>({
+  request: is.fields({
     modelIndex: is.count,
     attempt: is.count,
     retryAt: is.number,
-    prepared: is.orNull(
-      is.shapeOf<PreparedRequest>({ provider: is.text, model: is.text, tools: is.orNull(ids) }),
-    ),
+    prepared: is.orNull(is.fields({ provider: is.text, model: is.text, tools: is.orNull(ids) })),
   }),
-  round: is.shapeOf<ToolRound>({
+  round: is.fields({
     pendingApprovals: ids,
     cleared: ids,
     external: ids,
@@ -104,16 +87,16 @@ const stateShape = is.shapeOf<Omit<StreamingState, 'version'>>({
     started: is.runsOf(is.text),
     results: is.runsOf(is.part('toolResult')),
   }),
-  remembered: is.listOf(is.shapeOf<Remembered>({ tool: is.text, arguments: is.orNull(is.text) })),
+  remembered: is.listOf(is.fields({ tool: is.text, arguments: is.orNull(is.text) })),
   totals: totalsShape,
   paused: is.orNull(is.message),
   draft: is.orNull(is.message),
-  bounds: is.shapeOf<Bounds>({
-    reached: is.orNull(is.shapeOf<LimitReached>({ limit: is.text, used: is.number, allowed: is.number })),
+  bounds: is.fields({
+    reached: is.orNull(is.fields({ limit: is.text, used: is.number, allowed: is.number })),
     repeats: is.count,
     emptyAnswers: is.count,
   }),
-  window: is.shapeOf<Window>({
+  window: is.fields({
     tokens: is.orNull(is.number),
     input: is.orNull(is.number),
     ratio: is.orNull(is.number),

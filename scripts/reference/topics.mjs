@@ -21,13 +21,13 @@ export const topics = [
     'orchestrators',
     'Orchestrators',
     'Other ways of answering, and decisions',
-    /^machines\/(orchestrator|reasoning|reflection|decision)|^src\/agent\/createDecision/,
+    /^machines\/orchestrators\/|^src\/agent\/createDecision/,
   ],
   [
     'runs',
     'Runs',
     'A run as a handle and as an actor: its states, events and data',
-    /^src\/agent\/Run\.|^machines\/(events|agentSnapshot|agentMachine|streamingState|reportToParent|runMachine)/,
+    /^src\/agent\/Run\.|^machines\/(agent\/(events|agentSnapshot|agentMachine|streamingState)|logic)/,
   ],
   [
     'agent',

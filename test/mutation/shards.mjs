@@ -14,7 +14,8 @@ const readers =
 export const shards = {
   lifecycle: {
     mutate: [
-      'machines/{agentMachine,agentSetup,agentFailures,agentOutput,streamingState,receiveDeltas,readLane,interruption}.ts',
+      'machines/agent/{agentMachine,agentOutput,agentSetup,announcements,answer,failures,states,streamingState}.ts',
+      'machines/{model,logic}/{modelRequest,receiveDeltas,chartLogic,supervise}.ts',
     ],
     tests: charts,
   },
@@ -25,20 +26,18 @@ export const shards = {
     tests: charts,
   },
   limits: {
-    mutate: [
-      'machines/{limits,contextWindow,requestSize,summariser,summaryPrompt,stepCost,limitSentence}.ts',
-    ],
+    mutate: ['machines/agent/limits.ts', 'machines/compaction/*.ts'],
     tests: charts,
   },
   orchestrators: {
-    mutate: [
-      'machines/{phasedMachine,phasedRun,reasoning,reflection,typedOutput,decision,decisionMachine,orchestrator,reportToParent,invokedRun,prepareStep}.ts',
-    ],
+    mutate: ['machines/orchestrators/*.ts', 'machines/model/prepareStep.ts'],
     tests: charts,
   },
   storing: {
     mutate: [
-      'machines/{storedState,storedPhases,snapshotVersion,migrations,shape,runMachine,runInput,runHost,runValues}.ts',
+      'machines/stored/*.ts',
+      'machines/logic/{runEnvironment,runMachine,wrapLogic}.ts',
+      'machines/agent/runInput.ts',
     ],
     tests: [...charts, 'test/stored/*.test.ts'],
   },
