@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { Agent as Dispatcher } from 'undici'
 import { onTestFinished } from 'vitest'
 import { connectMcp, type McpConnection, type McpConnectOptions } from '../../src/mcp/index.ts'
-import { openFrontPort } from '../frontPort.ts'
+import { openFrontPort } from '../ports.ts'
 
 const { resolve } = createRequire(import.meta.url)
 
