@@ -2,6 +2,7 @@ import type { Client } from '@modelcontextprotocol/client'
 import { describeThrown, ToolExecutionError } from '../messages/errors.ts'
 import { onAbort } from '../transport/onAbort.ts'
 import { redact } from '../transport/redact.ts'
+import { within } from '../transport/within.ts'
 import { type McpEndpoint, secretsOf, shownEndpoint, transportFor, type Wire, wiresOf } from './endpoint.ts'
 import type { ClientSdk } from './sdk.ts'
 
@@ -261,7 +262,5 @@ export const pause = (ms: number, signal: AbortSignal): Promise<void> =>
 
 /** Waits until a promise is settled, or the time is over. */
 export const atMost = async (ms: number, promise: Promise<unknown>): Promise<void> => {
-  const over = new AbortController()
-  await Promise.race([promise.catch(() => {}), pause(ms, over.signal)])
-  over.abort()
+  await within(promise, { ms, timeout: () => new Error('late') }).catch(() => {})
 }

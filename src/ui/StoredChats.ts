@@ -3,6 +3,7 @@ import type { DurableChat, DurableRun, StoredRuns } from '../durable/runs.ts'
 import { ConfigurationError } from '../messages/errors.ts'
 import { type ChatMessage, textOf, toolResultsOf } from '../messages/messages.ts'
 import type { PendingCall } from '../messages/result.ts'
+import { within } from '../transport/onAbort.ts'
 import { HttpError } from './request.ts'
 import {
   type Chats,
@@ -106,16 +107,12 @@ export class StoredChats implements Chats {
 }
 
 /** True if a promise is settled in time. */
-const isWithin = async (ms: number, promise: Promise<unknown>): Promise<boolean> => {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), ms)
-  })
+const isWithin = (ms: number, promise: Promise<unknown>): Promise<boolean> => {
   const settled = promise.then(
     () => true,
     () => true,
   )
-  return Promise.race([settled, late]).finally(() => clearTimeout(timer))
+  return within(settled, { ms, timeout: () => new Error('late') }).catch(() => false)
 }
 
 const isUnderWay = async (run: DurableRun): Promise<boolean> => {

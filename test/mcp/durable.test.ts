@@ -1,4 +1,4 @@
-/** Stored runs with the tools of a server: questions are answered while their process lives, and not lost unheard. */
+/** Stored runs with the tools of a server: questions are answered while their process runs, and the model learns of those that are lost. */
 import { expect, test, vi } from 'vitest'
 import { Agent } from '../../src/agent/Agent.ts'
 import type { DurableRun } from '../../src/durable/index.ts'
@@ -17,7 +17,7 @@ const startAsking = async (elicitation: McpConnectOptions['elicitation']) => {
   return { runs, run: await runs.start('agent', 'go', { context: { user: 'Ada' } }), path, agent }
 }
 
-/** What a run waits for, once it does. */
+/** Waits until a run has a pending call. */
 const pendingOf = (run: DurableRun) =>
   vi.waitFor(async () => {
     const { pending } = await run.info()
@@ -36,7 +36,7 @@ test('a question that a function answers is answered in a stored run', async () 
   expect(asked).toEqual([{ message: expect.any(String), callId: 'c' }])
 })
 
-test('a question is answered in a stored run, which stays at hand for it', async () => {
+test('a question is answered in a stored run, which stays loaded for it', async () => {
   const { runs, run } = await startAsking(true)
   const [asked] = await pendingOf(run)
   expect(asked).toMatchObject({ name: 'elicitation', kind: 'answer' })
@@ -46,7 +46,7 @@ test('a question is answered in a stored run, which stays at hand for it', async
   expect(messages.flatMap(toolResultsOf)[0]?.result).toContain('Name: Ada')
 })
 
-test('a question ends with its process: the model is told, and the run goes on', async () => {
+test('a question ends with its process: the model sees that, and the run continues', async () => {
   const { runs, run, path, agent } = await startAsking(true)
   await pendingOf(run)
   await runs.close()

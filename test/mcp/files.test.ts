@@ -1,4 +1,4 @@
-/** The reference server for files: what changes something waits for a person, what only reads does not. */
+/** The reference server for files: tools that change something wait for a person, tools that only read do not. */
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ const folderWith = (name: string, content: string) => {
   return folder
 }
 
-test('reads at once, writes when a person has said so, also in another process', async () => {
+test('reads without asking, writes when a person has approved it, also in another process', async () => {
   const folder = folderWith('notes.txt', 'buy milk')
   const path = join(folder, 'copy.txt')
   const script = [
@@ -36,7 +36,7 @@ test('reads at once, writes when a person has said so, also in another process',
   expect(readFileSync(path, 'utf8')).toBe('buy milk')
 })
 
-test('what the server refuses is told to the model as an error', async () => {
+test('a refusal of the server is an error result for the model', async () => {
   const remote = await connected(filesystem(folderWith('a.txt', 'a')))
   const script = [[{ toolCall: { name: 'read_text_file', arguments: { path: '/etc/passwd' } } }], 'Sorry.']
   const { messages } = await new Agent(scriptedModel(script), { tools: [remote] }).send('go')

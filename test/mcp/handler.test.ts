@@ -26,18 +26,18 @@ const clientOf = async (handler: McpHandler, mode: 'auto' | 'legacy' = 'auto'): 
 
 const eras = ['auto', 'legacy'] as const
 
-test.each(eras)('answers a client (%s), and tells it the text as it grows', async (mode) => {
+test.each(eras)('answers a client (%s), and reports the text as it grows', async (mode) => {
   const agent = new Agent(scriptedModel([[{ text: 'It is ' }, { text: '21 °C.' }]]), { name: 'weather' })
   const client = await clientOf(mcpHandler({ ask: agent }), mode)
   const { tools } = await client.listTools()
   expect(tools).toMatchObject([{ name: 'ask', description: expect.stringContaining('weather') }])
-  const told: (string | undefined)[] = []
+  const reported: (string | undefined)[] = []
   const result = await client.callTool(
     { name: 'ask', arguments: { prompt: 'Weather?' } },
-    { onprogress: ({ message }) => told.push(message) },
+    { onprogress: ({ message }) => reported.push(message) },
   )
   expect(result).toMatchObject({ content: [{ type: 'text', text: 'It is 21 °C.' }] })
-  expect(told.join('')).toBe('It is 21 °C.')
+  expect(reported.join('')).toBe('It is 21 °C.')
 })
 
 test('answers a client of version 1', async () => {
@@ -50,7 +50,7 @@ test('answers a client of version 1', async () => {
   })
 })
 
-test('one agent asks another over MCP, each with a description of its own', async () => {
+test('one agent asks another over MCP, each with its own description', async () => {
   const inner = new Agent(scriptedModel(['42']))
   const handler = mcpHandler({ deep_thought: { agent: inner, description: 'Knows the answer' } })
   const remote = await connected({ url, fetch: fetchOf(handler), needsApproval: false })
@@ -90,7 +90,7 @@ test('a failure is an error result', async () => {
   })
 })
 
-test('what would need an approval is an error result, and does not run', async () => {
+test('a call that needs an approval is an error result, and does not run', async () => {
   const execute = vi.fn()
   const erase = tool({ name: 'erase', description: 'Erases', needsApproval: true, execute })
   const agent = new Agent(scriptedModel([[{ toolCall: { name: 'erase' } }]]), { tools: [erase] })
@@ -102,7 +102,7 @@ test('what would need an approval is an error result, and does not run', async (
   expect(execute).not.toHaveBeenCalled()
 })
 
-test('the tools of the agent get what the request says', async () => {
+test('the tools of the agent get the context of the request', async () => {
   const whoami = tool({
     name: 'whoami',
     description: 'Who asks',
@@ -119,7 +119,7 @@ test('the tools of the agent get what the request says', async () => {
   expect(model.requests[1]?.messages.flatMap(toolResultsOf)).toMatchObject([{ result: 'ada' }])
 })
 
-test('what cannot be served is refused at once', () => {
+test('agents that cannot be served are refused when the handler is made', () => {
   const agent = new Agent(scriptedModel([]))
   expect(() => mcpHandler({})).toThrow(ConfigurationError)
   expect(() => mcpHandler({ 'no blanks': agent })).toThrow(ConfigurationError)

@@ -1,4 +1,4 @@
-/** Servers that mean harm: they redirect, send without end, or tell of changes without end. */
+/** Servers that mean harm: they redirect, send without end, or announce changes without end. */
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { expect, onTestFinished, test } from 'vitest'
@@ -31,7 +31,7 @@ test.each(['http', 'sse'] as const)(
   },
 )
 
-test('an answer without an end is given up', async () => {
+test('an answer without an end is cut off', async () => {
   let sent = 0
   const url = await served((_, response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
@@ -45,7 +45,7 @@ test('an answer without an end is given up', async () => {
   expect(sent).toBeLessThan(300)
 })
 
-test('a server that tells of changes all the time is asked for its list now and then, and calls go on', async () => {
+test('a server that announces changes all the time is asked for its list now and then, and calls continue', async () => {
   const connectedAt = performance.now()
   const remote = await connected({ ...ownServer('noisyServer.mjs') })
   const [count] = remote.tools

@@ -1,4 +1,4 @@
-/** A server of the revision 2026-07-28: no sessions, changes on a stream of their own, questions as results. */
+/** A server of the revision 2026-07-28: no sessions, changes on a separate stream, questions as results. */
 import {
   acceptedContent,
   createMcpHandler,
@@ -84,7 +84,7 @@ test('its tools are called, and a call is cancelled with the run', async () => {
   await vi.waitFor(() => expect(cancelled).toHaveBeenCalled(), 30_000)
 })
 
-test('changes are followed, also after their stream broke off', async () => {
+test('changes are followed, also after their stream was cut off', async () => {
   const names = ['one']
   const { handler, fetch, cutStreams, listeners } = modern(names)
   const remote = await connected({ url, fetch })
@@ -94,7 +94,7 @@ test('changes are followed, also after their stream broke off', async () => {
   await vi.waitFor(() => expect(offered()).toContain('two'), 30_000)
   cutStreams()
   names.push('three')
-  // Nobody heard of it. It is found when the stream is there again, and so is what is told from then on.
+  // No stream was open to announce it. It is listed when the stream is open again, like all later changes.
   await vi.waitFor(() => expect(offered()).toContain('three'), 30_000)
   expect(listeners()).toBe(1)
   names.push('four')

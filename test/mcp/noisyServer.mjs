@@ -1,4 +1,4 @@
-// Tells of changes all the time, and counts how often it is asked for its list.
+// Announces changes all the time, and counts how often it is asked for its list.
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js'

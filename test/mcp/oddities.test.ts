@@ -1,4 +1,4 @@
-/** What the reference servers do not do: odd names, lists that change, calls that die, beat or sleep. */
+/** Habits that the reference servers do not have: odd names, lists that change, calls that die, beat or sleep. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -51,7 +51,7 @@ test('names are what every provider takes, each its own, and each reaches its ow
   ])
 })
 
-test('what a call changes of the tools is offered at the next step, and what was removed is not', async () => {
+test('tools that a call adds are offered at the next step, and removed ones are not', async () => {
   const { remote } = await odd()
   const { offered, results } = await runOf(remote, 'grow', 'grown', 'shrink', 'going')
   expect(offered[0]).not.toContain('grown')
@@ -69,7 +69,7 @@ test('tools that did not change stay the same objects', async () => {
   for (const each of remote.tools) if (before.has(each.name)) expect(each).toBe(before.get(each.name))
 })
 
-test('a tool of a server never stands in for one of the agent', async () => {
+test('a tool of a server never replaces one of the agent', async () => {
   const { remote } = await odd()
   const own = tool({ name: 'grown', description: 'mine', execute: () => 'mine' })
   const model = scriptedModel([call('grow'), call('grown'), 'done'])
@@ -95,23 +95,23 @@ const beating = async (limits: Partial<McpConnectOptions>, msPerBeat: number) =>
   const { remote, enough } = await odd(limits)
   const clock = new SimulatedClock()
   const run = new Agent(scriptedModel([call('beat'), 'done']), { tools: [remote], clock }).start('go')
-  const told: unknown[] = []
+  const reported: unknown[] = []
   run.on('tool.progress', ({ value }) => {
-    told.push(value)
+    reported.push(value)
     clock.increment(msPerBeat)
-    if (told.length === 6) enough()
+    if (reported.length === 6) enough()
   })
   const { messages } = await run.result
-  return { told, results: messages.flatMap(toolResultsOf) }
+  return { reported, results: messages.flatMap(toolResultsOf) }
 }
 
-test('progress renews the time of a call, and is told', async () => {
-  const { told, results } = await beating({ timeoutMs: 700 }, 600)
+test('progress renews the time of a call, and is reported', async () => {
+  const { reported, results } = await beating({ timeoutMs: 700 }, 600)
   expect(results).toMatchObject([{ result: 'beaten' }])
-  expect(told[1]).toEqual({ progress: 2, message: 'beat 2' })
+  expect(reported[1]).toEqual({ progress: 2, message: 'beat 2' })
 })
 
-test('a call of which nothing is heard ends, and the server is told', async () => {
+test('a silent call ends, and the server gets the cancellation', async () => {
   const { remote, done } = await odd({ timeoutMs: 200 })
   const { results } = await runOf(remote, 'sleep', 'grow')
   expect(results[0]).toMatchObject({ isError: true, result: expect.stringContaining('for 200 ms') })
@@ -131,7 +131,7 @@ test('asks before a tool runs that is not marked as read-only', async () => {
   expect(done()).toEqual([])
 })
 
-test('asks as it is told, with what the server says of the tool and the arguments', async () => {
+test('asks as needsApproval says, which gets the description of the tool and the arguments', async () => {
   const { remote, done } = await odd({
     needsApproval: ({ name }, args) => name === 'act' && args.what === 'harm',
   })

@@ -38,7 +38,7 @@ describe.each(Object.entries(wires))('over %s', (_, serve) => {
   })
 })
 
-test('an answer may be in the words of the protocol, or a refusal', async () => {
+test('an answer may be in the form of the protocol, or a refusal', async () => {
   const remote = await connected({ ...everything, ...options })
   const declined = agentFor(remote).start('go')
   declined.on('tool.external', ({ callId }) => declined.reject(callId))
@@ -48,7 +48,7 @@ test('an answer may be in the words of the protocol, or a refusal', async () => 
   expect(await resultOf(cancelled)).toContain('cancelled')
 })
 
-test('the time of the call stands still while the person thinks', async () => {
+test('the time of the call is paused while the person thinks', async () => {
   const remote = await connected({ ...everything, ...options, timeoutMs: 300 })
   const clock = new SimulatedClock()
   const run = agentFor(remote, { clock }).start('go')
@@ -59,7 +59,7 @@ test('the time of the call stands still while the person thinks', async () => {
   expect(await resultOf(run)).toContain('User declined')
 })
 
-test('a run that is held can be answered after it has said what it waits for', async () => {
+test('a held run can be answered after it has reported what it waits for', async () => {
   const remote = await connected({ ...everything, ...options })
   const run = agentFor(remote).start('go')
   const { pendingApproval } = await run.result
@@ -68,7 +68,7 @@ test('a run that is held can be answered after it has said what it waits for', a
   expect(await resultOf(run)).toContain('User declined')
 })
 
-test('a run that is aborted takes its question back', async () => {
+test('a run that is aborted cancels its question', async () => {
   const remote = await connected({ ...everything, ...options })
   const run = agentFor(remote).start('go')
   run.on('tool.external', () => run.abort('enough'))
@@ -96,24 +96,24 @@ test('a function that never answers does not hold up the next question', async (
 
 test('a function that throws is an error for the server, not for the run', async () => {
   const answer = () => {
-    throw new Error('nobody at home')
+    throw new Error('no one at home')
   }
   const remote = await connected({ ...everything, ...options, elicitation: answer })
-  expect(await resultOf(agentFor(remote).start('go'))).toMatch(/nobody at home|error/i)
+  expect(await resultOf(agentFor(remote).start('go'))).toMatch(/no one at home|error/i)
 })
 
-test('a question that was open when the run was stored is lost with its call; the model is told, and the run goes on', async () => {
+test('a question that was open when the run was stored is lost with its call; the model sees that, and the run continues', async () => {
   const remote = await connected({ ...everything, ...options })
   const run = agentFor(remote).start('go')
   const { pendingApproval } = await run.result
   const snapshot = run.snapshot()
   run.abort()
-  const restored = new Agent(scriptedModel(['I cannot tell.']), { tools: [remote] }).start({ snapshot })
+  const restored = new Agent(scriptedModel(['I do not know.']), { tools: [remote] }).start({ snapshot })
   expect(pendingApproval).toBeDefined()
   expect(await resultOf(restored)).toContain('whether it took effect is unknown')
 })
 
-test('nobody is asked where the calls of two runs are on their way', async () => {
+test('no person is asked while calls of two runs are running', async () => {
   const remote = await connected({ ...everything, ...options })
   const busy = new Agent(
     scriptedModel([
@@ -132,7 +132,7 @@ test('nobody is asked where the calls of two runs are on their way', async () =>
   await expect(busy.result).rejects.toThrow()
 })
 
-test('a server is not offered to ask unless that was wanted', async () => {
+test('a server may only ask if the options allow it', async () => {
   const remote = await connected({ ...everything, needsApproval: false })
   expect(remote.tools.map(({ name }) => name)).not.toContain('trigger-elicitation-request')
 })

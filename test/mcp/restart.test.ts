@@ -1,4 +1,4 @@
-/** A server that is killed, and started again, while a run goes on: nothing runs twice, nothing hangs. */
+/** A server that is killed, and started again, during a run: nothing runs twice, nothing hangs. */
 import { setTimeout } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { Agent } from '../../src/agent/Agent.ts'
@@ -14,7 +14,7 @@ const long = [
   },
 ]
 
-/** What the calls of a run gave; `between` happens before the model's answer that makes each call. */
+/** The results of a run's calls. Each function is called before the model's answer that makes the call. */
 const results = async (remote: McpConnection, turns: readonly (() => Promise<void> | void)[]) => {
   const script = [...turns.map((_, index) => echo(`e${index}`)), 'done']
   const agent = new Agent(scriptedModel(script), {
@@ -79,7 +79,7 @@ describe.each(['streamableHttp', 'sse'] as const)('over %s', (wire) => {
     expect(after).toMatchObject({ result: 'Echo: after' })
   })
 
-  test('a server that stays away is an error for the model, not for the run', async () => {
+  test('a server that stays down is an error for the model, not for the run', async () => {
     const server = await everythingOnPort(wire)
     const remote = await connected({ url: `${server.url}?key=hidden-key-of-mine`, fetch: server.fetch })
     const [gone] = await results(remote, [() => server.kill()])

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { Agent as Dispatcher } from 'undici'
 import { onTestFinished } from 'vitest'
 import { connectMcp, type McpConnection, type McpConnectOptions } from '../../src/mcp/index.ts'
-import { openFrontPort } from '../frontPort.ts'
+import { openFrontPort } from '../ports.ts'
 
 const { resolve } = createRequire(import.meta.url)
 
@@ -31,7 +31,7 @@ export const ownServer = (file: string, ...args: string[]) => ({
 
 /** The reference server as a process on the web. */
 export type WebServer = {
-  /** Where it answers, on a port of this process. */
+  /** The address, on a port of this process. */
   url: string
   /** Reaches it by its path: while it is down, connections are refused as on a port without a server. */
   fetch: typeof fetch
@@ -45,7 +45,7 @@ const paths = { streamableHttp: '/mcp', sse: '/sse' } as const
 
 type Backend = { child: ChildProcess; socketPath: string; dispatcher: Dispatcher }
 
-/** Starts the reference server on a path in a folder of its own, where no other program can be. */
+/** Starts the reference server on a path in a new folder, where no other program can be. */
 const newBackend = async (wire: keyof typeof paths): Promise<Backend> => {
   const folder = mkdtempSync(join(tmpdir(), 'mcp-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))

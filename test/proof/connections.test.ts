@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { Agent, tool } from '../../src/index.ts'
 import { wires } from '../hostile/hostileRun.ts'
-import { deadPort } from '../transport/rawServer.ts'
+import { deadPort, portThatDies } from '../ports.ts'
 import {
   answersWith,
   bodyAnswer,
@@ -130,7 +130,7 @@ describe.each(wires)('$model', (wire) => {
   })
 
   test('refused after the tools, because the server is gone: what the tools did is kept', async () => {
-    const server = await faultServer()
+    const server = await faultServer(await portThatDies())
     const [answer] = loopAnswers(wire)
     const { url } = server.script([{ ...answer, framing: 'close' }])
     let count = 0

@@ -40,7 +40,7 @@ type Script = {
 }
 
 /** A server that keeps its connections alive across scripts and breaks them where a script says so. */
-export const faultServer = async (): Promise<FaultServer> => {
+export const faultServer = async (wanted = 0): Promise<FaultServer> => {
   const scripts = new Map<string, Script>()
   let count = 0
   const open = new Set<object>()
@@ -66,7 +66,7 @@ export const faultServer = async (): Promise<FaultServer> => {
   })
   server.on('connection', (socket) => socket.setNoDelay(true).on('error', () => {}))
   server.on('clientError', (_, socket) => socket.destroy())
-  server.listen(0, '127.0.0.1')
+  server.listen(wanted, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   return {

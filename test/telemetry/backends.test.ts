@@ -1,4 +1,4 @@
-/** What backends make of the attributes: the names are those of the conventions, and Phoenix's own converter reads them. */
+/** The attributes as backends read them: the names are those of the conventions, and Phoenix's own converter reads them. */
 import { convertGenAISpanAttributesToOpenInferenceSpanAttributes as toOpenInference } from '@arizeai/openinference-genai'
 import * as official from '@opentelemetry/semantic-conventions/incubating'
 import { expect, test } from 'vitest'
@@ -37,7 +37,7 @@ test.each([
   expect(known).toContain(conventions.providerName(provider))
 })
 
-test('Phoenix sees an agent, questions and a tool, with messages, calls and counts', async () => {
+test('Phoenix sees an agent, requests and a tool, with messages, calls and counts', async () => {
   const observed = observe()
   const weather = tool({
     name: 'get_weather',

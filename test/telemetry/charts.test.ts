@@ -51,7 +51,7 @@ test('shows sub-agents below the calls that run them, each with its own name and
   })
 })
 
-test('is one span for a chart made of runs, whose questions name their phase', async () => {
+test('is one span for a chart made of runs, whose requests name their phase', async () => {
   const observed = observe()
   const agent = new Agent(scriptedModel(['A draft', 'No flaws. APPROVED', 'Better']), {
     name: 'writer',
@@ -71,7 +71,7 @@ test('is one span for a chart made of runs, whose questions name their phase', a
   })
 })
 
-test('keeps the name of the whole, whatever its phases are called', async () => {
+test('keeps the name of the whole run, not that of a phase', async () => {
   const observed = observe()
   const orchestrator: Orchestrator = {
     providerHint: 'twice',
@@ -95,7 +95,7 @@ test('keeps the name of the whole, whatever its phases are called', async () => 
   expect(phases).toEqual(['First', 'Second', undefined])
 })
 
-test('is there for agents and decisions in a machine of the user, which is no run itself', async () => {
+test('traces agents and decisions in a machine of the user, which is not a run itself', async () => {
   const observed = observe()
   const agent = new Agent(scriptedModel(['Hello']), { name: 'greeter' })
   const decision = createDecision({

@@ -21,7 +21,7 @@ const exported = ({ spans }: Observed): string =>
 
 const json = (value: unknown): unknown => JSON.parse(String(value))
 
-test('nothing that anybody said is in a trace, unless it is asked for', async () => {
+test('no content is in a trace, unless it is asked for', async () => {
   const observed = observe()
   const turns: ScriptTurn[] = [
     [{ thinking: 'w-thought' }, { toolCall: { id: 'a', name: 'note', arguments: { text: 'w-argument' } } }],
@@ -100,7 +100,7 @@ test('a conversation is written as the conventions say', async () => {
   expect(json(run?.attributes['gen_ai.output.messages'])).toEqual([answer])
 })
 
-test('credentials are taken out, those of the model in whatever form they have', async () => {
+test('credentials are removed, those of the model in every form', async () => {
   const observed = observe()
   const secret = 'the-own-key-of-this-server'
   const text = `Bearer abcdef123456" sk-0123456789abcdefghij ${secret} \\`
@@ -125,7 +125,7 @@ test('credentials are taken out, those of the model in whatever form they have',
       if (/messages|instructions|definitions|arguments/.test(name)) expect(() => json(value)).not.toThrow()
 })
 
-test('a secret that the limit would cut in two is not shown by half', async () => {
+test('a secret that the limit would cut in two is not shown in part', async () => {
   const observed = observe()
   const secret = `sk-${'z'.repeat(60)}`
   const prompts = Array.from(
@@ -139,7 +139,7 @@ test('a secret that the limit would cut in two is not shown by half', async () =
   expect(exported(observed)).not.toMatch(/sk-|zz/)
 })
 
-test('what does not fit is cut, the newest is kept, and it is said how much is missing', async () => {
+test('content that does not fit is cut, the newest is kept, and the rest is counted', async () => {
   const observed = observe()
   const history = Array.from({ length: 400 }, (_, index) =>
     index % 2 === 0 ? userMessage(`question ${index} ${'x'.repeat(400)}`) : modelMessage(`answer ${index}`),
@@ -177,7 +177,7 @@ test.each([
   expect(() => json(shown)).not.toThrow()
 })
 
-test('what cannot be searched for credentials is not shown', async () => {
+test('text that cannot be searched for credentials is not shown', async () => {
   const observed = observe()
   const model = Object.assign(scriptedModel(['w-answer']), {
     redact: () => {

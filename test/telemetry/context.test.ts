@@ -1,4 +1,4 @@
-/** What a tool or a request does is below its span, and nothing else is: not the listeners, not the next run. */
+/** The work of a tool or a request is below its span, and nothing else is: not the listeners, not the next run. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { type Span, trace } from '@opentelemetry/api'
 import { expect, onTestFinished, test } from 'vitest'
@@ -73,7 +73,7 @@ const overSockets = async () => {
   })
 }
 
-test('a request is sent in the context of its question', async () => {
+test('a request is sent in the context of its span', async () => {
   const observed = observe()
   const sent: (string | undefined)[] = []
   const note = () => void sent.push(spanId())
@@ -85,21 +85,21 @@ test('a request is sent in the context of its question', async () => {
   expect(sent).toEqual([chat?.spanContext().spanId])
 })
 
-test('listeners hear of a run in the context of whoever began it, whoever opened the socket', async () => {
+test('listeners are called in the context that began the run, not in that of the socket', async () => {
   observe()
   const agent = await overSockets()
   const asking = (name: string) =>
     tracer().startActiveSpan(name, async (span: Span) => {
-      const heard = new Set<string | undefined>()
+      const seen = new Set<string | undefined>()
       const run = agent.start('Hello')
-      run.on('*', () => void heard.add(spanId()))
+      run.on('*', () => void seen.add(spanId()))
       await run.result
       span.end()
-      return { heard, own: span.spanContext().spanId }
+      return { seen, own: span.spanContext().spanId }
     })
   for (const name of ['first', 'second', 'third']) {
-    const { heard, own } = await asking(name)
-    expect(heard).toEqual(new Set([own]))
+    const { seen, own } = await asking(name)
+    expect(seen).toEqual(new Set([own]))
   }
 })
 

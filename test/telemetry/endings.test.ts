@@ -13,7 +13,7 @@ const overloaded: ScriptTurn = [{ error: { status: 529, retryable: true, message
 const call: ScriptTurn = [{ toolCall: { id: 'a', name: 'work' } }]
 const retry = { maxRetries: 2, initialDelayMs: 1 }
 
-test('a question has its retries as events, and is one span', async () => {
+test('a request has its retries as events, and is one span', async () => {
   const observed = observe()
   const agent = new Agent(scriptedModel([overloaded, overloaded, 'Hello']), { retry, inspect: telemetry() })
   await agent.send('Hi')
@@ -26,7 +26,7 @@ test('a question has its retries as events, and is one span', async () => {
   expect(status.code).toBe(SpanStatusCode.UNSET)
 })
 
-test('another model is another question, and the first says who took over', async () => {
+test('another model is another request, and the first names the model that took over', async () => {
   const observed = observe()
   const agent = new Agent(scriptedModel([overloaded], { model: 'big' }), {
     retry: { maxRetries: 0 },
@@ -47,7 +47,7 @@ test('another model is another question, and the first says who took over', asyn
   expect(status).toEqual({ code: SpanStatusCode.ERROR })
 })
 
-test('another server with the same model is another question, too', async () => {
+test('another server with the same model is another request, too', async () => {
   const observed = observe()
   const agent = new Agent(scriptedModel([overloaded]), {
     retry: { maxRetries: 0 },
@@ -58,7 +58,7 @@ test('another server with the same model is another question, too', async () => 
   expect(observed.tree()).toBe('invoke_agent\n  chat script !\n  chat script')
 })
 
-test('a run that fails says so, with the error of the question', async () => {
+test('a run that fails says so, with the error of the request', async () => {
   const observed = observe()
   const agent = new Agent(scriptedModel([[{ text: 'Hel' }, { error: { message: 'Gone' } }]]), {
     inspect: telemetry({ captureContent: true }),
@@ -72,7 +72,7 @@ test('a run that fails says so, with the error of the question', async () => {
   expect(observed.span('invoke_agent').attributes['statewire.run.status']).toBe('failed')
 })
 
-test('a run that is refused before it asks anybody has a span as well', async () => {
+test('a run that is refused before its first request has a span as well', async () => {
   const observed = observe()
   const agent = new Agent(scriptedModel([]), { inspect: telemetry() })
   agent.actor({}).start()
@@ -111,7 +111,7 @@ test('a tool that fails is an error of its call, not of the run', async () => {
 test.each([
   ['while it is answered', [[{ text: 'Hel' }, { hang: true }]] satisfies ScriptTurn[], ['  chat script']],
   ['while a tool runs', [call], ['  chat script', '  execute_tool work']],
-])('a run that is aborted %s leaves nothing open, and that is no error', async (_, turns, below) => {
+])('a run that is aborted %s leaves no span open, and is not an error', async (_, turns, below) => {
   const observed = observe()
   const work = tool({ name: 'work', description: 'Works', execute: () => new Promise(() => {}) })
   const agent = new Agent(scriptedModel(turns), { tools: [work], inspect: telemetry() })
@@ -136,7 +136,7 @@ test('an actor that is stopped ends its spans', async () => {
   expect(observed.span('invoke_agent').attributes['statewire.run.status']).toBe('stopped')
 })
 
-test('a chart that breaks ends its spans, though XState tells no inspector of it', async () => {
+test('a chart that breaks ends its spans, though XState does not report it to inspectors', async () => {
   const observed = observe()
   const { machine } = new Agent(scriptedModel(['Hello']))
   const broken = machine.provide({
@@ -155,7 +155,7 @@ test('a chart that breaks ends its spans, though XState tells no inspector of it
   expect(observed.span('invoke_agent').attributes['error.type']).toBe('OrchestrationError')
 })
 
-test('a snapshot that cannot go on is a failed run, and one that never starts is none', async () => {
+test('a snapshot that cannot continue is a failed run, and one that never starts is not traced', async () => {
   const observed = observe()
   const agent = new Agent(scriptedModel([]), { inspect: telemetry() })
   agent.actor({ prompt: 'never started' })

@@ -16,7 +16,7 @@ const turns: ScriptTurn[] = [
 const lineOf = ({ name, attributes, count }: Measurement): string =>
   `${name} ${count} ${Object.values(attributes).join(' ')}`
 
-test('are measured for runs, questions and calls', async () => {
+test('are measured for runs, requests and calls', async () => {
   const observed = observe()
   const model = scriptedModel(turns, { provider: 'mistral', model: 'small' })
   await new Agent(model, { name: 'worker', tools: [work], inspect: telemetry() }).send('Go')
@@ -34,7 +34,7 @@ test('are measured for runs, questions and calls', async () => {
   expect(tokens.map(({ sum }) => sum)).toEqual([30, 3])
 })
 
-test('tell failures apart', async () => {
+test('distinguish failures', async () => {
   const observed = observe()
   const model = scriptedModel([[{ error: { status: 401 } }]])
   await expect(new Agent(model, { inspect: telemetry() }).send('Go')).rejects.toThrow()
@@ -44,14 +44,14 @@ test('tell failures apart', async () => {
   ])
 })
 
-test('do not have what the program says of each run', async () => {
+test('do not have the attributes that the program gives each run', async () => {
   const observed = observe()
   const inspect = telemetry({ attributes: { 'session.id': 'one of many' } })
   await new Agent(scriptedModel(['Hello']), { inspect }).send('Go')
   expect(JSON.stringify(await observed.measured())).not.toContain('one of many')
 })
 
-test('are left out where nobody wants them', async () => {
+test('are left out where the options say so', async () => {
   const observed = observe()
   await new Agent(scriptedModel(turns), { tools: [work], inspect: telemetry({ metrics: false }) }).send('Go')
   expect(observed.tree()).toContain('execute_tool work')

@@ -22,7 +22,7 @@ export type Observed = {
   span(name: string): ReadableSpan
   /** The spans as a tree, by their names, in the order of their starts. */
   tree(): string
-  /** What was measured. */
+  /** The measurements. */
   measured(): Promise<Measurement[]>
 }
 

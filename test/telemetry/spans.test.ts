@@ -12,7 +12,7 @@ import { observe } from './observed.ts'
 const work = tool({ name: 'work', description: 'Works', execute: (_, { callId }) => `did ${callId}` })
 const callOf = (...ids: string[]): ScriptTurn => ids.map((id) => ({ toolCall: { id, name: 'work' } }))
 
-test('has a span for the run, each question and each call, with what the conventions ask for', async () => {
+test('has a span for the run, each request and each call, with the attributes of the conventions', async () => {
   const observed = observe()
   const answer: ScriptTurn = [
     { responseId: 'r2' },
@@ -100,7 +100,7 @@ test('has a span for the run, each question and each call, with what the convent
   })
 })
 
-test('is below the span of whoever began it', async () => {
+test('is below the span that was active when it began', async () => {
   const observed = observe()
   const agent = new Agent(scriptedModel(['One', 'Two', 'Three']), { inspect: telemetry() })
   await trace.getTracer('test').startActiveSpan('request', async (span) => {
@@ -166,14 +166,14 @@ test('has the calls of an executor that takes a turn as a whole', async () => {
   expect(active).toHaveProperty('name', 'invoke_agent')
 })
 
-test('says which question asks for a value', async () => {
+test('marks the request that asks for a value', async () => {
   const observed = observe()
   const agent = new Agent(scriptedModel(['{"n":1}']), { inspect: telemetry() })
   await agent.sendFor('A number', z.object({ n: z.number() }))
   expect(observed.span('chat script').attributes).toMatchObject({ 'gen_ai.output.type': 'json' })
 })
 
-test('has what the program says of each run on every span', async () => {
+test('has the attributes that the program gives a run on every span', async () => {
   const observed = observe()
   const agent = new Agent(scriptedModel([callOf('a'), 'Done', 'Again']), {
     name: 'worker',
@@ -201,7 +201,7 @@ test('is seen beside another inspector', async () => {
   expect(observed.span('invoke_agent').attributes).toMatchObject({ 'session.id': 's' })
 })
 
-test('a summary of a long conversation is a question of its own', async () => {
+test('a summary of a long conversation is a separate request', async () => {
   const observed = observe()
   const overflow: ScriptTurn = [
     { error: { message: 'too long', code: 'context_overflow', retryable: false } },

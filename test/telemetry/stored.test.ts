@@ -1,4 +1,4 @@
-/** Runs that somebody keeps are traced like any other; each life of one is a trace, under the id of the run. */
+/** Stored runs are traced like any other; each process that continues one makes a trace, under the id of the run. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { observe } from './observed.ts'
 
 const call: ScriptTurn = [{ toolCall: { id: 'a', name: 'erase' } }]
 
-test('a run of a store waits in one process and goes on in the next', async () => {
+test('a run of a store waits in one process and continues in the next', async () => {
   const observed = observe()
   const folder = await mkdtemp(join(tmpdir(), 'statewire-traces-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
@@ -31,8 +31,8 @@ test('a run of a store waits in one process and goes on in the next', async () =
   await again.send('job', { type: 'tool.approve', callId: 'a' })
   expect((await (await again.get('job'))?.result)?.output).toBe('Done')
   await again.close()
-  const lives = observed.spans.filter(({ name }) => name === 'invoke_agent')
-  expect(lives.map(({ attributes }) => attributes['statewire.run.id'])).toEqual(['job', 'job'])
+  const segments = observed.spans.filter(({ name }) => name === 'invoke_agent')
+  expect(segments.map(({ attributes }) => attributes['statewire.run.id'])).toEqual(['job', 'job'])
   expect(observed.tree().split('\n').slice(3)).toEqual([
     'invoke_agent',
     '  wait approval',
@@ -41,7 +41,7 @@ test('a run of a store waits in one process and goes on in the next', async () =
   ])
 })
 
-test('what an engine knows from its records is not done again, and has no span', async () => {
+test('work that an engine has recorded is not done again, and has no span', async () => {
   const observed = observe()
   const erase = tool({ name: 'erase', description: 'Erases', execute: () => 'gone' })
   const agent = new Agent(scriptedModel([call, 'Done']), { tools: [erase], inspect: telemetry() })

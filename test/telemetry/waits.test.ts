@@ -1,4 +1,4 @@
-/** Who waits for whom is seen in the trace; a run that is stored meanwhile goes on in another one, under the same id. */
+/** Waits are spans of the trace; a run that is stored meanwhile continues in another trace, under the same id. */
 import { expect, test } from 'vitest'
 import { Agent } from '../../src/agent/Agent.ts'
 import { telemetry } from '../../src/telemetry/index.ts'
@@ -9,7 +9,7 @@ import { observe } from './observed.ts'
 const call: ScriptTurn = [{ toolCall: { id: 'a', name: 'erase' } }]
 const erase = tool({ name: 'erase', description: 'Erases', needsApproval: true, execute: () => 'gone' })
 
-test('an approval that somebody gives meanwhile', async () => {
+test('an approval that a person gives later', async () => {
   const observed = observe()
   const agent = new Agent(scriptedModel([call, 'Done']), { tools: [erase], inspect: telemetry() })
   const run = agent.start('Go')
@@ -28,7 +28,7 @@ test('an approval that somebody gives meanwhile', async () => {
   })
 })
 
-test('one that a function of the program decides on', async () => {
+test('an approval that a function of the program gives', async () => {
   const observed = observe()
   const agent = new Agent(scriptedModel([call, 'Well']), {
     tools: [erase],
@@ -45,7 +45,7 @@ test('one that a function of the program decides on', async () => {
   ])
 })
 
-test('a run that is stored while it waits, and goes on elsewhere', async () => {
+test('a run that is stored while it waits, and continues elsewhere', async () => {
   const observed = observe()
   const agent = new Agent(scriptedModel([call, 'Done']), { tools: [erase], inspect: telemetry() })
   const { pendingApproval } = await agent.send('Go', { id: 'job' })

@@ -59,7 +59,7 @@ test.each(['onStart', 'onEnd'])('a processor whose %s throws does not break the 
     context.disable()
   })
   expect((await agentWith({}).send('Go')).output).toBe('Done')
-  // Outside of an agent, nobody guards the run against its inspector.
+  // Outside of an agent, the run is not protected from its inspector.
   const { machine } = new Agent(scriptedModel(['Done']))
   const actor = createActor(machine, { input: { prompt: 'Go' }, inspect: telemetry() })
   actor.start()

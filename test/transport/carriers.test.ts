@@ -1,8 +1,9 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { Agent, MockAgent, ProxyAgent } from 'undici'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { deadPort } from '../ports.ts'
 import { echoModel, hear, listen } from './echoModel.ts'
-import { chunk, chunkedHead, deadPort, head, lastChunk, pause, rawServer, untilClose } from './rawServer.ts'
+import { chunk, chunkedHead, head, lastChunk, pause, rawServer, untilClose } from './rawServer.ts'
 
 const done = `${untilClose()}data: a\n\ndata: [DONE]\n\n`
 

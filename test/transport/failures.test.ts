@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { deadPort } from '../ports.ts'
 import { echoModel, hear, listen } from './echoModel.ts'
-import { chunk, chunkedHead, deadPort, head, pause, rawServer, untilClose } from './rawServer.ts'
+import { chunk, chunkedHead, head, pause, rawServer, untilClose } from './rawServer.ts'
 
 const key = 'very-secret-key'
 

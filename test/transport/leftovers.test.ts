@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { deadPort } from '../ports.ts'
 import { echoModel, hear, listen } from './echoModel.ts'
-import { chunk, chunkedHead, deadPort, lastChunk, pause, rawServer } from './rawServer.ts'
+import { chunk, chunkedHead, lastChunk, pause, rawServer } from './rawServer.ts'
 
 /** What keeps the process alive, by kind. */
 const resources = (): Record<string, number> => {

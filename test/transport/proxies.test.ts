@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { deadPort } from '../ports.ts'
 import { echoModel, hear } from './echoModel.ts'
-import { deadPort, type RawServer, rawServer, untilClose } from './rawServer.ts'
+import { type RawServer, rawServer, untilClose } from './rawServer.ts'
 
 // The proxy that the environment names carries every request, but those to the hosts of NO_PROXY.
 

@@ -86,13 +86,3 @@ export const pause = async (ms = 2): Promise<void> => {
   await setTimeout(ms)
   for (let round = 0; round < 2; round += 1) await setImmediate()
 }
-
-/** A port nobody listens on. */
-export const deadPort = async (): Promise<number> => {
-  const server = createServer()
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}

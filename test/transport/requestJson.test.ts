@@ -4,8 +4,9 @@ import { describe, expect, it } from 'vitest'
 import { httpJson } from '../../providers/http/httpJson.ts'
 import { ModelError } from '../../src/messages/errors.ts'
 import type { Timeouts } from '../../src/model/timeouts.ts'
+import { deadPort } from '../ports.ts'
 import { echo } from './echoModel.ts'
-import { deadPort, pause, rawServer } from './rawServer.ts'
+import { pause, rawServer } from './rawServer.ts'
 
 const apiKey = 'very-secret-key'
 

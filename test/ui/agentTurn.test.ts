@@ -1,4 +1,4 @@
-/** The events of a turn of an agent, in order, for an audience that listens, leaves or cannot follow. */
+/** The events of a turn of an agent, in order, for a listener that stays, leaves or throws. */
 import { describe, expect, test } from 'vitest'
 import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
@@ -91,7 +91,7 @@ describe('a turn', () => {
 })
 
 describe('an audience', () => {
-  test('that cannot follow ends the turn with its error, and hears nothing more', async () => {
+  test('that throws ends the turn with its error, and gets no further event', async () => {
     const model = scriptedModel([[{ text: 'a' }, { text: 'b' }, { hang: true }]])
     const events: string[] = []
     const onEvent = ({ type }: TurnEvent) => {

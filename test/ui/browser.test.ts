@@ -9,7 +9,8 @@ import { aguiHandler, nodeListener, uiMessageHandler } from '../../src/ui/index.
 import { executablePath, launch, open } from '../inspector/browser.ts'
 import { listen } from './serve.ts'
 
-if (!executablePath) console.log('The clients are not tested in a browser: there is none. Set CHROMIUM_PATH.')
+if (!executablePath)
+  console.log('The clients are not tested in a browser, because this machine has none. Set CHROMIUM_PATH.')
 
 const send = tool({ name: 'send', description: 'Sends', needsApproval: true, execute: () => 'sent' })
 const agent = () =>
@@ -70,7 +71,7 @@ describe.skipIf(!executablePath)('in a browser', () => {
     expect(problems).toEqual([])
   })
 
-  test('the client of AG-UI is interrupted, and goes on', async () => {
+  test('the client of AG-UI is interrupted, and continues', async () => {
     const { page, problems } = await openPage()
     expect(await page.evaluate('window.speakAgui()')).toEqual([1, 'Send it', 'I ask.', 'sent', 'Done.'])
     expect(problems).toEqual([])

@@ -39,14 +39,14 @@ test.each<[string, ClientMessage[], object[]]>([
     [model(call('c1'), call('c1'), call('')), model(call('c1')), model(text('b'), call('c1'))],
     [model(call('c1')), { role: 'user', parts: [noResult('c1')] }, model(text('b'))],
   ],
-])('%s', (_, told, history) => {
-  expect(historyOf(told)).toStrictEqual(history)
+])('%s', (_, messages, history) => {
+  expect(historyOf(messages)).toStrictEqual(history)
 })
 
 test('the messages of the client are not changed', () => {
-  const told = [user(text('a')), user(text('b'))]
-  historyOf(told)
-  expect(told).toStrictEqual([user(text('a')), user(text('b'))])
+  const messages = [user(text('a')), user(text('b'))]
+  historyOf(messages)
+  expect(messages).toStrictEqual([user(text('a')), user(text('b'))])
 })
 
 test('the prompts are the texts of the user', () => {

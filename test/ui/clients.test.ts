@@ -103,7 +103,7 @@ describe.each(versions)('ai %i', (version) => {
     model.assertDone()
   })
 
-  test('approves a call, and goes on in the same message', async () => {
+  test('approves a call, and continues in the same message', async () => {
     deletions.length = 0
     const { client, model } = await served(version, [asking, 'Done.'], [deleteFile])
     await client.send('Delete notes.txt')
@@ -191,7 +191,7 @@ describe.each(versions)('ai %i', (version) => {
     expect(client.error?.message).toBe('Something went wrong.')
   })
 
-  test('reads a call whose arguments are no JSON, and one that fails', async () => {
+  test('reads a call whose arguments are not JSON, and one that fails', async () => {
     const broken = tool({
       name: 'broken',
       description: 'Breaks',

@@ -128,7 +128,7 @@ describe('a client that does not read', () => {
   })
 })
 
-test('a reader of a stored answer that stands still for a minute is cut off', async () => {
+test('a reader of a stored answer that reads nothing for a minute is cut off', async () => {
   const model = scriptedModel([Array.from({ length: 500 }, () => ({ text: 'x'.repeat(1000) }))])
   const runs = await opened(storeFile(), { assistant: new Agent(model) })
   const init = { method: 'POST', headers, body: question() }
@@ -152,7 +152,7 @@ test('a reader of a stored answer that stands still for a minute is cut off', as
 })
 
 describe('an idle stream', () => {
-  test('begins at once, and is given signs of life', async () => {
+  test('begins immediately, and gets keep-alives', async () => {
     const provider = await endlessProvider()
     const url = await serve(uiMessageHandler(provider.agent, { keepAliveMs: 20 }))
     const leave = new AbortController()

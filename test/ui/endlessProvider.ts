@@ -6,14 +6,14 @@ import { listen } from './serve.ts'
 export type EndlessProvider = {
   agent: Agent
   opened: number
-  /** When each connection was closed by the other side. */
+  /** The time at which each connection was closed by the other side. */
   closedAt: number[]
 }
 
 const chunk = (content: string): string =>
   `data: ${JSON.stringify({ id: 'r1', choices: [{ index: 0, delta: { content }, finish_reason: null }] })}\n\n`
 
-/** Answers over HTTP with a word at once, and then with `text` as often as `everyMs` says. */
+/** Answers over HTTP with a word first, and then with `text` as often as `everyMs` says. */
 export const endlessProvider = async (
   { text = '', everyMs = 50 }: { text?: string; everyMs?: number } = {},
   options: AgentOptions = {},

@@ -98,7 +98,7 @@ describe.each(kinds)('with %s', (kind) => {
     expect(deleted).toEqual([{ path: 'notes.txt' }])
   })
 
-  test('a decision that is sent again is refused, also when many come at once', async () => {
+  test('a decision that is sent again is refused, also when many come at the same time', async () => {
     const { post, deleted } = await scene([asking, 'Done.'])
     await post([user('Delete notes.txt')])
     const decision = [user('Delete notes.txt'), assistant(approved())]
@@ -128,7 +128,7 @@ describe.each(kinds)('with %s', (kind) => {
     expect(deleted).toEqual([])
   })
 
-  test('a result in place of an approval is no approval, and an approval is no answer', async () => {
+  test('a result in place of an approval does not approve, and an approval does not answer', async () => {
     const { post, deleted } = await scene([
       [{ toolCall: call }],
       [{ toolCall: { id: 'c2', name: 'get_place' } }],
@@ -148,7 +148,7 @@ describe.each(kinds)('with %s', (kind) => {
     expect(deleted).toEqual([{ path: 'notes.txt' }])
   })
 
-  test('whoever asks something else does not approve any more', async () => {
+  test('a client that asks something else no longer approves', async () => {
     const { post, deleted } = await scene([asking, 'Good morning.'])
     await post([user('Delete notes.txt')])
     expect((await post([user('Delete notes.txt'), user('Good morning')])).status).toBe(200)
@@ -195,10 +195,13 @@ describe.each(kinds)('with %s', (kind) => {
     expect((await post([user('hi')], 'mine')).status).toBe(200)
   })
 
-  test.each([[''], [7], [null], ['a'.repeat(201)], ['a\nb'], [{}]])('%j is no id of a chat', async (id) => {
-    const { post } = await scene([])
-    expect((await post([user('hi')], id)).status).toBe(400)
-  })
+  test.each([[''], [7], [null], ['a'.repeat(201)], ['a\nb'], [{}]])(
+    '%j is not an id of a chat',
+    async (id) => {
+      const { post } = await scene([])
+      expect((await post([user('hi')], id)).status).toBe(400)
+    },
+  )
 })
 
 describe('what waits with an agent', () => {

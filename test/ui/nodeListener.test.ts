@@ -32,7 +32,7 @@ describe('the address', () => {
     ['of the host', { url: '/a?b=1', rawHeaders: host }, 'http://example.com/a?b=1'],
     ['before routing', { url: '/b', originalUrl: '/a/b', rawHeaders: host }, 'http://example.com/a/b'],
     ['without a host', { url: '/a' }, 'http://localhost/a'],
-    ['with a host that is none', { url: '/a', rawHeaders: ['host', 'a b'] }, 'http://localhost/a'],
+    ['with a host that is not valid', { url: '/a', rawHeaders: ['host', 'a b'] }, 'http://localhost/a'],
   ])('%s', async (_, given, url) => {
     expect((await handed(given)).web.url).toBe(url)
   })

@@ -1,4 +1,4 @@
-/** What a handler cannot be made of, or told, is refused when it is made; and the guide tells the defaults. */
+/** Wrong options are refused when the handler is made, and the guide lists the true defaults. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { Agent } from '../../src/agent/Agent.ts'
@@ -52,7 +52,7 @@ describe.each(cases)('%s', (name, options) => {
     expect(make({ [option]: undefined })).not.toThrow()
   })
 
-  test('refuses options that are none', () => {
+  test('refuses options that are not an object', () => {
     for (const value of [null, 7, 'fast', []]) expect(make(value)).toThrow(ConfigurationError)
   })
 })

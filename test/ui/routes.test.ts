@@ -1,4 +1,4 @@
-/** What each handler answers to each method and path: status, headers and body; and what its owner is asked before. */
+/** The answers of each handler to each method and path: status, headers and body; and what its owner is asked before. */
 import { describe, expect, test } from 'vitest'
 import { Agent } from '../../src/agent/Agent.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
@@ -149,7 +149,7 @@ describe('aguiHandler', () => {
     const handler = aguiHandler(new Agent(scriptedModel([]), { tools: [look] }))
     for (const [names, message] of [
       [['look'], 'There is already a tool "look"'],
-      [['paint', 'paint'], 'There is a tool "paint" already'],
+      [['paint', 'paint'], 'There is already a tool "paint"'],
       [['a b'], 'a b'],
     ] as const) {
       const tools = names.map((name) => ({ name }))
@@ -185,7 +185,7 @@ describe('openaiHandler', () => {
   })
 
   test.each<[string, string, number, string, string]>([
-    ['GET', '/v1/models/nobody', 404, 'model_not_found', 'The model "nobody" does not exist.'],
+    ['GET', '/v1/models/missing', 404, 'model_not_found', 'The model "missing" does not exist.'],
     ['GET', '/v1/models/a/b', 404, 'not_found', 'There is no GET /v1/models/a/b.'],
     ['POST', '/v1/models', 404, 'not_found', 'There is no POST /v1/models.'],
     ['GET', '/v1/chat/completions', 404, 'not_found', 'There is no GET'],

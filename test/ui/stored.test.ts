@@ -1,4 +1,4 @@
-/** Chats that stand on stored runs: they outlive a reload and a restart, and the conversation is the server's. */
+/** Chats on stored runs: they outlive a reload and a restart, and the server keeps the conversation. */
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { SimulatedClock } from 'xstate'
 import { Agent } from '../../src/agent/Agent.ts'
@@ -76,7 +76,7 @@ describe.each(versions)('ai %i', (version) => {
     expect(later.status).toBe('ready')
   })
 
-  test('shows after a reload what waits, and the approval goes on in the same message', async () => {
+  test('shows pending calls after a reload, and an approval continues in the same message', async () => {
     const { api, client } = await page([asking('c1'), 'Done.'])
     await client.send('Send it')
     const { client: again, reading } = await openPage(version, api)
@@ -175,7 +175,7 @@ describe('a stored chat', () => {
     await (await (await owner.chat('chat-1')).send('Send both')).result
     const guest = await openRuns({ store: sqlite(path) })
     onTestFinished(() => guest.close())
-    // The owner is slow: it takes up the first decision before it hears of the second.
+    // The owner is slow: it applies the first decision before it sees the second.
     const decide = guest.send.bind(guest)
     guest.send = async (id, command) => {
       await decide(id, command)
@@ -205,7 +205,7 @@ describe('a stored chat', () => {
     expect(model.closed).toBe(1)
   })
 
-  test('goes on after a prompt that got no answer, and edits the right one', async () => {
+  test('continues after a prompt that got no answer, and edits the right one', async () => {
     const failing: ScriptTurn = [{ error: { message: 'no' } }]
     const model = scriptedModel([failing, 'One.', 'Two.', 'Other.'])
     const runs = await opened(storeFile(), { assistant: new Agent(model) })
@@ -237,7 +237,7 @@ describe('a stored chat', () => {
     expect(model.requests[1]?.messages.map(textOf)).toEqual(['First', 'One.', 'My refund, please'])
   })
 
-  test('is read again by several pages at once', async () => {
+  test('is read again by several pages at the same time', async () => {
     const clock = new SimulatedClock()
     const model = scriptedModel([halting(['One '], ['two ', 'three.'])], { clock })
     const runs = await opened(storeFile(), { assistant: new Agent(model) })
@@ -270,7 +270,7 @@ describe.each(kinds)('with %s', (kind) => {
   ]
 
   test.each(versions)(
-    'ai %i goes on once all is approved, also where other calls need no approval',
+    'ai %i continues once all is approved, also where other calls need no approval',
     async (version) => {
       const client = await page(version, [besides('send'), 'Done.'])
       await client.send('Look, and send')
@@ -290,7 +290,7 @@ describe.each(kinds)('with %s', (kind) => {
   )
 
   test.each(versions)(
-    'ai %i goes on once the page has answered, also where other calls are not its own',
+    'ai %i continues once the page has answered, also where other calls are not its own',
     async (version) => {
       const client = await page(version, [besides('get_place'), 'Done.'])
       await client.send('Look, and where am I?')

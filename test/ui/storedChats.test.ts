@@ -46,7 +46,7 @@ const ask = async (chats: StoredChats, text: string, over: Partial<Question> = {
 const textsIn = async (runs: StoredRuns) => (await (await runs.chat('chat-1')).history()).map(textOf)
 const refused = (status: number, message: string) =>
   expect.objectContaining({ status, message: expect.stringContaining(message) })
-/** What was sent to the runs, which a test may answer itself. */
+/** Records the commands that are sent to the runs, which a test may answer itself. */
 const commandsTo = (runs: StoredRuns, answer?: () => Promise<void>) => {
   const commands: AgentCommand[] = []
   const pass = runs.send.bind(runs)
@@ -207,7 +207,7 @@ describe('a running answer', () => {
 
 describe('a question', () => {
   const turns = ['One.', 'Two.', 'Three.']
-  const told = async () => {
+  const storedScene = async () => {
     const { chats, runs } = await scene([...turns, 'New.'])
     for (const text of ['First', 'Second', 'Third']) await ask(chats, text)
     return { chats, runs }
@@ -248,7 +248,7 @@ describe('a question', () => {
       [...all, 'Else', 'New.'],
     ],
   ])('%s', async (_, text, over, texts) => {
-    const { chats, runs } = await told()
+    const { chats, runs } = await storedScene()
     await ask(chats, text, over)
     expect(await textsIn(runs)).toEqual(texts)
   })

@@ -3,7 +3,7 @@ import type { StoredRuns } from '../../src/durable/index.ts'
 import type { ChatModel } from '../../src/model/chatModel.ts'
 import { opened, storeFile } from '../durable/storeFile.ts'
 
-/** What a handler stands on: an agent in this process, or chats in a file. */
+/** The backends of a handler: an agent in this process, or chats in a file. */
 export const kinds = ['an agent', 'stored runs'] as const
 export type Kind = (typeof kinds)[number]
 

@@ -1,4 +1,4 @@
-/** The chunks themselves: pieces of calls as they come, answers that begin anew, and what is linear in its size. */
+/** The chunks themselves: calls that are streamed, answers that start over, and work that is linear in its size. */
 import { describe, expect, test } from 'vitest'
 import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
 import type { JsonObject } from '../../src/messages/json.ts'
@@ -68,7 +68,7 @@ describe('the stream', () => {
     expect(states).toEqual(['Accumulating', 'ToolExecution', 'Accumulating', 'Complete'])
   })
 
-  test('ends every part that it begins, and every step, whatever happens', async () => {
+  test('ends every part that it begins, and every step, in every case', async () => {
     const call = { toolCall: { id: 'c1', name: 'get_weather', arguments: { city: 'Oslo' } } }
     const scenes: ScriptTurn[][] = [
       [
@@ -136,8 +136,8 @@ describe('the stream', () => {
   })
 })
 
-describe.each(kinds)('with %s, an answer that begins anew', (kind) => {
-  test.each(versions)('is shown to its end by ai %i, which is told', async (version) => {
+describe.each(kinds)('with %s, an answer that starts over', (kind) => {
+  test.each(versions)('is shown to its end by ai %i, with a restart chunk', async (version) => {
     const model = scriptedModel([[{ text: 'Wrong' }, { cut: true }], 'Right.'])
     const served = await target(kind, model, { retry: { midStream: true, initialDelayMs: 1 } })
     const handler = uiMessageHandler(served, { clientVersion: version })

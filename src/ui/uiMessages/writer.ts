@@ -46,41 +46,19 @@ export class UiMessageWriter {
   }
 
   onEvent(event: TurnEvent): void {
-    switch (event.type) {
-      case 'begin':
-        this.#begin(event.runId)
-        break
-      case 'state':
-        this.#send({ type: 'data-state', id: 'state', data: { state: event.state } })
-        break
-      case 'text':
-        this.#text(event.text)
-        break
-      case 'thinking':
-        this.#delta('reasoning', event.text)
-        break
-      case 'callDelta':
-        this.#callDelta(event)
-        break
-      case 'restart':
-        this.#restart()
-        break
-      case 'answer':
-        this.#answer(toolCallsOf(event.message))
-        break
-      case 'progress':
-        this.#send({ type: 'data-progress', id: event.callId, data: event.value })
-        break
-      case 'result':
-        this.#result(event.result)
-        break
-      case 'waits':
-        this.#waits(event.calls)
-        break
-      case 'end':
-        this.#finish(event.finishReason, event.usage)
-        break
-    }
+    if (event.type === 'begin') this.#begin(event.runId)
+    else if (event.type === 'state')
+      this.#send({ type: 'data-state', id: 'state', data: { state: event.state } })
+    else if (event.type === 'text') this.#text(event.text)
+    else if (event.type === 'thinking') this.#delta('reasoning', event.text)
+    else if (event.type === 'callDelta') this.#callDelta(event)
+    else if (event.type === 'restart') this.#restart()
+    else if (event.type === 'answer') this.#answer(toolCallsOf(event.message))
+    else if (event.type === 'progress')
+      this.#send({ type: 'data-progress', id: event.callId, data: event.value })
+    else if (event.type === 'result') this.#result(event.result)
+    else if (event.type === 'waits') this.#waits(event.calls)
+    else this.#finish(event.finishReason, event.usage)
   }
 
   /** Ends a turn that broke. */

@@ -88,7 +88,7 @@ describe.each(kinds)('with %s, the client', (kind) => {
     expect(states().at(-1)).toEqual({ state: 'Complete' })
   })
 
-  test('goes on with the conversation', async () => {
+  test('continues the conversation', async () => {
     const { ask, model } = await served(kind, [
       [{ toolCall: { id: 'c1', name: 'get_weather' } }],
       'It is 21 °C.',
@@ -186,7 +186,7 @@ describe.each(kinds)('with %s, the client', (kind) => {
     expect(errors).toEqual(['Something went wrong.'])
   })
 
-  test('is shown an answer that begins anew without what was void', async () => {
+  test('shows an answer that starts over without the discarded text', async () => {
     const { agent, ask } = await served(
       kind,
       [[{ text: 'Wrong' }, { cut: true }], 'Right.'],
@@ -201,7 +201,7 @@ describe.each(kinds)('with %s, the client', (kind) => {
 })
 
 describe('with an agent, the client', () => {
-  test('brings tools of its own, and answers their calls', async () => {
+  test('brings its own tools, and answers their calls', async () => {
     const calling: ScriptTurn = [{ toolCall: { id: 'c1', name: 'set_colour', arguments: { colour: 'red' } } }]
     const { agent, ask, model, url } = await served('an agent', [calling, 'It is red.'])
     const tools = [

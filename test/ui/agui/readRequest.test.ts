@@ -1,4 +1,4 @@
-/** What of the input of an AG-UI run counts: the prompt, decisions, tools of the page; and the thread, as its client has it. */
+/** The parts of an AG-UI run's input that count: the prompt, decisions, tools of the page; and the thread, as its client has it. */
 import { describe, expect, test } from 'vitest'
 import type { JsonObject, JsonValue } from '../../../src/messages/json.ts'
 import type { PendingCall } from '../../../src/messages/result.ts'
@@ -154,7 +154,7 @@ describe('the thread before it', () => {
     ['several texts', { content: [text('a'), text('b')] }, 'ab'],
     ['text and an image', { content: [text('a'), { source: { type: 'data', value: 'AA' } }] }, 'a'],
     ['nothing', { content: null }, ''],
-    ['an error that is none', { error: 7 }, 'seen'],
+    ['an error that is not a text', { error: 7 }, 'seen'],
   ])('has the text of a result with %s', (_, over, expected) => {
     const { history } = earlier(assistant('', call('c1', look('{}'))), result('c1', over))
     expect(history[1]?.parts).toStrictEqual([
@@ -171,8 +171,8 @@ describe('the thread before it', () => {
 
   test.each<[string, JsonObject, JsonObject | undefined]>([
     ['without arguments', call('c1', { name: 'look' }), {}],
-    ['with arguments that are no text', call('c1', look({ at: 'sea' })), {}],
-    ['with arguments that are no JSON', call('c1', look('{"at')), {}],
+    ['with arguments that are not a text', call('c1', look({ at: 'sea' })), {}],
+    ['with arguments that are not JSON', call('c1', look('{"at')), {}],
     ['of a sub-agent', call('p/c1', look('{}')), undefined],
     ['without an id', call(7, look('{}')), undefined],
     ['without a function', call('c1', 'look'), undefined],
@@ -207,7 +207,7 @@ describe('a decision', () => {
       { c1: { approve: false, reason: 'too far' } },
     ],
     [
-      'a reason that is none',
+      'a reason that is not a text',
       { status: 'resolved', payload: { approved: true, reason: 7 } },
       { c1: { approve: true } },
     ],

@@ -1,4 +1,4 @@
-/** What each event of a turn is on the wire of AG-UI: every event, in order. */
+/** The events of AG-UI for each event of a turn, in order. */
 import { describe, expect, test } from 'vitest'
 import { AbortedError, ModelError } from '../../../src/messages/errors.ts'
 import type { JsonObject } from '../../../src/messages/json.ts'

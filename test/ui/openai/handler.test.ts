@@ -53,7 +53,7 @@ describe.each(sdks)('openai %s', (_, OpenAI) => {
     const { data } = await sdk(baseURL).models.list()
     expect(data.map(({ id }) => id)).toEqual(['helper'])
     expect((await sdk(baseURL).models.retrieve('helper')).object).toBe('model')
-    await expect(sdk(baseURL).models.retrieve('nobody')).rejects.toMatchObject({
+    await expect(sdk(baseURL).models.retrieve('missing')).rejects.toMatchObject({
       status: 404,
       code: 'model_not_found',
     })
@@ -118,7 +118,7 @@ describe.each(sdks)('openai %s', (_, OpenAI) => {
     expect(types.at(-1)).toBe('response.completed')
   })
 
-  test('calls its own tools, in both forms, and goes on with their results', async () => {
+  test('calls its own tools, in both forms, and continues with their results', async () => {
     const calling: ScriptTurn = [
       { text: 'Let me look.' },
       { toolCall: { id: 'c1', name: 'look_up', arguments: { word: 'fjord' } } },
@@ -170,7 +170,7 @@ describe.each(sdks)('openai %s', (_, OpenAI) => {
     expect(model.requests[3]?.messages.flatMap(toolResultsOf)).toMatchObject([{ id: 'c1', result: 'a bay' }])
   })
 
-  test('is told what is wrong, before and after the answer began', async () => {
+  test('gets the error, before and after the answer began', async () => {
     const { baseURL } = await served(
       [
         [{ text: 'Well' }, { error: { message: 'the key sk-12345 is wrong' } }],
@@ -184,7 +184,7 @@ describe.each(sdks)('openai %s', (_, OpenAI) => {
       code: 'invalid_api_key',
     })
     const create = sdk(baseURL).chat.completions.create.bind(sdk(baseURL).chat.completions)
-    await expect(create({ model: 'nobody', messages: ask('hi') })).rejects.toMatchObject({ status: 404 })
+    await expect(create({ model: 'missing', messages: ask('hi') })).rejects.toMatchObject({ status: 404 })
     await expect(create({ model: 'helper', messages: ask('hi'), n: 2 })).rejects.toMatchObject({
       status: 400,
     })
@@ -245,7 +245,7 @@ describe('a request', () => {
   }
   const messages = ask('hi')
 
-  test('that leads to an approval is told so', async () => {
+  test('that leads to an approval gets an error', async () => {
     const { baseURL } = await served([
       [{ toolCall: { id: 'c1', name: 'send' } }],
       [{ toolCall: { id: 'c1', name: 'send' } }],
@@ -275,7 +275,7 @@ describe('a request', () => {
     expect(model.requests[0]?.messages.flatMap(toolResultsOf)).toMatchObject([{ id: 'c1', isError: true }])
   })
 
-  test('of an answer that begins anew after it was shown breaks off', async () => {
+  test('of an answer that starts over after it was shown is cut off', async () => {
     const { baseURL, model } = await served([[{ text: 'Well' }, { cut: true }], 'Again.'], {
       retry: { midStream: true, initialDelayMs: 1 },
     })
@@ -291,8 +291,8 @@ describe('a request', () => {
       '/chat/completions',
       { tools: [{ type: 'function', function: { ...lookUp, name: 'send' } }] },
     ],
-    ['a tool that is no function', '/responses', { input: 'hi', tools: [{ type: 'web_search' }] }],
-    ['a name that is none', '/responses', { input: 'hi', tools: [{ type: 'function', name: 'a b' }] }],
+    ['a tool that is not a function', '/responses', { input: 'hi', tools: [{ type: 'web_search' }] }],
+    ['a name that is not allowed', '/responses', { input: 'hi', tools: [{ type: 'function', name: 'a b' }] }],
     ['a shape', '/chat/completions', { response_format: { type: 'json_object' } }],
     ['an earlier response', '/responses', { input: 'hi', previous_response_id: 'resp_1' }],
     ['no messages', '/chat/completions', { messages: 'hi' }],
@@ -302,7 +302,7 @@ describe('a request', () => {
       { messages: [{ role: 'user', content: [{ type: 'hologram' }] }] },
     ],
     [
-      'an address that is none',
+      'an address that is not a URL',
       '/chat/completions',
       {
         messages: [

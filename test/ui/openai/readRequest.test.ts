@@ -1,4 +1,4 @@
-/** What of a request to the OpenAI API counts, in both of its forms: field by field, right, missing and wrong. */
+/** The parts of an OpenAI request that count, in both of its forms: field by field, right, missing and wrong. */
 import { describe, expect, test } from 'vitest'
 import type { JsonObject, JsonValue } from '../../../src/messages/json.ts'
 import { readChatRequest, readResponsesRequest } from '../../../src/ui/openai/readRequest.ts'
@@ -264,8 +264,8 @@ describe('a conversation', () => {
     ['no function', [{ id: 'c1', function: 'look' }], []],
     ['no id', [called(7)], []],
     ['no name', [{ id: 'c1', function: { name: 7, arguments: '{}' } }], [{ ...toolCall('c1'), name: '' }]],
-    ['arguments that are no text', [called('c1', { at: 'sea' })], [toolCall('c1')]],
-    ['arguments that are no JSON', [called('c1', '{"at')], [toolCall('c1')]],
+    ['arguments that are not a text', [called('c1', { at: 'sea' })], [toolCall('c1')]],
+    ['arguments that are not JSON', [called('c1', '{"at')], [toolCall('c1')]],
   ])('has calls with %s', (_, tool_calls, expected) => {
     const asked = { role: 'assistant', content: 'I look.', tool_calls }
     const { history } = chatWith(asked, user('hi'))

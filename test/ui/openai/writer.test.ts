@@ -1,4 +1,4 @@
-/** What each event of a turn is on the two wires of OpenAI: every event, in order, and the whole answer at the end. */
+/** The events of both forms of OpenAI for each event of a turn, in order, and the whole answer at the end. */
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { JsonObject } from '../../../src/messages/json.ts'
 import type { FinishReason, PendingCall } from '../../../src/messages/result.ts'
@@ -36,7 +36,7 @@ const pending = (id: string, kind: PendingCall['kind'] = 'answer'): PendingCall 
   kind,
 })
 const waits = (...calls: PendingCall[]): TurnEvent => ({ type: 'waits', calls })
-/** What stays inside. */
+/** Events that are not shown. */
 const inside: TurnEvent[] = [
   { type: 'state', state: 'ToolExecution' },
   { type: 'progress', callId: 'c1', value: 1 },
@@ -198,7 +198,7 @@ describe('a response', () => {
     ...over,
   })
   const done = (...output: object[]) => whole('completed', output, { usage: used(0, 0, 0) })
-  /** With their numbers. */
+  /** Events with their sequence numbers. */
   const events = (...each: object[]) => each.map((event, index) => ({ sequence_number: index, ...event }))
   const textPart = (value: string) => ({ type: 'output_text', text: value, annotations: [], logprobs: [] })
   const message = (id: string, value: string) => ({

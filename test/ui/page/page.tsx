@@ -1,4 +1,4 @@
-// The clients that live in browsers: the hook on an agent inside the page, the hook on a server, and AG-UI's client.
+// The clients that run in browsers: the hook on an agent inside the page, the hook on a server, and AG-UI's client.
 import { HttpAgent } from '@ag-ui/client'
 import { useChat } from '@ai-sdk/react'
 import { DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses } from 'ai'

@@ -1,4 +1,4 @@
-/** What of a request of the AI SDK counts: the prompt, its place, decisions; and the conversation, as its client has it. */
+/** The parts of an AI SDK request that count: the prompt, its place, decisions; and the conversation, as its client has it. */
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../../src/messages/json.ts'
 import type { PendingCall } from '../../../src/messages/result.ts'
@@ -32,7 +32,7 @@ describe('a question', () => {
     ['with no objects', { messages: [7, null, 'hi'] }, 'There are no messages.'],
     ['of the system', { messages: [{ role: 'system', parts: [text('hi')] }] }, 'must be from the user'],
     ['without parts', { messages: [{ role: 'user' }] }, 'is empty'],
-    ['with parts that are no list', { messages: [{ role: 'user', parts: text('hi') }] }, 'is empty'],
+    ['with parts that are not a list', { messages: [{ role: 'user', parts: text('hi') }] }, 'is empty'],
     ['of no text', { messages: [user('u1', text(''))] }, 'is empty'],
     [
       'that is regenerated after an answer',
@@ -168,7 +168,7 @@ describe('an earlier answer', () => {
     ],
     ['media and JSON', { output: { result: [1], parts: [] } }, asResult({ result: '[1]', parts: [] })],
     [
-      'parts that are no media',
+      'parts that are not media',
       { output: { result: 'seen', parts: [media, text('x')] } },
       asResult({ result: JSON.stringify({ result: 'seen', parts: [media, text('x')] }) }),
     ],
@@ -178,12 +178,12 @@ describe('an earlier answer', () => {
       asResult({ result: '{"result":"seen","parts":[{"type":"data","mimeType":"image/png"}]}' }),
     ],
     [
-      'parts that are no objects',
+      'parts that are not objects',
       { output: { result: 'seen', parts: [7] } },
       asResult({ result: '{"result":"seen","parts":[7]}' }),
     ],
     [
-      'parts that are no list',
+      'parts that are not a list',
       { output: { result: 'seen', parts: 'x' } },
       asResult({ result: '{"result":"seen","parts":"x"}' }),
     ],
@@ -218,7 +218,7 @@ describe('an earlier answer', () => {
     ['without an id', { toolCallId: 7 }, undefined],
     ['with an empty id', { toolCallId: '' }, undefined],
     ['without a name', { type: 'tool-' }, undefined],
-    ['with a name that is none', { type: 'dynamic-tool', toolName: 7 }, undefined],
+    ['with a name that is not a text', { type: 'dynamic-tool', toolName: 7 }, undefined],
     ['that is something else', { type: 'source-url', toolName: 'look' }, undefined],
     ['without a type', { type: 7, toolName: 'look' }, undefined],
   ])('with a call %s is read', (_, over, expected) => {
@@ -275,7 +275,7 @@ describe('a decision', () => {
       { c1: { approve: false, reason: 'too far' } },
     ],
     [
-      'a reason that is none',
+      'a reason that is not a text',
       { state: 'approval-responded', approval: { approved: true, reason: 7 } },
       { c1: { approve: true } },
     ],

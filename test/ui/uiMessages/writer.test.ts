@@ -1,4 +1,4 @@
-/** What each event of a turn is on the wire of the AI SDK: every chunk, in order, for each version of the client. */
+/** The chunks of the AI SDK for each event of a turn, in order, for each version of the client. */
 import { describe, expect, test } from 'vitest'
 import { AbortedError, ModelError } from '../../../src/messages/errors.ts'
 import type { ToolCallPart, ToolResultPart } from '../../../src/messages/messages.ts'

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type NetConnectOpts, type Socket } from 'node:net'
+import { onTestFinished } from 'vitest'
 
 export type FrontPort = { port: number; close(): void }
 
@@ -35,3 +36,24 @@ export const openFrontPort = async (target: () => NetConnectOpts | undefined): P
     },
   }
 }
+
+/**
+ * A port that refuses connections for the length of a test. A connection of this process starts from it, so no other program
+ * can listen there: a port that was only free a moment ago may belong to another test's server by now.
+ */
+export const deadPort = async (): Promise<number> => {
+  const anchor = createServer().listen(0, '127.0.0.1')
+  await once(anchor, 'listening')
+  const { port } = anchor.address() as AddressInfo
+  const holder = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.1' })
+  await once(holder, 'connect')
+  onTestFinished(() => {
+    holder.destroy()
+    anchor.close()
+  })
+  return holder.localPort ?? 0
+}
+
+/** A port to listen on that refuses connections again once its server is closed. Only Linux lets a server listen on a dead port. */
+export const portThatDies = (): Promise<number> =>
+  process.platform === 'linux' ? deadPort() : Promise.resolve(0)
