@@ -71,16 +71,16 @@ export {
 export type { AgentToolOptions } from './agent/agentTool.ts'
 export { Chat, type ChatOptions, type ChatSendOptions } from './agent/Chat.ts'
 export { createDecision, type DecisionOptions } from './agent/createDecision.ts'
-export type { FallbackModel } from './agent/otherModels.ts'
-export type { DeepPartial } from './agent/partialValues.ts'
-export type { Run } from './agent/Run.ts'
 export type {
   ActorOptions,
   ActorValues,
+  FallbackModel,
   ResumeOptions,
   SendOptions,
   TypedOptions,
-} from './agent/sendOptions.ts'
+} from './agent/options.ts'
+export type { DeepPartial } from './agent/partialValues.ts'
+export type { Run } from './agent/Run.ts'
 export type { Inspect } from './agent/watching.ts'
 export type { Compaction, CompactionReason } from './messages/compaction.ts'
 export {

@@ -3,7 +3,7 @@ import { checkId, promptText } from '../durable/runInput.ts'
 import type { DurableRun, RunInfo, RunStatus, Runs, StartOptions } from '../durable/runs.ts'
 import { ConfigurationError, describeThrown } from '../messages/errors.ts'
 import { copyJson } from '../messages/json.ts'
-import { messageFlaw } from '../messages/messageFlaw.ts'
+import { messageRule } from '../messages/messageFlaw.ts'
 import type { Part } from '../messages/messages.ts'
 import {
   checkOptions,
@@ -24,10 +24,6 @@ import type { Service } from './Service.ts'
 
 const over: readonly RunStatus[] = ['complete', 'failed', 'aborted', 'abandoned']
 
-const isMessage: Rule = (name, value) => {
-  const flaw = messageFlaw(value)
-  return flaw && `${name} is not a message. ${flaw}`
-}
 const isPrompt = rule(
   'a string or a list of parts',
   (value) => typeof value === 'string' || Array.isArray(value),
@@ -59,7 +55,7 @@ export class PostgresRuns implements Runs {
     checkValue('The prompt', prompt, isPrompt)
     checkOptions<StartOptions>('The options of start', options, {
       id: text,
-      history: listOf(isMessage),
+      history: listOf(messageRule),
       context: isStorable,
     })
     const { id = newId(), history, context } = options

@@ -1,7 +1,7 @@
 import type { HostedFrom } from '../agent/Agent.ts'
 import { ConfigurationError } from '../messages/errors.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../messages/json.ts'
-import { messageFlaw } from '../messages/messageFlaw.ts'
+import { isMessage } from '../messages/messageFlaw.ts'
 import type { ChatMessage } from '../messages/messages.ts'
 import { writtenChunks } from './readChunks.ts'
 import { fromJson, type RunRow } from './runRow.ts'
@@ -74,9 +74,7 @@ const historyOf = (start: JsonValue | undefined, isWhole: boolean): ChatMessage[
 
 const messagesOf = (of: unknown): ChatMessage[] => {
   const list: unknown = isJsonObject(of) ? of.messages : undefined
-  return Array.isArray(list)
-    ? list.filter((each): each is ChatMessage => messageFlaw(each) === undefined)
-    : []
+  return Array.isArray(list) ? list.filter(isMessage) : []
 }
 
 /** A snapshot of a run as that of another one: a run keeps its id in its data, and so do the runs below it. */

@@ -2,11 +2,13 @@ import type { Actor } from 'xstate'
 import type { AgentMachine } from '../../machines/agent/agentSnapshot.ts'
 import type { AgentCommand, AgentEmitted } from '../../machines/agent/events.ts'
 import { pendingIn } from '../../machines/tools/pendingCalls.ts'
-import { type AnyAgent, type HostedFrom, hostedRun } from '../agent/Agent.ts'
+import type { AnyAgent, HostedFrom } from '../agent/Agent.ts'
+import { agentInternals } from '../agent/AgentInternals.ts'
+import { brokenError } from '../agent/runOutcome.ts'
 import { type ErrorData, errorDataOf, OrchestrationError } from '../messages/errors.ts'
 import type { PendingCall } from '../messages/result.ts'
 import { ChunkLog, type PlacedChunk } from './ChunkLog.ts'
-import { brokenError, progressOf } from './progress.ts'
+import { progressOf } from './progress.ts'
 import { chunkWith, endChunk, waitChunk } from './runChunks.ts'
 import type { DurableChunk, RunStatus } from './runs.ts'
 
@@ -80,7 +82,8 @@ export class LiveRun {
     this.#head = stored?.head ?? ''
     this.#stand = { status: stored?.status ?? 'running', live: stored?.live ?? true }
     this.#log = new ChunkLog(items, tail, life)
-    this.#actor = hostedRun(agent, from, { writeAhead: () => this.#writeAhead() }, context)
+    const host = { writeAhead: () => this.#writeAhead() }
+    this.#actor = agentInternals(agent).actor(from, { context }, { host })
     this.#hidden = setup.hidden
   }
 

@@ -1,6 +1,6 @@
 import type { HostedFrom } from '../agent/Agent.ts'
 import { isJsonObject } from '../messages/json.ts'
-import { messageFlaw } from '../messages/messageFlaw.ts'
+import { isMessage } from '../messages/messageFlaw.ts'
 import { type ChatMessage, toolResultsOf } from '../messages/messages.ts'
 import { isFatal, validateHistory } from '../messages/validateHistory.ts'
 import { messagesOf } from './standing.ts'
@@ -46,5 +46,4 @@ export const conversationBefore = (
 export const isPrompt = (message: ChatMessage | undefined): boolean =>
   message?.role === 'user' && toolResultsOf(message).length === 0
 
-const usable = (list: unknown): ChatMessage[] =>
-  Array.isArray(list) ? list.filter((each) => messageFlaw(each) === undefined) : []
+const usable = (list: unknown): ChatMessage[] => (Array.isArray(list) ? list.filter(isMessage) : [])

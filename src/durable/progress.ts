@@ -2,13 +2,7 @@ import type { Actor } from 'xstate'
 import type { AgentMachine } from '../../machines/agent/agentSnapshot.ts'
 import { pendingIn } from '../../machines/tools/pendingCalls.ts'
 import { outcomeOf } from '../agent/runOutcome.ts'
-import {
-  ConfigurationError,
-  describeThrown,
-  type ErrorData,
-  OrchestrationError,
-  type StatewireError,
-} from '../messages/errors.ts'
+import { describeThrown, type ErrorData, OrchestrationError } from '../messages/errors.ts'
 import type { RunStatus } from './runs.ts'
 import type { Items } from './sqlite/Items.ts'
 import { pack } from './sqlite/pack.ts'
@@ -62,13 +56,4 @@ const endOf = ({
 const noOutput: ErrorData = {
   name: 'OrchestrationError',
   message: 'The machine of the run ended without an AgentOutput.',
-}
-
-/** The error of a chart that broke instead of ending. */
-export const brokenError = (actor: Actor<AgentMachine>, cause: unknown): StatewireError => {
-  if (cause instanceof ConfigurationError) return cause
-  const { id: orchestrator = 'unknown' }: { id?: string } = actor.logic
-  const state = stateName(actor.getSnapshot()) || 'its only state'
-  const problem = `The machine "${orchestrator}" broke in ${state}: ${describeThrown(cause)}`
-  return new OrchestrationError(problem, { cause, orchestrator, state })
 }

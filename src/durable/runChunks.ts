@@ -2,8 +2,7 @@ import type { AgentOutput } from '../../machines/agent/events.ts'
 import { restartChunks } from '../../machines/model/receiveDeltas.ts'
 import { isRun } from '../../machines/tools/pendingCalls.ts'
 import { isJsonObject } from '../messages/json.ts'
-import { messageFlaw } from '../messages/messageFlaw.ts'
-import type { ChatMessage } from '../messages/messages.ts'
+import { isMessage } from '../messages/messageFlaw.ts'
 import { type FinishReason, type PendingCall, waitReason } from '../messages/result.ts'
 import type { DurableChunk, RunStatus } from './runs.ts'
 import type { StreamTail } from './sqlite/StreamRows.ts'
@@ -81,5 +80,3 @@ const lastChunk = (snapshot: unknown): DurableChunk => {
 
 const responseIdOf = ({ totals }: Readonly<Record<string, unknown>>): string =>
   isJsonObject(totals) && typeof totals.responseId === 'string' ? totals.responseId : ''
-
-const isMessage = (value: unknown): value is ChatMessage => messageFlaw(value) === undefined

@@ -1,6 +1,7 @@
 import type { AnyActor } from 'xstate'
 import { findProvider } from '../../providers/registry.ts'
-import { actorOf, agentOf, type HostedFrom } from '../agent/Agent.ts'
+import type { HostedFrom } from '../agent/Agent.ts'
+import { agentOfMachine } from '../agent/AgentInternals.ts'
 import { describeThrown } from '../messages/errors.ts'
 import { isJsonObject, type JsonObject } from '../messages/json.ts'
 import { parseModelString } from '../model/modelString.ts'
@@ -39,11 +40,11 @@ export class Trials {
   }
 
   #start(record: ActorRecord, from: HostedFrom, model: unknown, then?: (actor: AnyActor) => void): number {
-    const agent = agentOf(record.machine)
+    const agent = agentOfMachine(record.machine)
     if (!agent) throw new Refusal(409, 'This is not the run of an agent.')
     const other = modelOf(model)
     const { answerSchema: _, ...values } = record.values
-    const actor = actorOf(agent, from, { ...values, ...(other && { prepareStep: () => ({ model: other }) }) })
+    const actor = agent.actor(from, { ...values, ...(other && { prepareStep: () => ({ model: other }) }) })
     // An agent without this inspector is watched from here on; one that has it is watched already.
     if (!this.#recorder.knows(actor)) actor.system.inspect(this.#recorder.inspect)
     const { id } = this.#recorder.adopt(actor, record)

@@ -1,5 +1,5 @@
 import type { Snapshot } from 'xstate'
-import { agentOf } from '../agent/Agent.ts'
+import { agentOfMachine } from '../agent/AgentInternals.ts'
 import { textOf } from '../messages/messages.ts'
 import { type ActorRecord, isRunData } from './ActorRecord.ts'
 import { brief } from './readable.ts'
@@ -26,7 +26,7 @@ const rowOf = (record: ActorRecord, secrets: readonly string[]): ActorRow => ({
   reads: record.reads,
   canAbort: record.endedAt === null && accepts(record, 'abort'),
   canRestart: false,
-  canAsk: agentOf(record.machine) !== undefined,
+  canAsk: agentOfMachine(record.machine) !== undefined,
   from: record.from?.id ?? null,
   failure: failureOf(record.snapshot, secrets),
 })

@@ -1,6 +1,6 @@
 import type { StreamingState } from '../../machines/agent/streamingState.ts'
 import { isJsonObject } from '../messages/json.ts'
-import { messageFlaw } from '../messages/messageFlaw.ts'
+import { isMessage } from '../messages/messageFlaw.ts'
 import type { ChatMessage } from '../messages/messages.ts'
 import { ActorRecord, isRunData } from './ActorRecord.ts'
 import type { Subject } from './StoredRecord.ts'
@@ -16,5 +16,3 @@ export const conversationBefore = (record: Subject, context: unknown): ChatMessa
 /** What the run began with, by data that was not compacted yet. */
 export const historyOf = ({ history, messages }: StreamingState): ChatMessage[] =>
   history.slice(0, Math.max(0, history.length - messages.length))
-
-const isMessage = (value: unknown): value is ChatMessage => messageFlaw(value) === undefined

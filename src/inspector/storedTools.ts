@@ -2,8 +2,8 @@ import type { Snapshot } from 'xstate'
 import { pendingIn } from '../../machines/tools/pendingCalls.ts'
 import { contextsIn, messagesOf } from '../durable/standing.ts'
 import { isJsonObject } from '../messages/json.ts'
-import { messageFlaw } from '../messages/messageFlaw.ts'
-import { type ChatMessage, toolCallsOf, toolResultsOf } from '../messages/messages.ts'
+import { isMessage } from '../messages/messageFlaw.ts'
+import { toolCallsOf, toolResultsOf } from '../messages/messages.ts'
 import type { PendingCall } from '../messages/result.ts'
 import { imagesIn } from './messageRow.ts'
 import { readable } from './readable.ts'
@@ -54,8 +54,6 @@ const openStatus = (wait: PendingCall | undefined, isStarted: boolean): ToolStat
   if (wait?.kind === 'approval') return 'pending'
   return isStarted && !wait ? 'running' : 'waiting'
 }
-
-const isMessage = (value: unknown): value is ChatMessage => messageFlaw(value) === undefined
 
 /** Of a round that is not over: its results are not a message yet. */
 const resultsIn = (runs: unknown) => {

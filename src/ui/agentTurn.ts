@@ -1,7 +1,8 @@
 import type { AgentEmitted } from '../../machines/agent/events.ts'
-import { type Agent, type StartFrom, sendWith, toolsOf } from '../agent/Agent.ts'
+import type { Agent, StartFrom } from '../agent/Agent.ts'
+import { agentInternals } from '../agent/AgentInternals.ts'
+import type { AnyOptions } from '../agent/options.ts'
 import type { AnyRun } from '../agent/Run.ts'
-import type { AnyOptions } from '../agent/sendOptions.ts'
 import type { PendingApproval } from '../messages/result.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { Audience } from './chats.ts'
@@ -26,9 +27,10 @@ export const agentTurn = async (
       lost.abort(thrown)
     }
   }
-  const sent = sendWith(agent, from, {
+  const internals = agentInternals(agent)
+  const sent = internals.send(from, {
     ...options,
-    ...(clientTools.length > 0 && { tools: [...toolsOf(agent), ...clientTools] }),
+    ...(clientTools.length > 0 && { tools: [...internals.tools, ...clientTools] }),
     signal: AbortSignal.any([signal, lost.signal]),
     onRun: (run) => follow(run, tell),
   })

@@ -1,4 +1,5 @@
-import { type AnyAgent, toolsOf } from '../agent/Agent.ts'
+import type { AnyAgent } from '../agent/Agent.ts'
+import { agentInternals } from '../agent/AgentInternals.ts'
 import { ConfigurationError } from '../messages/errors.ts'
 import type { JsonObject } from '../messages/json.ts'
 import type { StandardSchema } from '../tools/schema.ts'
@@ -15,7 +16,7 @@ const anything: StandardSchema = {
 
 /** The tools of a client, which answers their calls itself, beside those of an agent. */
 export const clientToolsFor = (agent: AnyAgent, described: readonly ClientTool[]): Tool[] => {
-  const taken = new Set(toolsByName(toolsOf(agent)).keys())
+  const taken = new Set(toolsByName(agentInternals(agent).tools).keys())
   return described.map(({ name, description, parameters }) => {
     if (taken.has(name)) throw new Refusal(400, `There is a tool "${name}" already: choose another name.`)
     taken.add(name)

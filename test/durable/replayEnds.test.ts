@@ -204,8 +204,9 @@ describe('a machine that breaks', () => {
       status: 'failed',
       error: {
         name: 'OrchestrationError',
-        message: 'The machine of the run broke in "Closing": too far',
-        state: '"Closing"',
+        message: 'The machine "own" broke in Closing: too far',
+        orchestrator: 'own',
+        state: 'Closing',
         cause: { name: 'RangeError', message: 'too far' },
       },
       id: '',
@@ -226,20 +227,20 @@ describe('a machine that breaks', () => {
     [
       'another logic, which has one state only',
       fromPromise(() => Promise.reject(new RangeError('too far'))),
-      { name: 'OrchestrationError', message: 'The machine of the run broke in its only state: too far' },
+      { name: 'OrchestrationError', message: 'The machine "own" broke in its only state: too far' },
     ],
     [
       'an end without an output',
       fromPromise(() => Promise.resolve({ status: 'complete' })),
       {
         name: 'OrchestrationError',
-        message: 'The machine of the run broke in its only state: it ended without an AgentOutput',
+        message: 'The machine "own" broke in its only state: it ended without an AgentOutput',
       },
     ],
     [
       'an end with nothing',
       fromPromise(() => Promise.resolve(undefined)),
-      { message: 'The machine of the run broke in its only state: it ended without an AgentOutput' },
+      { message: 'The machine "own" broke in its only state: it ended without an AgentOutput' },
     ],
     [
       'a refusal, which is said as it is',
@@ -278,7 +279,7 @@ describe('a machine that breaks', () => {
     const model = scriptedModel([[wiping('a')]])
     const end = await playLeg(new Agent(model, { orchestrator: own, tools: [wipe] }), { journal })
     expect(broken(end)).toMatchObject({ error: { name: 'OrchestrationError' } })
-    expect(broken(end).error.message).toMatch(/^The machine of the run broke in "Working": .*BigInt/)
+    expect(broken(end).error.message).toMatch(/^The machine "own" broke in Working: .*BigInt/)
     // What its runs have reached is not lost.
     expect(broken(end).messages.map(({ role }) => role)).toEqual(['user', 'model'])
   })

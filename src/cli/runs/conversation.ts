@@ -3,7 +3,7 @@ import { conversationOf as storedConversation } from '../../durable/conversation
 import type { Runs } from '../../durable/index.ts'
 import { viewOf } from '../../durable/storeView.ts'
 import { compactionOf } from '../../messages/compaction.ts'
-import { messageFlaw } from '../../messages/messageFlaw.ts'
+import { isMessage } from '../../messages/messageFlaw.ts'
 import {
   type ChatMessage,
   type ToolResultPart,
@@ -30,7 +30,7 @@ export const conversationOf = (runs: Runs, id: string): Conversation => {
 /** The prompt of a run that has not begun: its agent has not read it yet. */
 const asked = ({ prompt = [] }: AgentInput): ChatMessage[] => {
   const message = { role: 'user', parts: typeof prompt === 'string' ? [textPart(prompt)] : prompt } as const
-  return messageFlaw(message) === undefined ? [message] : []
+  return isMessage(message) ? [message] : []
 }
 
 /** A result longer than this is cut. */

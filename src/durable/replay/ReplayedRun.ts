@@ -3,9 +3,10 @@ import type { AgentMachine } from '../../../machines/agent/agentSnapshot.ts'
 import type { AgentEmitted, AgentOutput } from '../../../machines/agent/events.ts'
 import type { RunHost } from '../../../machines/logic/runHost.ts'
 import { pendingIn, unattendedIn } from '../../../machines/tools/pendingCalls.ts'
-import { type AnyAgent, type HostedFrom, hostedRun } from '../../agent/Agent.ts'
-import { outcomeOf } from '../../agent/runOutcome.ts'
-import { ConfigurationError, describeThrown, errorDataOf, OrchestrationError } from '../../messages/errors.ts'
+import type { AnyAgent, HostedFrom } from '../../agent/Agent.ts'
+import { agentInternals } from '../../agent/AgentInternals.ts'
+import { brokenError, outcomeOf, partialResult } from '../../agent/runOutcome.ts'
+import { ConfigurationError, errorDataOf } from '../../messages/errors.ts'
 import type { ToolResultPart } from '../../messages/messages.ts'
 import { waitReason } from '../../messages/result.ts'
 import type { ModelSink } from '../../model/chatModel.ts'
@@ -13,7 +14,6 @@ import { endChunk, waitChunk } from '../runChunks.ts'
 import type { WaitsFor } from '../runs.ts'
 import { durableChunk } from './durableChunk.ts'
 import { ReplayStream } from './ReplayStream.ts'
-import { reachedIn } from './reachedIn.ts'
 import type { LegEnd, LegStart, NumberedCommand, ReplayEngine } from './replay.ts'
 import { cutResult, recordedCall } from './replayCall.ts'
 import { replayIds } from './replayIds.ts'
@@ -76,7 +76,7 @@ export class ReplayedRun {
   }
 
   #begin(from: HostedFrom): Actor<AgentMachine> {
-    const actor = hostedRun(this.#agent, from, this.#host, this.#context)
+    const actor = agentInternals(this.#agent).actor(from, { context: this.#context }, { host: this.#host })
     // It is asked for while it starts.
     this.#actor = actor
     actor.on('*', (emitted: AgentEmitted) => {
@@ -205,7 +205,7 @@ export class ReplayedRun {
   #wait(pending: WaitsFor['calls']): void {
     try {
       const snapshot = stored(this.#actor)
-      const reached = reachedIn(this.#actor.getSnapshot())
+      const reached = partialResult(this.#actor.getSnapshot())
       const pendingApproval = { calls: pending }
       this.#stream.show(waitChunk(pending))
       this.#finish({
@@ -231,10 +231,8 @@ export class ReplayedRun {
   #crashed(cause: unknown): void {
     if (this.#isOver) return
     const snapshot = this.#actor.getSnapshot()
-    const state = JSON.stringify(snapshot.value) ?? 'its only state'
     const isRefused = cause instanceof ConfigurationError
-    const problem = `The machine of the run broke in ${state}: ${describeThrown(cause)}`
-    const error = errorDataOf(isRefused ? cause : new OrchestrationError(problem, { cause, state }))
+    const error = errorDataOf(brokenError(this.#actor, cause, { name: agentInternals(this.#agent).name }))
     this.#stream.show(endChunk('error'))
     // Nothing that ran broke: this code cannot continue from what is stored.
     if (isRefused && this.#isRestored) this.#finish({ status: 'abandoned', error, seen: this.#seen })
@@ -242,7 +240,7 @@ export class ReplayedRun {
       const output: AgentOutput = {
         status: 'failed',
         error,
-        ...reachedIn(snapshot),
+        ...partialResult(snapshot),
         finishReason: 'error',
       }
       this.#finish({ status: 'failed', output, seen: this.#seen })
