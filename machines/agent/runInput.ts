@@ -42,7 +42,7 @@ const optionsOf = (input: AgentInput, ofAgent: RunLimits): RunOptions => {
   if (system !== null && typeof system !== 'string') throw new TypeError('a system prompt that is not text')
   if (!isJsonObject(settings)) throw new TypeError('settings that are not an object')
   if (maxSteps !== undefined && (!Number.isInteger(maxSteps) || maxSteps < 1))
-    throw new TypeError(`maxSteps of ${String(maxSteps)}, which is not a whole number from 1 on`)
+    throw new TypeError(`maxSteps of ${String(maxSteps)}, which is not a whole number, 1 or more`)
   if (!areLimits(limits)) throw new TypeError('limits that are not amounts')
   return {
     id,

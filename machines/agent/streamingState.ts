@@ -1,7 +1,7 @@
 import type { Snapshot } from 'xstate'
 import { type CompactionReason, lastSaid, seenOf } from '../../src/messages/compaction.ts'
 import type { ErrorData } from '../../src/messages/errors.ts'
-import type { Growing, Runs } from '../../src/messages/growing.ts'
+import type { Batches, MergedPieces } from '../../src/messages/growing.ts'
 import { copyJson, type JsonObject } from '../../src/messages/json.ts'
 import { type ChatMessage, type ToolResultPart, textOf, textPart } from '../../src/messages/messages.ts'
 import { addMetadata, mergeMetadata, wholeMetadata } from '../../src/messages/metadata.ts'
@@ -52,7 +52,7 @@ export type StreamingState = {
   bounds: Bounds
   window: Window
   /** Texts to be added to the conversation at the next turn boundary. */
-  steering: Runs<string>
+  steering: Batches<string>
   /** When the whole run must be over; null for never. */
   deadlineAt: number | null
   failure: ErrorData | null
@@ -112,7 +112,7 @@ export type Answer = {
   /** The next text chunk begins a message after a tool round: its stream form gets a newline first. */
   newlineDue: boolean
   /** The metadata shown of it. */
-  shown: Growing<JsonObject>
+  shown: MergedPieces<JsonObject>
   askedAt: number
   firstChunkAt: number | null
 }
@@ -139,9 +139,9 @@ export type ToolRound = {
   edited: { [callId: string]: JsonObject }
   waitingSince: number
   /** Those that were started. */
-  started: Runs<string>
+  started: Batches<string>
   /** Results, as they come in. */
-  results: Runs<ToolResultPart>
+  results: Batches<ToolResultPart>
 }
 
 /** What all requests of a run add up to; charts made of runs have the same. */
@@ -151,7 +151,7 @@ export type Totals = {
   rawFinishReason: string | null
   usage: Usage | null
   /** Everything shown by the finished requests. */
-  metadata: Growing<JsonObject>
+  metadata: MergedPieces<JsonObject>
 }
 
 type Change = Partial<StreamingState>

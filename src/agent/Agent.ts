@@ -135,7 +135,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
     return this.#internals.stream(() => ({ snapshot: snapshotOf(pending), decisions }), lastOf(rest))
   }
 
-  /** This agent as a tool of another one: its run is a child of the call, is aborted with it and adds to its usage. */
+  /** The agent as a tool of another one: its run is a child of the call, is aborted with it and adds to its usage. */
   asTool(options: AgentToolOptions): Tool<Deps> {
     const internals = this.#internals
     return agentTool<Deps>(() => ({ machine: internals.machineFor({}), name: internals.name }), options)

@@ -68,7 +68,7 @@ export class AgentInternals {
   readonly #inspect: Inspect | undefined
   readonly #compaction: AgentMachineConfig['compaction']
   #machine: AgentMachine | undefined
-  /** For typed answers, without tools and with them. */
+  /** Machines for typed answers: without tools (false) and with them. */
   readonly #typedMachines = new Map<boolean, AgentMachine>()
 
   constructor(agent: AnyAgent, model: string | ChatModel, options: AgentOptions<never>) {

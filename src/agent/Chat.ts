@@ -29,7 +29,7 @@ import { type Turn, Turns } from './Turns.ts'
 export type ChatOptions = {
   /** The conversation to continue. */
   history?: readonly ChatMessage[]
-  /** What a send does while another one is running: it is refused, or waits for its turn. Default: `'refuse'`. */
+  /** Behaviour of a send while another one is running: it is refused, or waits for its turn. Default: `'refuse'`. */
   whenBusy?: 'refuse' | 'queue'
 }
 
@@ -49,7 +49,7 @@ type Consumer<C> = {
   wait?: PendingApproval | undefined
 }
 
-/** What an answer starts from, and how it gets its turn. */
+/** The start of an answer, and the way it gets its turn. */
 type Source = { from: () => StartFrom; isResumed: boolean }
 
 /**
@@ -154,7 +154,7 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
     return await this.#take(this.#waiting(decisions), optionsOf(rest))
   }
 
-  /** The same, chunk by chunk. */
+  /** Resumes the answer that waits, chunk by chunk. */
   resumeStream<S extends Schema = never>(
     decisions: Readonly<Record<string, CallDecision>>,
     ...rest: Last<ResumeOptions<Deps> & TypedOptions<S>>

@@ -58,7 +58,7 @@ export class RunInternals<T, C> {
   #segment = newSegment()
   #outcome: RunOutcome | undefined
   #hasBegun = false
-  /** Whether it can continue after a wait. */
+  /** Lets it continue after a wait. */
   #isHeld: boolean
   #forgetSignal = () => {}
 
@@ -174,7 +174,7 @@ export class RunInternals<T, C> {
     this.#stop()
   }
 
-  /** It has ended, and does not only wait. Without a handle, a run that waits has ended, too. */
+  /** True once it has ended, and does not only wait. Without a handle, a run that waits has ended, too. */
   get #isOver(): boolean {
     return this.#outcome !== undefined && !(this.#isHeld && isWaiting(this.#outcome))
   }
@@ -282,7 +282,7 @@ export class RunInternals<T, C> {
     this.#settle({ error: () => brokenError(this.#actor, cause, { name, partial }) })
   }
 
-  /** There is one outcome, until a waiting run continues. */
+  /** Sets the outcome. There is only one, until a waiting run continues. */
   #settle(outcome: RunOutcome): void {
     this.#forgetSignal()
     if (this.#outcome) return

@@ -17,7 +17,7 @@ const kindAskedBy: Readonly<Record<string, PendingCall['kind']>> = {
   limit: 'limit',
 }
 
-/** Whether an event asks for a decision. */
+/** Checks whether an event asks for a decision. */
 export const asksForDecision = ({ type }: AgentEmitted): boolean => type in kindAskedBy
 
 const keyOf = (event: AgentEmitted): string => ('callId' in event ? `${event.type} ${event.callId}` : '')
@@ -55,7 +55,7 @@ export class RunListeners {
       if ((type === event.type || type === '*') && !announced.has(keyOf(event))) onEvent(event)
   }
 
-  /** Whether one of them decides on calls of this kind. */
+  /** Checks whether one of them decides on calls of this kind. */
   decideOn({ kind }: PendingCall): boolean {
     return [...this.#listeners].some(({ type }) => kindAskedBy[type] === kind)
   }

@@ -104,7 +104,7 @@ const agentRules: Rules<AgentOptions> = {
   inspect: (name, value) => (Array.isArray(value) ? listOf(inspectRule) : inspectRule)(name, value),
 }
 
-/** What goes with one run, and with its prompt. */
+/** Rules for the options of one run. */
 const sendRules: Rules<AnyOptions> = {
   ...settingRules,
   id: text,

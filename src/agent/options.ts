@@ -40,7 +40,7 @@ export type AgentOptions<Deps = unknown, Machine extends AnyActorLogic = AnyActo
     prepareStep?: PrepareStep<Deps, string | ChatModel>
     /** Models to continue with, one after the other, when retries do not help. Default: none. */
     fallback?: readonly FallbackModel[]
-    /** How a conversation that is too long is shortened for the model. Default: after the provider refused a request as too long. */
+    /** Shortens a conversation that is too long for the model. Default: after the provider refused a request as too long. */
     compaction?: false | CompactionOptions<string | ChatModel>
     /** Another way of answering than one run of the lifecycle chart. Default: `defaultOrchestrator`. */
     orchestrator?: Orchestrator<Machine>

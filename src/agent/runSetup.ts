@@ -31,7 +31,7 @@ export type RunSetup<T, C> = ActorSetup &
   ResultForm<T, C> & {
     id: string
     signal?: AbortSignal | undefined
-    /** Whether the caller holds the run: it may read from the first chunk at any time, and continue after a wait. */
+    /** True if the caller holds the run: it may read from the first chunk at any time, and continue after a wait. */
     isHeld: boolean
   }
 

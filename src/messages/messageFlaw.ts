@@ -16,7 +16,7 @@ const partTexts: ReadonlyMap<unknown, readonly string[]> = new Map(
   } satisfies Record<Part['type'], string[]>),
 )
 
-/** Whether a value is a message. Never throws, for any value. */
+/** Checks whether a value is a message. Never throws, for any value. */
 export const isMessage = (value: unknown): value is ChatMessage => messageFlaw(value) === undefined
 
 /** The flaw that keeps a value from being a message; undefined if it is one. Never throws, for any value. */
