@@ -4,90 +4,47 @@
  * @module statewire
  */
 
-export type {
-  AgentMachineConfig,
-  CompactionOptions,
-  Price,
-  ToolExecution,
-} from '../machines/agent/agentConfig.ts'
+export type { AgentMachineConfig, CompactionOptions, ToolExecution } from '../machines/agent/agentConfig.ts'
 export { createAgentMachine } from '../machines/agent/agentMachine.ts'
-export type { AgentMachine, AgentSnapshot, AgentStateValue } from '../machines/agent/agentSnapshot.ts'
-export type {
-  AgentCommand,
-  AgentEmitted,
-  AgentEvent,
-  AgentInput,
-  AgentOutput,
-  Asked,
-  PreparedRequest,
-  StepMetrics,
-} from '../machines/agent/events.ts'
+export type { AgentMachine, AgentSnapshot } from '../machines/agent/agentSnapshot.ts'
+export type { AgentCommand, AgentEmitted, AgentInput, AgentOutput } from '../machines/agent/events.ts'
 export type { AtLimit, LimitReached, RunLimits } from '../machines/agent/limits.ts'
 export type { StreamingState } from '../machines/agent/streamingState.ts'
-export type { RunEmitted } from '../machines/logic/supervise.ts'
-export type { RunMachine, RunParts } from '../machines/logic/wrapLogic.ts'
-export type { PreparedStep, PrepareStep, StepInfo } from '../machines/model/prepareStep.ts'
+export type { PrepareStep } from '../machines/model/prepareStep.ts'
+export type { Orchestrator } from '../machines/orchestrators/orchestrator.ts'
+export { reasoningOrchestrator } from '../machines/orchestrators/reasoning.ts'
+export { reflectionOrchestrator } from '../machines/orchestrators/reflection.ts'
+export type { ApiKey } from '../providers/http/credentials.ts'
 export type {
-  DecidedEvent,
-  Decision,
-  DecisionEvents,
-  DecisionInput,
-} from '../machines/orchestrators/decision.ts'
-export {
-  defaultOrchestrator,
-  type Orchestrator,
-  type OrchestratorParts,
-} from '../machines/orchestrators/orchestrator.ts'
-export {
-  type ReasoningOptions,
-  type ReasoningPhase,
-  reasoningOrchestrator,
-} from '../machines/orchestrators/reasoning.ts'
-export {
-  type ReflectionOptions,
-  type ReflectionPhase,
-  reflectionOrchestrator,
-} from '../machines/orchestrators/reflection.ts'
-export type { ApiKey, AwsCredentials, Key } from '../providers/http/credentials.ts'
-export type { HeadersLike } from '../providers/http/connection.ts'
-export type { ProfileOverride } from '../providers/provider.ts'
-export type {
-  Capability,
   ConnectionOptions,
   EmbedOptions,
-  ModelInfo,
   Provider,
   ProviderInfo,
   RequestOptions,
   TransportOptions,
 } from '../providers/provider.ts'
-export { listModels, listProviders, type ProviderFactory, registerProvider } from '../providers/registry.ts'
-export {
-  Agent,
-  type AgentOptions,
-  type EmbeddingsResult,
-  type StartFrom,
-} from './agent/Agent.ts'
-export type { AgentToolOptions } from './agent/agentTool.ts'
-export { Chat, type ChatOptions, type ChatSendOptions } from './agent/Chat.ts'
-export { createDecision, type DecisionOptions } from './agent/createDecision.ts'
-export type { FallbackModel } from './agent/otherModels.ts'
-export type { DeepPartial } from './agent/partialValues.ts'
-export type { Run } from './agent/Run.ts'
+export { listModels, listProviders, registerProvider } from '../providers/registry.ts'
+export { Agent } from './agent/Agent.ts'
+export { Chat, type ChatOptions, type ChatSendOptions, type StoredChat } from './agent/Chat.ts'
+export { createDecision } from './agent/createDecision.ts'
 export type {
   ActorOptions,
-  ActorValues,
+  AgentOptions,
+  AnyAgent,
+  HostedFrom,
+  MachineOf,
   ResumeOptions,
   SendOptions,
-  TypedOptions,
-} from './agent/sendOptions.ts'
+  StartFrom,
+} from './agent/options.ts'
+export type { DeepPartial } from './agent/partialValues.ts'
+export type { Run } from './agent/Run.ts'
 export type { Inspect } from './agent/watching.ts'
-export type { Compaction, CompactionReason } from './messages/compaction.ts'
+export type { Compaction } from './messages/compaction.ts'
 export {
   AbortedError,
   ConfigurationError,
   type ErrorData,
-  type ErrorName,
   ModelError,
   OrchestrationError,
   OutputValidationError,
@@ -95,7 +52,6 @@ export {
   TimeoutError,
   ToolExecutionError,
 } from './messages/errors.ts'
-export type { Growing, Runs } from './messages/growing.ts'
 export type { JsonObject, JsonValue } from './messages/json.ts'
 export {
   type ChatMessage,
@@ -125,55 +81,40 @@ export {
   type Usage,
 } from './messages/result.ts'
 export { type HistoryProblem, isFatal, validateHistory } from './messages/validateHistory.ts'
-export type { Accumulated, Accumulator } from './model/accumulator.ts'
+export type { Accumulator } from './model/accumulator.ts'
 export { messageAccumulator } from './model/accumulator.ts'
 export type {
   ChatModel,
-  Effort,
   GenerationSettings,
   ModelProfile,
   ModelRequest,
   ModelSink,
-  PromptCache,
-  SentRequest,
   Thinking,
   ToolChoice,
-  ToolSpec,
   WireListener,
 } from './model/chatModel.ts'
 export type { Clock } from './model/clock.ts'
 export { cosineSimilarity } from './model/cosineSimilarity.ts'
-export type { Delta, WireToolCall } from './model/delta.ts'
-export { formatModelString, type ModelName, parseModelString } from './model/modelString.ts'
-export { defaultRetryPolicy, type RetryPolicy } from './model/retryPolicy.ts'
+export type { Delta } from './model/delta.ts'
+export type { RetryPolicy } from './model/retryPolicy.ts'
 export {
-  type CodeExecution,
   codeExecution,
-  type FileSearch,
-  type FileSearchOptions,
   fileSearch,
-  type ImageGeneration,
   imageGeneration,
-  type KnownServerTool,
-  type SearchLocation,
   type ServerTool,
-  type WebFetch,
-  type WebFetchOptions,
-  type WebSearch,
-  type WebSearchOptions,
   webFetch,
   webSearch,
 } from './model/serverTools.ts'
 export type { Timeouts } from './model/timeouts.ts'
-export type { Approval, ApprovalOptions, CallDecision, OnApproval, Remember } from './tools/approval.ts'
+export type { Approval, ApprovalOptions, CallDecision, OnApproval } from './tools/approval.ts'
 export type { Infer, Schema, StandardSchema } from './tools/schema.ts'
 export {
-  type AnyTool,
-  type AnyToolEntry,
+  type OnInterrupted,
   type Tool,
   type ToolContext,
   type ToolOptions,
   type ToolSource,
   tool,
 } from './tools/tool.ts'
-export { createToolExecutor, type ExecutionOptions, type ToolExecutor } from './tools/toolExecutor.ts'
+export { createToolExecutor, type ToolExecutor } from './tools/toolExecutor.ts'
+export type { Limits } from './transport/limits.ts'

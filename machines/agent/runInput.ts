@@ -82,7 +82,7 @@ const optionsOf = (input: AgentInput, ofAgent: RunLimits): RunOptions => {
     throw new TypeError('a system prompt that is not a string')
   if (!isJsonObject(settings)) throw new TypeError('settings that are not an object')
   if (maxSteps !== undefined && (!Number.isInteger(maxSteps) || maxSteps < 1))
-    throw new TypeError(`maxSteps of ${String(maxSteps)}, which is not a whole number of at least 1`)
+    throw new TypeError(`maxSteps of ${String(maxSteps)}, which is not a whole number, 1 or more`)
   if (!areLimits(limits)) throw new TypeError('limits that are not amounts')
   return {
     id,

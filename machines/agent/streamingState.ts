@@ -1,7 +1,7 @@
 import type { Snapshot } from 'xstate'
 import { type CompactionReason, seenOf } from '../../src/messages/compaction.ts'
 import type { ErrorData } from '../../src/messages/errors.ts'
-import type { Growing, Runs } from '../../src/messages/growing.ts'
+import type { Batches, MergedPieces } from '../../src/messages/growing.ts'
 import { copyJson, type JsonObject } from '../../src/messages/json.ts'
 import type { ChatMessage, ToolResultPart } from '../../src/messages/messages.ts'
 import type { FinishReason, Usage } from '../../src/messages/result.ts'
@@ -47,7 +47,7 @@ export type StreamingState = {
   bounds: Bounds
   window: Window
   /** Texts to be added to the conversation at the next turn boundary. */
-  steering: Runs<string>
+  steering: Batches<string>
   /** The time at which the whole run must be over; null for never. */
   deadlineAt: number | null
   failure: ErrorData | null
@@ -107,7 +107,7 @@ export type Answer = {
   /** The next text chunk begins a message after a tool round: its stream form gets a newline first. */
   newlineDue: boolean
   /** The metadata shown of it. */
-  shown: Growing<JsonObject>
+  shown: MergedPieces<JsonObject>
   askedAt: number
   firstChunkAt: number | null
 }
@@ -134,9 +134,9 @@ export type ToolRound = {
   edited: { [callId: string]: JsonObject }
   waitingSince: number
   /** Those that were started. */
-  started: Runs<string>
+  started: Batches<string>
   /** Results, as they come in. */
-  results: Runs<ToolResultPart>
+  results: Batches<ToolResultPart>
 }
 
 /** The sums of all requests of a run; charts made of runs have them, too. */
@@ -146,7 +146,7 @@ export type Totals = {
   rawFinishReason: string | null
   usage: Usage | null
   /** Everything shown by the finished requests. */
-  metadata: Growing<JsonObject>
+  metadata: MergedPieces<JsonObject>
 }
 
 export const noBounds: Bounds = { reached: null, repeats: 0, emptyAnswers: 0 }

@@ -1,5 +1,5 @@
 import { isJsonObject } from '../../src/messages/json.ts'
-import { messageFlaw, partFlaw } from '../../src/messages/messageFlaw.ts'
+import { messageRule, partFlaw } from '../../src/messages/messageFlaw.ts'
 import { listOf, object, type Rule, rule, wholeFrom } from '../../src/messages/optionRules.ts'
 
 // The rules for stored data: those for options, and what only stored data needs.
@@ -36,10 +36,7 @@ export const fields = (rules: Readonly<Record<string, Rule>>): Rule => {
   }
 }
 
-export const message: Rule = (name, value) => {
-  const flaw = messageFlaw(value)
-  return flaw && `${name} is not a message. ${flaw}`
-}
+export const message: Rule = messageRule
 
 /** A list that grows in runs. */
 export const runsOf = (each: Rule): Rule => listOf(listOf(each))

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
-import { messageFlaw } from '../../src/messages/messageFlaw.ts'
+import { isJsonObject } from '../../src/messages/json.ts'
+import { isMessage } from '../../src/messages/messageFlaw.ts'
 import type { ChatMessage } from '../../src/messages/messages.ts'
 import type { PendingCall } from '../../src/messages/result.ts'
 import { limitQuestion } from '../agent/limits.ts'
@@ -64,7 +64,9 @@ export const messagesIn = (snapshot: unknown): ChatMessage[] => {
   if (typeof snapshot !== 'object' || snapshot === null) return []
   const { context, children = {} }: Standing = snapshot
   const own = isJsonObject(context) && Array.isArray(context.messages) ? context.messages : []
-  const known = own.filter((each): each is ChatMessage & JsonObject => messageFlaw(each) === undefined)
+  const known = own.filter(isMessage)
+  // The runs below a single run are those of sub-agents: their messages are not its own.
+  if (isRun(context)) return known
   return [...known, ...Object.values(children).flatMap((child) => messagesIn(snapshotOf(child)))]
 }
 

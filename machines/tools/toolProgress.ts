@@ -1,6 +1,6 @@
 import type { AnyActorRef, Snapshot } from 'xstate'
 import { ConfigurationError } from '../../src/messages/errors.ts'
-import { appended, countOf, type Runs } from '../../src/messages/growing.ts'
+import { appended, countOf, type Batches } from '../../src/messages/growing.ts'
 import { isJsonObject } from '../../src/messages/json.ts'
 import type { ToolCallPart, ToolResultPart } from '../../src/messages/messages.ts'
 import type { PendingCall, Usage } from '../../src/messages/result.ts'
@@ -27,8 +27,8 @@ export type ToolServiceOutput = { results: ToolResultPart[]; usage?: Usage }
 export type ToolServiceSnapshot = Snapshot<ToolServiceOutput> &
   Omit<ToolServiceInput, 'runs'> & {
     /** Ids of the calls that may have taken effect. */
-    begun: Runs<string>
-    results: Runs<ToolResultPart>
+    begun: Batches<string>
+    results: Batches<ToolResultPart>
     /** Restored calls that a person must decide on before anything continues. */
     inDoubt: string[]
     /** The runs of sub-agents, by call id: as an actor, or as it was stored. */

@@ -7,7 +7,7 @@ export const topics = [
     'results',
     'Results',
     'What a send gives',
-    /^src\/messages\/(result|compaction|growing)|^src\/agent\/partialValues/,
+    /^src\/messages\/(result|compaction)|^src\/agent\/partialValues/,
   ],
   ['messages', 'Messages', 'What a conversation is made of', /^src\/messages\//],
   [
@@ -27,13 +27,13 @@ export const topics = [
     'runs',
     'Runs',
     'A run as a handle and as an actor: its states, events and data',
-    /^src\/agent\/Run\.|^machines\/(agent\/(events|agentSnapshot|agentMachine|streamingState)|logic)/,
+    /^src\/agent\/Run\.|^machines\/agent\/(events|agentSnapshot|agentMachine|streamingState)|^machines\/logic\//,
   ],
   [
     'agent',
     'Agent',
     'The agent, all of its options, and those of a send',
-    /^src\/agent\/|^machines\/|^src\/model\/(retryPolicy|timeouts|clock)|^providers\/(apiKey|headers|profileOverride)/,
+    /^src\/agent\/|^machines\/|^src\/model\/(retryPolicy|timeouts|clock)|^providers\/(http\/apiKey|http\/headers|profileOverride)/,
   ],
   ['models', 'Models and providers', 'Model strings, providers, models of your own', /./],
 ].map(([page, title, summary, files]) => ({ page, title, summary, files }))
@@ -53,7 +53,7 @@ export const order = [
 
 /** Options of an agent that live beside the models. */
 const agentOptions =
-  /^(GenerationSettings|ConnectionOptions|EmbedOptions|Thinking|Effort|ToolChoice|PromptCache)$/
+  /^(GenerationSettings|ConnectionOptions|TransportOptions|Limits|EmbedOptions|Thinking|ToolChoice)$/
 
 export const topicOf = ({ name, file }) =>
   agentOptions.test(name) ? 'agent' : topics.find(({ files }) => files.test(file)).page

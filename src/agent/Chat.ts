@@ -1,23 +1,35 @@
 import type { AnyActorLogic } from 'xstate'
 import { ConfigurationError, OrchestrationError, StatewireError } from '../messages/errors.ts'
 import { isJsonObject } from '../messages/json.ts'
+import { messageRule } from '../messages/messageFlaw.ts'
 import type { ChatMessage, Part } from '../messages/messages.ts'
+import { checkOptions, checkValue, having, listOf, oneOf, type Rules } from '../messages/optionRules.ts'
 import type { ChatResult, PendingApproval, SendResult } from '../messages/result.ts'
 import { isFatal, validateHistory } from '../messages/validateHistory.ts'
 import type { CallDecision } from '../tools/approval.ts'
 import type { Infer, Schema } from '../tools/schema.ts'
-import { type Agent, type Growing, type StartFrom, sendWith, streamWith, type Value } from './Agent.ts'
-import { checkChat } from './checkOptions.ts'
+import type { Agent } from './Agent.ts'
+import { type AgentInternals, agentInternals } from './AgentInternals.ts'
+import type {
+  AnyOptions,
+  Last,
+  Output,
+  PartialOutput,
+  ResumeOptions,
+  SendOptions,
+  StartFrom,
+  TypedOptions,
+  WaitingInternals,
+} from './options.ts'
 import type { DeepPartial } from './partialValues.ts'
-import type { AnyRun, RunGrip } from './Run.ts'
-import type { AnyOptions, Last, ResumeOptions, SendOptions, TypedOptions } from './sendOptions.ts'
+import type { AnyRun } from './Run.ts'
 import { type Turn, Turns } from './Turns.ts'
 
 /** Options of a {@link Chat}. */
 export type ChatOptions = {
   /** The conversation to continue. */
   history?: readonly ChatMessage[]
-  /** What a send does while another one is running: it is refused, or waits for its turn. Default: `'refuse'`. */
+  /** Behaviour of a send while another one is running: it is refused, or waits for its turn. Default: `'refuse'`. */
   whenBusy?: 'refuse' | 'queue'
 }
 
@@ -37,7 +49,7 @@ type Consumer<C> = {
   wait?: PendingApproval | undefined
 }
 
-/** What an answer starts from, and how it gets its turn. */
+/** The start of an answer, and the way it gets its turn. */
 type Source = { from: () => StartFrom; isResumed: boolean }
 
 /**
@@ -53,11 +65,12 @@ type Source = { from: () => StartFrom; isResumed: boolean }
 export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic> {
   /** The agent that answers. */
   readonly agent: Agent<Deps, Machine>
+  readonly #agent: AgentInternals
   readonly #turns: Turns
   #history: ChatMessage[]
   #pending: PendingApproval | undefined
   #run: AnyRun | undefined
-  #grip: RunGrip | undefined
+  #internals: WaitingInternals | undefined
   /** Steering for a send that has not started yet. */
   #early: string[] = []
 
@@ -65,6 +78,7 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
     checkChat(agent, options)
     const { history = [], whenBusy = 'refuse' } = options
     this.agent = agent
+    this.#agent = agentInternals(agent)
     this.#history = [...history]
     this.#turns = new Turns(whenBusy)
   }
@@ -136,15 +150,15 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
   async resume<S extends Schema = never>(
     decisions: Readonly<Record<string, CallDecision>>,
     ...rest: Last<ResumeOptions<Deps> & TypedOptions<S>>
-  ): Promise<SendResult<Value<S>>> {
+  ): Promise<SendResult<Output<S>>> {
     return await this.#take(this.#waiting(decisions), optionsOf(rest))
   }
 
-  /** The same, chunk by chunk. */
+  /** Resumes the answer that waits, chunk by chunk. */
   resumeStream<S extends Schema = never>(
     decisions: Readonly<Record<string, CallDecision>>,
     ...rest: Last<ResumeOptions<Deps> & TypedOptions<S>>
-  ): AsyncIterableIterator<ChatResult<Growing<S>>> {
+  ): AsyncIterableIterator<ChatResult<PartialOutput<S>>> {
     return this.#stream(this.#waiting(decisions), optionsOf(rest))
   }
 
@@ -158,7 +172,7 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
   async #take<T>(source: Source, options: AnyOptions): Promise<SendResult<T>> {
     const turn = await this.#enter(source, options)
     try {
-      const result = await sendWith<T, Deps, Machine>(this.agent, source.from(), this.#continued(options))
+      const result = await this.#agent.send<T>(source.from(), this.#continued(options))
       this.#pending = result.pendingApproval
       if (!this.#pending) this.#append(result.messages)
       return result
@@ -176,7 +190,7 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
     return {
       next: () => chunks.next(),
       return: async () => {
-        if (!consumer.hasLeft) consumer.wait = this.#grip?.wait()
+        if (!consumer.hasLeft) consumer.wait = this.#internals?.waitsFor()
         // A stream that still waits for its turn cannot be woken: it checks this when its turn comes.
         consumer.hasLeft = true
         // A generator cannot be ended while it waits for its next chunk, but the stream that it reads can.
@@ -200,7 +214,7 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
     let end: 'left' | 'failed' | 'through' = 'left'
     try {
       if (consumer.hasLeft) return
-      consumer.stream = streamWith<C, Deps, Machine>(this.agent, source.from, this.#continued(options))
+      consumer.stream = this.#agent.stream<C>(source.from, this.#continued(options))
       for await (const chunk of consumer.stream) {
         // Another caller resumed the answer: this reader is done.
         if (turn.isOver) return
@@ -254,19 +268,19 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
   }
 
   #continued(options: AnyOptions): AnyOptions {
-    const onRun = (run: AnyRun, grip: RunGrip) => {
-      this.#grip?.release()
+    const onRun = (run: AnyRun, internals: WaitingInternals) => {
+      this.#internals?.release()
       this.#run = run
-      this.#grip = grip
+      this.#internals = internals
       for (const text of this.#early.splice(0)) run.steer(text)
     }
     return { ...options, history: this.#history, onRun }
   }
 
   #leave(turn: Turn): void {
-    this.#grip?.release()
+    this.#internals?.release()
     this.#run = undefined
-    this.#grip = undefined
+    this.#internals = undefined
     this.#early = []
     turn.end()
   }
@@ -286,6 +300,17 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
     // A user's orchestrator may end with anything: a history that cannot be sent is worse than none.
     if (!validateHistory(history).some(isFatal)) this.#history = history
   }
+}
+
+const chatRules: Rules<ChatOptions> = {
+  history: listOf(messageRule),
+  whenBusy: oneOf('refuse', 'queue'),
+}
+
+/** Refuses what a chat cannot be made of. */
+const checkChat = (agent: unknown, options: unknown): void => {
+  checkValue('The agent of a chat', agent, having('send', 'sendStream'))
+  checkOptions('The options of a chat', options, chatRules)
 }
 
 const copyOf = (stored: StoredChat): StoredChat => JSON.parse(JSON.stringify(stored))

@@ -7,7 +7,7 @@ type Open = { count: number } & (
   | { kind: 'array'; known: JsonValue[] }
 )
 
-/** How many entries may be copied for each character that came. */
+/** The number of entries that may be copied for each character that came. */
 const entriesPerCharacter = 16
 
 /**
@@ -23,7 +23,7 @@ export class PartialJson {
   #state: 'value' | 'string' | 'word' = 'value'
   /** The string, number or word that is being read. */
   #token = ''
-  /** What has come of an escape sequence in a string. */
+  /** The part of an escape sequence in a string that has come. */
   #escape = ''
   /** The entries of all that is open. */
   #entries = 0
@@ -43,7 +43,7 @@ export class PartialJson {
     }
   }
 
-  /** What is known so far; undefined before the first value has begun. */
+  /** The value so far; undefined before the first value has begun. */
   get value(): JsonValue | undefined {
     if (this.#latest !== undefined && this.#unread * entriesPerCharacter < this.#entries) return this.#latest
     this.#unread = 0

@@ -10,7 +10,7 @@ export type Turn = {
   end(): void
 }
 
-/** One answer after the other: while one is running, the next is refused, or waits. */
+/** The turns of a chat: while one answer is running, the next is refused, or waits. */
 export class Turns {
   readonly #whenBusy: 'refuse' | 'queue'
   #current: Place | undefined
@@ -85,7 +85,7 @@ const placeOf = (free: () => void): Place => {
   }
 }
 
-/** Whether the signal aborts first. */
+/** Resolves with true if the signal aborts first. */
 const isAbortedBefore = (turn: Promise<void>, signal: AbortSignal | undefined): Promise<boolean> =>
   new Promise((resolve) => {
     if (signal?.aborted) return resolve(true)

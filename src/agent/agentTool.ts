@@ -3,13 +3,13 @@ import type { JsonObject } from '../messages/json.ts'
 import { defaultToolTimeoutMs, type Tool, type ToolContext, tool } from '../tools/tool.ts'
 import { outcomeOf } from './runOutcome.ts'
 
-/** How an agent is offered as a tool; see `Agent.asTool`. */
+/** Options of an agent that is offered as a tool; see `Agent.asTool`. */
 export type AgentToolOptions = {
   /** The name that the calling model uses. */
   name: string
-  /** What the agent is good for: the calling model decides by it. */
+  /** The purpose of the agent: the calling model decides by it. */
   description: string
-  /** How long the agent may take; time spent waiting for a person does not count. Default: 5 minutes. */
+  /** The time that the agent may take; time spent waiting for a person does not count. Default: 5 minutes. */
   timeoutMs?: number
 }
 

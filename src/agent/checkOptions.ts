@@ -6,10 +6,10 @@ import {
   settingRules,
   sharedRules,
 } from '../../machines/agent/configRules.ts'
-import { message } from '../../machines/stored/shape.ts'
 import { headerForms, readHeaders } from '../../providers/http/connection.ts'
 import { misplacedRules } from '../../providers/http/connectionOf.ts'
 import type { ConnectionOptions, TransportOptions } from '../../providers/provider.ts'
+import { messageRule } from '../messages/messageFlaw.ts'
 import {
   amount,
   callable,
@@ -22,7 +22,6 @@ import {
   member,
   object,
   objectOr,
-  oneOf,
   type Rule,
   type Rules,
   rule,
@@ -31,9 +30,7 @@ import {
 } from '../messages/optionRules.ts'
 import type { ModelProfile } from '../model/chatModel.ts'
 import type { Limits } from '../transport/limits.ts'
-import type { AgentOptions } from './Agent.ts'
-import type { ChatOptions } from './Chat.ts'
-import type { AnyOptions } from './sendOptions.ts'
+import type { AgentOptions, AnyOptions } from './options.ts'
 
 const sizeRules: Rules<Limits> = {
   maxEventSize: amount,
@@ -107,16 +104,11 @@ const agentRules: Rules<AgentOptions> = {
   inspect: (name, value) => (Array.isArray(value) ? listOf(inspectRule) : inspectRule)(name, value),
 }
 
-const chatRules: Rules<ChatOptions> = {
-  history: listOf(message),
-  whenBusy: oneOf('refuse', 'queue'),
-}
-
-/** What goes with one run, and with its prompt. */
+/** Rules for the options of one run. */
 const sendRules: Rules<AnyOptions> = {
   ...settingRules,
   id: text,
-  history: listOf(message),
+  history: listOf(messageRule),
   attachments: listOf(object),
   system: text,
   maxSteps: sharedRules.maxSteps,
@@ -146,10 +138,4 @@ export const checkAgent = (model: unknown, options: AgentOptions<never>): void =
 export const checkSend = (options: AnyOptions): void => {
   checkOptions('The options of a send', options, sendRules)
   checkSteps(options)
-}
-
-/** Refuses what a chat cannot be made of. */
-export const checkChat = (agent: unknown, options: unknown): void => {
-  checkValue('The agent of a chat', agent, having('send', 'sendStream'))
-  checkOptions('The options of a chat', options, chatRules)
 }

@@ -133,9 +133,12 @@ const jsonOf = (value: JsonObject): JsonObject => {
   try {
     return copyJson(value) as JsonObject
   } catch (cause) {
-    throw new ConfigurationError(`The arguments of an approval are not JSON: ${describeThrown(cause)}`, {
-      cause,
-    })
+    throw new ConfigurationError(
+      `The arguments of an approval are not JSON: they hold ${describeThrown(cause)}.`,
+      {
+        cause,
+      },
+    )
   }
 }
 

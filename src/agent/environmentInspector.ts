@@ -8,7 +8,7 @@ import {
 import { ConfigurationError, describeThrown } from '../messages/errors.ts'
 import type { ModelSink } from '../model/chatModel.ts'
 
-/** What is used here of the inspector of `statewire/inspector`. */
+/** The part of the inspector of `statewire/inspector` that is used here. */
 type Inspector = { url: string; inspect(event: InspectionEvent): void; show(runs: object): Promise<void> }
 
 let shared: EnvironmentInspector | undefined
@@ -21,7 +21,7 @@ export const environmentInspector = (): EnvironmentInspector | undefined => {
   return shared
 }
 
-/** 0 is any that is free. Other runtimes than Node have no say: the inspector needs a server. */
+/** The port that is asked for; 0 is any free one. Only Node is asked: the inspector needs a server. */
 const wantedPort = (): number | undefined => {
   const wanted = typeof process === 'object' && process.versions?.node && process.env.STATEWIRE_INSPECT
   if (!wanted || wanted === '0') return undefined
@@ -83,7 +83,7 @@ class EnvironmentInspector implements RunTracer {
   }
 }
 
-/** By a name that bundlers cannot follow: no bundle should carry a server for this. */
+/** Imports the inspector by a name that bundlers cannot follow: no bundle should carry a server for this. */
 const load = async (port: number): Promise<Inspector> => {
   const name = ['statewire', 'inspector'].join('/')
   const { startInspector } = await import(/* @vite-ignore */ /* webpackIgnore: true */ name)

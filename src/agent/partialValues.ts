@@ -1,11 +1,10 @@
 import { describeThrown, OrchestrationError, OutputValidationError } from '../messages/errors.ts'
 import { isJsonObject } from '../messages/json.ts'
-import type { ChatResult } from '../messages/result.ts'
+import type { ChatResult, SendResult } from '../messages/result.ts'
 import type { CompiledSchema } from '../tools/schema.ts'
 import { wireSchemaOf } from '../tools/typedAnswer.ts'
 import type { ChunkStream } from './ChunkStream.ts'
 import { PartialJson } from './PartialJson.ts'
-import type { ChunkReader } from './runSetup.ts'
 
 /** A value that is still being written: anything may be missing yet. */
 export type DeepPartial<T> = T extends readonly (infer Item)[]
@@ -13,6 +12,15 @@ export type DeepPartial<T> = T extends readonly (infer Item)[]
   : T extends object
     ? { [Key in keyof T]?: DeepPartial<T[Key]> }
     : T
+
+/** Shows a run to one reader, chunk by chunk. */
+export type ChunkReader = {
+  chunk(chunk: ChatResult): void
+  /** The run is paused; the chunk shows what it waits for. */
+  wait(chunk: ChatResult): void
+  complete(result: SendResult): void
+  fail(error: Error): void
+}
 
 /** Turns the chunks of a typed run into the value as it grows; the last one is the validated value. */
 export const partialValues = <T>(

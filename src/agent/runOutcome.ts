@@ -1,11 +1,21 @@
-import { lastText } from '../../machines/agent/agentOutput.ts'
+import { isRunResult, lastText, resultOf, textOfRun } from '../../machines/agent/agentOutput.ts'
 import type { AgentOutput } from '../../machines/agent/events.ts'
-import { AbortedError, describeThrown, errorFrom } from '../messages/errors.ts'
+import { statePath } from '../../machines/agent/states.ts'
+import { messagesIn } from '../../machines/tools/pendingCalls.ts'
+import {
+  AbortedError,
+  ConfigurationError,
+  describeThrown,
+  errorFrom,
+  OrchestrationError,
+  type StatewireError,
+} from '../messages/errors.ts'
 import { isJsonObject } from '../messages/json.ts'
-import { messageFlaw } from '../messages/messageFlaw.ts'
+import { isMessage } from '../messages/messageFlaw.ts'
+import type { ChatMessage } from '../messages/messages.ts'
 import type { ChatResult, SendResult } from '../messages/result.ts'
 
-/** How a run ended, or that it waits. An error is made when it is asked for, so that its stack names the caller. */
+/** The end of a run, or its wait. An error is made when it is asked for, so that its stack names the caller. */
 export type RunOutcome = { result: SendResult } | { error: () => Error }
 
 export const isWaiting = (outcome: RunOutcome): boolean =>
@@ -15,7 +25,7 @@ export const isWaiting = (outcome: RunOutcome): boolean =>
 export const outcomeOf = (output: unknown): RunOutcome | undefined => {
   if (!isOutput(output)) return undefined
   // A prompt that was refused need not be a message.
-  const messages = output.messages.filter((each) => messageFlaw(each) === undefined)
+  const messages = output.messages.filter(isMessage)
   if (output.status === 'failed') {
     const { status: _, error, ...reached } = output
     return { error: () => errorFrom(error, withAnswer({ ...reached, messages })) }
@@ -38,6 +48,32 @@ const isOutput = (output: unknown): output is AgentOutput => {
   const { status, output: text, messages, error } = output
   const isEnd = status === 'complete' || status === 'aborted' || (status === 'failed' && isJsonObject(error))
   return isEnd && typeof text === 'string' && Array.isArray(messages)
+}
+
+/**
+ * The result of a run so far, by its snapshot, live or stored. Messages that it has `emitted` may not have reached the data
+ * of an orchestrator yet.
+ */
+export const partialResult = (snapshot: unknown, emitted: readonly ChatMessage[] = []): SendResult => {
+  const context = isJsonObject(snapshot) ? snapshot.context : undefined
+  const known = isRunResult(context) ? resultOf(context) : nothingReached
+  const added = messagesIn(snapshot)
+  const messages = added.length < emitted.length ? [...emitted] : added
+  return { ...known, messages, output: textOfRun(messages), answer: lastText(messages) }
+}
+
+/** The error of a machine that broke instead of ending. An input that could not be used is refused: nothing broke. */
+export const brokenError = (
+  actor: { logic: object; getSnapshot(): { value?: unknown } },
+  cause: unknown,
+  { name, partial }: { name?: string | undefined; partial?: SendResult } = {},
+): StatewireError => {
+  if (cause instanceof ConfigurationError) return cause
+  const { id = 'unknown' }: { id?: string } = actor.logic
+  const orchestrator = name ?? id
+  const state = statePath(actor.getSnapshot().value) || 'its only state'
+  const problem = `The machine "${orchestrator}" broke in ${state}: ${describeThrown(cause)}`
+  return new OrchestrationError(problem, { cause, orchestrator, state, partial })
 }
 
 export const abortedError = (reason: string, partial: SendResult): AbortedError =>

@@ -1,41 +1,76 @@
-import type { AnyActorRef, Snapshot } from 'xstate'
+import { type Actor, type AnyActorRef, createActor, type Snapshot } from 'xstate'
 import type { AgentMachine } from '../../machines/agent/agentSnapshot.ts'
 import type { AgentInput } from '../../machines/agent/events.ts'
 import type { ChatResult, SendResult } from '../messages/result.ts'
 import type { Clock } from '../model/clock.ts'
 import type { CallDecision } from '../tools/approval.ts'
+import type { CompiledSchema } from '../tools/schema.ts'
 import type { ChunkStream } from './ChunkStream.ts'
+import { type ChunkReader, type DeepPartial, partialValues, validatedOutput } from './partialValues.ts'
 import type { Inspect } from './watching.ts'
 
-/** What a run begins with: an input, or a stored snapshot with decisions on what it waits for. */
+/** The start of a run: an input, or a stored snapshot with decisions on what it waits for. */
 export type RunStart =
   | { input: AgentInput }
-  | { snapshot: Snapshot<unknown>; decisions: Readonly<Record<string, CallDecision>> }
+  | { snapshot: Snapshot<unknown>; decisions?: Readonly<Record<string, CallDecision>> }
 
-/** Shows a run to one reader, chunk by chunk. */
-export type ChunkReader = {
-  chunk(chunk: ChatResult): void
-  /** The run is paused; the chunk shows what it waits for. */
-  wait(chunk: ChatResult): void
-  complete(result: SendResult): void
-  fail(error: Error): void
-}
-
-/** What a run is made of. */
-export type RunSetup<T, C> = {
-  id: string
+/** Everything that the actor of a run is made of. */
+export type ActorSetup = {
   machine: AgentMachine
   start: RunStart
-  signal?: AbortSignal | undefined
   inspect?: Inspect | undefined
   clock?: Clock | undefined
   /** The name of the agent, or else of its orchestrator: in errors and in the inspector. */
   name?: string | undefined
   /** The actor this run belongs to: it shows up below it in the inspector. */
   parent?: AnyActorRef | undefined
-  /** Whether the caller holds the run: it may read from the first chunk at any time, and continue after a wait. */
-  isHeld: boolean
+}
+
+/** Everything that a run is made of. */
+export type RunSetup<T, C> = ActorSetup &
+  ResultForm<T, C> & {
+    id: string
+    signal?: AbortSignal | undefined
+    /** True if the caller holds the run: it may read from the first chunk at any time, and continue after a wait. */
+    isHeld: boolean
+  }
+
+/** The form in which a run gives its chunks and its result: text, or values of a schema. */
+export type ResultForm<T, C> = {
   readerOf(stream: ChunkStream<ChatResult<C>>): ChunkReader
-  /** The result as it is given: of a typed run, with its value. */
   finish(result: SendResult): SendResult<T> | Promise<SendResult<T>>
 }
+
+/** The actor of a run, not yet started. */
+export const createRunActor = (setup: ActorSetup): Actor<AgentMachine> => {
+  const { machine, start, inspect, clock, name, parent } = setup
+  return createActor(machine, {
+    // A restored machine takes its data from the snapshot; only the types ask for an input then.
+    input: 'input' in start ? start.input : {},
+    ...('snapshot' in start && { snapshot: start.snapshot }),
+    ...(inspect && { inspect }),
+    ...(clock && { clock }),
+    ...(parent && { parent }),
+    ...(name !== undefined && { id: name }),
+  })
+}
+
+/** Results as text. */
+export const textForm: ResultForm<string, string> = {
+  readerOf: (stream) => ({
+    chunk: (chunk) => stream.push(chunk),
+    wait: (chunk) => {
+      stream.push(chunk)
+      stream.finish()
+    },
+    complete: () => stream.finish(),
+    fail: (error) => stream.fail(error),
+  }),
+  finish: (result) => result,
+}
+
+/** Results as values of a schema. */
+export const typedForm = <T>(schema: CompiledSchema<T>): ResultForm<T, DeepPartial<T>> => ({
+  readerOf: (stream) => partialValues(stream, schema),
+  finish: async (result) => ({ ...result, output: await validatedOutput(result, schema) }),
+})

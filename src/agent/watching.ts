@@ -5,7 +5,7 @@ import { isThenable } from '../tools/isThenable.ts'
 /** Sees every actor, event and transition: what XState takes as `inspect`. */
 export type Inspect = Observer<InspectionEvent> | ((event: InspectionEvent) => void)
 
-/** Inspectors only watch: XState would let what one of them throws break the run, and keep it from the others. */
+/** Makes inspectors harmless, since they only watch: XState would let what one of them throws break the run, and keep it from the others. */
 export const harmlessInspect = (inspect: Inspect | readonly Inspect[]): Inspect => {
   const inspectors = (isList(inspect) ? inspect : [inspect]).map((each) =>
     harmless('The inspector of an agent', (event: InspectionEvent) =>
@@ -13,18 +13,18 @@ export const harmlessInspect = (inspect: Inspect | readonly Inspect[]): Inspect 
     ),
   )
   return (event) => {
-    for (const tell of inspectors) tell(event)
+    for (const inspector of inspectors) inspector(event)
   }
 }
 
 const isList = (inspect: Inspect | readonly Inspect[]): inspect is readonly Inspect[] =>
   Array.isArray(inspect)
 
-/** So does a listener: XState would let what it throws, and Node what it rejects with, end the process. */
+/** Makes a listener harmless: XState would let what it throws, and Node what it rejects with, end the process. */
 export const harmlessListener = <Event>(listener: (event: Event) => unknown): ((event: Event) => void) =>
   harmless('A listener of a run', listener)
 
-/** What is thrown is shown once, as a warning. */
+/** Shows what is thrown once, as a warning. */
 const harmless = <Event>(who: string, watch: (event: Event) => unknown): ((event: Event) => void) => {
   let hasWarned = false
   const warn = (thrown: unknown) => {

@@ -13,7 +13,7 @@ import {
 } from '../durable/runs.ts'
 import { describeThrown } from '../messages/errors.ts'
 import { copyJson, isJsonObject, type JsonObject, type JsonValue } from '../messages/json.ts'
-import { messageFlaw } from '../messages/messageFlaw.ts'
+import { messageRule } from '../messages/messageFlaw.ts'
 import type { ChatMessage, Part } from '../messages/messages.ts'
 import {
   checkOptions,
@@ -30,10 +30,6 @@ import type { ListOptions, NewRun } from './RunRows.ts'
 import { type Service, workflowOf } from './Service.ts'
 import { fromJson, type RunRow } from './tables.ts'
 
-const isMessage: Rule = (name, value) => {
-  const flaw = messageFlaw(value)
-  return flaw && `${name} is not a message. ${flaw}`
-}
 const isPrompt = rule(
   'a string or a list of parts',
   (value) => typeof value === 'string' || Array.isArray(value),
@@ -63,7 +59,7 @@ export class PostgresRuns implements Runs {
     checkValue('The prompt', prompt, isPrompt)
     checkOptions<StartOptions>('The options of start', options, {
       id: text,
-      history: listOf(isMessage),
+      history: listOf(messageRule),
       context: isStorable,
     })
     const { id = newId(), history, context } = options

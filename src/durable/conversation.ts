@@ -1,8 +1,8 @@
 import type { HostedFrom } from '../agent/Agent.ts'
 import { isJsonObject } from '../messages/json.ts'
+import { isMessage } from '../messages/messageFlaw.ts'
 import { type ChatMessage, toolResultsOf } from '../messages/messages.ts'
 import { isFatal, validateHistory } from '../messages/validateHistory.ts'
-import { isMessage } from './outcome.ts'
 import { messagesOf } from './snapshots.ts'
 
 /** The conversation before a run, and what the run has added to it. */

@@ -4,7 +4,8 @@ import { agentStates } from '../../machines/agent/states.ts'
 import { noRound, type StreamingState } from '../../machines/agent/streamingState.ts'
 import { isRun } from '../../machines/tools/pendingCalls.ts'
 import { findProvider } from '../../providers/registry.ts'
-import { actorOf, agentOf, type HostedFrom } from '../agent/Agent.ts'
+import type { HostedFrom } from '../agent/Agent.ts'
+import { agentOfMachine } from '../agent/AgentInternals.ts'
 import { describeThrown } from '../messages/errors.ts'
 import { copyJson, isJsonObject, type JsonObject } from '../messages/json.ts'
 import { toolCallsOf, toolResultsOf } from '../messages/messages.ts'
@@ -49,11 +50,11 @@ export class PageRuns {
     model: unknown,
     then?: (actor: AnyActor) => void,
   ): number {
-    const agent = agentOf(record.machine)
+    const agent = agentOfMachine(record.machine)
     if (!agent) throw new Refusal(409, 'This is not the run of an agent.')
     const other = modelOf(model)
     const { answerSchema: _, ...values } = record.values
-    const actor = actorOf(agent, from, { ...values, ...(other && { prepareStep: () => ({ model: other }) }) })
+    const actor = agent.actor(from, { ...values, ...(other && { prepareStep: () => ({ model: other }) }) })
     // An agent that has this inspector is watched already.
     if (!this.#recorder.knows(actor)) actor.system.inspect(this.#recorder.inspect)
     const { id } = this.#recorder.adopt(actor, record)

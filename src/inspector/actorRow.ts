@@ -1,7 +1,7 @@
 import type { Snapshot } from 'xstate'
 import { factsOf, statePath } from '../../machines/agent/states.ts'
 import { isRun } from '../../machines/tools/pendingCalls.ts'
-import { agentOf } from '../agent/Agent.ts'
+import { agentOfMachine } from '../agent/AgentInternals.ts'
 import { isJsonObject } from '../messages/json.ts'
 import { textOf } from '../messages/messages.ts'
 import type { ActorRecord } from './ActorRecord.ts'
@@ -29,7 +29,7 @@ const liveRow = (record: ActorRecord, secrets: readonly string[]): ActorRow => (
   reads: record.reads,
   canAbort: record.endedAt === null && accepts(record, 'abort'),
   canRestart: false,
-  canAsk: agentOf(record.machine) !== undefined,
+  canAsk: agentOfMachine(record.machine) !== undefined,
   from: record.from?.id ?? null,
   failure: failureOf(record.snapshot, secrets),
 })

@@ -1,7 +1,7 @@
 import type { AgentInput } from '../../machines/agent/events.ts'
 import { isRun, messagesIn } from '../../machines/tools/pendingCalls.ts'
 import { isJsonObject, type JsonObject } from '../messages/json.ts'
-import { messageFlaw } from '../messages/messageFlaw.ts'
+import { isMessage } from '../messages/messageFlaw.ts'
 import {
   type ChatMessage,
   type DataPart,
@@ -82,8 +82,6 @@ const conversationBefore = (record: Subject, context: unknown): ChatMessage[] =>
   const given: unknown = isJsonObject(input) ? input.history : isRun(context) ? historyOf(context) : []
   return Array.isArray(given) ? given.filter(isMessage) : []
 }
-
-export const isMessage = (value: unknown): value is ChatMessage => messageFlaw(value) === undefined
 
 /** Base64 characters of a picture that is still shown. */
 const largestImage = 2_000_000

@@ -5,7 +5,7 @@ import { type ChatMessage, type Part, textOf, textPart } from './messages.ts'
 export type CompactionReason = 'full' | 'overflow' | 'command'
 
 /**
- * What a marker message has in `metadata.compaction`. The conversation itself stays complete: from the marker on, the
+ * The data of a marker message, in `metadata.compaction`. The conversation itself stays complete: from the marker on, the
  * model sees the last `kept` messages before it as they are. The older ones are `summarised` in the text of the marker,
  * or shown with their tool results `cleared`.
  */
@@ -18,7 +18,7 @@ export type Compaction = {
   reason: CompactionReason
 }
 
-/** What a message says about a compaction; undefined for any message that is not a marker. */
+/** The compaction that a message marks; undefined for any message that is not a marker. */
 export const compactionOf = (message: ChatMessage): Compaction | undefined => {
   const { compaction } = message.role === 'system' ? (message.metadata ?? {}) : {}
   return isCompaction(compaction) ? compaction : undefined
@@ -41,7 +41,7 @@ export const compactionMarker = (compaction: Compaction, summary: string): ChatM
 export const lastSaid = (history: readonly ChatMessage[]): ChatMessage | undefined =>
   history.findLast((message) => !compactionOf(message))
 
-/** What the model saw right after a marker never changes. */
+/** The conversation as the model saw it right after a marker: it never changes. */
 const seenAt = new WeakMap<ChatMessage, ChatMessage[]>()
 
 /** The conversation as the model sees it: the same one unless it was compacted. */
@@ -75,7 +75,7 @@ const unchained = (messages: readonly ChatMessage[]): ChatMessage[] =>
       : message,
   )
 
-/** Whether a message, as the model sees it, is the last one before a marker. */
+/** Checks whether a message, as the model sees it, is the last one before a marker. */
 export const endsCompacted = ({ metadata }: ChatMessage): boolean => metadata?.compaction === true
 
 const summaryText = (summary: string): string =>
@@ -93,10 +93,10 @@ const withSummary = (summary: string, rest: readonly ChatMessage[]): ChatMessage
 
 const summaries = new WeakSet<ChatMessage>()
 
-/** Whether a message, as the model sees it, is nothing but a summary. */
+/** Checks whether a message, as the model sees it, is nothing but a summary. */
 export const isSummary = (message: ChatMessage): boolean => summaries.has(message)
 
-/** The same message with its tool results gone: each says how much there was. */
+/** A message without its long tool results: each says how much there was. */
 export const withoutResults = (message: ChatMessage): ChatMessage =>
   message.parts.some(isLong) ? { ...message, parts: message.parts.map(cleared) } : message
 

@@ -17,7 +17,7 @@ export type ErrorData = {
   message: string
   /** The agent whose run it was, if it has a name. */
   agent?: string
-  /** Of model errors. */
+  /** Set on model errors, like the fields below it. */
   provider?: string
   model?: string
   status?: number
@@ -25,17 +25,17 @@ export type ErrorData = {
   requestId?: string
   retryable?: boolean
   retryAfterMs?: number
-  /** Of the code `context_overflow`: the tokens that fit and those that were sent, if the provider gives them. */
+  /** Set with the code `context_overflow`: the tokens that fit and those that were sent, if the provider gives them. */
   window?: number
   requested?: number
   /** The finish reason that the provider sent before it failed. */
   rawFinishReason?: string
-  /** Of orchestration errors: which chart, and where it was. */
+  /** Set on orchestration errors: the chart, and the state it was in. */
   orchestrator?: string
   state?: string
-  /** Of tool errors. */
+  /** Set on tool errors. */
   toolName?: string
-  /** Of output validation errors: the text that did not fit. */
+  /** Set on output validation errors: the text that did not fit. */
   rawOutput?: string
   cause?: { name: string; message: string; code?: string }
 }
@@ -97,12 +97,12 @@ export class ModelError extends StatewireError {
   /** The provider's own code, or `context_overflow` if the request is too long. */
   readonly code: string | undefined
   readonly requestId: string | undefined
-  /** Whether the same request may work later. */
+  /** True if the same request may work later. */
   readonly retryable: boolean
   readonly retryAfterMs: number | undefined
-  /** Of a `context_overflow`: how many tokens fit, if the provider says so. */
+  /** The number of tokens that fit, in a `context_overflow` of a provider that says so. */
   readonly window: number | undefined
-  /** Of a `context_overflow`: how many tokens were sent, output included, if the provider says so. */
+  /** The number of tokens that were sent, output included, in a `context_overflow` of a provider that says so. */
   readonly requested: number | undefined
   /** The finish reason that the provider sent before it failed. */
   readonly rawFinishReason: string | undefined
@@ -162,7 +162,7 @@ export class AbortedError extends StatewireError {
   override readonly name = 'AbortedError'
 }
 
-/** One of the configured timeouts ran out. */
+/** A configured timeout ran out. */
 export class TimeoutError extends StatewireError {
   override readonly name = 'TimeoutError'
 }
@@ -187,7 +187,7 @@ export const errorFrom = (data: ErrorData, partial?: ChatResult): StatewireError
   return new ErrorClass(message, { ...fields, ...(causeError && { cause: causeError }), partial })
 }
 
-/** What an error may say of itself; anything else that hangs on one is not for a snapshot. */
+/** The fields of an error that are stored; anything else on it does not belong in a snapshot. */
 const dataFields = [
   'agent',
   'provider',
@@ -244,7 +244,7 @@ const causeDataOf = (error: Error & { code?: unknown }): NonNullable<ErrorData['
   ...(typeof error.code === 'string' && { code: error.code }),
 })
 
-/** Whether a thrown value is an error of statewire. Never throws itself. */
+/** Checks whether a thrown value is an error of statewire. Never throws itself. */
 export const isOwnError = (thrown: unknown): thrown is StatewireError => {
   try {
     return thrown instanceof StatewireError

@@ -6,7 +6,7 @@ export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObj
 /** An object that JSON can hold. */
 export type JsonObject = { [key: string]: JsonValue }
 
-/** Whether a value is an object, and no list. */
+/** Checks whether a value is an object, and not a list. */
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
@@ -29,7 +29,8 @@ export const ownValue = (object: JsonObject, key: string): JsonValue | undefined
 export const copyJson = (value: unknown, depth = 0): JsonValue => {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value
   if (typeof value === 'number') return Number.isFinite(value) ? value : null
-  if (typeof value !== 'object') throw new TypeError(`a ${typeof value} is not JSON`)
+  if (typeof value !== 'object')
+    throw new TypeError(`${value === undefined ? '' : 'a '}${typeof value}, which JSON cannot hold`)
   if (depth > deepestJson)
     throw new TypeError(`data that is circular, or nests deeper than ${deepestJson} levels`)
   if ('toJSON' in value && typeof value.toJSON === 'function') return copyJson(value.toJSON(), depth + 1)

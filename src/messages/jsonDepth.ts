@@ -6,7 +6,7 @@ export const deepestJson = 256
 
 export const tooDeep = `nests deeper than ${deepestJson} levels`
 
-/** Whether a JSON text is nested too deeply to be worked with. Costs nothing for short texts. */
+/** Checks whether a JSON text is nested too deeply to be worked with. Costs nothing for short texts. */
 export const isTooDeep = (text: string): boolean => {
   if (text.length <= 2 * deepestJson) return false
   let depth = 0
@@ -20,7 +20,7 @@ export const isTooDeep = (text: string): boolean => {
   return false
 }
 
-/** Where the string that begins here ends. */
+/** The end of the string that begins here. */
 const endOfString = (text: string, start: number): number => {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let backslashes = 0

@@ -1,6 +1,7 @@
 import { describeThrown } from './errors.ts'
 import { copyJson, isJsonObject, type JsonObject, type JsonValue } from './json.ts'
 import type { ChatMessage, Part } from './messages.ts'
+import type { Rule } from './optionRules.ts'
 
 const roles: ReadonlySet<unknown> = new Set(['system', 'user', 'model'] satisfies ChatMessage['role'][])
 
@@ -15,7 +16,10 @@ const partTexts: ReadonlyMap<unknown, readonly string[]> = new Map(
   } satisfies Record<Part['type'], string[]>),
 )
 
-/** Why a value is not a message; undefined if it is one. Never throws, for any value. */
+/** Checks whether a value is a message. Never throws, for any value. */
+export const isMessage = (value: unknown): value is ChatMessage => messageFlaw(value) === undefined
+
+/** The flaw that keeps a value from being a message; undefined if it is one. Never throws, for any value. */
 export const messageFlaw = (value: unknown): string | undefined => {
   try {
     const message = copyJson(value)
@@ -29,7 +33,13 @@ export const messageFlaw = (value: unknown): string | undefined => {
   }
 }
 
-/** What keeps a value from being a part of a message; undefined if it is one. */
+/** A rule for options that are messages. */
+export const messageRule: Rule = (name, value) => {
+  const flaw = messageFlaw(value)
+  return flaw && `${name} is not a message. ${flaw}`
+}
+
+/** The flaw that keeps a value from being a part of a message; undefined if it is one. */
 export const partFlaw = (part: JsonValue): string | undefined => {
   if (!isJsonObject(part)) return 'One of its parts is not an object.'
   const texts = partTexts.get(part.type)

@@ -1,7 +1,7 @@
 import { toBase64 } from './base64.ts'
 import type { JsonObject } from './json.ts'
 
-/** One turn of a conversation. Plain JSON, so it can be stored and sent anywhere. */
+/** A turn of a conversation. Plain JSON, so it can be stored and sent anywhere. */
 export type ChatMessage = { role: 'system' | 'user' | 'model'; parts: Part[]; metadata?: JsonObject }
 
 /** A piece of text. */
@@ -36,7 +36,7 @@ export type ToolResultPart = {
   rejected?: boolean
 }
 
-/** What messages are made of. */
+/** A part of a message. */
 export type Part = TextPart | DataPart | LinkPart | ToolCallPart | ToolResultPart
 
 const message = (

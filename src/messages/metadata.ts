@@ -1,12 +1,15 @@
-import { type Growing, grown, wholeOf } from './growing.ts'
+import { grown, type MergedPieces, wholeOf } from './growing.ts'
 import { isJsonObject, type JsonObject, type JsonValue, ownValue } from './json.ts'
 
 /** Adds a piece to metadata that comes in piece by piece. */
-export const addMetadata = (growing: Growing<JsonObject>, piece: JsonObject): Growing<JsonObject> =>
+export const addMetadata = (
+  growing: MergedPieces<JsonObject>,
+  piece: JsonObject,
+): MergedPieces<JsonObject> =>
   Object.keys(piece).length === 0 ? growing : grown(growing, piece, mergeMetadata)
 
 /** All pieces as one. */
-export const wholeMetadata = (growing: Growing<JsonObject>): JsonObject =>
+export const wholeMetadata = (growing: MergedPieces<JsonObject>): JsonObject =>
   wholeOf(growing, mergeMetadata) ?? {}
 
 /**
@@ -27,7 +30,7 @@ export const mergeMetadata = (older: JsonObject, newer: JsonObject): JsonObject 
   return Object.fromEntries(merged)
 }
 
-/** What of `incoming` has not been seen yet, so that each item is shown exactly once. `seen` is in the order it came. */
+/** The part of `incoming` that has not been seen yet, so that each item is shown exactly once. `seen` is in the order it came. */
 export const unseenMetadata = (seen: readonly JsonObject[], incoming: JsonObject): JsonObject => {
   const unseen: [string, JsonValue][] = []
   for (const [key, value] of Object.entries(incoming)) {
@@ -48,7 +51,7 @@ const isSame = (known: readonly JsonValue[], value: JsonValue): boolean => {
 }
 
 /**
- * The items of a list, as texts to compare. Taken once and handed on when the list grows: to compare every item with every
+ * The items of a list, as texts to compare. Computed once and handed on when the list grows: to compare every item with every
  * other would let a server that sends many of them keep us busy for ever.
  */
 const itemsOf = new WeakMap<readonly JsonValue[], Set<string>>()

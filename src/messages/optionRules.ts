@@ -15,7 +15,7 @@ export const checkOptions = <Options extends object>(
   checkValue(what, options, (name, value) => object(name, value) ?? firstProblem(Object(value), rules, ''))
 }
 
-/** The same for one value that must be there. */
+/** Refuses a value that must be there and cannot work. */
 export const checkValue = (name: string, value: unknown, must: Rule): void => {
   const problem = must(name, value)
   if (problem) throw new ConfigurationError(problem)
@@ -30,7 +30,7 @@ const firstProblem = (options: object, rules: Readonly<Record<string, Rule>>, pr
   return undefined
 }
 
-/** What a value is, in words. Texts are not quoted: one of them may be a key. */
+/** The kind of a value, in words. Texts are not quoted: one of them may be a key. */
 const kindOf = (value: unknown): string => {
   if (value === null || value === undefined || typeof value === 'number') return String(value)
   if (Array.isArray(value)) return 'a list'
@@ -51,19 +51,19 @@ export const callable = rule('a function', (value) => typeof value === 'function
 export const object = rule('an object', isObject)
 
 export const wholeFrom = (least: number): Rule =>
-  rule(`a whole number from ${least} on`, (value) => Number.isInteger(value) && Number(value) >= least)
+  rule(`a whole number, ${least} or more`, (value) => Number.isInteger(value) && Number(value) >= least)
 
 export const wholeNumber = rule('a whole number', Number.isInteger)
 
-/** How long or how much: `Infinity` means no limit. */
-export const amount = rule('a number from 0 on', (value) => typeof value === 'number' && value >= 0)
+/** An amount, such as a time: `Infinity` means no limit. */
+export const amount = rule('a number, 0 or more', (value) => typeof value === 'number' && value >= 0)
 
 export const finiteAmount = rule(
-  'a finite number from 0 on',
+  'a finite number, 0 or more',
   (value) => Number.isFinite(value) && Number(value) >= 0,
 )
 
-/** One of several words. The error shows what was written instead: such a word is not a secret. */
+/** A word among several. The error shows what was written instead: such a word is not a secret. */
 export const oneOf =
   (...words: readonly string[]): Rule =>
   (name, value) => {

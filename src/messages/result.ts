@@ -28,17 +28,17 @@ export type Usage = {
   cacheWriteTokens?: number
   /** The part of the output that was thinking. */
   reasoningTokens?: number
-  /** What it cost, in US dollars. */
+  /** The cost, in US dollars. */
   cost?: number
 }
 
-/** What a send gives back, and what each chunk of a stream is. */
+/** The result of a send, and a chunk of a stream. */
 export type ChatResult<T = string> = {
   /** The provider's response id, `''` when it has none. */
   id: string
   /** Stream: the new text only. `send`: the whole text. `sendFor`: the validated value. */
   output: T
-  /** Only messages new in this send; in a stream, new in this chunk. */
+  /** The messages that are new in this send; in a stream, those new in this chunk. */
   messages: ChatMessage[]
   finishReason: FinishReason
   /** The provider's own word for the finish reason. */

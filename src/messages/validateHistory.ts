@@ -23,7 +23,7 @@ export type HistoryProblem = {
 const tolerated: ReadonlySet<HistoryProblem['code']> = new Set(['notAlternating', 'misplacedSystem'])
 
 /**
- * Whether a history with this problem cannot be used.
+ * Checks whether a history with this problem cannot be used.
  *
  * @example validateHistory(messages).some(isFatal)
  */

@@ -1,4 +1,4 @@
-import { appended, type Growing, type Runs } from '../messages/growing.ts'
+import { appended, type Batches, type MergedPieces } from '../messages/growing.ts'
 import type { JsonObject } from '../messages/json.ts'
 import type { ChatMessage, DataPart, LinkPart, Part } from '../messages/messages.ts'
 import { addMetadata, mergeMetadata, unseenMetadata, wholeMetadata } from '../messages/metadata.ts'
@@ -10,9 +10,9 @@ export type Accumulated = {
   text: string
   thinking: string
   /** Generated images and the like. */
-  media: Runs<DataPart | LinkPart>
+  media: Batches<DataPart | LinkPart>
   calls: WireToolCall[]
-  metadata: Growing<JsonObject>
+  metadata: MergedPieces<JsonObject>
   /** Data to be returned to the provider unseen, by protocol. */
   opaque: JsonObject
   responseId: string
@@ -112,7 +112,7 @@ const copyOf = (accumulated: Accumulated): Accumulated => ({
   finish: accumulated.finish,
 })
 
-const withUnseen = (known: Growing<JsonObject>, incoming: JsonObject): Growing<JsonObject> => {
+const withUnseen = (known: MergedPieces<JsonObject>, incoming: JsonObject): MergedPieces<JsonObject> => {
   const unseen = unseenMetadata(
     known.map(({ value }) => value),
     incoming,
@@ -120,7 +120,7 @@ const withUnseen = (known: Growing<JsonObject>, incoming: JsonObject): Growing<J
   return Object.keys(unseen).length === 0 ? known : addMetadata(known, unseen)
 }
 
-/** What is known of a list of calls, handed on when the list grows: nothing is compared twice. */
+/** The contents of a list of calls, handed on when the list grows: nothing is compared twice. */
 const contents = new WeakMap<readonly WireToolCall[], Set<string>>()
 
 /** The calls with those of one read. A call that is sent twice under one id, with the same content, is one call. */

@@ -7,10 +7,10 @@ import type { ServerTool } from './serverTools.ts'
 /** A tool as the model sees it. */
 export type ToolSpec = { name: string; description: string; inputSchema: JsonObject }
 
-/** Whether the model may, must or must not call a tool, or which one it must. */
+/** The choice whether the model may, must or must not call a tool, or which one it must. */
 export type ToolChoice = 'auto' | 'none' | 'required' | { tool: string }
 
-/** How hard a model thinks. A model that does not have the word gets the nearest one that it has. */
+/** The effort of a model that thinks. A model that does not have the word gets the nearest one that it has. */
 export type Effort = 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
 
 /**
@@ -20,7 +20,7 @@ export type Effort = 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
 export type Thinking = boolean | { budgetTokens?: number; effort?: Effort }
 
 /**
- * How the provider's prompt cache is used. `'auto'`: each request is marked or keyed so that the next one finds it
+ * The use of the provider's prompt cache. `'auto'`: each request is marked or keyed so that the next one finds it
  * again, where the provider needs that. `'off'`: nothing is marked. `ttl` is how long Anthropic keeps what it cached,
  * `'5m'` by default; `key` names a conversation to the providers that keep requests of one key together (OpenAI,
  * Mistral), and is made of the system prompt and the tools by default.
@@ -29,25 +29,25 @@ export type PromptCache = 'auto' | 'off' | { ttl?: '5m' | '1h'; key?: string }
 
 /** Sampling and behaviour settings, translated for each provider. */
 export type GenerationSettings = {
-  /** How varied the answers are: 0 is the least. Default: the provider's. */
+  /** Varies the answers: 0 is the least. Default: the provider's. */
   temperature?: number
   /** The longest answer, in tokens. Default: the provider's. */
   maxOutputTokens?: number
-  /** Only the likeliest tokens, up to this share of the probability. Default: the provider's. */
+  /** Takes only the likeliest tokens, up to this share of the probability. Default: the provider's. */
   topP?: number
   /** Texts at which the answer stops. Default: none. */
   stopSequences?: string[]
-  /** For answers that can be repeated, where the provider has that. Default: none. */
+  /** Makes answers repeatable, where the provider can do that. Default: none. */
   seed?: number
-  /** Whether the model may, must or must not call tools. Default: it may (`'auto'`). */
+  /** Lets, makes or forbids the model to call tools. Default: it may (`'auto'`). */
   toolChoice?: ToolChoice
   /** `false` asks for at most one tool call per turn, where the provider can do that. Default: the provider's. */
   parallelToolCalls?: boolean
-  /** Whether, and how hard, the model thinks before it answers. Default: the provider's. */
+  /** Makes the model think before it answers, and how hard. Default: the provider's. */
   thinking?: Thinking
   /** Tools that the provider runs itself, such as `webSearch()`, beside the agent's own. Default: none. */
   serverTools?: ServerTool[]
-  /** Whether the provider's prompt cache is used. Default: `'auto'`. */
+  /** Uses the provider's prompt cache, or not. Default: `'auto'`. */
   cache?: PromptCache
   /**
    * Merged into the request body last: for everything that has no option here. Objects are merged at every depth, tools
@@ -56,7 +56,7 @@ export type GenerationSettings = {
   providerOptions?: JsonObject
 }
 
-/** One request to a model, in the engine's terms. Plain JSON. */
+/** A request to a model, in the engine's terms. Plain JSON. */
 export type ModelRequest = GenerationSettings & {
   /** The conversation, system messages included. */
   messages: ChatMessage[]
@@ -65,7 +65,7 @@ export type ModelRequest = GenerationSettings & {
   outputSchema?: JsonObject
 }
 
-/** What a model can do. Routes behaviour, or gives a clear error. */
+/** The abilities of a model. They route behaviour, or give a clear error. */
 export type ModelProfile = {
   tools: boolean
   parallelTools: boolean
@@ -74,7 +74,7 @@ export type ModelProfile = {
   /** Native schema and tools may be used in the same request. */
   schemaWithTools: boolean
   thinking: boolean
-  /** What it reads beside text. `links`: the provider fetches them itself. */
+  /** The media it reads beside text. `links`: the provider fetches them itself. */
   attachments: { images: boolean; pdf: boolean; audio: boolean; video?: boolean; links: boolean }
   /** The context window in tokens, where it is known. */
   window?: number
@@ -82,16 +82,16 @@ export type ModelProfile = {
   maxOutput?: number
 }
 
-/** An HTTP request as it goes out, without its credentials: `***` stands where one was. */
+/** An HTTP request as it goes out, without its credentials: `***` is in their place. */
 export type SentRequest = {
   method: string
   url: string
   headers: Readonly<Record<string, string>>
-  /** As it is sent: show it through `hide`. */
+  /** The body as it is sent: show it through `hide`. */
   body: string
   /** Takes the credentials of this request out of its body and out of the events of its answer. */
   hide(text: string): string
-  /** Those credentials, for a page that shows more of the run than its wire. A function, so that no log gets them by accident. */
+  /** The credentials, for a page that shows more of the run than its wire. A function, so that no log gets them by accident. */
   secrets(): readonly string[]
 }
 
@@ -110,11 +110,11 @@ export type WireListener = {
   request(sent: SentRequest): void
   /** The answer begins. Only headers that say something about the request, its limits and its retries. */
   head(head: { status: number; headers: Readonly<Record<string, string>> }): void
-  /** One event of the answer, or the whole body of a refusal. Not yet without credentials: see {@link SentRequest}. */
+  /** An event of the answer, or the whole body of a refusal. Not yet without credentials: see {@link SentRequest}. */
   event(event: { event?: string | undefined; data: string }): void
 }
 
-/** Where a model reports to. Calls after `end` or `fail` are ignored. */
+/** The receiver of what a model reports. Calls after `end` or `fail` are ignored. */
 export type ModelSink = {
   /** The deltas decoded from one network read; empty when the read held only keep-alives, which no timeout waits for. */
   deltas(batch: readonly Delta[]): void

@@ -1,4 +1,4 @@
-/** Where time comes from. XState's `SimulatedClock` is one, too. */
+/** The source of time. XState's `SimulatedClock` is one, too. */
 export type Clock = {
   now(): number
   setTimeout(callback: () => void, ms: number): unknown

@@ -1,5 +1,5 @@
 /**
- * How alike two embeddings are: 1 for the same direction, 0 for none in common, -1 for opposite.
+ * The likeness of two embeddings: 1 for the same direction, 0 for none in common, -1 for opposite.
  *
  * @example cosineSimilarity([1, 0], [1, 1]) // 0.707…
  */

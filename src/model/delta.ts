@@ -13,7 +13,7 @@ export type WireToolCall = {
 }
 
 /**
- * What a decoder makes of one wire event: the only language adapters speak to the engine.
+ * A piece of an answer, as a decoder reads it from a wire event: the only language that adapters speak to the engine.
  *
  * Order is the wire's order. `finish` is always the last delta of a proper stream and is emitted only when nothing
  * more can come; a stream that ends without it is truncated. `error` is the last delta of an improper one.
@@ -25,7 +25,7 @@ export type Delta =
   | { type: 'part'; part: DataPart | LinkPart }
   /** A piece of a tool call that is still being written; `index` counts the calls of this message. */
   | { type: 'toolDelta'; index: number; id?: string; name?: string; arguments: string }
-  /** The model is at work on something that is shown later or never: only the timeouts of the answer hear of it. */
+  /** The model is at work on something that is shown later or never: it only keeps the timeouts of the answer from running out. */
   | { type: 'progress' }
   /** A whole tool call; emitted only once the stream says that nothing more will be added to it. */
   | { type: 'toolCall'; call: WireToolCall }

@@ -55,7 +55,7 @@ export const formatModelString = ({ provider, chat, embeddings }: ModelName): st
   return `${provider}?${roles.join('&')}`
 }
 
-/** Only what has a meaning in a model string is escaped: names stay readable. */
+/** Escapes only what has a meaning in a model string: names stay readable. */
 const encoded = (model: string): string => model.replace(/[%?&\s]/g, encodeURIComponent)
 
 const decoded = (model: string): string => model.replace(/%(25|3F|26|20|09|0A|0D)/gi, decodeURIComponent)

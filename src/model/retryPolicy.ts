@@ -1,14 +1,14 @@
 import type { ErrorData } from '../messages/errors.ts'
 
-/** How failed requests are tried again. */
+/** The rules by which failed requests are tried again. */
 export type RetryPolicy = {
-  /** How often a failed request is tried again. Default: 2. */
+  /** The number of times that a failed request is tried again. Default: 2. */
   maxRetries: number
   /** The wait before the first retry; each further one doubles it. Default: 500. */
   initialDelayMs: number
   /** The longest wait. Default: 60,000. */
   maxDelayMs: number
-  /** Also start over when part of the answer was already shown; listeners get a `retry` event with `restart`. Default: `false`. */
+  /** Starts over even when part of the answer was already shown; listeners get a `retry` event with `restart`. Default: `false`. */
   midStream: boolean
 }
 
@@ -21,7 +21,7 @@ export const defaultRetryPolicy: RetryPolicy = {
 }
 
 /**
- * How long to wait before retry number `attempt` (from 1). The provider's own wish wins; otherwise the delay doubles
+ * The wait before retry number `attempt` (from 1). The provider's own wish wins; otherwise the delay doubles
  * each time, and half of it is random so that clients do not come back all at once.
  */
 export const retryDelayMs = (

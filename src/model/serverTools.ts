@@ -1,6 +1,6 @@
 import type { JsonObject } from '../messages/json.ts'
 
-/** What a search is about to take for the user's whereabouts. `country` has two letters, `timezone` is of the IANA. */
+/** The place that a search takes for the user's. `country` has two letters, `timezone` is a name of the IANA. */
 export type SearchLocation = { city?: string; region?: string; country?: string; timezone?: string }
 
 /** Options of {@link webSearch}. An option that a provider's search does not have is a `ConfigurationError`. */
@@ -11,7 +11,7 @@ export type WebSearchOptions = {
   allowedDomains?: string[]
   /** Domains to leave out, instead of `allowedDomains`: Anthropic, OpenRouter. */
   blockedDomains?: string[]
-  /** Where the user is: Anthropic, OpenAI, OpenRouter. */
+  /** The user's place: Anthropic, OpenAI, OpenRouter. */
   location?: SearchLocation
 }
 
@@ -19,9 +19,9 @@ export type WebSearchOptions = {
 export type WebFetchOptions = {
   /** The most pages it may read. */
   maxUses?: number
-  /** It reads pages of these domains only. */
+  /** The only domains whose pages it reads. */
   allowedDomains?: string[]
-  /** It never reads pages of these domains. */
+  /** Domains whose pages it never reads. */
   blockedDomains?: string[]
 }
 
@@ -37,11 +37,11 @@ export type FileSearchOptions = {
 export type WebSearch = { serverTool: 'webSearch' } & WebSearchOptions
 /** A reader of web pages that the provider runs. */
 export type WebFetch = { serverTool: 'webFetch' } & WebFetchOptions
-/** A search of the provider's in files that were given to it before. */
+/** A search that the provider runs in files that were given to it before. */
 export type FileSearch = { serverTool: 'fileSearch' } & FileSearchOptions
-/** A sandbox of the provider's in which the model runs code. */
+/** A sandbox at the provider in which the model runs code. */
 export type CodeExecution = { serverTool: 'codeExecution' }
-/** A painter of the provider's. */
+/** A maker of images that the provider runs. */
 export type ImageGeneration = { serverTool: 'imageGeneration' }
 
 /** A server tool that several providers have, each under its own name. */
@@ -72,7 +72,7 @@ export const webSearch = (options: WebSearchOptions = {}): WebSearch => ({
 export const webFetch = (options: WebFetchOptions = {}): WebFetch => ({ serverTool: 'webFetch', ...options })
 
 /**
- * Lets the model run code in a sandbox of the provider's: Anthropic, OpenAI's Responses API, Google, Mistral, and gpt-oss
+ * Lets the model run code in a sandbox at the provider: Anthropic, OpenAI's Responses API, Google, Mistral, and gpt-oss
  * on Groq.
  *
  * @example new Agent('openai-responses', { serverTools: [codeExecution()] })

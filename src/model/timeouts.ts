@@ -1,4 +1,4 @@
-/** How long a run, or a request outside of one, waits, in milliseconds. */
+/** The longest waits of a run, or of a request outside of one, in milliseconds. */
 export type Timeouts = {
   /** From the request to the first content of the answer; keep-alives do not count. Default: 10 minutes. */
   firstChunkMs?: number

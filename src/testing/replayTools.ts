@@ -1,6 +1,6 @@
 import { ToolExecutionError } from '../messages/errors.ts'
 import { copyJson, stableJson } from '../messages/json.ts'
-import { messageFlaw } from '../messages/messageFlaw.ts'
+import { messageRule } from '../messages/messageFlaw.ts'
 import { type ChatMessage, textPart } from '../messages/messages.ts'
 import { checkValue, listOf } from '../messages/optionRules.ts'
 import { type AnyToolEntry, type Tool, toolRule, toolsByName } from '../tools/tool.ts'
@@ -23,15 +23,10 @@ export const replayTools = (
   tools: readonly AnyToolEntry[],
 ): Tool[] => {
   checkValue('The tools of replayTools', tools, listOf(toolRule))
-  if (typeof recording !== 'string') checkValue('The messages of replayTools', recording, messages)
+  if (typeof recording !== 'string') checkValue('The messages of replayTools', recording, listOf(messageRule))
   const calls = typeof recording === 'string' ? callsOnTape(readTape(recording)) : callsOfMessages(recording)
   return [...toolsByName(tools).values()].map((tool) => replayed(tool, calls))
 }
-
-const messages = listOf((name, value) => {
-  const flaw = messageFlaw(value)
-  return flaw === undefined ? undefined : `${name} is not a message: ${flaw}`
-})
 
 const replayed = (tool: Tool, calls: readonly RecordedCall[]): Tool => {
   let known: Promise<Map<string, RecordedResult[]>> | undefined

@@ -1,14 +1,14 @@
 import type { JsonObject } from '../messages/json.ts'
 import type { ToolCallPart } from '../messages/messages.ts'
 
-/** What an approval allows beyond the one call, in the same run: every call of the tool, or those with the same arguments. */
+/** The calls that an approval allows beyond the one, in the same run: every call of the tool, or those with the same arguments. */
 export type Remember = 'tool' | 'arguments'
 
-/** What goes with a yes. */
+/** Options of an approval. */
 export type ApprovalOptions = {
   /** Arguments to run with instead of the model's; the model learns of the change. */
   arguments?: JsonObject
-  /** Also approves later calls of this run: all of this tool, or those with the same arguments. */
+  /** Approves later calls of this run, too: all of this tool, or those with the same arguments. */
   remember?: Remember
 }
 

@@ -1,3 +1,3 @@
-/** Whether a value must be awaited: promises of other realms and libraries are not instances of ours. */
+/** Checks whether a value must be awaited: promises of other realms and libraries are not instances of ours. */
 export const isThenable = (value: unknown): value is PromiseLike<unknown> =>
   typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'

@@ -11,7 +11,7 @@ export class LazySignal {
   #unfollow = () => {}
   readonly #callbacks = new Set<() => void>()
 
-  /** One that is aborted with a signal, and may be aborted before. */
+  /** A signal that is aborted with another one, and may be aborted before. */
   static following(signal: AbortSignal): LazySignal {
     const lazy = new LazySignal()
     if (signal.aborted) lazy.abort(signal.reason)
@@ -19,7 +19,7 @@ export class LazySignal {
     return lazy
   }
 
-  /** It is no longer needed. */
+  /** Lets go of a signal that is no longer needed. */
   release(): void {
     this.#unfollow()
   }

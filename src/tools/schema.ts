@@ -86,7 +86,7 @@ const jsonSchemaOf = (schema: StandardSchema, what: string): JsonObject => {
   try {
     const json = toJSONSchema(schema, {
       io: 'input',
-      // Unknown keys are stripped by a plain zod object: telling the model so keeps it from inventing some.
+      // Unknown keys are stripped by a plain zod object: a model that sees this does not invent any.
       override: ({ zodSchema, jsonSchema }) => {
         if (zodSchema._zod.def.type === 'object' && !jsonSchema.$ref)
           jsonSchema.additionalProperties ??= false
@@ -112,7 +112,7 @@ const validateStandard =
   }
 
 /**
- * What zod's own `validate` gives, from one run instead of two: that one tries without promises first, and lets go of
+ * The result of zod's own `validate`, from one run instead of two: that one tries without promises first, and lets go of
  * the promise it meets, so that a refinement which rejects is an unhandled rejection.
  */
 const runZod = (

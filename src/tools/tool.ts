@@ -16,17 +16,17 @@ import type { Usage } from '../messages/result.ts'
 import { type CompiledSchema, compileSchema, type Infer, type Schema } from './schema.ts'
 import { defaultMaxResult } from './toolResult.ts'
 
-/** What a tool gets beside its arguments. */
+/** The values that a tool gets beside its arguments. */
 export type ToolContext<Deps = unknown> = {
   /** The id of the call being answered. */
   callId: string
   /** Aborted when the run is aborted or the tool's time is up. */
   signal: AbortSignal
-  /** What the sender gave for this run (`SendOptions.context`): the user, a database, a logger. Never stored. */
+  /** The values that the sender gave for this run (`SendOptions.context`): the user, a database, a logger. Never stored. */
   context: Deps
   /** 1, or more for a call that is run again after its process had ended (`onInterrupted`). */
   attempt: number
-  /** The same for every attempt at this call, and for no other call of any run: give it to services that take one. */
+  /** A key that is the same for every attempt at this call, and for no other call of any run: give it to services that take one. */
   idempotencyKey: string
   /** Counts tokens that the tool itself used towards the run's usage. */
   addUsage: (usage: Usage) => void
@@ -36,11 +36,11 @@ export type ToolContext<Deps = unknown> = {
   self: AnyActorRef | undefined
 }
 
-/** What {@link tool} makes a tool of. */
+/** Options of {@link tool}. */
 export type ToolOptions<S extends Schema, Deps = unknown> = {
-  /** What the model calls it. Letters, digits, `_` and `-` work with every provider. */
+  /** The name that the model uses. Letters, digits, `_` and `-` work with every provider. */
   name: string
-  /** What the tool does: the model decides by it. */
+  /** The purpose of the tool: the model decides by it. */
   description: string
   /** The schema of the arguments. Default: no arguments. */
   input?: S
@@ -50,17 +50,17 @@ export type ToolOptions<S extends Schema, Deps = unknown> = {
    * or another service answers its calls (`run.answer`).
    */
   execute?: (args: Infer<S>, context: ToolContext<Deps>) => unknown
-  /** Whether a person must approve a call before it runs. Default: `false`. */
+  /** Makes a person approve a call before it runs. Default: `false`. */
   needsApproval?: boolean | ((args: Infer<S>, run: { context: Deps }) => boolean)
-  /** How long a call may take; `Infinity` for no limit. External tools have none. Default: 5 minutes. */
+  /** The time that a call may take; `Infinity` for no limit. External tools have none. Default: 5 minutes. */
   timeoutMs?: number
   /** The run is complete once this tool has succeeded: the model does not see the result. Default: `false`. */
   endsRun?: boolean
-  /** What happens to a call whose process ended while it ran. Default: `'unknown'`. */
+  /** Decides on a call whose process ended while it ran. Default: `'unknown'`. */
   onInterrupted?: OnInterrupted
   /** The tool may be called again and again with the same result, as for polling: it does not count for `limits.repeats`. Default: `false`. */
   repeatable?: boolean
-  /** How many characters of a result the model gets. It sees the beginning and the end of a longer one. Default: 65,536. */
+  /** The number of characters of a result that the model gets. It sees the beginning and the end of a longer one. Default: 65,536. */
   maxResult?: number
 }
 
@@ -86,7 +86,7 @@ export type Tool<Deps = unknown> = {
   readonly onInterrupted: OnInterrupted
   readonly maxResult: number
   readonly repeatable: boolean
-  /** Whether its calls are runs of an agent: kept with the run that calls, step by step. */
+  /** True if its calls are runs of an agent: kept with the run that calls, step by step. */
   readonly isAgent: boolean
 }
 
@@ -182,7 +182,7 @@ export type AnyTool = Tool<never>
  */
 export type ToolSource = { readonly tools: readonly Tool[] }
 
-/** What a list of tools is made of. */
+/** An entry of a list of tools. */
 export type AnyToolEntry = AnyTool | ToolSource
 
 export const isToolSource = (entry: AnyToolEntry): entry is ToolSource => 'tools' in entry

@@ -10,24 +10,24 @@ import { LazySignal } from './lazySignal.ts'
 import type { Tool } from './tool.ts'
 import { errorResult, misfit, toolResultOf, unknownTool } from './toolResult.ts'
 
-/** Which attempt at a call this is, and what all attempts at it, and no other call, go by. */
+/** The number of an attempt at a call, and the key that all attempts at it share with no other call. */
 export type Attempt = { attempt: number; idempotencyKey: string }
 
-/** What an executor gets beside the calls. */
+/** The values that an executor gets beside the calls. */
 export type ExecutionOptions = {
   /** Aborted when the run is. */
   signal: AbortSignal
   /** The signal of this call alone, made when it is first read. Without it the tool gets one that follows `signal`. */
   own?: LazySignal
-  /** Where time comes from. Default: real time. */
+  /** The source of time. Default: real time. */
   clock?: Clock
   /** Called with what tools used of models. */
   addUsage?: (usage: Usage) => void
   /** The actor of the call. */
   self?: AnyActorRef
-  /** What the sender gave for the tools of this run: `SendOptions.context`. */
+  /** The values that the sender gave for the tools of this run: `SendOptions.context`. */
   context?: unknown
-  /** Which attempt at a call this is. Default: the first. */
+  /** The attempt at a call. Default: the first. */
   attemptAt?: (callId: string) => Attempt
   /** Called with the progress of a call. */
   report?: (callId: string, value: unknown) => void
@@ -40,13 +40,13 @@ export type ExecutionOptions = {
  * Neither function may reject: what goes wrong is an error result.
  */
 export type ToolExecutor = {
-  /** One call. */
+  /** Runs one call. */
   executeSingle(
     call: ToolCallPart,
     tools: ReadonlyMap<string, Tool>,
     options: ExecutionOptions,
   ): Promise<ToolResultPart>
-  /** All calls of a turn; the results in call order. */
+  /** Runs all calls of a turn; the results are in call order. */
   executeBatch(
     calls: readonly ToolCallPart[],
     tools: ReadonlyMap<string, Tool>,
@@ -57,7 +57,7 @@ export type ToolExecutor = {
 /** The batches of {@link createToolExecutor}: an agent that is given one runs its calls as it would without. */
 const plainBatches = new WeakSet<ToolExecutor['executeBatch']>()
 
-/** Whether a batch is the user's own, and takes the calls of a turn as a whole. */
+/** Checks whether a batch is the user's own, and takes the calls of a turn as a whole. */
 export const isOwnBatch = (executeBatch: ToolExecutor['executeBatch'] | undefined): boolean =>
   executeBatch !== undefined && !plainBatches.has(executeBatch)
 
@@ -115,7 +115,7 @@ export const createToolExecutor = (hide: (text: string) => string = (text) => te
   return executor
 }
 
-/** What cannot be searched for credentials is not shown. */
+/** Hides credentials. A text that cannot be searched for them is not shown. */
 const hidden = (problem: string, hide: (text: string) => string): string => {
   try {
     return redact(hide(problem), [])
@@ -127,7 +127,7 @@ const hidden = (problem: string, hide: (text: string) => string): string => {
 const neverStarted = (call: ToolCallPart): ToolResultPart =>
   errorResult(call, 'The run was aborted before this tool started.')
 
-/** Of a call that is part of no run. */
+/** The attempt of a call that is not part of a run. */
 const firstAttempt = (): Attempt => ({ attempt: 1, idempotencyKey: newId() })
 
 const runTool = async (

@@ -5,9 +5,9 @@ import type { DataPart, LinkPart, Part, ToolCallPart, ToolResultPart } from '../
 type Answered = Pick<ToolCallPart, 'id' | 'name'>
 type Media = DataPart | LinkPart
 
-/** What the model gets of a result unless its tool says otherwise: more would only fill its context. */
+/** The most that the model gets of a result, unless its tool says otherwise: more would only fill its context. */
 export const defaultMaxResult = 64 * 1024
-/** As base64, of all parts together. No provider takes more in one request. */
+/** The size of all parts together, as base64. No provider takes more in one request. */
 const largestMedia = 32 * 1024 * 1024
 /** An error fits in less; a longer text is cut. */
 const longestProblem = 10_000
@@ -33,7 +33,7 @@ export const misfit = (call: Answered, problem: string): ToolResultPart =>
   errorResult(call, `The arguments do not fit the schema of "${call.name}": ${problem}`)
 
 /**
- * What a tool gave, as the model gets it: a string as it is; data, links and texts as parts; everything else as JSON. Of a
+ * The result of a tool, as the model gets it: a string as it is; data, links and texts as parts; everything else as JSON. Of a
  * long text, its beginning and its end. Throws for what JSON cannot hold.
  */
 export const toolResultOf = (
@@ -91,7 +91,7 @@ export const asToolResult = ({ id, name }: Answered, given: unknown): ToolResult
   const result = isJsonObject(given) && { ...given, type: 'toolResult', id, name }
   return isResult(result)
     ? (copyJson(result) as ToolResultPart)
-    : errorResult({ id, name }, 'The tool executor returned no result for this call.')
+    : errorResult({ id, name }, 'The tool executor did not return a result for this call.')
 }
 
 const isResult = (value: unknown): value is ToolResultPart =>

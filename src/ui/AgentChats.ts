@@ -1,7 +1,8 @@
 import type { AgentEmitted } from '../../machines/agent/events.ts'
-import { type Agent, type AnyAgent, type StartFrom, sendWith, toolsOf } from '../agent/Agent.ts'
+import type { Agent, AnyAgent, StartFrom } from '../agent/Agent.ts'
+import { agentInternals } from '../agent/AgentInternals.ts'
+import type { AnyOptions } from '../agent/options.ts'
 import type { AnyRun } from '../agent/Run.ts'
-import type { AnyOptions } from '../agent/sendOptions.ts'
 import { ConfigurationError } from '../messages/errors.ts'
 import type { PendingApproval, PendingCall } from '../messages/result.ts'
 import type { StandardSchema } from '../tools/schema.ts'
@@ -92,9 +93,10 @@ export const agentTurn = async (
       lost.abort(thrown)
     }
   }
-  const sent = sendWith(agent, from, {
+  const internals = agentInternals(agent)
+  const sent = internals.send(from, {
     ...options,
-    ...(clientTools.length > 0 && { tools: [...toolsOf(agent), ...clientTools] }),
+    ...(clientTools.length > 0 && { tools: [...internals.tools, ...clientTools] }),
     signal: AbortSignal.any([signal, lost.signal]),
     onRun: (run) => follow(run, send),
   })
@@ -134,7 +136,7 @@ const anything: StandardSchema = {
 
 /** Makes the tools of a client, which answers their calls itself. Their names must differ from those of the agent's tools. */
 export const clientToolsFor = (agent: AnyAgent, described: readonly ClientTool[]): Tool[] => {
-  const taken = new Set(toolsByName(toolsOf(agent)).keys())
+  const taken = new Set(toolsByName(agentInternals(agent).tools).keys())
   return described.map(({ name, description, parameters }) => {
     if (taken.has(name)) throw new HttpError(400, `There is already a tool "${name}": choose another name.`)
     taken.add(name)

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { type AnyActorLogic, fromCallback, setup } from 'xstate'
 import { Agent } from '../../src/agent/Agent.ts'
-import { brokenError } from '../../src/durable/outcome.ts'
+import { brokenError } from '../../src/agent/runOutcome.ts'
 import { findDriver } from '../../src/durable/sqlite/driver.ts'
 import { ConfigurationError, OrchestrationError } from '../../src/messages/errors.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'

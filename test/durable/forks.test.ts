@@ -148,7 +148,7 @@ describe('a fork', () => {
     await expect(runs.fork('one', { atStep: 3 })).rejects.toThrow(
       'The run "one" has no model call number 3 to fork before: it has 1 answers.',
     )
-    await expect(runs.fork('one', { atStep: 0 })).rejects.toThrow('atStep must be a whole number from 1 on')
+    await expect(runs.fork('one', { atStep: 0 })).rejects.toThrow('atStep must be a whole number, 1 or more')
     await expect(runs.fork('one', { id: '' })).rejects.toThrow(/An id must be/)
     expect(await runs.list()).toHaveLength(1)
   })

@@ -206,7 +206,7 @@ test.each<[string, ToolExecutor['executeSingle'], string]>([
     'returns nothing',
     // What the type forbids, and a user does.
     () => Promise.resolve(undefined as never),
-    '{"error":"The tool executor returned no result for this call."}',
+    '{"error":"The tool executor did not return a result for this call."}',
   ],
   [
     'forgets whose result it is',

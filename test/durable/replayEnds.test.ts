@@ -207,8 +207,8 @@ describe('a machine that breaks', () => {
       error: {
         name: 'OrchestrationError',
         message: 'The machine "own" broke in Closing: too far',
-        state: 'Closing',
         orchestrator: 'own',
+        state: 'Closing',
         cause: { name: 'RangeError', message: 'too far' },
       },
       id: '',
@@ -229,20 +229,20 @@ describe('a machine that breaks', () => {
     [
       'another logic, which has one state only',
       fromPromise(() => Promise.reject(new RangeError('too far'))),
-      { name: 'OrchestrationError', message: 'The machine "unknown" broke in its only state: too far' },
+      { name: 'OrchestrationError', message: 'The machine "own" broke in its only state: too far' },
     ],
     [
       'an end without an output',
       fromPromise(() => Promise.resolve({ status: 'complete' })),
       {
         name: 'OrchestrationError',
-        message: 'The machine "unknown" broke in its only state: it ended without an AgentOutput',
+        message: 'The machine "own" broke in its only state: it ended without an AgentOutput',
       },
     ],
     [
       'an end with nothing',
       fromPromise(() => Promise.resolve(undefined)),
-      { message: 'The machine "unknown" broke in its only state: it ended without an AgentOutput' },
+      { message: 'The machine "own" broke in its only state: it ended without an AgentOutput' },
     ],
     [
       'a refusal, which is said as it is',

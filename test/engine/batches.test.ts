@@ -127,7 +127,7 @@ describe('a batch of the user', () => {
   ])('whose list has %s gives an error result for what is missing', async (_, list) => {
     const { actor } = started(async () => list as never)
     expect(resultsIn(await endOf(actor))).toMatchObject([
-      { id: 'a', isError: true, result: expect.stringContaining('returned no result for this call') },
+      { id: 'a', isError: true, result: expect.stringContaining('did not return a result for this call') },
       result('b'),
     ])
   })

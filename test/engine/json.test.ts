@@ -59,10 +59,10 @@ describe('a copy', () => {
   })
 
   test.each([
-    [undefined, 'a undefined is not JSON'],
-    [() => {}, 'a function is not JSON'],
-    [Symbol('s'), 'a symbol is not JSON'],
-    [{ a: [1n] }, 'a bigint is not JSON'],
+    [undefined, 'undefined, which JSON cannot hold'],
+    [() => {}, 'a function, which JSON cannot hold'],
+    [Symbol('s'), 'a symbol, which JSON cannot hold'],
+    [{ a: [1n] }, 'a bigint, which JSON cannot hold'],
   ])('of %s is refused', (value, reason) => {
     expect(() => copyJson(value)).toThrow(new TypeError(reason))
   })

@@ -26,8 +26,8 @@ const circular: Record<string, unknown> = { role: 'user' }
 circular.parts = [circular]
 
 test.each([
-  [undefined, 'It is not plain JSON: it holds a undefined is not JSON.'],
-  [() => {}, 'It is not plain JSON: it holds a function is not JSON.'],
+  [undefined, 'It is not plain JSON: it holds undefined, which JSON cannot hold.'],
+  [() => {}, 'It is not plain JSON: it holds a function, which JSON cannot hold.'],
   [circular, 'It is not plain JSON: it holds data that is circular, or nests deeper than 256 levels.'],
   [null, 'It is not a message: messages are objects with a role and parts.'],
   ['Go', 'It is not a message: messages are objects with a role and parts.'],

@@ -1,7 +1,8 @@
 /** A summary is an answer like any other: it may fail, be cut off, take too long or be stored halfway. */
 import { describe, expect, test, vi } from 'vitest'
 import { SimulatedClock } from 'xstate'
-import { Agent, type AgentOptions, hostedRun } from '../../src/agent/Agent.ts'
+import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
+import { agentInternals } from '../../src/agent/AgentInternals.ts'
 import { type ChatMessage, textOf, tool } from '../../src/index.ts'
 import type { ChatModel, ModelSink } from '../../src/model/chatModel.ts'
 import type { Delta } from '../../src/model/delta.ts'
@@ -226,16 +227,17 @@ describe('a run that is stored', () => {
 test('the host of a run sees which step a summary belongs to, and which half it is', async () => {
   const names: string[] = []
   const agent = new Agent(scriptedModel([overflow(), overflow(), 'A summary.', 'Done.']))
-  const actor = hostedRun(
-    agent,
+  const actor = agentInternals(agent).actor(
     { input: { prompt: long, id: 'job', history: talk } },
+    {},
     {
-      turn: (name, request, sink) => {
-        names.push(name)
-        return request(sink)
+      host: {
+        turn: (name, request, sink) => {
+          names.push(name)
+          return request(sink)
+        },
       },
     },
-    undefined,
   )
   actor.start()
   await endOf(actor)

@@ -100,7 +100,7 @@ test('a tool that is not there is named, with those that are', () => {
 })
 
 describe('what an executor of the user gives', () => {
-  const none = error('The tool executor returned no result for this call.')
+  const none = error('The tool executor did not return a result for this call.')
 
   test.each([
     [result('ok'), result('ok')],

@@ -9,7 +9,8 @@ import {
 } from '../../machines/index.ts'
 import { type RunHost, withHost } from '../../machines/logic/runEnvironment.ts'
 import { runMachineOf } from '../../machines/logic/runMachine.ts'
-import { Agent, type AgentOptions, hostedRun } from '../../src/agent/Agent.ts'
+import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
+import { agentInternals } from '../../src/agent/AgentInternals.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tools/tool.ts'
 import { idle } from './watching.ts'
@@ -35,11 +36,10 @@ const kept = (turns: ScriptTurn[], options: AgentOptions = {}, host: RunHost = {
     },
   })
   const agent = new Agent(asked, { tools: [work], ...options })
-  const actor = hostedRun(
-    agent,
+  const actor = agentInternals(agent).actor(
     { input: { prompt: 'Go', id: 'job' } },
-    { writeAhead: () => void log.push(`write ${inmost(actor.getPersistedSnapshot())}`), ...host },
-    undefined,
+    {},
+    { host: { writeAhead: () => void log.push(`write ${inmost(actor.getPersistedSnapshot())}`), ...host } },
   )
   actor.on('*', (event) => {
     if (event.type !== 'chunk') log.push(event.type)

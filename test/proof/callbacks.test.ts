@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { defaultOrchestrator } from '../../machines/index.ts'
 import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
-import type { SendOptions } from '../../src/agent/sendOptions.ts'
+import type { SendOptions } from '../../src/agent/options.ts'
 import { StatewireError } from '../../src/messages/errors.ts'
 import { type ChatMessage, modelMessage, userMessage } from '../../src/messages/messages.ts'
 import type { ChatResult } from '../../src/messages/result.ts'

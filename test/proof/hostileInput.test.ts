@@ -136,12 +136,12 @@ describe('what is no message', () => {
     [
       'a function in its metadata',
       { role: 'user', parts: [text], metadata: { f: () => 1 } },
-      'a function is not JSON',
+      'a function, which JSON cannot hold',
     ],
     [
       'a BigInt in its metadata',
       { role: 'user', parts: [text], metadata: { n: 1n } },
-      'a bigint is not JSON',
+      'a bigint, which JSON cannot hold',
     ],
     ['a proxy full of traps', new Proxy({}, traps), 'trapped'],
   ]

@@ -5,7 +5,7 @@ import { openaiResponses } from '../../providers/openai-responses/index.ts'
 import { OutputItem } from '../../providers/openai-responses/outputItems.ts'
 import { PartialJson } from '../../src/agent/PartialJson.ts'
 import { Agent, modelMessage, tool, userMessage } from '../../src/index.ts'
-import { appended, type Growing, grown, type Runs, wholeOf } from '../../src/messages/growing.ts'
+import { appended, type MergedPieces, grown, type Batches, wholeOf } from '../../src/messages/growing.ts'
 import type { JsonObject, JsonValue } from '../../src/messages/json.ts'
 import { type ScriptStep, type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { BareJson } from '../../src/transport/textFraming.ts'
@@ -40,8 +40,8 @@ const numbers = (n: number): number[] => Array.from({ length: n }, (_, nth) => n
 
 describe('data that grows', () => {
   test('a list in runs is the list, and no run was ever changed', () => {
-    let runs: Runs<number> = []
-    const before: [Runs<number>, string][] = []
+    let runs: Batches<number> = []
+    const before: [Batches<number>, string][] = []
     for (const each of numbers(300)) {
       before.push([runs, JSON.stringify(runs)])
       runs = appended(runs, each % 7 === 0 ? [each, -each] : [each])
@@ -55,7 +55,7 @@ describe('data that grows', () => {
   test('moves each item of a list only as often as the count has digits', () =>
     expectInProportion((n) => {
       const copies = new Copies()
-      let runs: Runs<number> = []
+      let runs: Batches<number> = []
       for (const each of numbers(n)) {
         runs = appended(runs, [each])
         copies.see(runs)
@@ -70,7 +70,7 @@ describe('data that grows', () => {
         work += older.length + newer.length
         return older + newer
       }
-      let growing: Growing<string> = []
+      let growing: MergedPieces<string> = []
       for (const each of numbers(n)) growing = grown(growing, String(each % 10), join)
       expect(wholeOf(growing, join)).toBe(
         numbers(n)

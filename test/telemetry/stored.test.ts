@@ -3,7 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { Agent, hostedRun } from '../../src/agent/Agent.ts'
+import { Agent } from '../../src/agent/Agent.ts'
+import { agentInternals } from '../../src/agent/AgentInternals.ts'
 import { openRuns, sqlite } from '../../src/durable/index.ts'
 import { telemetry } from '../../src/telemetry/index.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
@@ -48,7 +49,7 @@ test('work that an engine has recorded is not done again, and has no span', asyn
   const host = {
     call: async () => ({ type: 'toolResult', id: 'a', name: 'erase', result: 'as recorded' }) as const,
   }
-  const actor = hostedRun(agent, { input: { prompt: 'Go', id: 'job' } }, host, undefined)
+  const actor = agentInternals(agent).actor({ input: { prompt: 'Go', id: 'job' } }, {}, { host })
   actor.start()
   expect(await endOf(actor)).toMatchObject({ status: 'complete' })
   expect(observed.tree()).toBe('invoke_agent\n  chat script\n  chat script')

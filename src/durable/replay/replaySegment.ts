@@ -4,14 +4,14 @@ import type { AgentMachine } from '../../../machines/agent/agentSnapshot.ts'
 import type { AgentEmitted, AgentOutput } from '../../../machines/agent/events.ts'
 import type { RunHost } from '../../../machines/logic/runEnvironment.ts'
 import { pendingIn, unattendedIn } from '../../../machines/tools/pendingCalls.ts'
-import { type AnyAgent, type HostedFrom, hostedRun } from '../../agent/Agent.ts'
-import { outcomeOf } from '../../agent/runOutcome.ts'
+import type { AnyAgent, HostedFrom } from '../../agent/Agent.ts'
+import { agentInternals } from '../../agent/AgentInternals.ts'
+import { brokenError, outcomeOf, partialResult } from '../../agent/runOutcome.ts'
 import { ConfigurationError, errorDataOf } from '../../messages/errors.ts'
 import type { ToolResultPart } from '../../messages/messages.ts'
 import { waitReason } from '../../messages/result.ts'
 import type { ModelSink } from '../../model/chatModel.ts'
 import { durableChunk, endChunk, waitChunk } from '../chunks.ts'
-import { brokenError, partialResult } from '../outcome.ts'
 import type { WaitsFor } from '../runs.ts'
 import {
   type NumberedCommand,
@@ -104,7 +104,7 @@ class ReplayedRun {
   }
 
   #begin(from: HostedFrom): Actor<AgentMachine> {
-    const actor = hostedRun(this.#agent, from, this.#host, this.#context)
+    const actor = agentInternals(this.#agent).actor(from, { context: this.#context }, { host: this.#host })
     // It is asked for while it starts.
     this.#actor = actor
     actor.on('*', (emitted: AgentEmitted) => {
@@ -259,7 +259,8 @@ class ReplayedRun {
   #onCrash(cause: unknown): void {
     if (this.#isOver) return
     const isRefused = cause instanceof ConfigurationError
-    const error = errorDataOf(brokenError(this.#actor, cause))
+    const name = agentInternals(this.#agent).name
+    const error = errorDataOf(brokenError(this.#actor, cause, { name }))
     this.#stream.show(endChunk('error'))
     // Nothing broke: this code cannot continue from what is stored.
     if (isRefused && this.#isRestored) this.#finish({ status: 'abandoned', error, seen: this.#seen })

@@ -2,11 +2,12 @@ import type { Actor } from 'xstate'
 import type { AgentMachine } from '../../../machines/agent/agentSnapshot.ts'
 import type { AgentCommand, AgentEmitted } from '../../../machines/agent/events.ts'
 import { pendingIn } from '../../../machines/tools/pendingCalls.ts'
-import { type AnyAgent, type HostedFrom, hostedRun } from '../../agent/Agent.ts'
+import type { AnyAgent, HostedFrom } from '../../agent/Agent.ts'
+import { agentInternals } from '../../agent/AgentInternals.ts'
+import { brokenError } from '../../agent/runOutcome.ts'
 import { type ErrorData, errorDataOf, OrchestrationError } from '../../messages/errors.ts'
 import type { PendingCall } from '../../messages/result.ts'
 import { durableChunk, endChunk, waitChunk } from '../chunks.ts'
-import { brokenError } from '../outcome.ts'
 import type { DurableChunk, RunStatus } from '../runs.ts'
 import { isAtEnd, messagesOf } from '../snapshots.ts'
 import { ChunkLog, type PlacedChunk, type StreamTail } from './ChunkLog.ts'
@@ -79,7 +80,8 @@ export class HostedRun {
     this.#packedSnapshot = stored?.packedSnapshot ?? ''
     this.#status = { status: stored?.status ?? 'running', isUnsettled: stored?.isUnsettled ?? true }
     this.#log = new ChunkLog(items, tail, incarnation)
-    this.#actor = hostedRun(agent, from, { writeAhead: () => this.#writeAhead() }, context)
+    const host = { writeAhead: () => this.#writeAhead() }
+    this.#actor = agentInternals(agent).actor(from, { context }, { host })
     this.#hidden = setup.hidden
   }
 

@@ -5,9 +5,7 @@ import { findProvider } from '../../providers/registry.ts'
 import { ConfigurationError, describeThrown } from '../messages/errors.ts'
 import type { ChatModel } from '../model/chatModel.ts'
 import { parseModelString } from '../model/modelString.ts'
-
-/** A model to fall back on: its string, with its own connection if it needs one, or a chat model. */
-export type FallbackModel = string | (ConnectionOptions & { model: string }) | ChatModel
+import type { FallbackModel } from './options.ts'
 
 /** A fallback uses the agent's way to the network, but never its key: that belongs to another provider. */
 export const fallbackModel = (fallback: FallbackModel, connection: ConnectionOptions): ChatModel => {

@@ -1,0 +1,268 @@
+import type { Actor, AnyActorLogic } from 'xstate'
+import { type AgentMachineConfig, synchronous } from '../../machines/agent/agentConfig.ts'
+import type { AgentMachine } from '../../machines/agent/agentSnapshot.ts'
+import { type RunHost, withHost, withValues } from '../../machines/logic/runEnvironment.ts'
+import { runMachineOf } from '../../machines/logic/runMachine.ts'
+import { isChart, registerRunMachine } from '../../machines/logic/wrapLogic.ts'
+import type { PrepareStep } from '../../machines/model/prepareStep.ts'
+import {
+  defaultOrchestrator,
+  type Orchestrator,
+  orchestratorParts,
+} from '../../machines/orchestrators/orchestrator.ts'
+import { typedOutputOrchestrator } from '../../machines/orchestrators/typedOutput.ts'
+import type { EmbeddingsModel } from '../../providers/provider.ts'
+import { findProvider } from '../../providers/registry.ts'
+import { ConfigurationError, describeThrown, isOwnError, OrchestrationError } from '../messages/errors.ts'
+import { isJsonObject, type JsonObject } from '../messages/json.ts'
+import type { Part } from '../messages/messages.ts'
+import type { ChatResult, SendResult } from '../messages/result.ts'
+import type { ChatModel } from '../model/chatModel.ts'
+import { parseModelString } from '../model/modelString.ts'
+import { newId } from '../model/newId.ts'
+import { type CompiledSchema, compileSchema, type Schema } from '../tools/schema.ts'
+import type { AnyToolEntry } from '../tools/tool.ts'
+import { type WireSchema, wireSchemaOf } from '../tools/typedAnswer.ts'
+import { ChunkStream } from './ChunkStream.ts'
+import { checkAgent, checkSend } from './checkOptions.ts'
+import { environmentInspector } from './environmentInspector.ts'
+import { fallbackModel, withModelStrings, withSummariser } from './namedModels.ts'
+import {
+  type AgentOptions,
+  type AnyAgent,
+  type AnyOptions,
+  type HostedFrom,
+  inputOf,
+  type StartFrom,
+  settingsOf,
+} from './options.ts'
+import { Run } from './Run.ts'
+import { RunInternals } from './RunInternals.ts'
+import { createRunActor, type RunSetup, type RunStart, textForm, typedForm } from './runSetup.ts'
+import { harmlessInspect, type Inspect } from './watching.ts'
+
+const internalsOf = new WeakMap<object, AgentInternals>()
+
+/** Everything behind an agent, for the other files of this library. */
+export const agentInternals = (agent: AnyAgent): AgentInternals => {
+  const internals = isJsonObject(agent) ? internalsOf.get(agent) : undefined
+  if (internals) return internals
+  throw new ConfigurationError(
+    'This is not an agent of this copy of statewire: make it with new Agent(model, options).',
+  )
+}
+
+/** The agent that a machine belongs to. Its root stays the same in everything that is wrapped around the machine for one run. */
+export const agentOfMachine = (machine: { root: object } | null): AgentInternals | undefined =>
+  machine ? internalsOf.get(machine.root) : undefined
+
+/** A schema that a run is asked for: compiled, as its machine checks it, and as its input stores it. */
+type Asked = { compiled: CompiledSchema<unknown>; wire: WireSchema; outputSchema: JsonObject }
+
+/** The machines of an agent, and the runs and actors that are made of them. */
+export class AgentInternals {
+  readonly model: ChatModel
+  readonly options: AgentOptions<never>
+  readonly embeddings: (() => EmbeddingsModel) | undefined
+  readonly #inspect: Inspect | undefined
+  readonly #compaction: AgentMachineConfig['compaction']
+  #machine: AgentMachine | undefined
+  /** Machines for typed answers: without tools (false) and with them. */
+  readonly #typedMachines = new Map<boolean, AgentMachine>()
+
+  constructor(agent: AnyAgent, model: string | ChatModel, options: AgentOptions<never>) {
+    checkAgent(model, options)
+    this.options = { ...options }
+    const inspectors = [options.inspect ?? [], environmentInspector()?.inspect ?? []].flat()
+    if (inspectors.length > 0) this.#inspect = harmlessInspect(inspectors)
+    if (typeof model !== 'string') this.model = model
+    else {
+      const name = parseModelString(model)
+      const provider = findProvider(name.provider)
+      this.model = provider.chatModel(name.chat, options)
+      const { embeddingsModel } = provider
+      if (embeddingsModel) this.embeddings = () => embeddingsModel(name.embeddings, options)
+    }
+    this.#compaction = withSummariser(options.compaction, this.model, options)
+    internalsOf.set(agent, this)
+  }
+
+  /** The name that errors and the inspector show. */
+  get name(): string | undefined {
+    return this.options.name ?? this.options.orchestrator?.providerHint
+  }
+
+  get tools(): readonly AnyToolEntry[] {
+    return this.options.tools ?? []
+  }
+
+  get machine(): AgentMachine {
+    if (!this.#machine) {
+      this.#machine = this.#build(this.options.orchestrator ?? defaultOrchestrator)
+      if (isJsonObject(this.#machine.root)) internalsOf.set(this.#machine.root, this)
+    }
+    return this.#machine
+  }
+
+  /** The result of a run: T follows from the options. */
+  send<T>(from: StartFrom, options: AnyOptions): Promise<SendResult<T>> {
+    const internals = this.#internals<T, unknown>(from, options, options.onStart !== undefined)
+    announce(internals, options)
+    internals.begin()
+    return internals.result()
+  }
+
+  /** The chunks of a run, which starts with the first pull: C follows from the options. */
+  stream<C>(from: () => StartFrom, options: AnyOptions): AsyncIterableIterator<ChatResult<C>> {
+    return new ChunkStream((stream) => {
+      const internals = this.#internals<unknown, C>(from(), options, options.onStart !== undefined)
+      const leave = internals.read(stream)
+      announce(internals, options)
+      internals.begin()
+      return leave
+    })
+  }
+
+  /** The handle of a run. It starts once the calling code has yielded, so that a listener attached at once gets every event. */
+  start<T, C>(from: StartFrom, options: AnyOptions): Run<T, C> {
+    const internals = this.#internals<T, C>(from, options, true)
+    const run = new Run(internals)
+    options.onStart?.(run)
+    queueMicrotask(() => internals.begin())
+    return run
+  }
+
+  /** The actor of a run, not yet started; a `host` stores its steps. */
+  actor(
+    from: HostedFrom,
+    values: AnyOptions,
+    { inspect: also, host }: { inspect?: Inspect | undefined; host?: RunHost } = {},
+  ): Actor<AgentMachine> {
+    const asked = this.#asked(values.schema)
+    const start: RunStart =
+      asked && 'input' in from ? { input: { ...from.input, outputSchema: asked.outputSchema } } : from
+    const machine = this.machineFor(values, asked?.wire)
+    return createRunActor({
+      machine: host ? withHost(machine, host) : machine,
+      start,
+      inspect: also ? harmlessInspect([this.#inspect ?? [], also].flat()) : this.#inspect,
+      clock: this.options.clock,
+      name: this.name,
+    })
+  }
+
+  #internals<T, C>(from: StartFrom, options: AnyOptions, isHeld: boolean): RunInternals<T, C> {
+    checkSend(options)
+    const { schema, signal, parent } = options
+    const stored = isStored(from) ? storedRun(from.snapshot) : undefined
+    if (stored?.isTyped && !schema)
+      throw new ConfigurationError('The run was asked for a typed answer: resume it with its { schema }.')
+    const asked = this.#asked(schema)
+    const id = stored?.id ?? options.id ?? newId()
+    const start: RunStart = isStored(from) ? from : { input: inputOf(from, options, id, asked?.outputSchema) }
+    const form: object = asked ? typedForm(asked.compiled) : textForm
+    const setup = {
+      id,
+      machine: this.machineFor(options, asked?.wire),
+      start,
+      signal,
+      inspect: this.#inspect,
+      clock: this.options.clock,
+      name: this.name,
+      parent,
+      isHeld,
+      ...form,
+    }
+    // Text, or values of the schema: the caller has worked out T and C from it.
+    return new RunInternals(setup as RunSetup<T, C>)
+  }
+
+  #asked(schema: Schema | undefined): Asked | undefined {
+    if (!schema) return undefined
+    const compiled = compileSchema(schema, 'The output schema')
+    const wire = wireSchemaOf(compiled)
+    // An orchestrator gets the schema as it is, and decides itself how to ask for it.
+    const { jsonSchema: outputSchema } = this.options.orchestrator ? compiled : wire
+    return { compiled, wire, outputSchema }
+  }
+
+  /** The machine for one run: what answers, and the values it is given. */
+  machineFor(options: AnyOptions, answerSchema?: WireSchema): AgentMachine {
+    const { context, tools, prepareStep, parent } = options
+    const isTyped = answerSchema !== undefined && !this.options.orchestrator
+    const machine = isTyped ? this.#typedMachine(tools) : this.machine
+    const isPlain = !answerSchema && context === undefined && !tools && !prepareStep && !parent
+    if (isPlain) return machine
+    return withValues(machine, {
+      context,
+      ...(answerSchema && { answerSchema }),
+      ...(tools && { tools }),
+      ...(prepareStep && { prepareStep: this.#withModels(prepareStep) }),
+    })
+  }
+
+  /** The machine that answers for a schema, which comes with the input. It depends on whether there are tools. */
+  #typedMachine(tools: readonly AnyToolEntry[] = this.tools): AgentMachine {
+    const hasTools = tools.length > 0
+    const machine = this.#typedMachines.get(hasTools) ?? this.#build(typedOutputOrchestrator, tools)
+    this.#typedMachines.set(hasTools, machine)
+    return machine
+  }
+
+  #build({ create, providerHint }: Orchestrator, tools: readonly AnyToolEntry[] = this.tools): AgentMachine {
+    // An orchestrator does not get the connection: what it stores or shows must not hold a key.
+    const { fallback = [], apiKey: _, headers: __, baseUrl: ___, connection: ____, ...rest } = this.options
+    const { prepareStep, compaction: _____, ...options } = rest
+    const parts = orchestratorParts({
+      ...options,
+      tools,
+      ...(prepareStep && { prepareStep: this.#withModels(prepareStep) }),
+      ...(this.#compaction !== undefined && { compaction: this.#compaction }),
+      model: this.model,
+      fallback: fallback.map((each) => fallbackModel(each, this.options)),
+      settings: settingsOf(options) ?? {},
+    })
+    // An orchestrator has the contract of the lifecycle machine, even if it is other actor logic.
+    const logic: AnyActorLogic | undefined = created(() => create(parts), providerHint)
+    if (typeof logic?.transition !== 'function')
+      throw new OrchestrationError(`The orchestrator "${providerHint}" did not return actor logic.`, {
+        orchestrator: providerHint,
+      })
+    return isChart(logic) ? runMachineOf(logic) : registerRunMachine(logic as AgentMachine)
+  }
+
+  #withModels(prepare: PrepareStep<never, string | ChatModel>): PrepareStep {
+    return withModelStrings(prepare, this.model, this.options)
+  }
+}
+
+/** Gives the handle of a run to those that asked for it, before the run starts. */
+const announce = <T, C>(internals: RunInternals<T, C>, { onRun, onStart }: AnyOptions): void => {
+  if (!onRun && !onStart) return
+  const run = new Run(internals)
+  onRun?.(run, internals)
+  onStart?.(run)
+}
+
+const created = <Logic>(create: () => Logic, orchestrator: string): Logic => {
+  try {
+    return synchronous('create', create)()
+  } catch (cause) {
+    if (isOwnError(cause)) throw cause
+    const problem = `The orchestrator "${orchestrator}" could not be made: ${describeThrown(cause)}`
+    throw new OrchestrationError(problem, { cause, orchestrator })
+  }
+}
+
+const isStored = (from: StartFrom): from is Exclude<StartFrom, string | Part[]> => isJsonObject(from)
+
+/** Facts about a stored run that are needed before its machine has read it. */
+const storedRun = (snapshot: unknown): { id: string | undefined; isTyped: boolean } => {
+  const context = isJsonObject(snapshot) ? snapshot.context : undefined
+  if (!isJsonObject(context)) return { id: undefined, isTyped: false }
+  // A chart of phases keeps its input, a single run its options.
+  const { options, input } = context
+  const asked = isJsonObject(options) ? options : isJsonObject(input) ? input : {}
+  const id = typeof asked.id === 'string' && asked.id !== '' ? asked.id : undefined
+  return { id, isTyped: isJsonObject(asked.outputSchema) }
+}
