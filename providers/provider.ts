@@ -15,7 +15,7 @@ import type { OllamaProfile } from './ollama/profile.ts'
 import type { OpenAIChatProfile } from './openai-chat/profile.ts'
 import type { OpenAIResponsesProfile } from './openai-responses/profile.ts'
 
-/** Options of the connection to a provider. Every option has a default. */
+/** The way to a provider: its address, its key, and how the requests travel. Every option has a default. */
 export type ConnectionOptions = {
   /** A key, or a function that gives one. Default: the provider's environment variable, for its own hosts only. */
   apiKey?: ApiKey

@@ -48,14 +48,14 @@ export {
   type ReflectionPhase,
   reflectionOrchestrator,
 } from '../machines/orchestrators/reflection.ts'
-export type { ApiKey, AwsCredentials, Key } from '../providers/http/credentials.ts'
 export type { HeadersLike } from '../providers/http/connection.ts'
-export type { ProfileOverride } from '../providers/provider.ts'
+export type { ApiKey, AwsCredentials, Key } from '../providers/http/credentials.ts'
 export type {
   Capability,
   ConnectionOptions,
   EmbedOptions,
   ModelInfo,
+  ProfileOverride,
   Provider,
   ProviderInfo,
   RequestOptions,
