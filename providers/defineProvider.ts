@@ -2,14 +2,15 @@ import { ConfigurationError } from '../src/messages/errors.ts'
 import type { ChatModel, ModelProfile } from '../src/model/chatModel.ts'
 import { httpEmbeddingsModel } from './embeddings/httpEmbeddingsModel.ts'
 import type { EmbeddingsProtocol } from './embeddings/vectors.ts'
-import { type Access, connectionOf, isOtherServer, type Place } from './http/connectionOf.ts'
+import type { Wire } from './http/connection.ts'
+import { connectionOf, isOtherServer, type Place } from './http/connectionOf.ts'
 import { httpChatModel, type Recover } from './http/httpChatModel.ts'
-import { httpJson, inTime, type ModelListing, readModels, retrying } from './http/httpJson.ts'
+import { httpJson, inTime, readModels, retrying } from './http/httpJson.ts'
 import type { Capability, ConnectionOptions, ProfileOverride, Provider } from './provider.ts'
 import type { Protocol } from './wire/protocol.ts'
 
 /** A provider as a preset describes it: a protocol, a place, a key, and the quirks of its models. */
-export type ProviderPreset<P extends ModelProfile> = Access & {
+export type ProviderPreset<P extends ModelProfile> = Place & {
   aliases?: readonly string[]
   protocol: Protocol<P>
   /** Empty where a model must be named. */
@@ -18,7 +19,8 @@ export type ProviderPreset<P extends ModelProfile> = Access & {
   profile: (model: string, isOtherServer: boolean) => P
   recover?: Recover<P>
   embeddings?: { protocol: EmbeddingsProtocol; defaultModel: string }
-  models?: ModelListing
+  /** The list of the provider's models. `baseUrl` changes the base URL, where the list is elsewhere. */
+  models?: { path: string; baseUrl?(ownUrl: string): string }
 }
 
 /**
@@ -31,7 +33,13 @@ export type ProviderPreset<P extends ModelProfile> = Access & {
  *   profile: () => ({ ...chatProfile, reasoningReplay: 'reasoning_content' }),
  * }))
  */
-export const defineProvider = <const P extends ModelProfile>(preset: ProviderPreset<P>): Provider => {
+export const defineProvider = <const P extends ModelProfile>(preset: ProviderPreset<P>): Provider =>
+  providerWithWire(preset)
+
+/** Makes a provider whose wire may be more than JSON over HTTP. */
+export const providerWithWire = <const P extends ModelProfile>(
+  preset: ProviderPreset<P> & { wire?: () => Promise<Wire> },
+): Provider => {
   const { name, protocol, recover, embeddings, models } = preset
 
   const chatModel = (given: string | undefined, options: ConnectionOptions): ChatModel => {

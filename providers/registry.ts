@@ -66,7 +66,7 @@ export const findProvider = (name: string): Provider => {
   )
   if (found) return found
   const names = allProviders().map((each) => each.name)
-  throw new ConfigurationError(`There is no provider "${name}". Known are: ${names.join(', ')}.`)
+  throw new ConfigurationError(`There is no provider "${name}". Known providers: ${names.join(', ')}.`)
 }
 
 const allProviders = (): Provider[] => [

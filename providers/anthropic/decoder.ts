@@ -228,7 +228,7 @@ const finishReason = (raw: string | undefined, hasCalls: boolean): FinishReason 
   return reason === 'stop' && hasCalls ? 'toolCalls' : reason
 }
 
-/** Two answers in one body can no longer be separated. */
+/** The error of a body with two answers, which cannot be separated. */
 const secondMessage: ErrorData = {
   name: 'ModelError',
   message: 'The provider began a second message inside the answer.',
@@ -263,7 +263,7 @@ class AnthropicUsage {
   }
 }
 
-/** On the wire, input is only what was neither read from the cache nor written to it. */
+/** Adds up the input: on the wire it is only what was neither read from the cache nor written to it. */
 const usageOf = (usage: JsonObject): Usage | undefined => {
   const fresh = numberAt(usage, 'input_tokens')
   const cached = numberAt(usage, 'cache_read_input_tokens')

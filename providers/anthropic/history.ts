@@ -9,7 +9,7 @@ import type { AnthropicProfile } from './profile.ts'
 import { containerAt, rebuild, skeletonAt, textBlock, toolUseBlock } from './replay.ts'
 
 /** A history as the API wants it: roles alternate, tool results open the message that answers the calls. */
-export const wireMessages = (
+export const anthropicMessages = (
   turns: readonly ChatMessage[],
   target: Target<AnthropicProfile>,
 ): WireMessage[] => {
@@ -100,7 +100,7 @@ const idRule: IdRule = { pattern: /^[a-zA-Z0-9_-]+$/, length: 40 }
 // Without a history to look originals up in: the engine's ids are unique, the originals it replaced were not.
 const wireId = wireIdsOf([], idRule)
 
-/** One message in the API's blocks; the content may be empty. */
+/** A message in the API's blocks; the content may be empty. */
 const wireMessage = (turn: ChatMessage, target: Target<AnthropicProfile>): WireMessage =>
   turn.role === 'model'
     ? { role: 'assistant', content: assistantBlocks(turn, target).filter(isSendable) }

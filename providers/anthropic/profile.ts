@@ -1,17 +1,24 @@
 import type { ModelProfile } from '../../src/model/chatModel.ts'
-import { type AnthropicFacts, anthropicModels, otherVendors } from '../models/anthropic.ts'
-import { abilitiesOf, knownModel } from '../models/modelFacts.ts'
+import { anthropicModels, otherVendors } from '../models/anthropic.ts'
+import { abilitiesOf, type EffortWord, knownModel } from '../models/modelFacts.ts'
 
-/** What a model on the Messages API takes and refuses; the table of models says of each generation of Claude which. */
-export type AnthropicProfile = ModelProfile &
-  Pick<AnthropicFacts, 'efforts' | 'budget' | 'thinkingOff' | 'sampling'> & {
-    /** The model's output limit; sent when the caller sets none, because the API has no default. */
-    maxOutput: number
-    /** Takes `tool_choice` `any` and `tool`. */
-    forcedToolChoice: boolean
-    /** What a cloud has of Anthropic's server tools: Vertex the search, Bedrock none. All where this is left out. */
-    serverTools?: 'webSearch' | 'none'
-  }
+/** The abilities and limits of a model on the Messages API; the table of models has them for each generation of Claude. */
+export type AnthropicProfile = ModelProfile & {
+  /** The words for effort that the model takes, lowest first. */
+  efforts?: readonly EffortWord[]
+  /** The tokens that thinking may take, for models that are given a budget, and whether it can be switched off. */
+  budget?: { min: number; max: number; canStop: boolean }
+  /** The way to turn thinking off: leaving it out, one of these words, or none at all. */
+  thinkingOff: 'omit' | 'disabled' | 'between_tools' | 'never'
+  /** The sampling settings that it takes: `temperature` and `top_p`, one of the two, or neither. */
+  sampling: 'both' | 'one' | 'none'
+  /** The model's output limit; sent when the caller sets none, because the API has no default. */
+  maxOutput: number
+  /** True for a model that takes `tool_choice` `any` and `tool`. */
+  forcedToolChoice: boolean
+  /** Anthropic's server tools in a cloud: Vertex has the search, Bedrock none. Default: all. */
+  serverTools?: 'webSearch' | 'none'
+}
 
 /**
  * The profile of a model by its name, also in the spellings of Bedrock, Vertex and gateways. Other servers may have other

@@ -9,17 +9,17 @@ import type { Target, WireRequest } from '../wire/protocol.ts'
 import { cacheMarker, conversationOf, requestEnds, withProviderOptions } from '../wire/request.ts'
 import { anthropicAnswerDialect, anthropicGrammar, anthropicToolDialect } from '../wire/schemaDialects.ts'
 import { anthropicServerTools, serverToolsOf } from '../wire/serverTools.ts'
-import { isThinking, openContainer, resumesWithoutThinking, wireMessages } from './history.ts'
+import { anthropicMessages, isThinking, openContainer, resumesWithoutThinking } from './history.ts'
 import type { AnthropicProfile } from './profile.ts'
 import { type ThinkingSettings, thinkingSettings, thinks } from './thinking.ts'
 
-/** Every request of the API carries it, also those for lists. */
+/** The version of the API, in every request, also those for lists. */
 export const anthropicHeaders = { 'anthropic-version': '2023-06-01' }
 
 export const anthropicRequest = (request: ModelRequest, target: Target<AnthropicProfile>): WireRequest => {
   const { model, profile } = target
   const { system, turns } = conversationOf(request.messages)
-  const messages = wireMessages(turns, target)
+  const messages = anthropicMessages(turns, target)
   const thinking = thinkingSettings(request, profile, {
     forcedTool: forcesTool(request, profile),
     resumesWithoutThinking: resumesWithoutThinking(messages),
@@ -60,7 +60,7 @@ const outputConfig = (effort: string | undefined, schema: JsonObject | undefined
         },
       }
 
-/** While it thinks, a model takes no temperature and hardly any top_p; elsewhere the temperature goes first. */
+/** The sampling settings. A model that thinks takes no temperature and hardly any top_p; else the temperature goes first. */
 const sampling = (
   { temperature, topP }: ModelRequest,
   profile: AnthropicProfile,
@@ -76,7 +76,7 @@ const sampling = (
   }
 }
 
-/** Whether the request makes the model call a tool, as far as the model can be made to. */
+/** True where the request makes the model call a tool, as far as the model can be made to. */
 const forcesTool = (request: ModelRequest, profile: AnthropicProfile): boolean => {
   const choice = request.toolChoice
   const forced = choice === 'required' || typeof choice === 'object'
@@ -185,7 +185,7 @@ const markedLast = (
   return isJsonObject(item) ? items.with(at, { ...item, cache_control: marker }) : [...items]
 }
 
-/** Neither thinking nor empty text may be marked. */
+/** True for blocks that may be marked: neither thinking nor empty text. */
 const isMarkable = (block: JsonObject): boolean =>
   block.type === 'text' ? (stringAt(block, 'text') ?? '').trim() !== '' : !isThinking(block)
 

@@ -7,7 +7,7 @@ export type ThinkingSettings = { maxTokens: number; thinking?: JsonObject; effor
 
 type Budget = NonNullable<AnthropicProfile['budget']>
 
-/** How much the model thinks and writes. The two belong together: thinking is paid out of `max_tokens`. */
+/** The amounts of thinking and writing. The two belong together: thinking is paid out of `max_tokens`. */
 export const thinkingSettings = (
   request: ModelRequest,
   profile: AnthropicProfile,

@@ -2,7 +2,7 @@ import { ConfigurationError } from '../../src/messages/errors.ts'
 import { isJsonObject } from '../../src/messages/json.ts'
 import type { HttpRequest } from '../../src/transport/carriers.ts'
 import { withoutGrammar } from '../anthropic/index.ts'
-import { defineProvider } from '../defineProvider.ts'
+import { providerWithWire } from '../defineProvider.ts'
 import type { Wire } from '../http/connection.ts'
 import { type EnvironmentServer, environment } from '../http/connectionOf.ts'
 import type { AwsCredentials } from '../http/credentials.ts'
@@ -78,7 +78,7 @@ const regionServer: EnvironmentServer = {
 }
 
 /** Amazon's cloud: Claude over Anthropic's protocol, with the signatures and frames of AWS. */
-export const bedrock = defineProvider({
+export const bedrock = providerWithWire({
   name: 'bedrock',
   protocol: bedrockClaude,
   server: regionServer,

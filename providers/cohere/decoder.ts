@@ -11,7 +11,7 @@ import { cohereError } from './error.ts'
 import type { CohereProfile } from './profile.ts'
 
 /** Reads the events of a v2 chat stream; `message-end` is its last event; any form of `[DONE]` may follow. */
-export const decodeCohere = (target: Target<CohereProfile>): Decoder => {
+export const cohereDecoder = (target: Target<CohereProfile>): Decoder => {
   const calls = new ToolCallAssembler()
   let responseId = ''
   let toolPlan = ''
@@ -73,7 +73,7 @@ export const decodeCohere = (target: Target<CohereProfile>): Decoder => {
     return [{ type: 'response', id }]
   }
 
-  /** What a server answers that does not stream: the message itself. */
+  /** Reads the answer of a server that does not stream: the message itself. */
   const readWhole = (answer: JsonObject, message: JsonObject): Delta[] => {
     toolPlan += stringAt(message, 'tool_plan') ?? ''
     return [

@@ -73,7 +73,7 @@ const assistantMessages = (
   ]
 }
 
-/** What comes before tool calls: Cohere's own plan and thoughts, or the text of another provider as the plan. */
+/** The fields before tool calls: Cohere's own plan and thoughts, or the text of another provider as the plan. */
 const beforeCalls = (turn: ChatMessage, text: string, target: Target<CohereProfile>): JsonObject => {
   const own = opaqueOf(turn, 'cohere', target.provider)
   if (!own) return text === '' ? {} : { tool_plan: text }

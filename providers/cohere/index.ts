@@ -1,5 +1,5 @@
 import type { Protocol } from '../wire/protocol.ts'
-import { decodeCohere } from './decoder.ts'
+import { cohereDecoder } from './decoder.ts'
 import { cohereError } from './error.ts'
 import type { CohereProfile } from './profile.ts'
 import { cohereRequest } from './request.ts'
@@ -10,6 +10,6 @@ export { type CohereProfile, cohereProfile } from './profile.ts'
 export const cohere: Protocol<CohereProfile> = {
   name: 'cohere',
   request: cohereRequest,
-  decoder: decodeCohere,
+  decoder: cohereDecoder,
   error: cohereError,
 }

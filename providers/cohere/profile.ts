@@ -2,7 +2,7 @@ import type { ModelProfile } from '../../src/model/chatModel.ts'
 import { abilitiesOf, factsOf } from '../models/modelFacts.ts'
 import { cohereModels } from '../models/vendors.ts'
 
-/** What a model of Cohere can do, and its quirks. */
+/** The abilities of a model of Cohere, and its quirks. */
 export type CohereProfile = ModelProfile & {
   /** Keeps a tool-calling turn's thinking out of the next request; Cohere's own loop sends it along. */
   forgetThinking?: boolean

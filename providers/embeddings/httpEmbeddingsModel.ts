@@ -9,7 +9,7 @@ type HttpEmbeddingsModelOptions = {
   provider: string
   model: string
   protocol: EmbeddingsProtocol
-  /** Asked when there is something to embed: a missing key is missed only then. */
+  /** Makes the connection when there is something to embed, so that a missing key is reported only then. */
   connection(): Connection
   /** Reads error bodies. */
   error(body: unknown): WireError | undefined

@@ -10,19 +10,19 @@ import {
   vectorsOf,
 } from './vectors.ts'
 
-/** What differs between the servers that took over OpenAI's endpoint. */
-export type EmbeddingsHabits = {
+/** The differences between the servers that took over OpenAI's endpoint. */
+type EmbeddingsHabits = {
   name: string
   /** The most texts in one request. */
   batchSize: number
-  /** What the size of the vectors is called; Mistral has its own word. */
+  /** The field for the size of the vectors; Mistral has its own word. */
   dimensionsKey?: 'dimensions' | 'output_dimension'
-  /** What `input_type` is for a question and for a text: NVIDIA's retrieval models demand it, OpenRouter passes it on. */
+  /** The `input_type` of a question and of a text: NVIDIA's retrieval models demand it, OpenRouter passes it on. */
   inputTypes?: { query: string; document: string }
 }
 
 /** `POST /embeddings` as OpenAI made it and others took it over. */
-export const openaiLikeEmbeddings = ({
+const openaiLikeEmbeddings = ({
   name,
   batchSize,
   dimensionsKey = 'dimensions',
@@ -112,7 +112,7 @@ const predictions = (answer: JsonObject): JsonValue[] | undefined =>
 
 const taskTypes = { query: 'RETRIEVAL_QUERY', document: 'RETRIEVAL_DOCUMENT' }
 
-/** From the second generation on the models ignore `taskType` and want the purpose written into the text. */
+/** True since the second generation: it ignores `taskType`, and wants the purpose written into the text. */
 const readsPurposeInText = ({ model }: EmbeddingsTarget): boolean => /gemini-embedding-[2-9]/.test(model)
 
 const withPurpose = (text: string, target: EmbeddingsTarget): string => {

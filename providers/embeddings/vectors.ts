@@ -5,7 +5,7 @@ import type { Usage } from '../../src/messages/result.ts'
 import { numberAt } from '../wire/json.ts'
 import type { WireRequest } from '../wire/protocol.ts'
 
-/** Which model makes the vectors, of what size, and what for: some models distinguish a question from what it searches. */
+/** The model that makes the vectors, their size, and their purpose: some models distinguish a question from what it searches. */
 export type EmbeddingsTarget = {
   provider: string
   model: string
@@ -15,17 +15,14 @@ export type EmbeddingsTarget = {
   providerOptions?: JsonObject
 }
 
-/** The vectors of one request, in the order of its texts. */
-export type Embeddings = { vectors: number[][]; usage?: Usage }
-
-/** How a provider turns texts into vectors. Pure, like the chat protocols. */
+/** The wire format of a provider's embeddings. Pure, like the chat protocols. */
 export type EmbeddingsProtocol = {
   readonly name: string
   /** The most texts the provider takes in one request. */
   readonly batchSize: number
   request(texts: string[], target: EmbeddingsTarget): WireRequest
   /** Reads the parsed answer to a request of `count` texts; throws a `ModelError` if it is not one vector for each. */
-  read(body: unknown, count: number, target?: EmbeddingsTarget): Embeddings
+  read(body: unknown, count: number, target?: EmbeddingsTarget): { vectors: number[][]; usage?: Usage }
 }
 
 /** The answer's object; anything else is not an answer. */
@@ -34,7 +31,7 @@ export const answerOf = (body: unknown, provider: string): JsonObject => {
   throw badAnswer(provider, 'is not a JSON object')
 }
 
-/** One vector per text: lists of numbers, or their base64. */
+/** A vector for each text, from lists of numbers or their base64. */
 export const vectorsOf = (
   values: readonly (JsonValue | undefined)[] | undefined,
   count: number,
@@ -51,7 +48,7 @@ export const vectorsOf = (
   })
 }
 
-/** Some servers answer out of order and give the position in `index`; some put the same index everywhere. */
+/** Sorts by `index`, for servers that answer out of order; some put the same index everywhere. */
 export const inOrder = (items: readonly JsonValue[], provider: string): JsonObject[] => {
   const objects = items.filter((item) => isJsonObject(item))
   const places = objects.map((item) => numberAt(item, 'index'))
@@ -110,6 +107,6 @@ const floatsIn = (bytes: Uint8Array): number[] => {
   return Array.from({ length: bytes.length / 4 }, (_, nth) => view.getFloat32(nth * 4, true))
 }
 
-/** Four small bytes, read as a float, are next to nothing, or a number of thirty digits if the last is negative. */
+/** True for a number that a vector may hold: four small bytes read as a float are next to nothing, or have thirty digits. */
 const isPlausible = (value: number): boolean =>
   value === 0 || (Math.abs(value) > 1e-20 && Math.abs(value) < 1e9)

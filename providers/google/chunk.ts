@@ -68,11 +68,11 @@ export const mediaOf = (part: JsonObject): Delta | undefined => {
 
 /** Collects what an answer rests on. Gemini repeats much of it in every chunk; here each item is reported once. */
 export class Sources {
-  readonly #told = new Set<string>()
+  readonly #reported = new Set<string>()
   #grounding: JsonObject = {}
   #safetyRatings: JsonValue[] = []
 
-  /** What this candidate adds to citations and read URLs. */
+  /** Gives the citations and read URLs that this candidate adds. */
   read(candidate: JsonObject): JsonObject | undefined {
     const grounding = objectAt(candidate, 'groundingMetadata')
     if (grounding) this.#grounding = { ...this.#grounding, ...grounding }
@@ -81,13 +81,13 @@ export class Sources {
     const pages = objectAt(candidate, 'urlContextMetadata')
     if (!citation && !pages) return undefined
     // Vertex says `citations`, the Gemini API `citationSources`.
-    const citations = this.#untold(arrayAt(citation, 'citations') ?? arrayAt(citation, 'citationSources'))
-    const urlContext = this.#untold(arrayAt(pages, 'urlMetadata'))
+    const citations = this.#unreported(arrayAt(citation, 'citations') ?? arrayAt(citation, 'citationSources'))
+    const urlContext = this.#unreported(arrayAt(pages, 'urlMetadata'))
     if (citations.length + urlContext.length === 0) return undefined
     return { ...(citations.length > 0 && { citations }), ...(urlContext.length > 0 && { urlContext }) }
   }
 
-  /** What is only final at the end: grounding, and safety ratings when they explain a block. */
+  /** Gives what is only final at the end: grounding, and safety ratings when they explain a block. */
   rest(blocked: boolean): JsonObject | undefined {
     const hasGrounding = Object.keys(this.#grounding).length > 0
     const ratings = blocked || this.#safetyRatings.some(isBlocking) ? this.#safetyRatings : []
@@ -98,10 +98,10 @@ export class Sources {
     }
   }
 
-  #untold(items: JsonValue[] | undefined): JsonValue[] {
+  #unreported(items: JsonValue[] | undefined): JsonValue[] {
     return (items ?? []).filter((item) => {
       const key = JSON.stringify(item)
-      return !this.#told.has(key) && this.#told.add(key)
+      return !this.#reported.has(key) && this.#reported.add(key)
     })
   }
 }
@@ -156,7 +156,7 @@ export class GoogleUsage {
     })
   }
 
-  /** What Gemini fetched for its own tools is input beside the prompt, what it thought is output beside the answer. */
+  /** Adds two counts: pages fetched for Gemini's own tools to the prompt, thoughts to the answer. */
   #sum(field: Field, beside: Field): number | undefined {
     const count = this.#counts.get(field)
     const more = this.#counts.get(beside)

@@ -174,7 +174,7 @@ const answerFields = new Set(['candidates', 'usageMetadata', 'modelVersion', 're
 const contentFields = new Set(['content', 'index'])
 const textFields = new Set(['text'])
 
-/** An answer may be empty, but it says something of itself; any other JSON is none. */
+/** True for an answer: it may be empty, but it says something about itself, unlike any other JSON. */
 const isAnswer = (chunk: JsonObject): boolean =>
   Object.hasOwn(chunk, 'promptFeedback') || Object.keys(chunk).some((field) => answerFields.has(field))
 

@@ -59,7 +59,7 @@ export class FunctionCalls {
     return this.#calls.map((call) => ({ id: call.id, name: call.name, ...argumentsOf(call) }))
   }
 
-  /** Those whose arguments are whole, for the report of a stream that broke. */
+  /** The calls whose arguments are whole, for the report of a stream that broke. */
   complete(): WireToolCall[] {
     return this.all().filter((call) => call.argumentsError === undefined)
   }
@@ -98,7 +98,7 @@ type Step = string | number
  */
 export class PartialArguments {
   readonly value: JsonObject
-  /** What could not be understood; such arguments must not be used. */
+  /** The reason why a leaf could not be understood; such arguments must not be used. */
   problem: string | undefined
   readonly #growing = new Set<string>()
 

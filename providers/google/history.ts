@@ -20,7 +20,7 @@ type Content = { role: 'user' | 'model'; parts: JsonObject[] }
 const signatureStandIn = 'skip_thought_signature_validator'
 
 /** The turns as Gemini wants them: neighbours merged, nothing empty, all results of a round together and alone. */
-export const contentsOf = (turns: readonly ChatMessage[], target: Target<GoogleProfile>): Content[] => {
+export const googleContents = (turns: readonly ChatMessage[], target: Target<GoogleProfile>): Content[] => {
   const wireId = wireIdsOf(turns)
   const unknownIds = new Set<string>()
   const callNumbers = new Map<string, number>()

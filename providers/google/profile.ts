@@ -1,24 +1,27 @@
 import type { ModelProfile } from '../../src/model/chatModel.ts'
-import { type GoogleFacts, googleModels } from '../models/google.ts'
-import { abilitiesOf, factsOf } from '../models/modelFacts.ts'
+import { googleModels } from '../models/google.ts'
+import { abilitiesOf, type EffortWord, factsOf } from '../models/modelFacts.ts'
 
-/** What differs between the models behind the same Gemini wire. */
-export type GoogleProfile = ModelProfile &
-  Pick<GoogleFacts, 'efforts' | 'budget'> & {
-    /** Gemini 3 wants the id of a function call back on the call and its response; Gemini 2 rejects the field. */
-    echoesCallIds: boolean
-    /** Gemini 3 answers 400 to a function call of the current turn whose step carries no thought signature. */
-    demandsSignatures: boolean
-    /** Gemini 3 takes images and PDFs inside a function response; Gemini 2 rejects the field, so they follow it. */
-    mediaInResults?: boolean
-    /**
-     * Server tools beside function declarations: Gemini 2 refuses them, Gemini 3 wants them `announced` with
-     * `includeServerSideToolInvocations`, a field that Vertex does not know (`silent`).
-     */
-    mixedTools?: 'announced' | 'silent'
-    /** Gemma refuses `systemInstruction`: the text goes before the first message. */
-    systemAsText?: boolean
-  }
+/** The differences between the models behind the same Gemini wire. */
+export type GoogleProfile = ModelProfile & {
+  /** The levels of thinking that the model takes, lowest first: Gemini 3. */
+  efforts?: readonly EffortWord[]
+  /** The tokens that thinking may take, and whether it can be switched off: Gemini 2.5. */
+  budget?: { min: number; max: number; canStop: boolean }
+  /** Gemini 3 wants the id of a function call back on the call and its response; Gemini 2 rejects the field. */
+  echoesCallIds: boolean
+  /** Gemini 3 answers 400 to a function call of the current turn whose step carries no thought signature. */
+  demandsSignatures: boolean
+  /** Gemini 3 takes images and PDFs inside a function response; Gemini 2 rejects the field, so they follow it. */
+  mediaInResults?: boolean
+  /**
+   * Server tools beside function declarations: Gemini 2 refuses them, Gemini 3 wants them `announced` with
+   * `includeServerSideToolInvocations`, a field that Vertex does not know (`silent`).
+   */
+  mixedTools?: 'announced' | 'silent'
+  /** Gemma refuses `systemInstruction`: the text goes before the first message. */
+  systemAsText?: boolean
+}
 
 /** The profile of a Gemini or Gemma model by its name. */
 export const geminiProfile = (model: string): GoogleProfile => {

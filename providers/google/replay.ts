@@ -29,7 +29,7 @@ export class PartRecorder {
     else if (length > 0 || signature !== undefined) this.#add({ text: length, ...signed(signature) })
   }
 
-  /** If the same call comes again, it only takes what is new: signature and id may come on any piece of it. */
+  /** Notes a call. The next piece of it only adds what is new: signature and id may come on any of them. */
   call(index: number, signature: string | undefined, hasId: boolean): void {
     const bone: CallBone = this.#calls[index] ?? this.#add({ call: index, ...signed(signature) })
     this.#calls[index] = bone

@@ -8,7 +8,7 @@ import type { Target, WireRequest } from '../wire/protocol.ts'
 import { conversationOf, withProviderOptions } from '../wire/request.ts'
 import { geminiDialect } from '../wire/schemaDialects.ts'
 import { googleServerTools, serverToolsOf } from '../wire/serverTools.ts'
-import { contentsOf } from './history.ts'
+import { googleContents } from './history.ts'
 import type { GoogleProfile } from './profile.ts'
 
 /** A streaming `generateContent` request. The key travels in a header, never in the URL. */
@@ -18,7 +18,7 @@ export const googleRequest = (request: ModelRequest, target: Target<GoogleProfil
   const isText = target.profile.systemAsText === true
   const body: JsonObject = {
     ...(system !== '' && !isText && { systemInstruction: { parts: [{ text: system }] } }),
-    contents: contentsOf(isText && system !== '' ? [userMessage(system), ...turns] : turns, target),
+    contents: googleContents(isText && system !== '' ? [userMessage(system), ...turns] : turns, target),
     ...toolSettings(request, target),
     ...(Object.keys(generationConfig).length > 0 && { generationConfig }),
   }

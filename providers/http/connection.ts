@@ -21,12 +21,12 @@ import {
 /** The headers that carry a key. `isToken`: a function gave it. */
 export type KeyHeader = (key: string, isToken: boolean) => Record<string, string>
 
-/** How to reach a provider. */
+/** The way to reach a provider. */
 export type Connection = {
   baseUrl: string
   apiKey?: ApiKey
   keyHeader: KeyHeader
-  /** What to do where the key is refused, if it is not to check it. */
+  /** The advice where the key is refused, if it is not to check it. */
   keyAdvice?: string
   /** The provider's own, sent with every request. */
   ownHeaders?: Readonly<Record<string, string>>
@@ -41,24 +41,24 @@ export type Connection = {
   wire?: () => Promise<Wire>
 }
 
-/** What a provider's wire needs beyond JSON over HTTP. It may come from packages that are not always there. */
+/** The parts of a wire beyond JSON over HTTP. They may come from packages that are not always there. */
 export type Wire = {
   /** Headers that sign a request. */
   sign(request: HttpRequest, credentials: AwsCredentials): Promise<Record<string, string>>
-  /** How bodies are framed that are not text. */
+  /** Frames bodies that are not text. */
   framing: BodyFraming
 }
 
-/** What a mapper wants sent; without a body it is a GET. */
+/** A request as a mapper writes it; without a body it is a GET. */
 export type ProviderRequest = { path: string; body?: JsonObject; headers?: Record<string, string> }
 
 /** A connection made ready: builds HTTP requests, and knows what must never be shown. */
 export type Endpoint = {
   /** A promise where the key is asked for or signs the request. */
   request(wanted: ProviderRequest): HttpRequest | Promise<HttpRequest>
-  /** Whether another key may help where this status came back. */
+  /** True where another key may help after this status. */
   renewsKeyAfter(status: number): boolean
-  /** Known when the first request is. */
+  /** The framing of bodies, known with the first request. */
   framing(): BodyFraming | undefined
   carrier: Carrier
   limits: Limits
@@ -182,7 +182,7 @@ export const headersOf = (given: HeadersLike | undefined): Record<string, string
 export const headerForms =
   'an object of strings, a Headers, or a list of pairs, such as { "x-team": "research" }'
 
-/** Undefined for what cannot be headers. */
+/** Reads headers; undefined for a value that cannot be headers. */
 export const readHeaders = (given: unknown): Record<string, string> | undefined => {
   if (typeof given !== 'object' || given === null) return undefined
   const pairs: Iterable<unknown> = isIterable(given) ? given : Object.entries(given)
@@ -199,7 +199,7 @@ export const readHeaders = (given: unknown): Record<string, string> | undefined 
 
 const isIterable = (value: object): value is Iterable<unknown> => Symbol.iterator in value
 
-/** Later ones win; the case of their names does not matter. */
+/** Merges headers: later ones win, and the case of their names does not matter. */
 const mergeHeaders = (...lists: Readonly<Record<string, string>>[]): Record<string, string> => {
   const merged = new Map<string, string>()
   for (const list of lists)

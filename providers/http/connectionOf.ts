@@ -3,9 +3,9 @@ import { checkOptions, fields, type Rule, writtenAs } from '../../src/messages/o
 import { defaultLimits } from '../../src/transport/limits.ts'
 import type { ConnectionOptions, TransportOptions } from '../provider.ts'
 import { type Connection, headersOf, type KeyHeader, type Wire } from './connection.ts'
-import type { ApiKey, Key } from './credentials.ts'
+import type { ApiKey, AwsCredentials } from './credentials.ts'
 
-/** The server of a provider: where it is, and which hosts may see the key. */
+/** The place of a provider: its server, the hosts that may see its key, and the form of that key. */
 export type Place = {
   name: string
   baseUrl: string
@@ -13,36 +13,29 @@ export type Place = {
   server?: EnvironmentServer
   /** The hosts that get the key of the environment. Default: that of `baseUrl`, and those below it. */
   hosts?: RegExp
-}
-
-/** A place in the environment's variables. */
-export type EnvironmentServer = {
-  variables: readonly string[]
-  /** Reads the base URL; undefined where the variables do not name one. */
-  url(read: ReadVariable): string | undefined
-}
-
-/** Reads an environment variable; undefined for one that is not set or empty. */
-export type ReadVariable = (name: string) => string | undefined
-
-/** The part of a preset that says how its server is reached. */
-export type Access = Place & {
   /** Left out where the provider needs no key. */
   keyVariable?: string
   /** The forms of `apiKey` beside a plain key, for the error where it is missing. */
   keyForms?: string
   /** Reads a key that takes more than one variable. */
-  environmentKey?: (read: ReadVariable) => Key | undefined
+  environmentKey?(read: (variable: string) => string | undefined): string | AwsCredentials | undefined
   /** Default: `authorization: Bearer <key>`. */
   keyHeader?: KeyHeader
   /** Sent with every request. */
   headers?: Readonly<Record<string, string>>
-  /** Signatures and framing of a provider that is more than JSON over HTTP. */
-  wire?: () => Promise<Wire>
 }
 
+/** A server that the environment names. */
+export type EnvironmentServer = {
+  variables: readonly string[]
+  /** Makes the base URL; undefined where the variables do not name one. `read` gives undefined for an empty variable. */
+  url(read: (variable: string) => string | undefined): string | undefined
+}
+
+type Preset = Place & { wire?: () => Promise<Wire> }
+
 /** The connection that a preset, the environment and a user's options make together. */
-export const connectionOf = (preset: Access, options: ConnectionOptions): Connection => {
+export const connectionOf = (preset: Preset, options: ConnectionOptions): Connection => {
   const { headers: ownHeaders, wire } = preset
   const { headers, connection: { dispatcher, fetch, limits } = {} } = options
   checkOptions('The options of a connection', options, misplacedRules)
@@ -86,7 +79,7 @@ type KeyChoice = { apiKey?: ApiKey | undefined; keyAdvice?: string }
  * Chooses the key. That of the environment belongs to the provider, so only its own hosts get it; another server may need
  * none, and the user's headers may carry one.
  */
-const keyFor = (preset: Access, { apiKey, headers }: ConnectionOptions, baseUrl: string): KeyChoice => {
+const keyFor = (preset: Place, { apiKey, headers }: ConnectionOptions, baseUrl: string): KeyChoice => {
   if (apiKey) return { apiKey }
   const { name, keyVariable, keyForms } = preset
   const isNamed = Object.keys(headersOf(headers)).some((header) => /auth|key/.test(header))
@@ -103,7 +96,8 @@ const keyFor = (preset: Access, { apiKey, headers }: ConnectionOptions, baseUrl:
   )
 }
 
-export const environment: ReadVariable = (name) =>
+/** Reads an environment variable; undefined for one that is not set or empty. */
+export const environment = (name: string): string | undefined =>
   typeof process === 'undefined' ? undefined : process.env[name]?.trim() || undefined
 
 /** A variable that holds the base URL. Some vendors leave the last part of it to their SDK: `path`. */

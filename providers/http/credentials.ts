@@ -30,7 +30,7 @@ export const askForKey = async (give: () => Key | Promise<Key>): Promise<Key> =>
   return key
 }
 
-/** The key as it goes into a header; undefined where there is none. */
+/** The key as it goes into a header; undefined where no key is given. */
 export const keyOf = (given: unknown): Key | undefined => {
   if (given === undefined || given === null) return undefined
   // A key read from a file often ends with a line break, which no header may hold.
@@ -47,14 +47,14 @@ const isAwsCredentials = (value: unknown): value is AwsCredentials =>
   typeof value.accessKeyId === 'string' &&
   typeof value.secretAccessKey === 'string'
 
-/** What of a key must never be shown. */
+/** The parts of a key that must never be shown. */
 const secretsIn = (key: Key): string[] =>
   typeof key === 'string' ? [key] : [key.accessKeyId, key.secretAccessKey, key.sessionToken ?? '']
 
 /** Keys from a function change all the time; servers only know those of the last few requests. */
 const remembered = 10
 
-/** What must never be shown of a connection. The list is the same one for ever, and grows with the keys that are used. */
+/** The parts of a connection that must never be shown. `list` stays the same array, and grows with the keys that are used. */
 export class Secrets {
   readonly list: string[] = []
   readonly #fixed: readonly string[]

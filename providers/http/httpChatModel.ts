@@ -18,20 +18,20 @@ import { httpError, requestIdHeaders, requestIdOf, unsentError } from './httpErr
 
 export type { Connection } from './connection.ts'
 
-/** What {@link httpChatModel} puts together. */
+/** The parts of a model behind HTTP. */
 export type HttpChatModelOptions<P extends ModelProfile = ModelProfile> = {
-  /** How requests are written and answers read. */
+  /** Writes requests and reads answers. */
   protocol: Protocol<P>
-  /** Which model is asked, and what it can do. */
+  /** The model that is asked, and its abilities. */
   target: Target<P>
-  /** Where the server is, and how to reach it. */
+  /** The server, and the way to reach it. */
   connection: Connection
-  /** What to send instead of a request that failed. */
+  /** Chooses another request after one that failed. */
   recover?: Recover<P>
 }
 
 /**
- * What to send instead of a request that failed before it brought anything: another request, or the same one under a
+ * Chooses what to send after a request failed before it brought anything: another request, or the same one under a
  * profile that has learnt from the failure and stays for all later requests of the model.
  */
 export type Recover<P extends ModelProfile = ModelProfile> = (
@@ -77,12 +77,12 @@ export const httpChatModel = <P extends ModelProfile>({
 type Caller<P extends ModelProfile> = {
   protocol: Protocol<P>
   reach: () => Endpoint
-  /** With the profile as it is known by now. */
+  /** The target, with the profile as it is known by now. */
   target: () => Target<P>
   recover: (error: ErrorData, request: ModelRequest) => ModelRequest | undefined
 }
 
-/** One call of a model. The sink gets `end` or `fail` once and then nothing; after `close` it gets nothing at all. */
+/** Calls the model once. The sink gets `end` or `fail` once and then nothing; after `close` it gets nothing at all. */
 const startCall = <P extends ModelProfile>(
   { protocol, reach, recover, ...caller }: Caller<P>,
   request: ModelRequest,
@@ -232,7 +232,7 @@ const withoutCredentials = (url: URL, hide: (text: string) => string): string =>
 /** The headers of an answer that say something about the request, its limits and its retries. Never a cookie. */
 const answerHeaders = (header: HeaderReader, secrets: readonly string[]): Record<string, string> => {
   const found: Record<string, string> = {}
-  for (const name of told) {
+  for (const name of reportedHeaders) {
     const value = header(name)
     if (value !== undefined && value !== '') found[name] = redact(value, secrets).slice(0, 500)
   }
@@ -241,7 +241,7 @@ const answerHeaders = (header: HeaderReader, secrets: readonly string[]): Record
 
 const amounts = ['limit', 'remaining', 'reset']
 
-const told = [
+const reportedHeaders = [
   'content-type',
   ...requestIdHeaders,
   'retry-after',

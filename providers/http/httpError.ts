@@ -26,9 +26,9 @@ export const httpError = (answer: WholeAnswer, reader: ErrorReader): ErrorData =
     ...(requestId !== undefined && { requestId }),
     ...(waitMs !== undefined && { retryAfterMs: waitMs }),
   }
-  const told = shouldRetry(header)
-  const isWordless = told === undefined && answer.body.trim() === ''
-  const data = modelError(problem, { status, mayPass: told ?? isRetryableStatus(status), isWordless })
+  const advised = shouldRetry(header)
+  const isWordless = advised === undefined && answer.body.trim() === ''
+  const data = modelError(problem, { status, mayPass: advised ?? isRetryableStatus(status), isWordless })
   // A server may echo a key anywhere, even in the id of a request.
   return redactError({ ...data, provider }, secrets)
 }
@@ -90,7 +90,7 @@ const plainText = (body: string): string =>
     .replace(/\s+/g, ' ')
     .trim()
 
-/** What the protocol makes of the body. A body that trips its reader must not hide the status. */
+/** Reads the body with the protocol. A body that trips its reader must not hide the status. */
 const readError = (read: ErrorReader['error'], body: string): WireError | undefined => {
   try {
     const value: unknown = JSON.parse(body)
@@ -101,7 +101,7 @@ const readError = (read: ErrorReader['error'], body: string): WireError | undefi
   }
 }
 
-/** How long the server asks to wait: `retry-after-ms`, or `retry-after` in seconds or as a date. */
+/** The wait that the server asks for: `retry-after-ms`, or `retry-after` in seconds or as a date. */
 export const retryAfterMs = (header: HeaderReader, now: number = Date.now()): number | undefined =>
   numberOf(header('retry-after-ms')) ?? secondsOrDate(header('retry-after'), now)
 

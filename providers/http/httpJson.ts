@@ -20,7 +20,7 @@ type HttpJsonOptions = {
   timeouts?: Timeouts | undefined
 }
 
-/** One request to a provider with one JSON answer; rejects with a typed error that names the provider. */
+/** Sends a request that has one JSON answer; rejects with a typed error that names the provider. */
 export const httpJson = async (options: HttpJsonOptions, wanted: ProviderRequest): Promise<JsonValue> => {
   const { provider, connection, error, signal } = options
   const firstChunkMs = options.timeouts?.firstChunkMs ?? defaultTimeouts.firstChunkMs
@@ -107,13 +107,6 @@ const sleep = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
     const forgetSignal = signal && onAbort(signal, stop)
     if (signal?.aborted) stop()
   })
-
-/** Where a provider lists its models. */
-export type ModelListing = {
-  path: string
-  /** Where the list is, if it is not below the provider's base URL, which is the argument. */
-  baseUrl?: (ownUrl: string) => string
-}
 
 /** Reads a list of models: `{ data: [{ id }] }`, `{ models: [{ name }] }`, `{ modelSummaries: [{ modelId }] }` or a bare array. */
 export const readModels = (body: JsonValue): ModelInfo[] => {

@@ -3,7 +3,7 @@ import { mistralModels } from '../models/mistral.ts'
 import { abilitiesOf, type EffortWord, factsOf } from '../models/modelFacts.ts'
 import type { IdRule } from '../wire/request.ts'
 
-/** What a model of Mistral can do, and its quirks. */
+/** The abilities of a model of Mistral, and its quirks. */
 export type MistralProfile = ModelProfile & {
   /** The first Magistral models think by their own system prompt (`prompt_mode`), all others by `reasoning_effort`. */
   thinkingControl?: 'reasoning_effort' | 'prompt_mode'

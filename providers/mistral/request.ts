@@ -35,7 +35,7 @@ export const mistralRequest = (request: ModelRequest, target: Target<MistralProf
 
 const switched: readonly EffortWord[] = ['none', 'high']
 
-/** How much the model thinks, in the word its generation takes. */
+/** The amount of thinking, in the word that the model's generation takes. */
 const thinkingSettings = (
   thinking: Thinking | undefined,
   { thinking: canThink, thinkingControl, efforts = switched }: MistralProfile,

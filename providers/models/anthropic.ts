@@ -1,12 +1,12 @@
 import type { ModelFacts, ModelTable } from './modelFacts.ts'
 
 /** A model on the Messages API. Each generation of Claude refuses something more with a 400. */
-export type AnthropicFacts = ModelFacts & {
-  /** What turns thinking off: leaving it out, one of these words, or nothing at all. */
+type AnthropicFacts = ModelFacts & {
+  /** The way to turn thinking off: leaving it out, one of these words, or none at all. */
   thinkingOff: 'omit' | 'disabled' | 'between_tools' | 'never'
-  /** Whether it takes `temperature` and `top_p`, one of the two, or neither. */
+  /** The sampling settings that it takes: `temperature` and `top_p`, one of the two, or neither. */
   sampling: 'both' | 'one' | 'none'
-  /** Cannot be made to call a tool: it refuses `tool_choice` `any` and `tool`. */
+  /** False for a model that cannot be made to call a tool: it refuses `tool_choice` `any` and `tool`. */
   forcedToolChoice?: false
   /** The API has no default for the length of an answer. */
   maxOutput: number
@@ -20,7 +20,7 @@ const documents = ['images', 'pdf'] as const
 const words = ['low', 'medium', 'high'] as const
 const allWords = [...words, 'xhigh', 'max'] as const
 
-/** From 4.6 on the model decides how long it thinks, and an effort steers it; before, it was told a budget. */
+/** Claude since 4.6: the model decides how long it thinks, and an effort steers it; before, it was given a budget. */
 const adaptive = {
   reads: documents,
   efforts: allWords,

@@ -1,8 +1,8 @@
 import type { ModelFacts, ModelTable } from './modelFacts.ts'
 
 /** A model of the Gemini API. */
-export type GoogleFacts = ModelFacts & {
-  /** Up to Gemini 2: no ids of calls, no thought signatures, no schema beside tools. */
+type GoogleFacts = ModelFacts & {
+  /** True up to Gemini 2: no ids of calls, no thought signatures, no schema beside tools. */
   before3?: true
   /** Gemma refuses `systemInstruction`: the system prompt goes before the first message. */
   systemAsText?: true

@@ -7,7 +7,7 @@ import { openaiModels } from './openai.ts'
 import { openWeightModels } from './openWeights.ts'
 import { cohereModels, deepseekModels, xaiModels } from './vendors.ts'
 
-/** All that is known of models, by provider. */
+/** The tables of all models, by provider. */
 export const modelTables: readonly ModelTable[] = [
   openaiModels,
   anthropicModels,

@@ -2,7 +2,7 @@ import type { ModelFacts, ModelTable } from './modelFacts.ts'
 
 /** A model of Mistral's API. */
 type MistralFacts = ModelFacts & {
-  /** The first Magistral models think by a system prompt of their own (`prompt_mode`). */
+  /** The first Magistral models think by their own system prompt (`prompt_mode`). */
   promptMode?: true
 }
 
@@ -10,7 +10,7 @@ const reasoning = 'https://docs.mistral.ai/studio/conversations/reasoning, by @a
 const models = 'https://docs.mistral.ai/models/overview, @earendil-works/pi-ai 1.5.0'
 const checked = '2026-11-17'
 
-/** Documents are read out by the API, whatever the model sees. */
+/** Documents are read out by the API, also for models that see nothing. */
 const documents = ['pdf'] as const
 const pictures = ['images', 'pdf'] as const
 

@@ -1,6 +1,6 @@
 import type { Effort, ModelProfile, Thinking } from '../../src/model/chatModel.ts'
 
-/** What a model reads beside text. */
+/** A kind of content that a model reads beside text. */
 export type Medium = 'images' | 'pdf' | 'audio' | 'video'
 
 /** A setting a model answers 400 to: it is left out of the request. */
@@ -9,33 +9,33 @@ export type RefusedSetting = 'temperature' | 'topP' | 'stopSequences' | 'seed' |
 /** `none` is thinking switched off. */
 export type EffortWord = 'none' | Effort
 
-/** What is known of one model or family: a row of the table. */
+/** The facts about one model or family: a row of the table. */
 export type ModelFacts = {
   /** A model belongs to the row if its name has one of these in it, as whole words; the longest of all rows wins. */
   names: readonly string[]
-  /** Beside text; nothing where it is left out. */
+  /** The content that it reads beside text. Default: none. */
   reads?: readonly Medium[]
-  /** It is not shown what is behind a link: attachments go inline. */
+  /** False where links are not followed: attachments go inline. */
   links?: false
   tools?: false
   /** The API takes no JSON Schema for the answer of this model. */
   nativeSchema?: false
-  /** How much it can be told to think, lowest first; `none` where thinking can be switched off. */
+  /** The amounts of thinking that it can be asked for, lowest first; `none` where thinking can be switched off. */
   efforts?: readonly EffortWord[]
-  /** The tokens it may be told to think for, and whether it can be told not to. */
+  /** The tokens that thinking may take, and whether it can be switched off. */
   budget?: { min: number; max: number; canStop: boolean }
-  /** It thinks, and can at most be told whether to. */
+  /** True for a model that thinks, and can at most be asked whether to. */
   thinks?: true
   refuses?: readonly RefusedSetting[]
   /** The context window, in tokens. */
   window?: number
   /** The longest answer, in tokens, thinking included. */
   maxOutput?: number
-  /** When its provider switches it off, as announced: YYYY-MM-DD. */
+  /** The day on which its provider switches it off, as announced: YYYY-MM-DD. */
   retires?: string
-  /** Where this is from. */
+  /** The page or package with these facts. */
   source: string
-  /** When it was looked up there: YYYY-MM-DD. Null: it was not, at least not every field. Trust it less. */
+  /** The day on which they were looked up there: YYYY-MM-DD. Null: not every field was; trust them less. */
   checked: string | null
 }
 
@@ -45,7 +45,7 @@ export type HostedFacts = ModelFacts & {
   thinkingControl?: 'reasoning' | 'chat_template_kwargs'
   /** The model refuses its own tool calls back without the thinking that led to them. */
   reasoningReplay?: 'reasoning_content'
-  /** Whose server tools the model can use there. */
+  /** The vendor whose server tools the model can use there. */
   serverTools?: 'groq'
 }
 
@@ -53,7 +53,7 @@ export type HostedFacts = ModelFacts & {
 export type ModelTable<Facts extends ModelFacts = ModelFacts> = {
   provider: string
   rows: readonly Facts[]
-  /** How models behave that are not in the table: as the newest family does; their size is not known. */
+  /** The row for models that are not in the table: the newest family, without its sizes. */
   newest: Facts
 }
 
@@ -79,10 +79,10 @@ export const knownModel = <Facts extends ModelFacts>(
 export const factsOf = <Facts extends ModelFacts>(table: ModelTable<Facts>, model: string): Facts =>
   knownModel(table, model) ?? table.newest
 
-/** One spelling of a version, for every vendor: `4-5`, `4.5` and `4p5` are the same, dates and sizes stay apart. */
+/** A name with its version in one spelling: `4-5`, `4.5` and `4p5` are the same, dates and sizes stay apart. */
 const spelled = (name: string): string => name.toLowerCase().replace(/(?<=\d)[-.p](?=\d{1,2}(?!\d))/g, '.')
 
-/** Whether the words stand in the name and nothing runs on: `gpt-5` is in `my-gpt-5-mini`, and not in `gpt-5.9`. */
+/** True where the name has these whole words in it: `gpt-5` is in `my-gpt-5-mini`, and not in `gpt-5.9`. */
 const hasWords = (name: string, words: string): boolean => {
   for (let at = name.indexOf(words); at >= 0; at = name.indexOf(words, at + 1)) {
     const end = at + words.length
@@ -95,7 +95,7 @@ const hasWords = (name: string, words: string): boolean => {
 const isWordCharacter = (character: string | undefined): boolean =>
   character !== undefined && /[a-z0-9]/.test(character)
 
-/** What a model can do, as its row says; the rest of a profile is the protocol's. */
+/** The abilities of a model, from its row; the rest of a profile is the protocol's. */
 export const abilitiesOf = (facts: ModelFacts, rest: Partial<ModelProfile> = {}): ModelProfile => {
   const reads = (medium: Medium): boolean => facts.reads?.includes(medium) ?? false
   const { links = true, tools = true, nativeSchema = true, window, maxOutput } = facts
@@ -121,7 +121,7 @@ export const abilitiesOf = (facts: ModelFacts, rest: Partial<ModelProfile> = {})
 const thinks = ({ efforts = [], budget, thinks }: ModelFacts): boolean =>
   thinks === true || budget !== undefined || efforts.length > 0
 
-/** What each effort is worth in tokens, where a model counts them. The first four are Google's own translation. */
+/** The tokens of each effort, where a model counts them. The first four are Google's own translation. */
 const budgets: readonly (readonly [EffortWord, number])[] = [
   ['none', 0],
   ['minimal', 512],
@@ -132,7 +132,7 @@ const budgets: readonly (readonly [EffortWord, number])[] = [
   ['max', 65_536],
 ]
 
-/** Every word there is, for models of which nothing is known: it is sent as it was said. */
+/** All words, for models of which nothing is known: the wish is sent as it is. */
 export const anyEffort: readonly EffortWord[] = budgets.map(([word]) => word)
 
 const rankOf = (word: EffortWord): number => budgets.findIndex(([each]) => each === word)
@@ -143,7 +143,7 @@ export const someThinking = (thinking: Thinking): Thinking =>
 
 /**
  * The word for what was wished, of those that the model takes: the nearest one, the higher of two. Undefined where the
- * wish names no amount, or where the model can only be told to stop.
+ * wish names no amount, or where the model can only be asked to stop.
  */
 export const effortFor = (thinking: Thinking, takes: readonly EffortWord[]): EffortWord | undefined => {
   if (thinking === false) return takes[0]

@@ -1,9 +1,7 @@
 import type { HostedFacts, ModelTable } from './modelFacts.ts'
 
-/**
- * Models with open weights, as nearly every server has them: Ollama, vLLM, LM Studio, OpenRouter. What a host makes of
- * them stands in a table of its own.
- */
+// Models with open weights, as nearly every server has them: Ollama, vLLM, LM Studio, OpenRouter. Hosts that change them
+// have their own tables.
 const checked = '2026-11-17'
 const modelsDev = 'https://models.dev, as of 2026-07-02'
 const catalogue = '@earendil-works/pi-ai 1.5.0, providers/data'
@@ -14,7 +12,7 @@ const images = { reads: ['images'], source: modelsDev, checked: null } as const
 const words = ['low', 'medium', 'high'] as const
 const replaysThinking = { reasoningReplay: 'reasoning_content' } as const
 
-/** What gpt-oss takes, wherever it runs: it cannot stop thinking. */
+/** The facts about gpt-oss on every host: it cannot stop thinking. */
 export const gptOss = {
   names: ['gpt-oss', 'gpt-oss-120b', 'gpt-oss-20b', 'gpt-oss-safeguard'],
   efforts: words,

@@ -3,7 +3,7 @@ import type { ModelFacts, ModelTable } from './modelFacts.ts'
 /** A model of OpenAI. */
 type OpenAIFacts = ModelFacts & {
   /**
-   * What chat completions do with it. Since gpt-5.4 they refuse function tools beside thinking, also where thinking is
+   * The limits of chat completions. Since gpt-5.4 they refuse function tools beside thinking, also where thinking is
    * only the model's default; some models they do not have at all.
    */
   chat?: 'toolsOnlyWithoutThinking' | 'missing'

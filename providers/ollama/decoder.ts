@@ -11,7 +11,7 @@ import { ollamaError } from './error.ts'
 import type { OllamaProfile } from './profile.ts'
 
 /** Reads `/api/chat` lines. Every tool call on this wire is whole; its `index` repeats or runs on and says nothing. */
-export const decodeOllama = (target: Target<OllamaProfile>): Decoder => {
+export const ollamaDecoder = (target: Target<OllamaProfile>): Decoder => {
   const calls: WireToolCall[] = []
   let hasThought = false
   let isOver = false

@@ -1,6 +1,6 @@
 import type { EnvironmentServer } from '../http/connectionOf.ts'
 import type { Protocol } from '../wire/protocol.ts'
-import { decodeOllama } from './decoder.ts'
+import { ollamaDecoder } from './decoder.ts'
 import { ollamaError } from './error.ts'
 import type { OllamaProfile } from './profile.ts'
 import { ollamaRequest } from './request.ts'
@@ -11,7 +11,7 @@ export { type OllamaProfile, ollamaProfile } from './profile.ts'
 export const ollama: Protocol<OllamaProfile> = {
   name: 'ollama',
   request: ollamaRequest,
-  decoder: decodeOllama,
+  decoder: ollamaDecoder,
   error: ollamaError,
 }
 

@@ -2,7 +2,7 @@ import type { ModelProfile } from '../../src/model/chatModel.ts'
 import { abilitiesOf, type EffortWord, factsOf } from '../models/modelFacts.ts'
 import { openWeightModels } from '../models/openWeights.ts'
 
-/** What a model of Ollama can do, and its quirks. */
+/** The abilities of a model of Ollama, and its quirks. */
 export type OllamaProfile = ModelProfile & {
   /** Keeps a tool-calling turn's thinking out of the next request; Ollama's own loop sends it along. */
   forgetThinking?: boolean

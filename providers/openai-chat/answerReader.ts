@@ -5,7 +5,7 @@ import type { FinishReason } from '../../src/messages/result.ts'
 import type { Delta } from '../../src/model/delta.ts'
 import { callDeltas } from '../wire/decoder.ts'
 import { arrayAt, numberAt, objectAt, stringAt } from '../wire/json.ts'
-import { type AssemblyEnd, ToolCallAssembler } from '../wire/toolCallAssembler.ts'
+import { ToolCallAssembler } from '../wire/toolCallAssembler.ts'
 import { type Answer, reasoningText } from './replay.ts'
 import { ThinkSplitter } from './thinkSplitter.ts'
 
@@ -35,7 +35,7 @@ export class AnswerReader {
       this.deltas.push({ type: 'progress' })
     }
     const citations = arrayAt(delta, 'annotations')
-    if (citations && citations.length > 0) this.#tell({ citations })
+    if (citations && citations.length > 0) this.#report({ citations })
     this.#readServerTools(delta)
     this.#readCalls(delta)
   }
@@ -52,25 +52,25 @@ export class AnswerReader {
     const part = this.#spoken.part
     if (part) this.deltas.push({ type: 'part', part })
     const { transcript } = this.#spoken
-    if (transcript !== '') this.#tell({ transcript })
-    if (this.#serverTools.size > 0) this.#tell({ serverTools: [...this.#serverTools.values()] })
-    if (this.refusal !== '') this.#tell({ refusal: this.refusal })
+    if (transcript !== '') this.#report({ transcript })
+    if (this.#serverTools.size > 0) this.#report({ serverTools: [...this.#serverTools.values()] })
+    if (this.refusal !== '') this.#report({ refusal: this.refusal })
   }
 
   get hasCalls(): boolean {
     return !this.#calls.isEmpty
   }
 
-  /** The answer of a stream that ended properly, for this reason. */
-  finish(reason: FinishReason, end: AssemblyEnd): Answer {
-    const calls = this.#calls.finish(end)
+  /** Gives the answer of a stream that ended properly, for this reason. */
+  finish(reason: FinishReason, isCut: boolean): Answer {
+    const calls = this.#calls.finish({ isCut })
     for (const delta of callDeltas(calls, reason)) this.deltas.push(delta)
     return { calls, extras: this.#calls.extras(), hasThinking: this.#hasThinking }
   }
 
   /**
-   * In a stream that did not, whole calls are passed on, but never run. What is passed on as a whole or not at all is
-   * held back: half of it would count as shown, and prevent the retry.
+   * Ends a stream that broke: whole calls are passed on, but never run. Everything that is only passed on whole is held
+   * back: half of it would count as shown, and prevent the retry.
    */
   abandon(): void {
     this.#emit(this.#splitter?.flush() ?? [])
@@ -91,7 +91,7 @@ export class AnswerReader {
       const part = imagePart(image)
       if (part) this.deltas.push({ type: 'part', part })
     },
-    reference: (reference) => this.#tell({ citations: [reference] }),
+    reference: (reference) => this.#report({ citations: [reference] }),
   }
 
   #emit(deltas: Delta[]): void {
@@ -101,7 +101,7 @@ export class AnswerReader {
     }
   }
 
-  #tell(metadata: JsonObject): void {
+  #report(metadata: JsonObject): void {
     this.deltas.push({ type: 'metadata', metadata })
   }
 
@@ -140,7 +140,7 @@ export class AnswerReader {
   }
 }
 
-/** Where the parts of a message's content go. */
+/** The receiver of the parts of a message's content. */
 type ContentSink = {
   text(text: string): void
   thinking(text: string): void

@@ -2,7 +2,7 @@ import type { ErrorData } from '../../src/messages/errors.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
 import type { FinishReason } from '../../src/messages/result.ts'
 import type { Delta } from '../../src/model/delta.ts'
-import { chatUsage, truncated } from '../wire/decoder.ts'
+import { openaiUsage, truncated } from '../wire/decoder.ts'
 import { windowReached } from '../wire/error.ts'
 import { arrayAt, BadWireJson, numberAt, objectAt, parseWireObject, stringAt } from '../wire/json.ts'
 import type { Decoder, Target, WireEvent } from '../wire/protocol.ts'
@@ -29,8 +29,8 @@ export class ChatDecoder implements Decoder {
   readonly #options: ChatDecoderOptions
   readonly #answer: AnswerReader
   readonly #template = new TextTemplate()
-  /** How many items of a list have been reported: Perplexity and xAI repeat their sources in every chunk. */
-  readonly #told = new Map<string, number>()
+  /** The number of items reported of each list: Perplexity and xAI repeat their sources in every chunk. */
+  readonly #reported = new Map<string, number>()
   #hasId = false
   #hasDelta = false
   #raw: string | undefined
@@ -96,7 +96,7 @@ export class ChatDecoder implements Decoder {
     return this.#take()
   }
 
-  /** Whether the chunk brought usage. */
+  /** Reads a chunk; true if it brought usage. */
   #readChunk(chunk: JsonObject): boolean {
     const id = stringAt(chunk, 'id')
     if (id && !this.#hasId) {
@@ -112,11 +112,11 @@ export class ChatDecoder implements Decoder {
     this.#isSettled = this.#isComplete && !hasContent
     this.#isEager ||= wasComplete && hasContent
     this.#hasContent ||= hasContent
-    this.#tellNew('citations', arrayAt(chunk, 'citations'))
-    this.#tellNew('searchResults', arrayAt(chunk, 'search_results'))
+    this.#reportNew('citations', arrayAt(chunk, 'citations'))
+    this.#reportNew('searchResults', arrayAt(chunk, 'search_results'))
     const moderation = objectAt(chunk, 'moderation')
-    if (moderation) this.#tellNew('moderation', [moderation])
-    const usage = chatUsage(objectAt(chunk, 'usage') ?? objectAt(objectAt(chunk, 'x_groq'), 'usage'))
+    if (moderation) this.#reportNew('moderation', [moderation])
+    const usage = openaiUsage(objectAt(chunk, 'usage') ?? objectAt(objectAt(chunk, 'x_groq'), 'usage'))
     if (usage) this.#answer.deltas.push({ type: 'usage', usage })
     this.#outputTokens = usage?.outputTokens ?? this.#outputTokens
     return usage !== undefined
@@ -145,11 +145,11 @@ export class ChatDecoder implements Decoder {
     this.#answer.read(delta)
   }
 
-  #tellNew(key: string, items: JsonValue[] | undefined): void {
-    const told = this.#told.get(key) ?? 0
-    if (!items || items.length <= told) return
-    this.#told.set(key, items.length)
-    this.#answer.deltas.push({ type: 'metadata', metadata: { [key]: items.slice(told) } })
+  #reportNew(key: string, items: JsonValue[] | undefined): void {
+    const reported = this.#reported.get(key) ?? 0
+    if (!items || items.length <= reported) return
+    this.#reported.set(key, items.length)
+    this.#answer.deltas.push({ type: 'metadata', metadata: { [key]: items.slice(reported) } })
   }
 
   #finish(): Delta[] {
@@ -159,7 +159,7 @@ export class ChatDecoder implements Decoder {
     this.#answer.close()
     // Without a proper finish reason, a call without arguments may have been cut before them.
     const hasWord = this.#raw !== undefined || this.#isWhole
-    const answer = this.#answer.finish(reason, { isCut: !hasWord || reason === 'length' })
+    const answer = this.#answer.finish(reason, !hasWord || reason === 'length')
     const { protocol, target, replay } = this.#options
     const data = replay.data(answer)
     if (Object.keys(data).length > 0) {
@@ -202,7 +202,7 @@ export class ChatDecoder implements Decoder {
   }
 }
 
-/** Spares the chunks, which all begin with a brace, the search for it. */
+/** Recognises the end mark. Chunks begin with a brace, and are spared the search. */
 const isEndMark = (data: string): boolean => !data.startsWith('{') && data.trimStart().startsWith('[DONE]')
 
 const words: ReadonlyMap<string, FinishReason> = new Map([

@@ -16,14 +16,14 @@ export const chunkError = (chunk: JsonObject, event: string | undefined): ErrorD
   return stopped ? chatStreamError({ error: stopped }) : undefined
 }
 
-/** `{ detail }` or `{ message }` alone: an error if nothing else comes, perhaps only a notice if something does. */
+/** The error of `{ detail }` or `{ message }` alone: it counts if nothing else comes, since it may only be a notice. */
 export const possibleError = (chunk: JsonObject): ErrorData | undefined =>
   chatError(chunk) && chatStreamError(chunk)
 
 const isNamed = (chunk: JsonObject): boolean =>
   (ownValue(chunk, 'error') ?? ownValue(chunk, 'errors') ?? null) !== null
 
-/** Reads an error in any of the shapes OpenAI-compatible servers use; undefined if the body is none. */
+/** Reads an error in any of the shapes OpenAI-compatible servers use; undefined if the body is not an error. */
 export const chatError = (body: unknown): WireError | undefined => {
   const found = errorObject(body)
   if (!found) return undefined
@@ -99,7 +99,7 @@ const textIn = (error: JsonObject): string | undefined => {
   return undefined
 }
 
-/** One entry of the validation errors that FastAPI servers answer with. */
+/** Writes out an entry of the validation errors that FastAPI servers answer with. */
 const validationText = (entry: JsonValue): string => {
   if (!isJsonObject(entry)) return String(entry)
   const where = arrayAt(entry, 'loc')?.join('.')

@@ -10,7 +10,7 @@ const field = '"content":'
 export class TextTemplate {
   #before = ''
   #after = ''
-  /** Templates in a row that fitted no chunk: OpenAI pads each with other letters, and then it is no use trying. */
+  /** Templates in a row that fitted no chunk: OpenAI pads each with other letters, and then trying does not help. */
   #useless = 0
 
   /** The text of a chunk that is otherwise the one learnt from; undefined for any other. */

@@ -47,8 +47,8 @@ export type OpenAIChatProfile = ModelProfile & {
   /** Function tools are refused while the model thinks: OpenAI's models since gpt-5.4. */
   toolsOnlyWithoutThinking?: boolean
   /**
-   * What goes back of the model's reasoning, and under which name: DeepSeek and Kimi refuse tool calls without. By
-   * default, what the server sent goes back to the model that made it, under the same name.
+   * The field in which the model's reasoning goes back: DeepSeek and Kimi refuse tool calls without it. By default, the
+   * reasoning goes back to the model that made it, under the name that the server gave it.
    */
   reasoningReplay?: 'none' | 'reasoning_content' | 'reasoning' | 'reasoning_details'
   /** Splits `<think>` out of the text; `opened` where the chat template has written the opening tag already. */
@@ -60,11 +60,11 @@ export type OpenAIChatProfile = ModelProfile & {
   /** OpenRouter fetches PDF links itself; OpenAI takes files only inline. */
   pdfLinks?: boolean
   /**
-   * How the server is helped to find a prompt in its cache. `key`: `prompt_cache_key` (OpenAI). `markers`: `cache_control`
+   * The help for finding a prompt in the server's cache. `key`: `prompt_cache_key` (OpenAI). `markers`: `cache_control`
    * on blocks, which OpenRouter hands on to Anthropic. Left out, nothing is sent: strangers may refuse either.
    */
   promptCache?: 'key' | 'markers'
-  /** Whose server tools there are; chat completions themselves have none. */
+  /** The vendor whose server tools there are; chat completions themselves have none. */
   serverTools?: 'openrouter' | 'groq'
   /** The values of `input_audio.format` a server takes; OpenAI takes wav and mp3. */
   audioFormats?: readonly string[]
@@ -88,7 +88,7 @@ export const chatProfile: OpenAIChatProfile = {
   toolCallIds: 'any',
 }
 
-/** What most servers have in common that speak this protocol without being OpenAI. */
+/** The quirks that most servers share that speak this protocol without being OpenAI. */
 const compatible = { strictSchemas: false, maxTokensField: 'max_tokens', toolCallIds: 'any' } as const
 
 /** The profile of OpenAI's models over chat completions, and of any other model that a compatible server may have. */

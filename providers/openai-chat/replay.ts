@@ -6,10 +6,10 @@ import type { Target } from '../wire/protocol.ts'
 import { type IdRule, opaqueOf, wireIdsOf } from '../wire/request.ts'
 import { callIdRule, type OpenAIChatProfile } from './profile.ts'
 
-/** What a finished answer was, as far as the replay cares. */
+/** The parts of a finished answer that the replay needs. */
 export type Answer = {
   calls: readonly WireToolCall[]
-  /** What came with each call and must go back with it. */
+  /** The data that came with each call and must go back with it. */
   extras: readonly (JsonObject | null)[]
   hasThinking: boolean
 }
@@ -99,7 +99,7 @@ export class ReasoningDetails {
   }
 }
 
-/** Only text grows. An encrypted block is whole, and a block that is signed is over. */
+/** True for a piece of the same block. Text grows; an encrypted block is whole, and a signed one is complete. */
 const continues = (last: Detail, piece: Detail): boolean =>
   piece.get('type') !== 'reasoning.encrypted' &&
   last.get('type') === piece.get('type') &&

@@ -150,7 +150,7 @@ const markedMessages = (messages: readonly JsonObject[], cache: PromptCache | un
   )
 }
 
-/** Only text carries a marker here, and not the empty one. */
+/** Marks the last text: nothing else carries a marker here, nor does an empty text. */
 const markedContent = (content: JsonValue, marker: JsonObject): JsonValue => {
   if (typeof content === 'string') {
     return content.trim() === '' ? content : [{ type: 'text', text: content, cache_control: marker }]

@@ -34,7 +34,7 @@ export class ThinkSplitter {
     return deltas
   }
 
-  /** What was held back: it turned out not to be a tag. */
+  /** Gives what was held back: it turned out not to be a tag. */
   flush(): Delta[] {
     const text = this.#held
     this.#held = ''
@@ -70,7 +70,7 @@ export class ThinkSplitter {
   }
 }
 
-/** How many characters at the end of a text may be the beginning of the closing tag. */
+/** The number of characters at the end of a text that may begin the closing tag. */
 const tagStart = (text: string): number => {
   for (let length = Math.min(closing.length - 1, text.length); length > 0; length--) {
     if (closing.startsWith(text.slice(text.length - length))) return length

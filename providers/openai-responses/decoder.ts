@@ -2,7 +2,7 @@ import type { ErrorData } from '../../src/messages/errors.ts'
 import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
 import type { FinishReason, Usage } from '../../src/messages/result.ts'
 import type { Delta } from '../../src/model/delta.ts'
-import { callDeltas, chatUsage, truncated } from '../wire/decoder.ts'
+import { callDeltas, openaiUsage, truncated } from '../wire/decoder.ts'
 import { streamError } from '../wire/error.ts'
 import { arrayAt, BadWireJson, objectAt, parseWireObject, stringAt } from '../wire/json.ts'
 import type { Decoder, Target, WireEvent } from '../wire/protocol.ts'
@@ -13,7 +13,7 @@ import {
   callAtEnd,
   callOf,
   isComplete,
-  isMereName,
+  isOnlyNamed,
   isServerTool,
   isWritten,
   type Piece,
@@ -27,9 +27,9 @@ import {
 import { type OutputItem, OutputItems } from './outputItems.ts'
 import { layoutFor, protocolName } from './replay.ts'
 
-export const decodeResponses = (target: Target): Decoder => new ResponsesDecoder(target.provider)
+export const responsesDecoder = (target: Target): Decoder => new ResponsesDecoder(target.provider)
 
-/** Invariant: everything the answer holds is given once, whichever of the wire's tellings of it comes first. */
+/** Invariant: everything in the answer is given once, whichever of the wire's copies of it comes first. */
 class ResponsesDecoder implements Decoder {
   readonly #provider: string
   readonly #items = new OutputItems()
@@ -233,10 +233,10 @@ class ResponsesDecoder implements Decoder {
 /** The server finds a call it keeps by its `call_id` alone; without one for each, the calls must be sent along. */
 const areAnswerable = (calls: readonly OutputItem[]): boolean => {
   const ids = new Set(calls.map((item) => item.callId))
-  return ids.size === calls.length && !ids.has('') && !calls.some(isMereName)
+  return ids.size === calls.length && !ids.has('') && !calls.some(isOnlyNamed)
 }
 
-/** How a response ended. */
+/** The end of a response. */
 type End = 'completed' | 'incomplete' | 'failed' | 'cancelled'
 
 const ends: readonly string[] = ['completed', 'incomplete', 'failed', 'cancelled'] satisfies End[]
@@ -260,8 +260,10 @@ const hasError = (response: JsonObject): boolean => Object.keys(objectAt(respons
 
 /** The error of a response that failed; older servers put it beside the response. */
 const failureOf = (end: End, response: JsonObject, event: JsonObject): ErrorData => {
-  const told = hasError(response) ? responsesError(response) : responsesError({ error: event.error ?? null })
-  return streamError(told ?? { message: `The response was ${end} by the provider.`, code: end })
+  const reported = hasError(response)
+    ? responsesError(response)
+    : responsesError({ error: event.error ?? null })
+  return streamError(reported ?? { message: `The response was ${end} by the provider.`, code: end })
 }
 
 /**
@@ -291,4 +293,4 @@ const finishReasonOf = (
 }
 
 /** OpenRouter gives the cost here as well. */
-const usageOf = (response: JsonObject): Usage | undefined => chatUsage(objectAt(response, 'usage'))
+const usageOf = (response: JsonObject): Usage | undefined => openaiUsage(objectAt(response, 'usage'))

@@ -47,7 +47,7 @@ const codeOf = (error: JsonObject): string | undefined => {
   return code ?? (type === 'error' ? undefined : type)
 }
 
-/** Inside a stream there is no `retry-after` header; OpenAI says "Please try again in 1m2.5s" or "… in 320ms". */
+/** The wait that an error inside a stream names, since it has no `retry-after` header: OpenAI says "Please try again in 1m2.5s" or "… in 320ms". */
 const waitIn = (message: string): number | undefined => {
   const wait = /try again in (?:(\d{1,3})m(?!s))?(?:(\d{1,5}(?:\.\d{1,3})?)(ms|s)\b)?/i.exec(message)
   if (!wait || (wait[1] === undefined && wait[2] === undefined)) return undefined

@@ -16,7 +16,7 @@ import { customCallsIn, replayItems } from './replay.ts'
 const callIdRule: IdRule = { pattern: /^.{1,64}$/s, length: 40 }
 
 /** The input items of the turns from `start` on; the turns before it are known to the server already. */
-export const inputItems = (
+export const responsesInput = (
   turns: readonly ChatMessage[],
   start: number,
   target: Target<OpenAIResponsesProfile>,

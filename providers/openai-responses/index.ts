@@ -1,5 +1,5 @@
 import type { Protocol } from '../wire/protocol.ts'
-import { decodeResponses } from './decoder.ts'
+import { responsesDecoder } from './decoder.ts'
 import { responsesError } from './error.ts'
 import type { OpenAIResponsesProfile } from './profile.ts'
 import { protocolName } from './replay.ts'
@@ -13,6 +13,6 @@ export { isSummaryRefused, isUnknownPreviousResponse, withoutPreviousResponse } 
 export const openaiResponses: Protocol<OpenAIResponsesProfile> = {
   name: protocolName,
   request: responsesRequest,
-  decoder: decodeResponses,
+  decoder: responsesDecoder,
   error: responsesError,
 }

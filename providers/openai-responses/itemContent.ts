@@ -6,7 +6,7 @@ import { neverClosed, withheld } from '../wire/decoder.ts'
 import { arrayAt, numberAt, stringAt } from '../wire/json.ts'
 import type { OutputItem } from './outputItems.ts'
 
-/** Something the model wrote, by where it goes; a whole repeats what its pieces may have had. */
+/** A piece of what the model wrote, and where it goes; a whole repeats what its pieces may have had. */
 export type Piece = { kind: 'text' | 'refusal' | 'thinking'; text: string; isWhole: boolean }
 
 type PieceEvent = { kind: Piece['kind']; field: string; isWhole: boolean }
@@ -22,7 +22,7 @@ const pieceEvents = new Map<string, PieceEvent>([
   ['response.reasoning_text.done', { kind: 'thinking', field: 'text', isWhole: true }],
 ])
 
-/** What an event adds to the text, the refusal or the thinking; undefined for events about other things. */
+/** The piece that an event adds to the text, the refusal or the thinking; undefined for events about other things. */
 export const pieceIn = (type: string, event: JsonObject): Piece | undefined => {
   if (type === 'response.content_part.done' || type === 'response.reasoning_summary_part.done') {
     return pieceOf(event.part)
@@ -116,7 +116,7 @@ export const callOf = (item: OutputItem, isCut = isCutItem(item)): WireToolCall 
  * if it takes any text: only arguments that are a whole object need no end event.
  */
 export const callAtEnd = (item: OutputItem, isIncomplete: boolean): WireToolCall => {
-  const isOpenEnded = item.type === 'custom_tool_call' || isMereName(item)
+  const isOpenEnded = item.type === 'custom_tool_call' || isOnlyNamed(item)
   return callOf(item, isCutItem(item) || (!isClosed(item) && (isIncomplete || isOpenEnded)))
 }
 
@@ -124,9 +124,9 @@ export const callAtEnd = (item: OutputItem, isIncomplete: boolean): WireToolCall
 const isClosed = (item: OutputItem): boolean => item.done !== undefined || item.whole !== undefined
 
 /** A call that was started and never continued. */
-export const isMereName = (item: OutputItem): boolean => !isClosed(item) && writtenIn(item) === undefined
+export const isOnlyNamed = (item: OutputItem): boolean => !isClosed(item) && writtenIn(item) === undefined
 
-/** Whether a call may be reported although the answer never came to its end. */
+/** True for a call that may be reported although the answer never came to its end. */
 export const isComplete = (item: OutputItem): boolean => {
   const written = writtenIn(item)
   if (written === undefined || isCutItem(item)) return false

@@ -1,11 +1,11 @@
 import type { JsonObject } from '../../src/messages/json.ts'
 import { numberAt, stringAt } from '../wire/json.ts'
 
-/** One item of the answer while it is being written. */
+/** An item of the answer while it is being written. */
 export class OutputItem {
   readonly type: string
   readonly index: number
-  /** Among the tool calls of this answer, in the order they were opened. */
+  /** The position among the tool calls of this answer, in the order in which they were opened. */
   readonly callOrder: number
   id = ''
   /** The item as it was announced, and as it was when done. */
@@ -39,7 +39,7 @@ export class OutputItem {
     this.name ||= stringAt(item, 'name') ?? ''
   }
 
-  /** Takes the whole item. A later telling may lack the encrypted reasoning of an earlier one. */
+  /** Takes the whole item. A later copy may lack the encrypted reasoning of an earlier one. */
   finish(whole: JsonObject): void {
     const encrypted = stringAt(this.done, 'encrypted_content')
     if (!encrypted || stringAt(whole, 'encrypted_content')) this.done = whole
@@ -56,7 +56,7 @@ export class OutputItem {
     return this.id !== '' && this.id === stringAt(item, 'id')
   }
 
-  /** Whether this is certainly another call than `item`. */
+  /** True where this is certainly another call than `item`. */
   isOtherCallThan(item: JsonObject): boolean {
     return this.callId !== '' && Boolean(stringAt(item, 'call_id')) && !this.isSameAs(item)
   }
@@ -86,7 +86,7 @@ class Candidates {
     if (item.id !== '' && !this.#byId.has(item.id)) this.#byId.set(item.id, item)
   }
 
-  /** It is no longer a candidate, except under its own name. */
+  /** Removes an item from the candidates, except under its own name. */
   settle(item: OutputItem): void {
     this.#all.delete(item)
     this.#nameless.delete(item)
@@ -102,14 +102,14 @@ class Candidates {
     return this.#byId.get(id)
   }
 
-  /** The same item as this one, by its ids. */
+  /** Finds the item with these ids. */
   sameAs(item: JsonObject): OutputItem | undefined {
     const named =
       this.#byCallId.get(stringAt(item, 'call_id') ?? '') ?? this.#byId.get(stringAt(item, 'id') ?? '')
     return named?.isSameAs(item) ? named : undefined
   }
 
-  /** The first that may be this one: a call with an id is none that has another. */
+  /** The first that may be this one: a call with an id cannot be one that has another. */
   first(item: JsonObject): OutputItem | undefined {
     const [found] = stringAt(item, 'call_id') ? this.#nameless : this.#all
     return found
@@ -128,7 +128,7 @@ export class OutputItems {
   readonly #ofType = new Map<string, Candidates>()
   #calls = 0
 
-  /** In the order of the answer. */
+  /** The items in the order of the answer. */
   inOrder(): OutputItem[] {
     return this.#all.toSorted((a, b) => a.index - b.index)
   }

@@ -2,13 +2,13 @@ import type { ModelProfile } from '../../src/model/chatModel.ts'
 import { abilitiesOf, type EffortWord, factsOf, type RefusedSetting } from '../models/modelFacts.ts'
 import { openaiModels } from '../models/openai.ts'
 
-/** What a model behind the Responses API can do, and its quirks. */
+/** The abilities of a model behind the Responses API, and its quirks. */
 export type OpenAIResponsesProfile = ModelProfile & {
   /** The server keeps no responses, so each request carries the whole history (OpenRouter, zero data retention). */
   stateless?: boolean
   /** The system prompt goes in as the first message, because the server refuses `instructions` (xAI). */
   systemAsMessage?: boolean
-  /** What the model answers 400 to. */
+  /** The settings that the model answers 400 to. */
   refuses?: readonly RefusedSetting[]
   /** The words for effort that the model takes, lowest first; `none` where thinking can be switched off. */
   efforts?: readonly EffortWord[]
@@ -33,5 +33,5 @@ export const openaiResponsesProfile = (model: string, isOtherServer = false): Op
   }
 }
 
-/** Whether chat completions refuse what the model is for: tools while it thinks, or the model itself. */
+/** True where chat completions refuse what the model is for: tools while it thinks, or the model itself. */
 export const needsResponses = (model: string): boolean => factsOf(openaiModels, model).chat !== undefined

@@ -6,8 +6,8 @@ import { isServerTool } from './itemContent.ts'
 import type { OutputItem } from './outputItems.ts'
 
 /**
- * What is needed to rebuild the items of an answer from its message (see `replay.ts`); empty if the message has them in
- * this order anyway. `calls` are the calls of the message.
+ * The layout of an answer, from which its items are rebuilt (see `layoutOf`); empty if the message has them in this order
+ * anyway. `calls` are the calls of the message.
  */
 export const layoutFor = (items: readonly OutputItem[], calls: readonly OutputItem[]): JsonObject[] => {
   const orders = new Map(calls.map((call, order) => [call, order]))
@@ -51,7 +51,7 @@ const encryptedReasoning = (item: JsonObject | undefined): JsonObject | undefine
   }
 }
 
-/** At most one message, then function calls: the order a message has anyway. */
+/** True for at most one message, then function calls: the order that a message has anyway. */
 const isPlain = (layout: readonly JsonObject[]): boolean =>
   layout.every((entry, i) =>
     i === 0 && entry.type === 'message' ? !entry.phase : entry.type === 'function_call',

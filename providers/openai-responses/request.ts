@@ -11,7 +11,7 @@ import type { Target, WireRequest } from '../wire/protocol.ts'
 import { cacheKey, conversationOf, opaqueOf, withProviderOptions } from '../wire/request.ts'
 import { openaiDialect, openaiStrict } from '../wire/schemaDialects.ts'
 import { responsesServerTools, serverToolsOf } from '../wire/serverTools.ts'
-import { inputItems } from './history.ts'
+import { responsesInput } from './history.ts'
 import type { OpenAIResponsesProfile } from './profile.ts'
 import { protocolName } from './replay.ts'
 
@@ -30,13 +30,13 @@ export const responsesRequest = (
   return { path: '/responses', body: withProviderOptions(body, request.providerOptions) }
 }
 
-/** Either a response to continue and what came after it, or the whole history. */
+/** The conversation: a response to continue and what came after it, or the whole history. */
 const conversation = (request: ModelRequest, target: Target<OpenAIResponsesProfile>): JsonObject => {
   const { profile } = target
   const { system, turns } = conversationOf(request.messages)
   const stateless = profile.stateless === true || request.providerOptions?.store === false
   const previous = stateless ? undefined : previousResponseOf(turns, target.provider)
-  const input = inputItems(turns, previous ? previous.position + 1 : 0, target)
+  const input = responsesInput(turns, previous ? previous.position + 1 : 0, target)
   const systemMessage = profile.systemAsMessage && !previous && system !== ''
   return {
     ...(system !== '' && !profile.systemAsMessage && { instructions: system }),
@@ -91,7 +91,7 @@ const schemaFormat = (outputSchema: JsonObject): JsonObject => {
   return { type: 'json_schema', name: 'answer', schema, strict: isEnforceable(schema, openaiStrict) }
 }
 
-/** How much the model thinks, and whether it shows a summary of it. */
+/** The amount of thinking, and whether a summary of it is shown. */
 const reasoningOf = (
   thinking: Thinking | undefined,
   { thinking: canThink, efforts = anyEffort, reasoningSummary = true }: OpenAIResponsesProfile,
@@ -133,7 +133,7 @@ const previousResponseOf = (
   return undefined
 }
 
-/** The same request with no response to continue: mapped again, it carries the whole history. Undefined if it did already. */
+/** A request with no response to continue: mapped again, it carries the whole history. Undefined if it did already. */
 export const withoutPreviousResponse = (request: ModelRequest): ModelRequest | undefined => {
   const messages = request.messages.map(withoutResponseId)
   return messages.some((message, at) => message !== request.messages[at])
@@ -151,7 +151,7 @@ const withoutResponseId = (message: ChatMessage): ChatMessage => {
 /** Servers differ in words: forgotten, not stored, not allowed for the account, or the parameter not known at all. */
 const aboutPreviousResponse = /previous[ _]response|\bresponse with id\b.*not found/i
 
-/** Whether a request failed because the provider cannot continue the response it named. */
+/** True where a request failed because the provider cannot continue the response that it named. */
 export const isUnknownPreviousResponse = (error: ErrorData): boolean => {
   if (error.code === 'previous_response_not_found') return true
   const refused = error.status === undefined || [400, 404, 422].includes(error.status)

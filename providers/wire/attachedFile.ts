@@ -1,7 +1,7 @@
 import { textFromBase64, toBase64 } from '../../src/messages/base64.ts'
 import type { DataPart, LinkPart } from '../../src/messages/messages.ts'
 
-/** What a file is to a model: some read images, some hear audio, all read text. */
+/** The kind of a file: all models read text, some images, some audio. */
 export type FileKind = 'text' | 'image' | 'pdf' | 'audio' | 'video' | 'other'
 
 /** The bytes of an attachment. */
@@ -85,7 +85,7 @@ const spellings: ReadonlyMap<string, string> = new Map([
   ['audio/x-aiff', 'audio/aiff'],
 ])
 
-/** No API reads SVG as an image, and its markup is text that every model reads. */
+/** Types that are text by nature. SVG is one: no API reads it as an image, and every model reads its markup. */
 const textual =
   /^text\/|[+](json|xml|yaml)$|^application\/(json|jsonl|x-ndjson|xml|yaml|x-yaml|toml|sql|graphql|javascript|typescript|x-sh)$/
 

@@ -12,8 +12,8 @@ import {
 } from './attachedFile.ts'
 import type { Target } from './protocol.ts'
 
-/** How a protocol writes one kind of file. A way that is missing is one that the API does not have. */
-export type AttachmentForm = {
+/** The forms of one kind of file on a wire. A form that is missing is one that the API does not have. */
+type AttachmentForm = {
   /** The formats that the API reads, such as `png`; all of them where this is left out. */
   formats?: readonly string[]
   inline?: (file: InlineFile) => JsonObject
@@ -67,7 +67,7 @@ export const mentioned = (part: DataPart | LinkPart): string =>
   `[attachment: ${part.name ?? (part.type === 'data' ? part.mimeType : part.url)}]`
 
 /** The text of a tool's result, and its files that the model can read. */
-export type ResultContent = { text: string; media: JsonObject[] }
+type ResultContent = { text: string; media: JsonObject[] }
 
 /**
  * A tool's result for the model. Nothing about it is an error, since a tool must never end a run: a file that the model
@@ -90,8 +90,8 @@ export const resultContent = (
 }
 
 /**
- * For protocols whose results are text only: the text points at the files, and a user message right after the results
- * shows them.
+ * A tool's result for protocols whose results are text only: the text points at the files, and a user message right after
+ * the results shows them.
  */
 export const resultAndFollowUp = (
   part: ToolResultPart,
@@ -149,7 +149,7 @@ const fetchIt = 'Fetch it and attach its bytes with dataPart.'
 
 const otherModel = 'Send its content as text, or choose a model that reads such files.'
 
-/** What a model must read to be shown a file; undefined where no model is known to differ. */
+/** The medium that a model must read to be shown a file; undefined where no model is known to differ. */
 const mediumOf = (kind: FileKind): Medium | undefined => {
   if (kind === 'image') return 'images'
   return kind === 'text' || kind === 'other' ? undefined : kind
@@ -161,7 +161,7 @@ const choiceOf = (formats: readonly string[]): string =>
     .join(', ')
     .replace(/, (?=[^,]*$)/, ' or ')
 
-/** Whether a type names a format: `image/*` does not. */
+/** True for a type that names a format: `image/*` does not. */
 export const isExact = (mimeType: string | undefined): mimeType is string =>
   mimeType !== undefined && !mimeType.endsWith('*')
 
@@ -169,7 +169,7 @@ export const isExact = (mimeType: string | undefined): mimeType is string =>
 export const formatOf = (mimeType: string): string =>
   mimeType === 'audio/mpeg' ? 'mp3' : mimeType.slice(mimeType.indexOf('/') + 1)
 
-/** Without the query of a link, which may hold a signature, and cut: types and names may be anything. */
+/** Names a file in an error: without the query of a link, which may hold a signature, and cut, since names may be long. */
 const described = (file: AttachedFile): string => {
   const type = file.mimeType ?? 'unknown type'
   const text =

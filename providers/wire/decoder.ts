@@ -119,7 +119,7 @@ const sum = (...counts: (number | undefined)[]): number =>
   counts.reduce((total: number, count) => total + (count ?? 0), 0)
 
 /** The token counts of a usage object, under any of the names compatible servers give them. */
-export const chatUsage = (usage: JsonObject | undefined): Usage | undefined => {
+export const openaiUsage = (usage: JsonObject | undefined): Usage | undefined => {
   if (!usage) return undefined
   const prompt = objectAt(usage, 'prompt_tokens_details') ?? objectAt(usage, 'input_tokens_details')
   const completion = objectAt(usage, 'completion_tokens_details') ?? objectAt(usage, 'output_tokens_details')
@@ -139,7 +139,7 @@ export const chatUsage = (usage: JsonObject | undefined): Usage | undefined => {
   })
 }
 
-/** What a model sees of a call that did not run because it may be incomplete. */
+/** The result that a model sees of a call that did not run because it may be incomplete. */
 export const neverClosed =
   'The call was cut off before it was complete, so it was not run. Make the whole call again if it is still needed.'
 

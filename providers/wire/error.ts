@@ -3,7 +3,7 @@ import type { WireError } from './protocol.ts'
 
 const retryableStatus = new Set([408, 409, 429])
 
-/** Whether an HTTP status is worth another try: 408, 409, 429 and everything from 500 on. */
+/** True for an HTTP status that is worth another try: 408, 409, 429, and 500 or more. */
 export const isRetryableStatus = (status: number): boolean => retryableStatus.has(status) || status >= 500
 
 /** An account without money: OpenAI says so with the status of a rate limit, but no wait will help. */
@@ -55,7 +55,7 @@ export const statusIn = (code = ''): number | undefined =>
 const passing =
   /overloaded|rate_?limit|server_error|api_error|unavailable|timeout|internal|exhausted|capacity/i
 
-/** Whether the words of an error event say that it may pass. */
+/** True where the words of an error event say that it may pass. */
 export const isPassing = ({ code = '', type = '' }: WireError): boolean => passing.test(`${code} ${type}`)
 
 /** The error of an answer that stopped because the window was full: the same as a request that does not fit. */
@@ -68,10 +68,10 @@ export const windowReached = (reason: string): ErrorData =>
 /** The one code for a request that is too long, for every server. */
 const contextOverflow = 'context_overflow'
 
-/** How much fits and how much was sent, in tokens, if the text says so. */
+/** The tokens that fit and the tokens that were sent, as far as the text names them. */
 export type Overflow = { window?: number; requested?: number }
 
-/** What else is known of an error beside its words. */
+/** The facts about an error beside its words. */
 type Circumstances = {
   status?: number | undefined
   /** The server said nothing but the status, as Cerebras does. */
@@ -79,7 +79,7 @@ type Circumstances = {
 }
 
 /**
- * What an error says about the size of the request; undefined if that was not the problem. It is asked before anything
+ * Reads what an error says about the size of the request; undefined if that was not the problem. This comes before anything
  * else: some servers say "too long" with a status that means "try again".
  */
 export const overflowOf = (
@@ -88,14 +88,14 @@ export const overflowOf = (
 ): Overflow | undefined => {
   const { message, code = '', type = '', window, requested } = error
   const text = message.slice(0, longestText)
-  const told = { ...(window !== undefined && { window }), ...(requested !== undefined && { requested }) }
+  const named = { ...(window !== undefined && { window }), ...(requested !== undefined && { requested }) }
   const tier = tierLimit(text)
   if (tier) return tier
   if (otherCodes.has(code) || otherTexts.test(text)) return undefined
   const inText = countsIn(text)
-  if (inText) return { ...inText, ...told }
+  if (inText) return { ...inText, ...named }
   const isOverflow = codes.has(code) || codes.has(type) || status === 413 || (status === 400 && isWordless)
-  return isOverflow ? told : undefined
+  return isOverflow ? named : undefined
 }
 
 const longestText = 4000
@@ -110,13 +110,13 @@ const codes: ReadonlySet<string> = new Set([
   '1261', // z.ai
 ])
 
-/** These sound alike: a single parameter that is too long, and a quota that is used up. */
+/** Codes that sound alike: a single parameter that is too long, and a quota that is used up. */
 const otherCodes: ReadonlySet<string> = new Set(['string_above_max_length', '1308'])
 
 const otherTexts = /ThrottlingException|please wait before trying|rate limit|too many requests/i
 
 /**
- * More than the account may send at once. It is worded as a rate limit, but waiting never helps and a smaller request
+ * A request larger than the account may send. It is worded as a rate limit, but waiting never helps and a smaller request
  * does: an overflow whose window is that limit.
  */
 const tierLimit = (text: string): Overflow | undefined => {
@@ -126,7 +126,7 @@ const tierLimit = (text: string): Overflow | undefined => {
   return overflow.requested > overflow.window ? overflow : undefined
 }
 
-/** What the servers say: with counts if they give them; `more` is added to the input. */
+/** The sentences of the servers: with counts if they give them; `more` is added to the input. */
 const texts: readonly RegExp[] = [
   // Anthropic
   /prompt is too long: (?<requested>[\d,]{1,15}) tokens > (?<window>[\d,]{1,15})/i,

@@ -58,8 +58,8 @@ export const arrayAt = (object: JsonObject | undefined, key: string): JsonValue[
 }
 
 /**
- * Whether an object has no other fields than these, but for empty ones. It goes through the fields that are there,
- * which is much cheaper than to ask for the many that some server might send.
+ * True for an object that has no other fields than these, but for empty ones. Going through the fields that are there is
+ * much cheaper than asking for the many that some server might send.
  */
 export const hasOnly = (object: JsonObject, known: ReadonlySet<string>): boolean => {
   for (const key in object) if (!known.has(key) && object[key] !== null) return false

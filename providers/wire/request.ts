@@ -2,11 +2,10 @@ import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../../s
 import { type ChatMessage, textOf, toolCallsOf } from '../../src/messages/messages.ts'
 import type { ModelRequest, PromptCache } from '../../src/model/chatModel.ts'
 
-/** A history as a mapper wants it: the system text apart, the turns that have something to say. */
-export type Conversation = { system: string; turns: ChatMessage[] }
-
 /** Splits off the system prompt (anywhere in the history) and drops messages without content. */
-export const conversationOf = (messages: readonly ChatMessage[]): Conversation => ({
+export const conversationOf = (
+  messages: readonly ChatMessage[],
+): { system: string; turns: ChatMessage[] } => ({
   system: messages
     .filter((message) => message.role === 'system')
     .map(textOf)
@@ -30,7 +29,7 @@ export const opaqueOf = (
   return isJsonObject(data) && data.provider === provider ? data : undefined
 }
 
-/** What a provider allows as the id of a tool call; a substitute is at most this long. */
+/** The ids of tool calls that a provider allows; a substitute is at most this long. */
 export type IdRule = { pattern: RegExp; length: number }
 
 /**
@@ -63,7 +62,7 @@ const substituteId = (id: string, length: number): string => {
   return hash.toString(36).padStart(13, '0').slice(-length)
 }
 
-/** What marks the end of a prefix that is to be cached, in Anthropic's words; undefined where nothing is to be. */
+/** The mark at the end of a prefix that is to be cached, in Anthropic's words; undefined where nothing is to be. */
 export const cacheMarker = (cache: PromptCache = 'auto'): JsonObject | undefined => {
   if (cache === 'off') return undefined
   // Five minutes are what it is without a word.
@@ -72,7 +71,7 @@ export const cacheMarker = (cache: PromptCache = 'auto'): JsonObject | undefined
 }
 
 /**
- * Where the last two requests of a conversation ended: at its last message, and at the one before the newest answer. The
+ * The ends of the last two requests of a conversation: at its last message, and at the one before the newest answer. The
  * first is written to the cache, the second is where the request before was written, so that it is found however many
  * blocks have come since. An answer itself goes back as it came, also one that was paused and is to be continued.
  */

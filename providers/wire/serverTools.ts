@@ -5,13 +5,13 @@ import type { KnownServerTool, SearchLocation, ServerTool, WebSearch } from '../
 import type { Target } from './protocol.ts'
 
 /** The form of one server tool on a wire, and which of its options the wire has a word for. */
-export type ServerToolForm<T extends KnownServerTool> = {
+type ServerToolForm<T extends KnownServerTool> = {
   takes?: readonly Exclude<keyof T, 'serverTool'>[]
   write: (tool: T) => JsonObject
 }
 
 /** A protocol's table: the server tools that its API has. */
-export type ServerToolForms = {
+type ServerToolForms = {
   [Name in KnownServerTool['serverTool']]?: ServerToolForm<Extract<KnownServerTool, { serverTool: Name }>>
 }
 

@@ -10,18 +10,10 @@ export type ToolCallPiece = {
   name?: string | null | undefined
   /** A text to append, or an object that is the whole of the arguments. */
   arguments?: unknown
-  /** Another entry stood before this one in the same event. */
+  /** True where another entry came before this one in the same event. */
   isSibling?: boolean
-  /** What the provider wants back with this call, such as a signature. */
+  /** The data that the provider wants back with this call, such as a signature. */
   extra?: JsonObject | undefined
-}
-
-/** What an answer's end says about its calls. */
-export type AssemblyEnd = {
-  /** The answer was cut, and the last call perhaps with it. */
-  isCut?: boolean
-  /** The protocol closes each call: one that it never closed is cut. */
-  mustBeClosed?: boolean
 }
 
 /**
@@ -36,7 +28,7 @@ export class ToolCallAssembler {
   readonly #atIndex = new Map<number, OpenCall>()
   readonly #withId = new Map<string, OpenCall>()
 
-  /** Whether no call has begun. */
+  /** True while no call has begun. */
   get isEmpty(): boolean {
     return !this.#calls.some(isKept)
   }
@@ -70,9 +62,10 @@ export class ToolCallAssembler {
 
   /**
    * The calls in the order they were opened. Pieces that never got a name or any content are dropped. A call without a
-   * single character of arguments is one that needs none, or one that was cut before them: the end says which.
+   * single character of arguments is one that needs none, or one that was cut before them. `isCut`: the answer was cut, and
+   * the last call perhaps with it. `mustBeClosed`: the protocol closes each call, so that one it never closed is cut.
    */
-  finish({ isCut = false, mustBeClosed = false }: AssemblyEnd = {}): WireToolCall[] {
+  finish({ isCut = false, mustBeClosed = false } = {}): WireToolCall[] {
     const calls = this.#kept()
     const last = calls.at(-1)
     const isUnfinished = (call: OpenCall): boolean =>
@@ -80,7 +73,7 @@ export class ToolCallAssembler {
     return calls.map((call) => (isUnfinished(call) ? cutBeforeArguments(call) : wireCall(call)))
   }
 
-  /** For a stream that failed: only the calls that are whole and parse. */
+  /** The calls of a stream that failed: only those that are whole and parse. */
   finishWhole(): WireToolCall[] {
     return this.#kept()
       .filter((call) => call.name !== '' && call.hasContent)
@@ -88,7 +81,7 @@ export class ToolCallAssembler {
       .filter((call) => call.argumentsError === undefined)
   }
 
-  /** What came as `extra` with each call of `finish`, in the same order. */
+  /** The `extra` of each call of `finish`, in the same order. */
   extras(): (JsonObject | null)[] {
     return this.#kept().map((call) => call.extra)
   }
@@ -139,7 +132,7 @@ const cutBeforeArguments = (call: OpenCall): WireToolCall =>
 const isContent = (args: unknown): boolean =>
   typeof args === 'string' ? args.trim() !== '' : args !== undefined && args !== null
 
-/** One call while its pieces come in. */
+/** A call while its pieces come in. */
 class OpenCall {
   readonly order: number
   id = ''
@@ -181,13 +174,13 @@ class OpenCall {
     return name.startsWith(this.name)
   }
 
-  /** Some servers end with the whole call once more. */
+  /** True for the whole call once more, with which some servers end. */
   repeats(id: string, name: string, args: unknown): boolean {
     if (id === '' || id !== this.id || name !== this.name || !this.isWhole || !isContent(args)) return false
     return typeof args === 'string' ? args === this.text : JSON.stringify(args) === JSON.stringify(this.whole)
   }
 
-  /** Whether a piece with this name starts the next call; a name alone may be a repetition. */
+  /** True for a piece that starts the next call; a name alone may be a repetition. */
   isFollowedBy(id: string, name: string, args: unknown): boolean {
     if (name === '' || this.name === '' || this.repeats(id, name, args)) return false
     if (this.isWhole) return name !== this.name || isContent(args)

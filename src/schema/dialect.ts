@@ -1,25 +1,22 @@
 import type { JsonObject, JsonValue } from '../messages/json.ts'
 
-/** Whether an API takes a keyword: always, or with some values only. */
-export type Takes = true | ((value: JsonValue) => boolean)
-
 /**
- * What one API takes of JSON Schema, as a table. Types, members, lists of values and unions are understood by all;
- * `oneOf` and `allOf` by few, so they are written as `anyOf` and as one schema everywhere. What an API does not accept
- * goes into the description, where the model reads it.
+ * The part of JSON Schema that one API takes, as a table. Types, members, lists of values and unions are understood by all;
+ * `oneOf` and `allOf` by few, so they are written as `anyOf` and as one schema everywhere. Keywords that an API does not accept
+ * go into the description, where the model reads them.
  */
 export type Dialect = {
   /** `written out`: the API reads no `$ref`. Recursive types are then written out twice, and only named after that. */
   references: 'kept' | 'written out'
-  /** The keywords that are sent, beside those of the shape and the description. */
-  keywords: Readonly<Record<string, Takes>>
+  /** The keywords that are sent, always or with some values only, beside those of the shape and the description. */
+  keywords: Readonly<Record<string, true | ((value: JsonValue) => boolean)>>
   /** The types of value that `enum` may list, and whether one value may be written as `const`. */
   values: { types: readonly string[]; const: boolean }
-  /** Where the items of a tuple are listed; `items` has any of them at every place. */
+  /** The keyword that lists the items of a tuple; `items` has any of them at every place. */
   tuples: 'prefixItems' | 'items'
-  /** Whether a list may leave out what it holds. */
+  /** True where a list may leave out what it holds. */
   bareArrays: boolean
-  /** Whether `additionalProperties` is read. */
+  /** True where `additionalProperties` is read. */
   additionalProperties: boolean
   /** The names that members may have; others are left to the description. */
   memberName?: RegExp
@@ -31,6 +28,9 @@ export type Dialect = {
   requiresOne?: boolean
 }
 
+type Takes = Dialect['keywords'][string]
+
+/** The types of plain values. */
 export const scalars: readonly string[] = ['string', 'number', 'boolean', 'null']
 
 /** Takes these values only. */
@@ -69,23 +69,23 @@ const numbers = [
 /** Keywords whose value is a number; anything else means nothing. */
 export const numeric: ReadonlySet<string> = new Set(numbers)
 
-/** What describes a value without refusing any. */
+/** Keywords that describe a value without refusing any. */
 export const annotations: ReadonlySet<string> = new Set(['title', 'description', 'default', 'examples'])
 
-/** What makes up the shape of a value: every dialect has it, each in its own way. */
+/** Keywords of the shape of a value: every dialect has it, each in its own way. */
 const shape = [
   ...['type', 'enum', 'const', 'properties', 'required', 'additionalProperties', 'items', 'prefixItems'],
   ...['anyOf', 'oneOf', 'allOf', '$ref'],
 ]
 
-/** What narrows a shape further. */
+/** Keywords that narrow a shape further. */
 const constraints = [
   ...['format', 'pattern', ...numbers, 'uniqueItems', 'contentEncoding', 'contentMediaType', 'contentSchema'],
   ...['contains', 'unevaluatedItems', 'patternProperties', 'propertyNames', 'unevaluatedProperties'],
   ...['dependentRequired', 'dependentSchemas', 'dependencies', 'not', 'if', 'then', 'else'],
 ]
 
-/** What a model should know: if a dialect does not accept one of these, it goes into the description. */
+/** Keywords that a model should know: if a dialect does not accept one of these, it goes into the description. */
 export const worthSaying: readonly string[] = [...constraints, 'default', 'examples']
 
 /** Every keyword that means something to a reader or a validator; the rest is left out. */

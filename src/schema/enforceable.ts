@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../messages/json.ts'
 import { objectsIn } from './scope.ts'
 
-/** How much of a schema an API can force a model to follow, token by token. */
+/** The limits up to which an API can force a model to follow a schema, token by token. */
 export type Enforcement = {
   /** Members that may be missing, in the whole schema. */
   optional: number
@@ -14,12 +14,12 @@ export type Enforcement = {
   values: number
   /** Characters of all names and listed values. */
   characters: number
-  /** Whether a type may contain itself. */
+  /** True where a type may contain itself. */
   recursion: boolean
 }
 
 /**
- * Whether an API can hold a model to a schema that is in its dialect already. Everything has a type and every object is
+ * True where an API can hold a model to a schema that is in its dialect already. Everything has a type and every object is
  * closed; the rest are limits. A schema that does not fit is sent without force: rewriting it would change its meaning.
  */
 export const isEnforceable = (schema: JsonObject, limits: Enforcement): boolean => {
@@ -65,7 +65,7 @@ const isClosed = (schema: JsonValue, depth: number, deepest: number, counted: Co
   return inside.every((each) => isClosed(each, depth + 1, deepest, counted))
 }
 
-/** Whether one of the definitions can be reached from itself: taking away what nothing refers to does not take all. */
+/** True where a definition can be reached from itself: taking away what nothing refers to does not take all. */
 const isRecursive = (definitions: JsonObject): boolean => {
   const references = new Map(Object.entries(definitions).map(([name, each]) => [name, referencesOf(each)]))
   const referrers = new Map([...references.keys()].map((name) => [name, 0]))

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../messages/json.
 import { withWords } from './dialect.ts'
 import { impossible, objectsIn, type Scope, settle } from './scope.ts'
 
-/** More branches than this are not listed in words. */
+/** The most branches that are listed in words. */
 const mostInWords = 12
 
 /**
@@ -76,7 +76,7 @@ const listedBy = ({ type, const: only, enum: list, ...rest }: JsonObject): JsonV
   return Array.isArray(values) && values.every((value) => !(value instanceof Object)) ? values : undefined
 }
 
-/** Which members belong together: `(one of: { kind: "a", x } or { kind: "b", y? })` */
+/** Says which members belong together: `(one of: { kind: "a", x } or { kind: "b", y? })` */
 const inWords = (branches: JsonObject[]): string =>
   branches.length > mostInWords ? '' : `(one of: ${branches.map(branchInWords).join(' or ')})`
 

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../mess
 import { deepestJson, tooDeep } from '../messages/jsonDepth.ts'
 import { manySchemas, meaningful, namedSchemas, numeric, oneSchema } from './dialect.ts'
 
-/** More than people write, and more than any API accepts. */
+/** The most schemas in a schema: more than people write, and more than any API accepts. */
 const mostSchemas = 20_000
 
 /**
@@ -24,7 +24,7 @@ export const readSchema = (schema: JsonObject, what = 'A schema'): JsonObject =>
 class Reader {
   readonly #what: string
   readonly #find: (reference: string) => JsonValue | undefined
-  /** What is referred to, and the name it has among the definitions. */
+  /** The schemas that are referred to, each with its name among the definitions. */
   readonly #names = new Map<JsonValue, string>()
   readonly #taken = new Set<string>()
   #left = mostSchemas

@@ -2,7 +2,7 @@ import { ConfigurationError } from '../messages/errors.ts'
 import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../messages/json.ts'
 import { type Dialect, numeric } from './dialect.ts'
 
-/** Where in a schema the walker is. */
+/** The place of the walker in a schema. */
 export type Scope = {
   readonly dialect: Dialect
   readonly defs: JsonObject
@@ -12,7 +12,7 @@ export type Scope = {
   readonly walk: Walk
 }
 
-/** What one walk through a schema has done so far. */
+/** The state of one walk through a schema. */
 export class Walk {
   /** The definitions that are referred to, in the order in which they were found. */
   readonly referred = new Set<string>()
@@ -29,7 +29,7 @@ export class Walk {
     }
   }
 
-  /** Whether a definition may be written out once more at this place. */
+  /** True where a definition may be written out once more at this place. */
   mayWriteOut(name: string, { open, depth }: Scope): boolean {
     const rounds = open.filter((other) => other === name).length
     return (
@@ -52,7 +52,7 @@ const mostNested = 32
 const deepestWrittenOut = 64
 const mostWrittenOut = 500
 
-/** Of no value: `{ not: {} }`, in the same object, so that it can be recognised. */
+/** The schema of no value: always the same object, so that it can be recognised. */
 export const impossible: JsonObject = { not: {} }
 
 /** The name of the definition, where a schema is a reference and nothing else. */
@@ -123,11 +123,11 @@ const nameOnly = ({ type, title, description }: JsonObject): JsonObject => ({
 export const objectsIn = (value: JsonValue | undefined): JsonObject[] =>
   Array.isArray(value) ? value.filter(isJsonObject) : []
 
-/** Two unions at once are all pairs of their branches; more pairs than this, and the second is left to validation. */
+/** The most pairs of branches that two unions are written out to; beyond it, the second is left to validation. */
 const mostPairs = 64
 
 /**
- * Both schemas at once, as one; undefined where no value can be of both. It may allow more than the two, never less:
+ * Both schemas as one; undefined where no value can be of both. It may allow more than the two, never less:
  * the schema that the user wrote still checks every value.
  */
 const intersect = (first: JsonObject, second: JsonObject): JsonObject | undefined => {
@@ -151,7 +151,7 @@ type Rule = (one: JsonValue, other: JsonValue, key: string) => JsonValue | undef
 const tighterBound: Rule = (one, other, key) =>
   (/^(min|exclusiveMin)/.test(key) ? Math.max : Math.min)(Number(one), Number(other))
 
-/** What there is a rule for; of anything else the second one's holds. */
+/** The keywords with a rule; for all others the second schema's value holds. */
 const rules: Record<string, Rule> = {
   type: (one, other) => {
     const known = [other].flat()
@@ -189,8 +189,8 @@ const bothOf = (one: JsonObject, other: JsonObject, name: string): JsonValue => 
 }
 
 /**
- * Taken literally, a closed object refuses the members of the other one. What makers of schemas mean is one object with
- * the members of both.
+ * Opens an object that one of the two leaves open. Literally, a closed object refuses the members of the other one; the
+ * makers of schemas mean one object with the members of both.
  */
 const closeTogether = (joined: JsonObject, first: JsonObject, second: JsonObject): void => {
   const extras = [first.additionalProperties, second.additionalProperties]

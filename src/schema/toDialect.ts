@@ -18,7 +18,7 @@ export const toDialect = (schema: JsonObject, dialect: Dialect): JsonObject => {
   return sent
 }
 
-/** The same tools go with every request of a run: they are written once, and never changed. */
+/** The schemas that were written already: the tools of a run go with every request, and never change. */
 const written = new WeakMap<JsonObject, Map<Dialect, JsonObject>>()
 
 const write = (schema: JsonObject, dialect: Dialect): JsonObject => {
@@ -70,7 +70,7 @@ const keptReference = (schema: JsonObject, scope: Scope): string | undefined => 
   return scope.open.includes(name) || !scope.walk.mayWriteOut(name, scope) ? name : undefined
 }
 
-/** Only annotations are beside `anyOf`: what applies to every branch is written into each. */
+/** Writes a union. Only annotations are beside `anyOf`: what applies to every branch is written into each. */
 const union = ({ anyOf, ...own }: JsonObject, scope: Scope): JsonObject => {
   const entries = Object.entries(own)
   const shared = Object.fromEntries(entries.filter(([key]) => !annotations.has(key)))
@@ -137,7 +137,7 @@ const notes = (node: JsonObject, dialect: Dialect, remarks: [string, JsonValue][
   }
 }
 
-/** Where an API knows inclusive bounds only: exact for integers, and the nearest thing for other numbers. */
+/** Makes bounds inclusive where an API has no others: exact for integers, the nearest thing for other numbers. */
 const inclusive = (node: JsonObject, { keywords }: Dialect): JsonObject => {
   const { exclusiveMinimum: above, exclusiveMaximum: below, ...rest } = node
   if (keywords.exclusiveMinimum || !keywords.minimum) return node
@@ -165,7 +165,7 @@ const nullApart = (node: JsonObject, { values }: Dialect): JsonObject => {
 
 type Listed = { type?: JsonValue; sent: JsonObject; remarks: [string, JsonValue][] }
 
-/** `const` and `enum`, as far as the API can list such values; null is a type of its own. */
+/** `const` and `enum`, as far as the API can list such values; null is its own type. */
 const literals = (node: JsonObject, { values }: Dialect): Listed => {
   const only = ownValue(node, 'const')
   const list = only !== undefined ? [only] : Array.isArray(node.enum) ? node.enum : undefined

@@ -146,7 +146,7 @@ const known = new Set(['gzip', 'x-gzip', 'deflate', 'br'])
  */
 const inflating = (encoding: string, handler: ExchangeHandler): Inflating | undefined => {
   if (!known.has(encoding)) return undefined
-  // Taken at run time, so that no bundle without Node's modules has to carry it.
+  // Loaded at run time, so that no bundle without Node's modules has to carry it.
   const zlib = process.getBuiltinModule('node:zlib')
   const flush = { flush: zlib.constants.Z_SYNC_FLUSH, finishFlush: zlib.constants.Z_SYNC_FLUSH }
   const brotliFlush = {
@@ -162,7 +162,7 @@ const inflating = (encoding: string, handler: ExchangeHandler): Inflating | unde
     inflate.destroy()
     report()
   }
-  /** Nothing catches what is thrown inside a callback of a stream: it would end the process. */
+  /** Catches what a receiver throws: inside a callback of a stream it would end the process. */
   const safely = (report: () => void): void => {
     try {
       report()

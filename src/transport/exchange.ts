@@ -7,7 +7,7 @@ import {
   type Lease,
 } from './carriers.ts'
 
-/** Who carries the request: a dispatcher of undici, another `fetch`, or else the environment's proxy or the connections kept here. */
+/** The carrier of a request: a dispatcher of undici, another `fetch`, or else the environment's proxy or the connections kept here. */
 export type Carrier = { dispatcher?: Dispatcher | undefined; fetch?: typeof fetch | undefined }
 
 /** Starts one HTTP exchange; the function returned closes its connection at once, and nothing is reported afterwards. */
@@ -132,7 +132,7 @@ class ClosedTunnel extends Error {
   }
 }
 
-/** In capitals, or in lower case as curl reads them. */
+/** The proxy variables, in capitals, or in lower case as curl reads them. */
 const variables = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY']
 
 /** The proxy that the environment names. `NO_PROXY` is read by undici itself, with every request. */
@@ -145,7 +145,7 @@ class EnvironmentProxy {
     this.#undici = undici
   }
 
-  /** Undefined where no proxy is set. */
+  /** The proxy's dispatcher; undefined where no proxy is set. */
   dispatcher(): Dispatcher | undefined {
     const settings = variables
       .map((name) => process.env[name] ?? '')
@@ -172,7 +172,7 @@ class EnvironmentProxy {
   }
 }
 
-/** Where a proxy just closes a tunnel, undici opens the next one, and so on for ever, unless the error is another one. */
+/** Changes the error of a closed tunnel: after its own error, undici would open the next tunnel, and so on for ever. */
 const tunnels = (pool: Pool): Dispatcher => {
   const connect = pool.connect.bind(pool)
   return Object.assign(pool, {

@@ -49,7 +49,7 @@ export class Framing implements BodyReader {
 
 const sseFields = ['data:', 'event:', 'id:', 'retry:']
 
-/** What a body is, from its first characters; undefined while that is open. The content type of servers is often wrong. */
+/** The kind of a body, from its first characters; undefined while that is open. The content type of servers is often wrong. */
 const kindOf = (head: string, contentType: string): 'sse' | 'json' | 'html' | 'text' | undefined => {
   const first = head[0]
   if (first === undefined) return undefined

@@ -1,8 +1,8 @@
 import type { ErrorData } from '../messages/errors.ts'
 
 /**
- * How much a server may send: one event, in characters; and in bytes, after decompression, a whole stream, an answer that
- * is read as one document (embeddings, lists of models), and the body of an error.
+ * The most that a server may send: one event, in characters; and in bytes, after decompression, a whole stream, an answer
+ * that is read as one document (embeddings, lists of models), and the body of an error.
  */
 export type Limits = {
   maxEventSize: number
@@ -13,7 +13,7 @@ export type Limits = {
 
 const mebibyte = 1024 * 1024
 
-/** Far below the longest string of a runtime, which is 512 Mi characters, and below what a parsed document does to a heap. */
+/** Limits far below the longest string of a runtime, which is 512 Mi characters, and below what a parsed document does to a heap. */
 export const defaultLimits: Limits = {
   maxEventSize: 16 * mebibyte,
   maxResponseSize: 256 * mebibyte,

@@ -72,7 +72,7 @@ const hints: readonly Hint[] = [
 
 const brokenOff = 'the connection broke off before the answer was complete. Check the network and proxies.'
 
-/** What a failed connection looks like as data. It names the host, never the path, the query or a header. */
+/** A failed connection as data. It names the host, never the path, the query or a header. */
 export const networkError = (thrown: unknown, url: URL, secrets: readonly string[] = []): ErrorData => {
   // A user's own `fetch` knows best what is wrong with its setup.
   if (thrown instanceof ConfigurationError) return redactError(errorDataOf(thrown), secrets)

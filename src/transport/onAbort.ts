@@ -38,19 +38,19 @@ type Bounds = {
   timeout(): Error
 }
 
-/** A timer cannot wait any longer: it would go off at once. */
+/** The longest wait of a timer: a longer one would go off immediately. */
 export const longestTimerMs = 2 ** 31 - 1
 
 /** The outcome of a promise, unless the signal is aborted or the time is over before. */
 export const within = <T>(promise: Promise<T>, { signal, ms, timeout }: Bounds): Promise<T> =>
   new Promise((resolve, reject) => {
-    const giveUp = (error: Error): void => {
+    const fail = (error: Error): void => {
       clean()
       reject(error)
     }
-    const abort = (): void => giveUp(new AbortedError('The request was aborted.'))
+    const abort = (): void => fail(new AbortedError('The request was aborted.'))
     const timer =
-      ms === undefined ? undefined : setTimeout(() => giveUp(timeout()), Math.min(ms, longestTimerMs))
+      ms === undefined ? undefined : setTimeout(() => fail(timeout()), Math.min(ms, longestTimerMs))
     const forgetSignal = signal && onAbort(signal, abort)
     const clean = (): void => {
       clearTimeout(timer)

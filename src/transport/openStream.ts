@@ -6,7 +6,7 @@ import { type Limits, responseTooLarge } from './limits.ts'
 import { networkError } from './networkError.ts'
 import type { FramedEvent } from './textFraming.ts'
 
-/** Where the stream reports to. `end` or `refused` comes last, and once. */
+/** The receiver of a stream. `end` or `refused` comes last, and once. */
 export type StreamHandler = {
   head(head: ResponseHead): void
   event(event: FramedEvent): void

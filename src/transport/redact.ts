@@ -27,10 +27,10 @@ export const redact = (text: string, secrets: readonly string[]): string => {
   return safe
 }
 
-/** Longer texts are of no use. They are cut after the secrets are gone: half a key would not be recognised. */
+/** The longest text of an error. It is cut after the secrets are gone: half a key would not be recognised. */
 const longest = 2000
 
-/** The same for everything that an error says. */
+/** Redacts everything that an error says. */
 export const redactError = (error: ErrorData, secrets: readonly string[]): ErrorData => {
   const { name, cause, ...fields } = error
   const safe = Object.entries(fields).map(([field, value]) => [
@@ -58,13 +58,13 @@ export const redactError = (error: ErrorData, secrets: readonly string[]): Error
  * itself or any of its encodings. Nothing in it can repeat without end, so that a text is searched in one go.
  */
 
-/** Shorter ones would be found everywhere. */
+/** The shortest secret that is looked for: shorter ones would be found everywhere. */
 const shortestSecret = 4
 const shortestBase64 = 8
 
 const compiled = new WeakMap<readonly string[], { of: readonly string[]; pattern: RegExp | null }>()
 
-/** What finds these secrets in any of their forms; null if there is nothing to find. Made once for each list, and again when it has grown. */
+/** The pattern of these secrets in any of their forms; null if there are none. Made once for each list, and again when it has grown. */
 const secretPattern = (secrets: readonly string[]): RegExp | null => {
   const known = compiled.get(secrets)
   if (known && isSame(known.of, secrets)) return known.pattern
@@ -143,6 +143,6 @@ const inBase64 = (secret: string): string[] => {
   })
 }
 
-/** Of the two digits that are neither letter nor number there is a version for URLs. */
+/** Allows both versions of the two digits that are neither letter nor number: URLs have their own. */
 const base64Text = (digits: string): string =>
   digits.replace(/[+/]/g, (digit) => `(?:${encodings(digit).join('|')}|${digit === '+' ? '-' : '_'})`)

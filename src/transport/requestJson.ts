@@ -12,17 +12,17 @@ type JsonExchange = {
   carrier: Carrier
   limits: Limits
   secrets: readonly string[]
-  /** Who is asked: named in every error. */
+  /** The name of the server in every error. */
   provider: string
   /** Reads an answer with an error status. */
   refusal(answer: WholeAnswer): ErrorData
   signal?: AbortSignal | undefined
-  /** How long to wait for the answer to start, and to continue. */
+  /** The longest waits for the answer to start, and to continue. */
   firstChunkMs: number
   idleMs: number
 }
 
-/** One request with one JSON answer, for embeddings and listings. Rejects with the same typed errors as a stream. */
+/** Sends a request that has one JSON answer, for embeddings and listings. Rejects with the same typed errors as a stream. */
 export const requestJson = async (options: JsonExchange): Promise<JsonValue> => {
   const { provider } = options
   const answer = await wholeAnswer(options)
@@ -89,7 +89,7 @@ const wholeAnswer = (options: JsonExchange) =>
     wait(firstChunkMs, `No answer began within ${firstChunkMs} ms (timeouts.firstChunkMs).`)
   })
 
-/** Undefined where the limit was set so high that no string can hold the text. */
+/** Joins the text; undefined where the limit was set so high that no string can hold it. */
 const joined = (pieces: readonly string[], rest: string): string | undefined => {
   try {
     return pieces.join('') + rest

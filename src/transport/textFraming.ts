@@ -3,7 +3,7 @@ import type { ErrorData } from '../messages/errors.ts'
 import { isTooDeep } from '../messages/jsonDepth.ts'
 import { eventTooLarge } from './limits.ts'
 
-/** One event of a response body: an SSE event, a line of NDJSON, or a whole JSON body. */
+/** An event of a response body: an SSE event, a line of NDJSON, or a whole JSON body. */
 export type FramedEvent = { event?: string | undefined; data: string }
 
 /** Cuts text into events. Both calls return what is wrong with the body, once that is known. */
@@ -65,7 +65,7 @@ export const sseFraming = ({ maxEventSize, onEvent }: FramingOptions): TextFrami
   }
 }
 
-/** Half a document is not an event: the stream was cut inside it, and the decoder reports that better. */
+/** True for half a document, which is not an event: the stream was cut inside it, and the decoder reports that better. */
 const isCutJson = (data: string): boolean =>
   /^\s*[{[]/.test(data) && data !== '[DONE]' && parsedJson(data) === undefined
 
@@ -91,7 +91,7 @@ export class BareJson {
     return this.#depth > 0 ? undefined : this.#take()
   }
 
-  /** Something else came: what was collected is not a document. */
+  /** Forgets what was collected: something else came, so it is not a document. */
   reset(): void {
     if (this.#lines.length > 0) this.#take()
   }
@@ -105,7 +105,7 @@ export class BareJson {
   }
 }
 
-/** How much deeper the text behind a line is than the text before it. A JSON string never continues in the next line. */
+/** The change of depth from the start of a line to its end. A JSON string never continues in the next line. */
 const depthOf = (line: string): number => {
   let depth = 0
   let inString = false

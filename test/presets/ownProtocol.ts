@@ -1,24 +1,18 @@
+import { z } from 'zod'
 import {
-  BadWireJson,
   conversationOf,
   type Decoder,
-  isJsonObject,
-  numberAt,
-  objectAt,
   type Protocol,
-  parseWireObject,
   streamError,
-  stringAt,
   ToolCallAssembler,
   truncated,
   type WireError,
-  type WireEvent,
   wireIdsOf,
 } from '../../providers/index.ts'
 import type { ChatMessage, Delta, FinishReason, JsonObject, ModelProfile, Part } from '../../src/index.ts'
 
 /*
- * A wire that nobody has heard of, with tools. A request is { model, rules, turns, functions }; the answer is a line of
+ * A wire format that no other server has, with tools. A request is { model, rules, turns, functions }; the answer is a line of
  * JSON for each piece: { say }, { call: { slot, ref, fn, args } }, { tokens: { in, out } }, { fault: { text, kind } }, and
  * at last { over: 'done' | 'calls' | 'full' }.
  */
@@ -46,6 +40,17 @@ const itemOf = (part: Part, refOf: (id: string) => string): JsonObject => {
   }
 }
 
+const faultShape = z.object({ fault: z.object({ text: z.string(), kind: z.string().optional() }) })
+
+const lineShape = z
+  .object({
+    say: z.string(),
+    call: z.object({ slot: z.number(), ref: z.string(), fn: z.string(), args: z.string() }).partial(),
+    tokens: z.object({ in: z.number(), out: z.number() }),
+    over: z.string(),
+  })
+  .partial()
+
 const reasons: Record<string, FinishReason> = { done: 'stop', calls: 'toolCalls', full: 'length' }
 
 const decoder = (): Decoder => {
@@ -57,56 +62,31 @@ const decoder = (): Decoder => {
     const whole = calls.finish().map((call): Delta => ({ type: 'toolCall', call }))
     return [...whole, { type: 'finish', reason: reasons[word] ?? 'unspecified', raw: word }]
   }
-  const read = (line: JsonObject): Delta[] => {
-    const fault = error(line)
-    if (fault) return [{ type: 'error', error: streamError(fault) }]
-    const [say, call, tokens, over] = [
-      stringAt(line, 'say'),
-      objectAt(line, 'call'),
-      objectAt(line, 'tokens'),
-      stringAt(line, 'over'),
-    ]
-    return [
-      ...(say ? [{ type: 'text', text: say } as const] : []),
-      ...(call
-        ? [
-            calls.add({
-              index: numberAt(call, 'slot'),
-              id: stringAt(call, 'ref'),
-              name: stringAt(call, 'fn'),
-              arguments: call.args,
-            }),
-          ]
-        : []),
-      ...(tokens ? [usageOf(tokens)] : []),
-      ...(over === undefined ? [] : finish(over)),
-    ]
-  }
   return {
-    push({ data }: WireEvent) {
-      const line = parseWireObject(data)
-      if (line instanceof BadWireJson) return [{ type: 'error', error: line.error }]
-      return line ? read(line) : []
+    // A line that is not what it should be throws, and the engine reports it as an event that could not be read.
+    push({ data }) {
+      const line: unknown = JSON.parse(data)
+      const fault = error(line)
+      if (fault) return [{ type: 'error', error: streamError(fault) }]
+      const { say = '', call, tokens, over } = lineShape.parse(line)
+      const deltas: Delta[] = []
+      if (say !== '') deltas.push({ type: 'text', text: say })
+      if (call) {
+        const { slot: index, ref: id, fn: name, args } = call
+        deltas.push(calls.add({ index, id, name, arguments: args }))
+      }
+      if (tokens) {
+        deltas.push({ type: 'usage', usage: { inputTokens: tokens.in, outputTokens: tokens.out } })
+      }
+      return over === undefined ? deltas : [...deltas, ...finish(over)]
     },
     end: () => (isOver ? [] : [{ type: 'error', error: truncated('the last line') }]),
   }
 }
 
-const usageOf = (tokens: JsonObject): Delta => {
-  const [inputTokens, outputTokens] = [numberAt(tokens, 'in'), numberAt(tokens, 'out')]
-  return {
-    type: 'usage',
-    usage: {
-      ...(inputTokens !== undefined && { inputTokens }),
-      ...(outputTokens !== undefined && { outputTokens }),
-    },
-  }
-}
-
 const error = (body: unknown): WireError | undefined => {
-  const fault = isJsonObject(body) ? objectAt(body, 'fault') : undefined
-  const [text, kind] = [stringAt(fault, 'text'), stringAt(fault, 'kind')]
-  return text === undefined ? undefined : { message: text, ...(kind !== undefined && { code: kind }) }
+  const { data } = faultShape.safeParse(body)
+  return data && { message: data.fault.text, ...(data.fault.kind && { code: data.fault.kind }) }
 }
 
 export const telegraph: Protocol = {

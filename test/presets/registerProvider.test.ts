@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { defineProvider, openaiChat, presets } from '../../providers/index.ts'
+import { defineProvider, openaiChat } from '../../providers/index.ts'
+import { presets } from '../../providers/presets.ts'
 import {
   Agent,
   type ChatModel,

@@ -1,6 +1,6 @@
 import { fromBase64 } from '../../messages/base64.ts'
 import { ConfigurationError } from '../../messages/errors.ts'
-import { onAbort, longestTimerMs } from '../../transport/onAbort.ts'
+import { longestTimerMs, onAbort } from '../../transport/onAbort.ts'
 import type { TapedEnd, TapedExchange, TapedRead } from './tape.ts'
 
 /** How much longer than the recording a caller may take to leave where it left before. */

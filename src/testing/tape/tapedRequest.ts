@@ -1,8 +1,8 @@
 import { Secrets } from '../../../providers/http/credentials.ts'
-import { redact } from '../../transport/redact.ts'
 import { ConfigurationError } from '../../messages/errors.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../messages/json.ts'
 import { isTooDeep, tooDeep } from '../../messages/jsonDepth.ts'
+import { redact } from '../../transport/redact.ts'
 import type { TapedRequest } from './tape.ts'
 
 /** Changes the body of a request before it is kept or compared. */

@@ -10,7 +10,7 @@ export const targetFor = (model: string, provider = 'anthropic') =>
 
 export const target = targetFor('claude-sonnet-4-5')
 
-/** The deltas of a stream of events; `end` tells whether the body was closed after them. */
+/** The deltas of a stream of events; `end: false` leaves the body open after them. */
 export const decode = (events: (object | string)[], { end = true } = {}): Delta[] => {
   const decoder = anthropic.decoder(target)
   const deltas = events.flatMap((event) =>
@@ -80,3 +80,19 @@ export const thinking = (index: number, thought: string, signature: string) => [
   grow(index, 'signature_delta', { signature }),
   close(index),
 ]
+
+/** A promise about a stream: its name, its events, and all deltas that come out. */
+export type Row = [string, (object | string)[], object[]]
+
+export const response = { type: 'response', id: 'msg_1' }
+export const finish = (raw: string, reason = 'stop') => ({ type: 'finish', reason, raw })
+export const ended = [stop('end_turn'), last]
+export const truncated = {
+  type: 'error',
+  error: {
+    name: 'ModelError',
+    message: 'The stream ended before it was complete: message_stop never came.',
+    code: 'truncated',
+    retryable: true,
+  },
+}

@@ -27,7 +27,7 @@ const result = (id: string) => userMessage([{ type: 'toolResult', id, name: 'get
 
 /** Runs a stream and gives the model message the engine would keep of it. */
 const received = (deltas: object[], quirks: Partial<OpenAIChatProfile>, thinking?: string): ChatMessage => {
-  const all = decode([...deltas.map((delta) => chunk(delta)), stop, done], quirks)
+  const all = decode([...deltas.map((delta) => chunk(delta)), stop, done], { quirks })
   const calls = ofType(all, 'toolCall').map(({ call }) => ({ type: 'toolCall' as const, ...call }))
   const opaque = Object.fromEntries(ofType(all, 'opaque').map(({ protocol, data }) => [protocol, data]))
   return modelMessage(calls, { ...opaque, ...(thinking !== undefined && { thinking }) })

@@ -27,7 +27,7 @@ describe('thinking in a field of its own', () => {
 describe('details kept for the replay', () => {
   const kept = (...deltas: object[]) => {
     const events = [...deltas.map((reasoning_details) => chunk({ reasoning_details })), stop, done]
-    return ofType(decode(events, { reasoningReplay: 'reasoning_details' }), 'opaque')
+    return ofType(decode(events, { quirks: { reasoningReplay: 'reasoning_details' } }), 'opaque')
   }
 
   it('joins text, takes a signature that comes alone, and leaves encrypted blocks as they are', () => {
@@ -77,7 +77,9 @@ describe('details kept for the replay', () => {
 
   it('says nothing where nothing is to be replayed', () => {
     const reasoning_details = [{ type: 'reasoning.text', text: 'a' }]
-    const deltas = decode([chunk({ reasoning_details, reasoning: 'a' }), stop], { reasoningReplay: 'none' })
+    const deltas = decode([chunk({ reasoning_details, reasoning: 'a' }), stop], {
+      quirks: { reasoningReplay: 'none' },
+    })
     expect(ofType(deltas, 'opaque')).toEqual([])
     expect(ofType(decode([chunk({ content: 'a' }), stop]), 'opaque')).toEqual([])
   })
@@ -97,7 +99,7 @@ describe('details kept for the replay', () => {
 describe('thinking in tags', () => {
   const split = (pieces: string[], splitThinkTags: boolean | 'opened' = true) => {
     const { text, thinking } = folded(
-      decode([...pieces.map((content) => chunk({ content })), stop], { splitThinkTags }),
+      decode([...pieces.map((content) => chunk({ content })), stop], { quirks: { splitThinkTags } }),
     )
     return { text, thinking }
   }
@@ -136,7 +138,7 @@ describe('thinking in tags', () => {
 
   it('does not hold text back while it thinks', () => {
     const deltas = decode([chunk({ content: '<think>one' }), chunk({ content: ' two' }), stop], {
-      splitThinkTags: true,
+      quirks: { splitThinkTags: true },
     })
     expect(ofType(deltas, 'thinking').map((delta) => delta.text)).toEqual(['one', ' two'])
   })

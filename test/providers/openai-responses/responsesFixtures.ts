@@ -133,3 +133,26 @@ export const reasoningItem = (id: string, encrypted_content: string | null, summ
   encrypted_content,
   summary: summary === '' ? [] : [{ type: 'summary_text', text: summary }],
 })
+
+/** A promise about a stream: its name, its events, and all deltas that come out. */
+export type Row = [string, JsonObject[], object[]]
+
+export const response = { type: 'response', id: 'resp_1' }
+export const text = (text: string) => ({ type: 'text', text })
+export const metadata = (values: object) => ({ type: 'metadata', metadata: values })
+export const kept = (data: object = { responseId: 'resp_1' }) => ({
+  type: 'opaque',
+  protocol: 'openai-responses',
+  data: { provider: 'openai-responses', ...data },
+})
+export const finish = (reason: string, raw = 'completed') => ({ type: 'finish', reason, raw })
+export const failed = (error: object, raw?: string) => ({
+  type: 'error',
+  error: { name: 'ModelError', ...error },
+  ...(raw !== undefined && { raw }),
+})
+export const truncated = failed({
+  message: 'The stream ended before it was complete: response.completed never came.',
+  code: 'truncated',
+  retryable: true,
+})

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { DeltaBatch } from '../../providers/wire/decoder.ts'
-import type { Decoder } from '../../providers/wire/protocol.ts'
-import type { ErrorData } from '../../src/messages/errors.ts'
-import type { Delta } from '../../src/model/delta.ts'
+import { DeltaBatch } from '../../../providers/wire/decoder.ts'
+import type { Decoder } from '../../../providers/wire/protocol.ts'
+import type { ErrorData } from '../../../src/messages/errors.ts'
+import type { Delta } from '../../../src/model/delta.ts'
 
 const text = (text: string): Delta => ({ type: 'text', text })
 const finish: Delta = { type: 'finish', reason: 'stop', raw: 'secret' }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { conversationOf, opaqueOf, wireIdsOf } from '../../providers/wire/request.ts'
-import type { ChatMessage } from '../../src/messages/messages.ts'
+import { conversationOf, opaqueOf, wireIdsOf } from '../../../providers/wire/request.ts'
+import type { ChatMessage } from '../../../src/messages/messages.ts'
 
 const said = (role: ChatMessage['role'], text: string): ChatMessage => ({
   role,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { type Counts, usageFrom } from '../../providers/wire/decoder.ts'
-import type { Usage } from '../../src/messages/result.ts'
+import { type Counts, usageFrom } from '../../../providers/wire/decoder.ts'
+import type { Usage } from '../../../src/messages/result.ts'
 
 const none = { input: undefined, output: undefined }
 

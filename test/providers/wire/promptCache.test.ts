@@ -5,21 +5,21 @@ import type { ChatCompletionCreateParamsStreaming } from 'openai/resources/chat/
 import type { ResponseCreateParamsStreaming } from 'openai/resources/responses/responses'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { openaiChat } from '../../providers/openai-chat/index.ts'
-import { Agent, tool } from '../../src/index.ts'
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
+import { openaiChat } from '../../../providers/openai-chat/index.ts'
+import { Agent, tool } from '../../../src/index.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/messages/json.ts'
 import {
   type ChatMessage,
   dataPart,
   modelMessage,
   systemMessage,
   userMessage,
-} from '../../src/messages/messages.ts'
-import type { ModelRequest, PromptCache, ToolSpec } from '../../src/model/chatModel.ts'
-import { loopback } from '../loopback.ts'
-import { last, start, stop, text, thinking, toolUse } from './anthropic/wire.ts'
-import { everyProtocol, protocolNames } from './everyProtocol.ts'
-import { plainProfile } from './openai-chat/plainProfile.ts'
+} from '../../../src/messages/messages.ts'
+import type { ModelRequest, PromptCache, ToolSpec } from '../../../src/model/chatModel.ts'
+import { loopback } from '../../loopback.ts'
+import { last, start, stop, text, thinking, toolUse } from '../anthropic/wire.ts'
+import { everyProtocol, protocolNames } from '../everyProtocol.ts'
+import { plainProfile } from '../openai-chat/plainProfile.ts'
 
 const weather: ToolSpec = {
   name: 'get_weather',

@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest'
 import type { V2ChatStreamRequest } from '../../../node_modules/cohere-ai/serialization/resources/v2/client/requests/V2ChatStreamRequest'
+import { describe, expect, it } from 'vitest'
 import { cohere } from '../../../providers/cohere/index.ts'
 import { ConfigurationError } from '../../../src/messages/errors.ts'
 import type { JsonObject } from '../../../src/messages/json.ts'

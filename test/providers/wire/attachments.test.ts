@@ -1,9 +1,15 @@
 /** One file is the same file to every protocol: read by what it is, written as the API takes it, or refused by name. */
 import { describe, expect, it } from 'vitest'
-import { attachedFile } from '../../providers/wire/attachedFile.ts'
-import { ConfigurationError } from '../../src/messages/errors.ts'
-import { type DataPart, dataPart, type LinkPart, linkPart, userMessage } from '../../src/messages/messages.ts'
-import { everyProtocol, type ProtocolName, protocolNames } from './everyProtocol.ts'
+import { attachedFile } from '../../../providers/wire/attachedFile.ts'
+import { ConfigurationError } from '../../../src/messages/errors.ts'
+import {
+  type DataPart,
+  dataPart,
+  type LinkPart,
+  linkPart,
+  userMessage,
+} from '../../../src/messages/messages.ts'
+import { everyProtocol, type ProtocolName, protocolNames } from '../everyProtocol.ts'
 
 const everything = { attachments: { images: true, pdf: true, audio: true, video: true, links: true } }
 const docx = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'

@@ -1,10 +1,10 @@
 /** `providerOptions` adds to a request: it never takes away what the agent itself asked for. */
 import { describe, expect, it } from 'vitest'
-import { withProviderOptions } from '../../providers/wire/request.ts'
-import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
-import { userMessage } from '../../src/messages/messages.ts'
-import type { ToolSpec } from '../../src/model/chatModel.ts'
-import { everyProtocol, type ProtocolName, protocolNames } from './everyProtocol.ts'
+import { withProviderOptions } from '../../../providers/wire/request.ts'
+import { isJsonObject, type JsonObject } from '../../../src/messages/json.ts'
+import { userMessage } from '../../../src/messages/messages.ts'
+import type { ToolSpec } from '../../../src/model/chatModel.ts'
+import { everyProtocol, type ProtocolName, protocolNames } from '../everyProtocol.ts'
 
 const messages = [userMessage('hi')]
 const weather: ToolSpec = {

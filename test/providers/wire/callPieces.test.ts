@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { neverClosed } from '../../providers/wire/decoder.ts'
-import { ToolCallAssembler, type ToolCallPiece } from '../../providers/wire/toolCallAssembler.ts'
+import { neverClosed } from '../../../providers/wire/decoder.ts'
+import { ToolCallAssembler, type ToolCallPiece } from '../../../providers/wire/toolCallAssembler.ts'
 
 // Which call a piece belongs to. The numbers are the calls that the pieces go to, one after the other.
 

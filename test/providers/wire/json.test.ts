@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { truncated } from '../../providers/wire/decoder.ts'
+import { truncated } from '../../../providers/wire/decoder.ts'
 import {
   arrayAt,
   BadWireJson,
@@ -8,7 +8,7 @@ import {
   objectAt,
   parseWireObject,
   stringAt,
-} from '../../providers/wire/json.ts'
+} from '../../../providers/wire/json.ts'
 
 const invalid = (data: string) => ({
   name: 'ModelError',

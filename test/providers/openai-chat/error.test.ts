@@ -1,6 +1,21 @@
 import { describe, expect, it } from 'vitest'
 import { openaiChat } from '../../../providers/openai-chat/index.ts'
-import { chunk, decode, done, event, ofType, stop } from './chunks.ts'
+import {
+  chunk,
+  decode,
+  done,
+  event,
+  failed,
+  first,
+  ofType,
+  type Row,
+  response,
+  said,
+  stop,
+  stopped,
+  text,
+  truncated,
+} from './chunks.ts'
 import { plainProfile } from './plainProfile.ts'
 
 const errorOf = (...events: Parameters<typeof decode>[0]) => ofType(decode(events), 'error')[0]
@@ -26,44 +41,14 @@ describe('an error inside a stream', () => {
     ['refusal', { refusal: 'I can' }],
     ['transcript', { audio: { id: 'x', data: 'AAAA', transcript: 'Hel' } }],
     ['tool the server runs', { executed_tools: [{ index: 0, name: 'search' }] }],
-  ])('tells nothing of a %s that is told whole or not at all', (_, delta) => {
+  ])('reports nothing of a %s that is reported whole or not at all', (_, delta) => {
     const shown = decode([chunk(delta)]).filter(({ type }) => type !== 'response' && type !== 'progress')
     expect(shown).toMatchObject([{ type: 'error', error: { code: 'truncated', retryable: true } }])
-  })
-
-  it.each([
-    ['a text', { error: 'boom' }],
-    ['an object', { error: { message: 'boom' } }],
-    ['an error object of vLLM', { object: 'error', message: 'boom', code: 400 }],
-    [
-      'inside a choice',
-      { choices: [{ index: 0, delta: {}, error: { message: 'boom' }, finish_reason: 'error' }] },
-    ],
-    ['in a corner of Groq', { choices: [], x_groq: { error: 'boom' } }],
-    ['a detail that stays alone', { detail: 'boom' }],
-    ['a list of errors', { errors: [{ message: 'boom' }], success: false }],
-  ])('may be %s', (_, body) => {
-    expect(errorOf(event(body))?.error.message).toBe('boom')
-  })
-
-  it('may be marked by the name of the event alone', () => {
-    expect(errorOf(event({ message: 'boom', code: 503 }, 'error'))?.error).toMatchObject({
-      message: 'boom',
-      status: 503,
-      retryable: true,
-    })
-    expect(errorOf({ event: 'error', data: 'upstream died' })?.error.message).toBe('upstream died')
   })
 
   it.each([[null], [''], [{}]])('is not seen in error: %j', (error) => {
     const quiet = event({ error, choices: [{ index: 0, delta: { content: 'a' } }] })
     expect(decode([quiet, stop, done]).at(-1)?.type).toBe('finish')
-  })
-
-  it('is not made of a notice that is followed by an answer', () => {
-    expect(decode([event({ message: 'queued' }), chunk({ content: 'a' }), stop, done]).at(-1)?.type).toBe(
-      'finish',
-    )
   })
 
   it('lets the usage that OpenRouter sends after it through, and keeps its finish word', () => {
@@ -89,12 +74,6 @@ describe('an error inside a stream', () => {
       },
     ])
     expect(decoder.end()).toEqual([])
-  })
-
-  it('is told at the end of the stream if no usage comes', () => {
-    const failed = event({ choices: [{ index: 0, delta: {} }], error: { message: 'gone', code: 502 } })
-    expect(errorOf(failed, done)?.error.message).toBe('gone')
-    expect(errorOf(failed)?.error.message).toBe('gone')
   })
 
   it('keeps what a model had written when Groq could not read the call, and may be retried', () => {
@@ -133,6 +112,114 @@ describe('an error inside a stream', () => {
     expect(ofType(deltas, 'text')).toEqual([{ type: 'text', text: 'a' }])
     expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false)
   })
+})
+
+describe('errors in a stream', () => {
+  const busy = { message: 'Busy', code: 'overloaded' }
+  const isBusy = failed({ message: 'Busy', retryable: true, code: 'overloaded' })
+  const rows: Row[] = [
+    ['alone', [event({ error: busy }), said('late')], [isBusy]],
+    ['as a text', [event({ error: 'Busy' })], [failed({ message: 'Busy', retryable: false })]],
+    ['in a list', [event({ errors: [busy], success: false }), stop], [isBusy]],
+    [
+      'that are null',
+      [event({ id: 'r1', error: null, errors: null, choices: [] }), stop],
+      [response, stopped],
+    ],
+    [
+      'in an event that is named so',
+      [first, { ...said('a'), event: 'error' }],
+      [response, text('a'), failed({ message: said('a').data, retryable: false })],
+    ],
+    [
+      'in an event that is named so and looks like those before it',
+      [first, said('a'), said('b'), said('c'), { ...said('d'), event: 'error' }],
+      [
+        response,
+        text('a'),
+        text('b'),
+        text('c'),
+        text('d'),
+        failed({ message: said('d').data, retryable: false }),
+      ],
+    ],
+    [
+      'in an event that is named so and is not JSON',
+      [{ event: 'error', data: 'Out of memory' }],
+      [failed({ message: 'Out of memory', retryable: false })],
+    ],
+    [
+      'in an event that is named so, with a status',
+      [event({ message: 'Busy', code: 503 }, 'error')],
+      [failed({ message: 'Busy', retryable: true, status: 503, code: '503' })],
+    ],
+    [
+      'in an object that is named so',
+      [event({ object: 'error', message: 'No.', code: 400 }), done],
+      [failed({ message: 'No.', retryable: false, status: 400, code: '400' })],
+    ],
+    [
+      'in a choice: the counts may still follow',
+      [
+        event({
+          id: 'r1',
+          choices: [null, { index: 0, delta: { content: 'a' }, error: busy, finish_reason: 'error' }],
+        }),
+        event({ choices: [] }),
+        chunk({ content: 'b' }),
+        event({ choices: [], usage: { prompt_tokens: 1 } }),
+        chunk({ content: 'late' }),
+      ],
+      [
+        response,
+        text('a'),
+        text('b'),
+        { type: 'usage', usage: { inputTokens: 1 } },
+        failed({ message: 'Busy', retryable: true, code: 'overloaded' }, 'error'),
+      ],
+    ],
+    [
+      'in a choice, before the end mark',
+      [event({ choices: [{ index: 0, error: busy }] }), done, said('late')],
+      [isBusy],
+    ],
+    ['in a choice, before the end', [event({ choices: [{ index: 0, error: busy }] })], [isBusy]],
+    [
+      'beside a choice, before the end mark',
+      [event({ choices: [{ index: 0 }], error: busy }), done],
+      [isBusy],
+    ],
+    ['beside a choice, before the end', [event({ choices: [{ index: 0 }], error: busy })], [isBusy]],
+    [
+      'in a choice, the first of two',
+      [event({ choices: [{ index: 0, error: busy }] }), event({ error: { message: 'No.' } })],
+      [isBusy],
+    ],
+    [
+      'beside Groq’s counts',
+      [event({ x_groq: { error: 'over capacity' } })],
+      [failed({ message: 'over capacity', retryable: false })],
+    ],
+    ['beside Groq’s counts, empty', [event({ x_groq: { error: '' } }), stop], [response, stopped]],
+    [
+      'that may be one, with nothing after it',
+      [event({ detail: 'No.' })],
+      [failed({ message: 'No.', retryable: false })],
+    ],
+    ['that may be one, before an answer', [event({ detail: 'No.' }), stop], [response, stopped]],
+    [
+      'that may be one, the first of two',
+      [event({ detail: 'No.' }), event({ message: 'Two' })],
+      [failed({ message: 'No.', retryable: false })],
+    ],
+    ['that are only a notice beside choices', [event({ choices: [], message: 'Hi' })], [truncated()]],
+    [
+      'that are only a notice beside an empty error',
+      [event({ error: {}, message: 'Hi' })],
+      [failed({ message: 'Hi', retryable: false })],
+    ],
+  ]
+  it.each(rows)('%s', (_, events, expected) => expect(decode(events)).toStrictEqual(expected))
 })
 
 describe('an error body', () => {
@@ -183,7 +270,7 @@ describe('an error body', () => {
     expect(openaiChat.error({ error })).toEqual({ ...error, code: '429' })
   })
 
-  it('brings the id of the request where the server tells it', () => {
+  it('brings the id of the request where the server gives it', () => {
     expect(openaiChat.error({ id: 'req-1', error: { message: 'no' } })).toEqual({
       message: 'no',
       requestId: 'req-1',
@@ -194,7 +281,10 @@ describe('an error body', () => {
     })
   })
 
-  it.each([[{ choices: [] }], [{ id: 'x' }], [{}], [[]], ['text'], [null], [7]])('%j is none', (body) => {
-    expect(openaiChat.error(body)).toBeUndefined()
-  })
+  it.each([[{ choices: [] }], [{ id: 'x' }], [{}], [[]], ['text'], [null], [7]])(
+    '%j is not an error',
+    (body) => {
+      expect(openaiChat.error(body)).toBeUndefined()
+    },
+  )
 })

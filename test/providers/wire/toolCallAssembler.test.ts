@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { ToolCallAssembler, type ToolCallPiece } from '../../providers/wire/toolCallAssembler.ts'
+import { ToolCallAssembler, type ToolCallPiece } from '../../../providers/wire/toolCallAssembler.ts'
 
 const assemble = (...pieces: ToolCallPiece[]) => {
   const assembler = new ToolCallAssembler()

@@ -1,7 +1,8 @@
-import { expect, it } from 'vitest'
-import { chatUsage } from '../../../providers/wire/decoder.ts'
+import { describe, expect, it } from 'vitest'
+import { openaiUsage } from '../../../providers/wire/decoder.ts'
 import type { JsonObject } from '../../../src/messages/json.ts'
 import type { Usage } from '../../../src/messages/result.ts'
+import { decode, done, event, ofType, stop } from './chunks.ts'
 
 const rows: [JsonObject | undefined, Usage | undefined][] = [
   [undefined, undefined],
@@ -44,6 +45,48 @@ const rows: [JsonObject | undefined, Usage | undefined][] = [
   [{ cost: 0.25 }, { cost: 0.25 }],
 ]
 
-it.each(rows)('%j', (usage, expected) => {
-  expect(chatUsage(usage)).toStrictEqual(expected)
+it.each(rows)('the counts %j', (usage, expected) => {
+  expect(openaiUsage(usage)).toStrictEqual(expected)
+})
+
+describe('the usage of a stream', () => {
+  it.each([
+    ['empty choices', { choices: [] }],
+    ['null choices', { choices: null }],
+    ['no choices', {}],
+    ['a choice beside it', { choices: [{ index: 0, delta: {} }] }],
+  ])('is read from a chunk with %s', (_, body) => {
+    const usage = {
+      prompt_tokens: 10,
+      completion_tokens: 5,
+      total_tokens: 15,
+      prompt_tokens_details: { cached_tokens: 4 },
+      completion_tokens_details: { reasoning_tokens: 3 },
+    }
+    expect(ofType(decode([stop, event({ ...body, usage }), done]), 'usage')).toEqual([
+      {
+        type: 'usage',
+        usage: {
+          inputTokens: 10,
+          outputTokens: 5,
+          totalTokens: 15,
+          cachedInputTokens: 4,
+          reasoningTokens: 3,
+        },
+      },
+    ])
+  })
+
+  it('is read from the corner where Groq keeps it', () => {
+    const groq = { choices: [], x_groq: { usage: { prompt_tokens: 1, completion_tokens: 2 } } }
+    expect(ofType(decode([event(groq), stop]), 'usage')).toMatchObject([
+      { usage: { inputTokens: 1, outputTokens: 2 } },
+    ])
+  })
+
+  it('is not invented from nulls', () => {
+    expect(ofType(decode([event({ choices: [], usage: { prompt_tokens: null } }), stop]), 'usage')).toEqual(
+      [],
+    )
+  })
 })

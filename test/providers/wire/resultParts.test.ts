@@ -5,8 +5,8 @@ import type { Message } from 'ollama'
 import type { ChatCompletionMessageParam } from 'openai/resources/chat/completions'
 import type { ResponseInputItem } from 'openai/resources/responses/responses'
 import { describe, expect, it } from 'vitest'
-import { type GoogleProfile, geminiProfile } from '../../providers/google/index.ts'
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
+import { type GoogleProfile, geminiProfile } from '../../../providers/google/index.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/messages/json.ts'
 import {
   type ChatMessage,
   dataPart,
@@ -14,10 +14,10 @@ import {
   modelMessage,
   type ToolResultPart,
   userMessage,
-} from '../../src/messages/messages.ts'
-import type { ModelProfile } from '../../src/model/chatModel.ts'
-import { everyProtocol, type ProtocolName, protocolNames } from './everyProtocol.ts'
-import type { GenerateContentBody } from './google/wireTypes.ts'
+} from '../../../src/messages/messages.ts'
+import type { ModelProfile } from '../../../src/model/chatModel.ts'
+import { everyProtocol, type ProtocolName, protocolNames } from '../everyProtocol.ts'
+import type { GenerateContentBody } from '../google/wireTypes.ts'
 
 const gemini2: GoogleProfile = { ...geminiProfile('gemini-2.5-flash'), mediaInResults: false }
 const chart = dataPart('image/png', 'AAAA', 'chart.png')

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { callDeltas, withheld } from '../../providers/wire/decoder.ts'
-import type { FinishReason } from '../../src/messages/result.ts'
+import { callDeltas, withheld } from '../../../providers/wire/decoder.ts'
+import type { FinishReason } from '../../../src/messages/result.ts'
 
 const call = { id: 'a', name: 'one', arguments: { m: 1 } }
 const bad = { ...call, arguments: {}, argumentsRaw: '{"m"', argumentsError: 'Not JSON.' }
