@@ -11,11 +11,13 @@ export const respond = async (
   try {
     return await answer(request)
   } catch (thrown) {
-    return errorBody(
-      thrown instanceof HttpError ? thrown : new HttpError(500, showError(thrown), 'server_error'),
-    )
+    return errorBody(httpErrorOf(thrown, showError))
   }
 }
+
+/** The error that a client gets for anything that was thrown. */
+export const httpErrorOf = (thrown: unknown, showError: (error: unknown) => string): HttpError =>
+  thrown instanceof HttpError ? thrown : new HttpError(500, showError(thrown), 'server_error')
 
 /** An error as plain text, which clients show. */
 const plainError = ({ status, message }: HttpError): Response =>

@@ -24,11 +24,11 @@ export type RunInput = {
   tools: ClientTool[]
 } & ({ question: Question } | { decide: (calls: readonly PendingCall[]) => Decisions })
 
-/** Reads the input of a run. From a client only the prompt and decisions are trusted, and nothing else. */
+/** Reads the input of a run. Only the prompt and the decisions of a client are trusted. */
 export const readRunInput = (body: JsonObject): RunInput => {
   const messages = objectsIn(body.messages)
   const resume = objectsIn(body.resume)
-  const head = {
+  const input = {
     threadId: chatIdOf(body.threadId),
     runId: chatIdOf(body.runId),
     messages,
@@ -36,13 +36,13 @@ export const readRunInput = (body: JsonObject): RunInput => {
   }
   const last = messages.at(-1)
   if (resume.length > 0 || last?.role === 'tool')
-    return { ...head, decide: (calls) => decisionsIn(resume, messages, calls) }
+    return { ...input, decide: (calls) => decisionsIn(resume, messages, calls) }
   if (last?.role !== 'user') throw new HttpError(400, 'The last message must be from the user or a tool.')
   const prompt = partsOf(last.content)
   if (prompt.length === 0) throw new HttpError(400, 'The last message is empty.')
   const before = messagesIn(messages.slice(0, -1))
   return {
-    ...head,
+    ...input,
     question: { prompt, history: historyOf(before), asked: promptsIn(before), intent: 'new' },
   }
 }

@@ -5,7 +5,7 @@ import { callable, checkValue, object, type Rules } from '../../messages/optionR
 import { agentTurn, clientToolsFor } from '../AgentChats.ts'
 import { eventStream } from '../eventStream.ts'
 import { checkHandler, type HandlerOptions, handlerRules } from '../handlerOptions.ts'
-import { decodedSegment, HttpError, readBody, respond } from '../request.ts'
+import { decodedSegment, HttpError, httpErrorOf, readBody, respond } from '../request.ts'
 import { type OpenaiRequest, readChatRequest, readResponsesRequest } from './readRequest.ts'
 import type { AnswerWriter, SendEvent } from './writer.ts'
 import { ChatCompletionWriter, errorOf, ResponseWriter } from './writer.ts'
@@ -70,9 +70,6 @@ export const openaiHandler = (
     )
   }
 
-  const httpErrorOf = (error: unknown): HttpError =>
-    error instanceof HttpError ? error : new HttpError(500, showError(error), 'server_error')
-
   const answer = async (request: Request, { read, writer, hasNames }: Form): Promise<Response> => {
     const body = await readBody(request, maxBodyBytes)
     const { model, prompt, history, tools, isStream } = read(body)
@@ -95,7 +92,7 @@ export const openaiHandler = (
         await agentTurn(agent, prompt, turn, { onEvent: (event) => events.onEvent(event), signal })
         if (!hasNames) outlet.send('[DONE]')
       } catch (error) {
-        events.fail(httpErrorOf(error))
+        events.fail(httpErrorOf(error, showError))
       }
     })
   }

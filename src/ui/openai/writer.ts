@@ -17,7 +17,7 @@ export type AnswerWriter = {
 export type SendEvent = (data: JsonObject) => void
 
 /** The calls that the client must answer. This API cannot ask for an approval. */
-export const clientCalls = (calls: readonly PendingCall[]): readonly PendingCall[] => {
+const clientCalls = (calls: readonly PendingCall[]): readonly PendingCall[] => {
   const asked = calls.find(({ kind }) => kind !== 'answer')
   if (!asked) return calls
   throw new HttpError(
@@ -28,10 +28,10 @@ export const clientCalls = (calls: readonly PendingCall[]): readonly PendingCall
 }
 
 /** The error of an answer that starts over: text that was sent cannot be removed. */
-export const cannotRestart = () =>
+const cannotRestart = () =>
   new HttpError(500, 'The answer was interrupted, and would have to start over.', 'server_error')
 
-export const seconds = (): number => Math.floor(Date.now() / 1000)
+const seconds = (): number => Math.floor(Date.now() / 1000)
 
 /** An error as clients of OpenAI read it. */
 export const errorOf = ({ status, message, code }: HttpError): JsonObject => ({
@@ -42,7 +42,7 @@ export const errorOf = ({ status, message, code }: HttpError): JsonObject => ({
 export class ChatCompletionWriter implements AnswerWriter {
   readonly #send: SendEvent
   readonly #hasUsage: boolean
-  readonly #start: JsonObject
+  readonly #common: JsonObject
   #text = ''
   #thinking = ''
   #calls: JsonObject[] = []
@@ -52,7 +52,7 @@ export class ChatCompletionWriter implements AnswerWriter {
   constructor(model: string, send: SendEvent, hasUsage: boolean) {
     this.#send = send
     this.#hasUsage = hasUsage
-    this.#start = { id: `chatcmpl-${newId()}`, created: seconds(), model }
+    this.#common = { id: `chatcmpl-${newId()}`, created: seconds(), model }
   }
 
   onEvent(event: TurnEvent): void {
@@ -82,7 +82,7 @@ export class ChatCompletionWriter implements AnswerWriter {
     }
     const choice = { index: 0, message, logprobs: null, finish_reason: this.#finishReason }
     return {
-      ...this.#start,
+      ...this.#common,
       object: 'chat.completion',
       choices: [choice],
       usage: this.#usage ?? completionUsage({}),
@@ -115,7 +115,12 @@ export class ChatCompletionWriter implements AnswerWriter {
   }
 
   #chunk(choices: JsonObject[], usage: JsonObject | null): void {
-    this.#send({ ...this.#start, object: 'chat.completion.chunk', choices, ...(this.#hasUsage && { usage }) })
+    this.#send({
+      ...this.#common,
+      object: 'chat.completion.chunk',
+      choices,
+      ...(this.#hasUsage && { usage }),
+    })
   }
 }
 
@@ -148,7 +153,7 @@ type OpenItem = { kind: 'message' | 'reasoning'; id: string; text: string }
 /** Writes a turn as a response of the Responses API. It does not show the agent's own tools. */
 export class ResponseWriter implements AnswerWriter {
   readonly #send: SendEvent
-  readonly #start: JsonObject
+  readonly #common: JsonObject
   readonly #output: JsonObject[] = []
   #open: OpenItem | undefined
   #events = 0
@@ -157,7 +162,7 @@ export class ResponseWriter implements AnswerWriter {
 
   constructor(model: string, send: SendEvent) {
     this.#send = send
-    this.#start = { id: `resp_${newId()}`, object: 'response', created_at: seconds(), model }
+    this.#common = { id: `resp_${newId()}`, object: 'response', created_at: seconds(), model }
   }
 
   onEvent(event: TurnEvent): void {
@@ -180,7 +185,7 @@ export class ResponseWriter implements AnswerWriter {
 
   result(): JsonObject {
     return {
-      ...this.#start,
+      ...this.#common,
       status: this.#status,
       error: null,
       incomplete_details: null,
