@@ -12,7 +12,7 @@ const weather = tool({
   execute: ({ city }) => ({ city, celsius: 21 }),
 })
 
-// `fetch` carries the requests: here it only tells where they go.
+// `fetch` carries the requests: here it only shows where they go.
 const options = {
   baseUrl: simulator.baseUrl,
   tools: [weather],

@@ -51,7 +51,7 @@ const kinds = [
   ],
   [
     'secrets',
-    'a key that a server gives back, in any encoding, on any provider, reaches nobody',
+    'a key that a server gives back, in any encoding, on any provider, stays hidden',
     ['test/proof/secrets.test.ts'],
   ],
   [
@@ -143,7 +143,7 @@ const scoresFile = 'test/mutation/scores.json'
 
 const share = ({ noticed, missed }) => `${((100 * noticed) / (noticed + missed)).toFixed(1)} %`
 
-/** A part of which one mutant in six was tried stands for six times as many. */
+/** Sums scores. A part of which one mutant in six was tried counts for six times as many. */
 const sum = (scores) => ({
   noticed: scores.reduce((all, { noticed, oneIn }) => all + noticed * oneIn, 0),
   missed: scores.reduce((all, { missed, oneIn }) => all + missed * oneIn, 0),

@@ -33,7 +33,7 @@ const ownerOf = (declaration) => {
   return node.name.text
 }
 
-/** The member that a name stands for: read, taken apart, or given in an object that XState gets. */
+/** The member that a name means: read, taken apart, or given in an object that XState gets. */
 const memberOf = (checker, name) => {
   const { parent } = name
   if (ts.isPropertyAccessExpression(parent) && parent.name === name) return checker.getSymbolAtLocation(name)

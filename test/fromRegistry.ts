@@ -27,7 +27,7 @@ export const fromRegistry = async (
       fresh,
     ]
     await promisify(execFile)('npm', ['install', `${name}@${version}`, ...options], { timeout: 60_000 })
-    // All at once, so that a fetch that breaks off leaves nothing; whoever was faster has the same.
+    // All at once, so that a fetch that breaks off leaves nothing; a faster process has the same.
     await rename(fresh, home).catch(() => {})
     return { folder }
   } catch (thrown) {

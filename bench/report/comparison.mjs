@@ -23,7 +23,7 @@ export const comparison = (results, versions) => {
     const one = find(result, name)
     if (one?.failed) return 'failed'
     const compared = quotient(one?.value, find(result, 'reader')?.value)
-    // In words, so that nobody has to compare.
+    // In words, so that the reader need not compare.
     return isJudged(result) && one?.isMet === false ? `${compared} (missed)` : compared
   }
   const line = (name, title) => row([title, ...known.map(({ result }) => text(result, name))])

@@ -12,10 +12,10 @@ export const readerLag = async ({ open }) => {
   await once(reader, 'message')
   const run = await contender.runs.start('agent', prompt)
   reader.send(run.id)
-  const heard = once(reader, 'message')
+  const reported = once(reader, 'message')
   const here = new Map()
   for await (const { cursor } of run.stream()) here.set(cursor, now())
-  const [there] = await heard
+  const [there] = await reported
   const lags = there
     .filter(([cursor]) => here.has(cursor))
     .map(([cursor, time]) => (time - here.get(cursor)) / 1e6)

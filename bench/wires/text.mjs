@@ -4,7 +4,7 @@ const words =
     '|',
   )
 
-/** The text begins anew every thousand pieces, so that an answer of any length is made of one block. */
+/** The text starts over every thousand pieces, so that an answer of any length is made of one block. */
 export const blockSize = 1000
 
 export const piece = (index) => words[(index % blockSize) % words.length]

@@ -136,7 +136,9 @@ it('speaks of its own options when something is wrong with them', async () => {
   }
   const { url } = await loopback(() => ({ status: 401, body: { error: { message: 'Who are you?' } } }))
   expect(await problem('--base-url', 'here')).toMatch(/^2 --base-url must be an absolute/)
-  expect(await problem('--temperature', 'hot')).toBe('2 --temperature takes a number that is not negative, not "hot".')
+  expect(await problem('--temperature', 'hot')).toBe(
+    '2 --temperature takes a number that is not negative, not "hot".',
+  )
   expect(await problem('-a', 'none.png')).toBe('2 --attach: there is no file none.png.')
   expect(await problem('-a', 'data.bin')).toMatch(/^2 --attach: data\.bin is not a text file, and not one of/)
   expect(await problem('--schema', 'none.json')).toBe('2 --schema: there is no file none.json.')
