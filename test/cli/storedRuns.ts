@@ -37,7 +37,7 @@ export const owning = async (
 
 export type Program = { kill(): Promise<void> }
 
-/** Another process that runs the runs of a file, with the agent of keeper.mjs. */
+/** Another process that runs the runs of a file, with the agent of owner.mjs. */
 export const ownerProcess = async (file: string, baseUrl: string, ...start: string[]): Promise<Program> => {
   const child = spawn(process.execPath, ['test/cli/owner.mjs', file, baseUrl, ...start])
   onTestFinished(() => void child.kill('SIGKILL'))

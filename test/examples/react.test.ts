@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
@@ -11,11 +13,11 @@ if (!executablePath) console.log('The chat page is not tested: there is no brows
 const folder = mkdtempSync(join(tmpdir(), 'statewire-page-'))
 
 /** Starts the page's server, as a user would, and gives the address it prints. */
-const serve = (port = 0): Promise<{ server: ChildProcess; url: string }> =>
+const serve = (): Promise<{ server: ChildProcess; url: string }> =>
   new Promise((resolve, reject) => {
     const server = spawn(process.execPath, ['examples/react/server.mjs'], {
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, CHATS: join(folder, 'chats.db'), PORT: String(port) },
+      env: { ...process.env, CHATS: join(folder, 'chats.db'), PORT: '0' },
     })
     let printed = ''
     const read = (text: Buffer) => {
@@ -35,9 +37,34 @@ const kill = (server: ChildProcess | undefined): Promise<unknown> =>
     server.kill('SIGKILL')
   })
 
+/** A door that stays open while the servers behind it change: a port that was closed could be taken by another program. */
+const openDoor = async () => {
+  let port = 0
+  const door = createServer((client) => {
+    const server = connect(port, '127.0.0.1')
+    for (const socket of [client, server]) {
+      socket.on('error', () => {})
+      socket.on('close', () => {
+        client.destroy()
+        server.destroy()
+      })
+    }
+    client.pipe(server).pipe(client)
+  }).listen(0, '127.0.0.1')
+  await once(door, 'listening')
+  const address = door.address()
+  return {
+    url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/`,
+    leadTo: (url: string) => {
+      port = Number(new URL(url).port)
+    },
+    close: () => door.close(),
+  }
+}
+
 describe.skipIf(!executablePath)('the chat page, in a real browser', () => {
   let server: ChildProcess | undefined
-  let url = ''
+  let door: Awaited<ReturnType<typeof openDoor>>
   let browser: Browser | undefined
   let page: Page
   let problems: string[] = []
@@ -45,19 +72,21 @@ describe.skipIf(!executablePath)('the chat page, in a real browser', () => {
   beforeAll(async () => {
     const started = await serve()
     server = started.server
-    url = started.url
+    door = await openDoor()
+    door.leadTo(started.url)
     browser = await launch()
     page = await browser.newPage()
     page.on('pageerror', (error) => problems.push(String(error)))
     page.on('console', (message) => {
       if (message.type() === 'error') problems.push(message.text())
     })
-    await page.goto(url)
+    await page.goto(door.url)
   }, 180_000)
 
   afterAll(async () => {
     await browser?.close()
     await kill(server)
+    door.close()
     rmSync(folder, { recursive: true, force: true })
   })
 
@@ -83,7 +112,7 @@ describe.skipIf(!executablePath)('the chat page, in a real browser', () => {
     expect(await last().locator('.usage').textContent()).toMatch(/\d+ tokens/)
   })
 
-  test('goes on after a reload in the middle of an answer', async () => {
+  test('continues after a reload in the middle of an answer', async () => {
     await ready()
     await ask('What is the weather in Lima?')
     await last().locator('.call', { hasText: 'Lima' }).waitFor()
@@ -100,14 +129,16 @@ describe.skipIf(!executablePath)('the chat page, in a real browser', () => {
     await page.getByRole('button', { name: 'Approve' }).waitFor()
     await state('AwaitingApproval')
     await kill(server)
-    server = (await serve(Number(new URL(url).port))).server
+    const started = await serve()
+    server = started.server
+    door.leadTo(started.url)
     await page.reload()
     await page.getByRole('button', { name: 'Approve' }).click()
     await state('Complete')
     expect(await last().textContent()).toContain('A postcard is on its way to Rome.')
   })
 
-  test('looks and asks in one answer, and goes on once it is approved', async () => {
+  test('looks and asks in one answer, and continues once it is approved', async () => {
     await ready()
     await ask('What is the weather in Oslo? Send a postcard there, too.')
     await page.getByRole('button', { name: 'Approve' }).click()

@@ -1,6 +1,5 @@
 import type { AnyActor, AnyStateMachine } from 'xstate'
-import { type MachinePath, planPaths, replayPath } from '../../src/testing/paths.ts'
-import { withPuppets } from '../../src/testing/puppets.ts'
+import { type MachinePath, planPaths, replayPath, withPuppets } from '../../src/testing/paths.ts'
 import { TransitionCoverage } from '../../src/testing/TransitionCoverage.ts'
 import type { TestedChart } from './charts.ts'
 
