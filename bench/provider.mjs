@@ -64,7 +64,7 @@ const send = (response, { pacing, writes }) => {
   step()
 }
 
-/** When answers were broken off, by the machine's monotonic clock, which all processes share. */
+/** The times at which answers were broken off, by the machine's monotonic clock, which all processes share. */
 const closings = []
 const waiting = new Set()
 

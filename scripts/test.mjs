@@ -1,17 +1,17 @@
 // Everything `npm test` promises, from a clone with nothing installed: install, type-check, lint, tests, package check.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { runBeside } from './beside.mjs'
-import { bin, installBrowserIfMissing, installIfMissing, run } from './install.mjs'
+import { prepareBrowser } from './browser.mjs'
+import { bin, installIfMissing, run, runBeside } from './run.mjs'
 
 installIfMissing()
-installBrowserIfMissing()
+prepareBrowser()
 
 const cache = resolve('node_modules/.cache/statewire')
 const packed = `${cache}/packed`
 mkdirSync(packed, { recursive: true })
 
-/** What was checked before, and has not changed, is not checked again. */
+/** Checks types; files that have not changed since the last check are not checked again. */
 const checkTypes = (title, name, ...project) =>
   runBeside(
     title,
@@ -26,7 +26,7 @@ const check = async () => {
   await checkTypes('types of a page of the tests', 'ui', '-p', 'test/ui/page')
 }
 
-/** Packing it builds it. `test/package` installs what is packed here. */
+/** Packs the project, which builds it. `test/package` installs what is packed here. */
 const pack = async () => {
   mkdirSync('dist', { recursive: true })
   writeFileSync('dist/leftover.js', '')

@@ -51,7 +51,7 @@ const memberOf = (checker, name) => {
 const isModuleOfXState = (node) =>
   ts.isImportDeclaration(node) && /^(?:@xstate\/|xstate(?:\/|$))/.test(node.moduleSpecifier.text)
 
-/** What is used, by its owner. What is imported belongs to the module it comes from. */
+/** The members that are used, by their owner. An import belongs to the module that it comes from. */
 const usesOf = () => {
   const { program, sources } = programOf()
   const checker = program.getTypeChecker()

@@ -31,7 +31,7 @@ export const chunk = ({ peers, ...options }) => [
   ...(options.wireNames.includes(main) ? typedChunk(options) : []),
 ]
 
-/** The same of a typed answer; floor and reader parse it at its end, statewire shows the value while it grows. */
+/** Chunks of a typed answer; floor and reader parse it at its end, statewire shows the value while it grows. */
 const typedChunk = ({ sizes }) =>
   cases({
     sizes,

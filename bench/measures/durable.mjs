@@ -1,4 +1,4 @@
-/** Who keeps runs, and how. Another store is another contender: it gives what `contenders/statewireSqlite.mjs` gives. */
+/** The contenders that store runs. Another store is another contender, with the exports of `contenders/statewireSqlite.mjs`. */
 const stores = ['statewire-sqlite-full', 'statewire-sqlite-normal']
 
 /** DBOS needs a Postgres server, whose URL the environment gives. */

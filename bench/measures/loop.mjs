@@ -15,7 +15,7 @@ export const tools = ({ wireNames, sizes, peers }) =>
     values: { cpu: { unit: 'µs', goal: goalOn(wire, 2.5) } },
   }))
 
-/** One short request after the other: processor time of a whole one. */
+/** Short requests one after the other: the processor time of each. */
 export const request = ({ wireNames, sizes, peers }) =>
   wireNames.map((wire) => ({
     id: `request/${wire}`,

@@ -30,7 +30,7 @@ const machineOf = (floor) =>
     output: ({ context }) => context.text,
   })
 
-/** What one writes first: the floor's client, and every delta an event that is assigned and emitted. */
+/** A first attempt: the floor's client, with every delta an event that is assigned and emitted. */
 export const open = (options) => {
   const floor = openFloor(options)
   const machine = machineOf(floor)

@@ -3,7 +3,7 @@ import { ratio } from './table.mjs'
 const cell = (text) => String(text).replaceAll('|', '\\|')
 export const row = (cells) => `| ${cells.map(cell).join(' | ')} |`
 
-/** What is measured of everyone: its id, and what a reader calls it. */
+/** The measures that all contenders have: their ids, and their titles for a reader. */
 const measures = [
   ['chunk/bulk/openai-chat', 'a chunk, bulk'],
   ['chunk/paced/openai-chat', 'a chunk, paced'],

@@ -45,7 +45,7 @@ const list = (versions) =>
     .map(([name, version]) => `${name} ${version}`)
     .join(', ')
 
-/** What is different from `for await` over `sendStream`. */
+/** The contenders that differ from `for await` over `sendStream`. */
 const ways = {
   'statewire-actor': 'an actor with a subscriber and a listener',
   'statewire-orchestrated': 'reasoningOrchestrator',
@@ -84,7 +84,7 @@ const ownTable = (results, repetitions) => {
   ]
 }
 
-/** Of a figure that comes from fewer processes than the page says at its top. */
+/** A remark on a figure from fewer processes than the page says at its top. */
 const fewer = (all, repetitions) =>
   all && all.length < repetitions ? `, ${all.length === 1 ? 'once' : `${all.length} processes`}` : ''
 

@@ -15,7 +15,7 @@ export const textOf = (chunks) => {
   return text
 }
 
-/** The same words as a value: every piece is one more item of its list, so that a typed answer has as many chunks. */
+/** The words as a value: every piece is one more item of its list, so that a typed answer has as many chunks. */
 export const json = {
   opening: '{"city":"Oslo","days":3,"sky":"clear","words":[""',
   piece: (index) => `,${JSON.stringify(piece(index))}`,

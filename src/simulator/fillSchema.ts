@@ -114,7 +114,7 @@ class Filler {
     const isFree = schema.format === undefined && /answer|summary|text|reason|note/.test(wordsOf(name))
     if (sentence !== '' && isFree) return sentence
     const found = valuesFor(name, schema, text)
-    return found[nth] ?? found[0] ?? this.#guess(standIns.get(schema.format) ?? text)
+    return found[nth] ?? found[0] ?? this.#guess(placeholders.get(schema.format) ?? text)
   }
 
   #mentions(name: string): boolean {
@@ -188,7 +188,7 @@ const numbersIn = (text: string): number[] => {
 }
 
 /** Values for the formats, which no words of the user have. */
-const standIns = new Map<unknown, string>([
+const placeholders = new Map<unknown, string>([
   ['date', '2000-01-01'],
   ['date-time', '2000-01-01T00:00:00Z'],
   ['email', 'someone@example.com'],
