@@ -1,6 +1,7 @@
 // Everything `npm test` promises, from a clone with nothing installed: install, type-check, lint, tests, package check.
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
 import { prepareBrowser } from './browser.mjs'
 import { bin, installIfMissing, run, runBeside } from './run.mjs'
 
@@ -10,6 +11,13 @@ prepareBrowser()
 const cache = resolve('node_modules/.cache/statewire')
 const packed = `${cache}/packed`
 mkdirSync(packed, { recursive: true })
+
+// Programs that are killed by a test leave their temporary files behind: all of them are in one folder, which goes at the end.
+const temporary = mkdtempSync(join(tmpdir(), 'statewire-test-'))
+// As open as the folder that it replaces: Postgres does not run as root.
+chmodSync(temporary, 0o1777)
+for (const name of ['TMPDIR', 'TEMP', 'TMP']) process.env[name] = temporary
+process.on('exit', () => rmSync(temporary, { recursive: true, force: true, maxRetries: 5 }))
 
 /** Checks types; files that have not changed since the last check are not checked again. */
 const checkTypes = (title, name, ...project) =>
