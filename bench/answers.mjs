@@ -10,10 +10,10 @@ const cut = (bytes) =>
     bytes.subarray(index * writeSize, (index + 1) * writeSize),
   )
 
-/** One event per write. */
+/** Writes one event at a time. */
 export const events = (texts) => texts.map((text) => Buffer.from(text))
 
-/** As much as fits per write. */
+/** Writes as much as fits at a time. */
 export const bulk = (texts) => cut(Buffer.from(texts.join('')))
 
 /** The writes of a text answer. Its middle repeats one block, so that a million chunks need no gigabyte. */

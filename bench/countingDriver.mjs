@@ -37,5 +37,5 @@ export const countingDriver = () => {
   }
 }
 
-/** What this process has written so far; Linux counts it. */
+/** The bytes that this process has written so far, as Linux counts them. */
 const bytesWritten = () => Number(/^write_bytes: (\d+)$/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1])

@@ -1,4 +1,4 @@
-// A second process on a store, for `tasks/readerLag.mjs`: reads a run, and tells when each chunk came.
+// A second process on a store, for `tasks/readerLag.mjs`: reads a run, and reports when each chunk came.
 import { builtModule } from './built.mjs'
 
 const { openRuns, sqlite } = await import(builtModule('durable'))

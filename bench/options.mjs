@@ -60,7 +60,7 @@ export const readOptions = (args) => {
   }
 }
 
-/** A partial run must not replace the figures of a whole one, unless somebody says so. */
+/** A partial run must not replace the figures of a whole one, unless an option says so. */
 const outputOf = ({ output, only, wires, contenders, chunks, small, dist }) => {
   if (output) return resolve(output)
   const isWhole = !(only || wires || contenders || chunks || small || dist)

@@ -1,4 +1,4 @@
-// A page of the inspector without a browser: asks for what a page asks for, follows what it is told, and forgets it.
+// A page of the inspector without a browser: asks for what a page asks for, follows the events, and forgets them.
 import { once } from 'node:events'
 
 const [address] = await once(process, 'message')

@@ -19,7 +19,7 @@ export const startProvider = async (node) => {
   return { origin: `http://127.0.0.1:${port}`, stop: () => child.disconnect() }
 }
 
-/** Nobody reports home or warns while it is measured. */
+/** Settings under which no package reports home or warns while it is measured. */
 const quiet = {
   NODE_ENV: 'production',
   AI_SDK_LOG_WARNINGS: 'false',

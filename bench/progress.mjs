@@ -1,6 +1,6 @@
 const { stderr } = process
 
-/** What is being done: one line that is written over on a terminal, plain lines elsewhere. */
+/** Shows the current task: one line that is overwritten on a terminal, plain lines elsewhere. */
 export const progress = (total) => {
   let done = 0
   return {

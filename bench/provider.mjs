@@ -1,4 +1,4 @@
-// A model provider on loopback, in a process of its own. What it answers stands in the path of the request:
+// A model provider on loopback, in a process of its own. Its answer is in the path of the request:
 // /<wire>/<bulk|paced|slow>/<text|json>/<chunks>/rounds/<tool rounds>/calls/<calls per round>/…
 import { createServer } from 'node:http'
 import { bulk, callsAnswer, events, textAnswer } from './answers.mjs'
@@ -64,29 +64,29 @@ const send = (response, { pacing, writes }) => {
   step()
 }
 
-/** When answers were broken off, by the machine's monotonic clock, which all processes share. */
+/** The times at which answers were broken off, by the machine's monotonic clock, which all processes share. */
 const closings = []
 const waiting = new Set()
 
 const noteClosing = () => {
   closings.push(String(process.hrtime.bigint()))
-  for (const tell of waiting) tell()
+  for (const report of waiting) report()
 }
 
 /** `/closings/<n>`: answers once `n` of them are known. */
-const tellClosings = (count, response) => {
-  const tell = () => {
+const reportClosings = (count, response) => {
+  const report = () => {
     if (closings.length < count) return
-    waiting.delete(tell)
+    waiting.delete(report)
     response.end(JSON.stringify(closings))
   }
-  waiting.add(tell)
-  tell()
+  waiting.add(report)
+  report()
 }
 
 const server = createServer((request, response) => {
   const count = /^\/closings\/(\d+)$/.exec(request.url)?.[1]
-  if (count) return tellClosings(Number(count), response)
+  if (count) return reportClosings(Number(count), response)
   const pieces = []
   request.on('data', (piece) => pieces.push(piece))
   request.on('end', () => {

@@ -33,7 +33,7 @@ const cases = Object.entries(measures)
   .flatMap(([, measure]) => measure({ ...options, peers: measuredPeers }))
   .map((each) => ({ ...each, contenders: each.contenders.filter(isWanted) }))
 
-/** Of one case all contenders get the same number of processes. */
+/** Plans the processes of a case: all contenders get the same number. */
 const repetitionsOf = ({ look, repetitions = options.repetitions }) =>
   look ? 1 : Math.min(options.repetitions, repetitions)
 const runsOf = (each) => each.contenders.length * repetitionsOf(each)

@@ -1,5 +1,5 @@
 /**
- * How much of everything is measured: the same of every contender, peers as well. A peer takes up to fifty times as
+ * The amount of everything that is measured: the same for every contender, peers as well. A peer takes up to fifty times as
  * long, so that these sizes are what a whole run of them all can do in less than half an hour.
  */
 export const fullSizes = {
@@ -22,7 +22,7 @@ export const fullSizes = {
   aborts: 50,
   firstTokens: 200,
   pageLag: { rounds: 200, chunks: 600 },
-  durable: { count: 400, atOnce: 16, warmUps: 50, steps: [10, 100, 1000], lagChunks: 400 },
+  durable: { count: 400, concurrency: 16, warmUps: 50, steps: [10, 100, 1000], lagChunks: 400 },
 }
 
 /** Enough to see that everything runs; the figures mean nothing. */
@@ -42,10 +42,10 @@ export const smallSizes = {
   aborts: 3,
   firstTokens: 3,
   pageLag: { rounds: 3, chunks: 100 },
-  durable: { count: 10, atOnce: 2, warmUps: 2, steps: [10, 20], lagChunks: 40 },
+  durable: { count: 10, concurrency: 2, warmUps: 2, steps: [10, 20], lagChunks: 40 },
 }
 
-/** The same with streams of another length. */
+/** Sizes with streams of another length. */
 export const withChunks = (sizes, chunks) => ({
   ...sizes,
   passes: Object.fromEntries(

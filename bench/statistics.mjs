@@ -40,7 +40,7 @@ const medianOf = (results = [], key) => {
 /** Without the other there is nothing to compare with. */
 const quotient = (value, other) => (other ? value / other : undefined)
 
-/** Goals are ours: nobody else is judged by them. */
+/** Goals are ours: other libraries are not judged by them. */
 const verdict = (contender, { value, ratio, toFloor }, goal) => {
   if (!goal || !(goal.of?.includes(contender) ?? contender.startsWith('statewire'))) return {}
   if (goal.most !== undefined) return { isMet: value <= goal.most }

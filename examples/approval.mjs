@@ -1,4 +1,4 @@
-// A tool that a person must approve. The run is put away in a file; another process decides and goes on.
+// A tool that a person must approve. The run is stored in a file; another process decides and continues it.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'

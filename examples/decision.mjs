@@ -24,7 +24,7 @@ const game = setup({
   },
   actions: {
     takeGuess: assign({ guess: ({ event }) => event.number }),
-    tellGuess: ({ context }) => console.log(`  Is it ${context.guess}?`),
+    showGuess: ({ context }) => console.log(`  Is it ${context.guess}?`),
     raiseLow: assign({ low: ({ context }) => context.guess + 1 }),
     lowerHigh: assign({ high: ({ context }) => context.guess - 1 }),
   },
@@ -33,7 +33,7 @@ const game = setup({
   initial: 'Guessing',
   states: {
     Guessing: {
-      // The model hears only of the events that are allowed; the one it chooses arrives as an event of this machine.
+      // The model sees only the events that are allowed; the one it chooses arrives as an event of this machine.
       invoke: {
         src: 'decide',
         input: ({ context: { low, high } }) => ({
@@ -43,7 +43,7 @@ const game = setup({
         onError: { target: 'Over', actions: ({ event }) => console.error(event.error) },
       },
       on: {
-        guess: { target: 'Judging', actions: ['takeGuess', 'tellGuess'] },
+        guess: { target: 'Judging', actions: ['takeGuess', 'showGuess'] },
         give_up: 'Over',
       },
     },

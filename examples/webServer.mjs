@@ -6,7 +6,7 @@ import { Agent, tool } from 'statewire'
 import { startSimulator } from 'statewire/simulator'
 import { z } from 'zod'
 
-// Stands in for a provider, on this machine. With a key in OPENAI_API_KEY leave it out, and `baseUrl` too.
+// Plays the provider, on this machine. With a key in OPENAI_API_KEY leave it out, and `baseUrl` too.
 const simulator = await startSimulator()
 
 const deleteFile = tool({

@@ -7,7 +7,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { isChosen, oneIn } from '../test/mutation/sample.mjs'
 import { shards } from '../test/mutation/shards.mjs'
-import { bin, installIfMissing, run } from './install.mjs'
+import { bin, installIfMissing, run } from './run.mjs'
 
 const scoresFile = 'test/mutation/scores.json'
 
@@ -29,7 +29,7 @@ const stryker = (name, { mutate, tests }) => {
   return JSON.parse(readFileSync(report, 'utf8'))
 }
 
-/** How many mutants were noticed, and which were not, by place. Those that no test reaches never came to the sample. */
+/** The number of mutants that were noticed, and the places of the others. Those that no test reaches are sampled here. */
 const scoreOf = ({ files }) => {
   const isCounted = ({ status, ...mutant }) => status !== 'NoCoverage' || isChosen(mutant)
   const mutants = Object.entries(files).flatMap(([path, { mutants }]) =>

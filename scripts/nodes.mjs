@@ -3,7 +3,8 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { delimiter, dirname, resolve } from 'node:path'
-import { bin, installBrowserIfMissing, installIfMissing, run } from './install.mjs'
+import { prepareBrowser } from './browser.mjs'
+import { bin, installIfMissing, run } from './run.mjs'
 
 const majors = [20, 22, 24]
 const cache = resolve('node_modules/.cache/statewire')
@@ -52,7 +53,7 @@ const summary = ({ version, status, numPassedTests = 0, numPendingTests = 0, tes
 }
 
 installIfMissing()
-installBrowserIfMissing()
+prepareBrowser()
 run('build', bin('tsup'), '--silent')
 const results = majors.map((major) => testWith(fetchNode(major)))
 console.log(`\n${results.map(summary).join('\n')}`)

@@ -1,6 +1,6 @@
-// What is packed is always built whole and anew: `npm start` leaves a build without types, and a fresh clone has none.
+// The packed code is always built completely: `npm start` leaves a build without types, and a fresh clone has none.
 import { existsSync } from 'node:fs'
-import { bin, installIfMissing, run } from './install.mjs'
+import { bin, installIfMissing, run } from './run.mjs'
 
 if (!existsSync(bin('tsup'))) installIfMissing()
 run('build', bin('tsup'), '--silent')

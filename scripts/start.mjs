@@ -1,7 +1,7 @@
 // What `npm start` promises, from a clone with nothing installed: an agent at work in the inspector, with no key and no network.
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { bin, installIfMissing, run } from './install.mjs'
+import { bin, installIfMissing, run } from './run.mjs'
 
 const built = 'dist/cli.js'
 const sources = ['src', 'machines', 'providers', 'package.json', 'tsup.config.ts']

@@ -51,7 +51,7 @@ const kinds = [
   ],
   [
     'secrets',
-    'a key that a server gives back, in any encoding, on any provider, reaches nobody',
+    'a key that a server gives back, in any encoding, on any provider, stays hidden',
     ['test/proof/secrets.test.ts'],
   ],
   [
@@ -122,7 +122,7 @@ const filesOf = (pattern) => {
   return readdirSync(folder).filter((name) => name.endsWith('.test.ts'))
 }
 
-/** The kinds, and those that are gone, which the table shows, too. */
+/** The table of the kinds of tests, and the entries whose files are gone. */
 export const kindTable = () => {
   const isGone = (pattern) => filesOf(pattern).length === 0
   const place = (pattern) => `\`${pattern.replace(/^test\//, '')}\`${isGone(pattern) ? ' **is gone**' : ''}`
@@ -143,7 +143,7 @@ const scoresFile = 'test/mutation/scores.json'
 
 const share = ({ noticed, missed }) => `${((100 * noticed) / (noticed + missed)).toFixed(1)} %`
 
-/** A part of which one mutant in six was tried stands for six times as many. */
+/** Sums scores. A part of which one mutant in six was tried counts for six times as many. */
 const sum = (scores) => ({
   noticed: scores.reduce((all, { noticed, oneIn }) => all + noticed * oneIn, 0),
   missed: scores.reduce((all, { missed, oneIn }) => all + missed * oneIn, 0),
@@ -153,7 +153,7 @@ export const mutationTable = () => {
   const scores = existsSync(scoresFile) ? JSON.parse(readFileSync(scoresFile, 'utf8')) : {}
   const row = ([name, { mutate }]) => {
     const changed = mutate.filter((path) => !path.startsWith('!'))
-    const folders = [...new Set(changed.map((path) => `\`${path.slice(0, path.lastIndexOf('/'))}\``))]
+    const folders = [...new Set(changed.map((path) => `\`${path.replace(/(?:\/\*\*)?\/[^/]*$/, '')}\``))]
     const score = scores[name]
     if (!score) return [name, folders.join(', '), '', 'not yet', '']
     const { noticed, missed, oneIn, measured } = score

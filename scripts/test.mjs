@@ -1,17 +1,25 @@
 // Everything `npm test` promises, from a clone with nothing installed: install, type-check, lint, tests, package check.
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { resolve } from 'node:path'
-import { runBeside } from './beside.mjs'
-import { bin, installBrowserIfMissing, installIfMissing, run } from './install.mjs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { prepareBrowser } from './browser.mjs'
+import { bin, installIfMissing, run, runBeside } from './run.mjs'
 
 installIfMissing()
-installBrowserIfMissing()
+prepareBrowser()
 
 const cache = resolve('node_modules/.cache/statewire')
 const packed = `${cache}/packed`
 mkdirSync(packed, { recursive: true })
 
-/** What was checked before, and has not changed, is not checked again. */
+// Programs that are killed by a test leave their temporary files behind: all of them are in one folder, which goes at the end.
+const temporary = mkdtempSync(join(tmpdir(), 'statewire-test-'))
+// As open as the folder that it replaces: Postgres does not run as root.
+chmodSync(temporary, 0o1777)
+for (const name of ['TMPDIR', 'TEMP', 'TMP']) process.env[name] = temporary
+process.on('exit', () => rmSync(temporary, { recursive: true, force: true, maxRetries: 5 }))
+
+/** Checks types; files that have not changed since the last check are not checked again. */
 const checkTypes = (title, name, ...project) =>
   runBeside(
     title,
@@ -26,7 +34,7 @@ const check = async () => {
   await checkTypes('types of a page of the tests', 'ui', '-p', 'test/ui/page')
 }
 
-/** Packing it builds it. `test/package` installs what is packed here. */
+/** Packs the project, which builds it. `test/package` installs what is packed here. */
 const pack = async () => {
   mkdirSync('dist', { recursive: true })
   writeFileSync('dist/leftover.js', '')

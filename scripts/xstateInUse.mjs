@@ -33,7 +33,7 @@ const ownerOf = (declaration) => {
   return node.name.text
 }
 
-/** The member that a name stands for: read, taken apart, or given in an object that XState gets. */
+/** The member that a name means: read, taken apart, or given in an object that XState gets. */
 const memberOf = (checker, name) => {
   const { parent } = name
   if (ts.isPropertyAccessExpression(parent) && parent.name === name) return checker.getSymbolAtLocation(name)
@@ -51,7 +51,7 @@ const memberOf = (checker, name) => {
 const isModuleOfXState = (node) =>
   ts.isImportDeclaration(node) && /^(?:@xstate\/|xstate(?:\/|$))/.test(node.moduleSpecifier.text)
 
-/** What is used, by its owner. What is imported belongs to the module it comes from. */
+/** The members that are used, by their owner. An import belongs to the module that it comes from. */
 const usesOf = () => {
   const { program, sources } = programOf()
   const checker = program.getTypeChecker()

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 
 const cache = join(import.meta.dirname, '../node_modules/.cache/statewire')
 
-/** Where a release of a package lies; or why it cannot be had. Fetched once, then kept with the other packages. */
+/** The folder of a release of a package, or the reason why there is none. It is fetched once, and kept with the other packages. */
 export const fromRegistry = async (
   name: string,
   version: string,
@@ -26,8 +26,8 @@ export const fromRegistry = async (
       '--prefix',
       fresh,
     ]
-    await promisify(execFile)('npm', ['install', `${name}@${version}`, ...options], { timeout: 60_000 })
-    // All at once, so that a fetch that breaks off leaves nothing; whoever was faster has the same.
+    await promisify(execFile)('npm', ['install', `${name}@${version}`, ...options], { timeout: 300_000 })
+    // All at once, so that a fetch that breaks off leaves nothing; a faster process has the same.
     await rename(fresh, home).catch(() => {})
     return { folder }
   } catch (thrown) {

@@ -19,7 +19,7 @@ export const runScript = (
 export const runProgram = (
   program: string,
   args: readonly string[],
-  { timeout = 100_000, input = '', ...options }: ScriptOptions = {},
+  { timeout = 300_000, input = '', ...options }: ScriptOptions = {},
 ): Promise<Printed> => {
   const child = spawn(program, args, { ...options, stdio: 'pipe', timeout })
   let printed = ''

@@ -1,6 +1,6 @@
 import { bareClient } from './bareClient.mjs'
 
-/** A bare client on undici's lowest entry: the least that anything could cost, and what hardly anybody writes. */
+/** A bare client on undici's lowest entry: the least that anything could cost, which hardly any program uses. */
 export const open = (options) => bareClient(options, send)
 
 const send = ({ dispatcher, ...request }, onBytes, signal) =>

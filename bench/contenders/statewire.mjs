@@ -22,7 +22,7 @@ export const agentOf = ({ wire, baseUrl, hasTools, typed: _, ...rest }) =>
     ...rest,
   })
 
-/** As most people use it: `for await` over `sendStream`. */
+/** The usual way: `for await` over `sendStream`. */
 export const streaming = (agent) => ({
   async ask(prompt, { onText, onMessages, signal } = {}) {
     const held = []

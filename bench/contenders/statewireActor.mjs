@@ -1,6 +1,6 @@
 import { agentOf } from './statewire.mjs'
 
-/** As an actor: every snapshot goes to a subscriber, every chunk to a listener. */
+/** An agent as an actor: every snapshot goes to a subscriber, every chunk to a listener. */
 export const open = (options) => {
   const agent = agentOf(options)
   return {

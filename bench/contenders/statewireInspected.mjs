@@ -6,7 +6,7 @@ import { agentOf, streaming } from './statewire.mjs'
 
 const pageFile = fileURLToPath(new URL('../page.mjs', import.meta.url))
 
-/** The same with the local inspector recording every run. `openPage` opens one of its pages, in a process of its own. */
+/** An agent with the local inspector recording every run. `openPage` opens one of its pages, in another process. */
 export const open = async (options) => {
   const { startInspector } = await import(builtModule('inspector')).catch(() => {
     throw new Error('the inspector is not built')

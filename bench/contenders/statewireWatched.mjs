@@ -1,6 +1,6 @@
 import { open as openInspected } from './statewireInspected.mjs'
 
-/** The same with a page open all the time. */
+/** An inspected agent with a page open all the time. */
 export const open = async (options) => {
   const contender = await openInspected(options)
   await contender.openPage()

@@ -8,12 +8,12 @@ const makeSchema = () =>
     words: z.array(z.string()),
   })
 
-/** What a typed answer is asked with: one schema for all requests, or one made anew for each, as inline schemas are. */
+/** The schema of a typed answer: one for all requests, or a new one for each, as inline schemas are. */
 export const typedBy = (way = 'one') => {
   const one = makeSchema()
   const oneAsJson = z.toJSONSchema(one)
   return {
-    schema: way === 'anew' ? makeSchema : () => one,
+    schema: way === 'inline' ? makeSchema : () => one,
     jsonSchemaOf: (schema) => (schema === one ? oneAsJson : z.toJSONSchema(schema)),
     resultOf: (value) => ({ text: value.words.join(''), held: value }),
   }

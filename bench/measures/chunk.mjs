@@ -31,7 +31,7 @@ export const chunk = ({ peers, ...options }) => [
   ...(options.wireNames.includes(main) ? typedChunk(options) : []),
 ]
 
-/** The same of a typed answer; floor and reader parse it at its end, statewire shows the value while it grows. */
+/** Chunks of a typed answer; floor and reader parse it at its end, statewire shows the value while it grows. */
 const typedChunk = ({ sizes }) =>
   cases({
     sizes,
@@ -42,7 +42,7 @@ const typedChunk = ({ sizes }) =>
     job: { answer: 'json' },
   })
 
-/** The same with the local inspector recording, and with a page of it open; it sees deltas and knows no wires. */
+/** Chunks with the local inspector recording, and with a page of it open. It sees deltas, so the wire makes no difference. */
 export const inspected = ({ sizes }) => [
   ...cases({
     sizes,
@@ -60,9 +60,9 @@ export const inspected = ({ sizes }) => [
     job: { task: 'pageLag', wire: main, pacing: 'slow', calls: 2, ...sizes.pageLag },
     repetitions: 3,
     values: {
-      before: { name: 'the loop stands still before', unit: 'ms' },
+      before: { name: 'the loop is blocked before', unit: 'ms' },
       after: {
-        name: 'the loop stands still from then on',
+        name: 'the loop is blocked from then on',
         unit: 'ms',
         goal: { most: 20, of: ['statewire-inspected'] },
       },

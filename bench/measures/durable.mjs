@@ -1,5 +1,5 @@
-/** Who keeps runs, and how. Another store is another contender: it gives what `contenders/statewireSqlite.mjs` gives. */
-const keepers = ['statewire-sqlite-full', 'statewire-sqlite-normal']
+/** The contenders that store runs. Another store is another contender, with the exports of `contenders/statewireSqlite.mjs`. */
+const stores = ['statewire-sqlite-full', 'statewire-sqlite-normal']
 
 /** DBOS needs a Postgres server, whose URL the environment gives. */
 const onPostgres = process.env.BENCH_DATABASE_URL ? ['statewire-dbos'] : []
@@ -22,15 +22,15 @@ export const durable = ({ sizes: { durable } }) => {
   return [
     {
       id: 'durable/runs',
-      title: `runs of one tool round, ${throughput.atOnce} at once`,
-      contenders: ['statewire', ...keepers, ...onPostgres],
+      title: `runs of one tool round, ${throughput.concurrency} at once`,
+      contenders: ['statewire', ...stores, ...onPostgres],
       job: { task: 'throughput', chunks: 20, rounds: 1, calls: 2, ...throughput },
       values: { perSecond: { unit: 'runs/s' } },
     },
     {
       id: 'durable/step',
       title: 'a step of a long run',
-      contenders: ['statewire', ...keepers],
+      contenders: ['statewire', ...stores],
       job,
       // It takes long.
       repetitions: 3,
@@ -39,7 +39,7 @@ export const durable = ({ sizes: { durable } }) => {
     {
       id: 'durable/checkpoint',
       title: 'a checkpoint of a long run',
-      contenders: keepers,
+      contenders: stores,
       job,
       repetitions: 3,
       values: atSteps(steps, {
@@ -51,7 +51,7 @@ export const durable = ({ sizes: { durable } }) => {
     {
       id: 'durable/lag',
       title: 'a reader in another process, later than one in the same',
-      contenders: keepers,
+      contenders: stores,
       job: { task: 'readerLag', pacing: 'slow', chunks: lagChunks },
       values: { median: { name: 'median', unit: 'ms' }, p95: { name: '95 of 100', unit: 'ms' } },
     },

@@ -15,7 +15,7 @@ export const tools = ({ wireNames, sizes, peers }) =>
     values: { cpu: { unit: 'µs', goal: goalOn(wire, 2.5) } },
   }))
 
-/** One short request after the other: processor time of a whole one. */
+/** Short requests one after the other: the processor time of each. */
 export const request = ({ wireNames, sizes, peers }) =>
   wireNames.map((wire) => ({
     id: `request/${wire}`,
@@ -26,9 +26,9 @@ export const request = ({ wireNames, sizes, peers }) =>
     values: { cpu: { unit: 'µs', goal: goalOn(wire, 1.8) } },
   }))
 
-const schemas = { one: 'one schema for all', anew: 'its schema made anew' }
+const schemas = { one: 'one schema for all', inline: 'its schema made for each' }
 
-/** Short requests for a typed answer. An inline schema is made anew for each, by the reader as well: that is zod's part. */
+/** Short requests for a typed answer. An inline schema is made for each request, by the reader as well: that is zod's part. */
 export const typed = ({ sizes }) =>
   Object.entries(schemas).map(([schema, name]) => ({
     id: `typed/${schema}/${main}`,

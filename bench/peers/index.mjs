@@ -44,7 +44,7 @@ export const reasonToSkip = (peer, nodeVersion) =>
     })
     .find((reason) => reason !== undefined)
 
-/** Whether a Node is older than a range like `>=22.13` wants it. Packages that say it in another way are just tried. */
+/** Compares a Node with a range like `>=22.13`. Packages that say it in another way are just tried. */
 export const isOldFor = (range, nodeVersion) => {
   const least = /^>=\s*(\d+(?:\.\d+)*)$/.exec(range ?? '')?.[1]
   return least !== undefined && compare(numbersOf(nodeVersion.replace(/^v/, '')), numbersOf(least)) < 0

@@ -15,7 +15,7 @@ const tools = [
   },
 ]
 
-/** Its chunks as they come; with tools its own tool runner. */
+/** Reads its chunks as they come; with tools, its own tool runner. */
 export const open = ({ baseUrl, hasTools }) => {
   const { completions } = new OpenAI({ baseURL: baseUrl, apiKey: 'none', maxRetries: 0 }).chat
   const stream = (messages, signal) =>

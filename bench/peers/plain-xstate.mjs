@@ -14,7 +14,7 @@ const machineOf = (floor) =>
     },
     actions: {
       append: assign({ text: ({ context, event }) => context.text + event.delta }),
-      tell: emit(({ event }) => ({ type: 'chunk', delta: event.delta })),
+      emitChunk: emit(({ event }) => ({ type: 'chunk', delta: event.delta })),
     },
   }).createMachine({
     context: ({ input }) => ({ input, text: '' }),
@@ -22,7 +22,7 @@ const machineOf = (floor) =>
     states: {
       streaming: {
         invoke: { id: 'model', src: 'model', input: ({ context }) => context.input },
-        on: { delta: { actions: ['append', 'tell'] }, done: 'complete', failed: 'failed' },
+        on: { delta: { actions: ['append', 'emitChunk'] }, done: 'complete', failed: 'failed' },
       },
       complete: { type: 'final' },
       failed: { type: 'final' },
@@ -30,7 +30,7 @@ const machineOf = (floor) =>
     output: ({ context }) => context.text,
   })
 
-/** What one writes first: the floor's client, and every delta an event that is assigned and emitted. */
+/** A first attempt: the floor's client, with every delta an event that is assigned and emitted. */
 export const open = (options) => {
   const floor = openFloor(options)
   const machine = machineOf(floor)

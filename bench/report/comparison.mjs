@@ -3,7 +3,7 @@ import { ratio } from './table.mjs'
 const cell = (text) => String(text).replaceAll('|', '\\|')
 export const row = (cells) => `| ${cells.map(cell).join(' | ')} |`
 
-/** What is measured of everyone: its id, and what a reader calls it. */
+/** The measures that all contenders have: their ids, and their titles for a reader. */
 const measures = [
   ['chunk/bulk/openai-chat', 'a chunk, bulk'],
   ['chunk/paced/openai-chat', 'a chunk, paced'],
@@ -23,7 +23,7 @@ export const comparison = (results, versions) => {
     const one = find(result, name)
     if (one?.failed) return 'failed'
     const compared = quotient(one?.value, find(result, 'reader')?.value)
-    // In words, so that nobody has to compare.
+    // In words, so that the reader need not compare.
     return isJudged(result) && one?.isMet === false ? `${compared} (missed)` : compared
   }
   const line = (name, title) => row([title, ...known.map(({ result }) => text(result, name))])

@@ -4,7 +4,7 @@ import { goalText, number, ratio } from './table.mjs'
 /** The goals are for this version of Node. */
 const goalsFor = 24
 
-/** What statewire promises of itself, by the ids of the measures. */
+/** The goals of statewire, by the ids of the measures. */
 const stated = [
   ['chunk/bulk/openai-chat', 'a chunk, bulk'],
   ['chunk/paced/openai-chat', 'a chunk, paced'],

@@ -7,7 +7,7 @@ import { versionOf } from '../peers/index.mjs'
 
 const dependencies = ['xstate', 'undici', 'eventsource-parser', 'zod']
 
-/** Where the figures come from: they mean little without it. */
+/** The machine that the figures come from: they mean little without it. */
 export const machine = ({ node, measuredPeers }) => ({
   date: new Date().toISOString().slice(0, 10),
   cpu: `${cpus()[0]?.model.trim() ?? 'unknown'}, ${cpus().length} cores`,

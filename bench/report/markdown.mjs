@@ -9,8 +9,8 @@ export const markdown = ({ machine, repetitions, minutes, skipped, results }) =>
     '# Measured',
     '',
     `Processor time of the client process on Node ${machine.node}, medians. Ratios are to the \`reader\`, which is what a good engineer would write by`,
-    'hand: undici’s `request`, `for await`, eventsource-parser, `JSON.parse` and `+=`. Beside it stands the `floor`, the same on undici’s',
-    '`dispatch`, which hardly anybody writes. Both have no errors, limits or state. The provider is a process of its own on loopback; every figure comes',
+    'hand: undici’s `request`, `for await`, eventsource-parser, `JSON.parse` and `+=`. Beside it is the `floor`, the same on undici’s',
+    '`dispatch`, which hardly any program uses. Both have no errors, limits or state. The provider is a process of its own on loopback; every figure comes',
     `from ${repetitions} fresh processes (fewer where the table says so), the contenders take turns, and all have the same number of processes and warm-ups.`,
     '`statewire` is `for await` over `sendStream`.',
     '',
@@ -33,7 +33,7 @@ export const markdown = ({ machine, repetitions, minutes, skipped, results }) =>
     'npm run bench:peers                                                  # installs the peers into bench/peers, and measures them, too',
     'npx -p node@24 node bench/run.mjs --peers                            # the same on another Node',
     'npm run bench -- --only durable                                      # only what stored runs cost',
-    'node bench/run.mjs --only chunk,tools --wires openai-chat --repetitions 3   # a quick look; --help tells the rest',
+    'node bench/run.mjs --only chunk,tools --wires openai-chat --repetitions 3   # a quick look; --help lists the rest',
     '```',
     '',
     'Figures of a busy machine are worthless: nothing else should run.',
@@ -45,7 +45,7 @@ const list = (versions) =>
     .map(([name, version]) => `${name} ${version}`)
     .join(', ')
 
-/** What is different from `for await` over `sendStream`. */
+/** The contenders that differ from `for await` over `sendStream`. */
 const ways = {
   'statewire-actor': 'an actor with a subscriber and a listener',
   'statewire-orchestrated': 'reasoningOrchestrator',
@@ -84,7 +84,7 @@ const ownTable = (results, repetitions) => {
   ]
 }
 
-/** Of a figure that comes from fewer processes than the page says at its top. */
+/** A remark on a figure from fewer processes than the page says at its top. */
 const fewer = (all, repetitions) =>
   all && all.length < repetitions ? `, ${all.length === 1 ? 'once' : `${all.length} processes`}` : ''
 

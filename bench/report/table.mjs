@@ -36,5 +36,5 @@ export const table = (results) => {
   return [line(head), ...rows.map(line)].join('\n')
 }
 
-/** Figures stand at the right of their columns. */
+/** Alignment of the columns: figures are at the right. */
 const pad = (cell, width, column) => (column >= 2 && column <= 4 ? cell.padStart(width) : cell.padEnd(width))

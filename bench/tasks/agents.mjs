@@ -21,12 +21,12 @@ export const agents = async ({ count }) => {
     agent: await kib(agentNamed),
     actor: await kib(() => shared.actor({ prompt: 'hi' })),
     agentWithActor: await kib(() => agentNamed().actor({ prompt: 'hi' })),
-    ...(await allAtOnce(count)),
+    ...(await runTogether(count)),
   }
 }
 
 /** Every run is held in the middle of its answer until all have come so far. */
-const allAtOnce = async (count) => {
+const runTogether = async (count) => {
   const held = []
   const model = {
     provider: 'bench',

@@ -3,7 +3,7 @@ import { prompt } from '../tool.mjs'
 
 const warmUps = 100
 
-/** How much later than at the reader and at the floor the first text comes, in ms: turn by turn in one warm process. */
+/** Measures, in ms, how much later the first text comes than at the reader and at the floor: turn by turn in one warm process. */
 export const firstToken = async ({ open, times }) => {
   const contender = await open()
   const reader = await open({ as: 'reader' })

@@ -1,7 +1,7 @@
 import { prompt } from '../tool.mjs'
 import { heapUsed } from './heap.mjs'
 
-/** One run after the other: what is in use at some marks, and by how much each run of the second half added to it. */
+/** Runs one after the other: the memory in use at some marks, and what each run of the second half added to it. */
 export const growth = async ({ open, marks }) => {
   const contender = await open()
   const heaps = []

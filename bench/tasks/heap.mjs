@@ -1,4 +1,4 @@
-/** What is in use after everything that can go has gone; buffers of a connection go a turn of the loop later. */
+/** The memory in use after a collection; buffers of a connection go a turn of the loop later. */
 export const heapUsed = async () => {
   for (let round = 0; round < 3; round += 1) {
     globalThis.gc()

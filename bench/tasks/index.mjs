@@ -1,4 +1,4 @@
-/** What a child process can do; each is loaded only where it is done. */
+/** The tasks of a child process, each loaded only where it is done. */
 const named = (name) => async (job) => (await import(`./${name}.mjs`))[name](job)
 
 const names = [

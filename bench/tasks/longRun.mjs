@@ -5,7 +5,7 @@ import { checkText } from './checkText.mjs'
 /** Steps whose mean is taken, up to the one that is asked for. */
 const span = 8
 
-/** One long run: how long a step takes, and what is written, early in it and late. */
+/** Measures the time of a step, and what it writes, early in a long run and late. */
 export const longRun = async ({ open, chunks, steps }) => {
   const counts = countingDriver()
   const contender = await open({ driver: counts.open })

@@ -7,7 +7,7 @@ const resolution = 1
 
 /**
  * A page is opened while the answer of a long run streams: the longest time for which the loop of the watched process
- * stood still before that, and from then on.
+ * was blocked before that, and from then on.
  */
 export const pageLag = async ({ open, chunks }) => {
   const contender = await open()

@@ -3,7 +3,7 @@ import { checkText } from './checkText.mjs'
 import { cpuOf } from './cpu.mjs'
 
 /** Whole runs, some of them at the same time: how many a second. */
-export const throughput = async ({ open, chunks, count, atOnce, warmUps }) => {
+export const throughput = async ({ open, chunks, count, concurrency, warmUps }) => {
   const contender = await open()
   const runAll = async (total) => {
     let left = total
@@ -13,7 +13,7 @@ export const throughput = async ({ open, chunks, count, atOnce, warmUps }) => {
         checkText(await contender.ask(prompt), chunks)
       }
     }
-    await Promise.all(Array.from({ length: atOnce }, runSome))
+    await Promise.all(Array.from({ length: concurrency }, runSome))
   }
   await runAll(warmUps)
   const { wall } = await cpuOf(() => runAll(count))

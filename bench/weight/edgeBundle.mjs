@@ -15,7 +15,7 @@ export default {
   },
 }`
 
-/** What an edge worker that brings its own `fetch` has to carry: minified, gzipped, without undici and zod. */
+/** The bundle of an edge worker that has its own `fetch`: minified, gzipped, without undici and zod. */
 export const edgeBundle = async () => {
   // It comes with the package's own build tool.
   const { build } = createRequire(new URL('../../package.json', import.meta.url))('esbuild')

@@ -9,7 +9,7 @@ export const wires = Object.fromEntries(
   [openaiChat, openaiResponses, anthropic, google, ollama].map((wire) => [wire.name, wire]),
 )
 
-/** Where an agent finds an answer of this shape: the provider reads it from the path. */
+/** The base URL for an answer of this shape: the provider reads it from the path. */
 export const baseUrlOf = (
   origin,
   wire,

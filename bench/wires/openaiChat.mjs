@@ -66,7 +66,7 @@ export const openaiChat = {
       ],
     }),
   }),
-  /** What a request for a typed answer has more. */
+  /** The fields that a request for a typed answer adds. */
   shaped: (schema) => ({
     response_format: { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } },
   }),

@@ -7,7 +7,7 @@ const at = { item_id, output_index: 0, content_index: 0 }
 const event = (type, sequence_number, fields) =>
   `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number, ...fields })}\n\n`
 
-/** The round stands in the id, because a continued response sends only what is new. */
+/** The id holds the round, because a continued response sends only what is new. */
 const response = (round, status, output, rest = {}) => ({
   response: {
     id: `resp_04a97b4fce127879006949a87ab0cc8195b3175edc26_round_${round}`,

@@ -4,7 +4,7 @@ const words =
     '|',
   )
 
-/** The text begins anew every thousand pieces, so that an answer of any length is made of one block. */
+/** The text starts over every thousand pieces, so that an answer of any length is made of one block. */
 export const blockSize = 1000
 
 export const piece = (index) => words[(index % blockSize) % words.length]
@@ -15,7 +15,7 @@ export const textOf = (chunks) => {
   return text
 }
 
-/** The same words as a value: every piece is one more item of its list, so that a typed answer has as many chunks. */
+/** The words as a value: every piece is one more item of its list, so that a typed answer has as many chunks. */
 export const json = {
   opening: '{"city":"Oslo","days":3,"sky":"clear","words":[""',
   piece: (index) => `,${JSON.stringify(piece(index))}`,

@@ -8,7 +8,7 @@ import { startSimulator } from 'statewire/simulator'
 import { nodeListener, uiMessageHandler } from 'statewire/ui'
 import { z } from 'zod'
 
-// Stands in for a provider, on this machine. With a key in OPENAI_API_KEY leave it out, and `baseUrl` too.
+// Plays the provider, on this machine. With a key in OPENAI_API_KEY leave it out, and `baseUrl` too.
 const simulator = await startSimulator({ delayMs: 40 })
 
 const assistant = new Agent('openai:simulator', {
@@ -33,7 +33,7 @@ const assistant = new Agent('openai:simulator', {
 })
 
 const runs = await openRuns({ store: sqlite(process.env.CHATS ?? 'chats.db'), agents: { assistant } })
-// With users, add `authorize: (request, chatId) => …`: without it, whoever knows the id of a chat may read it.
+// With users, add `authorize: (request, chatId) => …`: without it, anyone who knows the id of a chat may read it.
 const chat = nodeListener(uiMessageHandler(runs))
 
 const { outputFiles } = await build({

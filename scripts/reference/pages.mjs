@@ -1,10 +1,7 @@
 // The pages of the API reference, from the sources: one for each topic of `statewire`, one for each other entry.
 import ts from 'typescript'
-import { isInternal, textOf } from './comments.mjs'
-import { entryOfName, isForeign } from './entryOfName.mjs'
-import { fieldsOf } from './fields.mjs'
+import { entryOfName, fieldsOf, isForeign, isInternal, textOf } from './entry.mjs'
 import { entries, publicNames, summaryOf } from './publicNames.mjs'
-import { order, topicOf, topics } from './topics.mjs'
 
 const isType = ({ declaration }) =>
   ts.isTypeAliasDeclaration(declaration) || ts.isInterfaceDeclaration(declaration)
@@ -14,7 +11,7 @@ const alphabetical = (names) =>
     (a, b) => a.name.toLowerCase().localeCompare(b.name.toLowerCase(), 'en') || (a.name < b.name ? 1 : -1),
   )
 
-/** What is called comes before what is only named; the name of the page comes first of all. */
+/** The order on a page: its own name first, then functions and classes, then types. */
 const sorted = (names, page) => {
   const [values, types] = [names.filter((each) => !isType(each)), names.filter(isType)].map(alphabetical)
   const rank = ({ name }) => [page, `${page}options`].indexOf(name.toLowerCase())
@@ -127,3 +124,61 @@ export const referencePages = () => {
   problems.push(...pages.flatMap((each) => undescribed(each, checker)))
   return { files: new Map([...files, ['README.md', `${index.join('\n\n')}\n`]]), problems }
 }
+
+/** The pages of `statewire`, in the order of the index; a name is on the first whose files it comes from. */
+export const topics = [
+  ['errors', 'Errors', 'What can be thrown', /^src\/messages\/errors/],
+  [
+    'results',
+    'Results',
+    'What a send gives',
+    /^src\/messages\/(result|compaction)|^src\/agent\/partialValues/,
+  ],
+  ['messages', 'Messages', 'What a conversation is made of', /^src\/messages\//],
+  [
+    'tools',
+    'Tools',
+    'Tools, approvals, schemas',
+    /^src\/tools\/|^src\/model\/serverTools|^src\/agent\/agentTool/,
+  ],
+  ['chat', 'Chat', 'A conversation that keeps its own history', /^src\/agent\/Chat/],
+  [
+    'orchestrators',
+    'Orchestrators',
+    'Other ways of answering, and decisions',
+    /^machines\/orchestrators\/|^src\/agent\/createDecision/,
+  ],
+  [
+    'runs',
+    'Runs',
+    'A run as a handle and as an actor: its states, events and data',
+    /^src\/agent\/Run\.|^machines\/agent\/(events|agentSnapshot|agentMachine|streamingState)|^machines\/logic\//,
+  ],
+  [
+    'agent',
+    'Agent',
+    'The agent, all of its options, and those of a send',
+    /^src\/agent\/|^machines\/|^src\/model\/(retryPolicy|timeouts|clock)|^providers\/http\/(credentials|connection)/,
+  ],
+  ['models', 'Models and providers', 'Model strings, providers, models of your own', /./],
+].map(([page, title, summary, files]) => ({ page, title, summary, files }))
+
+/** The order in which a reader looks for them. */
+export const order = [
+  'agent',
+  'runs',
+  'chat',
+  'tools',
+  'messages',
+  'results',
+  'errors',
+  'models',
+  'orchestrators',
+]
+
+/** Options of an agent that live beside the models. */
+const agentOptions =
+  /^(GenerationSettings|ConnectionOptions|TransportOptions|Limits|EmbedOptions|Thinking|ToolChoice)$/
+
+export const topicOf = ({ name, file }) =>
+  agentOptions.test(name) ? 'agent' : topics.find(({ files }) => files.test(file)).page

@@ -90,7 +90,7 @@ export const publicNames = () => {
   return { names, checker }
 }
 
-/** What the file of an entry says about it. */
+/** The summary in the file of an entry. */
 export const summaryOf = ({ file }) =>
   /\/\*\*([\s\S]*?)\*\//
     .exec(readFileSync(file, 'utf8'))?.[1]

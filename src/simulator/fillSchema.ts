@@ -1,31 +1,28 @@
 import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../messages/json.ts'
-import type { Facts } from './facts.ts'
-import { namedFacts, wordsOf } from './namedFacts.ts'
 
-/** What a value is made of: the facts of the question, what tools answered, and a sentence for free text. */
-export type Source = { facts: Facts; records: readonly JsonObject[]; sentence: string }
+/** The material of a value: the user's words, the objects that tools returned, and a sentence for free text. */
+export type Source = { text: string; records: readonly JsonObject[]; sentence: string }
 
+/** A value that fits a schema. `isGuess`: the source lacked something that it needs. */
 export type Filled = { value: JsonValue; isGuess: boolean }
 
-/** A value that fits the schema. `isGuess`: something it needs was named nowhere, and a stand-in was taken. */
+/** Makes a value for the schema. A source with several cities makes several: `nth` is the number of this one. */
 export const fillSchema = (schema: JsonObject, source: Source, nth = 0): Filled => {
-  const filler = new Filler(schema, source, nth)
-  const value = filler.fill(schema, '', 0)
+  const filler = new Filler(schema, source)
+  const value = filler.fill(schema, '', 0, nth)
   return { value, isGuess: filler.isGuess }
 }
 
-/** How many different values the question has for the schema: two places are two calls. */
-export const countOfSubjects = (schema: JsonObject, { facts }: Source): number => {
-  const properties = Object.entries(objectOf(schema.properties))
-  const counts = properties.map(([name, property]) =>
-    isJsonObject(property) && property.type === 'string' && !property.enum
-      ? (namedFacts(name, property, facts)?.length ?? 1)
-      : 1,
+/** The number of values that a text has for a schema: two cities are two. */
+export const countOfValues = (schema: JsonObject, text: string): number => {
+  const strings = Object.entries(objectOf(schema.properties)).filter(
+    ([, property]) => isJsonObject(property) && property.type === 'string' && !property.enum,
   )
-  return Math.min(Math.max(1, ...counts), mostCalls)
+  const counts = strings.map(([name, property]) => valuesFor(name, objectOf(property), text).length)
+  return Math.min(Math.max(1, ...counts), mostValues)
 }
 
-const mostCalls = 5
+const mostValues = 5
 const deepest = 8
 const longestList = 100
 const longestText = 10_000
@@ -36,185 +33,107 @@ class Filler {
   isGuess = false
   readonly #root: JsonObject
   readonly #source: Source
-  readonly #nth: number
-  #numbersUsed = 0
+  readonly #numbers: number[]
 
-  constructor(root: JsonObject, source: Source, nth: number) {
+  constructor(root: JsonObject, source: Source) {
     this.#root = root
     this.#source = source
-    this.#nth = nth
+    this.#numbers = numbersIn(source.text)
   }
 
-  fill(schema: JsonObject, name: string, depth: number, nth = this.#nth): JsonValue {
+  fill(schema: JsonObject, name: string, depth: number, nth: number): JsonValue {
     const plain = this.#resolve(schema)
+    const type = typeOf(plain)
+    const known = this.#recorded(name, nth)
     if (plain.const !== undefined) return plain.const
-    if (Array.isArray(plain.enum)) return this.#choice(plain.enum, name, nth)
-    const known = this.#recorded(name, plain, nth)
-    if (known !== undefined) return known
-    switch (typeOf(plain)) {
-      case 'object':
-        return this.#object(plain, depth, nth)
-      case 'array':
-        return this.#array(plain, name, depth)
-      case 'integer':
-      case 'number':
-        return this.#number(plain, name)
-      case 'boolean':
-        return this.#mentions(wordsOf(name))
-      case 'null':
-        return null
-      default:
-        return this.#string(plain, name, nth)
-    }
+    if (Array.isArray(plain.enum)) return this.#choice(plain.enum, known)
+    if (type === 'object') return this.#object(plain, depth, nth)
+    if (type === 'array') return this.#array(plain, name, depth)
+    if (type === 'integer' || type === 'number')
+      return bounded(typeof known === 'number' ? known : (this.#numbers.shift() ?? this.#guess(1)), plain)
+    if (type === 'boolean')
+      return typeof known === 'boolean' ? known : this.#mentions(name) || this.#guess(false)
+    if (type === 'null') return null
+    // A record may break the promise of a format.
+    const isText = typeof known === 'string' && plain.format === undefined
+    return fitted(isText ? known : this.#string(plain, name, nth), plain)
   }
 
+  /** Optional properties are left out, unless the source has them. */
   #object(schema: JsonObject, depth: number, nth: number): JsonObject {
     const required = new Set(Array.isArray(schema.required) ? schema.required : [])
-    const entries = Object.entries(objectOf(schema.properties)).flatMap(
-      ([name, property]): [string, JsonValue][] => {
-        if (!isJsonObject(property)) return []
-        if (required.has(name))
-          return depth < deepest ? [[name, this.fill(property, name, depth + 1, nth)]] : []
-        const before = this.isGuess
-        this.isGuess = false
-        const value =
-          depth < 2 && this.#isAskedFor(property, name)
-            ? this.fill(property, name, depth + 1, nth)
-            : undefined
-        const isKnown = value !== undefined && !this.isGuess
-        this.isGuess = before
-        return isKnown ? [[name, value]] : []
-      },
-    )
+    const entries: [string, JsonValue][] = []
+    for (const [name, property] of Object.entries(objectOf(schema.properties))) {
+      if (!isJsonObject(property) || depth >= deepest) continue
+      const before = this.isGuess
+      this.isGuess = false
+      const value = this.fill(property, name, depth + 1, nth)
+      // Strict schemas require everything, and let optional values be null.
+      if (this.isGuess && isNullable(property)) entries.push([name, null])
+      else if (required.has(name) || !this.isGuess) entries.push([name, value])
+      const isChoice = Array.isArray(property.enum) || typeOf(property) === 'boolean' || isNullable(property)
+      this.isGuess = before || (required.has(name) && !isChoice && this.isGuess)
+    }
     return Object.fromEntries(entries)
-  }
-
-  /** Optional values are given only where the question has them. */
-  #isAskedFor(schema: JsonObject, name: string): boolean {
-    const plain = this.#resolve(schema)
-    if (Array.isArray(plain.enum))
-      return plain.enum.some((value) => this.#mentions(String(value).toLowerCase()))
-    if (typeOf(plain) === 'boolean') return this.#mentions(wordsOf(name))
-    if (this.#recorded(name, plain, this.#nth) !== undefined) return true
-    if (typeOf(plain) === 'integer' || typeOf(plain) === 'number') return this.#mentions(wordsOf(name))
-    return (
-      (namedFacts(name, plain, this.#source.facts)?.length ?? 0) > 0 &&
-      !/text|prompt|query/.test(wordsOf(name))
-    )
   }
 
   #array(schema: JsonObject, name: string, depth: number): JsonValue[] {
     const items = this.#resolve(objectOf(schema.items))
-    const { records, facts } = this.#source
+    const { records, text } = this.#source
     const least = typeof schema.minItems === 'number' ? schema.minItems : 1
     const most = Math.min(typeof schema.maxItems === 'number' ? schema.maxItems : 20, longestList)
-    const count =
-      typeOf(items) === 'object'
-        ? records.length || countOfSubjects(items, this.#source)
-        : this.#several(items, name, facts)
+    const isObject = typeOf(items) === 'object'
+    const isNumber = typeOf(items) === 'number' || typeOf(items) === 'integer'
+    const count = isObject
+      ? records.length || countOfValues(items, text)
+      : (isNumber ? this.#numbers : valuesFor(name, items, text)).length
     const length = Math.min(Math.max(count, least), most)
-    return depth < deepest ? Array.from({ length }, (_, nth) => this.fill(items, name, depth + 1, nth)) : []
+    return depth < deepest ? Array.from({ length }, (_, at) => this.fill(items, name, depth + 1, at)) : []
   }
 
-  #several(items: JsonObject, name: string, facts: Facts): number {
-    if (Array.isArray(items.enum)) return 1
-    if (typeOf(items) === 'number' || typeOf(items) === 'integer') return facts.numbers.length
-    return namedFacts(name, items, facts)?.length ?? (facts.quotes.length || facts.names.length)
-  }
-
-  /** What a tool has already answered under the same name; a format is a promise that was not checked. */
-  #recorded(name: string, schema: JsonObject, nth: number): JsonValue | undefined {
-    const record = this.#source.records[nth % Math.max(1, this.#source.records.length)]
+  /** The value that a tool returned under this name. */
+  #recorded(name: string, nth: number): JsonValue | undefined {
+    const { records } = this.#source
+    const record = records[nth % Math.max(1, records.length)]
     const key = record && Object.keys(record).find((each) => wordsOf(each) === wordsOf(name))
-    const value = record && key !== undefined ? ownValue(record, key) : undefined
-    const type = typeOf(schema)
-    if (typeof value === 'string' && type === 'string' && schema.format === undefined)
-      return this.#fitted(value, schema)
-    if (typeof value === 'number' && (type === 'number' || type === 'integer'))
-      return this.#bounded(value, schema)
-    return typeof value === 'boolean' && type === 'boolean' ? value : undefined
+    return record && key !== undefined ? ownValue(record, key) : undefined
   }
 
-  #choice(values: readonly JsonValue[], name: string, nth: number): JsonValue {
-    const recorded = values.find((value) => value === this.#recorded(name, { type: typeof value }, nth))
-    return (
-      recorded ??
-      values.find((value) => this.#mentions(String(value).toLowerCase().replace(/[_-]+/g, ' '))) ??
-      values[0] ??
-      null
-    )
+  #choice(values: readonly JsonValue[], known: JsonValue | undefined): JsonValue {
+    const found = values.find((value) => value === known || this.#mentions(String(value)))
+    return found ?? this.#guess(values[0] ?? null)
   }
 
-  #number(schema: JsonObject, name: string): number {
-    const { range, numbers, conversion } = this.#source.facts
-    const isValue = conversion !== undefined && /value|amount|quantity|number/.test(wordsOf(name))
-    const middle = range && (range[0] + range[1]) / 2
-    const found = isValue ? conversion.value : (middle ?? numbers[this.#numbersUsed++])
-    if (found === undefined) this.isGuess = true
-    return this.#bounded(found ?? 1, schema)
-  }
-
-  #bounded(number: number, schema: JsonObject): number {
-    const { minimum, maximum } = schema
-    const low = typeof minimum === 'number' ? minimum : Number.NEGATIVE_INFINITY
-    const high = typeof maximum === 'number' ? maximum : Number.POSITIVE_INFINITY
-    const value = Math.min(Math.max(number, low), high)
-    return typeOf(schema) === 'integer' ? Math.floor(value) : value
+  #guess<T>(value: T): T {
+    this.isGuess = true
+    return value
   }
 
   #string(schema: JsonObject, name: string, nth: number): string {
-    const { facts, sentence } = this.#source
-    if (
-      sentence !== '' &&
-      schema.format === undefined &&
-      /answer|summary|text|explanation|description|reason|comment|note/.test(wordsOf(name))
-    ) {
-      return this.#fitted(sentence, schema)
-    }
-    const standIn = standIns.get(schema.format)
-    const known =
-      standIn === undefined
-        ? namedFacts(name, schema, facts)
-        : (stringFormats.get(schema.format)?.(facts) ?? [])
-    if (known?.length === 0) this.isGuess = true
-    const found = known?.[nth] ?? known?.[0] ?? standIn ?? facts.quotes[nth] ?? facts.names[nth]
-    return this.#fitted(found ?? facts.text, schema)
+    const { text, sentence } = this.#source
+    const isFree = schema.format === undefined && /answer|summary|text|reason|note/.test(wordsOf(name))
+    if (sentence !== '' && isFree) return sentence
+    const found = valuesFor(name, schema, text)
+    return found[nth] ?? found[0] ?? this.#guess(placeholders.get(schema.format) ?? text)
   }
 
-  #fitted(text: string, { minLength, maxLength }: JsonObject): string {
-    const short = typeof maxLength === 'number' ? text.slice(0, maxLength) : text
-    return typeof minLength === 'number' ? short.padEnd(Math.min(minLength, longestText), '.') : short
+  #mentions(name: string): boolean {
+    return ` ${wordsOf(this.#source.text)} `.includes(` ${wordsOf(name)} `)
   }
 
-  #mentions(words: string): boolean {
-    const escaped = words.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
-    return (
-      words !== '' &&
-      new RegExp(String.raw`(?<![\p{L}\d])${escaped}(?![\p{L}\d])`, 'iu').test(this.#source.facts.text)
-    )
-  }
-
-  /** Follows references and takes the first alternative that is not null. */
+  /** Follows references, and takes the first alternative that is not null. */
   #resolve(schema: JsonObject, depth = 0): JsonObject {
+    if (depth > deepest) return { type: 'null' }
+    if (typeof schema.$ref === 'string') return this.#resolve(this.#referred(schema.$ref), depth + 1)
     const alternatives = [schema.anyOf, schema.oneOf, schema.allOf].find(Array.isArray) ?? []
     const schemas = alternatives.filter(isJsonObject)
     const first = schemas.find(({ type }) => type !== 'null') ?? schemas[0]
-    if (depth > deepest) return { type: 'null' }
-    if (typeof schema.$ref === 'string') return this.#resolve(this.#referred(schema.$ref), depth + 1)
-    return first
-      ? this.#resolve(
-          { ...first, ...(schema.description !== undefined && { description: schema.description }) },
-          depth + 1,
-        )
-      : schema
+    return first ? this.#resolve(first, depth + 1) : schema
   }
 
   #referred(reference: string): JsonObject {
-    let node: JsonValue = this.#root
-    for (const name of reference.replace(/^#\/?/, '').split('/')) {
-      if (name !== '') node = (isJsonObject(node) ? ownValue(node, name) : undefined) ?? {}
-    }
-    return objectOf(node)
+    const names = reference.split('/').filter((name) => name !== '#' && name !== '')
+    return names.reduce((node, name) => objectOf(ownValue(node, name)), this.#root)
   }
 }
 
@@ -224,17 +143,85 @@ const typeOf = ({ type, properties, items }: JsonObject): string => {
   return properties ? 'object' : items ? 'array' : 'string'
 }
 
-const stringFormats = new Map<unknown, (facts: Facts) => readonly string[]>([
-  ['date', ({ dates }) => dates.map((date) => date.slice(0, 10))],
-  ['date-time', ({ dates }) => dates.filter((date) => date.length > 10)],
-  ['email', ({ emails }) => emails],
-  ['uri', ({ links }) => links],
-])
+const isNullable = ({ type, anyOf }: JsonObject): boolean =>
+  [type, anyOf].some(
+    (list) => Array.isArray(list) && list.some((each) => each === 'null' || objectOf(each).type === 'null'),
+  )
 
-const standIns = new Map<unknown, string>([
+const bounded = (number: number, schema: JsonObject): number => {
+  const { minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY } = schema
+  const value = Math.min(Math.max(number, Number(minimum)), Number(maximum))
+  return typeOf(schema) === 'integer' ? Math.floor(value) : value
+}
+
+const fitted = (text: string, { minLength, maxLength }: JsonObject): string => {
+  const short = typeof maxLength === 'number' ? text.slice(0, maxLength) : text
+  return typeof minLength === 'number' ? short.padEnd(Math.min(minLength, longestText), '.') : short
+}
+
+type Finder = (text: string) => string[]
+
+const all =
+  (pattern: RegExp): Finder =>
+  (text) => [...new Set([...text.matchAll(pattern)].map((match) => match.slice(1).find(Boolean) ?? match[0]))]
+
+export const filesIn: Finder = all(/(?:[\w.-]*\/)*[\w-]+\.[A-Za-z]\w*/g)
+export const expressionsIn: Finder = (text) =>
+  all(/[\d(][\d\s.()*/^+-]*[\d)]/g)(text).filter((found) => /\d\s*[-+*/^]\s*[\d(]/.test(found))
+const quotesIn = all(/"([^"\n]+)"|“([^”\n]+)”/g)
+
+/** Words with a capital letter. The first word of a sentence only counts in a list, or alone. */
+const capitalsIn: Finder = (text) =>
+  [...text.matchAll(/\p{Lu}[\p{L}'’-]+(?:\s\p{Lu}[\p{L}'’-]+)*/gu)]
+    .filter(({ 0: found, index }) => {
+      const isFirst = /(?:^|[.?!:\n])\s*$/.test(text.slice(0, index))
+      return !isFirst || /^(?:,|\s(?:and|or)\s|[.?!]?\s*$)/.test(text.slice(index + found.length))
+    })
+    .map(([found]) => found)
+    .filter((found, at, list) => list.indexOf(found) === at)
+
+/** Numbers, in order. "Between 40 and 61" is the number in the middle. */
+const numbersIn = (text: string): number[] => {
+  const [, low, high] = /\bbetween (-?\d+) and (-?\d+)/i.exec(text) ?? []
+  if (low !== undefined) return [(Number(low) + Number(high)) / 2]
+  return all(/(?<![\w.])-?\d+(?:\.\d+)?(?!\w)/g)(text).map(Number)
+}
+
+/** Values for the formats, which no words of the user have. */
+const placeholders = new Map<unknown, string>([
   ['date', '2000-01-01'],
   ['date-time', '2000-01-01T00:00:00Z'],
   ['email', 'someone@example.com'],
   ['uri', 'https://example.com'],
   ['uuid', '00000000-0000-4000-8000-000000000000'],
 ])
+
+const byName: [RegExp, Finder][] = [
+  [/expression|formula/, expressionsIn],
+  [/path|file/, filesIn],
+  [/mail/, all(/\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g)],
+  [/\bur[il]|link/, all(/\bhttps?:\/\/[^\s"')>]*[^\s"')>.,;?!]/g)],
+  [/\bdate/, all(/\b\d{4}-\d\d-\d\d\b/g)],
+  [
+    /text|content|query|question|prompt|message|input|task|topic|instruction/,
+    (text) => [quotesIn(text)[0] ?? text],
+  ],
+]
+
+/** The values for a property: its name decides; otherwise they are quoted or have a capital letter. */
+const valuesFor = (name: string, { format }: JsonObject, text: string): string[] => {
+  if (format !== undefined) return []
+  const find = byName.find(([pattern]) => pattern.test(wordsOf(name)))?.[1]
+  if (find) return find(text)
+  const quotes = quotesIn(text)
+  return quotes.length > 0 ? quotes : capitalsIn(text)
+}
+
+/** Lower-case words: `cityName` and `city_name` are both "city name". */
+export const wordsOf = (name: string): string =>
+  name
+    .replace(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
+    .toLowerCase()
+    .split(/[^\p{L}\d]+/u)
+    .filter((word) => word !== '')
+    .join(' ')

@@ -5,11 +5,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { describeThrown } from '../messages/errors.ts'
 import { isJsonObject, type JsonObject } from '../messages/json.ts'
 import { anthropicWire } from './anthropicWire.ts'
-import { openaiChatWire } from './openaiChatWire.ts'
-import { openaiResponsesWire } from './openaiResponsesWire.ts'
-import { replyTo } from './reply.ts'
-import { RefusedRequest, refuseUnpaired } from './request.ts'
-import type { Ids, Wire } from './wire.ts'
+import { openaiChatWire, openaiResponsesWire } from './openaiWires.ts'
+import { replyTo } from './rules.ts'
+import { RefusedRequest, refuseUnpaired, textIn, type Wire } from './wire.ts'
 
 /** Options of {@link startSimulator}. */
 export type SimulatorOptions = {
@@ -21,7 +19,7 @@ export type SimulatorOptions = {
 
 /** A simulator that is running. */
 export type Simulator = {
-  /** For the `baseUrl` of an `openai` or an `anthropic` agent. */
+  /** The `baseUrl` for an `openai` or an `anthropic` agent. */
   baseUrl: string
   close: () => Promise<void>
 }
@@ -31,8 +29,8 @@ const mostBytes = 8 * 1024 * 1024
 
 /**
  * Starts a provider that needs no key and no network: an HTTP server on 127.0.0.1 that speaks the wire formats of OpenAI
- * (chat completions and responses) and Anthropic (messages). Its answers and tool calls are made by rules, the same for the same
- * conversation, and say so.
+ * (chat completions and responses) and Anthropic (messages). It follows a few rules, so the same conversation always gets
+ * the same answer: it calls the tools whose names are in the question, and then shows what they returned.
  *
  * @example
  * const simulator = await startSimulator()
@@ -64,17 +62,17 @@ export const startSimulator = async ({
 const handle = async (request: IncomingMessage, response: ServerResponse, delayMs: number): Promise<void> => {
   const [path = ''] = (request.url ?? '').split('?')
   const wire = wires.find((each) => each.path === path)
-  // Unknown places answer as OpenAI does, except to those who speak Anthropic's way.
+  // Unknown places answer as OpenAI does, except to clients of Anthropic.
   const { error } = wire ?? (request.headers['anthropic-version'] ? anthropicWire : openaiChatWire)
   try {
-    if (path === '/v1/models' && request.method === 'GET') return json(response, 200, models)
+    if (path === '/v1/models' && request.method === 'GET') return sendJson(response, 200, models)
     if (!wire) throw new RefusedRequest(`Unknown request URL: ${request.method} ${path}.`, 404)
     if (request.method !== 'POST') throw new RefusedRequest(`${path} takes POST, not ${request.method}.`, 405)
     await answer(wire, await bodyOf(request), response, delayMs)
   } catch (refusal) {
     const status = refusal instanceof RefusedRequest ? refusal.status : 500
     if (response.headersSent) response.destroy()
-    else json(response, status, error(describeThrown(refusal), status))
+    else sendJson(response, status, error(describeThrown(refusal), status))
   }
 }
 
@@ -89,16 +87,18 @@ const answer = async (
   response: ServerResponse,
   delayMs: number,
 ): Promise<void> => {
-  if (typeof body.model !== 'string' || body.model === '') throw new RefusedRequest('model: Field required')
+  const model = textIn(body, 'model')
+  if (model === '') throw new RefusedRequest('model: Field required')
   const request = wire.read(body)
   refuseUnpaired(request.turns)
   const reply = replyTo(request)
-  const ids = idsOf(body)
-  const said = [reply.thinking, reply.text, ...reply.calls.map((call) => JSON.stringify(call))].join(' ')
-  const usage = { input: tokensOf(JSON.stringify(body)), output: tokensOf(said) }
-  if (!request.isStreaming) return json(response, 200, wire.whole(reply, ids, usage, request))
+  const sent = JSON.stringify(body)
+  // Made from the request: the same conversation gets the same ids, and each step of it gets others.
+  const id = `sim${createHash('sha256').update(sent).digest('hex').slice(0, 16)}`
+  const usage = { input: tokensOf(sent), output: tokensOf(JSON.stringify(reply)) }
+  if (body.stream !== true) return sendJson(response, 200, wire.whole({ reply, id, model, usage }))
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' })
-  for (const event of wire.events(reply, ids, usage, request)) {
+  for (const event of wire.events({ reply, id, model, usage })) {
     await pause(delayMs)
     if (response.destroyed) return
     response.write(event)
@@ -106,13 +106,7 @@ const answer = async (
   response.end()
 }
 
-/** Ids are made of the conversation: the same one gets the same ids, and each step of it gets its own. */
-const idsOf = (body: JsonObject): Ids => {
-  const id = `sim${createHash('sha256').update(JSON.stringify(body)).digest('hex').slice(0, 16)}`
-  return { id, callId: (index) => `call_${id}_${index}` }
-}
-
-/** About what a tokenizer would count. */
+/** Estimates the count of a tokenizer. */
 const tokensOf = (text: string): number => Math.ceil(text.length / 4)
 
 const bodyOf = async (request: IncomingMessage): Promise<JsonObject> => {
@@ -130,7 +124,7 @@ const bodyOf = async (request: IncomingMessage): Promise<JsonObject> => {
   throw new RefusedRequest('We could not parse the JSON body of your request.')
 }
 
-const json = (response: ServerResponse, status: number, body: object): void => {
+const sendJson = (response: ServerResponse, status: number, body: object): void => {
   response.writeHead(status, { 'content-type': 'application/json' })
   response.end(JSON.stringify(body))
 }

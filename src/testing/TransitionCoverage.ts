@@ -19,7 +19,7 @@ export class TransitionCoverage {
     for (const name of transitionsOf(machine).keys()) this.#taken.set(name, 0)
   }
 
-  /** Give it to actors as their `inspect`. */
+  /** The `inspect` for actors that run the machine. */
   readonly inspect = (event: InspectionEvent): void => {
     if (event.type !== '@xstate.microstep' || !this.#runsMachine(event.actorRef)) return
     for (const transition of event._transitions) {
@@ -30,7 +30,7 @@ export class TransitionCoverage {
     }
   }
 
-  /** How often each transition was taken, by name. */
+  /** The number of times that each transition was taken, by name. */
   get counts(): ReadonlyMap<string, number> {
     return this.#taken
   }
@@ -40,7 +40,7 @@ export class TransitionCoverage {
     return [...this.#taken].filter(([, count]) => count === 0).map(([name]) => name)
   }
 
-  /** One line: how many were taken, and which were not. */
+  /** Summarises in one line how many were taken, and which were not. */
   report(): string {
     const total = this.#taken.size
     const missing = this.missing

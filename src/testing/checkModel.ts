@@ -2,18 +2,17 @@ import {
   type AnyEventObject,
   type AnyMachineSnapshot,
   type AnyStateMachine,
+  and,
+  or,
   type SnapshotFrom,
   transition,
 } from 'xstate'
-import { nodesOf } from '../visualize/transitions.ts'
-import { exploreGraph, type GraphState, type PathOptions } from './graph.ts'
-import { brokenBy, type Never } from './never.ts'
-import { enteredStates, type Probe, probeTransitions } from './probes.ts'
-import { withPuppets } from './puppets.ts'
+import { type ChartNode, nodesOf, transitionsOf } from '../visualize/transitions.ts'
+import { exploreGraph, type GraphState, type PathOptions, withPuppets } from './paths.ts'
 
 /** A way out that must be open in every running state, such as an abort. */
 export type Exit<M extends AnyStateMachine> = {
-  /** What is sent, one after the other. Each must be taken by a transition, until the machine is over. */
+  /** The events that are sent, one after the other. Each must be taken by a transition, until the machine is over. */
   events: readonly AnyEventObject[]
   /** The state it must have led to. */
   leadsTo: string
@@ -21,12 +20,12 @@ export type Exit<M extends AnyStateMachine> = {
   when?: (snapshot: SnapshotFrom<M>) => boolean
 }
 
-/** How {@link checkModel} explores a machine, and what must hold in it. */
+/** Options of {@link checkModel}: the events that explore a machine, and the rules that must hold in it. */
 export type ModelOptions<M extends AnyStateMachine> = PathOptions<M> & {
   exits?: readonly Exit<M>[]
-  /** What must not happen on any path. */
+  /** Things that must not happen on any path. */
   never?: readonly Never<M>[]
-  /** Whether a machine that is over has ended well. Default: when its status is `done`. */
+  /** Decides if a machine that is over has ended well. Default: when its status is `done`. */
   isEnd?: (snapshot: SnapshotFrom<M>) => boolean
 }
 
@@ -45,7 +44,7 @@ export type ModelProblem = {
   why: string
 }
 
-/** How large the graph was, and what is wrong. */
+/** The size of the graph, and the problems that were found. */
 export type ModelReport = { states: number; edges: number; problems: ModelProblem[] }
 
 /**
@@ -152,7 +151,7 @@ const happening = <M extends AnyStateMachine>(
 
 const isOver = ({ status }: AnyMachineSnapshot): boolean => status !== 'active'
 
-/** Why an exit is closed in a state; empty if it is open. */
+/** The reason why an exit is closed in a state; empty if it is open. */
 const closure = (
   machine: AnyStateMachine,
   start: AnyMachineSnapshot,
@@ -169,3 +168,93 @@ const closure = (
 
 const wayOf = ({ events }: { events: readonly AnyEventObject[] }): string =>
   ['the start', ...events.map(({ type }) => type)].join(', ')
+
+/** A step of a machine: the snapshot before it, the event, and the snapshot after it. */
+export type ModelStep<M extends AnyStateMachine> = {
+  before: SnapshotFrom<M>
+  event: AnyEventObject
+  after: SnapshotFrom<M>
+}
+
+/** Something that must not happen on any path: `bad`, after `after` has happened and before `until` has. */
+export type Never<M extends AnyStateMachine> = {
+  name: string
+  /** The start of the ban. Default: the start of the machine. */
+  after?: (step: ModelStep<M>) => boolean
+  until?: (step: ModelStep<M>) => boolean
+  bad: (step: ModelStep<M>) => boolean
+}
+
+/** The events of a path on which it happens; undefined if it never does. */
+export const brokenBy = <M extends AnyStateMachine>(
+  graph: ReadonlyMap<string, GraphState<M>>,
+  { after, until, bad }: Never<M>,
+): AnyEventObject[] | undefined => {
+  const [start] = graph.keys()
+  if (start === undefined) return undefined
+  // The same state counts twice: before and after the thing that makes the other one bad.
+  const nameOf = (at: string, isArmed: boolean) => `${isArmed} ${at}`
+  const first = { at: start, isArmed: after === undefined, events: [] as AnyEventObject[] }
+  const ways = new Map([[nameOf(first.at, first.isArmed), first]])
+  // A map hands out what is added to it while it is walked: this is a breadth-first search.
+  for (const { at, isArmed, events } of ways.values()) {
+    const from = graph.get(at)
+    for (const { event, to } of from?.edges ?? []) {
+      const next = graph.get(to)
+      if (!from || !next) continue
+      const step = { before: from.snapshot, event, after: next.snapshot }
+      const path = [...events, event]
+      const isOpen = isArmed && !until?.(step)
+      if (isOpen && bad(step)) return path
+      const armed = isOpen || (after?.(step) ?? false)
+      const name = nameOf(to, armed)
+      if (!ways.has(name)) ways.set(name, { at: to, isArmed: armed, events: path })
+    }
+  }
+  return undefined
+}
+
+/** Counts of a transition: the times that it was taken, and the times that its guard was false. */
+export type Probe = { isGuarded: boolean; taken: number; refused: number; targets: readonly string[] }
+
+/**
+ * Watches every transition of a machine from inside its guard: also where there is no actor to inspect. The machine is
+ * changed, so it must not be used elsewhere.
+ */
+export const probeTransitions = (machine: AnyStateMachine): Map<string, Probe> =>
+  new Map(
+    [...transitionsOf(machine)].map(([name, transition]) => {
+      const { guard, target = [] } = transition
+      const targets = target.map(({ id }) => id)
+      const probe: Probe = { isGuarded: guard !== undefined, taken: 0, refused: 0, targets }
+      const yes = () => {
+        probe.taken += 1
+        return true
+      }
+      const no = () => {
+        probe.refused += 1
+        return false
+      }
+      transition.guard = guard === undefined ? yes : or([and([guard as never, yes]), no])
+      return [name, probe]
+    }),
+  )
+
+/** The states that were entered: at the start and by transitions that were taken, with those around and first inside. */
+export const enteredStates = (machine: AnyStateMachine, probes: Iterable<Probe>): Set<string> => {
+  const nodes = new Map(nodesOf(machine.root).map((node) => [node.id, node]))
+  const around = new Set<string>()
+  const opened = new Set<string>()
+  const open = (node: ChartNode | undefined): void => {
+    if (!node || opened.has(node.id)) return
+    opened.add(node.id)
+    for (let outer = node.parent; outer; outer = outer.parent) around.add(outer.id)
+    const inside = node.type === 'parallel' ? Object.values(node.states) : (node.initial?.target ?? [])
+    for (const child of inside) open(nodes.get(child.id))
+  }
+  open(machine.root)
+  for (const { taken, targets } of probes) {
+    if (taken > 0) for (const id of targets) open(nodes.get(id))
+  }
+  return new Set([...around, ...opened])
+}

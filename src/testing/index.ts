@@ -6,6 +6,7 @@
 
 export { SimulatedClock } from 'xstate'
 export { type Cassette, type CassetteOptions, cassette } from './cassette.ts'
+export type { ModelStep, Never } from './checkModel.ts'
 export {
   checkModel,
   type Exit,
@@ -13,9 +14,14 @@ export {
   type ModelProblem,
   type ModelReport,
 } from './checkModel.ts'
-export type { ModelStep, Never } from './never.ts'
-export { type MachinePath, type PathOptions, planPaths, type ReplayOptions, replayPath } from './paths.ts'
-export { withPuppets } from './puppets.ts'
+export {
+  type MachinePath,
+  type PathOptions,
+  planPaths,
+  type ReplayOptions,
+  replayPath,
+  withPuppets,
+} from './paths.ts'
 export { replayTools } from './replayTools.ts'
 export {
   type ScriptedModel,

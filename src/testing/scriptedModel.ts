@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '../model/clock.ts'
 import type { Delta } from '../model/delta.ts'
 import { parseArguments } from '../model/toolArguments.ts'
 
-/** One network read of a scripted answer, or something that happens between two reads. */
+/** A network read of a scripted answer, or something that happens between two reads. */
 export type ScriptStep =
   | { text: string }
   | { thinking: string }
@@ -23,17 +23,17 @@ export type ScriptStep =
   | { error: Partial<ErrorData> }
   /** The connection ends without the end of the answer. */
   | { cut: true }
-  /** Nothing more ever comes. */
+  /** The connection stays open, and nothing more comes. */
   | { hang: true }
 
-/** What the model does when it is called once: its steps, or just the text of a plain answer. */
+/** The answer to one call: its steps, or just the text of a plain answer. */
 export type ScriptTurn = string | readonly ScriptStep[]
 
 /** A chat model that plays a script, and remembers what it was asked. */
 export type ScriptedModel = ChatModel & {
   /** Every request that was made, in order. */
   readonly requests: readonly ModelRequest[]
-  /** How many requests were closed before their end. */
+  /** The number of requests that were closed before their end. */
   readonly closed: number
   /** Throws when turns are left, or when the model was called more often than it has turns. */
   assertDone(): void
@@ -41,9 +41,9 @@ export type ScriptedModel = ChatModel & {
 
 /** Options of {@link scriptedModel}. */
 export type ScriptOptions = {
-  /** Where the time of its pauses comes from. Default: real time. */
+  /** The clock of its pauses. Default: real time. */
   clock?: Clock
-  /** What the model can do. Default: everything. */
+  /** The abilities of the model. Default: all of them. */
   profile?: Partial<ModelProfile>
   /** The name of its provider. Default: `scripted`. */
   provider?: string
@@ -125,7 +125,7 @@ class Play {
     queueMicrotask(() => this.#play(0))
   }
 
-  /** Whether there was still something to stop. */
+  /** Stops the turn. Returns true if it was not over. */
   stop(): boolean {
     const wasOpen = !this.#isOver
     this.#isOver = true

@@ -54,7 +54,7 @@ describe('the benchmark', () => {
       ['chunk/typed/bulk/openai-chat', 'statewire-typed'],
       ['chunk/typed/paced/openai-chat', 'statewire-typed'],
       ['typed/one/openai-chat', 'statewire-send-for'],
-      ['typed/anew/openai-chat', 'statewire-send-for'],
+      ['typed/inline/openai-chat', 'statewire-send-for'],
     ])
   }, 300_000)
 
@@ -88,8 +88,8 @@ describe('the benchmark', () => {
       for (const { value } of contenders) expect(value).toBeGreaterThan(0)
   }, 300_000)
 
-  it('measures the Node that it is told to, and says which one that is', async () => {
-    // Another version, as far as the one who asks can tell.
+  it('measures the Node of the option --node, and says which one that is', async () => {
+    // Another version, as far as the caller can see.
     const other = join(folder, 'node')
     const answer = `[ "$1" = -p ] && echo v99.1.0 && exit`
     await writeFile(other, `#!/bin/sh\n${answer}\nexec ${JSON.stringify(process.execPath)} "$@"\n`)

@@ -82,7 +82,7 @@ describe('a peer', () => {
     ['>=22.13.0', 'v22.13.0', false],
     ['>=22.13.0', 'v24.0.0', false],
     ['>=9.9.9', 'v10.0.0', false],
-    // Another way to say it: tried, and told if it fails.
+    // Another way to say it: tried, and reported if it fails.
     ['^20.20.0 || >=22.22.0', 'v18.0.0', false],
     [undefined, 'v18.0.0', false],
   ])('that needs Node %s is left out on %s: %s', (range, version, isLeftOut) => {

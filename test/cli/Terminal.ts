@@ -25,7 +25,7 @@ export class Terminal {
     }: { cwd?: string; env?: Record<string, string>; columns?: number; piped?: string } = {},
   ) {
     const words = [process.execPath, binary, ...args].map((word) => `'${word}'`)
-    // Without `exec` the shell in between would hear Ctrl-C as well, and end with a code of its own.
+    // Without `exec` the shell in between would get Ctrl-C as well, and end with another code.
     const ownInput = piped === undefined ? '' : ` < '${piped}'`
     const command = `${columns === undefined ? '' : `stty cols ${columns}; `}exec ${words.join(' ')}${ownInput}`
     this.#child = spawn('script', ['-qefc', command, '/dev/null'], {
@@ -61,7 +61,7 @@ export class Terminal {
     this.#child.stdin.write(keys)
   }
 
-  /** Kills the command line itself: it hears nothing of it. */
+  /** Kills the command line itself: it gets no signal. */
   async kill(): Promise<void> {
     const { pid } = this.#child
     const [inside] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')

@@ -77,7 +77,7 @@ describe('the agent of a file', () => {
       expect(inspect.stdout).toMatch(/Inspector: \S+\nAgent: agent\.mjs\n[\s\S]*· AwaitingApproval/)
     }))
 
-  it('learns that nobody is there to allow a call, or to answer one', () =>
+  it('learns that there is no terminal to allow a call, or to answer one', () =>
     withProject(async (ask) => {
       const [run, chat, asked] = await Promise.all([
         ask(['run', 'agent.mjs', 'Book a table in Oslo']),
@@ -169,7 +169,7 @@ describe.skipIf(!hasScript)('at a terminal', () => {
   })
 })
 
-it('tells a file from a prompt', async () => {
+it('distinguishes a file from a prompt', async () => {
   const spaced = join(await folder(), 'my agent.ts')
   expect(splitFile([spaced, 'Hi'])).toEqual({ file: undefined, words: [spaced, 'Hi'] })
   await writeFile(spaced, '')

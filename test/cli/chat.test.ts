@@ -15,13 +15,12 @@ it('takes the lines of a pipe as turns of one conversation', async () => {
     'Count to 9',
   )
   const { code, stdout, stderr } = await statewire(['chat', ...(await askSimulator())], { input })
-  expect(stdout).toBe(
-    lines(
-      'Nice to meet you, Ada. I am a simulator, and keep it in mind for this conversation.',
-      'Your name is Ada.',
-      'You have not told me your name. (I am a simulator.)',
-    ),
-  )
+  expect(stdout.split('\n')).toEqual([
+    expect.stringContaining('fits “My name is Ada”.'),
+    expect.stringContaining('Before that you said “My name is Ada”.'),
+    expect.not.stringContaining('Ada'),
+    '',
+  ])
   expect(stderr).toContain('A new conversation begins.')
   expect(code).toBe(0)
 })
@@ -40,8 +39,8 @@ it('switches tools and models without losing the conversation', async () => {
   expect(stdout.split('\n').slice(1)).toEqual([
     'Let me look that up.',
     '2*3 = 6. (Said by a simulator, from what the tools answered.)',
-    expect.stringContaining('none of them fits “What is 2*3?”. I have no tools here'),
-    'Your name is Ada.',
+    expect.stringMatching(/none of them fits “What is 2\*3\?”\..* I have no tools here/),
+    expect.stringContaining('Before that you said “My name is Ada”, “What is 2*3?”'),
     '',
   ])
   expect(stderr.split('\n')).toEqual([
@@ -54,7 +53,7 @@ it('switches tools and models without losing the conversation', async () => {
   ])
 })
 
-it('goes on after an answer that failed, and tells it at the end', async () => {
+it('continues after an answer that failed, and ends with 1', async () => {
   const { url } = await loopback((_, nth) =>
     nth === 0
       ? { status: 400, body: { error: { message: 'Not today.' } } }
@@ -63,9 +62,9 @@ it('goes on after an answer that failed, and tells it at the end', async () => {
         },
   )
   const args = ['chat', '--model', 'openai:x', '--base-url', url]
-  const { code, stdout, stderr } = await statewire(args, { input: lines('Hi', '/model nobody', 'Hi again') })
+  const { code, stdout, stderr } = await statewire(args, { input: lines('Hi', '/model nothing', 'Hi again') })
   expect(stdout).toBe('Well.\n')
   expect(stderr).toContain('statewire: openai: Not today. (400)')
-  expect(stderr).toContain('There is no provider "nobody"')
+  expect(stderr).toContain('There is no provider "nothing"')
   expect(code).toBe(1)
 })

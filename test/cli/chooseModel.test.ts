@@ -58,7 +58,7 @@ it('does not take a provider that needs the name of a model', async () => {
 })
 
 it('refuses what it does not know', async () => {
-  await expect(choice({}, { model: 'nobody:x' })).rejects.toThrow('There is no provider "nobody"')
+  await expect(choice({}, { model: 'nothing:x' })).rejects.toThrow('There is no provider "nothing"')
   await expect(choice({}, { model: 'a?b?c' })).rejects.toThrow('is not a model string')
 })
 

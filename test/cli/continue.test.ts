@@ -1,4 +1,4 @@
-// What was said last is kept, and `--continue` goes on with it.
+// The last conversation is kept, and `--continue` continues it.
 import { readdirSync, statSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ const remembering = async () => {
 }
 
 describe('--continue', () => {
-  it('goes on with the last conversation, of run and of chat alike', async () => {
+  it('continues the last conversation, of run and of chat alike', async () => {
     const { state, env } = await remembering()
     const model = await askSimulator()
     await statewire(['run', ...model, 'My name is Ada'], { env })
@@ -20,7 +20,7 @@ describe('--continue', () => {
       env,
       input: 'What is my name?\nMy name is Bob\n',
     })
-    expect(chat.stdout).toContain('Your name is Ada.')
+    expect(chat.stdout).toContain('Before that you said “My name is Ada”.')
     const run = await statewire(['run', '-c', ...model, 'What is my name?'], { env })
     expect(run).toMatchObject({ code: 0, stdout: expect.stringContaining('Bob') })
     expect(readdirSync(state)).toContain('conversation.json')
@@ -36,7 +36,7 @@ describe('--continue', () => {
     expect(stdout).not.toContain('Ada')
   })
 
-  it('says what to do where there is nothing to go on with', async () => {
+  it('says what to do where there is nothing to continue', async () => {
     const { state, env } = await remembering()
     const model = await askSimulator()
     const none = await statewire(['run', '-c', ...model, 'Hi'], { env })

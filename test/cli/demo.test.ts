@@ -7,7 +7,7 @@ import { folder } from './spawned.ts'
 import { ctrlC, hasScript, Terminal } from './Terminal.ts'
 
 describe.skipIf(!hasScript)('demo at a terminal', () => {
-  it('opens a browser, says in three lines what happens, and goes on with what is asked', {
+  it('opens a browser, says in three lines what happens, and continues with what is asked', {
     timeout: 180_000,
   }, async () => {
     const cwd = await folder()
@@ -37,7 +37,7 @@ describe.skipIf(!hasScript)('demo at a terminal', () => {
   })
 })
 
-it('opens a browser only where somebody sees it', () => {
+it('opens a browser only where there is a screen', () => {
   expect(browserCommand('linux', { DISPLAY: ':0' })).toEqual(['xdg-open'])
   expect(browserCommand('linux', { WAYLAND_DISPLAY: 'wayland-0' })).toEqual(['xdg-open'])
   expect(browserCommand('linux', {})).toBeUndefined()

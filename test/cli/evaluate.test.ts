@@ -4,7 +4,7 @@ import { calculate, ExpressionError, evaluate } from '../../src/cli/tools/calcul
 
 type Term = { text: string; value: number }
 
-/** Terms with the value that JavaScript itself gives them; brackets stand only where the rules of binding need them. */
+/** Terms with the value that JavaScript itself gives them; brackets are only where the rules of binding need them. */
 const terms = fc.letrec<{ sum: Term; product: Term; power: Term; atom: Term }>((tie) => {
   const joined = (left: Term, sign: string, right: Term, value: number): Term => ({
     text: `${left.text}${sign}${right.text}`,

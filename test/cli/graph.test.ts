@@ -89,7 +89,7 @@ it('says what is missing for a PNG', async () => {
   expect(broken.stderr).toContain('/no/such/chrome did not draw the PNG')
 })
 
-it('ends with 2 and tells what is wrong with the file', async () => {
+it('ends with 2 and says what is wrong with the file', async () => {
   const cwd = await files({
     'none.mjs': 'export const config = {}\nexport const size = 3',
     'several.mjs': `export const lamp = ${machine('lamp', 'On', 'Off')}\nexport const door = ${machine('door', 'Open', 'Shut')}`,

@@ -17,7 +17,7 @@ describe.each(commands)('$name --help', (command) => {
   })
 })
 
-it('tells what there is with --help, with help, and without anything', async () => {
+it('lists the commands with --help, with help, and without anything', async () => {
   const whole = `${overview(plain)}\n`
   const [flag, word, nothing, one] = await Promise.all([
     statewire(['--help']),
@@ -31,7 +31,7 @@ it('tells what there is with --help, with help, and without anything', async () 
   expect(whole.split('\n').filter((line) => line.length > 80)).toEqual([])
 })
 
-it('tells its version', async () => {
+it('prints its version', async () => {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
   expect((await statewire(['--version'])).stdout).toBe(`${version}\n`)
 })

@@ -91,9 +91,9 @@ it('shows the runs of a file with --db, and runs none of them', async () => {
   const child = start(['inspect', '--db', 'runs.db'], { cwd })
   const end = ended(child)
   const url = address.exec(await seen(child.stdout, /Inspector: \S+\n/))?.[1] ?? ''
-  const told = await listen({ url })
-  await told.until(({ tools }) => tools.get('c1')?.status === 'pending')
-  expect([...told.actors.values()]).toMatchObject([{ run: 'job', status: 'waiting', title: 'Remove a.txt' }])
+  const page = await listen({ url })
+  await page.until(({ tools }) => tools.get('c1')?.status === 'pending')
+  expect([...page.actors.values()]).toMatchObject([{ run: 'job', status: 'waiting', title: 'Remove a.txt' }])
   child.kill('SIGINT')
   expect((await end).code).toBe(0)
   const [missing, prompt] = [

@@ -1,4 +1,4 @@
-/** Runs at a limit ask, and what was compacted and what it cost is told. */
+/** Runs at a limit ask; compactions and costs are shown. */
 import { describe, expect, it } from 'vitest'
 import { compactionLine } from '../../src/cli/progress.ts'
 import { dollars } from '../../src/messages/dollars.ts'
@@ -14,8 +14,8 @@ import { ctrlD, hasScript, Terminal } from './Terminal.ts'
 
 const question = /The run has used 1 of 1 steps\. Go on\? \[y\/N\] $/
 
-describe.skipIf(!hasScript)('at a terminal, a run that stands at a limit', () => {
-  it('asks in chat, and does as it is told', async () => {
+describe.skipIf(!hasScript)('at a terminal, a run at a limit', () => {
+  it('asks in chat, and follows the answer', async () => {
     const chat = new Terminal(['chat', '--max-steps', '1', ...(await askSimulator())])
     await chat.sees(/> $/)
     chat.types('What is 17 * 23?\r')
@@ -28,11 +28,11 @@ describe.skipIf(!hasScript)('at a terminal, a run that stands at a limit', () =>
     await chat.sees(/\n> $/)
     chat.types('What is 19 * 23?\r')
     await chat.sees(question)
-    // Whoever leaves the question leaves the answer, not the conversation.
+    // To leave the question is to leave the answer, not the conversation.
     chat.types(ctrlD)
     await chat.sees(/\n> $/)
     chat.types('My name is Ada\r')
-    await chat.sees(/Nice to meet you, Ada\.[\s\S]*> $/)
+    await chat.sees(/fits “My name is Ada”\.[\s\S]*> $/)
     chat.types('/exit\r')
     expect(await chat.code).toBe(0)
   })
@@ -68,7 +68,7 @@ describe.skipIf(!hasScript)('at a terminal, a run that stands at a limit', () =>
   })
 })
 
-describe('where nobody can be asked', () => {
+describe('without a terminal', () => {
   it('a run ends at its limit, and says so', async () => {
     const args = ['--max-steps', '1', '--approve', ...(await askSimulator())]
     const run = await statewire(['run', ...args, 'What is 17 * 23?'])
@@ -76,7 +76,7 @@ describe('where nobody can be asked', () => {
     expect(run.stderr).toContain('The run has used 1 of 1 steps. It ends here.')
     const chat = await statewire(['chat', ...args], { input: 'What is 17 * 23?\nMy name is Ada\n' })
     expect(chat.stderr).toContain('The run has used 1 of 1 steps. It ends here.')
-    expect(chat.stdout).toContain('Nice to meet you, Ada.')
+    expect(chat.stdout).toContain('fits “My name is Ada”.')
   })
 
   it.each(['--max-steps', '--max-cost'])('%s takes a number', async (option) => {
@@ -100,7 +100,7 @@ const server = async (...answers: (JsonObject | undefined)[]): Promise<string[]>
 }
 
 describe('what a run cost', () => {
-  it('is told where its tokens are', async () => {
+  it('is shown beside its tokens', async () => {
     const model = await server({ content: 'Hello.' }, { content: 'Hello.' })
     const inspected = await statewire(['inspect', ...model, 'Hello'])
     expect(inspected.stdout).toContain('complete, 10 tokens in, 5 out, $0.0125')
@@ -147,7 +147,7 @@ describe('runs of a file', () => {
     { toolCall: { id: 'c1', name: 'look' } },
     { usage: { inputTokens: 100, outputTokens: 10 } },
   ]
-  const standing = async (...turns: ScriptTurn[]) => {
+  const runAtLimit = async (...turns: ScriptTurn[]) => {
     const limits = { cost: 0.01 }
     const owned = await owning([looks, ...turns], undefined, {
       tools: [look],
@@ -161,7 +161,7 @@ describe('runs of a file', () => {
   }
 
   it('show the question, the cost, and what can be typed', async () => {
-    const { cwd, run } = await standing('Done.')
+    const { cwd, run } = await runAtLimit('Done.')
     const { stdout } = await statewire(['runs', 'show', 'job'], { cwd })
     expect(stdout).toMatch(/^cost +\$0\.0125$/m)
     expect(stdout).toContain(
@@ -174,7 +174,7 @@ describe('runs of a file', () => {
   })
 
   it('end when the question is answered with no', async () => {
-    const { cwd, run } = await standing('never')
+    const { cwd, run } = await runAtLimit('never')
     const streamed = await statewire(['runs', 'stream', 'job'], { cwd })
     expect(streamed.stderr).toContain('? The run has cost $0.0125 of $0.01. Go on?')
     const { stdout } = await statewire(['runs', 'reject', 'job'], { cwd })
@@ -201,7 +201,7 @@ describe('runs of a file', () => {
   })
 })
 
-it('cleared results are told as such', () => {
+it('cleared results are shown as such', () => {
   const numbers = { kept: 2, tokensBefore: 6360, tokensAfter: 1310, reason: 'full' } as const
   expect(compactionLine({ kind: 'cleared', ...numbers })).toBe(
     'Compacted, 6,360 to 1,310 tokens: old tool results were cleared.',

@@ -32,7 +32,7 @@ const provider = (name: string, baseUrl: string) =>
     }),
   )
 
-it('tells of each provider whether its key is set, its server answers, and the key is taken', async () => {
+it('shows for each provider if its key is set, its server answers, and the key is accepted', async () => {
   const { url } = await loopback(({ path, headers }) => {
     if (path.startsWith('/bad'))
       return { status: 401, body: { error: { message: `Not ${headers.authorization}` } } }
@@ -67,7 +67,7 @@ it('tells of each provider whether its key is set, its server answers, and the k
   ])
 })
 
-it('tells what a cloud needs before it can be asked', async () => {
+it('says what a cloud needs before it can be asked', async () => {
   const found = await checkProviders(['azure', 'vertex', 'bedrock', 'openai-compatible'], {})
   expect(found.map(({ name, server, hint }) => [name, server, hint])).toEqual([
     ['azure', 'not known', 'set AZURE_OPENAI_ENDPOINT and AZURE_OPENAI_API_KEY to use it'],

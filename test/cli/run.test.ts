@@ -34,7 +34,7 @@ it('answers with the built-in simulator when there is neither a key nor an Ollam
   expect(code).toBe(0)
 })
 
-it('tells states and calls on stderr with --verbose', async () => {
+it('shows states and calls on stderr with --verbose', async () => {
   const { stdout, stderr } = await statewire(['run', '-v', ...(await askSimulator()), 'What is 6*7?'])
   expect(stdout).not.toContain('·')
   const lines = stderr.split('\n').map((line) => line.trim())
@@ -125,7 +125,7 @@ it('ends with 2 when the prompt is empty, the provider unknown or the key missin
   )
 })
 
-it('ends with 1 when the provider refuses, tells what to do, and never shows the key', async () => {
+it('ends with 1 when the provider refuses, says what to do, and never shows the key', async () => {
   const key = 'sk-test-0123456789abcdefghij'
   const { url } = await loopback(({ body }) => ({
     status: body.model === 'gpt-0' ? 404 : 401,
@@ -186,7 +186,7 @@ it('colours nothing in a pipe, unless FORCE_COLOR says so', async () => {
   expect(forced.stderr).toContain('\u001b[2m')
 })
 
-it('reads a file only with --approve where nobody can be asked', async () => {
+it('reads a file only with --approve without a terminal', async () => {
   const cwd = await folder()
   await writeFile(join(cwd, 'poem.txt'), 'A statechart is a rose.')
   const args = ['run', ...(await askSimulator()), 'Read poem.txt']

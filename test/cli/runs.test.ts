@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { startSimulator } from '../../src/simulator/index.ts'
 import { folder, seen, start, statewire } from './spawned.ts'
-import { keeper, owning } from './storedRuns.ts'
+import { ownerProcess, owning } from './storedRuns.ts'
 
 const askToRemove = [
   { text: 'Let me see.' },
@@ -39,7 +39,7 @@ describe('statewire runs', () => {
     expect((await statewire(['runs', '--limit', '1'], { cwd })).stdout).not.toContain('first')
   })
 
-  it('shows how a run stands, what was said, and what it waits for', async () => {
+  it('shows the status of a run, its conversation, and what it waits for', async () => {
     const { cwd, runs } = await owning([askToRemove, 'Removed it.'])
     const run = await runs.start('janitor', 'Remove a.txt', { id: 'job 7' })
     await run.result
@@ -108,7 +108,7 @@ describe('statewire runs', () => {
     expect((await runs.list())[0]).toMatchObject({ id: 'job', status: 'running' })
   })
 
-  it('names the calls when several wait, and rejects one with a reason that the model is told', async () => {
+  it('names the calls when several wait, and rejects one with a reason that the model sees', async () => {
     const { cwd, runs, model } = await owning([
       [
         { toolCall: { id: 'c1', name: 'remove', arguments: { path: 'a.txt' } } },
@@ -201,12 +201,12 @@ describe('statewire runs', () => {
   })
 })
 
-describe('When nobody runs things', () => {
+describe('When no program runs the agents', () => {
   it('a decision waits in the file for the next program, which acts on it once', async () => {
     const { baseUrl, close } = await startSimulator()
     const cwd = await folder()
     const file = join(cwd, 'runs.db')
-    const first = await keeper(file, baseUrl, 'job', 'Please delete the file notes.txt.')
+    const first = await ownerProcess(file, baseUrl, 'job', 'Please delete the file notes.txt.')
     const { code } = await statewire(['runs', 'stream', 'job'], { cwd })
     expect(code).toBe(0)
     await first.kill()
@@ -215,25 +215,25 @@ describe('When nobody runs things', () => {
     expect(approved.stderr).toContain('No program is running these agents now. Your decision is stored')
     const again = await statewire(['runs', 'approve', 'job'], { cwd })
     expect(again.code).toBe(2)
-    await keeper(file, baseUrl)
+    await ownerProcess(file, baseUrl)
     const whole = await statewire(['runs', 'stream', 'job'], { cwd })
     expect(whole.stdout).toContain('notes.txt is deleted')
     expect(readFileSync(`${file}.deleted`, 'utf8')).toBe('notes.txt\n')
     await close()
   })
 
-  it('a reader sees the answer begin anew after a kill, and reads it to its end', async () => {
+  it('a reader sees the answer start over after a kill, and reads it to its end', async () => {
     const [slow, fast] = [await startSimulator({ delayMs: 500 }), await startSimulator()]
     const cwd = await folder()
     const file = join(cwd, 'runs.db')
-    const first = await keeper(file, slow.baseUrl, 'job', 'Count to 300')
+    const first = await ownerProcess(file, slow.baseUrl, 'job', 'Count to 300')
     const reader = start(['runs', 'stream', 'job'], { cwd })
-    const told = seen(reader.stderr, /starts over/)
+    const restarted = seen(reader.stderr, /starts over/)
     const text = seen(reader.stdout, /298 299 300/)
     await seen(reader.stdout, /1 2 3 4/)
     await first.kill()
-    await keeper(file, fast.baseUrl)
-    await told
+    await ownerProcess(file, fast.baseUrl)
+    await restarted
     const shown = await text
     expect(shown.slice(shown.lastIndexOf('\n1 2 3 4')).trim()).toBe(
       Array.from({ length: 300 }, (_, at) => at + 1).join(' '),

@@ -15,7 +15,7 @@ export const removal = tool({
   execute: ({ path }) => `removed ${path}`,
 })
 
-/** Answered by whoever looks. */
+/** A tool that is answered from outside. */
 export const lookup = tool({ name: 'lookup', description: 'Looks something up' })
 
 export type Owned = { cwd: string; file: string; runs: StoredRuns; model: ReturnType<typeof scriptedModel> }
@@ -37,9 +37,9 @@ export const owning = async (
 
 export type Program = { kill(): Promise<void> }
 
-/** Another process that runs the runs of a file, with the agent of keeper.mjs. */
-export const keeper = async (file: string, baseUrl: string, ...start: string[]): Promise<Program> => {
-  const child = spawn(process.execPath, ['test/cli/keeper.mjs', file, baseUrl, ...start])
+/** Another process that runs the runs of a file, with the agent of owner.mjs. */
+export const ownerProcess = async (file: string, baseUrl: string, ...start: string[]): Promise<Program> => {
+  const child = spawn(process.execPath, ['test/cli/owner.mjs', file, baseUrl, ...start])
   onTestFinished(() => void child.kill('SIGKILL'))
   const end = ended(child)
   await seen(child.stdout, /up/)

@@ -7,7 +7,7 @@ import { folder } from './spawned.ts'
 describe('current_time', () => {
   const moment = new Date('2025-11-15T23:30:00Z')
 
-  it('tells time and day where the place is', () => {
+  it('gives time and day where the place is', () => {
     expect(timeIn('Tokyo', moment)).toBe(
       'In Tokyo it is 08:30 on Sunday, 16 November 2025 (Asia/Tokyo, GMT+9).',
     )

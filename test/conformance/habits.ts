@@ -79,11 +79,11 @@ const counted = (habit: string, scenario: string, ...names: string[]): Habit => 
     ),
 })
 
-/** Every way this wire has to tell of an error, as the first event and after text. */
+/** Every way this wire has to report an error, as the first event and after text. */
 const errorsOn = (wire: Wire) => async () => {
-  const told = failures.filter(([each]) => each === wire).flatMap(([, each]) => each)
-  await inTurn(told, (failure) => errorFirst(wire, failure))
-  await inTurn(told, (failure) => errorMid(wire, failure))
+  const reported = failures.filter(([each]) => each === wire).flatMap(([, each]) => each)
+  await inTurn(reported, (failure) => errorFirst(wire, failure))
+  await inTurn(reported, (failure) => errorMid(wire, failure))
 }
 
 export const chatHabits: readonly Habit[] = [

@@ -11,7 +11,7 @@ export const peers = {
 
 export type PeerName = keyof typeof peers
 
-/** ✓ right, ✗ wrong, ◐ half right; then what happened. Where no mark stands, either way can be defended. */
+/** ✓ right, ✗ wrong, ◐ half right; then what happened. Without a mark, either way can be defended. */
 export type PeerResults = Readonly<Record<string, readonly string[]>>
 
 export const chatPeers: readonly PeerName[] = ['vercel', 'pi']
@@ -29,7 +29,7 @@ export const chatResults: PeerResults = {
   args_none: ['✓', '✓'],
   stop_with_call: ['✓', '✓'],
   tool_word_without_call: ['✓', '✓'],
-  length_with_whole_call: ['not run, ends', 'not run, model told'],
+  length_with_whole_call: ['not run, ends', 'not run, model informed'],
   cut_args_tool_calls: ['✓', '✗ executes it'],
   cut_args_length: ['✓', '✓'],
   eof_in_args: ['◐ error, then the loop goes on', '✓'],

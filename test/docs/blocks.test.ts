@@ -105,7 +105,7 @@ describe('the commands in the documents', () => {
     expect(printed).not.toBe('')
   })
 
-  test.each(['npm run nothing', 'npx nobody', 'node examples/none.mjs', 'rm -rf /', 'npm install left-pad'])(
+  test.each(['npm run nothing', 'npx nothing', 'node examples/none.mjs', 'rm -rf /', 'npm install left-pad'])(
     'are found out if they are like %s',
     (command) => {
       expect(commandProblem(command)).toBeDefined()

@@ -8,7 +8,7 @@ export type CodeBlock = {
   line: number
   /** Why it is not run: said in a comment right before it. */
   notRun: string | undefined
-  /** The file that the page tells the reader to save it as; undefined: it goes below the block before it. */
+  /** The file that the page asks the reader to save it as; undefined: it goes below the block before it. */
   file: string | undefined
 }
 

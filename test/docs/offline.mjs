@@ -48,12 +48,12 @@ Client.prototype.dispatch = function (options, handler) {
 const { fetch } = globalThis
 globalThis.fetch = (url, init) => fetch(targetOf(String(url)) ?? url, init)
 
-const tell = (error) => {
+const fail = (error) => {
   console.error(`The block at ${globalThis.block} broke:`, error)
   process.exit(1)
 }
-process.on('uncaughtException', tell)
-process.on('unhandledRejection', tell)
+process.on('uncaughtException', fail)
+process.on('unhandledRejection', fail)
 
 /** The page is through: what it left open keeps the process alive, and the test finds that out. */
 globalThis.endOfPage = async () => {

@@ -5,10 +5,10 @@ import { transform } from 'esbuild'
 import { runProgram } from '../runScript.ts'
 import type { PageProgram } from './pageProgram.ts'
 
-/** Runs the blocks of a page, offline, and tells what is wrong with them if it is anything. */
+/** Runs the blocks of a page, offline, and returns what is wrong with them; undefined if nothing is. */
 export const runPage = async (
   { code, page }: PageProgram,
-  timeout = 120_000,
+  timeout = 300_000,
 ): Promise<string | undefined> => {
   const folder = mkdtempSync(join(tmpdir(), 'page-'))
   // The packages are found from here; the files that the page writes belong elsewhere.

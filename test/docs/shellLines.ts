@@ -48,7 +48,7 @@ export const commandProblem = (command: string): string | undefined => {
   if (program === 'npx')
     return args[0] && manifest.bin?.[args[0]] ? undefined : `package.json has no bin ${args[0]}`
   if (program === 'node') return nodeProblem(args)
-  return known.has(program ?? '') ? undefined : `nobody checks what ${program} does`
+  return known.has(program ?? '') ? undefined : `no test checks what ${program} does`
 }
 
 /** Commands of the shell itself: that they exist is not ours to prove. */

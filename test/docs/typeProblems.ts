@@ -14,7 +14,7 @@ const options: ts.CompilerOptions = {
   skipLibCheck: true,
 }
 
-/** What the compiler has to say about pages, and about files, as a user of the built package would hear it. */
+/** The problems that the compiler has with pages and files, as a user of the built package would see them. */
 export const typeProblems = (programs: readonly PageProgram[], files: readonly string[] = []): string[] => {
   const pages = new Map(programs.map((each) => [resolve(`${each.title.replace(/\W+/g, '-')}.ts`), each]))
   const host = ts.createCompilerHost(options)

@@ -19,7 +19,7 @@ import {
 import { runMachine } from '../../machines/logic/runMachine.ts'
 import { Agent } from '../../src/agent/Agent.ts'
 import type { Delta } from '../../src/model/delta.ts'
-import { finishPuppet, withPuppets } from '../../src/testing/puppets.ts'
+import { finishPuppet, withPuppets } from '../../src/testing/paths.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tools/tool.ts'
 import { recorder } from './sampleTools.ts'

@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest'
 import { runScript } from '../runScript.ts'
 
 // Each is a process of its own: on a busy machine they take their time.
-vi.setConfig({ testTimeout: 180_000 })
+vi.setConfig({ testTimeout: 600_000 })
 
 /** What each example must print, in this order. */
 const shows: Record<string, (string | RegExp)[]> = {

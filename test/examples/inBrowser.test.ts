@@ -1,13 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { executablePath, launch } from '../inspector/browser.ts'
 
-const executablePath = '/usr/bin/chromium'
-const args =
-  '--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync'
-const isMissing = !existsSync(executablePath)
-if (isMissing) console.log(`The page with an agent in it is not tested: there is no ${executablePath}.`)
+if (!executablePath)
+  console.log('The page with an agent in it is not tested: there is no browser. Set CHROMIUM_PATH.')
 
 /** Starts the page's server, as a user would, and gives the address it prints. */
 const serve = (): Promise<{ server: ChildProcess; url: string }> =>
@@ -26,7 +23,7 @@ const serve = (): Promise<{ server: ChildProcess; url: string }> =>
     server.on('close', () => reject(new Error(`The server ended: ${printed}`)))
   })
 
-describe.skipIf(isMissing)('the page with an agent in it, in a real browser', () => {
+describe.skipIf(!executablePath)('the page with an agent in it, in a real browser', () => {
   let server: ChildProcess | undefined
   let browser: Browser | undefined
   let page: Page
@@ -35,7 +32,7 @@ describe.skipIf(isMissing)('the page with an agent in it, in a real browser', ()
   beforeAll(async () => {
     const started = await serve()
     server = started.server
-    browser = await chromium.launch({ executablePath, args: args.split(' ') })
+    browser = await launch()
     page = await browser.newPage()
     page.on('pageerror', (error) => problems.push(String(error)))
     page.on('console', (message) => {
@@ -63,7 +60,7 @@ describe.skipIf(isMissing)('the page with an agent in it, in a real browser', ()
     expect(await answer().textContent()).toMatch(/Oslo.*21/)
   })
 
-  test('shows a call that waits for approval, and goes on once it is approved', async () => {
+  test('shows a call that waits for approval, and continues once it is approved', async () => {
     await ask('Please send a postcard to Rome.')
     await page.getByText('send_postcard {"city":"Rome"}').waitFor()
     expect(await state().textContent()).toBe('AwaitingApproval')

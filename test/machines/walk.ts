@@ -1,7 +1,6 @@
 import type { AnyActor, AnyStateMachine } from 'xstate'
 import type { AnyRunMachine } from '../../machines/logic/wrapLogic.ts'
-import { type MachinePath, planPaths, replayPath } from '../../src/testing/paths.ts'
-import { withPuppets } from '../../src/testing/puppets.ts'
+import { type MachinePath, planPaths, replayPath, withPuppets } from '../../src/testing/paths.ts'
 import { TransitionCoverage } from '../../src/testing/TransitionCoverage.ts'
 import type { TestedChart } from './charts.ts'
 

@@ -61,7 +61,7 @@ export default class ResidentRunner extends TestRunner {
     const runner: VitestRunner = Object.assign(Object.create(this) as ResidentRunner, {
       // A mutant may keep a test waiting for ever. Without one, only a busy machine is slow.
       config: { ...this.config, testTimeout: mutant === undefined ? 60_000 : this.config.testTimeout },
-      // Nobody but us is told of the tests.
+      // The tests are reported to this runner alone.
       onCollectStart: () => {},
       onTaskUpdate: async () => {},
       // Files for setup are evaluated again each time, and so must this one be; what it imports stays loaded.

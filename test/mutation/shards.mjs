@@ -6,61 +6,22 @@ const charts = [
 ]
 const wires = ['test/{providers,hostile,recordings}/**/*.test.ts']
 
-/** What the decoders share. */
-const readers =
-  'contextOverflow,conversation,deltaBatch,toolCallAssembler,usageCounts,wireError,wireJson,withheldCall'
-
-/** By name: the files that are changed, and the tests that are run. */
+/** By name: the files that are changed, and the tests that are run. Rooms, not files: those come and go. */
 export const shards = {
-  lifecycle: {
-    mutate: [
-      'machines/agent/{agentMachine,agentOutput,agentSetup,announcements,answer,failures,states,streamingState}.ts',
-      'machines/{model,logic}/{modelRequest,receiveDeltas,chartLogic,supervise}.ts',
-    ],
-    tests: charts,
-  },
-  rounds: {
-    mutate: [
-      'machines/{toolRound,toolService,toolCall,toolProgress,toolQuestion,approver,pendingCalls,subRun,runTools}.ts',
-    ],
-    tests: charts,
-  },
-  limits: {
-    mutate: ['machines/agent/limits.ts', 'machines/compaction/*.ts'],
-    tests: charts,
-  },
-  orchestrators: {
-    mutate: ['machines/orchestrators/*.ts', 'machines/model/prepareStep.ts'],
-    tests: charts,
-  },
-  storing: {
-    mutate: [
-      'machines/stored/*.ts',
-      'machines/logic/{runEnvironment,runMachine,wrapLogic}.ts',
-      'machines/agent/runInput.ts',
-    ],
-    tests: [...charts, 'test/stored/*.test.ts'],
-  },
+  lifecycle: { mutate: ['machines/{agent,model,logic}/**/*.ts', '!machines/agent/limit*.ts'], tests: charts },
+  rounds: { mutate: ['machines/tools/**/*.ts'], tests: charts },
+  limits: { mutate: ['machines/compaction/**/*.ts', 'machines/agent/limit*.ts'], tests: charts },
+  orchestrators: { mutate: ['machines/orchestrators/**/*.ts'], tests: charts },
+  storing: { mutate: ['machines/stored/**/*.ts'], tests: [...charts, 'test/stored/*.test.ts'] },
   messages: {
     mutate: ['src/{messages,model,tools}/*.ts'],
     tests: ['test/{engine,api,schema,stored,models}/**/*.test.ts', 'test/providers/**/*.test.ts'],
   },
   agent: { mutate: ['src/agent/*.ts'], tests: charts },
   durable: { mutate: ['src/durable/**/*.ts'], tests: ['test/durable/*.test.ts'] },
-  decoders: {
-    mutate: [
-      `providers/{${readers}}.ts`,
-      'providers/anthropic/{decoder,contentBlock,skeleton,usage}.ts',
-      'providers/cohere/decoder.ts',
-      'providers/google/{decoder,chunk,finishReason,functionCalls,partialArguments,skeleton,sources}.ts',
-      'providers/ollama/decoder.ts',
-      'providers/openai-chat/{chatDecoder,answerReader,chatContent,chatUsage,chunkError,finishReason,generatedMedia,reasoning,thinkSplitter}.ts',
-      'providers/openai-responses/{decodeResponses,calls,itemContent,layout,outcome,outputItems}.ts',
-    ],
-    tests: wires,
-  },
+  decoders: { mutate: ['providers/wire/**/*.ts', 'providers/*/{decoder,error,replay}*.ts'], tests: wires },
   connections: {
-    mutate: ['providers/*.ts', `!providers/{${readers}}.ts`],
+    mutate: ['providers/*.ts', 'providers/http/**/*.ts'],
     // Tests that register providers of their own, or take undici away, would change what the others find.
     tests: [
       'test/{providers,transport,models}/**/!(withoutUndici).test.ts',

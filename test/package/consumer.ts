@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 
 const root = join(import.meta.dirname, '../..')
 
-/** How packages are installed: npm, or the folder of a pnpm. */
+/** The installer of packages: npm, or the folder of a pnpm. */
 export type Manager = 'npm' | { pnpm: string }
 
 /** An empty project that installs the package beside its own XState and zod, as README says. */
@@ -15,7 +15,7 @@ export const installInto = async (manager: Manager, tarball: string, xstate: str
   const manifest = {
     private: true,
     type: 'module',
-    // Node 20 has no SQLite of its own.
+    // Node 20 has no built-in SQLite.
     dependencies: { statewire: `file:${tarball}`, xstate, zod: '^4', libsql: '^0.5.29' },
     devDependencies: { '@types/node': '^20' },
   }
@@ -31,6 +31,6 @@ export const installInto = async (manager: Manager, tarball: string, xstate: str
           '--prefer-offline',
           '--strict-peer-dependencies',
         ]
-  await promisify(execFile)(program ?? 'npm', args, { cwd: folder, timeout: 300_000 })
+  await promisify(execFile)(program ?? 'npm', args, { cwd: folder, timeout: 600_000 })
   return folder
 }

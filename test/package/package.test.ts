@@ -58,7 +58,7 @@ test('the lock file names no registry', () => {
 
 const isNoRegistry = async (): Promise<string | undefined> => {
   const asked = ['view', `xstate@${oldest}`, 'version', '--fetch-retries=0', '--fetch-timeout=10000']
-  return promisify(execFile)('npm', asked, { timeout: 20_000 }).then(
+  return promisify(execFile)('npm', asked, { timeout: 60_000 }).then(
     () => undefined,
     () => 'The registry does not answer: the package is not installed into other projects.',
   )
@@ -86,7 +86,7 @@ describe.skipIf(noRegistry)('an empty project', () => {
 
     beforeAll(async () => {
       folder = await installInto(await managerOf(manager), packed.tarball, xstate)
-    }, 360_000)
+    }, 600_000)
     afterAll(() => rm(folder, { recursive: true, force: true }))
 
     test('has one XState', () => {
@@ -105,7 +105,7 @@ describe.skipIf(noRegistry)('an empty project', () => {
           resolution.kinds.map(() => expect.stringContaining("Argument of type 'number'")),
         )
       },
-      60_000,
+      600_000,
     )
 
     test.each(Object.keys(kinds))(
@@ -114,7 +114,7 @@ describe.skipIf(noRegistry)('an empty project', () => {
         for (const program of programs)
           expect(await runIn(folder, program, kind as keyof typeof kinds)).toBeUndefined()
       },
-      60_000,
+      600_000,
     )
   })
 })

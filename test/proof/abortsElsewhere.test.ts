@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { idle } from '../engine/watching.ts'
 import { openai as wire } from '../hostile/chatWire.ts'
 import { expectNothingUnhandled, interruptions, Moments, outerWays } from './interrupting.ts'
-import { lifeServer } from './lifeServer.ts'
+import { runServer } from './runServer.ts'
 import { isWhole } from './sample.ts'
 import { loop, scenarios } from './scenarios.ts'
 import { expectNothingLeft, prompt, slowWeather, timers } from './toolLoop.ts'
@@ -12,7 +12,7 @@ expectNothingUnhandled()
 
 describe('a run that is interrupted has one end and leaves nothing', () => {
   test.each(scenarios)('$where', { timeout: 240_000 }, async ({ script = loop, make, idleSockets }) => {
-    const server = await lifeServer(wire, script)
+    const server = await runServer(wire, script)
     const moments = new Moments()
     const weather = slowWeather(true)
     const runner = make({

@@ -9,7 +9,7 @@ export type Attempt = {
   isComplete: boolean
   text: string
   calls: WireToolCall[]
-  /** Listeners were told something of it before it broke. */
+  /** True if listeners got something of it before it broke. */
   hasShown: boolean
   mayRetry: boolean
   /** The provider paused, gave up or said nothing: what the run does next is not this model's business. */
@@ -21,7 +21,7 @@ const isShown = (delta: Delta): boolean =>
   (delta.type === 'thinking' && delta.text !== '') ||
   (delta.type === 'metadata' && Object.keys(delta.metadata).length > 0)
 
-/** Whether the end of the connection is the end of the body: undici takes even a reset for that where no length is told. */
+/** Whether the end of the connection is the end of the body: undici takes even a reset for that where no length is given. */
 const endsCleanly = ({ ending = 'clean', framing = 'chunked' }: ServedAnswer): boolean =>
   ending === 'clean' || framing === 'close'
 

@@ -12,10 +12,10 @@ import { tool } from '../../src/tools/tool.ts'
 import { createToolExecutor } from '../../src/tools/toolExecutor.ts'
 import { raise, traps } from './hostileTool.ts'
 
-// Every place where a function of the user's runs, times everything such a function can do wrong. A run has one end all
+// Every place where a user's function runs, times everything such a function can do wrong. A run has one end all
 // the same: a result or a typed error, in time, with a history that can be sent. Then the agent answers as before.
 
-// biome-ignore lint/suspicious/noExplicitAny: a function of the user's, of whatever type its place asks for.
+// biome-ignore lint/suspicious/noExplicitAny: a user's function, of any type that its place asks for.
 type Callback = (...args: any[]) => any
 /** Makes a bad function of a good one. */
 type Mischief = (good: Callback) => Callback
@@ -101,7 +101,7 @@ const worker = (part: object = {}) =>
 type Plugged = { options?: AgentOptions; send?: SendOptions }
 const { executeSingle, executeBatch } = createToolExecutor()
 
-/** Where functions of the user's run. Each puts one into an agent, or into a send. */
+/** Places where a user's functions run. Each puts one into an agent, or into a send. */
 const places: Record<string, (bad: Mischief) => Plugged> = {
   'execute of a tool': (bad) => ({ options: { tools: [worker({ execute: bad(() => 'worked') })] } }),
   'needsApproval of a tool': (bad) => ({

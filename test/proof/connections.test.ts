@@ -27,7 +27,7 @@ const broken = /^(ECONNRESET|UND_ERR_SOCKET)$/
 describe.each(wires)('$model', (wire) => {
   const events = wire.events({ text: words })
   const inEvent = (events[0] ?? '').slice(0, 20)
-  /** The text has been told, but nothing of how the answer ends. */
+  /** The text has arrived, but not the end of the answer. */
   const shown = events.slice(0, events.findIndex((event) => event.includes(words.slice(6))) + 1).join('')
 
   describe.each(steps)('at the %s', (step) => {
@@ -65,7 +65,7 @@ describe.each(wires)('$model', (wire) => {
       },
     )
 
-    test('broken after text was shown, with midStream: said to be void, and told anew', async () => {
+    test('broken after text was shown, with midStream: discarded, and sent again', async () => {
       const fault = bodyAnswer(wire, shown, { ending: 'destroy' })
       const looped = await faultedLoop(wire, answersWith(wire, step, [fault]), { retry: { midStream: true } })
       expectWhole(looped)

@@ -12,11 +12,11 @@ import { expectContinuable } from '../portability/wireRules.ts'
 import { hasRecordings, missingRecordings, protocols } from '../recordings/recordings.ts'
 import { decode } from './decoding.ts'
 import { dice } from './dice.ts'
+import { countEndMarks } from './endMarks.ts'
 import { type FaultServer, faultServer } from './faultServer.ts'
 import { type Ran, recordedTools } from './recordedTools.ts'
 import { sampled } from './sample.ts'
 import { recordings, type Subject, subjectOf, wireOf } from './subjects.ts'
-import { endsTold } from './toldEnd.ts'
 
 // Recorded answers, cut between events and inside them, by a closed or reset connection and by an early end: a cut
 // answer is never taken for a whole one, none of its calls runs, what came is kept, and the conversation can go on.
@@ -40,10 +40,10 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** Some servers tell an end with every event: there the word says nothing, and only the connection can. */
+/** Some servers mark an end with every event: there the mark says nothing, and only the connection can. */
 const isEager = ({ protocol, body, ends }: Subject): boolean => {
-  const told = (at: number) => endsTold(protocol, body.subarray(0, at))
-  return told(ends.at(-2) ?? 0) > 1 && protocol !== 'anthropic'
+  const endMarksBefore = (at: number) => countEndMarks(protocol, body.subarray(0, at))
+  return endMarksBefore(ends.at(-2) ?? 0) > 1 && protocol !== 'anthropic'
 }
 
 const cutRun = async (subject: Subject, { at, ending }: Cut) => {
@@ -77,7 +77,7 @@ const checkCut = async (subject: Subject, cut: Cut): Promise<void> => {
   const whole = decode(subject, subject.body)
   const { result, error, agent, bodies, ran, body } = await cutRun(subject, cut)
   if (!result) throw error
-  const isToldEnd = endsTold(protocol, body) > 0
+  const hasEndMark = countEndMarks(protocol, body) > 0
   const text = result.messages
     .filter(({ role }) => role === 'model')
     .map(textOf)
@@ -87,7 +87,7 @@ const checkCut = async (subject: Subject, cut: Cut): Promise<void> => {
   expect(whole.accumulated.text.startsWith(text)).toBe(true)
   expect(validateHistory(result.messages).filter(isFatal)).toEqual([])
   if (error === undefined) {
-    expect(isToldEnd).toBe(true)
+    expect(hasEndMark).toBe(true)
     if (!isEager(subject)) {
       expect(text).toBe(whole.accumulated.text)
       expect(calls.map(({ name }) => name)).toEqual(whole.accumulated.calls.map(({ name }) => name))
@@ -95,7 +95,7 @@ const checkCut = async (subject: Subject, cut: Cut): Promise<void> => {
   } else {
     expect(error).toBeInstanceOf(ModelError)
     expect(ran).toEqual([])
-    if (cut.ending === 'clean' && whole.isFinished && !isEager(subject)) expect(isToldEnd).toBe(false)
+    if (cut.ending === 'clean' && whole.isFinished && !isEager(subject)) expect(hasEndMark).toBe(false)
     const own = whole.failure?.code === undefined ? [] : [whole.failure.code]
     const network = ['UND_ERR_SOCKET', 'ECONNRESET', ...own]
     // Half a document and nothing else may be a broken error text, so it is shown.

@@ -88,7 +88,7 @@ export const decode = (
     batch.failure?.code === 'truncated' ? (problem ?? batch.failure) : (batch.failure ?? problem)
   const { isFinished } = batch
   return {
-    // How often counts are told may follow the reads; what they come to is in `accumulated`.
+    // How often counts are reported may follow the reads; what they come to is in `accumulated`.
     deltas: deltas.filter(({ type }) => type !== 'usage'),
     failure,
     isFinished,

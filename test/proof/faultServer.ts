@@ -17,7 +17,7 @@ export type ServedAnswer = {
   ending?: Ending
   /** The body is all there is: no status, no headers. */
   isHeadless?: boolean
-  /** How the end of the body is told. */
+  /** The way in which the end of the body is marked. */
   framing?: 'chunked' | 'length' | 'close'
   isCompressed?: boolean
 }

@@ -68,7 +68,7 @@ describe.each(wires)('$model', (wire) => {
       })
   })
 
-  test('arguments nested 100,000 levels deep never run, and the model is told', async () => {
+  test('arguments nested 100,000 levels deep never run, and the model learns of it', async () => {
     const calling = (args: string) =>
       wire.events({ calls: [{ id: 'call_1', name: 'get_time', args }] }).join('')
     const isText = !/^(google|ollama)/.test(wire.model)

@@ -19,7 +19,7 @@ import { traps } from './hostileTool.ts'
 import { expectNothingUnhandled } from './interrupting.ts'
 import { loopServer } from './toolLoop.ts'
 
-/** Input that is wrong is refused with a clear error, and no provider hears of it. */
+/** Input that is wrong is refused with a clear error, and no provider gets it. */
 expectNothingUnhandled()
 
 const call = (id: string): Part => ({ type: 'toolCall', id, name: 'f', arguments: {} })
@@ -50,7 +50,7 @@ const isTolerated = ({ history }: { history: ChatMessage[] }) =>
   validateHistory(history).every((problem) => !isFatal(problem))
 
 describe('a history with the problem', () => {
-  test.each(codes)('$code is told by validateHistory', ({ code, history, index }) => {
+  test.each(codes)('$code is reported by validateHistory', ({ code, history, index }) => {
     expect(validateHistory(history)).toContainEqual({ code, index, message: expect.any(String) })
   })
 
@@ -84,7 +84,7 @@ const circular: Record<string, unknown> = {}
 circular.self = circular
 const text = { type: 'text', text: 'a' }
 
-describe('what is no message', () => {
+describe('a value that is not a message', () => {
   const malformed: [string, unknown, string][] = [
     ['null', null, 'It is not a message'],
     ['a text', 'hello', 'It is not a message'],
@@ -198,7 +198,7 @@ describe('what is no message', () => {
 })
 
 describe('a command that holds anything', () => {
-  test('is heard as a text or ignored, and the context stays plain JSON', async () => {
+  test('is read as text or ignored, and the context stays plain JSON', async () => {
     const kinds = fc.constantFrom('abort', 'steer', 'tool.approve', 'tool.reject', 'nonsense')
     await fc.assert(
       fc.asyncProperty(kinds, fc.anything({ withBigInt: true, withMap: true }), async (type, value) => {

@@ -46,7 +46,7 @@ describe('an approval', () => {
     expect(ran).toEqual([])
   })
 
-  test('whose callback throws or rejects with anything is none either', async () => {
+  test('whose callback throws or rejects with anything is not one either', async () => {
     for (const thrown of [undefined, null, new Proxy({}, traps), withMessage({ get: trap })]) {
       for (const onApproval of [raise(thrown), () => Promise.reject(thrown), () => thenable({ get: trap })]) {
         const ran: string[] = []
@@ -133,7 +133,7 @@ describe('a part of the engine that is replaced', () => {
     ['an executor of numbers', { toolExecutor: { executeSingle: async () => ({ result: 7 }) as never } }],
     ['an executor that throws a trap', { toolExecutor: { executeSingle: raise(new Proxy({}, traps)) } }],
     ['a batch of nothing', { toolExecutor: { executeBatch: async () => [null, undefined] as never } }],
-    ['a batch that is no list', { toolExecutor: { executeBatch: async () => undefined as never } }],
+    ['a batch that is not a list', { toolExecutor: { executeBatch: async () => undefined as never } }],
     ['a batch that reports nonsense', { toolExecutor: { executeBatch: reportsNonsense } }],
     ['a batch that throws at once', { toolExecutor: { executeBatch: raise(undefined) } }],
     ['an accumulator that throws a trap', { accumulator: { accumulate: raise(new Proxy({}, traps)) } }],
@@ -179,11 +179,11 @@ describe('a callback at the start', () => {
 })
 
 describe('an inspector that throws', () => {
-  test('at any event is told of once, and disturbs nothing', { timeout: 240_000 }, async () => {
-    const told: Error[] = []
+  test('at any event is reported once, and disturbs nothing', { timeout: 240_000 }, async () => {
+    const reported: Error[] = []
     const warnings = process.listeners('warning')
     process.removeAllListeners('warning')
-    process.on('warning', (warning) => told.push(warning))
+    process.on('warning', (warning) => reported.push(warning))
     try {
       const server = await loopServer(wire)
       const moments = new Moments()
@@ -198,7 +198,7 @@ describe('an inspector that throws', () => {
         expect((await agent.send(prompt, { signal })).output).toContain(farewell)
         await expectNothingLeft(server, signal, before)
       }
-      expect(told.map(({ message }) => message)).toEqual(['The inspector of an agent threw: trapped'])
+      expect(reported.map(({ message }) => message)).toEqual(['The inspector of an agent threw: trapped'])
     } finally {
       process.removeAllListeners('warning')
       for (const listener of warnings) process.on('warning', listener)

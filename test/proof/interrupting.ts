@@ -21,7 +21,7 @@ export class Moments {
     if (this.seen++ === this.#at) this.#act?.()
   }
 
-  /** Begins to count anew. */
+  /** Starts counting again. */
   at(moment: number, act?: () => void): void {
     this.seen = 0
     this.#at = moment
@@ -162,7 +162,7 @@ export const expectNothingUnhandled = (): void => {
   beforeEach(() => {
     unhandled.length = 0
     for (const kind of kinds) process.on(kind, note)
-    // XState's development build tells of events that came after the end, which is what these tests are about.
+    // XState's development build warns of events that came after the end, which is what these tests are about.
     vi.spyOn(console, 'warn').mockImplementation(() => {})
   })
   afterEach(() => {

@@ -61,9 +61,9 @@ const checkHistory = (messages: ChatMessage[], { ran, chunks, outcome }: Observe
     sure,
     ran,
   )
-  const told = chunks.flatMap((chunk) => chunk.messages)
-  if (told.length > 0 && outcome !== 'left')
-    must(isDeepStrictEqual(told, messages), 'every message is told once, in order', told, messages)
+  const emitted = chunks.flatMap((chunk) => chunk.messages)
+  if (emitted.length > 0 && outcome !== 'left')
+    must(isDeepStrictEqual(emitted, messages), 'every message is emitted once, in order', emitted, messages)
 }
 
 /** The text that was shown for each message is its text; what a restart made void is forgotten. */
@@ -96,7 +96,7 @@ const outputOf = (plan: Plan, seen: Observed): string =>
         .join('\n')
     : (seen.result?.output ?? '')
 
-/** What a run that nobody interrupted must have come to. */
+/** Checks the outcome of a run that was not interrupted. */
 export const checkForecast = (plan: Plan, seen: Observed, requests: number): Forecast => {
   const foreseen = forecast(plan.attempts, plan.retry)
   if (foreseen.isSpecial) return foreseen

@@ -4,8 +4,8 @@ import type { Clock } from '../../src/model/clock.ts'
 const patienceMs = 100_000
 
 /**
- * A clock for runs over real sockets: short waits pass at once, and long ones only when told to. So nothing is timed
- * out because the machine is busy, and nobody has to wait for a time-out that is due.
+ * A clock for runs over real sockets: short waits pass at once, and long ones only on demand. So nothing is timed
+ * out because the machine is busy, and no test has to wait for a time-out that is due.
  */
 export class LeapClock implements Clock {
   #now = 0
@@ -29,7 +29,7 @@ export class LeapClock implements Clock {
     this.#waits.delete(id)
   }
 
-  /** Waits that nobody ended. */
+  /** Waits that were not ended. */
   get size(): number {
     return this.#waits.size
   }

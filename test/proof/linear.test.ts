@@ -22,7 +22,7 @@ const expectInProportion = async (workFor: (n: number) => number | Promise<numbe
   expect(twice / once).toBeLessThan(barelyTwice)
 }
 
-/** How many entries of lists and objects were written anew between values that share what they can. */
+/** How many entries of lists and objects were written again between values that share what they can. */
 class Copies {
   readonly #known = new WeakSet<object>()
   count = 0
@@ -161,7 +161,7 @@ describe('a run', () => {
 })
 
 describe('what a user makes long', () => {
-  /** Entries of a run's data that were written anew between one snapshot and the next. */
+  /** Entries of a run's data that were written again between one snapshot and the next. */
   const copiedBy = async (agent: Agent, input: AgentInput, begin: (actor: Actor<AgentMachine>) => void) => {
     const copies = new Copies()
     const actor = agent.actor(input)

@@ -21,7 +21,7 @@ import { dice } from './dice.ts'
 const window = 8000
 const steps = 400
 
-/** Not the ratio that anybody would guess. */
+/** A ratio that no estimate would use. */
 const tokensOf = (body: string): number => Math.ceil(body.length / 3.1)
 
 const answer = (content: JsonObject, finish: string, inputTokens: number): Reply => {
@@ -29,12 +29,12 @@ const answer = (content: JsonObject, finish: string, inputTokens: number): Reply
   return { body: sse(chunk(content), chunk({}, finish), { ...usageChunk, usage }, '[DONE]').join('') }
 }
 
-/** Says "too long" in the words of vLLM, and tells another window than the true one. */
-const refusal = (told: number, tokens: number): Reply => ({
+/** Says "too long" in the words of vLLM, and states another window than the true one. */
+const refusal = (stated: number, tokens: number): Reply => ({
   status: 400,
   body: {
     error: {
-      message: `This model's maximum context length is ${told} tokens. However, you requested ${tokens} tokens (${tokens} in the messages, 0 in the completion).`,
+      message: `This model's maximum context length is ${stated} tokens. However, you requested ${tokens} tokens (${tokens} in the messages, 0 in the completion).`,
     },
   },
 })
@@ -42,7 +42,7 @@ const refusal = (told: number, tokens: number): Reply => ({
 const isSummary = (body: JsonObject): boolean => body.tools === undefined
 
 /** Counts the calls from the number in the newest result, as an agent that remembers nothing else would. */
-const server = (told: number) => {
+const server = (stated: number) => {
   const sizes: number[] = []
   const refused: number[] = []
   let summaries = 0
@@ -62,7 +62,7 @@ const server = (told: number) => {
       sizes.push(tokens)
       if (tokens > window) {
         refused.push(sizes.length)
-        return refusal(told, tokens)
+        return refusal(stated, tokens)
       }
       if (isSummary(body)) {
         summaries += 1
@@ -94,12 +94,12 @@ const count = tool({
 })
 
 test.each([
-  ['that tells its window', window],
+  ['that states its window', window],
   ['whose window is smaller than it says', 12_000],
 ])(
   '400 steps at a provider %s',
-  async (_, told) => {
-    const script = server(told)
+  async (_, stated) => {
+    const script = server(stated)
     const { url } = await loopback((request) => script.reply(request))
     const agent = new Agent('openai:m', { baseUrl: url, apiKey: 'k', tools: [count], maxSteps: 1000 })
     const run = agent.start('Count as far as you can.')

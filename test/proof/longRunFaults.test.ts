@@ -1,6 +1,6 @@
 /**
- * A long run in a small window whose provider fails at random, in every way that it can, and that is stored and taken up
- * again at random moments, also while it is compacted or stands at a limit: it ends right all the same.
+ * A long run in a small window whose provider fails at random, in every way that it can, and that is stored and recovered
+ * at random moments, also while it is compacted or waits at a limit: it ends right all the same.
  */
 import { expect, test } from 'vitest'
 import { z } from 'zod'

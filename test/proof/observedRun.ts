@@ -14,7 +14,7 @@ import type { Plan } from './soakPlan.ts'
 /** Everything a user of the run saw of it. */
 export type Observed = {
   chunks: ChatResult[]
-  /** How often an end was told: by a result, an error, an output or a last chunk. */
+  /** The number of ends that were reported: by a result, an error, an output or a last chunk. */
   ends: number
   outcome: 'complete' | 'failed' | 'aborted' | 'left'
   result: ChatResult | undefined
@@ -140,7 +140,7 @@ const observeActor = (plan: Plan, agent: Agent, seen: Observed, history: ChatMes
       if (plan.interruption === 'abort') actor.send({ type: 'abort', reason: 'enough' })
       else {
         actor.stop()
-        // What the current event brings is still told.
+        // The current event is still emitted as a whole.
         queueMicrotask(() => {
           hasLeft = true
         })

@@ -11,7 +11,7 @@ import type { JsonObject } from '../../src/messages/json.ts'
 import { openai as wire } from '../hostile/chatWire.ts'
 import type { Turn } from '../hostile/wire.ts'
 import { type Runner, runnerOf } from './interrupting.ts'
-import type { Script } from './lifeServer.ts'
+import type { Script } from './runServer.ts'
 import { prompt, type slowWeather, turnFor } from './toolLoop.ts'
 
 /** What a scenario is made from: options of an agent with the slow tool, at the server of the test. */
@@ -22,7 +22,7 @@ export type Scenario = {
   where: string
   script?: Script
   make: (parts: Parts) => Runner
-  /** How many idle sockets whoever carries the requests may keep. */
+  /** The number of idle sockets that the carrier of the requests may keep. */
   idleSockets?: number
 }
 
@@ -72,7 +72,7 @@ export const scenarios: Scenario[] = [
     where: 'while approvals are asked for',
     make: (parts) => {
       const tools = [{ ...parts.weather.tool, needsApproval: true }]
-      // Its actors have nobody to ask.
+      // Its actors have no one to ask.
       const { actor: _, ...runner } = runnerOf(agentOf(parts, { tools, onApproval: () => turn(true) }))
       return runner
     },

@@ -5,7 +5,7 @@ import { Agent, type AgentOptions, listModels, tool } from '../../src/index.ts'
 import { loopback, type Reply } from '../loopback.ts'
 import { sampled } from './sample.ts'
 
-// A planted key is sent to its provider, which gives it back wherever it can. Nothing that anybody can see may hold it:
+// A planted key is sent to its provider, which gives it back wherever it can. Nothing that a person can see may hold it:
 // errors with their causes, snapshots, emitted events, what inspectors see, the console.
 
 const key = 'planted/KEY+7f3a9c1e5b2d=0'
@@ -123,15 +123,11 @@ const cases = presets.flatMap(({ name }) =>
   Object.entries(echoes).map(([place, reply]) => ({ name, place, reply })),
 )
 
-test.each(sampled(cases, 0.35))(
-  '$name: a key given back in $place reaches nobody',
-  async ({ name, reply }) => {
-    const { url, requests } = await loopback(() => reply)
-    for (const [, options] of ways)
-      expect(isSafe(await everything(`${name}:m`, options(name, url)))).toBe(true)
-    expect(requests.length).toBeGreaterThan(0)
-  },
-)
+test.each(sampled(cases, 0.35))('$name: a key given back in $place stays hidden', async ({ name, reply }) => {
+  const { url, requests } = await loopback(() => reply)
+  for (const [, options] of ways) expect(isSafe(await everything(`${name}:m`, options(name, url)))).toBe(true)
+  expect(requests.length).toBeGreaterThan(0)
+})
 
 test('a key from the environment is hidden just so', async () => {
   vi.stubEnv('OPENAI_API_KEY', key)
@@ -156,7 +152,7 @@ test('every key that a function gave is hidden, not only the last one', async ()
   expect(given.length).toBeGreaterThan(3)
 })
 
-test('a key function that fails with an earlier key does not tell it', async () => {
+test('a key function that fails with an earlier key does not show it', async () => {
   let calls = 0
   const apiKey = async () => {
     calls += 1
@@ -180,7 +176,7 @@ test('also embeddings and lists of models hide it', async () => {
   }
 })
 
-test('a tool that throws with the key of its agent does not tell it', async () => {
+test('a tool that throws with the key of its agent does not show it', async () => {
   const call = { index: 0, id: 'c', function: { name: 'leak', arguments: '{}' } }
   const events = [{ delta: { tool_calls: [call] } }, { delta: {}, finish_reason: 'tool_calls' }]
   const body = events
@@ -224,7 +220,7 @@ test.each([301, 302, 303, 307, 308])(
   },
 )
 
-test('an answer that ends well with the key as its name and its last word does not tell it', async () => {
+test('an answer that ends well with the key as its name and its last word does not show it', async () => {
   const chunk = {
     id: `resp-${key}`,
     choices: [{ delta: { content: 'Hi' }, finish_reason: key.toUpperCase() }],

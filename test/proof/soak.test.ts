@@ -12,7 +12,7 @@ test('random faults, splits and interruptions break no promise', {
     seed: Number(SOAK_SEED),
     minutes: Number(SOAK_MINUTES),
     ...(SOAK_RUNS !== undefined && { runs: Number(SOAK_RUNS) }),
-    tell: (line) => console.log(line),
+    report: (line) => console.log(line),
   })
   expect(count).toBeGreaterThan(0)
 })

@@ -17,7 +17,7 @@ export type SoakOptions = {
   minutes: number
   /** At most so many runs. */
   runs?: number
-  tell?: (line: string) => void
+  report?: (line: string) => void
 }
 
 const timers = (): number => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length
@@ -42,7 +42,7 @@ const within = <T>(ms: number, promise: Promise<T>): Promise<T> => {
 const soakOnce = async (plan: Plan, server: FaultServer, watchers: Watchers): Promise<void> => {
   const clock = new LeapClock()
   const script = server.script(plan.answers, (place) => {
-    // An answer that is whole keeps nobody waiting, however long its connection stays open.
+    // An answer that is whole keeps no reader waiting, however long its connection stays open.
     if (!plan.attempts[place]?.isComplete) clock.leap()
   })
   const ran: Ran[] = []
@@ -97,7 +97,12 @@ const checkFlat = (measured: readonly Vitals[]): void => {
 }
 
 /** Runs until the time is over; rejects with the seed of the first run that broke a promise. */
-export const soak = async ({ seed, minutes, runs = Number.POSITIVE_INFINITY, tell }: SoakOptions) => {
+export const soak = async ({
+  seed,
+  minutes,
+  runs = Number.POSITIVE_INFINITY,
+  report: print,
+}: SoakOptions) => {
   const server = await faultServer()
   const watchers = await Watchers.open()
   const measured: Vitals[] = []
@@ -108,7 +113,7 @@ export const soak = async ({ seed, minutes, runs = Number.POSITIVE_INFINITY, tel
   const seeds = dice(seed)
   const endsAt = Date.now() + minutes * 60_000
   let count = 0
-  let toldAt = Date.now()
+  let reportedAt = Date.now()
   try {
     for (let next = seed; count < runs && Date.now() < endsAt; next = seeds.seed()) {
       const plan = planOf(next)
@@ -127,9 +132,9 @@ export const soak = async ({ seed, minutes, runs = Number.POSITIVE_INFINITY, tel
         )
       }
       count += 1
-      if (tell && Date.now() - toldAt > 5000) {
-        toldAt = Date.now()
-        tell(`seed ${seed}: ${count} runs, ${Math.max(0, Math.round((endsAt - toldAt) / 1000))} s to go`)
+      if (print && Date.now() - reportedAt > 5000) {
+        reportedAt = Date.now()
+        print(`seed ${seed}: ${count} runs, ${Math.max(0, Math.round((endsAt - reportedAt) / 1000))} s to go`)
       }
     }
   } finally {
@@ -138,7 +143,7 @@ export const soak = async ({ seed, minutes, runs = Number.POSITIVE_INFINITY, tel
     await watchers.close()
     await server.close()
   }
-  tell?.(report(measured))
+  print?.(report(measured))
   checkFlat(measured)
   return count
 }

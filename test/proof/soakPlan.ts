@@ -27,7 +27,7 @@ export type Plan = {
   pause: number
   /** An inspector looks on. */
   isWatched: boolean
-  /** Only the beginning of a broken answer can be told: `fetch` throws away what it has not handed out yet. */
+  /** Only the beginning of a broken answer is known: `fetch` throws away what it has not handed out yet. */
   isLossy: boolean
   /** What each answer is, in words. */
   story: string[]
@@ -35,7 +35,7 @@ export type Plan = {
 
 const subjects = [...recordings, ...fixtures]
 
-/** Recordings differ much in length: short ones are as telling, and many more of them fit into a minute. */
+/** Recordings differ much in length: short ones show as much, and many more of them fit into a minute. */
 const anySubject = (d: Dice): Subject => {
   const subject = d.pick(subjects)
   return subject.body.length > 30_000 && d.chance(0.8) ? anySubject(d) : subject
@@ -80,7 +80,7 @@ const served = (d: Dice, subject: Subject, faultiness: number) => {
   const body = subject.body.subarray(0, length)
   const ending = isCut ? d.pick(['clean', 'destroy', 'destroy', 'reset', 'stall'] as const) : 'clean'
   const framing = d.pick(['chunked', 'chunked', 'length', 'close'] as const)
-  // Inflating takes a thread of its own, which nobody can wait for: silence would begin too early.
+  // Inflating takes a thread of its own, which a test cannot wait for: silence would begin too early.
   const isCompressed = d.chance(0.1) && ending !== 'stall'
   const cuts = cutsOf(d, body.length)
   const answer: ServedAnswer = {

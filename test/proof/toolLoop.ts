@@ -7,7 +7,7 @@ import type { JsonObject } from '../../src/messages/json.ts'
 import { tool } from '../../src/tools/tool.ts'
 import { idle } from '../engine/watching.ts'
 import type { Turn, Wire } from '../hostile/wire.ts'
-import { type LifeServer, lifeServer } from './lifeServer.ts'
+import { type RunServer, runServer } from './runServer.ts'
 
 export const prompt = 'Compare the cities.'
 export const farewell = 'All four are fine.'
@@ -20,7 +20,7 @@ const turns = {
   last: { text: farewell },
 } satisfies Record<string, Turn>
 
-/** Which turn it is, by what the request brings: the results tell their city. */
+/** Which turn it is, by what the request brings: the results name their city. */
 export const turnFor = (wire: Wire, body: JsonObject): Turn => {
   const isAsked = JSON.stringify(body).includes(prompt) || body.previous_response_id
   if (!body.tools || !isAsked) return turns.last
@@ -51,7 +51,7 @@ export const slowWeather = (heedsSignal: boolean) => {
   })
   return {
     tool: weather,
-    /** Every call has finished, or was told to. */
+    /** True if every call has finished, or was aborted. */
     async expectSignalled(): Promise<void> {
       expect([...open].filter(({ aborted }) => !aborted)).toEqual([])
       open.clear()
@@ -61,12 +61,7 @@ export const slowWeather = (heedsSignal: boolean) => {
 }
 
 /** Two rounds of two slow tools. */
-export const toolLoop = (
-  server: LifeServer,
-  wire: Wire,
-  heedsSignal: boolean,
-  options: AgentOptions = {},
-) => {
+export const toolLoop = (server: RunServer, wire: Wire, heedsSignal: boolean, options: AgentOptions = {}) => {
   const weather = slowWeather(heedsSignal)
   const agent = new Agent(wire.model, {
     baseUrl: server.url,
@@ -78,7 +73,7 @@ export const toolLoop = (
   return { agent, weather }
 }
 
-export const loopServer = (wire: Wire): Promise<LifeServer> => lifeServer(wire, (body) => turnFor(wire, body))
+export const loopServer = (wire: Wire): Promise<RunServer> => runServer(wire, (body) => turnFor(wire, body))
 
 /** Timers that keep the process alive. */
 export const timers = (): number =>
@@ -86,7 +81,7 @@ export const timers = (): number =>
 
 /** Whatever a run leaves behind is seen here. Our own connections keep at most two sockets idle. */
 export const expectNothingLeft = async (
-  server: LifeServer,
+  server: RunServer,
   signal: AbortSignal,
   timersBefore: number,
   idleSockets = 2,

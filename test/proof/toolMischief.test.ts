@@ -101,7 +101,7 @@ describe('a tool that is called with', () => {
 })
 
 describe('a tool that does not end with its run', () => {
-  test('and rejects after the abort is nobody’s problem', async () => {
+  test('and rejects after the abort is not a problem', async () => {
     let reject: (error: Error) => void = () => {}
     const controller = new AbortController()
     const late = bad((_, { signal }) => {
@@ -121,11 +121,11 @@ describe('a tool that does not end with its run', () => {
 
   test('and goes on using its context changes nothing any more', async () => {
     let kept: ToolContext | undefined
-    const keeper = bad((_, context) => {
+    const hoarder = bad((_, context) => {
       kept = context
     })
     const agent = new Agent(scriptedModel([calls, 'went on']), {
-      tools: [keeper, recorder().tool],
+      tools: [hoarder, recorder().tool],
     })
     const { usage } = await agent.send('Go')
     kept?.addUsage({ inputTokens: 1000 })
@@ -156,7 +156,7 @@ describe('a tool that calls back into', () => {
     expect(getEventListeners(controller.signal, 'abort')).toEqual([])
   })
 
-  test('its own run, by steering it, is heard', async () => {
+  test('its own run, by steering it, is applied', async () => {
     const model = scriptedModel([calls, 'went on'])
     const tools = [bad(() => chat.steer('faster')), recorder().tool]
     const chat: Chat = new Chat(new Agent(model, { tools }))

@@ -13,17 +13,17 @@ import { gated } from '../engine/sampleTools.ts'
 import { endOf, idle, rejection } from '../engine/watching.ts'
 import { openai as wire } from '../hostile/chatWire.ts'
 import { expectNothingUnhandled } from './interrupting.ts'
-import { type LifeServer, lifeServer, writeTurn } from './lifeServer.ts'
+import { type RunServer, runServer, writeTurn } from './runServer.ts'
 import { expectNothingLeft, loopServer, prompt, slowWeather, timers } from './toolLoop.ts'
 
-/** Runs that stand still: whatever they wait for, an abort ends them at once and closes what they hold. */
+/** Paused runs: whatever they wait for, an abort ends them at once and closes what they hold. */
 expectNothingUnhandled()
 
 const agentAt = ({ url }: { url: string }, options: AgentOptions = {}) =>
   new Agent(wire.model, { baseUrl: url, apiKey: 'k', retry: { maxRetries: 0 }, ...options })
 
 /** Resolves when the server is asked for the first time. */
-const asked = async ({ requests }: LifeServer, times = 1): Promise<void> => {
+const asked = async ({ requests }: RunServer, times = 1): Promise<void> => {
   while (requests.length < times) await idle(1)
   await idle()
 }
@@ -42,7 +42,7 @@ const stalls: Record<string, (response: ServerResponse) => void> = {
 describe('an abort ends a run that waits for', () => {
   test.each(Object.entries(stalls))('%s', async (_, stall) => {
     const before = timers()
-    const server = await lifeServer(wire, () => stall)
+    const server = await runServer(wire, () => stall)
     const { signal, ...controller } = abortable()
     const sent = rejection(agentAt(server, { retry: { maxRetries: 2 } }).send('Hi', { signal }), AbortedError)
     await asked(server)
@@ -111,7 +111,7 @@ describe('an abort ends a request without a run', () => {
   test.each(Object.entries(requests))('%s, while it waits', async (_, request) => {
     const before = timers()
     for (const stall of Object.values(stalls)) {
-      const server = await lifeServer(wire, () => stall)
+      const server = await runServer(wire, () => stall)
       const { signal, abort } = abortable()
       const sent = rejection(request(server.url, signal), AbortedError)
       await asked(server)
@@ -160,7 +160,7 @@ describe('a chat whose sends wait for each other', () => {
 
 describe('one signal for many', () => {
   test('a hundred sends and embeddings share one listener on it, and all end with it', async () => {
-    const server = await lifeServer(wire, () => () => {})
+    const server = await runServer(wire, () => () => {})
     const { signal, abort } = abortable()
     const agent = agentAt(server)
     const sent = Array.from({ length: 100 }, (_, nth) =>
@@ -181,7 +181,7 @@ describe('a machine that breaks', () => {
   }
 
   test('in a part that was replaced closes its request and ends with a typed error', async () => {
-    const server = await lifeServer(
+    const server = await runServer(
       wire,
       () => (response) => writeTurn(wire, { text: 'ab' }, response, () => {}),
     )
@@ -200,7 +200,7 @@ describe('a machine that breaks', () => {
     emitted.some((each) => each.type === 'chunk' && each.output !== '')
 
   test('above a run that goes on closes that as well', async () => {
-    const server = await lifeServer(
+    const server = await runServer(
       wire,
       () => (response) => writeTurn(wire, { text: 'ab' }, response, () => {}),
     )

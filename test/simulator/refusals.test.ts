@@ -22,7 +22,7 @@ const anthropicCall = { type: 'tool_use', id: 'toolu_1', name: 'get_weather', in
 
 it.each([
   ['a body that is not JSON', '{"model":'],
-  ['a body that is no object', '[]'],
+  ['a body that is not an object', '[]'],
   ['no model', { messages: [user] }],
   ['no messages', { model: 'simulator' }],
   ['an unknown role', { model: 'simulator', messages: [{ role: 'wizard', content: 'Hi' }] }],
@@ -60,7 +60,7 @@ it.each([
   expect(answer.body).toMatchObject({ type: 'error', error: { type: 'invalid_request_error' } })
 })
 
-it('knows no other places', async () => {
+it('answers nowhere else', async () => {
   expect(await post('/embeddings', {})).toMatchObject({
     status: 404,
     body: { error: { type: 'invalid_request_error' } },
@@ -73,7 +73,7 @@ it('knows no other places', async () => {
   expect((await fetch(`${simulator.baseUrl}/messages`)).status).toBe(405)
 })
 
-it('answers in one piece to those who want no stream', async () => {
+it('answers in one piece where no stream is asked for', async () => {
   const tools = [
     {
       type: 'function',

@@ -22,7 +22,7 @@ const simulator = async (delayMs = 0): Promise<Simulator> => {
   return server
 }
 
-const key = 'a-key-that-nobody-may-see'
+const key = 'a-key-that-stays-hidden'
 
 /** Records what `ask` does with the simulator, and stops it. */
 const recordedWith = async (
@@ -112,15 +112,15 @@ describe('a replay', () => {
       await whenOver
       return performance.now() - startedAt
     }
-    const [atOnce, asRecorded, twice] = [await timeAt(0), await timeAt(1), await timeAt(2)]
+    const [withoutPauses, asRecorded, twice] = [await timeAt(0), await timeAt(1), await timeAt(2)]
     expect(asRecorded).toBeGreaterThan(recordedMs * 0.8)
     expect(twice).toBeGreaterThan(recordedMs * 0.4)
     expect(twice).toBeLessThan(asRecorded)
-    expect(atOnce).toBeLessThan(recordedMs * 0.5)
+    expect(withoutPauses).toBeLessThan(recordedMs * 0.5)
   })
 
   test('needs no key, and calls no function for one', async () => {
-    // The provider's own host, behind which the simulator stands: only there a key must be given.
+    // The provider's own host, behind which the simulator is: only there a key must be given.
     const { baseUrl } = await simulator()
     const { fetch } = globalThis
     vi.stubGlobal('fetch', (url: string, init: RequestInit) =>
@@ -181,7 +181,7 @@ describe('a replay', () => {
     expect(error.message).toContain('All 2 recorded answers were already used.')
   })
 
-  test('knows the ids again that are made anew in every run', async () => {
+  test('recognises the ids that are new in every run', async () => {
     // A server that gives its calls no ids: they go back with those that are made here.
     const call = { index: 0, function: { name: 'get_weather', arguments: '{"city":"Oslo"}' } }
     const server = await loopback((_, nth) => ({
@@ -298,7 +298,7 @@ describe('the mode', () => {
     expect(existsSync(path)).toBe(false)
   })
 
-  test('record writes the tape anew', async () => {
+  test('record overwrites the tape', async () => {
     const { baseUrl } = await simulator()
     const path = tapePath()
     for (const prompt of ['Hello', 'Good bye']) {
@@ -357,7 +357,7 @@ describe('what cannot work', () => {
     await expect(tape.done()).rejects.toThrow(ConfigurationError)
   })
 
-  test('is told where the tape cannot be written', async () => {
+  test('fails where the tape cannot be written', async () => {
     const { baseUrl } = await simulator()
     const path = tapePath()
     writeFileSync(dirname(path), 'a file where the folder should be')
@@ -368,7 +368,7 @@ describe('what cannot work', () => {
     expect((await failureOf(agent.send('Hello'))).message).toContain('cannot be written')
   })
 
-  test('done() does not wait for an answer that nobody reads', async () => {
+  test('done() does not wait for an answer that is not read', async () => {
     const { baseUrl } = await simulator()
     const tape = cassette(tapePath())
     const response = await tape(`${baseUrl}/models`)

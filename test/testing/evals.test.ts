@@ -50,7 +50,7 @@ test('the eval of the guide records, and then replays without a key', async ({ s
   const run = async (own: Record<string, string>): Promise<unknown> => {
     // Nothing of the run that this test is a part of.
     const inherited = Object.entries(process.env).filter(([name]) => !/^(VITEST|TEST|NODE_ENV)/.test(name))
-    const options = { cwd: folder, env: { ...Object.fromEntries(inherited), ...own }, timeout: 120_000 }
+    const options = { cwd: folder, env: { ...Object.fromEntries(inherited), ...own }, timeout: 300_000 }
     const vitest = join(home, 'node_modules/vitest/vitest.mjs')
     const { printed, code } = await runProgram(process.execPath, [vitest, 'run'], options)
     expect(code, printed).toBe(0)
@@ -67,4 +67,4 @@ test('the eval of the guide records, and then replays without a key', async ({ s
   ])
   const replayed = await run({ OPENAI_API_KEY: '', SIMULATOR: '', CI: 'true' })
   expect(replayed).toMatchObject({ success: true, numPassedTests: 2 })
-}, 300_000)
+}, 900_000)

@@ -82,7 +82,7 @@ const check = async (provider: ProviderInfo, env: NodeJS.ProcessEnv): Promise<He
   return { name, key, ...(await answer) }
 }
 
-/** Without a key nothing can be asked, but the server should answer. */
+/** Checks that the server of a provider without a key answers. */
 const knock = async ({ keyVariable, baseUrl, serverVariables }: ProviderInfo): Promise<Answer> => {
   if (baseUrl.includes('{')) {
     const missing = [...serverVariables, keyVariable].join(' and ')

@@ -16,7 +16,7 @@ import { questionOf } from '../question.ts'
 import { openFile } from '../runs/action.ts'
 import { interrupted, watchedRun } from '../watchedRun.ts'
 
-const defaultPrompt = 'What time is it in Tokyo and in New York, and what is 17.5% of 2,480?'
+const defaultPrompt = 'What time is it in Tokyo and in New York? What is 17.5 * 24.8?'
 
 export const inspect: Command = {
   name: 'inspect',

@@ -3,7 +3,7 @@ import { ConfigurationError } from '../../messages/errors.ts'
 import { longestTimerMs, onAbort } from '../../transport/onAbort.ts'
 import type { TapedEnd, TapedExchange, TapedRead } from './tape.ts'
 
-/** How much longer than the recording a caller may take to leave where it left before. */
+/** The time beyond that of the recording in which a caller may leave where it left before. */
 const patienceMs = 1000
 
 /** Answers with an exchange of a tape, read by read. */
@@ -72,11 +72,11 @@ export const play = async (
 const bytesOf = (read: TapedRead): Uint8Array =>
   'text' in read ? new TextEncoder().encode(read.text) : fromBase64(read.base64)
 
-/** What `fetch` throws where a connection fails: the reason is its cause. */
+/** The error that `fetch` throws when a connection fails: the reason is its cause. */
 const breakOf = ({ code, message }: Extract<TapedEnd, { how: 'broken' }>): Error =>
   new TypeError('fetch failed', { cause: Object.assign(new Error(message), { code }) })
 
-/** At least until the next turn of the event loop, as between two reads of a socket. */
+/** Waits at least until the next turn of the event loop, as between two reads of a socket. */
 const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
     const stop = (): void => {

@@ -1,11 +1,19 @@
+import { toBase64 } from '../../messages/base64.ts'
 import { ConfigurationError } from '../../messages/errors.ts'
 import { causeOf } from '../../transport/networkError.ts'
 import { onAbort } from '../../transport/onAbort.ts'
-import { cleanReads, cleanText, type RawRead } from './cleanReads.ts'
-import { largestTape, type TapedEnd, type TapedExchange, type TapedHead, type TapedRequest } from './tape.ts'
+import { redact, withoutSecrets } from '../../transport/redact.ts'
+import {
+  largestTape,
+  type TapedEnd,
+  type TapedExchange,
+  type TapedHead,
+  type TapedRead,
+  type TapedRequest,
+} from './tape.ts'
 import type { Outgoing } from './tapedRequest.ts'
 
-/** Says what is wrong where the exchange could not be kept. */
+/** Keeps an exchange. Returns the reason where it could not. */
 export type Keep = (exchange: () => TapedExchange) => ConfigurationError | undefined
 
 /** Makes a request over the network, and keeps what comes back, read by read, however it ends. */
@@ -79,7 +87,7 @@ export const record = async (outgoing: Outgoing, request: TapedRequest, keep: Ke
   return new Response(body, { status, statusText, headers })
 }
 
-/** What a client goes by. Cookies, names of servers and accounts stay away. */
+/** The headers that a client reads. Cookies and the names of servers and accounts are not recorded. */
 const kept = /^(content-type|retry-after(-ms)?|x-should-retry|.*request-?id|mistral-correlation-id|cf-ray)$/
 
 const keptHeaders = (headers: Headers, secrets: readonly string[]): Record<string, string> =>
@@ -88,3 +96,56 @@ const keptHeaders = (headers: Headers, secrets: readonly string[]): Record<strin
       .filter(([name]) => kept.test(name))
       .map(([name, value]) => [name, cleanText(value, secrets)]),
   )
+
+type RawRead = { ms: number; bytes: Uint8Array }
+
+/** The reads as they are kept: with their edges, and without anything secret. */
+const cleanReads = (reads: readonly RawRead[], secrets: readonly string[]): TapedRead[] => {
+  const whole = joined(reads)
+  const text = textOf(whole)
+  if (text === undefined) {
+    // Frames have lengths and checksums: taking something out would break them.
+    const letters = new TextDecoder('latin1').decode(whole)
+    if (withoutSecrets(letters, secrets) !== letters)
+      throw new ConfigurationError('A binary answer repeats the key: it cannot be stored on a tape.')
+    return reads.map(({ ms, bytes }) => ({ ms, base64: toBase64(bytes) }))
+  }
+  const safe = cleanText(text, secrets)
+  if (safe === text) return reads.map(asItCame)
+  const each = reads.map(({ ms, bytes }) => ({ ms, text: cleanText(textOf(bytes) ?? '', secrets) }))
+  // A key across two reads is only found in the whole, which is then stored as one read.
+  const isWhole = each.map((read) => read.text).join('') === safe
+  return isWhole ? each : [{ ms: reads.at(-1)?.ms ?? 0, text: safe }]
+}
+
+/** Removes secrets, piece by piece between the escapes of JSON, so that none of them is torn apart. */
+const cleanText = (text: string, secrets: readonly string[]): string =>
+  withoutSecrets(text, secrets)
+    .split(/(\\.)/s)
+    .map((piece) => redact(piece, []))
+    .join('')
+
+const joined = (reads: readonly RawRead[]): Uint8Array => {
+  const whole = new Uint8Array(reads.reduce((size, { bytes }) => size + bytes.length, 0))
+  let at = 0
+  for (const { bytes } of reads) {
+    whole.set(bytes, at)
+    at += bytes.length
+  }
+  return whole
+}
+
+/** Stores a read as text, or in base64 if it begins or ends inside a character. */
+const asItCame = ({ ms, bytes }: RawRead): TapedRead => {
+  const text = textOf(bytes)
+  return text === undefined ? { ms, base64: toBase64(bytes) } : { ms, text }
+}
+
+/** Undefined where the bytes are not UTF-8. */
+const textOf = (bytes: Uint8Array): string | undefined => {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}

@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../../messages/errors.ts'
+import { ConfigurationError, describeThrown } from '../../messages/errors.ts'
 import type { JsonValue } from '../../messages/json.ts'
 import {
   checkValue,
@@ -22,7 +22,7 @@ export type TapedRequest = {
 /** Times are milliseconds since the request was made. */
 export type TapedHead = { ms: number; status: number; statusText: string; headers: Record<string, string> }
 
-/** One network read: as text where it is some by itself, else in base64. */
+/** A network read: as text if it is valid UTF-8 by itself, else in base64. */
 export type TapedRead = { ms: number; text: string } | { ms: number; base64: string }
 
 /** `aborted`: the client left. `broken`: the connection failed. */
@@ -36,7 +36,7 @@ export type TapedExchange = { request: TapedRequest; head?: TapedHead; reads: Ta
 /** Raised when an older tape can no longer be played. */
 const version = 1
 
-/** Of a whole tape, in bytes: one that is larger belongs into no repository. */
+/** The largest tape, in bytes: a larger one does not belong in a repository. */
 export const largestTape = 64 * 1024 * 1024
 
 /**
@@ -86,7 +86,7 @@ const all =
     return undefined
   }
 
-/** What `Response` takes. */
+/** The statuses that `Response` takes. */
 const status = rule(
   'a status from 200 to 599',
   (value) => Number.isInteger(value) && Number(value) >= 200 && Number(value) <= 599,
@@ -123,3 +123,43 @@ const exchangeRule = all(
   member('reads', listOf(readRule)),
   member('end', endRule),
 )
+
+/** Loads the module when it is needed: scripted models stay usable where there is no file system. */
+const files = () => process.getBuiltinModule('node:fs')
+
+export const hasTape = (path: string): boolean => files().existsSync(path)
+
+export const readTape = (path: string): TapedExchange[] => {
+  const { statSync, readFileSync } = files()
+  let json: string
+  try {
+    const { size } = statSync(path)
+    if (size > largestTape)
+      throw new ConfigurationError(`${path} has ${size} bytes; a tape may have ${largestTape}.`)
+    json = readFileSync(path, 'utf8')
+  } catch (thrown) {
+    if (thrown instanceof ConfigurationError) throw thrown
+    throw new ConfigurationError(`${path} cannot be read: ${describeThrown(thrown)}`, { cause: thrown })
+  }
+  return parseTape(json, path)
+}
+
+/** Writes a tape. A reader meanwhile sees the old one or the new one, and never half of it. */
+export const writeTape = (path: string, exchanges: readonly TapedExchange[]): void => {
+  const { existsSync, mkdirSync, writeFileSync, renameSync, rmSync } = files()
+  const { dirname } = process.getBuiltinModule('node:path')
+  const text = tapeText(exchanges)
+  if (text.length > largestTape)
+    throw new ConfigurationError(
+      `${path} would get larger than ${largestTape} bytes: use a tape for each test.`,
+    )
+  const unfinished = `${path}.${process.pid}.tmp`
+  try {
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(unfinished, text)
+    renameSync(unfinished, path)
+  } catch (thrown) {
+    if (existsSync(unfinished)) rmSync(unfinished)
+    throw new ConfigurationError(`${path} cannot be written: ${describeThrown(thrown)}`, { cause: thrown })
+  }
+}

@@ -1,4 +1,4 @@
-// A program that runs the runs of a file: node test/cli/keeper.mjs <file> <server of the model> [id] [prompt]
+// A program that runs the runs of a file: node test/cli/owner.mjs <file> <server of the model> [id] [prompt]
 import { appendFileSync } from 'node:fs'
 import { openRuns, sqlite } from '../../dist/durable.js'
 import { Agent, tool } from '../../dist/index.js'

@@ -8,7 +8,7 @@ import type { Turn, Wire } from '../hostile/wire.ts'
 /** What the server does with a request: a turn, event by event, or something of its own. */
 export type Script = (body: JsonObject, nth: number) => Turn | ((response: ServerResponse) => void)
 
-export type LifeServer = {
+export type RunServer = {
   url: string
   requests: JsonObject[]
   /** Connections that are open now. */
@@ -20,7 +20,7 @@ export type LifeServer = {
 }
 
 /** A server that writes each event of an answer in a task of its own, and knows what is still open. */
-export const lifeServer = async (wire: Wire, script: Script): Promise<LifeServer> => {
+export const runServer = async (wire: Wire, script: Script): Promise<RunServer> => {
   const requests: JsonObject[] = []
   const sockets = new Set<Socket>()
   const inFlight = new Set<ServerResponse>()

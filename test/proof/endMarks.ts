@@ -15,8 +15,8 @@ const endings: Record<string, (event: JsonObject) => boolean> = {
   cohere: ({ type }) => type === 'message-end',
 }
 
-/** How many whole events of an answer, or of the beginning of one, tell its end. */
-export const endsTold = (protocol: string, body: Uint8Array): number => {
+/** Counts the whole events of an answer, or of the beginning of one, that mark its end. */
+export const countEndMarks = (protocol: string, body: Uint8Array): number => {
   const isEnd = endings[protocol]
   return Buffer.from(body)
     .toString()
