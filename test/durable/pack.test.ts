@@ -1,4 +1,4 @@
-/** What is packed comes back the same, each message is stored once, and a packed snapshot does not grow with the conversation. */
+/** A packed value comes back the same, each message is stored once, and a packed snapshot does not grow with the conversation. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type ItemRow, Items } from '../../src/durable/sqlite/Items.ts'
@@ -162,11 +162,11 @@ describe('a packed snapshot that is not as it was written', () => {
     ['a range of words', '{"history":{"$m":[["a","b","c"]]}}'],
     ['a range of a count that is a string', '{"history":{"$m":[[1,0,"1"]]}}'],
     ['a place of a property', '{"draft":{"$i":[1,"length"]}}'],
-    ['a range that is none', '{"history":{"$m":[null]}}'],
+    ['a range that is not a list', '{"history":{"$m":[null]}}'],
     ['a place of nothing', '{"draft":{"$i":[]}}'],
     ['a place of the prototype', '{"draft":{"$i":["__proto__","constructor"]}}'],
     ['a negative index', '{"history":{"$m":[[1,-3,3]]}}'],
-    ['a marker that nobody knows', '{"draft":{"$x":1}}'],
+    ['an unknown marker', '{"draft":{"$x":1}}'],
   ])('is refused with a clear error: %s', (_, head) => {
     expect(() => unpack(head, items)).toThrow(/^The stored data is damaged: /)
   })
