@@ -58,9 +58,9 @@ describe('a fork', () => {
     const runs = await opened(path, { agent })
     await (await runs.start('agent', 'Wipe b', { id: 'job' })).result
     await (await runs.fork('job', { id: 'other' })).result
-    const head = await lookedUp(path, `SELECT head FROM runs WHERE id = 'other'`)
-    expect(head).toContain('"id":"other"')
-    expect(head).not.toContain('"id":"job"')
+    const packed = await lookedUp(path, `SELECT head FROM runs WHERE id = 'other'`)
+    expect(packed).toContain('"id":"other"')
+    expect(packed).not.toContain('"id":"job"')
   })
 
   test('of a run that is over asks for its last answer again', async () => {
