@@ -58,8 +58,8 @@ export type DurableRun = {
   /** Reads its current status. */
   info(): Promise<RunInfo>
   /**
-   * Its result as with `agent.send`, its typed error, or, for a run that waits, what it waits for. Each read gives a
-   * promise for the next wait or the end.
+   * The result as with `agent.send`, or, for a run that waits, what it waits for. Rejects with the typed error of a run
+   * that failed. Each read gives a promise for the next wait or the end.
    */
   readonly result: Promise<DurableResult>
   /**

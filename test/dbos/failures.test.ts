@@ -1,4 +1,4 @@
-/** What can go wrong around runs on DBOS: each time somebody is told what to do, and nothing that was stored is lost. */
+/** Failures around runs on DBOS: each error says what to do, and nothing that was stored is lost. */
 import { once } from 'node:events'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -58,7 +58,7 @@ const refused = async (databaseUrl: string): Promise<string> => {
   return said
 }
 
-test('a database that cannot be reached, or a URL that is none, is told without the password', async () => {
+test('a database that cannot be reached, or a URL that is not one, is reported without the password', async () => {
   const url = new URL(postgres.database())
   url.port = '9'
   expect(await refused(url.href)).toContain('Postgres does not answer at 127.0.0.1:9')
@@ -129,7 +129,7 @@ test('a run outlives a restart of Postgres', async () => {
   expect(text).toContain('word0')
 })
 
-test('a run whose process dies each time is given up, and its error says why', async () => {
+test('a run whose process dies each time is abandoned, and its error says why', async () => {
   const databaseUrl = postgres.database()
   const service = await open(databaseUrl, { concurrency: 0 })
   const run = await service.start('one', plan({ calls: [{ name: 'die', input: {} }] }, { text: 'Alive.' }), {
@@ -153,7 +153,7 @@ test('a run whose process dies each time is given up, and its error says why', a
   expect(await run.info()).toMatchObject({ status: 'abandoned', error: { name: 'OrchestrationError' } })
 }, 240_000)
 
-test('a workflow that is cancelled in the tools of DBOS is a run that was given up', async () => {
+test('a workflow that is cancelled in the tools of DBOS is a run that was abandoned', async () => {
   const { DBOS } = await import('@dbos-inc/dbos-sdk')
   const service = await open(postgres.database(), { takeOverAfterMs: 500 })
   const run = await service.start('one', plan(long(5000)), { id: 'cancelled' })

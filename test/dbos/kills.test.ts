@@ -96,7 +96,7 @@ const plans: Record<string, (random: () => number, id: string) => PlannedTurn[]>
 }
 const agents = ['one', 'side', 'pair', 'one', 'side', 'pair', 'thinker', 'critic']
 
-/** People who decide on everything that waits, until told to go home. */
+/** People who decide on everything that waits, until it is over. */
 const deciding = async (isOver: () => boolean): Promise<void> => {
   while (!isOver()) {
     // Another round of people may have been faster.
@@ -107,7 +107,7 @@ const deciding = async (isOver: () => boolean): Promise<void> => {
   }
 }
 
-/** What a run ends with when nobody is killed. That of an orchestrator, which has no tools here, is what it says elsewhere. */
+/** The end of a run when no process is killed. That of an orchestrator, which has no tools here, is what it says elsewhere. */
 const undisturbed = async (agent: string, prompt: string, turns: PlannedTurn[]): Promise<string> => {
   const last = turns.at(-1)
   if (agent === 'thinker' || agent === 'critic')
@@ -178,7 +178,7 @@ test(`${kills} kills over ${wanted} runs, seed ${seed}`, async () => {
       const { what } = calls.get(id)?.arguments ?? {}
       if (typeof what !== 'string') continue
       if (isError) {
-        // Nothing else can go wrong here: the model is told that nobody knows.
+        // Nothing else can go wrong here: the model learns that the effect is unknown.
         expect(result).toContain('whether it took effect is unknown')
         inDoubt += 1
       } else expect(result).toBe(`noted ${what}`)

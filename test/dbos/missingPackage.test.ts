@@ -6,7 +6,7 @@ vi.mock('@dbos-inc/dbos-sdk', () => {
   throw new Error("Cannot find package '@dbos-inc/dbos-sdk'")
 })
 
-test('who has not installed DBOS is told how', async () => {
+test('without DBOS, an error says how to install it', async () => {
   const opened = dbosRuns({ databaseUrl: 'postgresql://localhost/runs', agents: {} })
   await expect(opened).rejects.toBeInstanceOf(ConfigurationError)
   await expect(opened).rejects.toThrow('npm install @dbos-inc/dbos-sdk')

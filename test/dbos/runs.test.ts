@@ -84,7 +84,7 @@ test('tools run once each, one after the other or side by side', async () => {
   }
 })
 
-test('a run that stands at a limit waits, and goes on when the limit is raised', async () => {
+test('a run at a limit waits, and continues when the limit is raised', async () => {
   const run = await runs.start(
     'limited',
     plan({ calls: [noteCall('l1')] }, { calls: [noteCall('l2')] }, { text: 'Done within limits.' }),
@@ -121,7 +121,7 @@ test('a cursor from elsewhere is refused', async () => {
     await expect(run.stream({ after }).next()).rejects.toThrow('must be the cursor of a chunk')
 })
 
-test('the same id is the same run, whoever asks for it', async () => {
+test('the same id is the same run, in every process', async () => {
   const first = await runs.start('one', plan({ calls: [noteCall('twice')] }, { text: 'Once.' }), {
     id: 'same',
   })
@@ -131,7 +131,7 @@ test('the same id is the same run, whoever asks for it', async () => {
   for (const run of [first, ...again]) expect((await run.result).output).toBe('Once.')
   expect(noted().filter(({ what }) => what === 'twice')).toHaveLength(2)
   expect(await (await runs.get('same'))?.info()).toMatchObject({ status: 'complete' })
-  expect(await runs.get('nobody')).toBeUndefined()
+  expect(await runs.get('missing')).toBeUndefined()
 })
 
 test('twelve runs that wait leave room for others at concurrency 5, and all end once they are decided on', async () => {
@@ -293,11 +293,11 @@ test('runs are listed newest first, page by page, and pruned when they are over'
 })
 
 test('what is not right is refused before anything is stored', async () => {
-  await expect(runs.start('nobody', 'Hi')).rejects.toThrow('There is no agent "nobody" in agents: one')
+  await expect(runs.start('missing', 'Hi')).rejects.toThrow('There is no agent "missing" in agents: one')
   await expect(runs.start('one', 'Hi', { id: 'a\nb' })).rejects.toThrow('An id must be 1 to 200 characters')
   await expect(runs.start('one', 'Hi', { context: { big: 1n } })).rejects.toThrow('must be JSON')
-  await expect(runs.send('nobody', { type: 'abort' })).rejects.toThrow('There is no run "nobody"')
-  await expect(runs.fork('nobody')).rejects.toThrow('There is no run "nobody"')
+  await expect(runs.send('missing', { type: 'abort' })).rejects.toThrow('There is no run "missing"')
+  await expect(runs.fork('missing')).rejects.toThrow('There is no run "missing"')
   const agents = plannedAgents(model.url, log)
   await expect(dbosRuns({ databaseUrl: postgres.database(), agents })).rejects.toThrow(
     'runs in this process already',

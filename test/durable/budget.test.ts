@@ -1,4 +1,4 @@
-/** What a run writes is in proportion to what was said, not to how often it was stored. */
+/** A run writes in proportion to what was said, not to how often it was stored. */
 import { beforeAll, expect, test } from 'vitest'
 import { builtScript, Script } from './builtScript.ts'
 import { storeFile } from './storeFile.ts'
@@ -9,7 +9,7 @@ beforeAll(async () => {
   script = await builtScript('budgetProcess')
 }, 180_000)
 
-type Written = { history: number; given: number; heads: number[]; handed: number; stored: number }
+type Written = { history: number; given: number; snapshots: number[]; handed: number; stored: number }
 
 const writtenBy = async (steps: number): Promise<Written> => {
   const line = await new Script(script, [storeFile(), String(steps)]).line('written')
@@ -19,16 +19,16 @@ const writtenBy = async (steps: number): Promise<Written> => {
 test('200 steps with 1 MB of history write 12 MB at most', async () => {
   const { history, given, handed, stored } = await writtenBy(200)
   expect(history).toBeGreaterThan(1e6)
-  // Each message once, its text in the stream, and a head for each step.
+  // Each message once, its text in the stream, and a packed snapshot for each step.
   expect(given).toBeLessThan(3e6)
   expect(handed).toBeLessThan(12e6)
   expect(stored).toBeLessThan(12e6)
 }, 180_000)
 
 test('a step of a long run is stored in as many bytes as one of a short run', async () => {
-  const { heads } = await writtenBy(300)
-  const last = heads.slice(-20)
-  const first = heads.slice(20, 40)
+  const { snapshots } = await writtenBy(300)
+  const last = snapshots.slice(-20)
+  const first = snapshots.slice(20, 40)
   // Only the digits of the counts grow.
   expect(Math.max(...last) - Math.max(...first)).toBeLessThan(30)
 }, 180_000)

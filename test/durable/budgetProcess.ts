@@ -13,7 +13,7 @@ const steps = Number(count)
 const length = 2450
 
 const open = await findDriver()
-const given = { bytes: 0, heads: [] as number[] }
+const given = { bytes: 0, snapshots: [] as number[] }
 
 /** Counts what SQLite is given. */
 const counting: OpenDriver = (at) => {
@@ -29,7 +29,7 @@ const counting: OpenDriver = (at) => {
         run: (...values) => {
           const sizes = values.map((value) => (typeof value === 'string' ? Buffer.byteLength(value) : 8))
           given.bytes += sizes.reduce((sum, size) => sum + size, 0)
-          if (sql.startsWith('UPDATE runs') && sql.includes('head')) given.heads.push(sizes.at(-2) ?? 0)
+          if (sql.startsWith('UPDATE runs') && sql.includes('head')) given.snapshots.push(sizes.at(-2) ?? 0)
           return statement.run(...values)
         },
       }
@@ -70,7 +70,7 @@ process.stdout.write(
     history: JSON.stringify(messages).length,
     given: given.bytes,
     // The last one has the output as well.
-    heads: given.heads.slice(0, -1),
+    snapshots: given.snapshots.slice(0, -1),
     handed: after.handed - before.handed,
     stored: after.stored - before.stored,
   })}\n`,

@@ -14,7 +14,7 @@ export class Script {
   #printed = ''
   #errors = ''
 
-  /** `limit`: what the shell is told before it becomes the process. */
+  /** `limit`: a command of the shell before it becomes the process. */
   constructor(script: string, args: readonly string[], limit = '') {
     const command = [process.execPath, script, ...args]
     const [program = '', ...rest] =

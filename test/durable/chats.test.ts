@@ -1,4 +1,4 @@
-/** A stored chat is a tree of runs: each turn stands on the messages of the one before, and none is copied. */
+/** A stored chat is a tree of runs: each turn builds on the messages of the one before, and none is copied. */
 import { describe, expect, test } from 'vitest'
 import { reflectionOrchestrator } from '../../machines/orchestrators/reflection.ts'
 import { findDriver } from '../../src/durable/sqlite/driver.ts'
@@ -40,7 +40,7 @@ describe('a stored chat', () => {
     expect(await items(path)).toBe(6)
   })
 
-  test('stores each message once, and a head does not grow with the turns', async () => {
+  test('stores each message once, and a snapshot does not grow with the turns', async () => {
     const path = storeFile()
     const count = 60
     const { agent } = wiping(Array.from({ length: count }, (_, turn) => `Answer ${turn}.`))
@@ -80,7 +80,7 @@ describe('a stored chat', () => {
     expect(await chat.history()).toHaveLength(4)
   })
 
-  test('takes a prompt once, whoever sends it again', async () => {
+  test('takes a prompt once, also when it is sent again', async () => {
     const { agent, model } = wiping(['Hello.'])
     const runs = await opened(storeFile(), { agent })
     const chat = await runs.chat('one')

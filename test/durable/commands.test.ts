@@ -179,7 +179,7 @@ describe('a run at a limit', () => {
 })
 
 describe('two that decide on the calls of a run', () => {
-  test('decide on each of them once, before any of it is heard', async () => {
+  test('decide on each of them once, before the run gets any of it', async () => {
     const path = storeFile()
     const { agent } = wiping([[callOf('c1', 'b1'), callOf('c2', 'b2')]])
     const owner = await opened(path, { agent })

@@ -15,7 +15,7 @@ test.each([
   ['a chart made of runs', 'a steer', reflection, 2, steer, 'complete'],
   ['a chart made of runs', 'an abort', reflection, 2, { type: 'abort' }, 'aborted'],
 ] as const)(
-  '%s does not end before it has heard %s that was acknowledged',
+  '%s does not end before it gets %s that was acknowledged',
   async (_, __, options, last, command, status) => {
     const path = storeFile()
     let turns = 0

@@ -42,9 +42,9 @@ test.each([
     snapshotWith({ input: { history: [a, b] }, messages: [c, d] }),
     { before: [a, b], added: [c, d] },
   ],
-  ['whose input is none', snapshotWith({ input: 5, messages: [c] }), { before: [], added: [c] }],
+  ['whose input is not an object', snapshotWith({ input: 5, messages: [c] }), { before: [], added: [c] }],
   [
-    'with messages that are none',
+    'with messages that are not messages',
     snapshotWith({ history: [a, broken, c], messages: [broken, c] }),
     { before: [a], added: [c] },
   ],

@@ -20,7 +20,7 @@ const restart = { metadata: { restart: true } }
 const wait = { finishReason: 'toolCalls', pendingApproval: { calls: [{ id: 'c' }] } }
 const end = { finishReason: 'stop' }
 
-/** As they are stored: by the number of the last chunk and the incarnation that wrote it. */
+/** Batches as they are stored: by the number of the last chunk and the incarnation that wrote it. */
 const batches: [seq: number, incarnation: number, chunks: unknown[]][] = [
   [3, 1, [message('M1'), { output: 'a' }, { output: 'b' }]],
   [4, 1, [{ output: 'c', metadata: { restart: false } }]],
@@ -39,7 +39,7 @@ const nameOf = ({ output, messages, metadata, finishReason }: DurableChunk): str
   return output === '' ? messages.map(textOf).join() : output
 }
 
-/** What a reader gets, as `cursor what`. */
+/** The chunks that a reader gets, as `cursor what`. */
 const read = async (run: DurableRun | undefined, after?: string): Promise<string[]> => {
   const found: string[] = []
   for await (const { cursor, chunk } of run?.stream(after === undefined ? {} : { after }) ?? [])

@@ -107,7 +107,7 @@ test('where there is no driver, the error names the choices', async () => {
   )
 }, 180_000)
 
-test('a driver that cannot open the file is heard', async () => {
+test('the error of a driver that cannot open the file is reported', async () => {
   const driver = () => {
     throw new Error('no such luck')
   }

@@ -12,11 +12,11 @@ const [what = '', path = '', id = '', argument = ''] = process.argv.slice(2)
 const say = (word: string, data: unknown = ''): void =>
   void process.stdout.write(`${word} ${JSON.stringify(data)}\n`)
 
-/** One that is slow says a word, and nothing more in the incarnation of its process. */
+/** The pieces of a text. A slow model says one word, and nothing more before its process ends. */
 const words = (text: string): ScriptStep[] =>
   text.split(/(?<= )/).flatMap((word) => [{ text: word }, { delayMs: argument === 'slow' ? 3_600_000 : 10 }])
 
-/** What it says follows from what it is asked, so that it says the same again. */
+/** A model whose answer follows from the request, so that it is the same again. */
 const model: ChatModel = {
   ...scriptedModel([]),
   stream: (request, sink) => {

@@ -1,5 +1,5 @@
 /**
- * What another process has left for a run counts once, whichever commit the process that runs it dies after: a command
+ * A command that another process has enqueued for a run counts once, whichever commit the process that runs it dies after: a command
  * passes through several charts on its way, and each of them writes down its own steps.
  */
 import { expect, test } from 'vitest'
@@ -12,7 +12,7 @@ import { systemClock } from '../../src/model/clock.ts'
 import { tool } from '../../src/tools/tool.ts'
 import { copying } from './copying.ts'
 import { opened, storeFile } from './storeFile.ts'
-import { talkative, words } from './wordyModel.ts'
+import { words, wordyModel } from './wordyModel.ts'
 
 const remove = tool({
   name: 'remove',
@@ -23,7 +23,7 @@ const remove = tool({
 })
 
 const cleaner = new Agent(
-  talkative(({ messages }) =>
+  wordyModel(({ messages }) =>
     messages.flatMap(toolResultsOf).length === 0
       ? [{ toolCall: { id: 'c1', name: 'remove' } }]
       : words('It is clean. '),
@@ -31,7 +31,7 @@ const cleaner = new Agent(
   { tools: [remove] },
 )
 
-/** What the boss has still to say, while it is held. */
+/** The rest of the boss's answer, while it is held. */
 let held: (() => void)[] | undefined
 const clock = {
   ...systemClock,
@@ -39,7 +39,7 @@ const clock = {
 }
 
 const boss = new Agent(
-  talkative(
+  wordyModel(
     ({ messages, tools = [] }) =>
       tools.length > 0 && messages.flatMap(toolResultsOf).length === 0
         ? [
@@ -58,7 +58,7 @@ const boss = new Agent(
 const approval = { type: 'tool.approve', callId: 'd1/c1' } as const
 const [early, late] = ['Mind the cat.', 'Mind the dog.'] as const
 
-/** How often a run was told something. */
+/** Counts how often a run got a text. */
 const timesIn = async (run: DurableRun, text: string): Promise<number> =>
   (await run.result).messages.filter((message) => textOf(message).includes(text)).length
 
@@ -67,8 +67,8 @@ const speaks = async (run: DurableRun): Promise<void> => {
   for await (const { chunk } of run.stream()) if (chunk.output !== '') return
 }
 
-/** Leaves word in a store, as a process that runs nothing; whether it was taken. */
-const leaveWord = async (path: string, command: AgentCommand): Promise<string> => {
+/** Enqueues a command in a store, as a process that runs nothing; returns `taken`, or the refusal. */
+const enqueueCommand = async (path: string, command: AgentCommand): Promise<string> => {
   const guest = await openRuns({ store: sqlite(path) })
   const answer = await guest.send('job', command).then(
     () => 'taken',
@@ -87,13 +87,13 @@ test('a command counts once, whichever commit its process dies after', async () 
   held = []
   const run = await owner.start('boss', 'Clean up', { id: 'job' })
   await speaks(run)
-  expect(await leaveWord(path, { type: 'steer', text: early })).toBe('taken')
+  expect(await enqueueCommand(path, { type: 'steer', text: early })).toBe('taken')
   said = { steered: true, approved: false }
   const rest = held
   held = undefined
   for (const say of rest) say()
   expect((await run.result).pendingApproval?.calls).toHaveLength(1)
-  expect(await leaveWord(path, approval)).toBe('taken')
+  expect(await enqueueCommand(path, approval)).toBe('taken')
   said = { steered: true, approved: true }
   await expect.poll(async () => (await run.info()).status).toBe('complete')
   expect(await timesIn(run, early)).toBe(1)
@@ -104,7 +104,7 @@ test('a command counts once, whichever commit its process dies after', async () 
 
   const refusals = new Set<string>()
   for (const { copy, said: before } of copies) {
-    const answer = await leaveWord(copy, { type: 'steer', text: late })
+    const answer = await enqueueCommand(copy, { type: 'steer', text: late })
     if (answer !== 'taken') refusals.add(answer)
     const later = await opened(copy, { boss }, { synchronous: 'normal' })
     const found = await later.get('job')

@@ -1,4 +1,4 @@
-/** What SQLite and its drivers say, in words that help. */
+/** Failures of SQLite and its drivers are reported in words that help. */
 import { describe, expect, test } from 'vitest'
 import { damaged, LockedFile, storeError } from '../../src/durable/sqlite/storeError.ts'
 import { ConfigurationError, OrchestrationError } from '../../src/messages/errors.ts'

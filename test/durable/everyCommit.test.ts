@@ -13,9 +13,9 @@ import { tool } from '../../src/tools/tool.ts'
 import { sampled } from '../proof/sample.ts'
 import { copying } from './copying.ts'
 import { opened, storeFile } from './storeFile.ts'
-import { talkative, words } from './wordyModel.ts'
+import { words, wordyModel } from './wordyModel.ts'
 
-const answering = talkative(({ messages, tools = [] }) => {
+const answering = wordyModel(({ messages, tools = [] }) => {
   if (tools.length === 0) return words('I can only think here. ')
   const results = messages.flatMap(toolResultsOf).length
   if (results === 0)
@@ -42,7 +42,7 @@ const ask = tool({
   execute: async () => 'a yes',
 })
 
-/** What a reader puts together. */
+/** The text that a reader puts together. */
 type Reading = { cursor: string | undefined; texts: string[]; text: string; messages: ChatMessage[] }
 
 const take = (reading: Reading, cursor: string, chunk: DurableChunk): void => {

@@ -20,15 +20,15 @@ export type MomentsOptions = {
   way: Way
   /** The run that is played again and again. */
   plan: Omit<RunPlan, 'id'>
-  /** Only the moments of one kind. */
+  /** Limits the moments to one kind. */
   kind?: MomentKind
-  /** Only so many of them. */
+  /** Limits the number of moments. */
   first?: number
-  /** Only each of so many. */
+  /** Takes only every n-th moment. */
   every?: number
   /** The worker that takes over dies as well, at one of the moments that these dice choose. */
   again?: Dice
-  /** How long one run may take, with all its deaths. */
+  /** Time that one run may take, with all its deaths. */
   patienceMs: number
 }
 
@@ -43,7 +43,7 @@ const steady: Dice = {
   seed: () => 0,
 }
 
-/** How many runs in a row must come to their end before their worker dies: the count of moments varies a little. */
+/** Runs in a row that must come to their end before their worker dies: the count of moments varies a little. */
 const survivors = 4
 
 /**
@@ -85,7 +85,7 @@ export const everyMoment = async (options: MomentsOptions): Promise<Judgement & 
 
   try {
     await Promise.all([playOn(), playOn()])
-    return { ...judged(evidence, effects, await model.told()), moments: last }
+    return { ...judged(evidence, effects, await model.seenResults()), moments: last }
   } finally {
     await crew.stop()
     model.stop()

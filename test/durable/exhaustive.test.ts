@@ -7,7 +7,7 @@ import { noFaults } from './world/faults.ts'
 import type { RunPlan } from './world/plan.ts'
 
 // There is no moment at which a process may not die: before and after each write, each request, each effect of a tool and
-// each acknowledgement. `npm test` tries each third moment; `npm run proof` tries all, with more plans, and kills whoever takes
+// each acknowledgement. `npm test` tries each third moment; `npm run proof` tries all, with more plans, and kills the process that takes
 // over as well.
 
 type Plan = Omit<RunPlan, 'id'>

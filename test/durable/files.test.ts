@@ -19,7 +19,7 @@ const watched = (path: string): { driver: OpenDriver; connections: SqliteDriver[
     return {
       prepare: (sql) => connection.prepare(sql),
       close: () => connection.close(),
-      // Nobody else can let go of a lock while this process waits for it.
+      // No other process can let go of a lock while this process waits for it.
       exec: (sql) => connection.exec(sql.replace('busy_timeout = 5000', 'busy_timeout = 10')),
     }
   }
@@ -153,7 +153,7 @@ test('a new file that others make at the same time is opened once they have', as
   expect(refusals).toBe(0)
 })
 
-/** What another process does when it makes a file ours: all of it, or nothing while somebody else reads. */
+/** Makes the tables of a file, as another process does: all of them, or none while a third one reads. */
 const makeElsewhere = async (path: string): Promise<() => void> => {
   const template = storeFile()
   await (await opened(template, { agent: wiping([]).agent })).close()
@@ -173,7 +173,7 @@ const makeElsewhere = async (path: string): Promise<() => void> => {
       for (const sql of marks) other.exec(sql)
       other.exec('COMMIT')
     } catch {
-      // It waits until nobody reads.
+      // It waits until no process reads.
     } finally {
       other.close()
     }
@@ -271,12 +271,12 @@ describe('a run whose data is damaged', () => {
     ['no JSON', `UPDATE runs SET head = '{' WHERE id = 'job'`],
     ['no snapshot', `UPDATE runs SET head = '{"snapshot":5}' WHERE id = 'job'`],
     ['a message that is gone', 'DELETE FROM items'],
-    ['a message that is none', `UPDATE items SET data = '5'`],
+    ['a message that is not a message', `UPDATE items SET data = '5'`],
     [
       'a snapshot of something else',
       `UPDATE runs SET head = '{"snapshot":{"status":"active"}}' WHERE id = 'job'`,
     ],
-  ])('is given up with a reason, and the others go on: %s', async (_, sql) => {
+  ])('is abandoned with a reason, and the others continue: %s', async (_, sql) => {
     const path = storeFile()
     const first = await opened(path, { agent: wiping([[{ hang: true }]]).agent })
     await first.start('agent', 'Hi', { id: 'job' })

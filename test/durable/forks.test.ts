@@ -1,4 +1,4 @@
-/** A fork goes on from another run and stands on its messages; pruning never takes away what others stand on. */
+/** A fork continues from another run and shares its messages; pruning never deletes what other runs share. */
 import { describe, expect, test } from 'vitest'
 import { reflectionOrchestrator } from '../../machines/orchestrators/reflection.ts'
 import type { DurableRun } from '../../src/durable/index.ts'
@@ -58,9 +58,9 @@ describe('a fork', () => {
     const runs = await opened(path, { agent })
     await (await runs.start('agent', 'Wipe b', { id: 'job' })).result
     await (await runs.fork('job', { id: 'other' })).result
-    const head = await lookedUp(path, `SELECT head FROM runs WHERE id = 'other'`)
-    expect(head).toContain('"id":"other"')
-    expect(head).not.toContain('"id":"job"')
+    const packed = await lookedUp(path, `SELECT head FROM runs WHERE id = 'other'`)
+    expect(packed).toContain('"id":"other"')
+    expect(packed).not.toContain('"id":"job"')
   })
 
   test('of a run that is over asks for its last answer again', async () => {
@@ -157,7 +157,7 @@ describe('a fork', () => {
     const { agent } = wiping(['Hi', 'Hi'])
     const runs = await opened(storeFile(), { agent })
     await (await runs.start('agent', 'Hi', { id: 'one' })).result
-    await expect(runs.fork('nobody')).rejects.toThrow('There is no run "nobody".')
+    await expect(runs.fork('missing')).rejects.toThrow('There is no run "missing".')
     await expect(runs.fork('one', { id: 'one' })).rejects.toThrow('There is a run "one" already.')
     await expect(runs.fork('one', { agent: 'x' })).rejects.toThrow(/no agent "x"/)
   })
@@ -189,7 +189,7 @@ describe('pruning', () => {
     expect(await Promise.all(ends)).toEqual(Array(2).fill('The run "job" has been deleted.'))
   })
 
-  test('keeps the messages that other runs stand on, and deletes them with the last of those', async () => {
+  test('keeps the messages that other runs share, and deletes them with the last of those', async () => {
     const path = storeFile()
     const { agent } = wiping([[callOf('c', 'a')], 'Done.', 'Again.', 'Once more.'])
     const runs = await opened(path, { agent })

@@ -1,4 +1,4 @@
-// A process without agents looks at runs and leaves word for whoever runs them. It never runs anything.
+// A process without agents looks at runs and enqueues commands for their owner. It never runs anything.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
@@ -25,7 +25,7 @@ const opened = async (path: string, options: Omit<OpenOptions, 'store'> = {}): P
   return runs
 }
 
-it('leaves a decision in the file, and the next owner goes on with it', async () => {
+it('leaves a decision in the file, and the next owner applies it', async () => {
   const path = join(await folder(), 'runs.db')
   const owner = await opened(path, { agents: { janitor: janitor() } })
   const run = await owner.start('janitor', 'Clean up', { id: 'job' })
@@ -46,7 +46,7 @@ it('leaves a decision in the file, and the next owner goes on with it', async ()
   expect(await (await guest.get('job'))?.info()).toMatchObject({ status: 'complete' })
 })
 
-it('never owns the file, whether somebody else does or not', async () => {
+it('never owns the file, whether another process does or not', async () => {
   const path = join(await folder(), 'runs.db')
   const guest = await opened(path)
   expect(viewOf(guest)?.hasOwner()).toBe(false)

@@ -20,14 +20,14 @@ export type SeriesOptions = {
   seed: number
   runs: number
   kills: number
-  /** When workers die: at any time, or only right after a tool began to take effect. */
+  /** The moments at which workers die: at any time, or only right after a tool began to take effect. */
   aim: 'anywhere' | 'begun'
-  /** How many workers there are at the same time, and how many that only read; those are not killed. */
+  /** Numbers of workers at the same time: those that run, and those that only read, which are not killed. */
   workers: number
   readers: number
-  /** What the runs do. */
+  /** The plans of the runs. */
   planOf(id: string, dice: Dice): RunPlan
-  /** How long all runs may take to end once nobody is killed any more. */
+  /** Time that all runs may take to end once no worker is killed any more. */
   patienceMs: number
 }
 
@@ -52,7 +52,7 @@ export const killSeries = async (options: SeriesOptions): Promise<Judgement & { 
     await Promise.race([playing, pause(patienceMs, undefined, { ref: false })])
     await Promise.all(episodes.map((episode) => episode.look()))
     const evidence = episodes.map((episode) => episode.evidence)
-    const judgement = judged(evidence, effectsIn(effectsFile(folder)), await model.told())
+    const judgement = judged(evidence, effectsIn(effectsFile(folder)), await model.seenResults())
     judgement.faults.surprise.push(...workers.crashes, ...readers.crashes)
     return { ...judgement, kills: workers.kills }
   } finally {
@@ -63,7 +63,7 @@ export const killSeries = async (options: SeriesOptions): Promise<Judgement & { 
 }
 
 /** Runs at the same time. */
-const atOnce = 8
+const concurrency = 8
 
 /** Plays them in their order; some are kept for the kills to come. */
 const playAll = async (episodes: readonly Episode[], killed: () => number): Promise<void> => {
@@ -71,11 +71,12 @@ const playAll = async (episodes: readonly Episode[], killed: () => number): Prom
   const playNext = async (): Promise<void> => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
       const [index, episode] = next
-      while (index / episodes.length > killed() + atOnce / episodes.length && killed() < 1) await pause(10)
+      while (index / episodes.length > killed() + concurrency / episodes.length && killed() < 1)
+        await pause(10)
       await episode.play().catch((thrown) => episode.evidence.surprises.push(String(thrown)))
     }
   }
-  await Promise.all(Array.from({ length: atOnce }, playNext))
+  await Promise.all(Array.from({ length: concurrency }, playNext))
 }
 
 /** Kills one worker after the other. One that has nothing to do comes to no moment, and is killed all the same. */

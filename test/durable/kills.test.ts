@@ -4,7 +4,7 @@ import { buildWorld, type WorldScripts } from './world/buildWorld.ts'
 import { noFaults } from './world/faults.ts'
 import { delegatingPlan, randomPlan } from './world/plan.ts'
 
-// Whoever is killed at any moment, any number of times, loses nothing that was acknowledged, runs nothing twice without
+// A process that is killed at any moment, any number of times, loses nothing that was acknowledged, runs nothing twice without
 // saying so, and shows every reader the right text. `npm run soak` does the same for long.
 
 const { DURABLE_SEED = '1', DURABLE_RUNS = '24', DURABLE_KILLS = '10' } = process.env
@@ -34,7 +34,7 @@ describe('workers that are killed', { timeout: 3_600_000 }, () => {
     expect(counts.ran).toBeGreaterThan(0)
   })
 
-  /** Where it hurts most: the effect of a tool has just begun. */
+  /** The worst moments: the effect of a tool has just begun. */
   const begun = {
     ...series,
     aim: 'begun',

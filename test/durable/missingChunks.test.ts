@@ -1,4 +1,4 @@
-/** What the readers of a run still get that died between a step and what the step shows. */
+/** Readers still get what a step shows if the process died between storing the step and showing it. */
 import { expect, test } from 'vitest'
 import { chunkWith, waitChunk } from '../../src/durable/chunks.ts'
 import { missingChunks, type StoredState } from '../../src/durable/sqlite/recovery.ts'
@@ -79,7 +79,7 @@ test('a chart of runs shows the messages of its runs, with the response id of th
   const inner = { ...snapshot, context: { ...snapshot.context, messages: [answer] } }
   const outer = {
     status: 'active',
-    context: { messages: [asked, { role: 'nobody' }], totals: { responseId: 'r0' } },
+    context: { messages: [asked, { role: 'stranger' }], totals: { responseId: 'r0' } },
     children: { run: { snapshot: inner }, timer: { snapshot: { context: { totals: { responseId: '' } } } } },
   }
   const around = (context: object) => ({ ...outer, context: { ...outer.context, ...context } })

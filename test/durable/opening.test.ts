@@ -1,4 +1,4 @@
-/** What a store is opened with, which driver is taken, and which files are refused. */
+/** The options of a store, the driver that is taken, and the files that are refused. */
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type OpenOptions, openRuns, sqlite } from '../../src/durable/index.ts'
 import { findDriver, type OpenDriver, type SqliteDriver } from '../../src/durable/sqlite/driver.ts'

@@ -1,4 +1,4 @@
-/** What is packed comes back the same, each message is stored once, and a packed snapshot does not grow with the conversation. */
+/** A packed value comes back the same, each message is stored once, and a packed snapshot does not grow with the conversation. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type ItemRow, Items } from '../../src/durable/sqlite/Items.ts'
@@ -46,12 +46,12 @@ describe('what is packed', () => {
     fc.assert(
       fc.property(fc.array(anything, { minLength: 1, maxLength: 4 }), (values) => {
         const items = new Items()
-        const heads = values.map((value) => pack({ value }, items))
+        const packedValues = values.map((value) => pack({ value }, items))
         const later = reloaded(items.fresh)
-        for (const [index, head] of heads.entries()) {
+        for (const [index, packed] of packedValues.entries()) {
           const expected = copyOf({ value: values[index] })
-          expect(unpack(head, items)).toEqual(expected)
-          expect(unpack(head, later)).toEqual(expected)
+          expect(unpack(packed, items)).toEqual(expected)
+          expect(unpack(packed, later)).toEqual(expected)
         }
       }),
       { numRuns: 500 },
@@ -61,9 +61,9 @@ describe('what is packed', () => {
   test('is the same text again after it was restored: nothing is written twice', () => {
     const items = new Items()
     const history = talk(7)
-    const head = pack({ history, messages: history.slice(2), input: { messages: history } }, items)
+    const packed = pack({ history, messages: history.slice(2), input: { messages: history } }, items)
     const later = reloaded(items.fresh)
-    expect(pack(unpack(head, later), later)).toBe(head)
+    expect(pack(unpack(packed, later), later)).toBe(packed)
     expect(later.fresh).toEqual([])
   })
 })
@@ -81,9 +81,9 @@ describe('a message', () => {
     const history = talk(40)
     pack({ history }, items)
     items.stored()
-    const head = pack({ phase: { history: copyOf(history) } }, items)
+    const packed = pack({ phase: { history: copyOf(history) } }, items)
     expect(items.fresh).toEqual([])
-    expect(head).toBe('{"phase":{"history":{"$m":[[1,0,40]]}}}')
+    expect(packed).toBe('{"phase":{"history":{"$m":[[1,0,40]]}}}')
   })
 
   test('that was left out of a copy breaks the range, and nothing else', () => {
@@ -135,9 +135,9 @@ test('a packed snapshot does not grow with the conversation: 1,000 steps', () =>
     history = [...history, modelMessage(`I look at ${step}`), userMessage(`found ${step}`)]
     metadata.push({ thinking: `about ${step}` })
     const totals = { metadata: [...metadata] }
-    const head = pack({ history, messages: history, totals, input: { messages: history } }, items)
+    const packed = pack({ history, messages: history, totals, input: { messages: history } }, items)
     items.stored()
-    sizes.push(head.length)
+    sizes.push(packed.length)
   }
   // Only the digits of the counts grow.
   expect((sizes.at(-1) ?? 0) - (sizes[0] ?? 0)).toBeLessThanOrEqual(4 * 3)
@@ -162,18 +162,21 @@ describe('a packed snapshot that is not as it was written', () => {
     ['a range of words', '{"history":{"$m":[["a","b","c"]]}}'],
     ['a range of a count that is a string', '{"history":{"$m":[[1,0,"1"]]}}'],
     ['a place of a property', '{"draft":{"$i":[1,"length"]}}'],
-    ['a range that is none', '{"history":{"$m":[null]}}'],
+    ['a range that is not a list', '{"history":{"$m":[null]}}'],
     ['a place of nothing', '{"draft":{"$i":[]}}'],
     ['a place of the prototype', '{"draft":{"$i":["__proto__","constructor"]}}'],
     ['a negative index', '{"history":{"$m":[[1,-3,3]]}}'],
-    ['a marker that nobody knows', '{"draft":{"$x":1}}'],
-  ])('is refused with a clear error: %s', (_, head) => {
-    expect(() => unpack(head, items)).toThrow(/^The stored data is damaged: /)
+    ['an unknown marker', '{"draft":{"$x":1}}'],
+  ])('is refused with a clear error: %s', (_, packed) => {
+    expect(() => unpack(packed, items)).toThrow(/^The stored data is damaged: /)
   })
 
-  test.each(['5', '[]', '{}', '{"snapshot":5}', '{"input":[]}'])('a run cannot continue from %s', (head) => {
-    expect(() => hostedFrom(head, items)).toThrow('a run has neither an input nor a snapshot')
-  })
+  test.each(['5', '[]', '{}', '{"snapshot":5}', '{"input":[]}'])(
+    'a run cannot continue from %s',
+    (packed) => {
+      expect(() => hostedFrom(packed, items)).toThrow('a run has neither an input nor a snapshot')
+    },
+  )
 
   test('and so are items that are not there, or not JSON', () => {
     expect(() => reloaded([{ thread: 1, index: 1, data: '{}' }])).toThrow(/item 0 of thread 1 is missing/)

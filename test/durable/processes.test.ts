@@ -1,4 +1,4 @@
-/** Real processes and real kills: what was acknowledged is there, and whoever is left goes on. */
+/** Real processes and real kills: what was acknowledged is there, and the process that is left continues. */
 import { readFileSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'
 import type { DurableChunk, DurableResult, SqliteDriver } from '../../src/durable/index.ts'
@@ -85,7 +85,7 @@ test('another process reads along, and takes over when the first one is killed',
   expect(textOf(reader.lines)).toBe(whole)
 }, 180_000)
 
-test('a decision that was acknowledged is there, although nobody could act on it yet', async () => {
+test('a decision that was acknowledged is there, although no process could apply it yet', async () => {
   const path = storeFile()
   const owner = started('hold', path, 'job')
   await owner.line('resting')
@@ -114,7 +114,7 @@ test('what another process decides is acted on by the one that owns the file, on
   expect(logOf(path)).toEqual(['look-0', 'look-1', 'ask-2'])
 }, 180_000)
 
-test('a run that kills its process again and again is given up, and says why', async () => {
+test('a run that kills its process again and again is abandoned, and says why', async () => {
   const path = storeFile()
   for (let incarnation = 0; incarnation < 4; incarnation += 1) {
     const victim = started('die', path, 'doomed')

@@ -1,11 +1,10 @@
-/** Whoever opens a store goes on with what was left behind, as far as it can, and says why where it cannot. */
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+/** The process that opens a store continues the runs that were left behind, and says why where it cannot. */
+import { describe, expect, test } from 'vitest'
 import { assign, fromCallback, setup } from 'xstate'
 import { reflectionOrchestrator } from '../../machines/orchestrators/reflection.ts'
 import { Agent } from '../../src/agent/Agent.ts'
 import type { RunInfo } from '../../src/durable/index.ts'
 import { findDriver } from '../../src/durable/sqlite/driver.ts'
-import { viewOf } from '../../src/durable/sqlite/storeView.ts'
 import { toolResultsOf } from '../../src/messages/messages.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { readAll } from './reading.ts'
@@ -32,7 +31,7 @@ const left = async (id = 'job'): Promise<string> => {
 }
 
 describe('a run that was left', () => {
-  test('goes on with its history, and asks again what was not answered', async () => {
+  test('continues with its history, and asks again what was not answered', async () => {
     const path = await left()
     const { agent, model, wiped } = wiping(['All done.'])
     const runs = await opened(path, { agent })
@@ -63,7 +62,7 @@ describe('a run that was left', () => {
     expect(await run?.info()).toMatchObject({ status: 'running', recoveries: 0 })
   })
 
-  test('gets no further by what it does in every incarnation', async () => {
+  test('makes no progress by what it does in every incarnation', async () => {
     const path = storeFile()
     const agent = new Agent(scriptedModel([]), {
       orchestrator: {
@@ -93,7 +92,7 @@ describe('a run that was left', () => {
     ])
   })
 
-  test('is given up when it got no further too often; a fork tries once more', async () => {
+  test('is abandoned when it made no progress too often; a fork tries once more', async () => {
     const path = await left()
     for (let incarnation = 0; incarnation < 2; incarnation += 1)
       await (await opened(path, { agent: wiping([[{ hang: true }]]).agent }, { maxRecoveries: 2 })).close()
@@ -107,7 +106,7 @@ describe('a run that was left', () => {
     expect((await fork.result).output).toBe('Done.')
   })
 
-  test('is given up at once where nothing may be started again; what has not begun may begin', async () => {
+  test('is abandoned immediately where nothing may be started again; a run that has not begun may begin', async () => {
     const path = await left()
     const { agent } = wiping(['Forked.', 'Begun.'])
     const owner = await opened(path, { agent }, { maxRecoveries: 0 })
@@ -136,7 +135,7 @@ describe('a run that was left', () => {
     expect(counts()).toEqual({ life: 4, recoveries: 0, live: 0 })
   })
 
-  test('whose agent has changed too much is given up, and loses nothing', async () => {
+  test('whose agent has changed too much is abandoned, and loses nothing', async () => {
     const path = await left()
     const { agent } = wiping([], { orchestrator: reflectionOrchestrator() })
     const runs = await opened(path, { agent })
@@ -147,7 +146,7 @@ describe('a run that was left', () => {
     const error = await run?.result.catch((thrown) => thrown)
     expect(error.partial.messages).toHaveLength(3)
     await runs.close()
-    // Whoever brings the old agent back goes on from it.
+    // A process with the old agent continues from it.
     const again = await opened(path, { agent: wiping(['Done.']).agent })
     expect((await (await again.fork('job')).result).output).toBe('Done.')
   })
@@ -178,9 +177,9 @@ describe('a run that was left', () => {
   })
 })
 
-describe('a run whose process died before it could say how it stands', () => {
-  /** As it was left: its last chunks are not stored, and nobody was told. */
-  const untold = (path: string, lastBatches: number): void =>
+describe('a run whose process died before it could show its status', () => {
+  /** Makes a file as it was left: the last chunks are not stored, and no reader got them. */
+  const undelivered = (path: string, lastBatches: number): void =>
     changed(
       path,
       `UPDATE runs SET live = 1;
@@ -199,7 +198,7 @@ describe('a run whose process died before it could say how it stands', () => {
     const before = await readAll(run)
     const info = await run.info()
     await first.close()
-    untold(path, 1)
+    undelivered(path, 1)
     const second = await opened(path, { agent: wiping([]).agent })
     const later = await second.get('job')
     const after = later && (await readAll(later))
@@ -312,100 +311,5 @@ describe('commands that a store has when it is opened', () => {
     expect(file.prepare('SELECT run FROM commands').all()).toEqual([{ run: 4 }])
     file.close()
     expect(await (await second.get('other'))?.info()).toMatchObject({ status: 'waiting' })
-  })
-})
-
-describe('two that open a store', () => {
-  test('have one owner, and the other is it a moment after the first is closed', async () => {
-    const path = storeFile()
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
-    onTestFinished(() => void vi.useRealTimers())
-    const owner = await opened(path, { agent: wiping([[{ hang: true }]]).agent })
-    const other = await opened(path, { agent: wiping(['Done.']).agent })
-    const owns = () => [owner, other].map((runs) => [viewOf(runs)?.isOwner(), viewOf(runs)?.hasOwner()])
-    const run = await other.start('agent', 'Hi', { id: 'job' })
-    expect(owns()).toEqual([
-      [true, true],
-      [false, true],
-    ])
-    // It looks for news, and begins what was left for it.
-    expect(await run.info()).toMatchObject({ state: '', status: 'running' })
-    vi.advanceTimersByTime(20)
-    expect(await run.info()).toMatchObject({ state: 'Accumulating' })
-    vi.advanceTimersByTime(1000)
-    expect(owns()[1]).toEqual([false, true])
-    await owner.close()
-    expect(owns()[1]).toEqual([false, false])
-    vi.advanceTimersByTime(240)
-    expect(owns()[1]).toEqual([true, true])
-    expect((await run.result).output).toBe('Done.')
-    expect(await run.info()).toMatchObject({ status: 'complete', recoveries: 0 })
-  })
-
-  test('share it: one runs, and the other takes over when it is gone', async () => {
-    const path = storeFile()
-    const [first, second] = [wiping(['One.', [{ hang: true }]]), wiping(['Two.'])]
-    const owner = await opened(path, { agent: first.agent })
-    const other = await opened(path, { agent: second.agent })
-    const run = await other.start('agent', 'Hi', { id: 'one' })
-    expect((await run.result).output).toBe('One.')
-    expect(await run.info()).toMatchObject({ recoveries: 0 })
-    await other.start('agent', 'Hi', { id: 'two' })
-    const stuck = await owner.get('two')
-    for await (const { chunk } of stuck?.stream() ?? []) if (chunk.messages.length > 0) break
-    await owner.close()
-    expect((await (await other.get('two'))?.result)?.output).toBe('Two.')
-    first.model.assertDone()
-    second.model.assertDone()
-  })
-
-  test('both start a run of the same id: it runs once', async () => {
-    const path = storeFile()
-    const [first, second] = [wiping(['One.']), wiping([])]
-    const owner = await opened(path, { agent: first.agent })
-    const other = await opened(path, { agent: second.agent })
-    const runs = await Promise.all([
-      other.start('agent', 'Hi', { id: 'a' }),
-      owner.start('agent', 'Hi', { id: 'a' }),
-    ])
-    for (const run of runs) expect((await run.result).output).toBe('One.')
-    first.model.assertDone()
-  })
-
-  test('hear of each other’s chats, forks and prunings', async () => {
-    const path = storeFile()
-    const { agent } = wiping(['One.', 'Two.', 'Three.'])
-    const owner = await opened(path, { agent })
-    const other = await opened(path, { agent: wiping([]).agent })
-    const chat = await other.chat('c')
-    await (await chat.send('1?')).result
-    await (await chat.send('2?')).result
-    expect(await (await owner.chat('c')).history()).toHaveLength(4)
-    const [newest] = await other.list()
-    const fork = await other.fork(newest?.id ?? '')
-    expect((await fork.result).output).toBe('Three.')
-    expect(await other.prune({ olderThan: new Date(Date.now() + 60_000) })).toBe(2)
-    expect(await owner.list()).toHaveLength(1)
-  })
-
-  test('a command that came too late is forgotten', async () => {
-    const path = storeFile()
-    const { agent, wiped } = wiping([[callOf('c', 'b')], 'Done.'])
-    const runs = await opened(path, { agent })
-    const run = await runs.start('agent', 'Wipe b', { id: 'job' })
-    await run.result
-    // As if two processes had decided at the same moment.
-    for (const type of ['tool.approve', 'tool.approve', 'tool.reject'])
-      changed(path, `INSERT INTO commands (run, data) VALUES (1, '${JSON.stringify({ type, callId: 'c' })}')`)
-    expect((await run.result).output).toBe('Done.')
-    expect(wiped).toEqual(['b'])
-    await expect
-      .poll(() => {
-        const file = open(path)
-        const rest = file.prepare('SELECT n FROM commands').all()
-        file.close()
-        return rest
-      })
-      .toEqual([])
   })
 })

@@ -1,5 +1,5 @@
 /**
- * The process of a segment may end at any moment. Here it does so at each of them: whoever has the journal of that moment comes
+ * The process of a segment may end at any moment. Here it does so at each of them: a process that has the journal of that moment comes
  * to the same end, asks no model and runs no tool again, and shows its readers the same.
  */
 import { expect, test } from 'vitest'
@@ -21,7 +21,7 @@ type Scene = {
   options?: AgentOptions
   start?: Partial<SegmentStart>
   onAsked?: (nth: number, world: World) => void
-  /** What was left before the segment begins. */
+  /** Commands that came before the segment begins. */
   before?: Journal
 }
 
@@ -53,7 +53,7 @@ const play = async (scene: Scene, journal: Journal, kind: EngineKind, onMoment?:
   }
   const agent = new Agent(model, {
     tools: [noting('note'), noting('wipe', true), external],
-    // Time stands still: so even the snapshots are the same.
+    // The clock does not move: so even the snapshots are the same.
     clock: new SimulatedClock(),
     ...options,
   })
@@ -66,7 +66,7 @@ const play = async (scene: Scene, journal: Journal, kind: EngineKind, onMoment?:
   return { end, ...world }
 }
 
-/** What a reader keeps of a stream: at a restart it discards the text since the last message. */
+/** The text that a reader keeps of a stream: at a restart it discards the text since the last message. */
 const kept = ({ stream }: Journal): DurableChunk[] => {
   const chunks: DurableChunk[] = []
   for (const chunk of stream.flat()) {
@@ -88,7 +88,7 @@ const isTurn = (name: string): boolean => name.includes('/turn ')
 const isIntent = (name: string): boolean => name.endsWith(' intent')
 const isResult = (name: string): boolean => name !== 'begin' && !isTurn(name) && !isIntent(name)
 
-/** Calls that were begun, and have no result: what becomes of them is in replayCall.test.ts. */
+/** Calls that were begun, and have no result: replayCall.test.ts shows what happens to them. */
 const inDoubt = (journal: Journal): number => isRecorded(journal, isIntent) - isRecorded(journal, isResult)
 
 /** Plays a scene once, and then from the journal of each moment of it. Returns how it ended. */

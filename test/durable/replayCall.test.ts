@@ -1,4 +1,4 @@
-/** One call of a tool: that it is going to run is recorded before it runs, so that a call in doubt is known as one. */
+/** A call of a tool: its intent is recorded before it runs, so that a call in doubt is recognised. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { SegmentEnd } from '../../src/durable/index.ts'

@@ -1,4 +1,4 @@
-/** What people send to a run while a segment of it is under way: each command reaches the chart once, at the same place in every incarnation. */
+/** Commands for a run while a segment of it is under way: each reaches the chart once, at the same place in every incarnation. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { setup } from 'xstate'
 import type { ReplayEngine, SegmentEnd } from '../../src/durable/index.ts'

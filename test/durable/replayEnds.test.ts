@@ -1,4 +1,4 @@
-/** Where a segment comes to: its end, a wait, or a machine that breaks. */
+/** Ends of a segment: the end of the run, a wait, or a machine that breaks. */
 import { describe, expect, test } from 'vitest'
 import { type AnyActorLogic, fromPromise, setup } from 'xstate'
 import { z } from 'zod'
@@ -115,7 +115,7 @@ describe('a wait', () => {
     })
   })
 
-  test('does not begin while somebody is being asked', async () => {
+  test('does not begin while a person is being asked', async () => {
     let decide = (_: boolean) => {}
     const onApproval = () =>
       new Promise<boolean>((resolve) => {
@@ -339,7 +339,7 @@ describe('options', () => {
   })
 })
 
-test('a request that the chart gave up is not played to it', async () => {
+test('a request that the chart closed is not played to it', async () => {
   const journal = newJournal()
   const model = silentModel()
   const options: AgentOptions = { timeouts: { firstChunkMs: 1 }, retry: { maxRetries: 0 } }

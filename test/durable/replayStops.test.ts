@@ -1,4 +1,4 @@
-/** A segment that is stopped, or whose engine fails: nothing more is recorded, and the next incarnation goes on from there. */
+/** A segment that is stopped, or whose engine fails: nothing more is recorded, and the next incarnation continues from there. */
 import { getEventListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { type ReplayEngine, replaySegment, type SegmentEnd } from '../../src/durable/index.ts'
@@ -10,7 +10,7 @@ import { type Journal, memoryEngine, newIncarnation, newJournal } from '../dbos/
 import { idle } from '../engine/watching.ts'
 import { playSegment, recordsOf, silentModel, started } from './replaying.ts'
 
-/** How a promise has settled by now. */
+/** The state of a promise at this moment. */
 const stateOf = async (promise: Promise<unknown>): Promise<'open' | 'resolved' | 'rejected'> => {
   let state: 'open' | 'resolved' | 'rejected' = 'open'
   promise.then(
@@ -58,7 +58,7 @@ describe('a segment that is stopped', () => {
         times += 1
         setImmediate(() => incarnation.abort())
         return new Promise((_, reject) => {
-          signal.addEventListener('abort', () => reject(new Error('I was told to stop.')))
+          signal.addEventListener('abort', () => reject(new Error('I was aborted.')))
         })
       },
     })
@@ -109,7 +109,7 @@ describe('a segment that is stopped', () => {
 
 describe('an engine that throws', () => {
   const note = tool({ name: 'note', description: 'Notes', onInterrupted: 'rerun', execute: () => 'noted' })
-  /** What its model says follows from the conversation alone, in every incarnation. */
+  /** An agent whose answers follow from the conversation alone, in every incarnation. */
   const noting = () => {
     const turns = [[{ text: 'Let me.' }, { toolCall: { id: 'c', name: 'note' } }], 'Done.']
     const model: ChatModel = {

@@ -1,4 +1,4 @@
-/** What of a segment goes to the stream of its run, when, and from where. */
+/** The stream of a run: what a segment writes to it, when, and from where. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { ReplayEngine } from '../../src/durable/index.ts'
@@ -147,7 +147,7 @@ describe('a running answer', () => {
     expect(written).toHaveLength(2)
   })
 
-  test('is written in the context of its step, whoever reads it', async () => {
+  test('is written in the context of its step, wherever it is read', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const place = new AsyncLocalStorage<string>()
     const places: (string | undefined)[] = []
@@ -221,7 +221,7 @@ test('a segment ends when the last chunk is written', async () => {
 })
 
 describe('the next incarnation', () => {
-  /** What its readers get after the stream that an earlier incarnation left when it was asked for the n-th time. */
+  /** The chunks that its readers get after the stream that an earlier incarnation left when it was asked for the n-th time. */
   const afterDeathAt = async (nth: number, first: Delta[][], later: string[]) => {
     const journal = newJournal()
     const model = silentModel()

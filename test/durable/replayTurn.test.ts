@@ -1,4 +1,4 @@
-/** One answer of a model: what is recorded of it, and that the record says to the chart what the model said. */
+/** An answer of a model is recorded so that the record shows the chart what the model said. */
 import { expect, test } from 'vitest'
 import { Agent, type AgentOptions } from '../../src/index.ts'
 import type { ErrorData } from '../../src/messages/errors.ts'
@@ -90,7 +90,7 @@ const noList = new TypeError('The model did not send a list of deltas.')
 
 type Broken = { name: string; message?: string; cause?: object }
 
-/** What a model does, what of its answer is good, how the answer ends by its record, and what the run fails with. */
+/** Cases: what a model does, what of its answer is good, how the answer ends by its record, and what the run fails with. */
 type Failing = [string, (sink: ModelSink) => unknown, Delta[], object, Broken]
 
 test.each<Failing>([

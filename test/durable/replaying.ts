@@ -18,7 +18,7 @@ import {
   newJournal,
 } from '../dbos/world/memoryEngine.ts'
 
-/** What a segment is played with: nothing of it is needed, everything may be replaced. */
+/** The setting of a segment: none of it is needed, everything may be replaced. */
 type Setting = {
   journal?: Journal
   start?: Partial<SegmentStart>
@@ -26,7 +26,7 @@ type Setting = {
   options?: SegmentOptions
   /** Called at each moment at which the process might end. */
   onMoment?: () => void
-  /** In place of parts of the engine. */
+  /** Replaces parts of the engine. */
   but?: (engine: ReplayEngine) => Partial<ReplayEngine>
 }
 
@@ -44,7 +44,7 @@ export const playSegment = (agent: AnyAgent, setting: Setting = {}): Promise<Seg
   )
 }
 
-/** What was recorded, by name. */
+/** Reads the records, by name. */
 export const recordsOf = ({ records }: Journal): Record<string, unknown> =>
   Object.fromEntries(
     records.map(({ name, value }) => [name, value === undefined ? 'under way' : JSON.parse(value)]),

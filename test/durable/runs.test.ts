@@ -1,19 +1,12 @@
-/** What a stored run promises to whoever starts it, asks about it and decides on it. */
+/** Promises of a stored run to those who start it, ask about it and decide on it. */
 import { describe, expect, test } from 'vitest'
-import { setup } from 'xstate'
-import type { AgentInput } from '../../machines/agent/events.ts'
 import { reflectionOrchestrator } from '../../machines/orchestrators/reflection.ts'
 import { Agent } from '../../src/agent/Agent.ts'
 import { sqlite } from '../../src/durable/index.ts'
 import { promptText } from '../../src/durable/runOptions.ts'
 import { notStarted } from '../../src/durable/sqlite/RunRows.ts'
 import { openStore } from '../../src/durable/sqlite/sqlite.ts'
-import {
-  AbortedError,
-  ConfigurationError,
-  ModelError,
-  OrchestrationError,
-} from '../../src/messages/errors.ts'
+import { AbortedError, ModelError } from '../../src/messages/errors.ts'
 import { linkPart, textOf, textPart, toolResultsOf } from '../../src/messages/messages.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tools/tool.ts'
@@ -37,7 +30,7 @@ describe('a run', () => {
     model.assertDone()
   })
 
-  test('is started once, whoever starts it again', async () => {
+  test('is started once, also when it is started again', async () => {
     const { agent, model } = wiping(['Hello.'])
     const runs = await opened(storeFile(), { agent })
     const [first, second] = await Promise.all([
@@ -124,7 +117,7 @@ describe('a run', () => {
     expect(await ids({ limit: 2, before: 'five' })).toEqual(['four', 'three'])
     expect(await ids({ status: 'waiting' })).toEqual(['four'])
     expect(await ids({ agent: 'other' })).toEqual(['six'])
-    await expect(runs.list({ before: 'nobody' })).rejects.toThrow('There is no run "nobody".')
+    await expect(runs.list({ before: 'missing' })).rejects.toThrow('There is no run "missing".')
     expect((await runs.list({ status: 'waiting' }))[0]).toMatchObject({
       prompt: 'four',
       state: 'AwaitingApproval',
@@ -141,7 +134,7 @@ describe('a list', () => {
     ['the beginning of a long one', 'x'.repeat(201), 'x'.repeat(200)],
     ['texts', [textPart('a'), linkPart('https://a.b'), textPart('b')], 'ab'],
     ['long texts', [textPart('x'.repeat(150)), textPart('y'.repeat(51))], 'x'.repeat(150) + 'y'.repeat(50)],
-    ['parts that are none', [null, 'a', { text: 5 }, { text: 'b' }], 'b'],
+    ['parts that are not parts', [null, 'a', { text: 5 }, { text: 'b' }], 'b'],
     ['nothing', undefined, ''],
     ['something else', { length: 2 }, ''],
   ])('shows of a prompt %s', (_, prompt, shown) => {
@@ -224,7 +217,7 @@ describe('a run that waits', () => {
     expect(wiped).toEqual([])
   })
 
-  test('takes what it is told, and waits on', async () => {
+  test('takes a command that is not a decision, and waits on', async () => {
     const { agent, model } = wiping([[callOf('c', 'b')], 'Done.'])
     const runs = await opened(storeFile(), { agent })
     const run = await runs.start('agent', 'Wipe b', { id: 'job' })
@@ -250,7 +243,7 @@ describe('a run that waits', () => {
     expect([before.wiped, after.wiped]).toEqual([[], ['b']])
   })
 
-  test('that somebody attends to is not put away', async () => {
+  test('that `onApproval` attends to is not released', async () => {
     const { agent, wiped } = wiping([[callOf('c', 'b')], 'Done.'], { onApproval: async () => true })
     const runs = await opened(storeFile(), { agent })
     const run = await runs.start('agent', 'Wipe b')
@@ -272,141 +265,5 @@ describe('a run that waits', () => {
     expect(await run.result).toMatchObject({ output: 'A draft.' })
     expect(wiped).toEqual(['b'])
     expect((await run.info()).step).toBe(3)
-  })
-})
-
-describe('a command', () => {
-  test.each([
-    ['for nobody', { type: 'tool.approve', callId: 'x' }, /No call "x" waits/],
-    ['without a call', { type: 'tool.approve' }, /callId of the command must be a string/],
-    ['of no type', { type: 'explode' }, /"explode" is not a command/],
-    ['that is none', null, /A command is an object/],
-    ['with a function', { type: 'steer', text: () => 1 }, /not JSON/],
-    ['with a list for a text', { type: 'steer', text: ['a'] }, /text of the command must be a string/],
-    ['of twenty megabytes', { type: 'steer', text: 'x'.repeat(20e6) }, /is longer than/],
-    [
-      'with arguments that are none',
-      { type: 'tool.approve', callId: 'c', arguments: 5 },
-      /must be an object/,
-    ],
-  ])('%s is refused, and changes nothing', async (_, command, message) => {
-    const { agent, wiped } = wiping([[callOf('c', 'b')]])
-    const runs = await opened(storeFile(), { agent })
-    const run = await runs.start('agent', 'Wipe b', { id: 'job' })
-    await run.result
-    const before = await run.info()
-    await expect(runs.send('job', command as never)).rejects.toThrow(message)
-    await expect(runs.send('job', command as never)).rejects.toBeInstanceOf(ConfigurationError)
-    expect(await run.info()).toEqual(before)
-    expect(wiped).toEqual([])
-  })
-
-  test('for a run that is not there is refused', async () => {
-    const runs = await opened(storeFile(), { agent: wiping([]).agent })
-    await expect(runs.send('nobody', { type: 'abort' })).rejects.toThrow('There is no run "nobody".')
-  })
-
-  test('reaches a run that is under way', async () => {
-    const { agent } = wiping([[{ text: 'Well' }, { hang: true }]])
-    const runs = await opened(storeFile(), { agent })
-    const run = await runs.start('agent', 'Hi', { id: 'job' })
-    for await (const { chunk } of run.stream()) if (chunk.output === 'Well') break
-    await runs.send('job', { type: 'abort', reason: 'enough' })
-    const error = await run.result.catch((thrown) => thrown)
-    expect(error).toBeInstanceOf(AbortedError)
-    expect(error.partial.output).toBe('Well')
-  })
-
-  test('of a tool to its own run is taken once the step is over', async () => {
-    const stop = tool({
-      name: 'stop',
-      description: 'Stops.',
-      execute: async () => {
-        await runs.send('job', { type: 'steer', text: 'Enough.' })
-        return 'told'
-      },
-    })
-    const model = scriptedModel([[{ toolCall: { id: 'c', name: 'stop' } }], 'Done.'])
-    const runs = await opened(storeFile(), { agent: new Agent(model, { tools: [stop] }) })
-    const run = await runs.start('agent', 'Hi', { id: 'job' })
-    expect((await run.result).output).toBe('Done.')
-    expect(model.requests[1]?.messages.map(textOf)).toContain('Enough.')
-  })
-})
-
-describe('what cannot be', () => {
-  test.each(['', 'a\nb', 'x'.repeat(201), 5, null])('an id such as %j is refused', async (id) => {
-    const runs = await opened(storeFile(), { agent: wiping([]).agent })
-    await expect(runs.start('agent', 'Hi', { id: id as string })).rejects.toThrow(/An id must be/)
-  })
-
-  test('an id of 200 characters is taken', async () => {
-    const runs = await opened(storeFile(), { agent: wiping(['Hi']).agent })
-    const id = 'x'.repeat(200)
-    expect((await runs.start('agent', 'Hi', { id })).id).toBe(id)
-  })
-
-  test('an agent that is not there is refused by name', async () => {
-    const runs = await opened(storeFile(), { agent: wiping([]).agent })
-    await expect(runs.start('toString', 'Hi')).rejects.toThrow(
-      'There is no agent "toString" in agents: agent.',
-    )
-  })
-
-  test('a context that is no JSON is refused', async () => {
-    const runs = await opened(storeFile(), { agent: wiping([]).agent })
-    const error = await runs.start('agent', 'Hi', { context: { at: 5n } }).catch((thrown) => thrown)
-    expect(error).toBeInstanceOf(ConfigurationError)
-    expect(error.message).toMatch(/must be JSON: it holds a bigint, which JSON cannot hold/)
-    expect(error.cause).toBeInstanceOf(TypeError)
-  })
-
-  test('options that make no sense are refused', async () => {
-    const { agent } = wiping([])
-    const open = (options: object) => opened(storeFile(), { agent }, options as never)
-    await expect(open({ maxRecoveries: -1 })).rejects.toThrow(/maxRecoveries must be/)
-    await expect(open({ context: 5 })).rejects.toThrow(/context must be a function/)
-    await expect(open({ synchronous: 'off' })).rejects.toThrow(/synchronous must be/)
-    await expect(opened(':memory:', { agent })).rejects.toThrow(/must be the path of a file/)
-    await expect(opened(storeFile(), { agent: 5 } as never)).rejects.toBeInstanceOf(ConfigurationError)
-  })
-
-  test('after a close everything is refused, and nothing hangs', async () => {
-    const { agent } = wiping([[{ hang: true }]])
-    const runs = await opened(storeFile(), { agent })
-    const run = await runs.start('agent', 'Hi', { id: 'job' })
-    const result = run.result.catch((thrown) => thrown)
-    const read = readAll(run).catch((thrown) => thrown)
-    await runs.close()
-    expect(await result).toBeInstanceOf(ConfigurationError)
-    expect(await read).toMatchObject({ message: 'These runs were closed: open them again.' })
-    await expect(runs.start('agent', 'Hi')).rejects.toThrow(/were closed/)
-    await expect(runs.list()).rejects.toThrow(/were closed/)
-    await expect(runs.close()).resolves.toBeUndefined()
-  })
-
-  test('a run that cannot be stored fails, and says so', async () => {
-    const agent = new Agent(scriptedModel(['Hi']), {
-      orchestrator: {
-        providerHint: 'spawning',
-        create: ({ lifecycle }) =>
-          setup({
-            types: { input: {} as AgentInput, context: {} as { input: AgentInput; size: bigint } },
-            actors: { run: lifecycle() },
-          }).createMachine({
-            id: 'spawning',
-            context: ({ input }) => ({ input, size: 5n }),
-            initial: 'Answering',
-            states: {
-              Answering: { invoke: { src: 'run', input: ({ context }) => context.input } },
-            },
-          }),
-      },
-    })
-    const runs = await opened(storeFile(), { agent })
-    const error = await runs.start('agent', 'Hi', { id: 'job' }).catch((thrown) => thrown)
-    expect(error).toBeInstanceOf(OrchestrationError)
-    expect(error.message).toMatch(/cannot be stored/)
-    expect(await runs.list()).toEqual([])
   })
 })

@@ -1,4 +1,4 @@
-/** What is known of a run by its snapshot alone: of an actor that runs here, or as it was stored. */
+/** Facts about a run by its snapshot alone: of an actor that runs here, or as it was stored. */
 import { describe, expect, test } from 'vitest'
 import { contextsIn, isAtEnd, isResting, messagesOf, stepsIn, usageIn } from '../../src/durable/snapshots.ts'
 import { modelMessage, userMessage } from '../../src/messages/messages.ts'

@@ -73,7 +73,7 @@ describe('a stream', () => {
     expect(lost.chunks.slice(1)).toEqual(chunks.slice(lastMessage + 1))
   })
 
-  test('ends at a wait, and goes on after it when somebody has decided', async () => {
+  test('ends at a wait, and continues after it when there is a decision', async () => {
     const { agent } = wiping([[{ text: 'May I?' }, callOf('c', 'b')], 'Done.'])
     const runs = await opened(storeFile(), { agent })
     const run = await runs.start('agent', 'Go', { id: 'job' })
@@ -166,7 +166,7 @@ describe('a stream', () => {
     const run = await runs.start('agent', 'Go', { id: 'job' })
     const live = run.stream()
     const shown = async () => (await live.next()).value?.chunk.output
-    /** What another process finds at this moment. */
+    /** The chunks that another process finds at this moment. */
     const stored = async () => {
       const stop = new AbortController()
       const found: string[] = []

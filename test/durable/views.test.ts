@@ -1,4 +1,4 @@
-/** What the inspector and the command line see of a store. */
+/** The view that the inspector and the command line have of a store. */
 import { expect, test } from 'vitest'
 import { viewOf } from '../../src/durable/sqlite/storeView.ts'
 import { opened, storeFile } from './storeFile.ts'

@@ -1,8 +1,8 @@
 import type { ChatModel, ModelRequest } from '../../src/model/chatModel.ts'
 import { type ScriptOptions, type ScriptStep, scriptedModel } from '../../src/testing/scriptedModel.ts'
 
-/** What it says follows from what it is asked, so that it says the same again. Its text comes in pieces. */
-export const talkative = (
+/** A model whose answer follows from the request, so that it is the same again. Its text comes in pieces. */
+export const wordyModel = (
   answer: (request: ModelRequest) => ScriptStep[],
   options: ScriptOptions = {},
 ): ChatModel => ({

@@ -126,7 +126,7 @@ export type CallRecord =
   | { type: 'result'; result: ToolResultPart; commands: NumberedCommand[] }
   /** An abort came before the tool was done. */
   | { type: 'cut'; commands: NumberedCommand[] }
-  /** It had started in an earlier incarnation, and it is not known whether it took effect. */
+  /** The call had started in an earlier incarnation, and it is not known whether it took effect. */
   | { type: 'inDoubt' }
 
 /**

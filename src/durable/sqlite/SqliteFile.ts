@@ -8,7 +8,7 @@ export type Synchronous = 'full' | 'normal'
 /** A row of a table. Its values are checked where they are read. */
 export type Row = Readonly<Record<string, unknown>>
 
-/** One SQLite file: statements are prepared once, failures are errors in words, and changes are transactions. */
+/** An SQLite file: statements are prepared once, failures are errors in words, and changes are transactions. */
 export class SqliteFile {
   readonly path: string
   readonly #driver: SqliteDriver

@@ -1,7 +1,7 @@
 import type { NumberedCommand, ReplayEngine } from '../../../src/durable/replay/engine.ts'
 import type { DurableChunk } from '../../../src/durable/runs.ts'
 
-/** What outlives a process: the records of a segment, and the stream of the run. */
+/** Data that outlives a process: the records of a segment, and the stream of the run. */
 export type Journal = {
   records: { name: string; value: string | undefined }[]
   stream: DurableChunk[][]
@@ -34,8 +34,8 @@ export const newIncarnation = (diesAt?: number): Incarnation => ({
 const never = new Promise<never>(() => {})
 
 /**
- * How an engine finds a record: by its name, or, as those do that count steps, by its place. Then steps must be begun in the
- * same order in every incarnation. Some wait for one step at a time.
+ * The way in which an engine finds a record: by its name, or, if it counts steps, by its place. Then steps must be begun in
+ * the same order in every incarnation. Some engines wait for one step at a time.
  */
 export type EngineKind = 'by name' | 'by place' | 'one by one'
 

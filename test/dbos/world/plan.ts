@@ -1,4 +1,4 @@
-/** What a scripted model says and calls, turn by turn. The prompt of a run is its plan. */
+/** The texts and calls of a scripted model, turn by turn. The prompt of a run is its plan. */
 export type Plan = { id: string; turns: PlannedTurn[] }
 
 export type PlannedCall = {
@@ -8,7 +8,7 @@ export type PlannedCall = {
 
 export type PlannedTurn = { text: string } | { calls: PlannedCall[] }
 
-/** As one word: a plan may be part of a call in another one. */
+/** Writes a plan as one word: it may be part of a call in another one. */
 export const promptOf = (plan: Plan): string =>
   `PLAN:${Buffer.from(JSON.stringify(plan)).toString('base64url')}`
 

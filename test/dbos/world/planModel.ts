@@ -30,7 +30,7 @@ const readsOf = (turn: PlannedTurn, nth: number): Delta[][] => {
   return [calls, [{ type: 'finish', reason: 'toolCalls' }]]
 }
 
-/** One read at a time, as from a socket. */
+/** Plays one read at a time, as from a socket. */
 const play = (reads: Delta[][], sink: ModelSink): (() => void) => {
   let isClosed = false
   const next = (nth: number) => {

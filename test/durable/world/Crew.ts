@@ -16,7 +16,7 @@ export class Crew {
     return worker
   }
 
-  /** One that has closed what it had open, and incarnations. */
+  /** A worker that has closed what it had open, and lives. */
   giveBack(worker: WorkerHandle): void {
     this.#idle.unshift(worker)
   }

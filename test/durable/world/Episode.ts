@@ -2,37 +2,37 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { AgentCommand } from '../../../machines/agent/events.ts'
 import type { PendingCall } from '../../../src/messages/result.ts'
 import type { Dice } from '../../proof/dice.ts'
-import type { Outcome, Standing, StreamItem } from './keptRuns.ts'
 import type { RunPlan } from './plan.ts'
 import { StreamReader } from './StreamReader.ts'
 import { Refused, WorkerDied, type WorkerHandle } from './WorkerHandle.ts'
 import type { Staff } from './Workers.ts'
+import type { Outcome, StreamItem, WorkerStatus } from './workerRuns.ts'
 
-/** What somebody told a run: acknowledged, refused, or the worker died before it could answer. */
-export type Told = {
+/** A command that was sent to a run: acknowledged, refused, or the worker died before it could answer. */
+export type SentCommand = {
   command: AgentCommand
   came: 'surely' | 'never' | 'perhaps'
-  /** It is about a call in doubt: whether to run it again, or what its result is. */
+  /** Says whether it is about a call in doubt: to run it again, or what its result is. */
   inDoubt: boolean
 }
 
-/** How one run went, as those saw it who started it, decided for it and read it. */
+/** The course of one run, as seen by those who started it, decided for it and read it. */
 export type Evidence = {
   plan: RunPlan
   isStarted: boolean
-  told: Told[]
+  sent: SentCommand[]
   readers: StreamReader[]
   outcome: Outcome | undefined
-  /** Where a run stands that did not come to its end. */
-  standing: Standing | undefined
-  /** What was refused, or ended, though it should not. */
+  /** The status of a run that did not come to its end. */
+  status: WorkerStatus | undefined
+  /** Requests that were refused, or ended, though they should not. */
   surprises: string[]
 }
 
-/** Who may start a run, and who may be asked for anything else. */
+/** Workers that may start a run, and those that may be asked for anything else. */
 export type EpisodeStaff = { starters: Staff; anyone: Staff }
 
-/** The incarnation of one run from outside: started, read by two, decided on, at times steered or aborted, until it is over. */
+/** The course of one run from outside: started, read by two, decided on, at times steered or aborted, until it is over. */
 export class Episode {
   readonly evidence: Evidence
   readonly #staff: EpisodeStaff
@@ -45,10 +45,10 @@ export class Episode {
     this.evidence = {
       plan,
       isStarted: false,
-      told: [],
+      sent: [],
       readers: [],
       outcome: undefined,
-      standing: undefined,
+      status: undefined,
       surprises: [],
     }
   }
@@ -61,13 +61,13 @@ export class Episode {
     this.evidence.outcome = await this.#ask((worker) => worker.ask('outcome', { id: plan.id }))
   }
 
-  /** Looks at what became of a run that should be over by now. */
+  /** Looks at a run that should be over by now. */
   async look(): Promise<void> {
     const { plan, outcome } = this.evidence
-    if (!outcome) this.evidence.standing = await this.#ask((worker) => worker.ask('info', { id: plan.id }))
+    if (!outcome) this.evidence.status = await this.#ask((worker) => worker.ask('info', { id: plan.id }))
   }
 
-  /** Asks one worker after the other, until one incarnations long enough to answer. */
+  /** Asks one worker after the other, until one lives long enough to answer. */
   async #ask<T>(ask: (worker: WorkerHandle) => Promise<T>, staff = this.#staff.anyone): Promise<T> {
     for (;;) {
       try {
@@ -90,7 +90,7 @@ export class Episode {
     }
   }
 
-  /** Whether it read to the end of the stream: it leaves before that now and then, or its worker dies. */
+  /** Reads, and says whether it came to the end of the stream: it leaves before that now and then, or its worker dies. */
   async #readFrom(worker: WorkerHandle, reader: StreamReader): Promise<boolean> {
     let left = this.#dice.chance(0.4) ? 1 + this.#dice.below(20) : Number.POSITIVE_INFINITY
     const take = (item: StreamItem, stream: number) => {
@@ -110,7 +110,7 @@ export class Episode {
   }
 
   /**
-   * Each call is decided on once, by whoever hears of it first; one that is in doubt as often as the run says so: it may be
+   * Each call is decided on once, by the reader that sees it first; one that is in doubt as often as the run says so: it may be
    * again.
    */
   async #decide({ id: callId, inDoubt }: PendingCall, cursor: string | undefined): Promise<void> {
@@ -120,37 +120,37 @@ export class Episode {
     const yes: AgentCommand = { type: 'tool.approve', callId }
     const no: AgentCommand = { type: 'tool.reject', callId }
     const settled: AgentCommand = { type: 'tool.answer', callId, result: `settled ${callId}` }
-    if (inDoubt) await this.#tell(this.#dice.pick([yes, no, settled]), true)
-    else await this.#tell(this.#dice.chance(0.75) ? yes : no)
+    if (inDoubt) await this.#send(this.#dice.pick([yes, no, settled]), true)
+    else await this.#send(this.#dice.chance(0.75) ? yes : no)
   }
 
   /** Says something until it is acknowledged; but not again what would then count twice. */
-  async #tell(command: AgentCommand, inDoubt = false): Promise<void> {
-    const told: Told = { command, came: 'perhaps', inDoubt }
-    this.evidence.told.push(told)
+  async #send(command: AgentCommand, inDoubt = false): Promise<void> {
+    const sent: SentCommand = { command, came: 'perhaps', inDoubt }
+    this.evidence.sent.push(sent)
     for (let attempt = 1; ; attempt += 1) {
       try {
         const worker = await this.#staff.anyone.any()
         await worker.ask('send', { id: this.evidence.plan.id, command })
-        told.came = 'surely'
+        sent.came = 'surely'
         return
       } catch (thrown) {
-        if (thrown instanceof Refused) return this.#refused(told, attempt, thrown)
+        if (thrown instanceof Refused) return this.#refused(sent, attempt, thrown)
         if (!(thrown instanceof WorkerDied)) throw thrown
         if (command.type === 'steer') return
       }
     }
   }
 
-  /** Only what was said before may be refused, and what comes after the end. */
-  #refused(told: Told, attempt: number, { message }: Refused): void {
-    const { type } = told.command
-    if (attempt === 1) told.came = 'never'
+  /** Checks a refusal: only a repeated command may be refused, and one that comes after the end. */
+  #refused(sent: SentCommand, attempt: number, { message }: Refused): void {
+    const { type } = sent.command
+    if (attempt === 1) sent.came = 'never'
     const mayBeOver =
       type === 'steer' ||
       type === 'abort' ||
-      told.inDoubt ||
-      this.evidence.told.some(({ command }) => command.type === 'abort')
+      sent.inDoubt ||
+      this.evidence.sent.some(({ command }) => command.type === 'abort')
     if (attempt === 1 && !mayBeOver) this.evidence.surprises.push(`${type} was refused: ${message}`)
   }
 
@@ -159,11 +159,11 @@ export class Episode {
     const { id } = this.evidence.plan
     if (this.#dice.chance(0.2)) {
       await pause(this.#dice.below(500))
-      await this.#tell({ type: 'steer', text: `Steered: ${id}.` })
+      await this.#send({ type: 'steer', text: `Steered: ${id}.` })
     }
     if (this.#dice.chance(0.06)) {
       await pause(this.#dice.below(500))
-      await this.#tell({ type: 'abort', reason: 'enough' })
+      await this.#send({ type: 'abort', reason: 'enough' })
     }
   }
 }

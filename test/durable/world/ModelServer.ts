@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import type { ToldResults } from './judgeCalls.ts'
+import type { SeenResults } from './judgeCalls.ts'
 
 /** The model's process; it is never killed before the end. */
 export class ModelServer {
@@ -18,11 +18,11 @@ export class ModelServer {
     return new ModelServer(child, `http://127.0.0.1:${port}`)
   }
 
-  /** What models were shown as the result of each call. */
-  async told(): Promise<ToldResults> {
-    const response = await fetch(`${this.url}/told`)
-    const told: Record<string, string[]> = JSON.parse(await response.text())
-    return new Map(Object.entries(told).map(([id, results]) => [id, new Set(results)]))
+  /** Reads the results of each call that models have seen. */
+  async seenResults(): Promise<SeenResults> {
+    const response = await fetch(`${this.url}/results`)
+    const seen: Record<string, string[]> = JSON.parse(await response.text())
+    return new Map(Object.entries(seen).map(([id, results]) => [id, new Set(results)]))
   }
 
   stop(): void {

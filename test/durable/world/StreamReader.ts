@@ -1,15 +1,15 @@
 import { stableJson } from '../../../src/messages/json.ts'
 import { type ChatMessage, textOf } from '../../../src/messages/messages.ts'
 import type { PendingCall } from '../../../src/messages/result.ts'
-import type { StreamItem } from './keptRuns.ts'
+import type { StreamItem } from './workerRuns.ts'
 
-/** Somebody who reads the stream of a run, through whatever breaks, and says what is wrong with it. */
+/** A reader of the stream of a run, through everything that breaks, which says what is wrong with it. */
 export class StreamReader {
   readonly messages: ChatMessage[] = []
   readonly #faults: string[] = []
-  /** Where it goes on after a break. */
+  /** The cursor after which it continues after a break. */
   cursor: string | undefined
-  /** How the run ended, once it has. */
+  /** The end of the run, once there is one. */
   finish: string | undefined
   /** The calls that the run waits for, if the last chunk said so. */
   waitsFor: readonly PendingCall[] = []

@@ -3,13 +3,13 @@ import type { Death, Place } from './requests.ts'
 import { WorkerDied, type WorkerHandle } from './WorkerHandle.ts'
 import type { Staff } from './Workers.ts'
 
-/** One worker after the other on one store: the first ones die at the moments they are told, the last one incarnations. */
+/** A succession of workers on one store: the first ones die at the moments they are given, the last one lives. */
 export class Succession implements Staff {
   readonly #crew: Crew
   readonly #place: Place
   readonly #deaths: Death[]
   #current: Promise<WorkerHandle>
-  /** How many have died. */
+  /** Workers that have died. */
   deaths = 0
 
   constructor(crew: Crew, place: Place, deaths: readonly Death[]) {
@@ -24,7 +24,7 @@ export class Succession implements Staff {
       const current = this.#current
       const worker = await current
       if (!worker.isDead) return worker
-      // Whoever sees it first calls the next one.
+      // The first caller that sees it starts the next one.
       if (this.#current === current) this.#current = this.#next()
     }
   }

@@ -1,9 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import type { StreamItem } from './keptRuns.ts'
 import type { Report, RequestName, Requests } from './requests.ts'
+import type { StreamItem } from './workerRuns.ts'
 
-/** The worker was killed before it could answer: nobody knows whether it did what it was asked. */
+/** The worker was killed before it could answer: it is unknown whether it did what it was asked. */
 export class WorkerDied extends Error {}
 
 /** The worker answered that it cannot do what it was asked. */
@@ -22,7 +22,7 @@ export class WorkerHandle {
   #count = 0
   #isDead = false
   #complaint = ''
-  /** Resolves when the worker is dead, and everything that it said was heard: with its last words, if nobody killed it. */
+  /** Resolves when the worker is dead, and all of its reports were read: with its last words, if it was not killed. */
   readonly died: Promise<string | undefined>
 
   constructor(script: string, modelUrl: string, node = process.execPath) {
@@ -30,7 +30,7 @@ export class WorkerHandle {
     this.#process.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.#complaint += text
     })
-    this.#process.on('message', (report: Report) => this.#hear(report))
+    this.#process.on('message', (report: Report) => this.#onReport(report))
     this.died = this.#end()
   }
 
@@ -51,7 +51,7 @@ export class WorkerHandle {
       // What a request of this name is answered with is for the worker to know.
       const answered = (answer: unknown) => resolve(answer as Requests[Name]['answer'])
       this.#waiting.set(number, { resolve: answered, reject, show: (item) => show(item, number) })
-      // A process that is gone takes nothing any more: its end tells those who wait.
+      // A process that is gone takes nothing any more: its end wakes those who wait.
       this.#process.send({ number, do: name, ...ask }, () => {})
     })
   }
@@ -60,7 +60,7 @@ export class WorkerHandle {
     this.#process.kill('SIGKILL')
   }
 
-  #hear(report: Report): void {
+  #onReport(report: Report): void {
     const waiting = this.#waiting.get(report.number)
     if (report.says !== 'chunk') this.#waiting.delete(report.number)
     if (report.says === 'chunk') waiting?.show(report.item)

@@ -3,7 +3,7 @@ import type { Dice } from '../../proof/dice.ts'
 import type { Place } from './requests.ts'
 import { WorkerDied, type WorkerHandle } from './WorkerHandle.ts'
 
-/** Where somebody who wants something finds a worker that is alive. */
+/** A place where callers find a worker that is alive. */
 export type Staff = { any(): Promise<WorkerHandle> }
 
 /** Workers on one store. Whichever dies is replaced, until they are stopped. */
@@ -14,9 +14,9 @@ export class Workers implements Staff {
   readonly #alive = new Set<WorkerHandle>()
   readonly #open = new Set<WorkerHandle>()
   #isStopped = false
-  /** How many were killed. */
+  /** Workers that were killed. */
   kills = 0
-  /** The last words of those that nobody killed. */
+  /** The last words of those that were not killed. */
   readonly crashes: string[] = []
 
   constructor(make: () => WorkerHandle, place: Place, count: number, dice: Dice) {

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../../../src/messages/json.ts'
 import type { ChatMessage } from '../../../src/messages/messages.ts'
 import { objects } from '../../hostile/wire.ts'
 
-/** What was said, one after the other: the same for a request on the wire and for a stored history. */
+/** The parts of a conversation, one after the other: the same for a request on the wire and for a stored history. */
 export type Said =
   | { by: 'user' | 'model'; text: string }
   | { by: 'model'; callId: string; tool: string }
@@ -33,7 +33,7 @@ export const saidInRequest = (body: JsonObject): Said[] =>
     }),
   )
 
-/** The same of stored messages. */
+/** The parts of stored messages. */
 export const saidInHistory = (messages: readonly ChatMessage[]): Said[] =>
   joined(
     messages.flatMap(({ role, parts }) =>
@@ -59,7 +59,7 @@ const textOfContent = (content: JsonValue | undefined): string =>
         .map(({ text }) => String(text))
         .join('')
 
-/** How a text is cut into messages differs between a history and a wire: neighbours are one, and nothing is nothing. */
+/** Joins neighbouring texts and drops empty ones: a history and a wire cut a text into messages differently. */
 const joined = (said: Said[]): Said[] =>
   said.reduce<Said[]>((all, each) => {
     const last = all.at(-1)
@@ -69,7 +69,7 @@ const joined = (said: Said[]): Said[] =>
     return all
   }, [])
 
-/** A few letters that stand for everything that was said. Blanks between parts are the wire's own business. */
+/** A digest of everything that was said. Blanks between parts are the wire's own business. */
 export const digestOf = (said: readonly Said[]): string => {
   const content = JSON.stringify(said).replace(/\s|\\n/g, '')
   return createHash('sha256').update(content).digest('base64url').slice(0, 10)

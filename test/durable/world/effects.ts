@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** One line of the file in which tools leave their effects: what can be seen of a run from outside. */
+/** A line of the file in which tools leave their effects, which can be seen from outside. */
 export type Effect = {
   what: 'begin' | 'end'
   tool: string
@@ -9,13 +9,13 @@ export type Effect = {
   callId: string
   attempt: number
   key: string
-  /** What an execution gave; another one of the same call gives something else. */
+  /** The result of an execution; another one of the same call has another result. */
   nonce: string
 }
 
 const fields = ['what', 'tool', 'run', 'callId', 'attempt', 'key', 'nonce'] as const
 
-/** Where the effects of a store's runs are. */
+/** The file of the effects of a store's runs. */
 export const effectsFile = (folder: string): string => join(folder, 'effects.log')
 
 /** A line is one write at the end of the file: killed processes leave whole lines. */

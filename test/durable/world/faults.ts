@@ -4,15 +4,15 @@ import { saidInHistory } from './conversation.ts'
 import type { Evidence } from './Episode.ts'
 import { textOfTurn, turnFor } from './script.ts'
 
-/** What can go wrong with a run that somebody keeps. All of it must stay empty. */
+/** Everything that can go wrong with a stored run. All lists must stay empty. */
 export type Faults = {
   /** Acknowledged, and not there. */
   lost: string[]
-  /** Not over although nobody is killed any more, or given up. */
+  /** Runs that are abandoned, or not over although no worker is killed any more. */
   stuck: string[]
   /** A call that ran twice although its tool does not say `rerun`; a command that counted twice. */
   doubled: string[]
-  /** A call in doubt of which the model was told something else. */
+  /** Calls in doubt for which the model saw something else. */
   undeclared: string[]
   /** The text, or the calls, are not what the model said. */
   wrongText: string[]
@@ -59,19 +59,19 @@ export const judge = (evidence: Evidence, faults: Faults): void => {
     }
 }
 
-/** Where those who read it left it. */
-const lastSeen = ({ plan: { agent, rounds, inner }, readers, told, standing }: Evidence): string =>
+/** The last that its readers saw of a run. */
+const lastSeen = ({ plan: { agent, rounds, inner }, readers, sent, status }: Evidence): string =>
   [
     JSON.stringify({ agent, rounds, inner }),
-    JSON.stringify(standing),
+    JSON.stringify(status),
     ...readers.map(
       ({ cursor, waitsFor }) =>
         `read to ${cursor}, waits for "${waitsFor.map(({ id: call }) => call).join(' ')}"`,
     ),
-    ...told.map(({ command, came }) => `${came} ${JSON.stringify(command)}`),
+    ...sent.map(({ command, came }) => `${came} ${JSON.stringify(command)}`),
   ].join('; ')
 
-/** What a model message has that the script would not have said to the conversation before it. */
+/** Finds what a model message has that the script would not have said to the conversation before it. */
 const flawOf = (message: ChatMessage, before: readonly ChatMessage[]): string | undefined => {
   const turn = turnFor(saidInHistory(before))
   const [text, expected] = [textOf(message), textOfTurn(turn)]
@@ -82,9 +82,9 @@ const flawOf = (message: ChatMessage, before: readonly ChatMessage[]): string | 
   return calls === planned ? undefined : `called ${calls}, not ${planned}`
 }
 
-/** Adds what is wrong with what a run was told. `results`: what is known of its calls, those of its sub-agents as well. */
+/** Adds what is wrong with the commands that a run got. `results`: what is known of its calls, those of its sub-agents as well. */
 export const judgeCommands = (
-  { plan: { id }, told, outcome }: Evidence,
+  { plan: { id }, sent, outcome }: Evidence,
   results: ReadonlyMap<string, ReadonlySet<string>>,
   faults: Faults,
 ): void => {
@@ -95,7 +95,7 @@ export const judgeCommands = (
   )
   const isRejected = (callId: string) =>
     [...(results.get(ownId(callId)) ?? [])].some((result) => result.includes('A person rejected'))
-  for (const { command, came, inDoubt } of told) {
+  for (const { command, came, inDoubt } of sent) {
     const isSure = came === 'surely'
     if (command.type === 'abort' && isSure && !isAborted) faults.lost.push(`${id}: the abort`)
     if (command.type === 'steer') {
@@ -111,5 +111,5 @@ export const judgeCommands = (
   }
 }
 
-/** What the agent that made a call knows it as: that of a sub-agent has the calls around it before its own id. */
+/** The id under which the agent that made a call knows it: that of a sub-agent has the calls around it before its own id. */
 export const ownId = (callId: string): string => callId.split('/').at(-1) ?? ''

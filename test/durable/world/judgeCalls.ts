@@ -2,34 +2,34 @@ import type { Effect } from './effects.ts'
 import type { Faults } from './faults.ts'
 import { toolOf } from './script.ts'
 
-/** What became of the calls. */
+/** Counts of the calls. */
 export type CallCounts = {
-  /** Those that ran at all. */
+  /** Calls that ran at all. */
   ran: number
-  /** Those of which the model was told that nobody knows. */
+  /** Calls whose effect is unknown to the model. */
   inDoubt: number
-  /** Those of them that had come to their end. */
+  /** Calls among them that had come to their end. */
   inDoubtButDone: number
   /** Run again because their tool, or a person, says so. */
   rerun: number
 }
 
-/** What was told of each call: by models, and by stored histories. More than one result is one too many. */
-export type ToldResults = Map<string, Set<string>>
+/** The results of each call that models saw, and those in stored histories. More than one is one too many. */
+export type SeenResults = Map<string, Set<string>>
 
-/** What is known of calls beside their effects. */
+/** Facts about calls beside their effects. */
 export type KnownOfCalls = {
-  told: ToldResults
+  seen: SeenResults
   /** The calls in doubt that a person wanted to run again, once for each time. */
   runAgain: readonly string[]
-  /** Whether the run of a call was aborted. */
+  /** Says whether the run of a call was aborted. */
   isAborted(callId: string): boolean
 }
 
-/** Adds what is wrong with the calls: what they did, by the file of their effects, beside what was told of them. */
+/** Adds what is wrong with the calls: what they did, by the file of their effects, beside the results that were seen. */
 export const judgeCalls = (
   effects: readonly Effect[],
-  { told, runAgain, isAborted }: KnownOfCalls,
+  { seen, runAgain, isAborted }: KnownOfCalls,
   faults: Faults,
 ): CallCounts => {
   const calls = new Map<string, Effect[]>()
@@ -54,7 +54,7 @@ export const judgeCalls = (
     if (ofOther || own.size > 1) faults.wrongKey.push(`${callId}: the keys ${[...own].join(', ')}`)
   }
 
-  for (const [callId, results] of told) {
+  for (const [callId, results] of seen) {
     const ofCall = calls.get(callId) ?? []
     if (results.size > 1) faults.undeclared.push(`${callId} has the results ${[...results].join(' | ')}`)
     for (const result of results) {
@@ -68,7 +68,7 @@ export const judgeCalls = (
   return counts
 }
 
-/** How a model is told that nobody knows. */
+/** The result of a call whose effect is unknown. */
 const isUnknown = (result: string): boolean => result.includes('unknown')
 
 const flawOf = (
@@ -79,7 +79,7 @@ const flawOf = (
 ): string | undefined => {
   if (result.startsWith(`done ${callId} `)) {
     const wasGiven = ofCall.some(({ what, nonce }) => what === 'end' && result.endsWith(` ${nonce}`))
-    return wasGiven ? undefined : `nobody gave ${result}`
+    return wasGiven ? undefined : `no execution gave ${result}`
   }
   // The answer of the agent behind `delegate`.
   if (result.startsWith(`[${callId}/`)) return undefined
@@ -89,9 +89,9 @@ const flawOf = (
   if (isUnknown(result))
     return tool === 'note' || tool === 'check' || isAborted
       ? undefined
-      : 'told to be unknown, though its tool says otherwise'
+      : 'shown as unknown, though its tool says otherwise'
   // Rejected, or never come to: then it has not run.
   const isNotRun = result.includes('rejected') || result.includes('it was not run')
-  if (!isNotRun) return `told ${result}`
-  return ofCall.length > 0 ? `told not to have run: ${result}` : undefined
+  if (!isNotRun) return `shown as ${result}`
+  return ofCall.length > 0 ? `shown as not run: ${result}` : undefined
 }

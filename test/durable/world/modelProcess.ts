@@ -7,12 +7,12 @@ import { sse } from '../../hostile/wire.ts'
 import { saidInRequest } from './conversation.ts'
 import { type ScriptedTurn, turnFor } from './script.ts'
 
-// A provider of the OpenAI chat protocol in a process of its own, which nobody kills. It answers from what it is sent; all
-// it remembers is which turns have failed as planned, and what it was told of each call. Its port goes to the parent.
+// A provider of the OpenAI chat protocol in its own process, which is never killed. It answers from what it is sent; all
+// it remembers is which turns have failed as planned, and the results of each call that it saw. Its port goes to the parent.
 
 const failed = new Set<string>()
 /** The results that models were shown, by call. */
-const told = new Map<string, Set<string>>()
+const seen = new Map<string, Set<string>>()
 
 const bodyOf = async (request: IncomingMessage): Promise<JsonObject> => {
   let text = ''
@@ -51,7 +51,7 @@ const answer = async (request: IncomingMessage, response: ServerResponse): Promi
   const body = await bodyOf(request)
   const said = saidInRequest(body)
   for (const each of said)
-    if (each.by === 'tool') told.set(each.callId, (told.get(each.callId) ?? new Set()).add(each.result))
+    if (each.by === 'tool') seen.set(each.callId, (seen.get(each.callId) ?? new Set()).add(each.result))
   const turn = turnFor(said)
   const key = `${turn.plan.id}/${turn.turn}`
   const isBroken = body.model === 'broken'
@@ -66,8 +66,8 @@ const answer = async (request: IncomingMessage, response: ServerResponse): Promi
 }
 
 const server = createServer((request, response) => {
-  if (request.url === '/told') {
-    response.end(JSON.stringify(Object.fromEntries([...told].map(([id, results]) => [id, [...results]]))))
+  if (request.url === '/results') {
+    response.end(JSON.stringify(Object.fromEntries([...seen].map(([id, results]) => [id, [...results]]))))
     return
   }
   answer(request, response).catch((thrown) => {

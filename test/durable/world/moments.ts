@@ -3,7 +3,7 @@ export type MomentKind = 'write' | 'request' | 'answer' | 'effect' | 'begun'
 
 /**
  * The moments at which it makes a difference that a process dies. They are counted, and the process ends itself, as hard
- * as `kill -9`, at the one it was told.
+ * as `kill -9`, at the one it was given.
  */
 let left = Number.POSITIVE_INFINITY
 let counted: MomentKind | undefined

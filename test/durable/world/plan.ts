@@ -3,14 +3,14 @@ import type { Dice } from '../../proof/dice.ts'
 /** The agents of the world, by the names that `openRuns` knows them under. */
 export type AgentName = 'sequential' | 'parallel' | 'reasoning' | 'reflection' | 'fallback'
 
-/** Its tools: see `worldAgents.ts`. */
+/** The tools of an agent: see `worldAgents.ts`. */
 export type ToolName = 'note' | 'again' | 'settle' | 'check' | 'delegate'
 
-/** How the first request of a turn fails: before any text, or in the middle of it. */
+/** The failure of the first request of a turn: before any text, or in the middle of it. */
 export type Failure = 'refused' | 'cut'
 
 /**
- * What one run shall do. It stands in the prompt, so that the model, which remembers nothing, can read it from every
+ * The plan of one run. It is in the prompt, so that the model, which remembers nothing, can read it from every
  * request.
  */
 export type RunPlan = {
@@ -18,11 +18,11 @@ export type RunPlan = {
   agent: AgentName
   /** The calls of each tool round. */
   rounds: ToolName[][]
-  /** How many words each answer has. */
+  /** Words in each answer. */
   words: number
-  /** By the number of the turn, from 0. */
+  /** Failures by the number of the turn, from 0. */
   failures: { [turn: number]: Failure }
-  /** What the agent behind `delegate` does. */
+  /** The plan of the agent behind `delegate`. */
   inner: ToolName[][]
 }
 

@@ -1,25 +1,25 @@
 import type { AgentCommand } from '../../../machines/agent/events.ts'
-import type { Outcome, Standing, StreamItem } from './keptRuns.ts'
 import type { MomentKind } from './moments.ts'
 import type { RunPlan } from './plan.ts'
+import type { Outcome, StreamItem, WorkerStatus } from './workerRuns.ts'
 
-/** How runs are kept: in the store, or by hand as the control does it. */
+/** The way in which runs are stored: in the store, or by hand as the control does it. */
 export type Way = 'stored' | 'subscribed'
 
-/** Where runs are kept. A worker with `agents` runs them; one without reads them, and passes on what it is told. */
+/** The place of the runs. A worker with `agents` runs them; one without reads them, and passes commands on. */
 export type Place = { way: Way; folder: string; agents: boolean }
 
-/** So many moments later, of this kind or of any, a worker is dead. */
+/** The number of moments, of this kind or of any, after which a worker dies. */
 export type Death = { moments: number; kind?: MomentKind }
 
-/** What a worker is asked, and what it answers with. */
+/** Requests to a worker, and its answers. */
 export type Requests = {
   /** Before anything else. */
   open: { ask: Place & { dies?: Death }; answer: undefined }
   close: { ask: object; answer: undefined }
   start: { ask: { plan: RunPlan }; answer: undefined }
   send: { ask: { id: string; command: AgentCommand }; answer: undefined }
-  info: { ask: { id: string }; answer: Standing | undefined }
+  info: { ask: { id: string }; answer: WorkerStatus | undefined }
   outcome: { ask: { id: string }; answer: Outcome }
   /** Answered when the stream is over; its chunks come meanwhile. */
   stream: { ask: { id: string; after: string | undefined }; answer: undefined }
@@ -34,7 +34,7 @@ export type Request = {
   [Name in RequestName]: { number: number; do: Name } & Requests[Name]['ask']
 }[RequestName]
 
-/** What a worker says: a chunk of a stream, the answer to a request. */
+/** A report of a worker: a chunk of a stream, the answer to a request. */
 export type Report =
   | { says: 'chunk'; number: number; item: StreamItem }
   | { says: 'answer'; number: number; answer?: unknown }

@@ -1,7 +1,7 @@
 import { digestOf, type Said } from './conversation.ts'
 import { innerPlan, planIn, promptOf, type RunPlan, type ToolName } from './plan.ts'
 
-/** What the model says next: a text in words, and calls. */
+/** The next answer of the model: a text in words, and calls. */
 export type ScriptedTurn = {
   plan: RunPlan
   /** Answers before this one. */
@@ -10,7 +10,7 @@ export type ScriptedTurn = {
   calls: { id: string; name: ToolName; arguments: { [name: string]: string } }[]
 }
 
-/** How the phases of the orchestrators are announced: only some of them may use tools. */
+/** The texts that announce the phases of the orchestrators: only some of them may use tools. */
 export const phases = {
   analysis: 'PHASE analysis',
   hypothesis: 'PHASE hypothesis',
@@ -24,7 +24,7 @@ const withoutTools = [phases.analysis, phases.hypothesis, phases.synthesis, phas
 
 /**
  * The answer to a conversation, and to nothing else: who asks again gets the same again. Its text names everything that
- * was said before, so that a history which differs from what the model was really told does not fit its answers.
+ * was said before, so that a history which differs from what the model really saw does not fit its answers.
  */
 export const turnFor = (said: readonly Said[]): ScriptedTurn => {
   const asked = said.flatMap((each) => (each.by === 'user' ? [each.text] : []))

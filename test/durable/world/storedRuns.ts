@@ -2,16 +2,16 @@ import { join } from 'node:path'
 import type { Agent } from '../../../src/agent/Agent.ts'
 import { openRuns, sqlite } from '../../../src/durable/index.ts'
 import { findDriver } from '../../../src/durable/sqlite/driver.ts'
-import { type KeptRuns, outcomeOf } from './keptRuns.ts'
 import { type AgentName, promptOf } from './plan.ts'
 import { watchedDriver } from './watchedDriver.ts'
+import { outcomeOf, type WorkerRuns } from './workerRuns.ts'
 import { contextOf } from './worldAgents.ts'
 
 /** Runs in a file of `statewire/durable`. */
 export const storedRuns = async (
   folder: string,
   agents: Readonly<Partial<Record<AgentName, Agent>>>,
-): Promise<KeptRuns> => {
+): Promise<WorkerRuns> => {
   const driver = watchedDriver(await findDriver())
   const runs = await openRuns({ store: sqlite(join(folder, 'runs.db'), { driver }), agents })
   const known = async (id: string) => {

@@ -7,9 +7,9 @@ import type { Agent, HostedFrom } from '../../../src/agent/Agent.ts'
 import { outcomeOf as outcomeOfOutput } from '../../../src/agent/runOutcome.ts'
 import type { DurableChunk, RunStatus, WaitsFor } from '../../../src/durable/runs.ts'
 import type { PendingCall } from '../../../src/messages/result.ts'
-import { type KeptRuns, outcomeOf } from './keptRuns.ts'
 import { moment } from './moments.ts'
 import { type AgentName, promptOf, type RunPlan } from './plan.ts'
+import { outcomeOf, type WorkerRuns } from './workerRuns.ts'
 
 /**
  * The control: runs kept as one would by hand, with a checkpoint whenever `subscribe` says that something changed. By then
@@ -18,7 +18,7 @@ import { type AgentName, promptOf, type RunPlan } from './plan.ts'
 export const subscribedRuns = async (
   folder: string,
   agents: Readonly<Partial<Record<AgentName, Agent>>>,
-): Promise<KeptRuns> => {
+): Promise<WorkerRuns> => {
   const actors = new Map<string, Actor<AgentMachine>>()
   const changes = new EventEmitter().setMaxListeners(0)
   const snapshotFile = (id: string) => `${folder}/${id}.json`

@@ -1,20 +1,20 @@
-import type { KeptRuns } from './keptRuns.ts'
 import { dieIn, moment } from './moments.ts'
 import type { Report, Request } from './requests.ts'
 import { storedRuns } from './storedRuns.ts'
 import { subscribedRuns } from './subscribedRuns.ts'
+import type { WorkerRuns } from './workerRuns.ts'
 import { worldAgents } from './worldAgents.ts'
 
 // A process that keeps runs, and does with them what its parent asks. It is killed again and again. Its argument is where
 // the model is.
 
 const modelUrl = process.argv[2] ?? ''
-let kept: KeptRuns | undefined
+let opened: WorkerRuns | undefined
 const streams = new Map<number, AbortController>()
 
-const runs = (): KeptRuns => {
-  if (!kept) throw new Error('Nothing is open.')
-  return kept
+const runs = (): WorkerRuns => {
+  if (!opened) throw new Error('Nothing is open.')
+  return opened
 }
 
 const answer = async (request: Request): Promise<unknown> => {
@@ -22,7 +22,7 @@ const answer = async (request: Request): Promise<unknown> => {
     case 'open': {
       if (request.dies) dieIn(request.dies)
       const keep = request.way === 'stored' ? storedRuns : subscribedRuns
-      kept = await keep(
+      opened = await keep(
         request.folder,
         request.agents ? worldAgents({ modelUrl, folder: request.folder }) : {},
       )
@@ -30,7 +30,7 @@ const answer = async (request: Request): Promise<unknown> => {
     }
     case 'close':
       await runs().close()
-      kept = undefined
+      opened = undefined
       return
     case 'start':
       return runs().start(request.plan)

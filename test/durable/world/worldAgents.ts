@@ -16,10 +16,10 @@ import { moment } from './moments.ts'
 import type { AgentName, ToolName } from './plan.ts'
 import { phases } from './script.ts'
 
-/** Where the agents find their model, and where their tools leave their effects. */
+/** The place of the agents' model, and that of their tools' effects. */
 export type WorldPlace = { modelUrl: string; folder: string }
 
-/** What each run is started with as its context. */
+/** The context that each run is started with. */
 export const contextOf = (id: string) => ({ run: id })
 
 const runOf = (context: unknown): string => String(isJsonObject(context) ? context.run : undefined)

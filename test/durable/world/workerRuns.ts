@@ -4,26 +4,27 @@ import { StatewireError } from '../../../src/messages/errors.ts'
 import type { ChatMessage } from '../../../src/messages/messages.ts'
 import type { RunPlan } from './plan.ts'
 
-/** What a worker does with runs, whichever way they are kept. */
-export type KeptRuns = {
+/** The runs of a worker, in the store or stored by hand as the control does it. */
+export type WorkerRuns = {
   /** Resolves when the run is acknowledged. */
   start(plan: RunPlan): Promise<void>
-  /** Likewise. */
+  /** Sends a command to a run. */
   send(id: string, command: AgentCommand): Promise<void>
-  info(id: string): Promise<Standing | undefined>
+  info(id: string): Promise<WorkerStatus | undefined>
   outcome(id: string): Promise<Outcome>
   stream(id: string, after: string | undefined, signal: AbortSignal): AsyncIterable<StreamItem>
   close(): Promise<void>
 }
 
-export type Standing = Pick<RunInfo, 'status' | 'pending'> & Partial<Pick<RunInfo, 'state' | 'recoveries'>>
+export type WorkerStatus = Pick<RunInfo, 'status' | 'pending'> &
+  Partial<Pick<RunInfo, 'state' | 'recoveries'>>
 
-/** How a run ended, or where it waits, with the messages that it brought. */
+/** The end of a run, or its wait, with the messages that it added. */
 export type Outcome = { status: RunStatus; messages: ChatMessage[]; output: string; error?: string }
 
 export type StreamItem = { cursor: string; chunk: DurableChunk }
 
-/** The outcome that a result or its error stands for. */
+/** Makes an outcome of a result or its error. */
 export const outcomeOf = async (
   result: Promise<Pick<DurableResult, 'messages' | 'output' | 'pendingApproval'>>,
   status: () => Promise<RunStatus>,
