@@ -152,7 +152,7 @@ describe('on every path', () => {
     expect(report).toBe('agent: 72/72 transitions')
     const states = [...agentStates()].filter(([, { isStorable, isFinal }]) => isStorable || isFinal)
     expect(restored).toEqual(states.map(([path]) => path).toSorted())
-  }, 300_000)
+  }, 1_800_000)
 
   /** A chart that is made of runs reports how it ended, with what its runs used and added. */
   const checkOutput = ({ status, value, output, context }: AnyMachineSnapshot) => {
