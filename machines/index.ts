@@ -81,8 +81,3 @@ export {
   typedOutputPhases,
 } from './orchestrators/typedOutput.ts'
 export { pendingIn } from './tools/pendingCalls.ts'
-export type {
-  ToolServiceInput,
-  ToolServiceOutput,
-  ToolServiceSnapshot,
-} from './tools/toolProgress.ts'

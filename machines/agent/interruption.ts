@@ -1,6 +1,7 @@
 import { type ChatMessage, textOf, textPart, toolCallsOf } from '../../src/messages/messages.ts'
 import { assignToolIds } from '../../src/model/toolIds.ts'
-import { currentCalls, missingResult, resultMessage } from '../tools/round.ts'
+import { missingResult, resultMessage } from '../tools/results.ts'
+import { currentCalls } from '../tools/round.ts'
 import { answerTaken, append, type StreamingState, totalsAfter } from './streamingState.ts'
 
 /**

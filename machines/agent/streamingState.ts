@@ -5,13 +5,13 @@ import type { Growing, Runs } from '../../src/messages/growing.ts'
 import { copyJson, type JsonObject } from '../../src/messages/json.ts'
 import { type ChatMessage, type ToolResultPart, textOf, textPart } from '../../src/messages/messages.ts'
 import { addMetadata, mergeMetadata, wholeMetadata } from '../../src/messages/metadata.ts'
-import { addUsage, type FinishReason, type Usage } from '../../src/messages/result.ts'
+import { addUsage, type FinishReason, type PendingCall, type Usage } from '../../src/messages/result.ts'
 import { type Accumulated, type Accumulator, nothingAccumulated } from '../../src/model/accumulator.ts'
 import type { GenerationSettings } from '../../src/model/chatModel.ts'
 import { assignToolIds } from '../../src/model/toolIds.ts'
 import { snapshotVersion } from '../stored/version.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
-import type { AgentInput, PreparedRequest } from './events.ts'
+import type { AgentInput, CallCommand, PreparedRequest } from './events.ts'
 import type { LimitReached, RunLimits } from './limits.ts'
 import { readInput } from './runInput.ts'
 
@@ -117,13 +117,15 @@ export type Answer = {
   firstChunkAt: number | null
 }
 
-/** The tool calls of the current turn: what happens to each is decided once. All lists are of call ids. */
+/**
+ * The tool calls of the current turn: every fact about them, and the only place that has it. All lists are of call ids.
+ */
 export type ToolRound = {
   /** Part of the idempotency keys of its calls: no other round has it. */
   id: string
   /** Those that a person must still decide on. */
   pendingApprovals: string[]
-  /** Those that may run, or be answered from outside. */
+  /** Those that may run, or be answered from outside. While calls run: those that were left, in the order of the answer. */
   cleared: string[]
   /** Those that are answered from outside. */
   external: string[]
@@ -135,10 +137,14 @@ export type ToolRound = {
   interruptions: { [callId: string]: number }
   /** The stored runs of sub-agents that are paused while a person decides on other calls, by call id. */
   runs: { [callId: string]: Snapshot<unknown> }
+  /** The calls that sub-agents wait for, by the id of the call that runs the sub-agent. */
+  waiting: { [callId: string]: PendingCall[] }
+  /** Decisions for a restored sub-agent that is not there yet, by the id of the call that runs it. */
+  commands: { [callId: string]: CallCommand[] }
   /** Arguments that a person changed, by call id. */
   edited: { [callId: string]: JsonObject }
   waitingSince: number
-  /** Those that were started. */
+  /** Those that the current executor has started, in their order: without a result, they are running. */
   started: Runs<string>
   /** Results, as they come in. */
   results: Runs<ToolResultPart>
@@ -214,6 +220,8 @@ export const noRound: ToolRound = {
   inDoubt: [],
   interruptions: {},
   runs: {},
+  waiting: {},
+  commands: {},
   edited: {},
   waitingSince: 0,
   started: [],

@@ -5,11 +5,12 @@ import type { PendingCall } from '../../src/messages/result.ts'
 import type { AgentEmitted } from '../agent/events.ts'
 import { limitQuestion, reachedIn } from '../agent/limits.ts'
 import { copyOf, type StreamingState } from '../agent/streamingState.ts'
-import { askedCalls, externalCalls } from './round.ts'
-import { isToolProgress, waitsFor } from './toolProgress.ts'
+import { agentMigrations } from '../stored/migrations.ts'
+import { currentForm, snapshotVersion } from '../stored/version.ts'
+import { askedCalls } from './approvals.ts'
+import { externalCalls, waitsFor } from './round.ts'
 
 type Standing = {
-  status?: unknown
   value?: unknown
   context?: unknown
   children?: Readonly<Record<string, Child | undefined>>
@@ -35,9 +36,14 @@ export const unattendedIn = (snapshot: unknown): PendingCall[] =>
   waitsIn(snapshot).flatMap(({ calls, isAttended }) => (isAttended ? [] : calls))
 
 const waitsIn = (snapshot: unknown): Wait[] => {
-  if (typeof snapshot !== 'object' || snapshot === null) return []
-  const { status, value, context, children = {} }: Standing = snapshot
-  if (status !== 'active') return []
+  if (!isJsonObject(snapshot) || snapshot.status !== 'active') return []
+  // A store may have been written by an older release.
+  const isStored = isRun(snapshot.context) && snapshot.context.version !== snapshotVersion
+  const {
+    value,
+    context,
+    children = {},
+  }: Standing = isStored ? currentForm(snapshot, agentMigrations) : snapshot
   if (isRun(context)) {
     if (value === 'AwaitingApproval')
       return [{ calls: askedCalls(context), isAttended: isActive(children.approver) }]
@@ -46,8 +52,7 @@ const waitsIn = (snapshot: unknown): Wait[] => {
       const calls = externalCalls(context).map((call): PendingCall => ({ ...call, kind: 'answer' }))
       return [{ calls, isAttended: false }]
     }
-    const executor = snapshotOf(children.toolExecutor)
-    if (isToolProgress(executor)) return [{ calls: waitsFor(executor), isAttended: false }]
+    if (children.toolExecutor) return [{ calls: waitsFor(context), isAttended: false }]
   }
   return Object.values(children).flatMap((child) => waitsIn(snapshotOf(child)))
 }

@@ -9,6 +9,7 @@ import type { AgentOutput } from '../agent/events.ts'
 import { withValues } from '../logic/runValues.ts'
 import { clockIn } from '../logic/systemTime.ts'
 import { unattendedIn } from './pendingCalls.ts'
+import { keysOf } from './round.ts'
 import { callOf } from './toolCall.ts'
 import type { CallReport } from './toolService.ts'
 
@@ -66,13 +67,15 @@ export const subRun = (
           `The agent needs a decision on ${calls.map((each) => each.name).join(', ')}, and has no onApproval.`,
         )
     }
-    let waiting: string | undefined
+    // A restored run reports what it waits for, if only that it waits no longer; another one has nothing to report yet.
+    let waiting = of?.stored ? undefined : keysOf([])
+    if (waiting !== undefined) startTimer()
     actor.subscribe({
       next: (snapshot: Snapshot<unknown>) => {
         const calls = unattendedIn(snapshot)
-        const ids = calls.map(({ id }) => id).join(' ')
-        if (ids === waiting) return
-        waiting = ids
+        const keys = keysOf(calls)
+        if (keys === waiting) return
+        waiting = keys
         wait(calls)
       },
       complete: () => {

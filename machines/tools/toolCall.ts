@@ -16,11 +16,15 @@ import { toolsOf } from './runTools.ts'
 /** The outcome of one call; `usage`: what its tool used of models. */
 export type CallOutput = { result: ToolResultPart; usage?: Usage }
 
+/** A call that has started. */
 export type CallInput = {
   call: ToolCallPart
-  attempt: Attempt
   /** The id of the run that made the call. */
   run: string
+  /** The id of its round. */
+  round: string
+  /** 1, or more for a call that was cut off by the end of its process. */
+  attempt: number
   /** The run of a sub-agent that the call continues. */
   stored?: Snapshot<unknown>
 }
@@ -33,7 +37,9 @@ export const callLogic = (config: ResolvedConfig) => {
   const logic: ActorLogic<CallSnapshot, CallEvent, CallInput> = {
     getInitialSnapshot: (_, input) => ({ ...input, status: 'active', output: undefined, error: undefined }),
 
-    start: ({ call, attempt }, { self, system }) => {
+    start: (input, { self, system }) => {
+      const { call } = input
+      const attempt = attemptOf(input, call.id)
       inputs.set(self, self.getSnapshot())
       const end = new LazySignal()
       let isStopped = false
@@ -86,6 +92,12 @@ export const callLogic = (config: ResolvedConfig) => {
   }
   return logic
 }
+
+/** The attempt at a call, with the key that all attempts at it have, and no other call. */
+export const attemptOf = (
+  { run, round, attempt }: Pick<CallInput, 'run' | 'round' | 'attempt'>,
+  callId: string,
+): Attempt => ({ attempt, idempotencyKey: `${run}/${callId}/${round}` })
 
 /** Listeners get JSON, even if a tool reports something else. */
 export const progressReport = (callId: string, value: unknown) => {

@@ -1,5 +1,5 @@
 import type { AgentCommand } from '../../machines/agent/events.ts'
-import { apart, decisionOn } from '../../machines/tools/approver.ts'
+import { apart, decisionOn } from '../../machines/tools/approvals.ts'
 import { ConfigurationError, describeThrown } from '../messages/errors.ts'
 import { copyJson, isJsonObject, type JsonObject } from '../messages/json.ts'
 import type { PendingCall } from '../messages/result.ts'

@@ -1,7 +1,7 @@
 /** What a run waits for, read from its snapshot, live or stored, and what its deciders say. */
 import { describe, expect, test } from 'vitest'
 import { createActor } from 'xstate'
-import { apart, decisionOn } from '../../machines/tools/approver.ts'
+import { apart, decisionOn } from '../../machines/tools/approvals.ts'
 import { askEvent, isRun, messagesIn, pendingIn, unattendedIn } from '../../machines/tools/pendingCalls.ts'
 import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
 import type { PendingCall } from '../../src/messages/result.ts'

@@ -49,15 +49,19 @@ const kept = (turns: ScriptTurn[], options: AgentOptions = {}, host: RunHost = {
   return { log, actor, agent }
 }
 
-type Stored = { value?: unknown; children?: Record<string, { snapshot: Stored }> }
+type Stored = {
+  value?: unknown
+  context?: { round?: { started: string[][] } }
+  children?: Record<string, { snapshot: Stored }>
+}
 
-/** Where a stored run stands, whatever charts are around it, and which calls had begun. */
+/** The state of a stored run, inside any charts around it, and which calls had started. */
 const inmost = (snapshot: unknown): string => {
-  const { value, children = {} } = snapshot as Stored
+  const { value, context, children = {} } = snapshot as Stored
   const run = children.run?.snapshot
   if (run) return inmost(run)
-  const { begun = [] } = (children.toolExecutor?.snapshot ?? {}) as { begun?: string[][] }
-  return [JSON.stringify(value).replace(/["{}]/g, ''), ...begun.flat()].join(' ')
+  const { started } = context?.round ?? { started: [] }
+  return [JSON.stringify(value).replace(/["{}]/g, ''), ...started.flat()].join(' ')
 }
 
 describe('a step is written down', () => {

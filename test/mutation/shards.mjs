@@ -20,7 +20,7 @@ export const shards = {
   },
   rounds: {
     mutate: [
-      'machines/{toolRound,toolService,toolCall,toolProgress,toolQuestion,approver,pendingCalls,subRun,runTools}.ts',
+      'machines/tools/*.ts',
     ],
     tests: charts,
   },
