@@ -13,6 +13,7 @@ import { withHost } from '../../machines/logic/runValues.ts'
 import { Agent, type AgentOptions, hostedRun } from '../../src/agent/Agent.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tools/tool.ts'
+import { storedScene, successors } from '../stored/teams.ts'
 import { idle } from './watching.ts'
 
 const call: ScriptTurn = [{ toolCall: { id: 'a', name: 'work' } }, { toolCall: { id: 'b', name: 'work' } }]
@@ -139,6 +140,35 @@ describe('a step is written down', () => {
       'write Complete',
     ])
   })
+})
+
+test('a decision for a sub-agent that is not there yet is stored at once, and as delivered when it is taken', async () => {
+  type Inner = { context: { round: { pendingApprovals: string[] } } }
+  type Outer = {
+    context: { round: { commands: Record<string, { callId: string }[]> } }
+    children: { toolExecutor?: { snapshot: { runs: { a: Inner } } } }
+  }
+  const written: string[] = []
+  const writeAhead = () => {
+    const { context, children } = actor.getPersistedSnapshot() as unknown as Outer
+    const kept = (context.round.commands.a ?? []).map(({ callId }) => callId)
+    const pending = children.toolExecutor?.snapshot.runs.a?.context.round.pendingApprovals ?? ['gone']
+    written.push(`kept ${kept.join()}, pending ${pending.join()}`)
+  }
+  const { agent, ran } = successors('waiting')
+  const snapshot = await storedScene('waiting')
+  const actor = hostedRun(agent, { snapshot: snapshot as never }, { writeAhead }, undefined)
+  actor.start()
+  actor.send({ type: 'tool.reject', callId: 'a/x' })
+  expect(written.at(-1)).toBe('kept a/x, pending x,y')
+  await idle(10)
+  // If it were stored as delivered before, or kept after that, it would be lost or repeated after another restore.
+  expect(new Set(written.slice(-2))).toEqual(new Set(['kept , pending y']))
+  expect(written.filter((each) => each === 'kept a/x, pending y')).toEqual([])
+  expect(written.lastIndexOf('kept , pending x,y')).toBeLessThan(written.indexOf('kept a/x, pending x,y'))
+  actor.send({ type: 'tool.approve', callId: 'a/y' })
+  await idle(10)
+  expect(ran).toEqual(['y 1 {}'])
 })
 
 test('a write that fails leaves the step without effect: nothing starts, and nobody hears of it', async () => {
