@@ -16,6 +16,7 @@ export type {
   AgentInput,
   AgentOutput,
   Asked,
+  CallCommand,
   ChildEvent,
   PreparedRequest,
   StepMetrics,

@@ -1,7 +1,6 @@
 import { type AnyActorRef, assign, emit, enqueueActions, forwardTo, setup, stopChild } from 'xstate'
 import { describeThrown, type ErrorData } from '../../src/messages/errors.ts'
 import { appended } from '../../src/messages/growing.ts'
-import type { ToolCallPart, ToolResultPart } from '../../src/messages/messages.ts'
 import type { Usage } from '../../src/messages/result.ts'
 import { retryDelayMs } from '../../src/model/retryPolicy.ts'
 import * as room from '../compaction/contextWindow.ts'
@@ -16,8 +15,9 @@ import * as approvals from '../tools/approvals.ts'
 import { askEvent } from '../tools/pendingCalls.ts'
 import * as results from '../tools/results.ts'
 import * as round from '../tools/round.ts'
+import { noteStep, resultEvent, runEvent, takeStep } from '../tools/roundEvents.ts'
 import { toolsOf } from '../tools/runTools.ts'
-import { type ToolServiceEvent, type ToolServiceOutput, toolService } from '../tools/toolService.ts'
+import { type ToolServiceOutput, toolService } from '../tools/toolService.ts'
 import type { ResolvedConfig, ToolExecution } from './agentConfig.ts'
 import { abortedBy, finalChunk } from './agentOutput.ts'
 import type { AgentEmitted, AgentEvent, AgentInput, AgentOutput, Asked, PreparedRequest } from './events.ts'
@@ -312,11 +312,9 @@ export const agentSetup = (config: ResolvedConfig) => {
           enqueue.emit(resultEvent(result))
         },
       ),
-      startCalls: enqueueActions(({ context, enqueue }) => {
-        const step = round.beginCalls(context, concurrency)
-        enqueue.assign({ round: step.round })
-        for (const each of emittedIn(context, step)) enqueue.emit(each)
-      }),
+      startCalls: enqueueActions(({ context, enqueue }) =>
+        noteStep(enqueue, context, round.beginCalls(context, concurrency)),
+      ),
       /** The executor, which is there by now, has taken the runs of sub-agents over. */
       runCalls: enqueueActions(({ context, enqueue }) => {
         const calls = round.runningCalls(context)
@@ -325,33 +323,21 @@ export const agentSetup = (config: ResolvedConfig) => {
       }),
       announceProgress: emit((_, progress: Extract<AgentEvent, { type: 'tool.progress' }>) => progress),
       noteResults: enqueueActions(
-        ({ context, enqueue }, { results, usage }: Extract<AgentEvent, { type: 'tool.finished' }>) => {
-          const step = round.finishCalls(context, results, concurrency)
-          enqueue.assign({ round: step.round, totals: withUsage(context.totals, usage ?? null) })
-          for (const each of emittedIn(context, step)) enqueue.emit(each)
-          if (step.calls.length > 0) enqueue.sendTo('toolExecutor', runEvent(context, step.calls))
-        },
+        ({ context, enqueue }, { results, usage }: Extract<AgentEvent, { type: 'tool.finished' }>) =>
+          takeStep(enqueue, context, round.finishCalls(context, results, concurrency), usage),
       ),
       takeResults: enqueueActions(({ context, enqueue }, output: ToolServiceOutput) => {
-        const step = round.finishCalls(context, results.allResults(context, output.results), 0)
-        enqueue.assign({ round: step.round, totals: withUsage(context.totals, output.usage ?? null) })
-        for (const each of emittedIn(context, step)) enqueue.emit(each)
+        const all = results.allResults(context, output.results)
+        noteStep(enqueue, context, round.finishCalls(context, all, 0), output.usage)
       }),
       resumeCalls: enqueueActions(
-        ({ context, self, enqueue }, { runs }: Extract<AgentEvent, { type: 'tool.restored' }>) => {
-          const step = round.resumeCalls(context, toolsOf(config, self), runs, concurrency)
-          const resumed = { ...context, round: step.round }
-          enqueue.assign({ round: step.round })
-          for (const each of emittedIn(resumed, step)) enqueue.emit(each)
-          if (step.calls.length > 0) enqueue.sendTo('toolExecutor', runEvent(resumed, step.calls))
-        },
+        ({ context, self, enqueue }, { runs }: Extract<AgentEvent, { type: 'tool.restored' }>) =>
+          takeStep(enqueue, context, round.resumeCalls(context, toolsOf(config, self), runs, concurrency)),
       ),
       noteWait: enqueueActions(
         ({ context, enqueue }, { callId, calls }: Extract<AgentEvent, { type: 'tool.waiting' }>) => {
           const step = round.noteWait(context, callId, calls)
-          if (step.round === context.round) return
-          enqueue.assign({ round: step.round })
-          for (const each of emittedIn(context, step)) enqueue.emit(each)
+          if (step.round !== context.round) noteStep(enqueue, context, step)
         },
       ),
       keepCommand: assign(
@@ -416,18 +402,6 @@ const concurrencyOf = (execution: ToolExecution): number => {
   return execution === 'parallel' ? Number.POSITIVE_INFINITY : 1
 }
 
-const runEvent = (state: StreamingState, calls: readonly ToolCallPart[]): ToolServiceEvent => ({
-  type: 'calls.run',
-  calls: calls.map((call) => round.callInput(state, call)),
-})
-
-/** What listeners get of a step of the round. */
-const emittedIn = (state: StreamingState, { results, calls, asked }: round.RoundStep): AgentEmitted[] => [
-  ...results.map(resultEvent),
-  ...calls.filter((call) => !round.isAnnounced(state, call)).map(callEvent),
-  ...asked.map(askEvent),
-]
-
 /** Who is asked. */
 const askedIn = ({ name, models }: ResolvedConfig, { request }: StreamingState): Asked => {
   const asked: Partial<Asked> = request.prepared ?? models[request.modelIndex] ?? {}
@@ -461,16 +435,4 @@ const stepOf = (
     durationMs: timeIn(system) - answer.askedAt,
     chunks: answer.chunks,
   },
-})
-
-const resultEvent = (result: ToolResultPart): AgentEmitted => ({
-  type: 'tool.result',
-  callId: result.id,
-  result: copyOf(result),
-})
-
-const callEvent = (call: ToolCallPart): AgentEmitted => ({
-  type: 'tool.call',
-  callId: call.id,
-  call: copyOf(call),
 })

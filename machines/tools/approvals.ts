@@ -20,7 +20,7 @@ import {
 import { currentCalls } from './round.ts'
 import { onStop } from './toolCall.ts'
 
-/** What happens to each call is decided here, once: it runs, a person is asked, or it is refused. */
+/** Decides once what happens to each call: it runs, a person is asked, or it is refused. */
 export const beginRound = (
   state: StreamingState,
   tools: ReadonlyMap<string, Tool>,
@@ -108,7 +108,7 @@ export const pendingCalls = (state: StreamingState): ToolCallPart[] => {
   return currentCalls(state).filter(({ id }) => pending.has(id))
 }
 
-/** The same, as a person is asked about them. */
+/** The pending calls as a person is asked about them. */
 export const askedCalls = (state: StreamingState): PendingCall[] => {
   const isInDoubt = new Set(state.round.inDoubt)
   return pendingCalls(state).map((call) => ({
@@ -183,10 +183,10 @@ export const approver = (
       isStopped = true
     })
     const except = calls.map(({ id }) => id)
-    const tell = (callId: string, approval: Approval) => {
+    const decide = (callId: string, approval: Approval) => {
       if (!isStopped) self.send({ type: 'decided', command: apart(decisionOn(callId, approval), except) })
     }
-    for (const call of calls) if (!decided.includes(call.id)) void ask(onApproval, call, tell)
+    for (const call of calls) if (!decided.includes(call.id)) void ask(onApproval, call, decide)
   },
 
   transition: (snapshot, event, { self, defer }) => {
@@ -206,20 +206,20 @@ export const approver = (
 const ask = async (
   onApproval: OnApproval,
   call: ToolCallPart,
-  tell: (callId: string, approval: Approval) => void,
+  decide: (callId: string, approval: Approval) => void,
 ): Promise<void> => {
   try {
-    tell(call.id, await onApproval(copyOf(call)))
+    decide(call.id, await onApproval(copyOf(call)))
   } catch (thrown) {
-    tell(call.id, { approve: false, reason: describeThrown(thrown) })
+    decide(call.id, { approve: false, reason: describeThrown(thrown) })
   }
 }
 
-/** What is to be remembered of a yes does not decide on calls that are decided on at the same time. */
+/** A remembered approval does not apply to calls that are decided in the same turn. */
 export const apart = <Command extends AgentCommand>(command: Command, except: readonly string[]): Command =>
   command.type === 'tool.approve' && command.remember !== undefined ? { ...command, except } : command
 
-/** Only a clear yes is one: a callback that forgets to answer has not approved anything. */
+/** Approves on a clear yes only: a callback that forgets to answer has not approved anything. */
 export const decisionOn = (callId: string, approval: Approval | null | undefined): Decision => {
   if (approval === true) return { type: 'tool.approve', callId }
   if (!isJsonObject(approval)) return { type: 'tool.reject', callId }

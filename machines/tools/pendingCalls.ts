@@ -10,7 +10,7 @@ import { currentForm, snapshotVersion } from '../stored/version.ts'
 import { askedCalls } from './approvals.ts'
 import { externalCalls, waitsFor } from './round.ts'
 
-type Standing = {
+type RunNode = {
   value?: unknown
   context?: unknown
   children?: Readonly<Record<string, Child | undefined>>
@@ -31,7 +31,7 @@ type Wait = {
 /** The calls that a run waits for, by the snapshot of its actor or a stored one: its own, and those of the runs below it. */
 export const pendingIn = (snapshot: unknown): PendingCall[] => waitsIn(snapshot).flatMap(({ calls }) => calls)
 
-/** Those that have not been asked about yet. */
+/** The calls that a run waits for and that `onApproval` is not asked about. */
 export const unattendedIn = (snapshot: unknown): PendingCall[] =>
   waitsIn(snapshot).flatMap(({ calls, isAttended }) => (isAttended ? [] : calls))
 
@@ -43,7 +43,7 @@ const waitsIn = (snapshot: unknown): Wait[] => {
     value,
     context,
     children = {},
-  }: Standing = isStored ? currentForm(snapshot, agentMigrations) : snapshot
+  }: RunNode = isStored ? currentForm(snapshot, agentMigrations) : snapshot
   if (isRun(context)) {
     if (value === 'AwaitingApproval')
       return [{ calls: askedCalls(context), isAttended: isActive(children.approver) }]
@@ -62,20 +62,20 @@ const isActive = (child: Child | undefined): boolean => {
   return isJsonObject(snapshot) && snapshot.status === 'active'
 }
 
-/** What a run has added to the conversation, and the runs it is made of that have not ended yet. */
+/** The messages that a run has added to the conversation, and those of the runs below it that have not ended yet. */
 export const messagesIn = (snapshot: unknown): ChatMessage[] => {
   if (typeof snapshot !== 'object' || snapshot === null) return []
-  const { context, children = {} }: Standing = snapshot
+  const { context, children = {} }: RunNode = snapshot
   const own = isJsonObject(context) && Array.isArray(context.messages) ? context.messages : []
   const known = own.filter((each): each is ChatMessage & JsonObject => messageFlaw(each) === undefined)
   return [...known, ...Object.values(children).flatMap((child) => messagesIn(snapshotOf(child)))]
 }
 
-/** Whether data is that of the lifecycle chart: a user's chart may have any data, and states of any name. */
+/** Recognises the data of the lifecycle chart: a user's chart may have any data, and states of any name. */
 export const isRun = (context: unknown): context is StreamingState =>
   isJsonObject(context) && isJsonObject(context.round) && Array.isArray(context.history)
 
-/** What is emitted when a run begins to wait for a call. */
+/** The event that listeners get when a run begins to wait for a call. */
 export const askEvent = ({ kind, inDoubt, ...call }: PendingCall): AgentEmitted =>
   kind === 'limit'
     ? { type: 'limit', callId: call.id, ...reachedIn(call.arguments) }

@@ -93,7 +93,7 @@ export const missingResult = ({ round }: StreamingState): ((call: ToolCallPart) 
     )
 }
 
-/** Whether a tool that ends the run has succeeded. */
+/** True once a tool that ends the run has succeeded. */
 export const isRunEnded = (state: StreamingState): boolean => {
   const { ending } = state.round
   return lastResults(state).some(({ id, isError }) => !isError && ending.includes(id))

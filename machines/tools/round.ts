@@ -139,7 +139,7 @@ const unknownEffect = (call: ToolCallPart): ToolResultPart =>
     'The process ended while this tool was running; whether it took effect is unknown. Find out before you call it again.',
   )
 
-/** What the sub-agent of a call waits for has changed. */
+/** Notes what the sub-agent of a call waits for. */
 export const noteWait = (state: StreamingState, callId: string, calls: readonly PendingCall[]): RoundStep => {
   const { round } = state
   const isKnown = keysOf(ownOf(round.waiting, callId) ?? []) === keysOf(calls)
@@ -168,7 +168,7 @@ export const callsToStart = (state: StreamingState, concurrency: number): ToolCa
   return callsNamed(state, next)
 }
 
-/** Whether calls have to run that have no result. */
+/** True while calls run, or have to run. */
 export const isAtWork = (state: StreamingState): boolean => finished(state) < runnable(state.round).length
 
 const runnable = ({ cleared, external }: ToolRound): readonly string[] => {
@@ -177,7 +177,7 @@ const runnable = ({ cleared, external }: ToolRound): readonly string[] => {
   return cleared.filter((id) => !isExternal.has(id))
 }
 
-/** How many of the cleared calls have their result: a call that is not among them had its result before. */
+/** The number of cleared calls that have their result: a call that is not among them had its result before. */
 const finished = (state: StreamingState): number =>
   countOf(state.round.results) - (callsById(state).size - state.round.cleared.length)
 
@@ -202,7 +202,7 @@ export const executorInput = (state: StreamingState): ToolServiceInput => ({
   runs: state.round.runs,
 })
 
-/** What a call needs to run. */
+/** The input of the actor of a call. */
 export const callInput = ({ options, round }: StreamingState, call: ToolCallPart): CallInput => ({
   call,
   run: options.id,
@@ -210,15 +210,16 @@ export const callInput = ({ options, round }: StreamingState, call: ToolCallPart
   attempt: 1 + (ownOf(round.interruptions, call.id) ?? 0),
 })
 
-/** Whether listeners know that a call was started: one that was cut off starts for them once. */
+/** True for a call that was cut off: listeners already know that it has started. */
 export const isAnnounced = ({ round }: StreamingState, { id }: ToolCallPart): boolean =>
   ownOf(round.interruptions, id) !== undefined
 
-/** Whether only sub-agents that wait are left: nothing is at work. */
+/** True if nothing is at work: only sub-agents that wait are left. */
 export const isWaiting = (state: StreamingState): boolean => {
-  const { started, waiting } = state.round
-  const waits = Object.values(waiting).filter((calls) => calls.length > 0).length
-  return waits > 0 && waits === countOf(started) - finished(state)
+  const { waiting } = state.round
+  if (Object.keys(waiting).length === 0) return false
+  const running = runningCalls(state)
+  return running.length > 0 && running.every(({ id }) => (ownOf(waiting, id) ?? []).length > 0)
 }
 
 /** The calls of sub-agents that the turn waits for: none while anything is at work, and none that is decided on. */
@@ -241,7 +242,7 @@ const newlyAwaited = (before: StreamingState, after: StreamingState): PendingCal
 
 const keyOf = ({ kind, id }: PendingCall): string => `${kind} ${id}`
 
-/** What is waited for, as one text: a call that is approved may then wait for its answer. */
+/** Pending calls as a text that can be compared. It has their kinds: a call may wait for its approval, then for its answer. */
 export const keysOf = (calls: readonly PendingCall[]): string => JSON.stringify(calls.map(keyOf))
 
 /** The round with a decision for a sub-agent that is not there yet. */

@@ -13,7 +13,7 @@ import { keysOf } from './round.ts'
 import { callOf } from './toolCall.ts'
 import type { CallReport } from './toolService.ts'
 
-/** What a sub-agent answers with, and how. */
+/** A sub-agent: the machine of its runs, its name, and its timeout. */
 export type SubAgent = { machine: AgentMachine; name: string | undefined; timeoutMs: number }
 
 /**
@@ -27,7 +27,7 @@ export const subRun = (
 ): Promise<AgentOutput | undefined> =>
   new Promise((resolve, reject) => {
     const of = callOf(self)
-    // What the run that calls was given beside the context is not for this one.
+    // The other values of the run that calls are not for this one.
     const actor = createActor(withValues(machine, { context }), {
       input: { prompt, id: of ? `${of.run}/${of.call.id}` : newId() },
       ...(self && { parent: self }),

@@ -32,7 +32,7 @@ export type CallInput = {
 type CallSnapshot = Snapshot<CallOutput> & CallInput
 type CallEvent = { type: 'call.settled'; output: CallOutput }
 
-/** One call: what the inspector shows of it. Its output is its result. */
+/** The logic of one call, which the inspector shows as an actor. Its output is the call's result. */
 export const callLogic = (config: ResolvedConfig) => {
   const logic: ActorLogic<CallSnapshot, CallEvent, CallInput> = {
     getInitialSnapshot: (_, input) => ({ ...input, status: 'active', output: undefined, error: undefined }),
@@ -111,10 +111,10 @@ export const progressReport = (callId: string, value: unknown) => {
 
 const inputs = new WeakMap<AnyActorRef, CallInput>()
 
-/** What the actor of a call was given; undefined for any other actor. */
+/** The input of the actor of a call; undefined for any other actor. */
 export const callOf = (actor: AnyActorRef | undefined): CallInput | undefined => actor && inputs.get(actor)
 
-/** Does something when an actor is stopped before its end: an abort is not cheap, and most calls need none. */
+/** Calls back when an actor is stopped before its end: an abort is not cheap, and most calls do not need one. */
 export const onStop = (actor: AnyActorRef, stop: () => void): void => {
   const complete = () => {
     if (actor.getSnapshot().status !== 'done') stop()
@@ -135,7 +135,7 @@ export const settled = <T>(
   }
 }
 
-/** What tools used of models since it was last asked for. */
+/** Counts what tools use of models, until it is taken. */
 export class UsageCount {
   #used: Usage | undefined
 

@@ -23,14 +23,14 @@ import {
   UsageCount,
 } from './toolCall.ts'
 
-/** What is left of a turn, for an executor that a user provides: ours is sent the calls that start. */
+/** The rest of a turn, for an executor that a user provides: ours is sent the calls that start. */
 export type ToolServiceInput = {
   calls: ToolCallPart[]
   /** The id of the run. */
   run: string
   /** The id of the round, which is part of the idempotency keys of its calls. */
   round: string
-  /** How often each call was cut off by the end of its process. */
+  /** The number of times that each call was cut off by the end of its process. */
   interruptions: { [callId: string]: number }
   /** The stored runs of sub-agents to continue. */
   runs: { [callId: string]: Snapshot<unknown> }
@@ -53,7 +53,7 @@ export type ToolServiceEvent =
   | CallReport
   | CallCommand
 
-/** What a call reports: how far it has come; of a sub-agent, its run, before that starts, and what the run waits for. */
+/** A report of a call: its progress; of a sub-agent, its run, before that starts, and what the run waits for. */
 export type CallReport =
   | { type: 'call.progress'; callId: string; value: JsonValue }
   | { type: 'call.run'; callId: string; run: AnyActorRef }
@@ -69,7 +69,7 @@ export const toolService = (
 ): ActorLogic<ToolServiceSnapshot, ToolServiceEvent, ToolServiceInput> => {
   const call = callLogic(config)
   const restored = new WeakSet<AnyActorRef>()
-  /** What runs for a service, by its actor: how to stop it. */
+  /** The functions that stop what runs for a service, by its actor. */
   const running = new WeakMap<AnyActorRef, Set<() => void>>()
 
   const run = (calls: CallInput[], { runs }: ToolServiceSnapshot, scope: AnyActorScope): void => {

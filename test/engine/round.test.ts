@@ -176,6 +176,12 @@ describe('a turn waits', () => {
       true,
     ],
     ['for nothing before anything has started', {}, [], false],
+    [
+      'only for what runs, if fewer calls may than before',
+      { ...both, started: [['a']] },
+      ['a/x', 'a/y'],
+      true,
+    ],
   ])('%s', (_, round, expected, isStill) => {
     const state = turn(['a', 'b'], round)
     expect(idsOf(waitsFor(state))).toEqual(expected)

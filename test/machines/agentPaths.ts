@@ -5,6 +5,7 @@ import {
   type AgentMachineConfig,
   type AgentSnapshot,
   createChart,
+  type StreamingState,
 } from '../../machines/index.ts'
 import { isAfterTools } from '../../machines/tools/results.ts'
 import * as round from '../../machines/tools/round.ts'
@@ -234,23 +235,32 @@ const executorEvents = (snapshot: AgentSnapshot): AnyEventObject[] => {
     ...(next ? [{ type: 'tool.progress', callId: next.id, value: 0.5 }] : []),
     { type: 'xstate.error.actor.toolExecutor', error: new Error('broken executor') },
     // Restored once, and of a sub-agent once: more would only multiply the states.
-    ...(context.step === 1 && Object.keys(context.round.interruptions).length === 0
+    ...(context.step === 1 &&
+    context.steering.length === 0 &&
+    Object.keys(context.round.interruptions).length === 0
       ? [{ type: 'tool.restored', runs: {} }]
       : []),
-    ...(next && context.step === 1 ? subAgentEvents(next.id) : []),
+    ...(next && context.step === 1 && context.steering.length === 0 ? subAgentEvents(next.id, context) : []),
     { type: 'timer.fired', at: late },
   ]
 }
 
-const subAgentEvents = (callId: string): AnyEventObject[] => [
+const subAgentEvents = (
+  callId: string,
+  { round: { waiting, commands } }: StreamingState,
+): AnyEventObject[] => [
   {
     type: 'tool.waiting',
     callId,
     calls: [{ type: 'toolCall', id: `${callId}/a`, name: 'inner', arguments: {}, kind: 'approval' }],
   },
-  { type: 'tool.waiting', callId, calls: [] },
-  { type: 'tool.postponed', callId, command: { type: 'tool.approve', callId: `${callId}/a` } },
   { type: 'tool.resumed', callId },
+  ...(Object.keys(waiting).length > 0 && Object.keys(commands).length === 0
+    ? [
+        { type: 'tool.waiting', callId, calls: [] },
+        { type: 'tool.postponed', callId, command: { type: 'tool.approve', callId: `${callId}/a` } },
+      ]
+    : []),
 ]
 
 /** The state value, and what the guards look at, no finer than they do. */
