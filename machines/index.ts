@@ -16,6 +16,7 @@ export type {
   AgentInput,
   AgentOutput,
   Asked,
+  CallCommand,
   ChildEvent,
   PreparedRequest,
   StepMetrics,
@@ -81,8 +82,3 @@ export {
   typedOutputPhases,
 } from './orchestrators/typedOutput.ts'
 export { pendingIn } from './tools/pendingCalls.ts'
-export type {
-  ToolServiceInput,
-  ToolServiceOutput,
-  ToolServiceSnapshot,
-} from './tools/toolProgress.ts'

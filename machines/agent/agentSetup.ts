@@ -1,7 +1,7 @@
 import { type AnyActorRef, assign, emit, enqueueActions, forwardTo, setup, stopChild } from 'xstate'
 import { describeThrown, type ErrorData } from '../../src/messages/errors.ts'
 import { appended } from '../../src/messages/growing.ts'
-import type { PendingCall, Usage } from '../../src/messages/result.ts'
+import type { Usage } from '../../src/messages/result.ts'
 import { retryDelayMs } from '../../src/model/retryPolicy.ts'
 import * as room from '../compaction/contextWindow.ts'
 import { summariser } from '../compaction/summariser.ts'
@@ -9,18 +9,18 @@ import { hostOf, valuesOf } from '../logic/runEnvironment.ts'
 import { timeIn } from '../logic/systemTime.ts'
 import { modelActor, timer } from '../model/modelActor.ts'
 import { receiveDeltas, unreadable } from '../model/receiveDeltas.ts'
-import { approver } from '../tools/approver.ts'
+import * as approvals from '../tools/approvals.ts'
+import * as results from '../tools/results.ts'
 import * as round from '../tools/round.ts'
+import { noteStep, runEvent, takeStep } from '../tools/roundEvents.ts'
 import { toolsOf } from '../tools/runTools.ts'
-import type { ToolServiceOutput } from '../tools/toolProgress.ts'
-import { toolService } from '../tools/toolService.ts'
-import type { ResolvedConfig } from './agentConfig.ts'
+import { type ToolServiceOutput, toolService } from '../tools/toolService.ts'
+import type { ResolvedConfig, ToolExecution } from './agentConfig.ts'
 import { abortedBy } from './agentOutput.ts'
 import {
   announcementOf,
   askEvent,
   askedIn,
-  callEvent,
   finalChunk,
   restartChunks,
   resultEvent,
@@ -45,6 +45,7 @@ import { copyOf, type StreamingState } from './streamingState.ts'
 /** The parts that the agent's chart names: its children, guards and actions, each as small as its name. */
 export const agentSetup = (config: ResolvedConfig) => {
   const { retry, accumulator } = config
+  const concurrency = config.executeBatch ? Number.POSITIVE_INFINITY : concurrencyOf(config.toolExecution)
   const newIdFor = (self: AnyActorRef, { options }: StreamingState) => {
     const { newId } = hostOf(self)
     return newId ? () => newId(options.id) : config.newId
@@ -62,7 +63,7 @@ export const agentSetup = (config: ResolvedConfig) => {
     actors: {
       model: modelActor(config),
       timer,
-      approver: approver(config.onApproval),
+      approver: approvals.approver(config.onApproval),
       toolExecutor: toolService(config),
       summariser: summariser(config),
     },
@@ -110,7 +111,7 @@ export const agentSetup = (config: ResolvedConfig) => {
         context.bounds.emptyAnswers < 1 &&
         context.bounds.reached === null &&
         answers.isEmptyAnswer(context) &&
-        round.isAfterTools(context),
+        results.isAfterTools(context),
       hasCalls: ({ context }) => round.currentCalls(context).length > 0,
       isApprovalNeeded: ({ context }) => context.round.pendingApprovals.length > 0,
       isPending: ({ context }, { callId }: { callId: string }) =>
@@ -123,10 +124,12 @@ export const agentSetup = (config: ResolvedConfig) => {
         },
         { callId }: { callId: string },
       ) => inDoubt.includes(callId) && pendingApprovals.includes(callId),
+      isAtWork: ({ context }) => round.isAtWork(context),
+      isWaiting: ({ context }) => round.isWaiting(context),
       isAnswerNeeded: ({ context }) => round.externalCalls(context).length > 0,
       isAwaited: ({ context }, { callId }: { callId: string }) =>
         round.externalCalls(context).some(({ id }) => id === callId),
-      isRunEnded: ({ context }) => round.isRunEnded(context),
+      isRunEnded: ({ context }) => results.isRunEnded(context),
       isSteered: ({ context }) => context.steering.length > 0,
     },
     actions: {
@@ -148,13 +151,13 @@ export const agentSetup = (config: ResolvedConfig) => {
       /** A model that calls tools although it must not. */
       refuseCalls: enqueueActions(({ context, enqueue }) => {
         if (round.currentCalls(context).length === 0) return
-        const refused = round.resultMessage(context)
+        const refused = results.resultMessage(context)
         enqueue.assign({ ...run.append(context, refused), steering: [] })
         for (const each of announcementOf(context.totals.responseId, refused)) enqueue.emit(each)
       }),
       keepSteering: enqueueActions(({ context, enqueue }) => {
         if (context.steering.length === 0) return
-        const steering = round.steeringMessage(context)
+        const steering = results.steeringMessage(context)
         enqueue.assign({ ...run.append(context, steering), steering: [] })
         for (const each of announcementOf(context.totals.responseId, steering)) enqueue.emit(each)
       }),
@@ -274,7 +277,7 @@ export const agentSetup = (config: ResolvedConfig) => {
       storeMessage: assign(({ context }) => answers.storeDraft(context)),
       beginRound: enqueueActions(({ context, self, enqueue }) => {
         if (round.currentCalls(context).length === 0) return
-        const begun = round.beginRound(
+        const begun = approvals.beginRound(
           context,
           toolsOf(config, self),
           valuesOf(self).context,
@@ -287,18 +290,9 @@ export const agentSetup = (config: ResolvedConfig) => {
         round: { ...context.round, waitingSince: timeIn(system) },
       })),
       askForApprovals: enqueueActions(({ context, enqueue }) => {
-        for (const call of round.askedCalls(context)) enqueue.emit(askEvent(call))
-      }),
-      askForDecisions: enqueueActions(({ enqueue }, { calls }: { calls: readonly PendingCall[] }) => {
-        for (const call of calls) enqueue.emit(askEvent(call))
+        for (const call of approvals.askedCalls(context)) enqueue.emit(askEvent(call))
       }),
       passOn: forwardTo('toolExecutor'),
-      noteInterruption: enqueueActions(({ context, event, enqueue }) => {
-        if (event.type !== 'tool.interrupted') return
-        const { change, fresh } = round.interrupted(context, event)
-        enqueue.assign({ round: change })
-        for (const result of fresh) enqueue.emit(resultEvent(result))
-      }),
       askForAnswers: enqueueActions(({ context, enqueue }) => {
         for (const call of round.externalCalls(context)) enqueue.emit(askEvent({ ...call, kind: 'answer' }))
       }),
@@ -309,58 +303,76 @@ export const agentSetup = (config: ResolvedConfig) => {
             : context.deadlineAt + timeIn(system) - context.round.waitingSince,
       })),
       approve: assign(({ context }, approval: Extract<AgentEvent, { type: 'tool.approve' }>) =>
-        round.approve(context, approval),
+        approvals.approve(context, approval),
       ),
       reject: enqueueActions(
         ({ context, enqueue }, { callId, reason }: { callId: string; reason?: string | undefined }) => {
-          const result = round.rejectedResult(context, callId, reason)
-          enqueue.assign({ round: round.withResult(context, result) })
+          const result = results.rejectedResult(context, callId, reason)
+          enqueue.assign({ round: round.withResults(context.round, [result]) })
           enqueue.emit(resultEvent(result))
         },
       ),
       takeAnswer: enqueueActions(
         ({ context, enqueue }, answer: Extract<AgentEvent, { type: 'tool.answer' }>) => {
-          const result = round.answeredResult(context, answer)
-          enqueue.assign({ round: round.withResult(context, result) })
+          const result = results.answeredResult(context, answer)
+          enqueue.assign({ round: round.withResults(context.round, [result]) })
           enqueue.emit(resultEvent(result))
         },
       ),
-      noteStarted: enqueueActions(({ context, event, enqueue }) => {
-        if (event.type !== 'tool.started') return
-        // An executor that was restored says it once more.
-        const known = new Set(context.round.started.flat())
-        const calls = event.calls.filter(({ id }) => !known.has(id))
-        const fresh = round.freshResults(context, event.results ?? [])
-        enqueue.assign(round.progress(context, fresh, calls))
-        for (const result of fresh) enqueue.emit(resultEvent(result))
-        for (const call of calls) enqueue.emit(callEvent(call))
+      startCalls: enqueueActions(({ context, enqueue }) =>
+        noteStep(enqueue, context, round.beginCalls(context, concurrency)),
+      ),
+      /** The executor, which is there by now, has taken the runs of sub-agents over. */
+      runCalls: enqueueActions(({ context, enqueue }) => {
+        const calls = round.runningCalls(context)
+        if (calls.length > 0) enqueue.sendTo('toolExecutor', runEvent(context, calls))
+        enqueue.assign({ round: { ...context.round, runs: {} } })
       }),
       announceProgress: emit((_, progress: Extract<AgentEvent, { type: 'tool.progress' }>) => progress),
-      noteResult: enqueueActions(({ context, event, enqueue }) => {
-        if (event.type !== 'tool.finished') return
-        enqueue.assign(round.progress(context, [event.result], event.calls, event.usage))
-        enqueue.emit(resultEvent(event.result))
-        for (const call of event.calls) enqueue.emit(callEvent(call))
+      noteResults: enqueueActions(
+        ({ context, enqueue }, { results, usage }: Extract<AgentEvent, { type: 'tool.finished' }>) =>
+          takeStep(enqueue, context, round.finishCalls(context, results, concurrency), usage),
+      ),
+      takeResults: enqueueActions(({ context, enqueue }, output: ToolServiceOutput) => {
+        const all = results.allResults(context, output.results)
+        noteStep(enqueue, context, round.finishCalls(context, all, 0), output.usage)
       }),
-      takeResults: enqueueActions(({ context, enqueue }, { results, usage }: ToolServiceOutput) => {
-        const fresh = round.freshResults(context, results)
-        enqueue.assign(round.progress(context, fresh, [], usage))
-        for (const result of fresh) enqueue.emit(resultEvent(result))
+      resumeCalls: enqueueActions(
+        ({ context, self, enqueue }, { runs }: Extract<AgentEvent, { type: 'tool.restored' }>) =>
+          takeStep(enqueue, context, round.resumeCalls(context, toolsOf(config, self), runs, concurrency)),
+      ),
+      noteWait: enqueueActions(
+        ({ context, enqueue }, { callId, calls }: Extract<AgentEvent, { type: 'tool.waiting' }>) => {
+          const step = round.noteWait(context, callId, calls)
+          if (step.round !== context.round) noteStep(enqueue, context, step)
+        },
+      ),
+      keepCommand: assign(
+        ({ context }, { callId, command }: Extract<AgentEvent, { type: 'tool.postponed' }>) => ({
+          round: round.withCommand(context.round, callId, command),
+        }),
+      ),
+      deliverCommands: enqueueActions(({ context, enqueue }, { callId }: { callId: string }) => {
+        const { commands } = context.round
+        const due = round.ownOf(commands, callId)
+        if (!due) return
+        enqueue.assign({ round: { ...context.round, commands: round.without(commands, callId) } })
+        for (const command of due) enqueue.sendTo('toolExecutor', command)
       }),
       noteExecutorFailure: assign((_, { error }: { error: unknown }) => ({
         failure: brokenPart(error, 'ToolExecution'),
       })),
       storeResults: assign(({ context, self }) => {
-        const plain = run.append(context, round.resultMessage(context))
+        const plain = run.append(context, results.resultMessage(context))
         const repeats = repeatsIn({ ...context, ...plain }, toolsOf(config, self))
         return {
-          ...run.append(context, round.resultMessage(context, repeatNote(context, repeats))),
+          ...run.append(context, results.resultMessage(context, repeatNote(context, repeats))),
           steering: [],
           bounds: { ...context.bounds, repeats, emptyAnswers: 0 },
         }
       }),
       storeSteering: assign(({ context }) => ({
-        ...run.append(context, round.steeringMessage(context)),
+        ...run.append(context, results.steeringMessage(context)),
         steering: [],
       })),
       // Commands may come from anywhere: the context keeps plain texts only.
@@ -391,6 +403,11 @@ export const agentSetup = (config: ResolvedConfig) => {
 
 /** Says whether an answer that starts over makes anything obsolete: text, or pieces of a call that will not run. */
 const hasShown = ({ answer }: StreamingState): boolean => answer.chunks > 0 || answer.toolCallPieces > 0
+
+const concurrencyOf = (execution: ToolExecution): number => {
+  if (typeof execution === 'object') return execution.concurrency
+  return execution === 'parallel' ? Number.POSITIVE_INFINITY : 1
+}
 
 /** The fields of an error that say where it came from. */
 const sourceOf = (config: ResolvedConfig, state: StreamingState): Partial<ErrorData> => {

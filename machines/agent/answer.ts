@@ -4,7 +4,8 @@ import { addMetadata, mergeMetadata, wholeMetadata } from '../../src/messages/me
 import { addUsage, type FinishReason, type Usage } from '../../src/messages/result.ts'
 import { type Accumulator, nothingAccumulated } from '../../src/model/accumulator.ts'
 import { assignToolIds } from '../../src/model/toolIds.ts'
-import { currentCalls, missingResult, resultMessage } from '../tools/round.ts'
+import { missingResult, resultMessage } from '../tools/results.ts'
+import { currentCalls } from '../tools/round.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
 import {
   type Answer,

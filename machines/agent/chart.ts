@@ -1,9 +1,10 @@
-import { type AnyStateMachine, not } from 'xstate'
+import { type AnyStateMachine, and, not } from 'xstate'
 import { errorDataOf } from '../../src/messages/errors.ts'
 import { summariserInput } from '../compaction/contextWindow.ts'
 import { deepFreeze } from '../logic/deepFreeze.ts'
 import { timeIn } from '../logic/systemTime.ts'
-import * as round from '../tools/round.ts'
+import { askedCalls } from '../tools/approvals.ts'
+import { executorInput } from '../tools/round.ts'
 import { type AgentMachineConfig, type ResolvedConfig, resolveConfig } from './agentConfig.ts'
 import { abortedOutput, completeOutput, failedOutput } from './agentOutput.ts'
 import { agentSetup } from './agentSetup.ts'
@@ -87,7 +88,7 @@ export const chartOf = (config: ResolvedConfig) => {
   const askApprover = {
     id: 'approver',
     src: 'approver' as const,
-    input: ({ context }: { context: run.StreamingState }) => ({ calls: round.askedCalls(context) }),
+    input: ({ context }: { context: run.StreamingState }) => ({ calls: askedCalls(context) }),
   }
 
   const askSummariser = {
@@ -324,64 +325,52 @@ export const chartOf = (config: ResolvedConfig) => {
       },
 
       ToolExecution: {
-        description: 'The tool executor runs the calls, as a child.',
+        description: 'The tool executor runs the calls that the round starts, as a child.',
         meta: { isInRound: true },
+        entry: 'startCalls',
         invoke: {
           id: 'toolExecutor',
           src: 'toolExecutor',
-          input: ({ context }) => round.executorInput(context),
-          onDone: [
-            {
-              guard: 'isAnswerNeeded',
-              target: 'AwaitingTools',
-              actions: { type: 'takeResults', params: ({ event }) => event.output },
-            },
-            {
-              target: 'ToolResults',
-              actions: { type: 'takeResults', params: ({ event }) => event.output },
-            },
-          ],
+          input: ({ context }) => executorInput(context),
+          // Only an executor that a user provides ends by itself.
+          onDone: { actions: { type: 'takeResults', params: ({ event }) => event.output } },
           onError: {
             target: 'Failed',
             actions: { type: 'noteExecutorFailure', params: ({ event }) => event },
           },
         },
         on: {
-          'tool.started': { actions: 'noteStarted' },
-          'tool.finished': { actions: 'noteResult' },
+          'tool.finished': { actions: { type: 'noteResults', params: ({ event }) => event } },
           'tool.progress': { actions: { type: 'announceProgress', params: ({ event }) => event } },
-          'tool.interrupted': {
-            target: 'AwaitingApproval',
-            actions: 'noteInterruption',
-          },
+          'tool.waiting': { actions: { type: 'noteWait', params: ({ event }) => event } },
+          'tool.restored': { actions: { type: 'resumeCalls', params: ({ event }) => event } },
           // Decisions on the calls of sub-agents: their runs are below the executor.
           'tool.approve': { actions: 'passOn' },
           'tool.reject': { actions: 'passOn' },
           'tool.answer': { actions: 'passOn' },
+          'tool.postponed': { actions: { type: 'keepCommand', params: ({ event }) => event } },
+          'tool.resumed': { actions: { type: 'deliverCommands', params: ({ event }) => event } },
         },
-        initial: 'Working',
+        always: [
+          { guard: 'isApprovalNeeded', target: 'AwaitingApproval' },
+          { guard: and([not('isAtWork'), 'isAnswerNeeded']), target: 'AwaitingTools' },
+          { guard: not('isAtWork'), target: 'ToolResults' },
+        ],
+        initial: { target: 'Working', actions: 'runCalls' },
         states: {
           Working: {
             description: 'At least one call is running.',
             // Only the time of the whole run is watched here: each tool has its own timeout.
             invoke: [...(config.totalMs === undefined ? [] : [deadlineTimer])],
-            on: {
-              'tool.waiting': {
-                target: 'Waiting',
-                actions: { type: 'askForDecisions', params: ({ event }) => event },
-              },
-              'timer.fired': { target: '#agent.Failed', actions: 'noteTotalTimeout' },
-            },
+            on: { 'timer.fired': { target: '#agent.Failed', actions: 'noteTotalTimeout' } },
+            always: { guard: 'isWaiting', target: 'Waiting' },
           },
           Waiting: {
             description: 'Only sub-agents that wait for people are left.',
             tags: 'waiting',
             entry: 'beginWaiting',
             exit: 'endWaiting',
-            on: {
-              'tool.waiting': { actions: { type: 'askForDecisions', params: ({ event }) => event } },
-              'tool.working': { target: 'Working' },
-            },
+            always: { guard: not('isWaiting'), target: 'Working' },
           },
         },
       },

@@ -47,6 +47,9 @@ export type AgentCommand =
   /** Shortens the conversation for the model, before its next answer. */
   | { type: 'compact' }
 
+/** A decision on a call, or its answer. */
+export type CallCommand = Extract<AgentCommand, { callId: string }>
+
 /** An event from one of the agent's own children. `at` is the time of the clock, so that guards stay pure. */
 export type ChildEvent =
   /** The deltas of one network read; `seq` counts the reads of one request from 0. */
@@ -59,27 +62,18 @@ export type ChildEvent =
   /** The text that a model wrote when it was asked for a summary. */
   | { type: 'summary.done'; text: string; usage: Usage | null }
   | { type: 'summary.failed'; error: ErrorData; usage: Usage | null }
-  /** `results`: what is known of the turn already, from an executor that was restored. */
-  | { type: 'tool.started'; calls: readonly ToolCallPart[]; results?: readonly ToolResultPart[] }
-  /** `usage`: what the tool itself used of models. `calls`: those that start in its place. The last result of a turn comes with the executor's end. */
-  | { type: 'tool.finished'; result: ToolResultPart; usage?: Usage; calls: readonly ToolCallPart[] }
-
+  /** Results of calls, one at a time or those of a whole batch. `usage`: what the tools themselves used of models. */
+  | { type: 'tool.finished'; results: readonly ToolResultPart[]; usage?: Usage }
   /** The progress of a call. */
   | { type: 'tool.progress'; callId: string; value: JsonValue }
-  /**
-   * After a restore: calls that a person must decide on, because it is not known whether they took effect, and what is
-   * known of the others.
-   */
-  | {
-      type: 'tool.interrupted'
-      inDoubt: readonly string[]
-      interruptions: { [callId: string]: number }
-      runs: { [callId: string]: Snapshot<unknown> }
-      results: readonly ToolResultPart[]
-    }
-  /** Nothing goes on until calls of sub-agents are decided on. `calls`: those that were not waited for before. */
-  | { type: 'tool.waiting'; calls: readonly PendingCall[] }
-  | { type: 'tool.working' }
+  /** The calls that the sub-agent of a call waits for; none when it works again. */
+  | { type: 'tool.waiting'; callId: string; calls: readonly PendingCall[] }
+  /** The executor was restored, with these runs of sub-agents: the calls that were running are cut off. */
+  | { type: 'tool.restored'; runs: { [callId: string]: Snapshot<unknown> } }
+  /** A decision for the sub-agent of a call that is not there yet after a restore. */
+  | { type: 'tool.postponed'; callId: string; command: CallCommand }
+  /** The restored sub-agent of a call is there again. */
+  | { type: 'tool.resumed'; callId: string }
 
 /** Every event of the machine of a run. */
 export type AgentEvent = AgentCommand | ChildEvent

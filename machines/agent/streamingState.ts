@@ -4,10 +4,10 @@ import type { ErrorData } from '../../src/messages/errors.ts'
 import type { Batches, MergedPieces } from '../../src/messages/growing.ts'
 import { copyJson, type JsonObject } from '../../src/messages/json.ts'
 import type { ChatMessage, ToolResultPart } from '../../src/messages/messages.ts'
-import type { FinishReason, Usage } from '../../src/messages/result.ts'
+import type { FinishReason, PendingCall, Usage } from '../../src/messages/result.ts'
 import { type Accumulated, nothingAccumulated } from '../../src/model/accumulator.ts'
 import type { GenerationSettings } from '../../src/model/chatModel.ts'
-import type { PreparedRequest } from './events.ts'
+import type { CallCommand, PreparedRequest } from './events.ts'
 import type { LimitReached, RunLimits } from './limits.ts'
 
 /**
@@ -112,13 +112,15 @@ export type Answer = {
   firstChunkAt: number | null
 }
 
-/** The tool calls of the current turn: what happens to each is decided once. All lists are of call ids. */
+/**
+ * The tool calls of the current turn: every fact about them, and the only place that has it. All lists are of call ids.
+ */
 export type ToolRound = {
   /** Part of the idempotency keys of its calls: no other round has it. */
   id: string
   /** Those that a person must still decide on. */
   pendingApprovals: string[]
-  /** Those that may run, or be answered from outside. */
+  /** Those that may run, or be answered from outside. While calls run: those that were left, in the order of the answer. */
   cleared: string[]
   /** Those that are answered from outside. */
   external: string[]
@@ -130,10 +132,14 @@ export type ToolRound = {
   interruptions: { [callId: string]: number }
   /** The stored runs of sub-agents that are paused while a person decides on other calls, by call id. */
   runs: { [callId: string]: Snapshot<unknown> }
+  /** The calls that sub-agents wait for, by the id of the call that runs the sub-agent. */
+  waiting: { [callId: string]: PendingCall[] }
+  /** Decisions for a restored sub-agent that is not there yet, by the id of the call that runs it. */
+  commands: { [callId: string]: CallCommand[] }
   /** Arguments that a person changed, by call id. */
   edited: { [callId: string]: JsonObject }
   waitingSince: number
-  /** Those that were started. */
+  /** Those that the current executor has started, in their order: without a result, they are running. */
   started: Batches<string>
   /** Results, as they come in. */
   results: Batches<ToolResultPart>
@@ -179,6 +185,8 @@ export const noRound: ToolRound = {
   inDoubt: [],
   interruptions: {},
   runs: {},
+  waiting: {},
+  commands: {},
   edited: {},
   waitingSince: 0,
   started: [],

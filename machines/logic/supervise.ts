@@ -70,7 +70,7 @@ const writeFirst = (before: AnyMachineSnapshot, event: AnyEventObject, scope: An
   if (!host.writeAhead) return
   scope.defer(() => {
     const after: AnyMachineSnapshot = scope.self.getSnapshot()
-    if (isRead(event, before, after) || isUnchanged(before, after)) return
+    if (isStoredLater(event, before, after) || isUnchanged(before, after)) return
     try {
       host.writeAhead?.()
     } catch (thrown) {
@@ -80,17 +80,20 @@ const writeFirst = (before: AnyMachineSnapshot, event: AnyEventObject, scope: An
   })
 }
 
-/** Events whose results are requested again after a restore, or are known from elsewhere: not worth a write. */
-const readTypes: ReadonlySet<string> = new Set([
-  'model.deltas',
-  'model.prepared',
-  'tool.started',
-  'tool.progress',
-])
+/**
+ * The events whose steps are not stored by themselves. What a model sends is requested again after a restore. A decision
+ * that a restored sub-agent can take now is stored by the step in which it does: if it were stored as delivered before, it
+ * would be lost with the process.
+ */
+const storedLater: ReadonlySet<string> = new Set(['model.deltas', 'model.prepared', 'tool.resumed'])
 
 /** A user's chart may do more with what its runs emit than pass it on. */
-const isRead = ({ type }: AnyEventObject, before: AnyMachineSnapshot, after: AnyMachineSnapshot): boolean =>
-  readTypes.has(type) ||
+const isStoredLater = (
+  { type }: AnyEventObject,
+  before: AnyMachineSnapshot,
+  after: AnyMachineSnapshot,
+): boolean =>
+  storedLater.has(type) ||
   (type === 'run.emitted' && JSON.stringify(before.value) === JSON.stringify(after.value)) ||
   type === 'xstate.stop'
 

@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
+import { addUsage, type Usage } from '../../src/messages/result.ts'
 import { noBounds, noRound, unknownWindow } from '../agent/streamingState.ts'
-import { type Migration, snapshotVersion } from './version.ts'
+import type { Migration } from './version.ts'
 
 // How snapshots of older releases become such as this one reads. They come from outside: what does not look as expected is
 // left as it is, and the check that follows says what is wrong with it.
@@ -63,7 +64,6 @@ const agentTo42: Migration = (stored) => {
     ...stored,
     context: {
       ...context,
-      version: snapshotVersion,
       options,
       steering: Array.isArray(steering) && steering.length > 0 ? [steering] : steering,
       bounds: { ...noBounds, emptyAnswers },
@@ -81,10 +81,70 @@ const optionsTo42 = (options: JsonValue | undefined): JsonObject => {
   return { ...rest, limits: { steps: maxSteps } }
 }
 
-/** Of snapshots of the lifecycle chart. */
-export const agentMigrations: readonly Migration[] = [agentTo41, agentTo42]
+/** The tool executor kept its own account of the calls: which had begun, their results, and what was waited for. */
+const agentTo43: Migration = (stored) => {
+  const context = inside(stored.context)
+  const { toolExecutor, ...rest } = inside(stored.children)
+  const executor = inside(inside(toolExecutor).snapshot)
+  const round: JsonObject = { waiting: {}, commands: {}, ...inside(context.round) }
+  const known = listed(round.results)
+  const late = listed(executor.results).filter((result) => !known.some((each) => idOf(each) === idOf(result)))
+  const results = [...known, ...late]
+  const answered = new Set(results.map(idOf))
+  const isOpen = ([id]: [string, unknown]) => !answered.has(id)
+  const openOf = (record: JsonValue | undefined) =>
+    Object.fromEntries(Object.entries(inside(record)).filter(isOpen))
+  return {
+    ...stored,
+    context: {
+      ...context,
+      totals: withUsage(context.totals, inside(executor.output).usage),
+      round: {
+        ...round,
+        // A call that an earlier executor had started is cleared once more.
+        started: inRuns(listed(executor.begun)),
+        results: inRuns(results),
+        ...(isJsonObject(toolExecutor) && {
+          interruptions: executor.interruptions ?? {},
+          waiting: openOf(executor.waiting),
+          commands: addressedBelow(openOf(executor.commands)),
+        }),
+      },
+    },
+    children: {
+      ...rest,
+      ...(isJsonObject(toolExecutor) && {
+        toolExecutor: { ...toolExecutor, snapshot: { status: 'active', runs: openOf(executor.runs) } },
+      }),
+    },
+  }
+}
 
-/** Of snapshots of charts that are made of runs; the runs in them are migrated by their own machines. */
+const listed = (runs: JsonValue | undefined): JsonValue[] => (Array.isArray(runs) ? runs.flat() : [])
+
+const inRuns = (list: JsonValue[]): JsonValue => (list.length > 0 ? [list] : [])
+
+const idOf = (value: JsonValue | undefined): JsonValue => inside(value).id ?? null
+
+/** Commands named calls as the sub-agent does. */
+const addressedBelow = (commands: JsonObject): JsonObject =>
+  Object.fromEntries(
+    Object.entries(commands).map(([id, given]) => [
+      id,
+      listed(given).map((each) => ({ ...inside(each), callId: `${id}/${String(inside(each).callId)}` })),
+    ]),
+  )
+
+const withUsage = (totals: JsonValue | undefined, usage: JsonValue | undefined): JsonObject => {
+  const { usage: before, ...rest } = inside(totals)
+  const added = isJsonObject(usage) ? (addUsage(inside(before) as Usage, usage as Usage) ?? null) : before
+  return { ...rest, usage: (added as JsonValue | undefined) ?? null }
+}
+
+/** The migrations of snapshots of the lifecycle chart. */
+export const agentMigrations: readonly Migration[] = [agentTo41, agentTo42, agentTo43]
+
+/** The migrations of charts that are made of runs; the runs in them are migrated by their own machines. */
 export const phasedMigrations = (phases: Readonly<Record<string, object>>): readonly Migration[] => [
   (stored) => {
     const context = inside(stored.context)
@@ -96,5 +156,4 @@ export const phasedMigrations = (phases: Readonly<Record<string, object>>): read
       context: { ...context, totals: totalsTo41(context.totals) },
     }
   },
-  (stored) => ({ ...stored, context: { ...inside(stored.context), version: snapshotVersion } }),
 ]

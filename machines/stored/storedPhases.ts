@@ -1,9 +1,12 @@
 import { isJsonObject } from '../../src/messages/json.ts'
+import type { AgentInput } from '../agent/events.ts'
+import type { PhasedRun } from '../orchestrators/phasedRun.ts'
 import * as is from './shape.ts'
 import { failureShape, totalsShape } from './storedRun.ts'
 
-const phasesShape = is.fields({
-  input: is.object,
+const phasesShape = is.fields<PhasedRun>({
+  version: is.text,
+  input: is.like<AgentInput>(is.object),
   messages: is.listOf(is.message),
   totals: totalsShape,
   failure: failureShape,

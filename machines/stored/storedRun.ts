@@ -1,102 +1,150 @@
 import { lastSaid } from '../../src/messages/compaction.ts'
-import { isJsonObject, stableJson } from '../../src/messages/json.ts'
-import type { PendingCall } from '../../src/messages/result.ts'
+import type { ErrorData } from '../../src/messages/errors.ts'
+import type { MergedPieces } from '../../src/messages/growing.ts'
+import { isJsonObject, type JsonObject, stableJson } from '../../src/messages/json.ts'
+import { type PendingCall, pendingKinds, type Usage } from '../../src/messages/result.ts'
 import { isFatal, validateHistory } from '../../src/messages/validateHistory.ts'
-import { areLimits } from '../agent/limits.ts'
+import type { Accumulated } from '../../src/model/accumulator.ts'
+import type { CallCommand, PreparedRequest } from '../agent/events.ts'
+import { areLimits, type LimitReached, type RunLimits } from '../agent/limits.ts'
 import { agentStates, factsOf, type StateFacts } from '../agent/states.ts'
-import { modelInput, noRound, retryTime, type StreamingState } from '../agent/streamingState.ts'
-import { askedCalls, callsToRun, clearedCalls, currentCalls, externalCalls } from '../tools/round.ts'
-import type { ToolServiceSnapshot } from '../tools/toolProgress.ts'
+import {
+  type Answer,
+  type Bounds,
+  modelInput,
+  noRound,
+  type Remembered,
+  type RunOptions,
+  retryTime,
+  type StreamingState,
+  type ToolRound,
+  type Totals,
+  type Window,
+} from '../agent/streamingState.ts'
+import { askedCalls } from '../tools/approvals.ts'
+import { currentCalls, externalCalls } from '../tools/round.ts'
 import * as is from './shape.ts'
 
 const ids = is.listOf(is.text)
 
+const usage = is.orNull(is.like<Usage>(is.recordOf(is.number)))
+
 /** Metadata that grows piece by piece. */
-const growing = is.listOf(is.fields({ pieces: is.count, value: is.object }))
+const growing: is.Shape<MergedPieces<JsonObject>> = is.listOf(is.fields({ pieces: is.count, value: is.object }))
+
+const finishReason = is.oneOf(
+  'stop',
+  'length',
+  'toolCalls',
+  'contentFilter',
+  'maxSteps',
+  'limit',
+  'aborted',
+  'error',
+  'unspecified',
+)
 
 /** The shape of what all requests add up to. */
-export const totalsShape = is.fields({
+export const totalsShape = is.fields<Totals>({
   responseId: is.text,
-  finishReason: is.oneOf(
-    'stop',
-    'length',
-    'toolCalls',
-    'contentFilter',
-    'maxSteps',
-    'limit',
-    'aborted',
-    'error',
-    'unspecified',
-  ),
+  finishReason,
   rawFinishReason: is.orNull(is.text),
-  usage: is.orNull(is.recordOf(is.number)),
+  usage,
   metadata: growing,
 })
 
-export const failureShape = is.orNull(is.fields({ name: is.text, message: is.text }))
+export const failureShape = is.orNull(is.like<ErrorData>(is.fields({ name: is.text, message: is.text })))
 
-const wireCall = is.fields({ id: is.text, name: is.text, arguments: is.object })
+const optionsShape = is.fields<RunOptions>({
+  id: is.text,
+  outputSchema: is.orNull(is.object),
+  system: is.orNull(is.text),
+  settings: is.object,
+  limits: is.like<RunLimits>((name, value) => (areLimits(value) ? undefined : `${name} must be limits`)),
+})
 
-const stateShape = is.fields({
+const answerShape = is.fields<Answer>({
+  accumulated: is.fields<Accumulated>({
+    text: is.text,
+    thinking: is.text,
+    media: is.like<Accumulated['media']>(is.runsOf(is.object)),
+    calls: is.listOf(is.fields({ id: is.text, name: is.text, arguments: is.object })),
+    metadata: growing,
+    opaque: is.object,
+    responseId: is.text,
+    usage,
+    finish: is.orNull(is.fields({ reason: is.like<Totals['finishReason']>(is.text) })),
+  }),
+  chunks: is.count,
+  toolCallPieces: is.count,
+  newlineDue: is.flag,
+  shown: growing,
+  askedAt: is.number,
+  firstChunkAt: is.orNull(is.number),
+})
+
+const preparedShape = is.like<PreparedRequest>(
+  is.fields({ provider: is.text, model: is.text, tools: is.orNull(ids) }),
+)
+
+const pendingCall: is.Shape<PendingCall> = (name, value) =>
+  is.part('toolCall')(name, value) ?? is.fields({ kind: is.oneOf(...pendingKinds) })(name, value)
+
+const callCommand = is.like<CallCommand>(
+  is.fields<Pick<CallCommand, 'type' | 'callId'>>({
+    type: is.oneOf('tool.approve', 'tool.reject', 'tool.answer'),
+    callId: is.text,
+  }),
+)
+
+const roundShape = is.fields<ToolRound>({
+  id: is.text,
+  pendingApprovals: ids,
+  cleared: ids,
+  external: ids,
+  ending: ids,
+  inDoubt: ids,
+  interruptions: is.recordOf(is.count),
+  runs: is.like<ToolRound['runs']>(is.recordOf(is.object)),
+  waiting: is.recordOf(is.listOf(pendingCall)),
+  commands: is.recordOf(is.listOf(callCommand)),
+  edited: is.recordOf(is.object),
+  waitingSince: is.number,
+  started: is.runsOf(is.text),
+  results: is.runsOf(is.part('toolResult')),
+})
+
+/** The data of a run: a field that `StreamingState` gets and this lacks does not compile. */
+const stateShape = is.fields<StreamingState>({
+  version: is.text,
   history: is.listOf(is.message),
   messages: is.listOf(is.message),
-  options: is.fields({
-    id: is.text,
-    outputSchema: is.orNull(is.object),
-    system: is.orNull(is.text),
-    settings: is.object,
-    limits: (name, value) => (areLimits(value) ? undefined : `${name} must be limits`),
-  }),
+  options: optionsShape,
   step: is.count,
-  answer: is.fields({
-    accumulated: is.fields({
-      text: is.text,
-      thinking: is.text,
-      media: is.runsOf(is.object),
-      calls: is.listOf(wireCall),
-      metadata: growing,
-      opaque: is.object,
-      responseId: is.text,
-      usage: is.orNull(is.recordOf(is.number)),
-      finish: is.orNull(is.fields({ reason: is.text })),
-    }),
-    chunks: is.count,
-    toolCallPieces: is.count,
-    newlineDue: is.flag,
-    shown: growing,
-    askedAt: is.number,
-    firstChunkAt: is.orNull(is.number),
-  }),
-  request: is.fields({
+  answer: answerShape,
+  request: is.fields<StreamingState['request']>({
     modelIndex: is.count,
     attempt: is.count,
     retryAt: is.number,
-    prepared: is.orNull(is.fields({ provider: is.text, model: is.text, tools: is.orNull(ids) })),
+    prepared: is.orNull(preparedShape),
   }),
-  round: is.fields({
-    pendingApprovals: ids,
-    cleared: ids,
-    external: ids,
-    id: is.text,
-    ending: ids,
-    inDoubt: ids,
-    interruptions: is.recordOf(is.count),
-    runs: is.recordOf(is.object),
-    edited: is.recordOf(is.object),
-    waitingSince: is.number,
-    started: is.runsOf(is.text),
-    results: is.runsOf(is.part('toolResult')),
-  }),
-  remembered: is.listOf(is.fields({ tool: is.text, arguments: is.orNull(is.text) })),
+  round: roundShape,
+  remembered: is.listOf(is.fields<Remembered>({ tool: is.text, arguments: is.orNull(is.text) })),
   totals: totalsShape,
   paused: is.orNull(is.message),
   draft: is.orNull(is.message),
-  bounds: is.fields({
-    reached: is.orNull(is.fields({ limit: is.text, used: is.number, allowed: is.number })),
+  bounds: is.fields<Bounds>({
+    reached: is.orNull(
+      is.fields<LimitReached>({
+        limit: is.like<LimitReached['limit']>(is.text),
+        used: is.number,
+        allowed: is.number,
+      }),
+    ),
     repeats: is.count,
     emptyAnswers: is.count,
   }),
-  window: is.fields({
+  window: is.fields<Window>({
     tokens: is.orNull(is.number),
     input: is.orNull(is.number),
     ratio: is.orNull(is.number),
@@ -104,7 +152,7 @@ const stateShape = is.fields({
     compactedAt: is.listOf(is.count),
     halvings: is.count,
   }),
-  steering: is.listOf(is.listOf(is.text)),
+  steering: is.runsOf(is.text),
   deadlineAt: is.orNull(is.number),
   failure: failureShape,
   abortReason: is.text,
@@ -193,13 +241,9 @@ const conversationFlaw = (state: StreamingState, { isInRound }: StateFacts): str
   return lastSaid(history)?.role === 'user' ? undefined : 'its history does not end with a user message'
 }
 
-const executorShape = is.fields({
-  calls: is.listOf(is.part('toolCall')),
-  begun: is.runsOf(is.text),
-  results: is.runsOf(is.part('toolResult')),
-})
+const executorShape = is.fields({ status: is.oneOf('active'), runs: is.recordOf(is.object) })
 
-/** The executor runs nothing but what was cleared, all of it, and nothing twice. */
+/** The executor keeps nothing but runs of sub-agents: all that it does is what the round says. */
 const executorFlaw = (
   state: StreamingState,
   snapshot: Readonly<Record<string, unknown>> | undefined,
@@ -207,22 +251,9 @@ const executorFlaw = (
   if (!snapshot) return undefined
   const flaw = executorShape('toolExecutor', snapshot)
   if (flaw) return flaw
-  const { calls, begun, results, run, round } = snapshot as ToolServiceSnapshot
-  if (run !== state.options.id || round !== state.round.id)
-    return 'its tool executor is that of another round'
-  const hasBegun = new Set(begun.flat())
-  if (state.round.started.flat().some((id) => calls.some((call) => call.id === id) && !hasBegun.has(id)))
-    return 'its tool executor has forgotten a call that was started'
-  const cleared = new Set(clearedCalls(state).map(stableJson))
-  if (!calls.every((call) => cleared.has(stableJson(call))))
-    return 'its tool executor has a call that may not run'
-  const taken = new Set(calls.map(({ id }) => id))
-  if (taken.size < calls.length) return 'its tool executor has a call twice'
-  if (!callsToRun(state).every(({ id }) => taken.has(id))) return 'its tool executor lacks a call'
-  const answered = new Set(results.flat().map(({ id }) => id))
-  return state.round.results.flat().some(({ id }) => taken.has(id) && !answered.has(id))
-    ? 'its tool executor would run a call that has its result'
-    : undefined
+  const calls = new Set(currentCalls(state).map(({ id }) => id))
+  const stray = Object.keys(Object(snapshot.runs)).find((id) => !calls.has(id))
+  return stray === undefined ? undefined : `its tool executor has a run of "${stray}", which is not its call`
 }
 
 /** Each call of the round is pending, cleared or answered without being run. */
@@ -236,24 +267,27 @@ const roundFlaw = (
     const { waitingSince: __, ...none } = noRound
     return isSame(round, none) ? undefined : 'it has a tool round while the model answers'
   }
-  const { pendingApprovals, cleared, external, ending, edited, inDoubt, interruptions, runs } = state.round
+  const { pendingApprovals, cleared, external, ending, edited, inDoubt } = state.round
+  const { interruptions, runs, waiting, commands } = state.round
   const started = state.round.started.flat()
   const calls = new Set(currentCalls(state).map(({ id }) => id))
   const answered = state.round.results.flat().map(({ id }) => id)
-  const keys = [edited, interruptions, runs].flatMap(Object.keys)
+  const keys = [edited, interruptions, runs, waiting, commands].flatMap(Object.keys)
   const named = [pendingApprovals, cleared, external, ending, inDoubt, keys, started, answered].flat()
   const unknown = named.find((id) => !calls.has(id))
   if (unknown !== undefined) return `"${unknown}" is not a call of its last message`
   const isCleared = new Set(cleared)
   const isPending = new Set(pendingApprovals)
   const isAnswered = new Set(answered)
+  if (isCleared.size < cleared.length || isAnswered.size < answered.length)
+    return 'a call of its round is there twice'
   for (const id of calls) {
     const isDecided = isCleared.has(id) || isAnswered.has(id)
     if (isPending.has(id) === isDecided) return `it is not clear what happens to the call "${id}"`
   }
-  if (started.some((id) => !isCleared.has(id) && !inDoubt.includes(id)))
-    return 'a call was started that may not run'
-  if (Object.keys(edited).some((id) => !isCleared.has(id)))
+  if (started.some((id) => !isCleared.has(id))) return 'a call was started that may not run'
+  const isDecided = (id: string) => isCleared.has(id) || isAnswered.has(id) || inDoubt.includes(id)
+  if (!Object.keys(edited).every(isDecided))
     return 'the arguments of a call were changed that was not approved'
   if (isPending.size > 0 !== (waitsFor === 'approval'))
     return `its state is ${name}, and ${isPending.size} calls wait for an approval`

@@ -4,7 +4,7 @@ import { copyJson, isJsonObject, type JsonObject, type JsonValue } from '../../s
 import { type AnyRunMachine, wrapLogic } from '../logic/wrapLogic.ts'
 
 const major = 4
-const minor = 2
+const minor = 3
 
 /**
  * The shape of the data that our charts keep: major and minor. A change that an older snapshot can be brought to raises the
@@ -61,13 +61,25 @@ const checked = (stored: Snapshot<unknown>, { flawIn, migrations, renew }: Store
     if (!isJsonObject(context)) return refused('it has no context')
     const from = minorOf(context.version)
     if (typeof from === 'string') return refused(from)
-    const migrated = migrations.slice(from).reduce((older, migrate) => migrate(older), snapshot)
+    const migrated = from < minor ? migratedFrom(from, snapshot, migrations) : snapshot
     const flaw = flawIn(migrated)
     const renewed = flaw === undefined && renew ? renew(migrated) : migrated
     return { flaw, usable: renewed === snapshot ? stored : { ...stored, ...renewed } }
   } catch (thrown) {
     return refused(`it is not plain JSON: it holds ${describeThrown(thrown)}`)
   }
+}
+
+/** A stored snapshot as this release would write it; one that cannot be migrated, as it is. */
+export const currentForm = (stored: JsonObject, migrations: readonly Migration[]): JsonObject => {
+  const from = isJsonObject(stored.context) ? minorOf(stored.context.version) : 'it has no context'
+  return typeof from === 'number' && from < minor ? migratedFrom(from, stored, migrations) : stored
+}
+
+const migratedFrom = (from: number, stored: JsonObject, migrations: readonly Migration[]): JsonObject => {
+  const migrated = migrations.slice(from).reduce((older, migrate) => migrate(older), stored)
+  const context = isJsonObject(migrated.context) ? migrated.context : {}
+  return { ...migrated, context: { ...context, version: snapshotVersion } }
 }
 
 /** The minor of a version that can be read, or why it cannot. The first versions were whole numbers. */

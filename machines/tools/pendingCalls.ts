@@ -5,11 +5,12 @@ import type { PendingCall } from '../../src/messages/result.ts'
 import { limitQuestion } from '../agent/limits.ts'
 import { factsOf } from '../agent/states.ts'
 import type { StreamingState } from '../agent/streamingState.ts'
-import { askedCalls, externalCalls } from './round.ts'
-import { isToolProgress, waitsFor } from './toolProgress.ts'
+import { agentMigrations } from '../stored/migrations.ts'
+import { currentForm, snapshotVersion } from '../stored/version.ts'
+import { askedCalls } from './approvals.ts'
+import { externalCalls, waitsFor } from './round.ts'
 
-type Standing = {
-  status?: unknown
+type RunNode = {
   value?: unknown
   context?: unknown
   children?: Readonly<Record<string, Child | undefined>>
@@ -30,19 +31,23 @@ type Wait = {
 /** The calls that a run waits for, by the snapshot of its actor or a stored one: its own, and those of the runs below it. */
 export const pendingIn = (snapshot: unknown): PendingCall[] => waitsIn(snapshot).flatMap(({ calls }) => calls)
 
-/** Those that have not been asked about yet. */
+/** The calls that a run waits for and that `onApproval` is not asked about. */
 export const unattendedIn = (snapshot: unknown): PendingCall[] =>
   waitsIn(snapshot).flatMap(({ calls, isAttended }) => (isAttended ? [] : calls))
 
 const waitsIn = (snapshot: unknown): Wait[] => {
-  if (typeof snapshot !== 'object' || snapshot === null) return []
-  const { status, value, context, children = {} }: Standing = snapshot
-  if (status !== 'active') return []
+  if (!isJsonObject(snapshot) || snapshot.status !== 'active') return []
+  // A store may have been written by an older release.
+  const isStored = isRun(snapshot.context) && snapshot.context.version !== snapshotVersion
+  const {
+    value,
+    context,
+    children = {},
+  }: RunNode = isStored ? currentForm(snapshot, agentMigrations) : snapshot
   if (isRun(context)) {
     const { waitsFor: kind } = factsOf(value) ?? {}
     if (kind) return [{ calls: asked[kind](context), isAttended: isActive(children.approver) }]
-    const executor = snapshotOf(children.toolExecutor)
-    if (isToolProgress(executor)) return [{ calls: waitsFor(executor), isAttended: false }]
+    if (children.toolExecutor) return [{ calls: waitsFor(context), isAttended: false }]
   }
   return Object.values(children).flatMap((child) => waitsIn(snapshotOf(child)))
 }
@@ -59,10 +64,10 @@ const isActive = (child: Child | undefined): boolean => {
   return isJsonObject(snapshot) && snapshot.status === 'active'
 }
 
-/** What a run has added to the conversation, and the runs it is made of that have not ended yet. */
+/** The messages that a run has added to the conversation, and those of the runs below it that have not ended yet. */
 export const messagesIn = (snapshot: unknown): ChatMessage[] => {
   if (typeof snapshot !== 'object' || snapshot === null) return []
-  const { context, children = {} }: Standing = snapshot
+  const { context, children = {} }: RunNode = snapshot
   const own = isJsonObject(context) && Array.isArray(context.messages) ? context.messages : []
   const known = own.filter(isMessage)
   // The runs below a single run are those of sub-agents: their messages are not its own.

@@ -1,140 +1,199 @@
 import { lastSaid } from '../../src/messages/compaction.ts'
-import { describeThrown } from '../../src/messages/errors.ts'
-import { appended } from '../../src/messages/growing.ts'
-import { copyJson, isJsonObject, stableJson } from '../../src/messages/json.ts'
+import { appended, countOf } from '../../src/messages/growing.ts'
 import {
   type ChatMessage,
   type ToolCallPart,
   type ToolResultPart,
-  textPart,
   toolCallsOf,
-  toolResultsOf,
 } from '../../src/messages/messages.ts'
-import { addUsage, type PendingCall, type Usage } from '../../src/messages/result.ts'
-import { isThenable } from '../../src/tools/isThenable.ts'
+import type { PendingCall } from '../../src/messages/result.ts'
 import type { Tool } from '../../src/tools/tool.ts'
-import { errorResult, misfit, toolResultOf, unknownTool } from '../../src/tools/toolResult.ts'
-import type { AgentCommand, AgentEvent } from '../agent/events.ts'
-import { refusedCalls } from '../agent/limits.ts'
-import { noRound, type Remembered, type StreamingState, type ToolRound } from '../agent/streamingState.ts'
-import type { ToolServiceInput } from './toolProgress.ts'
-
-type Change = Partial<StreamingState>
-type ApprovalCommand = Omit<Extract<AgentCommand, { type: 'tool.approve' }>, 'type'>
+import { errorResult } from '../../src/tools/toolResult.ts'
+import type { CallCommand } from '../agent/events.ts'
+import type { StreamingState, ToolRound } from '../agent/streamingState.ts'
+import type { CallInput } from './toolCall.ts'
+import type { ToolServiceInput } from './toolService.ts'
 
 export const lastMessage = (state: StreamingState): ChatMessage | undefined => lastSaid(state.history)
 
+const byId = new WeakMap<ChatMessage, ReadonlyMap<string, ToolCallPart>>()
+
+/** The calls of the current round, by id. A turn of many calls needs them at every result, so they are read once. */
+const callsById = (state: StreamingState): ReadonlyMap<string, ToolCallPart> => {
+  const last = lastMessage(state)
+  if (last?.role !== 'model') return new Map()
+  const calls = byId.get(last) ?? new Map(toolCallsOf(last).map((call) => [call.id, call]))
+  byId.set(last, calls)
+  return calls
+}
+
 /** The calls of the current round. */
-export const currentCalls = (state: StreamingState): ToolCallPart[] => {
-  const last = lastMessage(state)
-  return last?.role === 'model' ? toolCallsOf(last) : []
+export const currentCalls = (state: StreamingState): ToolCallPart[] => [...callsById(state).values()]
+
+/** The calls of the round that have to run and have no result, with the arguments they run with. */
+export const callsToRun = (state: StreamingState): ToolCallPart[] => {
+  const isExternal = new Set(state.round.external)
+  return openCalls(state).filter(({ id }) => !isExternal.has(id))
 }
 
-/** The results of the round that has just ended. */
-export const lastResults = (state: StreamingState): ToolResultPart[] => {
-  const last = lastMessage(state)
-  return last ? toolResultsOf(last) : []
+/** The calls of the round that still wait for their answer from outside. */
+export const externalCalls = (state: StreamingState): ToolCallPart[] => {
+  if (state.round.external.length === 0) return []
+  const isExternal = new Set(state.round.external)
+  return openCalls(state).filter(({ id }) => isExternal.has(id))
 }
 
-/** What happens to each call is decided here, once: it runs, a person is asked, or it is refused. */
-export const beginRound = (
+/** The calls that were started and have no result, in the order in which they were started. */
+export const runningCalls = (state: StreamingState): ToolCallPart[] => {
+  const isAnswered = answeredIn(state.round)
+  return callsNamed(
+    state,
+    state.round.started.flat().filter((id) => !isAnswered.has(id)),
+  )
+}
+
+const openCalls = (state: StreamingState): ToolCallPart[] => {
+  const isCleared = new Set(state.round.cleared)
+  const isAnswered = answeredIn(state.round)
+  const open = [...callsById(state).keys()].filter((id) => isCleared.has(id) && !isAnswered.has(id))
+  return callsNamed(state, open)
+}
+
+const answeredIn = ({ results }: ToolRound): ReadonlySet<string> =>
+  new Set(results.flat().map(({ id }) => id))
+
+/** Calls with the arguments they run with: a person may have changed them. */
+const callsNamed = (state: StreamingState, ids: readonly string[]): ToolCallPart[] =>
+  ids.flatMap((id) => {
+    const call = callsById(state).get(id)
+    const edited = ownOf(state.round.edited, id)
+    if (!call || !edited) return call ?? []
+    return { type: 'toolCall', id, name: call.name, arguments: edited }
+  })
+
+/** A step of the round: its data afterwards, and what listeners get. */
+export type RoundStep = {
+  round: ToolRound
+  /** Results that are new. */
+  results: readonly ToolResultPart[]
+  /** Calls that start now. */
+  calls: ToolCallPart[]
+  /** Calls of sub-agents that the run did not wait for before. */
+  asked: PendingCall[]
+}
+
+/** Calls begin to run in a new executor: nothing is running, and what is left starts in the order of the answer. */
+export const beginCalls = (state: StreamingState, concurrency: number): RoundStep => {
+  const cleared = openCalls(state).map(({ id }) => id)
+  return stepTo(state, { ...state.round, cleared, started: [] }, [], concurrency)
+}
+
+/** Calls have finished: others start in their place. */
+export const finishCalls = (
   state: StreamingState,
-  tools: ReadonlyMap<string, Tool>,
-  context: unknown,
-  id: string,
-): ToolRound => {
-  const offered = state.request.prepared?.tools ?? [...tools.keys()]
-  const isOffered = new Set(offered)
-  const round: ToolRound = {
-    ...noRound,
-    id,
-    pendingApprovals: [],
-    cleared: [],
-    external: [],
-    ending: [],
-  }
-  const results: ToolResultPart[] = []
-  const calls = currentCalls(state)
-  const refused = refusedCalls(state, calls)
-  const decide = (call: ToolCallPart, tool: Tool | undefined) => {
-    const excess = refused.get(call.id)
-    if (excess !== undefined) return errorResult(call, excess)
-    const isHidden = tool !== undefined && !isOffered.has(call.name)
-    return isHidden ? unknownTool(call, offered) : decideOn(call, tool, state.remembered, context)
-  }
-  for (const call of calls) {
-    const tool = tools.get(call.name)
-    const decision = decide(call, tool)
-    if (decision === 'ask') round.pendingApprovals.push(call.id)
-    else if (decision === 'run') round.cleared.push(call.id)
-    else results.push(decision)
-    if (tool?.execute === null) round.external.push(call.id)
-    if (tool?.endsRun) round.ending.push(call.id)
-  }
-  return { ...round, results: appended([], results) }
-}
+  results: readonly ToolResultPart[],
+  concurrency: number,
+): RoundStep => stepTo(state, withResults(state.round, results), results, concurrency)
 
 /**
- * Decided on the arguments the tool would get. If that cannot be decided at once, or the check throws, a person is
- * asked: that is the safe choice. Arguments that do not fit are refused for good: a call without approval must not run,
- * even if it would fit later.
+ * A call that had started when the run was stored, and has no result, is in doubt: there is no way to know whether it
+ * took effect. Its tool says what happens to it: it runs again, a person is asked, or the model learns that its effect
+ * is unknown. While a person is asked, nothing else of the turn runs, and the stored runs of sub-agents are kept.
  */
-const decideOn = (
-  call: ToolCallPart,
-  tool: Tool | undefined,
-  remembered: readonly Remembered[],
-  context: unknown,
-): 'run' | 'ask' | ToolResultPart => {
-  if (!tool) return 'run'
-  const isExternal = tool.execute === null
-  const rule = tool.needsApproval
-  if (rule === false && !isExternal) return 'run'
-  if (call.argumentsError !== undefined) return errorResult(call, call.argumentsError)
-  try {
-    const validation = tool.validate(copyJson(call.arguments))
-    if (isThenable(validation)) {
-      ignoreRejection(validation)
-      return rule === false || isRemembered(call, remembered) ? 'run' : 'ask'
-    }
-    if (!validation.ok) return misfit(call, validation.problem)
-    if (rule === false || isRemembered(call, remembered)) return 'run'
-    return rule === true || isAsked(rule(validation.value, { context })) ? 'ask' : 'run'
-  } catch {
-    return 'ask'
+export const resumeCalls = (
+  state: StreamingState,
+  tools: ReadonlyMap<string, Pick<Tool, 'onInterrupted'>>,
+  runs: ToolRound['runs'],
+  concurrency: number,
+): RoundStep => {
+  const { round } = state
+  const cut = runningCalls(state)
+  // A call whose arguments could not be read never ran.
+  const fate = ({ name, argumentsError }: ToolCallPart) =>
+    argumentsError === undefined ? (tools.get(name)?.onInterrupted ?? 'unknown') : 'rerun'
+  const lost = cut.filter((call) => fate(call) === 'unknown').map(unknownEffect)
+  const again = cut.filter((call) => fate(call) !== 'unknown').map(({ id }) => id)
+  const inDoubt = cut.filter((call) => fate(call) === 'ask').map(({ id }) => id)
+  const counted = again.map((id) => [id, (ownOf(round.interruptions, id) ?? 0) + 1])
+  const interruptions = { ...round.interruptions, ...Object.fromEntries(counted) }
+  const settled: ToolRound = { ...withResults(round, lost), interruptions }
+  if (inDoubt.length === 0) {
+    const step = beginCalls({ ...state, round: settled }, concurrency)
+    return { ...step, results: lost, asked: newlyAwaited(state, { ...state, round: step.round }) }
   }
+  const paused: ToolRound = {
+    ...settled,
+    pendingApprovals: inDoubt,
+    cleared: round.cleared.filter((id) => !inDoubt.includes(id)),
+    inDoubt: [...new Set([...round.inDoubt, ...inDoubt])],
+    runs: lost.reduce((kept, { id }) => without(kept, id), runs),
+    waiting: {},
+    started: [],
+  }
+  return { round: paused, results: lost, calls: [], asked: [] }
 }
 
-/** A person is asked for anything but a clear no, and a promise is not one. */
-const isAsked = (answer: unknown): boolean => {
-  ignoreRejection(answer)
-  return Boolean(answer)
-}
-
-const ignoreRejection = (given: unknown): void => void Promise.resolve(given).catch(() => {})
-
-const isRemembered = (call: ToolCallPart, remembered: readonly Remembered[]): boolean =>
-  remembered.some(
-    (each) =>
-      each.tool === call.name && (each.arguments === null || each.arguments === stableJson(call.arguments)),
+const unknownEffect = (call: ToolCallPart): ToolResultPart =>
+  errorResult(
+    call,
+    'The process ended while this tool was running; whether it took effect is unknown. Find out before you call it again.',
   )
 
-/** The calls that a person must still decide on. */
-export const pendingCalls = (state: StreamingState): ToolCallPart[] => {
-  const pending = new Set(state.round.pendingApprovals)
-  return currentCalls(state).filter(({ id }) => pending.has(id))
+/** Notes what the sub-agent of a call waits for. */
+export const noteWait = (state: StreamingState, callId: string, calls: readonly PendingCall[]): RoundStep => {
+  const { round } = state
+  const isKnown = keysOf(ownOf(round.waiting, callId) ?? []) === keysOf(calls)
+  const waiting = isKnown ? round.waiting : { ...round.waiting, [callId]: [...calls] }
+  return stepTo(state, isKnown ? round : { ...round, waiting }, [], 0)
 }
 
-/** The same, as a person is asked about them. */
-export const askedCalls = (state: StreamingState): PendingCall[] => {
-  const isInDoubt = new Set(state.round.inDoubt)
-  return pendingCalls(state).map((call) => ({
-    ...call,
-    kind: 'approval',
-    ...(isInDoubt.has(call.id) && { inDoubt: true }),
-  }))
+const stepTo = (
+  state: StreamingState,
+  round: ToolRound,
+  results: readonly ToolResultPart[],
+  concurrency: number,
+): RoundStep => {
+  const calls = callsToStart({ ...state, round }, concurrency)
+  const started = appended(
+    round.started,
+    calls.map(({ id }) => id),
+  )
+  const next = calls.length === 0 ? round : { ...round, started }
+  return { round: next, results, calls, asked: newlyAwaited(state, { ...state, round: next }) }
 }
 
-/** What the executor is given. */
+/** The calls that start next, in their order, if so many may run at the same time. */
+export const callsToStart = (state: StreamingState, concurrency: number): ToolCallPart[] => {
+  const next = runnable(state.round).slice(countOf(state.round.started), finished(state) + concurrency)
+  return callsNamed(state, next)
+}
+
+/** True while calls run, or have to run. */
+export const isAtWork = (state: StreamingState): boolean => finished(state) < runnable(state.round).length
+
+const runnable = ({ cleared, external }: ToolRound): readonly string[] => {
+  if (external.length === 0) return cleared
+  const isExternal = new Set(external)
+  return cleared.filter((id) => !isExternal.has(id))
+}
+
+/** The number of cleared calls that have their result: a call that is not among them had its result before. */
+const finished = (state: StreamingState): number =>
+  countOf(state.round.results) - (callsById(state).size - state.round.cleared.length)
+
+/** The round with results of calls, of which nothing else is left. */
+export const withResults = (round: ToolRound, results: readonly ToolResultPart[]): ToolRound => ({
+  ...round,
+  pendingApprovals:
+    round.pendingApprovals.length === 0
+      ? round.pendingApprovals
+      : round.pendingApprovals.filter((id) => results.every((result) => result.id !== id)),
+  waiting: results.reduce((waiting, { id }) => without(waiting, id), round.waiting),
+  commands: results.reduce((commands, { id }) => without(commands, id), round.commands),
+  results: appended(round.results, results),
+})
+
+/** The input of the executor: everything that is left of the turn. */
 export const executorInput = (state: StreamingState): ToolServiceInput => ({
   calls: callsToRun(state),
   run: state.options.id,
@@ -143,201 +202,61 @@ export const executorInput = (state: StreamingState): ToolServiceInput => ({
   runs: state.round.runs,
 })
 
-/** Calls that may or may not have taken effect: a person decides, as on those that need an approval. */
-export const interrupted = (
-  { round }: StreamingState,
-  { inDoubt, interruptions, runs, results }: Extract<AgentEvent, { type: 'tool.interrupted' }>,
-): { change: ToolRound; fresh: ToolResultPart[] } => {
-  const fresh = freshResults({ round }, results)
-  const change: ToolRound = {
-    ...round,
-    pendingApprovals: [...inDoubt],
-    cleared: round.cleared.filter((id) => !inDoubt.includes(id)),
-    inDoubt: [...new Set([...round.inDoubt, ...inDoubt])],
-    interruptions,
-    runs,
-    results: appended(round.results, fresh),
-  }
-  return { change, fresh }
-}
-
-/** The calls of the round that still have to run, with the arguments they run with. */
-export const callsToRun = (state: StreamingState): ToolCallPart[] => {
-  const isExternal = new Set(state.round.external)
-  return openCalls(state).filter(({ id }) => !isExternal.has(id))
-}
-
-/** The calls of the round that still wait for their answer from outside. */
-export const externalCalls = (state: StreamingState): ToolCallPart[] => {
-  const isExternal = new Set(state.round.external)
-  return openCalls(state).filter(({ id }) => isExternal.has(id))
-}
-
-/** The calls that may run and have no result yet. */
-const openCalls = (state: StreamingState): ToolCallPart[] => {
-  const answered = new Set(state.round.results.flat().map(({ id }) => id))
-  return clearedCalls(state).filter(({ id }) => !answered.has(id))
-}
-
-/** The calls that may run, with the arguments they run with. */
-export const clearedCalls = (state: StreamingState): ToolCallPart[] => {
-  const { cleared, edited } = state.round
-  const isCleared = new Set(cleared)
-  return currentCalls(state)
-    .filter(({ id }) => isCleared.has(id))
-    .map((call) => {
-      const own = Object.hasOwn(edited, call.id) ? edited[call.id] : undefined
-      return own ? { type: 'toolCall', id: call.id, name: call.name, arguments: own } : call
-    })
-}
-
-export const isAfterTools = (state: StreamingState): boolean => lastResults(state).length > 0
-
-/** Those of some results that the round does not have yet. */
-export const freshResults = (
-  { round }: Pick<StreamingState, 'round'>,
-  results: readonly ToolResultPart[],
-): ToolResultPart[] => {
-  const known = new Set(round.results.flat().map(({ id }) => id))
-  return results.filter(({ id }) => !known.has(id))
-}
-
-/** What the executor reports: results, calls that start, and what the tools used of models. */
-export const progress = (
-  { round, totals }: StreamingState,
-  results: readonly ToolResultPart[],
-  calls: readonly ToolCallPart[],
-  usage?: Usage,
-): Change => ({
-  round: {
-    ...round,
-    // The executor has taken them over.
-    runs: {},
-    started: appended(
-      round.started,
-      calls.map(({ id }) => id),
-    ),
-    results: appended(round.results, results),
-  },
-  ...(usage && { totals: { ...totals, usage: addUsage(totals.usage ?? undefined, usage) ?? null } }),
+/** The input of the actor of a call. */
+export const callInput = ({ options, round }: StreamingState, call: ToolCallPart): CallInput => ({
+  call,
+  run: options.id,
+  round: round.id,
+  attempt: 1 + (ownOf(round.interruptions, call.id) ?? 0),
 })
 
-/** A person has approved a call, and with it perhaps others of the run. */
-export const approve = (
-  state: StreamingState,
-  { callId, arguments: edited, remember, except }: ApprovalCommand,
-): Change => {
-  const call = currentCalls(state).find(({ id }) => id === callId)
-  if (!call) return {}
-  const own = isJsonObject(edited) ? (copyJson(edited) as typeof edited) : undefined
-  const args = own ?? call.arguments
-  const remembered: Remembered[] =
-    remember === 'tool' || remember === 'arguments'
-      ? [...state.remembered, { tool: call.name, arguments: remember === 'tool' ? null : stableJson(args) }]
-      : state.remembered
-  const isApart = new Set(Array.isArray(except) ? except : [])
-  // What may run need not run twice: a call in doubt is decided on by itself.
-  const isInDoubt = new Set(state.round.inDoubt)
-  const isApproved = ({ id, ...each }: ToolCallPart) =>
-    id === callId || (!isApart.has(id) && !isInDoubt.has(id) && isRemembered({ id, ...each }, remembered))
-  const approved = new Set(
-    pendingCalls(state)
-      .filter(isApproved)
-      .map(({ id }) => id),
-  )
-  const { round } = state
-  return {
-    remembered,
-    round: {
-      ...round,
-      pendingApprovals: round.pendingApprovals.filter((id) => !approved.has(id)),
-      cleared: [...round.cleared, ...approved],
-      ...(own && { edited: { ...round.edited, [callId]: own } }),
-    },
-  }
+/** True for a call that was cut off: listeners already know that it has started. */
+export const isAnnounced = ({ round }: StreamingState, { id }: ToolCallPart): boolean =>
+  ownOf(round.interruptions, id) !== undefined
+
+/** True if nothing is at work: only sub-agents that wait are left. */
+export const isWaiting = (state: StreamingState): boolean => {
+  const { waiting } = state.round
+  if (Object.keys(waiting).length === 0) return false
+  const running = runningCalls(state)
+  return running.length > 0 && running.every(({ id }) => (ownOf(waiting, id) ?? []).length > 0)
 }
 
-/** A call that was decided on without being run has its result. */
-export const withResult = ({ round }: StreamingState, result: ToolResultPart): ToolRound => ({
+/** The calls of sub-agents that the turn waits for: none while anything is at work, and none that is decided on. */
+export const waitsFor = (state: StreamingState): PendingCall[] => {
+  const { waiting, commands } = state.round
+  if (Object.keys(waiting).length === 0) return []
+  const open = runningCalls(state).map(({ id }) => {
+    const isDecided = new Set(ownOf(commands, id)?.map(({ callId }) => callId))
+    return (ownOf(waiting, id) ?? []).filter((call) => !isDecided.has(call.id))
+  })
+  return open.every((calls) => calls.length > 0) ? open.flat() : []
+}
+
+const newlyAwaited = (before: StreamingState, after: StreamingState): PendingCall[] => {
+  const calls = waitsFor(after)
+  if (calls.length === 0) return []
+  const known = new Set(waitsFor(before).map(keyOf))
+  return calls.filter((call) => !known.has(keyOf(call)))
+}
+
+const keyOf = ({ kind, id }: PendingCall): string => `${kind} ${id}`
+
+/** Pending calls as a text that can be compared. It has their kinds: a call may wait for its approval, then for its answer. */
+export const keysOf = (calls: readonly PendingCall[]): string => JSON.stringify(calls.map(keyOf))
+
+/** The round with a decision for a sub-agent that is not there yet. */
+export const withCommand = (round: ToolRound, callId: string, command: CallCommand): ToolRound => ({
   ...round,
-  pendingApprovals: round.pendingApprovals.filter((id) => id !== result.id),
-  results: appended(round.results, [result]),
+  commands: { ...round.commands, [callId]: [...(ownOf(round.commands, callId) ?? []), command] },
 })
 
-export const rejectedResult = (
-  state: StreamingState,
-  callId: string,
-  reason = 'no reason given',
-): ToolResultPart => ({
-  ...errorResult(
-    namedCall(state, callId),
-    state.round.inDoubt.includes(callId)
-      ? `The process ended while this tool was running; a person treats it as failed: ${describeThrown(reason)}`
-      : `A person rejected this call: ${describeThrown(reason)}`,
-  ),
-  rejected: true,
-})
+export const ownOf = <T>(record: { readonly [id: string]: T }, id: string): T | undefined =>
+  Object.hasOwn(record, id) ? record[id] : undefined
 
-/** A result that came from outside. It may be made of anything. */
-export const answeredResult = (
-  state: StreamingState,
-  { callId, result, isError }: Extract<AgentCommand, { type: 'tool.answer' }>,
-): ToolResultPart => {
-  const call = namedCall(state, callId)
-  try {
-    return { ...toolResultOf(call, result), ...(isError === true && { isError }) }
-  } catch (thrown) {
-    return errorResult(call, `The answer cannot be used: ${describeThrown(thrown)}`)
-  }
+/** A record without an entry; the same record if it has none: a long turn is not copied at each result. */
+export const without = <T>(record: { [id: string]: T }, id: string): { [id: string]: T } => {
+  if (!Object.hasOwn(record, id)) return record
+  const { [id]: _, ...rest } = record
+  return rest
 }
-
-const namedCall = (state: StreamingState, callId: string): { id: string; name: string } => {
-  const call = currentCalls(state).find(({ id }) => id === callId)
-  return { id: callId, name: call?.name ?? '' }
-}
-
-/** The one user message that answers a round: every result, in call order, then steering messages, and a note. */
-export const resultMessage = (state: StreamingState, note?: string): ChatMessage => {
-  const results = new Map(state.round.results.flat().map((result) => [result.id, result]))
-  const calls = currentCalls(state)
-  const missing = missingResult(state)
-  return {
-    role: 'user',
-    parts: [
-      ...calls.map((call) => results.get(call.id) ?? missing(call)),
-      ...calls.flatMap(({ id, name }) =>
-        Object.hasOwn(state.round.edited, id) ? [textPart(editNote(name, state.round.edited[id]))] : [],
-      ),
-      ...state.steering.flat().map(textPart),
-      ...(note === undefined ? [] : [textPart(note)]),
-    ],
-  }
-}
-
-/** The history keeps what the model asked for, so it must also say that something else ran. */
-const editNote = (name: string, args: unknown): string =>
-  `A person changed the arguments of the call of "${name}" before it ran: ${JSON.stringify(args)}`
-
-/** The honest answer for a call that was cut short: it never ran, or its effect is unknown. */
-export const missingResult = ({ round }: StreamingState): ((call: ToolCallPart) => ToolResultPart) => {
-  // One that was cut off before had started, whether or not it was noted then.
-  const started = new Set([...round.started.flat(), ...Object.keys(round.interruptions)])
-  return (call) =>
-    errorResult(
-      call,
-      started.has(call.id)
-        ? 'The run was interrupted while this tool was running; whether it took effect is unknown.'
-        : 'The run was interrupted before this tool started; it was not run.',
-    )
-}
-
-/** Whether a tool that ends the run has succeeded. */
-export const isRunEnded = (state: StreamingState): boolean => {
-  const { ending } = state.round
-  return lastResults(state).some(({ id, isError }) => !isError && ending.includes(id))
-}
-
-export const steeringMessage = (state: StreamingState): ChatMessage => ({
-  role: 'user',
-  parts: state.steering.flat().map(textPart),
-})

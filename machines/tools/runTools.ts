@@ -27,7 +27,7 @@ type Made = { from: readonly Tool[]; tools: Tools }
 
 const made = new WeakMap<Entries, Made>()
 
-/** With what the sources hold at this moment. What did not change is the same object as before. */
+/** The tools by name, with those that the sources hold at this moment. The map is the same until one of them changes. */
 export const currentTools = (entries: Entries): Tools => {
   const known = made.get(entries)
   const from = entries.flatMap((entry) => (isToolSource(entry) ? entry.tools : []))

@@ -9,10 +9,11 @@ import type { AgentOutput } from '../agent/events.ts'
 import { withValues } from '../logic/runEnvironment.ts'
 import { clockIn } from '../logic/systemTime.ts'
 import { unattendedIn } from './pendingCalls.ts'
+import { keysOf } from './round.ts'
 import { callOf } from './toolCall.ts'
 import type { CallReport } from './toolService.ts'
 
-/** What a sub-agent answers with, and how. */
+/** A sub-agent: the machine of its runs, its name, and its timeout. */
 export type SubAgent = { machine: AgentMachine; name: string | undefined; timeoutMs: number }
 
 /**
@@ -26,7 +27,7 @@ export const subRun = (
 ): Promise<AgentOutput | undefined> =>
   new Promise((resolve, reject) => {
     const of = callOf(self)
-    // What the run that calls was given beside the context is not for this one.
+    // The other values of the run that calls are not for this one.
     const actor = createActor(withValues(machine, { context }), {
       input: { prompt, id: of ? `${of.run}/${of.call.id}` : newId() },
       ...(self && { parent: self }),
@@ -66,13 +67,15 @@ export const subRun = (
           `The agent needs a decision on ${calls.map((each) => each.name).join(', ')}, and has no onApproval.`,
         )
     }
-    let waiting: string | undefined
+    // A restored run reports what it waits for, if only that it waits no longer; another one has nothing to report yet.
+    let waiting = of?.stored ? undefined : keysOf([])
+    if (waiting !== undefined) startTimer()
     actor.subscribe({
       next: (snapshot: Snapshot<unknown>) => {
         const calls = unattendedIn(snapshot)
-        const ids = calls.map(({ id }) => id).join(' ')
-        if (ids === waiting) return
-        waiting = ids
+        const keys = keysOf(calls)
+        if (keys === waiting) return
+        waiting = keys
         wait(calls)
       },
       complete: () => {

@@ -14,11 +14,15 @@ import { toolsOf } from './runTools.ts'
 /** The outcome of one call; `usage`: what its tool used of models. */
 export type CallOutput = { result: ToolResultPart; usage?: Usage }
 
+/** A call that has started. */
 export type CallInput = {
   call: ToolCallPart
-  attempt: Attempt
   /** The id of the run that made the call. */
   run: string
+  /** The id of its round. */
+  round: string
+  /** 1, or more for a call that was cut off by the end of its process. */
+  attempt: number
   /** The run of a sub-agent that the call continues. */
   stored?: Snapshot<unknown>
 }
@@ -26,12 +30,14 @@ export type CallInput = {
 type CallSnapshot = Snapshot<CallOutput> & CallInput
 type CallEvent = { type: 'call.settled'; output: CallOutput }
 
-/** One call: what the inspector shows of it. Its output is its result. */
+/** The logic of one call, which the inspector shows as an actor. Its output is the call's result. */
 export const callLogic = (config: ResolvedConfig) => {
   const logic: ActorLogic<CallSnapshot, CallEvent, CallInput> = {
     getInitialSnapshot: (_, input) => ({ ...input, status: 'active', output: undefined, error: undefined }),
 
-    start: ({ call, attempt }, { self, system }) => {
+    start: (input, { self, system }) => {
+      const { call } = input
+      const attempt = attemptOf(input, call.id)
       inputs.set(self, self.getSnapshot())
       const end = new LazySignal()
       let isStopped = false
@@ -85,6 +91,12 @@ export const callLogic = (config: ResolvedConfig) => {
   return logic
 }
 
+/** The attempt at a call, with the key that all attempts at it have, and no other call. */
+export const attemptOf = (
+  { run, round, attempt }: Pick<CallInput, 'run' | 'round' | 'attempt'>,
+  callId: string,
+): Attempt => ({ attempt, idempotencyKey: `${run}/${callId}/${round}` })
+
 /** Listeners get JSON, even if a tool reports something else. */
 export const progressReport = (callId: string, value: unknown) => {
   const report = (plain: JsonValue) => ({ type: 'call.progress', callId, value: plain }) as const
@@ -97,10 +109,10 @@ export const progressReport = (callId: string, value: unknown) => {
 
 const inputs = new WeakMap<AnyActorRef, CallInput>()
 
-/** What the actor of a call was given; undefined for any other actor. */
+/** The input of the actor of a call; undefined for any other actor. */
 export const callOf = (actor: AnyActorRef | undefined): CallInput | undefined => actor && inputs.get(actor)
 
-/** Does something when an actor is stopped before its end: an abort is not cheap, and most calls need none. */
+/** Calls back when an actor is stopped before its end: an abort is not cheap, and most calls do not need one. */
 export const onStop = (actor: AnyActorRef, stop: () => void): void => {
   const complete = () => {
     if (actor.getSnapshot().status !== 'done') stop()
@@ -121,7 +133,7 @@ export const settled = <T>(
   }
 }
 
-/** What tools used of models since it was last asked for. */
+/** Counts what tools use of models, until it is taken. */
 export class UsageCount {
   #used: Usage | undefined
 

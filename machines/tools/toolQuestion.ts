@@ -3,27 +3,25 @@ import type { JsonObject } from '../../src/messages/json.ts'
 import type { PendingCall } from '../../src/messages/result.ts'
 import { newId } from '../../src/model/newId.ts'
 import type { ToolContext } from '../../src/tools/tool.ts'
-import type { AgentCommand } from '../agent/events.ts'
+import type { CallCommand } from '../agent/events.ts'
 import { callOf } from './toolCall.ts'
 import type { CallReport } from './toolService.ts'
 
-type Command = Extract<AgentCommand, { callId: string }>
-
-/** A question: the first answer to it ends it. One to an earlier question of the same call may come late. */
-const question = (id: string): ActorLogic<Snapshot<unknown>, Command> => ({
+/** A question, which its first answer ends. An answer to an earlier question of the same call may come late. */
+const question = (id: string): ActorLogic<Snapshot<unknown>, CallCommand> => ({
   getInitialSnapshot: () => ({ status: 'active', output: undefined, error: undefined }),
   transition: (snapshot, command) =>
     command.callId === id ? { status: 'done', output: answerIn(command), error: undefined } : snapshot,
   getPersistedSnapshot: (snapshot) => snapshot,
 })
 
-const answerIn = (command: Command): unknown =>
+const answerIn = (command: CallCommand): unknown =>
   command.type === 'tool.answer' && !command.isError ? command.result : undefined
 
 /**
- * Asks outside while a tool runs: the run waits, as for a call of an external tool of this name, and gives what that is
- * answered with. Undefined where it is rejected or taken back (`end`), or where the tool is not part of a run. A stored run
- * does not keep the question: the call that asked is cut off with its process.
+ * Asks outside while a tool runs: the run waits, as for a call of an external tool of this name. Returns the answer;
+ * undefined if the question is rejected or taken back (`end`), or if the tool is not part of a run. A stored run does not
+ * keep the question: the call that asked is cut off with its process.
  */
 export const askOutside = (
   { self, signal }: Pick<ToolContext, 'self' | 'signal'>,

@@ -1,277 +1,222 @@
 import { type ActorLogic, type AnyActorRef, type AnyActorScope, createActor, type Snapshot } from 'xstate'
-import { appended, countOf } from '../../src/messages/growing.ts'
 import type { JsonValue } from '../../src/messages/json.ts'
 import type { ToolCallPart, ToolResultPart } from '../../src/messages/messages.ts'
 import type { PendingCall, Usage } from '../../src/messages/result.ts'
 import { LazySignal } from '../../src/tools/lazySignal.ts'
-import type { Attempt, ExecutionOptions } from '../../src/tools/toolExecutor.ts'
+import type { ExecutionOptions } from '../../src/tools/toolExecutor.ts'
 import { asToolResult } from '../../src/tools/toolResult.ts'
-import type { ResolvedConfig, ToolExecution } from '../agent/agentConfig.ts'
-import type { AgentCommand, ChildEvent } from '../agent/events.ts'
-import { hostOf, tracerOf, valuesOf } from '../logic/runEnvironment.ts'
+import type { ResolvedConfig } from '../agent/agentConfig.ts'
+import type { CallCommand, ChildEvent } from '../agent/events.ts'
+import { tracerOf, valuesOf } from '../logic/runEnvironment.ts'
 import { clockIn } from '../logic/systemTime.ts'
+import { ownOf, without } from './round.ts'
 import { toolsOf } from './runTools.ts'
-import { type CallOutput, callLogic, onStop, progressReport, settled, UsageCount } from './toolCall.ts'
 import {
-  addressed,
-  below,
-  noProgress,
-  ownOf,
-  progressed,
-  resumed,
-  type ToolProgress,
-  type ToolServiceInput,
-  type ToolServiceSnapshot,
-  unfinished,
-  waitsFor,
-  withResult,
-} from './toolProgress.ts'
+  attemptOf,
+  type CallInput,
+  type CallOutput,
+  callLogic,
+  onStop,
+  progressReport,
+  settled,
+  UsageCount,
+} from './toolCall.ts'
 
-type ToolServiceEvent =
+/** The rest of a turn, for an executor that a user provides: ours is sent the calls that start. */
+export type ToolServiceInput = {
+  calls: ToolCallPart[]
+  /** The id of the run. */
+  run: string
+  /** The id of the round, which is part of the idempotency keys of its calls. */
+  round: string
+  /** The number of times that each call was cut off by the end of its process. */
+  interruptions: { [callId: string]: number }
+  /** The stored runs of sub-agents to continue. */
+  runs: { [callId: string]: Snapshot<unknown> }
+}
+
+/** The output of an executor that a user provides; ours reports each result, and is stopped after the last one. */
+export type ToolServiceOutput = { results: ToolResultPart[]; usage?: Usage }
+
+/** The runs of sub-agents, by call id: as an actor, or as it was stored. Everything else about a call is in the round. */
+export type ToolServiceSnapshot = Snapshot<ToolServiceOutput> & {
+  runs: { [callId: string]: AnyActorRef | Snapshot<unknown> }
+}
+
+export type ToolServiceEvent =
+  /** The chart has started these calls, and stored that. */
+  | { type: 'calls.run'; calls: CallInput[] }
   | { type: `xstate.done.actor.call:${string}`; output: CallOutput }
-  | { type: 'batch.result'; output: CallOutput }
-  /** Calls begin in the place of one that has finished. */
-  | { type: 'calls.begin'; calls: ToolCallPart[] }
   | { type: 'batch.finished'; results: ToolResultPart[]; usage?: Usage }
   | { type: 'batch.failed'; error: unknown }
-  /** What was left for a sub-agent can be passed on. */
-  | { type: 'commands.due'; callId: string }
   | CallReport
-  | Extract<AgentCommand, { callId: string }>
+  | CallCommand
 
-/** What a call reports: how far it has come; of a sub-agent, its run, before that starts, and what the run waits for. */
+/** A report of a call: its progress; of a sub-agent, its run, before that starts, and what the run waits for. */
 export type CallReport =
   | { type: 'call.progress'; callId: string; value: JsonValue }
   | { type: 'call.run'; callId: string; run: AnyActorRef }
   | { type: 'call.waits'; callId: string; calls: PendingCall[] }
 
 /**
- * The tool executor as a service: runs the calls of one turn and reports to the agent what starts and what ends. Each
- * call is its own actor, which calls `executeSingle`; a user's `executeBatch` takes the whole turn. A call that has its
- * result never runs again; if a call was running when the service was stored, its tool says what happens to it.
+ * The tool executor as a service: runs the calls that the chart sends it, and reports what comes of them. Each call is
+ * its own actor, which calls `executeSingle`; a user's `executeBatch` takes the whole turn. A restored service runs
+ * nothing by itself: the chart decides what happens to the calls that were cut off.
  */
 export const toolService = (
   config: ResolvedConfig,
 ): ActorLogic<ToolServiceSnapshot, ToolServiceEvent, ToolServiceInput> => {
-  const atOnce = config.executeBatch ? Number.POSITIVE_INFINITY : concurrencyOf(config.toolExecution)
   const call = callLogic(config)
-  /** What runs for a service, by its actor: how to stop it. */
+  const restored = new WeakSet<AnyActorRef>()
+  /** The functions that stop what runs for a service, by its actor. */
   const running = new WeakMap<AnyActorRef, Set<() => void>>()
 
-  const run = (calls: ToolCallPart[], progress: ToolProgress, scope: AnyActorScope): void => {
+  const run = (calls: CallInput[], { runs }: ToolServiceSnapshot, scope: AnyActorScope): void => {
     const stops = running.get(scope.self)
-    if (!stops || calls.length === 0) return
-    if (config.executeBatch) stops.add(runBatch(config.executeBatch, calls, progress, scope, config))
-    else
-      for (const each of calls) {
-        const stored = ownOf(progress.runs, each.id)
-        const actor = createActor(call, {
-          id: `call:${each.id}`,
-          parent: scope.self,
-          input: {
-            call: each,
-            attempt: attemptAt(progress, each.id),
-            run: progress.run,
-            ...(isStored(stored) && { stored }),
-          },
-        })
-        stops.add(() => scope.stopChild(actor))
-        actor.start()
-      }
+    if (!stops) return
+    if (config.executeBatch) {
+      stops.add(runBatch(config.executeBatch, calls, scope, config))
+      return
+    }
+    for (const each of calls) {
+      const stored = ownOf(runs, each.call.id)
+      const actor = createActor(call, {
+        id: `call:${each.call.id}`,
+        parent: scope.self,
+        input: { ...each, ...(isStored(stored) && { stored }) },
+      })
+      stops.add(() => scope.stopChild(actor))
+      actor.start()
+    }
   }
 
   /**
-   * A run that reports is in the middle of a step, and takes nothing before that is over. What it is sent must not be
-   * stored as passed on until then.
+   * The run of a sub-agent reports itself before it starts, and takes decisions once it has started: what it is sent
+   * earlier would be stored as passed on before it is stored as received.
    */
-  const deliverSoon = (callId: string, scope: AnyActorScope): void => {
+  const reportResumed = (callId: string, { self }: AnyActorScope): void => {
     let isStopped = false
-    running.get(scope.self)?.add(() => {
+    running.get(self)?.add(() => {
       isStopped = true
     })
     queueMicrotask(() => {
-      if (!isStopped) scope.self.send({ type: 'commands.due', callId })
+      if (!isStopped) report(self, { type: 'tool.resumed', callId })
     })
   }
 
-  /** Reports that the turn waits, or for less or more than before, or no longer. What it still waits for is known. */
-  const reportWait = (before: ToolProgress, after: ToolProgress, scope: AnyActorScope): void => {
-    if (isEmpty(before.waiting) && isEmpty(after.waiting)) return
-    const known = waitsFor(before).map(keyOf)
-    const calls = waitsFor(after)
-    if (JSON.stringify(calls.map(keyOf)) === JSON.stringify(known)) return
-    const fresh = calls.filter((call) => !known.includes(keyOf(call)))
-    scope.defer(() =>
-      tellAgent(scope, calls.length > 0 ? { type: 'tool.waiting', calls: fresh } : { type: 'tool.working' }),
-    )
-  }
-
   return {
-    getInitialSnapshot: (_, input) => progressed(noProgress(input), atOnce),
+    getInitialSnapshot: (_, { runs }) => ({ status: 'active', output: undefined, error: undefined, runs }),
 
-    // Fresh or restored: every call that has started and has no result runs, unless a person is asked first.
-    start: (snapshot, scope) => {
+    start: (snapshot, { self }) => {
       const stops = new Set<() => void>()
-      running.set(scope.self, stops)
-      onStop(scope.self, () => {
+      running.set(self, stops)
+      onStop(self, () => {
         for (const stop of stops) stop()
       })
-      const { inDoubt, interruptions } = snapshot
-      const results = snapshot.results.flat()
-      if (inDoubt.length > 0) {
-        const runs = storedRuns(snapshot)
-        tellAgent(scope, { type: 'tool.interrupted', inDoubt, interruptions, runs, results })
-        return
-      }
-      const calls = unfinished(snapshot)
-      tellAgent(scope, { type: 'tool.started', calls, ...(results.length > 0 && { results }) })
-      run(calls, snapshot, scope)
+      if (restored.has(self)) report(self, { type: 'tool.restored', runs: storedRuns(snapshot) })
     },
 
     transition: (snapshot, event, scope) => {
+      const { self } = scope
       switch (event.type) {
-        case 'batch.finished': {
-          const given = new Map(event.results.map((result) => [result?.id, result]))
-          const missing = unfinished(snapshot).map((each) => asToolResult(each, given.get(each.id)))
-          return progressed(
-            { ...snapshot, results: appended(snapshot.results, missing) },
-            atOnce,
-            event.usage,
-          )
-        }
-        case 'calls.begin':
+        case 'calls.run':
           scope.defer(() => run(event.calls, snapshot, scope))
           return snapshot
+        case 'batch.finished': {
+          const { results, usage } = event
+          scope.defer(() => report(self, { type: 'tool.finished', results, ...(usage && { usage }) }))
+          return snapshot
+        }
         case 'batch.failed':
           return { ...snapshot, status: 'error', error: event.error, output: undefined }
         case 'call.progress': {
           const { callId, value } = event
-          scope.defer(() => tellAgent(scope, { type: 'tool.progress', callId, value }))
+          scope.defer(() => report(self, { type: 'tool.progress', callId, value }))
           return snapshot
         }
-        case 'call.run':
-          return { ...snapshot, runs: { ...snapshot.runs, [event.callId]: event.run } }
-        case 'call.waits': {
-          const waiting = { ...snapshot.waiting, [event.callId]: below(event.callId, event.calls) }
-          if (ownOf(snapshot.commands, event.callId)) deliverSoon(event.callId, scope)
-          reportWait(snapshot, { ...snapshot, waiting }, scope)
-          return { ...snapshot, waiting }
+        case 'call.run': {
+          const { callId } = event
+          if (isStored(ownOf(snapshot.runs, callId))) reportResumed(callId, scope)
+          return { ...snapshot, runs: { ...snapshot.runs, [callId]: event.run } }
         }
-        case 'commands.due':
-          return { ...snapshot, commands: delivered(snapshot, event.callId, scope) }
+        case 'call.waits': {
+          const { callId } = event
+          const calls = event.calls.map((each) => ({ ...each, id: `${callId}/${each.id}` }))
+          scope.defer(() => report(self, { type: 'tool.waiting', callId, calls }))
+          return snapshot
+        }
         case 'tool.approve':
         case 'tool.reject':
         case 'tool.answer':
-          return commanded(snapshot, event, scope)
+          scope.defer(() => passOn(snapshot, event, self))
+          return snapshot
         default: {
           // Other events are not ours, such as the end of an actor that a user's batch started.
-          const isEnd = event.type === 'batch.result' || event.type.startsWith('xstate.done.actor.call:')
-          if (!isEnd) return snapshot
+          if (!event.type.startsWith('xstate.done.actor.call:')) return snapshot
           const { result, usage } = event.output
-          // A call ends once, but a user's batch may report it again.
-          const isTold = () => snapshot.results.flat().some(({ id }) => id === result.id)
-          if (event.type === 'batch.result' && isTold()) return snapshot
-          const next = progressed(withResult(snapshot, result), atOnce, usage)
-          // The last result is reported with the end. Others once this is committed: a listener that stores the run on a
-          // result finds it here, too.
-          if (next.status === 'active')
-            scope.defer(() => {
-              const calls = next.calls.slice(countOf(snapshot.begun), countOf(next.begun))
-              tellAgent(scope, { type: 'tool.finished', result, calls, ...(usage && { usage }) })
-              // A listener that gets the result may end the run: a stop comes before this, and then nothing starts.
-              scope.self.send({ type: 'calls.begin', calls })
-            })
-          reportWait(snapshot, next, scope)
-          return next
+          scope.defer(() =>
+            report(self, { type: 'tool.finished', results: [result], ...(usage && { usage }) }),
+          )
+          return { ...snapshot, runs: without(snapshot.runs, result.id) }
         }
       }
     },
 
     getPersistedSnapshot: (snapshot) => ({ ...snapshot, runs: storedRuns(snapshot) }),
     restoreSnapshot: (stored, { self }) => {
-      const progress = resumed(stored as ToolServiceSnapshot, toolsOf(config, self))
-      return progressed(progress, progress.inDoubt.length > 0 ? 0 : atOnce)
+      restored.add(self)
+      return stored as ToolServiceSnapshot
     },
   }
 }
-
-const concurrencyOf = (execution: ToolExecution): number => {
-  if (typeof execution === 'object') return execution.concurrency
-  return execution === 'parallel' ? Number.POSITIVE_INFINITY : 1
-}
-
-const attemptAt = ({ run, round, interruptions }: ToolProgress, callId: string): Attempt => ({
-  attempt: 1 + (ownOf(interruptions, callId) ?? 0),
-  idempotencyKey: `${run}/${callId}/${round}`,
-})
-
-const keyOf = ({ kind, id }: PendingCall): string => `${kind} ${id}`
-
-const isEmpty = (record: object): boolean => Object.keys(record).length === 0
 
 const isActor = (run: AnyActorRef | Snapshot<unknown>): run is AnyActorRef => 'send' in run
 
 const isStored = (run: AnyActorRef | Snapshot<unknown> | undefined): run is Snapshot<unknown> =>
   run !== undefined && !isActor(run)
 
-const storedRuns = ({ runs }: ToolProgress): { [callId: string]: Snapshot<unknown> } =>
+const storedRuns = ({ runs }: ToolServiceSnapshot): { [callId: string]: Snapshot<unknown> } =>
   Object.fromEntries(Object.entries(runs).map(([id, run]) => [id, isActor(run) ? persisted(run) : run]))
 
 const persisted = (run: AnyActorRef): Snapshot<unknown> => run.getPersistedSnapshot()
 
-/** Passes a command on to the run of a sub-agent; one that was restored, and is not there yet, gets it later. */
-const commanded = (
-  snapshot: ToolServiceSnapshot,
-  command: Extract<AgentCommand, { callId: string }>,
-  scope: AnyActorScope,
-): ToolServiceSnapshot => {
-  const to = addressed(snapshot, command.callId)
-  const run = to && ownOf(snapshot.runs, to.id)
-  if (!run) return snapshot
-  const inner = { ...command, callId: to.inner }
-  if (isActor(run)) {
-    scope.defer(() => run.send(inner))
-    return snapshot
-  }
-  // No step of a chart follows that would be written down.
-  scope.defer(() => hostOf(scope.self).writeAhead?.())
-  const { commands } = snapshot
-  return { ...snapshot, commands: { ...commands, [to.id]: [...(ownOf(commands, to.id) ?? []), inner] } }
-}
+const report = (self: AnyActorRef, event: ChildEvent): void => self._parent?.send(event)
 
-/** What has waited for a run is passed on to it. */
-const delivered = (
-  { commands, runs }: ToolProgress,
-  callId: string,
-  scope: AnyActorScope,
-): ToolProgress['commands'] => {
-  const { [callId]: due = [], ...rest } = commands
-  const run = ownOf(runs, callId)
-  if (!run || !isActor(run)) return commands
-  scope.defer(() => {
-    for (const command of due) run.send(command)
-  })
-  return rest
+/** Passes a decision on to the run of a sub-agent; the chart keeps it for one that was restored and is not there yet. */
+const passOn = ({ runs }: ToolServiceSnapshot, command: CallCommand, self: AnyActorRef): void => {
+  const callId = Object.keys(runs).find((id) => command.callId.startsWith(`${id}/`))
+  const run = callId === undefined ? undefined : ownOf(runs, callId)
+  if (callId === undefined || !run) return
+  if (isActor(run)) run.send({ ...command, callId: command.callId.slice(callId.length + 1) })
+  else report(self, { type: 'tool.postponed', callId, command })
 }
-
-const tellAgent = ({ self }: AnyActorScope, event: ChildEvent): void => self._parent?.send(event)
 
 /** A user's batch. Returns the function that stops it. */
 const runBatch = (
   executeBatch: NonNullable<ResolvedConfig['executeBatch']>,
-  calls: ToolCallPart[],
-  progress: ToolProgress,
+  inputs: CallInput[],
   { self, system }: AnyActorScope,
   config: ResolvedConfig,
 ): (() => void) => {
   const end = new LazySignal()
   const used = new UsageCount()
+  const calls = inputs.map(({ call }) => call)
+  /** The calls without a result: a call ends once, but a batch may report it again. */
+  const open = new Map(calls.map((call) => [call.id, call]))
   let isStopped = false
-  /** A batch may continue after its stop; its results are ignored then. */
-  const tell = (event: ToolServiceEvent) => {
+  /** A batch may continue after its stop, and after its last result; what it reports is ignored then. */
+  const send = (event: ToolServiceEvent) => {
     if (!isStopped) self.send(event)
   }
-  const attempt = (callId: string) => attemptAt(progress, callId)
+  const finish = (results: ToolResultPart[]) => {
+    for (const { id } of results) open.delete(id)
+    if (results.length > 0) send({ type: 'batch.finished', results, ...used.take() })
+  }
+  const [first] = inputs
+  const attemptAt = (callId: string) => {
+    const own = inputs.find(({ call }) => call.id === callId)
+    return attemptOf(own ?? { run: first?.run ?? '', round: first?.round ?? '', attempt: 1 }, callId)
+  }
   const options: ExecutionOptions = {
     get signal() {
       return end.signal
@@ -279,31 +224,34 @@ const runBatch = (
     clock: clockIn(system),
     self,
     context: valuesOf(self).context,
-    attemptAt: attempt,
-    report: (callId, value) => tell(progressReport(callId, value)),
+    attemptAt,
+    report: (callId, value) => send(progressReport(callId, value)),
     addUsage: used.add,
     onResult: (given) => {
-      const call = calls.find(({ id }) => id === given?.id)
-      if (call) tell({ type: 'batch.result', output: { result: asToolResult(call, given), ...used.take() } })
+      const call = open.get(given?.id)
+      if (call) finish([asToolResult(call, given)])
     },
   }
   const execute = () => {
     const tools = toolsOf(config, self)
-    const traced = { calls, tools, attemptAt: attempt, hide: config.hide }
+    const traced = { calls, tools, attemptAt, hide: config.hide }
     return tracerOf(self).calls(self, traced, () => executeBatch(calls, tools, options))
   }
   settled(
     execute,
-    (results) =>
-      tell(
-        Array.isArray(results)
-          ? { type: 'batch.finished', results, ...used.take() }
-          : { type: 'batch.failed', error: new TypeError('executeBatch did not return a list of results') },
-      ),
-    (error) => tell({ type: 'batch.failed', error }),
+    (results) => {
+      if (!Array.isArray(results))
+        return send({
+          type: 'batch.failed',
+          error: new TypeError('executeBatch did not return a list of results'),
+        })
+      const given = new Map(results.map((result) => [result?.id, result]))
+      finish([...open.values()].map((call) => asToolResult(call, given.get(call.id))))
+    },
+    (error) => send({ type: 'batch.failed', error }),
   )
   return () => {
     isStopped = true
-    end.abort()
+    if (open.size > 0) end.abort()
   }
 }

@@ -1,6 +1,6 @@
 import type { AgentCommand } from '../../machines/agent/events.ts'
 import { areLimits, limitId } from '../../machines/agent/limits.ts'
-import { apart, decisionOn } from '../../machines/tools/approver.ts'
+import { apart, decisionOn } from '../../machines/tools/approvals.ts'
 import { ConfigurationError, describeThrown } from '../messages/errors.ts'
 import { copyJson, isJsonObject, type JsonObject, type JsonValue } from '../messages/json.ts'
 import type { PendingCall } from '../messages/result.ts'

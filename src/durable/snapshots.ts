@@ -1,6 +1,6 @@
 import { factsOf } from '../../machines/agent/states.ts'
 import { isRun } from '../../machines/tools/pendingCalls.ts'
-import { isToolProgress, waitsFor } from '../../machines/tools/toolProgress.ts'
+import { runningCalls, waitsFor } from '../../machines/tools/round.ts'
 import { isJsonObject } from '../messages/json.ts'
 import { addUsage, type Usage } from '../messages/result.ts'
 
@@ -28,14 +28,18 @@ const snapshotOf = (actor: unknown): unknown => {
 export const isResting = (snapshot: unknown): boolean => {
   const { status, value, context, below } = nodeOf(snapshot)
   if (status !== 'active') return true
-  // The calls that are left are sub-agents that wait. A restored one gets a decision a moment later, and reports it a
-  // moment after that.
-  if (isToolProgress(snapshot))
+  const { toolExecutor } = Object(Object(snapshot).children)
+  if (isRun(context) && toolExecutor) {
+    // The calls that are left are sub-agents that wait. A restored one gets a decision a moment later, and reports it a
+    // moment after that.
+    const { runs } = Object(snapshotOf(toolExecutor) ?? toolExecutor.snapshot)
+    const rest = runningCalls(context).map(({ id }) => Object(runs)[id])
     return (
-      waitsFor(snapshot).length > 0 &&
-      Object.keys(snapshot.commands).length === 0 &&
-      Object.values(snapshot.runs).every((run) => isResting(snapshotOf(run) ?? run))
+      waitsFor(context).length > 0 &&
+      Object.keys(context.round.commands).length === 0 &&
+      rest.every((run) => isResting(snapshotOf(run) ?? run))
     )
+  }
   const isWaiting = isRun(context) && factsOf(value)?.waitsFor !== undefined
   return (isWaiting || below.length > 0) && below.every(isResting)
 }

@@ -199,12 +199,13 @@ export class ActorRecord {
       const known = this.toolProgress.get(event.callId) ?? []
       this.toolProgress.set(event.callId, [...known, { seq, value: event.value }].slice(-mostProgress))
     }
-    const isReport = event.type === 'tool.started' || event.type === 'tool.finished'
-    if (isReport && Array.isArray(event.calls)) {
-      for (const call of event.calls) this.toolTimes.set(call?.id, { startedAt: now, endedAt: null })
+    const { context } = (this.snapshot ?? {}) as { context?: unknown }
+    for (const id of isRun(context) ? context.round.started.flat() : []) {
+      if (!this.toolTimes.has(id)) this.toolTimes.set(id, { startedAt: now, endedAt: null })
     }
-    const last = event.type === 'xstate.done.actor.toolExecutor' ? event.output?.results : []
-    for (const result of [event.result, ...(Array.isArray(last) ? last : [])]) {
+    const isEnd = event.type === 'xstate.done.actor.toolExecutor'
+    const results = isEnd ? event.output?.results : event.type === 'tool.finished' ? event.results : []
+    for (const result of Array.isArray(results) ? results : []) {
       const times = this.toolTimes.get(result?.id)
       if (times) times.endedAt ??= now
     }

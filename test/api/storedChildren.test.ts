@@ -5,8 +5,7 @@ import type { JsonObject, JsonValue } from '../../src/messages/json.ts'
 import { rejection } from '../engine/watching.ts'
 import { type StateName, standing, successor } from './standingRuns.ts'
 
-const callOfB: JsonObject = { type: 'toolCall', id: 'b', name: 'ask', arguments: { n: 2 } }
-const executor = { status: 'active', calls: [callOfB], begun: ['b'], results: [] }
+const executor = { status: 'active', runs: { b: {} } }
 
 const changed = (snapshot: JsonObject, path: string, value: JsonValue): JsonObject => {
   const keys = path.split('.')
@@ -37,6 +36,7 @@ test.each<[string, StateName, string, JsonValue]>([
   ],
   ['a second one', 'ToolExecution', 'children.evil', { src: 'toolExecutor', snapshot: executor }],
   ['one beside its model', 'Streaming', 'children.evil', { src: 'toolExecutor', snapshot: executor }],
+  ['a call that waits as started', 'AwaitingApproval', 'context.round.started', [['b']]],
   ['changed arguments for a call that waits', 'AwaitingApproval', 'context.round.edited', { b: { n: 3 } }],
   ['another request', 'Requesting', 'children.model.snapshot.input.messages', []],
   ['another moment', 'BackingOff', 'children.timer.snapshot.input.at', null],

@@ -1,5 +1,6 @@
 /** Facts about a run by its snapshot alone: of an actor that runs here, or as it was stored. */
 import { describe, expect, test } from 'vitest'
+import { snapshotVersion } from '../../machines/stored/version.ts'
 import { contextsIn, isAtEnd, isResting, messagesOf, stepsIn, usageIn } from '../../src/durable/snapshots.ts'
 import { modelMessage, userMessage } from '../../src/messages/messages.ts'
 
@@ -27,18 +28,20 @@ const waiting = active('AwaitingApproval', runData())
 const working = active({ Accumulating: 'Streaming' }, runData())
 const done = { status: 'done', value: 'Complete', context: runData(), children: {} }
 
-/** The tool executor with one call of a sub-agent. */
-const executor = (some: Some = {}) => ({
-  status: 'active',
-  calls: [{ type: 'toolCall', id: 'a', name: 'sub', arguments: {} }],
-  begun: [['a']],
-  results: [],
-  waiting: { a: [{ id: 'a/c', kind: 'approval' }] },
-  commands: {},
-  runs: { a: waiting },
-  ...some,
-})
-const executing = (some: Some) => active('ToolExecution', runData(), { toolExecutor: stored(executor(some)) })
+const inner = { a: [{ id: 'a/c', kind: 'approval' }], b: [{ id: 'b/c', kind: 'approval' }] }
+
+/** A run with two calls of sub-agents, which wait. */
+const executing = (runs: Some, round: Some = {}) => {
+  const calls = ['a', 'b'].map((id) => ({ type: 'toolCall', id, name: 'sub', arguments: {} }))
+  const started = { started: [['a', 'b']], results: [], edited: {}, waiting: inner, commands: {} }
+  const context = runData({
+    version: snapshotVersion,
+    history: [{ role: 'model', parts: calls }],
+    round: { ...started, ...round },
+  })
+  const executor = { status: 'active', runs: { a: waiting, b: waiting, ...runs } }
+  return active({ ToolExecution: 'Waiting' }, context, { toolExecutor: stored(executor) })
+}
 
 describe('a run rests', () => {
   test.each([
@@ -52,8 +55,12 @@ describe('a run rests', () => {
     ['whose child waits', active('Draft', {}, { run: actor(waiting) })],
     ['whose child in a child waits', active('A', {}, { b: stored(active('B', {}, { c: stored(waiting) })) })],
     ['that waits and has a child that is done', active('AtLimit', runData(), { timer: stored(done) })],
-    ['whose sub-agent waits', executing({})],
-    ['whose sub-agent waits in this process', executing({ runs: { a: actor(waiting) } })],
+    ['whose sub-agents wait', executing({})],
+    ['whose sub-agents wait in this process', executing({ a: actor(waiting), b: actor(waiting) })],
+    [
+      'whose last sub-agent waits',
+      executing({ b: working }, { results: [[{ id: 'b' }]], waiting: { a: inner.a } }),
+    ],
   ])('%s', (_, snapshot) => {
     expect(isResting(snapshot)).toBe(true)
   })
@@ -64,11 +71,15 @@ describe('a run rests', () => {
     ['of a chart without children', active('Draft', {})],
     ['whose approver is asked', active('AwaitingApproval', runData(), { approver: actor(working) })],
     ['one of whose children works', active('A', {}, { b: stored(waiting), c: stored(working) })],
-    ['whose call waits for nothing', executing({ waiting: {} })],
-    ['that has been decided on', executing({ commands: { a: [{ type: 'tool.approve', callId: 'd' }] } })],
-    ['whose sub-agent works', executing({ runs: { a: working } })],
-    ['whose sub-agent works in this process', executing({ runs: { a: actor(working) } })],
-    ['one of whose sub-agents works', executing({ runs: { a: waiting, b: working } })],
+    ['whose calls wait for nothing', executing({}, { waiting: {} })],
+    ['one of whose calls waits for nothing', executing({}, { waiting: { a: inner.a } })],
+    [
+      'that has been decided on',
+      executing({}, { commands: { a: [{ type: 'tool.approve', callId: 'a/d' }] } }),
+    ],
+    ['whose sub-agent works', executing({ a: working })],
+    ['whose sub-agent works in this process', executing({ a: actor(working) })],
+    ['one of whose sub-agents works', executing({ b: working })],
   ])('not %s', (_, snapshot) => {
     expect(isResting(snapshot)).toBe(false)
   })

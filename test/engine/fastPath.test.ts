@@ -13,10 +13,9 @@ import {
   type AgentMachineConfig,
   createAgentMachine,
   createChart,
-  type ToolServiceInput,
-  type ToolServiceOutput,
 } from '../../machines/index.ts'
 import { runMachine } from '../../machines/logic/runMachine.ts'
+import type { ToolServiceInput, ToolServiceOutput } from '../../machines/tools/toolService.ts'
 import { Agent } from '../../src/agent/Agent.ts'
 import type { Delta } from '../../src/model/delta.ts'
 import { finishPuppet, withPuppets } from '../../src/testing/paths.ts'

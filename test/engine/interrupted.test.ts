@@ -128,8 +128,6 @@ describe('a call that was running when its run was stored', () => {
 
   test('is not said never to have run when the run is aborted before the decision', async () => {
     const { snapshot, agent } = await cut({ pay: 'ask', look: 'rerun' }, parallel)
-    // As of the step that began the calls: that they have started comes later.
-    snapshot.context.round.started = []
     const run = agent.start({ snapshot })
     await run.result
     run.abort()
@@ -140,7 +138,6 @@ describe('a call that was running when its run was stored', () => {
   test('is not said never to have run when the run is aborted while the next one is at work', async () => {
     const fates = { pay: undefined, mail: undefined }
     const { snapshot } = await cut(fates)
-    snapshot.context.round.started = []
     const run = world(['never', 'never'], fates, {}).agent.start({ snapshot })
     run.result.catch(() => {})
     await idle()

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { createActor } from 'xstate'
 import { askEvent } from '../../machines/agent/announcements.ts'
-import { apart, decisionOn } from '../../machines/tools/approver.ts'
+import { apart, decisionOn } from '../../machines/tools/approvals.ts'
 import { isRun, messagesIn, pendingIn, unattendedIn } from '../../machines/tools/pendingCalls.ts'
 import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
 import type { PendingCall } from '../../src/messages/result.ts'

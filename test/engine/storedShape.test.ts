@@ -1,9 +1,27 @@
 /** A snapshot comes from a store, and may be older than this release, or broken: it is refused with a reason, not tripped over. */
 import { describe, expect, test } from 'vitest'
 import { createActor } from 'xstate'
+import * as is from '../../machines/stored/shape.ts'
 import { Agent } from '../../src/agent/Agent.ts'
 import { ConfigurationError } from '../../src/messages/errors.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
+
+test('a rule for stored data has every field of its type', () => {
+  type Data = { name: string; inner: { count: number } }
+  const inner = is.fields<Data['inner']>({ count: is.count })
+  // @ts-expect-error A field without a rule.
+  const short = is.fields<Data>({ name: is.text })
+  // @ts-expect-error A field that the type does not have.
+  const long = is.fields<Data>({ name: is.text, inner, other: is.text })
+  // @ts-expect-error A rule for another type.
+  const other = is.fields<Data>({ name: is.count, inner })
+  // @ts-expect-error A group without one of its fields.
+  const group = is.fields<Data>({ name: is.text, inner: is.fields<object>({}) })
+  const right = is.fields<Data>({ name: is.text, inner })
+  for (const shape of [short, long, other, group]) expect(shape('data', 1)).toMatch(/must be an object/)
+  expect(right('', { name: 'a', inner: { count: 1 } })).toBeUndefined()
+  expect(right('', { name: 'a', inner: {} })).toMatch(/^inner.count must be/)
+})
 
 describe('a stored snapshot', () => {
   const stored = async () => {

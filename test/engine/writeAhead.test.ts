@@ -13,6 +13,7 @@ import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
 import { agentInternals } from '../../src/agent/AgentInternals.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tools/tool.ts'
+import { storedScene, successors } from '../stored/teams.ts'
 import { idle } from './watching.ts'
 
 const call: ScriptTurn = [{ toolCall: { id: 'a', name: 'work' } }, { toolCall: { id: 'b', name: 'work' } }]
@@ -48,15 +49,19 @@ const kept = (turns: ScriptTurn[], options: AgentOptions = {}, host: RunHost = {
   return { log, actor, agent }
 }
 
-type Stored = { value?: unknown; children?: Record<string, { snapshot: Stored }> }
+type Stored = {
+  value?: unknown
+  context?: { round?: { started: string[][] } }
+  children?: Record<string, { snapshot: Stored }>
+}
 
-/** The state of a stored run, inside any charts, and which calls had begun. */
+/** The state of a stored run, inside any charts around it, and which calls had started. */
 const inmost = (snapshot: unknown): string => {
-  const { value, children = {} } = snapshot as Stored
+  const { value, context, children = {} } = snapshot as Stored
   const run = children.run?.snapshot
   if (run) return inmost(run)
-  const { begun = [] } = (children.toolExecutor?.snapshot ?? {}) as { begun?: string[][] }
-  return [JSON.stringify(value).replace(/["{}]/g, ''), ...begun.flat()].join(' ')
+  const { started } = context?.round ?? { started: [] }
+  return [JSON.stringify(value).replace(/["{}]/g, ''), ...started.flat()].join(' ')
 }
 
 describe('a step is written down', () => {
@@ -134,6 +139,35 @@ describe('a step is written down', () => {
       'write Complete',
     ])
   })
+})
+
+test('a decision for a sub-agent that is not there yet is stored at once, and as delivered when it is taken', async () => {
+  type Inner = { context: { round: { pendingApprovals: string[] } } }
+  type Outer = {
+    context: { round: { commands: Record<string, { callId: string }[]> } }
+    children: { toolExecutor?: { snapshot: { runs: { a: Inner } } } }
+  }
+  const written: string[] = []
+  const writeAhead = () => {
+    const { context, children } = actor.getPersistedSnapshot() as unknown as Outer
+    const kept = (context.round.commands.a ?? []).map(({ callId }) => callId)
+    const pending = children.toolExecutor?.snapshot.runs.a?.context.round.pendingApprovals ?? ['gone']
+    written.push(`kept ${kept.join()}, pending ${pending.join()}`)
+  }
+  const { agent, ran } = successors('waiting')
+  const snapshot = await storedScene('waiting')
+  const actor = agentInternals(agent).actor({ snapshot: snapshot as never }, {}, { host: { writeAhead } })
+  actor.start()
+  actor.send({ type: 'tool.reject', callId: 'a/x' })
+  expect(written.at(-1)).toBe('kept a/x, pending x,y')
+  await idle(10)
+  // If it were stored as delivered before, or kept after that, it would be lost or repeated after another restore.
+  expect(new Set(written.slice(-2))).toEqual(new Set(['kept , pending y']))
+  expect(written.filter((each) => each === 'kept a/x, pending y')).toEqual([])
+  expect(written.lastIndexOf('kept , pending x,y')).toBeLessThan(written.indexOf('kept a/x, pending x,y'))
+  actor.send({ type: 'tool.approve', callId: 'a/y' })
+  await idle(10)
+  expect(ran).toEqual(['y 1 {}'])
 })
 
 test('a write that fails leaves the step without effect: nothing starts, and no listener gets it', async () => {

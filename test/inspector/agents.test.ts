@@ -86,7 +86,7 @@ describe('A run of an agent', () => {
       status: 'done',
       state: 'Complete',
     })
-    expect(feed.row('toolExecutor')).toMatchObject({ parent: root?.id, kind: 'other', status: 'done' })
+    expect(feed.row('toolExecutor')).toMatchObject({ parent: root?.id, kind: 'other', status: 'stopped' })
     expect(feed.row('call:call_1')).toMatchObject({
       title: 'get_weather',
       parent: feed.row('toolExecutor')?.id,
@@ -122,7 +122,7 @@ describe('A run of an agent', () => {
     await agent.send('Weather in Oslo?')
     const feed = await listen(inspector)
     await feed.until(isOver)
-    const started = feed.moments.find(({ event }) => event === 'tool.started')
+    const started = feed.moments.find(({ event }) => event === 'model.done')
     expect(started).toMatchObject({
       states: ['agent', 'agent.ToolExecution', 'agent.ToolExecution.Working'],
       progress: [0, 'Let me see.'.length, 'Which tool?'.length],
@@ -130,7 +130,7 @@ describe('A run of an agent', () => {
     const past = await momentOf(inspector, feed.watched ?? 0, started?.seq ?? 0)
     expect(past).toMatchObject({
       value: { ToolExecution: 'Working' },
-      event: { type: 'tool.started' },
+      event: { type: 'model.done' },
       context: { step: 1, round: { started: [['call_1']] } },
       tools: [{ callId: 'call_1', status: 'running', result: null, endedAt: null }],
     })
@@ -139,7 +139,6 @@ describe('A run of an agent', () => {
       'Accumulating.Streaming',
       'Accumulating.Streaming',
       'Consolidating → ToolCheck → ToolExecution.Working',
-      'ToolExecution.Working',
       'ToolResults → MessageReset → Accumulating.Requesting',
       'Accumulating.Streaming',
       'Accumulating.Streaming',
@@ -154,13 +153,13 @@ describe('A run of an agent', () => {
     const feed = await listen(inspector)
     await feed.until(isOver)
     const changesAt = (event: string) => feed.moments.find((moment) => moment.event === event)?.changes
-    expect(changesAt('tool.started')).toEqual([{ path: 'round.started[0]', after: '["call_1"]' }])
-    expect(changesAt('xstate.done.actor.toolExecutor')).toContainEqual({
+    expect(changesAt('model.done')).toContainEqual({ path: 'round.started[0]', after: '["call_1"]' })
+    expect(changesAt('tool.finished')).toContainEqual({
       path: 'step',
       before: '1',
       after: '2',
     })
-    expect(changesAt('xstate.done.actor.toolExecutor')?.[0]?.path).toBe('history[2], messages[2]')
+    expect(changesAt('tool.finished')?.[0]?.path).toBe('history[2], messages[2]')
   })
 
   it('shows a failure, and the answer that was discarded before it', async () => {

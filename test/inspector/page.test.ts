@@ -124,10 +124,13 @@ describe.skipIf(!executablePath)('The page', { timeout: 120_000 }, () => {
     const slider = page.getByRole('slider')
     await slider.focus()
     const label = page.locator('#moment')
-    for (let tries = 0; tries < 20 && !(await label.textContent())?.includes('tool.started'); tries += 1) {
+    const goBack = async () => {
       await page.keyboard.press('ArrowLeft')
       await page.waitForFunction('new Promise((next) => requestAnimationFrame(() => next(true)))')
     }
+    for (let tries = 0; tries < 20 && !(await label.textContent())?.includes('tool.finished'); tries += 1)
+      await goBack()
+    await goBack()
     await active(page, 'agent.ToolExecution').waitFor()
     expect(await output(page).textContent()).toContain('First.')
     expect(await output(page).textContent()).not.toContain('Second.')

@@ -108,7 +108,7 @@ describe('quietInspect', () => {
     )
     const events = byObserver.flatMap((event) => (event.type === '@xstate.event' ? [event.event.type] : []))
     expect(events).not.toContain('model.deltas')
-    expect(events.filter((type) => type === 'tool.started')).toHaveLength(1)
+    expect(events.filter((type) => type === 'calls.run')).toHaveLength(1)
     const reads = byObserver.filter(
       (event) => event.type === '@xstate.snapshot' && event.event.type === 'model.deltas',
     )

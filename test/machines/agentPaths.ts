@@ -8,6 +8,7 @@ import {
   createChart,
   type StreamingState,
 } from '../../machines/index.ts'
+import { isAfterTools } from '../../machines/tools/results.ts'
 import * as round from '../../machines/tools/round.ts'
 import { compactionOf } from '../../src/messages/compaction.ts'
 import { type ChatMessage, modelMessage, userMessage } from '../../src/messages/messages.ts'
@@ -19,9 +20,15 @@ import { tool } from '../../src/tools/tool.ts'
 import type { StoredChildren, Tested } from './charts.ts'
 
 const tools = [
-  tool({ name: 'plain', description: 'Runs at once', execute: () => 'ok' }),
+  tool({ name: 'plain', description: 'Runs at once', onInterrupted: 'ask', execute: () => 'ok' }),
   tool({ name: 'guarded', description: 'Asks first', needsApproval: true, execute: () => 'ok' }),
-  tool({ name: 'last', description: 'Ends the run', endsRun: true, execute: () => 'ok' }),
+  tool({
+    name: 'last',
+    description: 'Ends the run',
+    endsRun: true,
+    onInterrupted: 'rerun',
+    execute: () => 'ok',
+  }),
   tool({ name: 'outside', description: 'Is answered from outside' }),
 ]
 
@@ -148,7 +155,7 @@ const summaryEvents: AnyEventObject[] = [
 
 /** What a conversation that is too long and a run at its limit need, and no more. */
 const fewEvents = (snapshot: AgentSnapshot): AnyEventObject[] => {
-  if (snapshot.matches('ToolExecution')) return executorEvents(snapshot).slice(0, 3)
+  if (snapshot.matches('ToolExecution')) return executorEvents(snapshot).slice(0, 2)
   if (!snapshot.matches('Accumulating')) return []
   if (snapshot.matches({ Accumulating: 'BackingOff' })) return modelEvents(snapshot)
   return [
@@ -225,46 +232,44 @@ const answers = ({ context }: AgentSnapshot): AnyEventObject[] =>
 
 const executorEvents = (snapshot: AgentSnapshot): AnyEventObject[] => {
   const { context } = snapshot
-  const calls = round.callsToRun(context)
   const result = (id: string, name: string) => ({ type: 'toolResult' as const, id, name, result: 'ok' })
-  const [next] = calls
+  const [next] = round.runningCalls(context)
   return [
-    ...(next && !context.round.started.flat().includes(next.id)
-      ? [{ type: 'tool.started', calls: [next] }]
-      : []),
-    ...(next
-      ? [{ type: 'tool.finished', result: result(next.id, next.name), calls: calls.slice(1, 2) }]
-      : []),
+    ...(next ? [{ type: 'tool.finished', results: [result(next.id, next.name)] }] : []),
     {
       type: 'xstate.done.actor.toolExecutor',
-      output: { results: calls.map(({ id, name }) => result(id, name)) },
+      output: { results: round.callsToRun(context).map(({ id, name }) => result(id, name)) },
     },
     ...(next ? [{ type: 'tool.progress', callId: next.id, value: 0.5 }] : []),
     { type: 'xstate.error.actor.toolExecutor', error: new Error('broken executor') },
     // Restored once, and of a sub-agent once: more would only multiply the states.
-    ...(next && context.step === 1 && context.round.inDoubt.length === 0
-      ? [
-          {
-            type: 'tool.interrupted',
-            inDoubt: [next.id],
-            interruptions: { [next.id]: 1 },
-            runs: {},
-            results: calls.slice(1, 2).map(({ id, name }) => result(id, name)),
-          },
-        ]
+    ...(context.step === 1 &&
+    context.steering.length === 0 &&
+    Object.keys(context.round.interruptions).length === 0
+      ? [{ type: 'tool.restored', runs: {} }]
       : []),
-    ...(context.step === 1
-      ? [
-          {
-            type: 'tool.waiting',
-            calls: [{ type: 'toolCall', id: 'plain-1/a', name: 'inner', arguments: {}, kind: 'approval' }],
-          },
-          { type: 'tool.working' },
-        ]
-      : []),
+    ...(next && context.step === 1 && context.steering.length === 0 ? subAgentEvents(next.id, context) : []),
     { type: 'timer.fired', at: late },
   ]
 }
+
+const subAgentEvents = (
+  callId: string,
+  { round: { waiting, commands } }: StreamingState,
+): AnyEventObject[] => [
+  {
+    type: 'tool.waiting',
+    callId,
+    calls: [{ type: 'toolCall', id: `${callId}/a`, name: 'inner', arguments: {}, kind: 'approval' }],
+  },
+  { type: 'tool.resumed', callId },
+  ...(Object.keys(waiting).length > 0 && Object.keys(commands).length === 0
+    ? [
+        { type: 'tool.waiting', callId, calls: [] },
+        { type: 'tool.postponed', callId, command: { type: 'tool.approve', callId: `${callId}/a` } },
+      ]
+    : []),
+]
 
 /** The state value, and what the guards look at, no finer than they do. */
 const key = ({ value, status, context }: AgentSnapshot): string =>
@@ -289,10 +294,13 @@ const key = ({ value, status, context }: AgentSnapshot): string =>
     isLong({ context } as AgentSnapshot),
     context.history[1]?.parts[0]?.type,
     context.options.limits.steps,
-    round.isAfterTools(context),
+    isAfterTools(context),
     context.round.pendingApprovals.length,
     context.round.inDoubt.length,
-    context.round.started.length > 0,
+    round.runningCalls(context).length,
+    Object.keys(context.round.interruptions).length,
+    Object.values(context.round.waiting).flat().length,
+    Object.keys(context.round.commands).length,
     context.round.results.flat().length,
     round.externalCalls(context).length,
     context.steering.length,
@@ -319,17 +327,7 @@ export const agentPaths: PathOptions<AnyStateMachine> = {
 /** The snapshots of the real approver and the real executor, which a machine checks when it is restored. */
 export const agentChildren: StoredChildren<StreamingState> = {
   approver: ({ calls }) => ({ calls, decided: [] }),
-  toolExecutor: (input, { round: { started, results } }) => {
-    const ids = input.calls.map(({ id }) => id)
-    return {
-      ...input,
-      begun: [started.flat().filter((id) => ids.includes(id))],
-      results: [results.flat().filter(({ id }) => ids.includes(id))],
-      inDoubt: [],
-      waiting: {},
-      commands: {},
-    }
-  },
+  toolExecutor: () => ({ runs: {} }),
 }
 
 type Step = ModelStep<AnyStateMachine>

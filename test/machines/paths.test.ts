@@ -149,7 +149,7 @@ const checkHistory = ({ status, context }: AnyMachineSnapshot) => {
 describe('on every path', () => {
   test('the agent ends in one final state, keeps a valid history, survives storage, and leaves nothing behind', () => {
     const { report, restored } = walk(agentChart, checkHistory, everyOfAgent)
-    expect(report).toBe('agent: 72/72 transitions')
+    expect(report).toBe('agent: 75/75 transitions')
     const states = [...agentStates()].filter(([, { isStorable, isFinal }]) => isStorable || isFinal)
     expect(restored).toEqual(states.map(([path]) => path).toSorted())
   }, 1_800_000)

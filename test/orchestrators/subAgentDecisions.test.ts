@@ -114,23 +114,28 @@ test('a run learns once that it waits: not at each result that comes while a sub
     tools: [expert.asTool({ name: 'expert', description: 'Knows' }), slow.tool],
     toolExecution: 'parallel',
   })
-  const received: string[] = []
+  const events: string[] = []
+  const asked: string[] = []
   const actor = createActor(boss.machine, {
     input: { prompt: 'Go' },
     inspect: (event) => {
       if (event.type !== '@xstate.event' || event.actorRef !== actor) return
       const { type } = event.event
-      if (type === 'tool.waiting' || type === 'tool.working' || type === 'tool.finished') received.push(type)
+      if (type === 'tool.waiting' || type === 'tool.finished') events.push(type)
     },
   })
+  actor.on('tool.approval', ({ callId }) => asked.push(`${callId} after ${events.length} events`))
   actor.start()
   for (const id of ['b', 'c']) {
     await idle(5)
     slow.release(id)
   }
   await idle(5)
-  expect(received).toEqual(['tool.finished', 'tool.finished', 'tool.waiting'])
+  expect(events).toEqual(['tool.waiting', 'tool.finished', 'tool.finished'])
+  // People are asked once nothing else is at work.
+  expect(asked).toEqual(['a/x after 3 events'])
   actor.send({ type: 'tool.approve', callId: 'a/x' })
   expect(await endOf(actor)).toMatchObject({ status: 'complete', output: 'All done.' })
-  expect(received.slice(3)).toEqual(['tool.working'])
+  expect(events.slice(3)).toEqual(['tool.waiting', 'tool.finished'])
+  expect(asked).toHaveLength(1)
 })

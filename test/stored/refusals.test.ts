@@ -21,7 +21,7 @@ const withChange = (stored: JsonObject, [path, value]: Change): JsonObject => {
 
 /** What is said of a stored run with changes; undefined if it goes on. */
 const refusalOf = (file: string, ...changes: Change[]): string | undefined => {
-  const text = readFileSync(join(import.meta.dirname, `4.2/${file}.json`), 'utf8')
+  const text = readFileSync(join(import.meta.dirname, `4.3/${file}.json`), 'utf8')
   const snapshot = changes.reduce(withChange, JSON.parse(text)) as JsonObject & Snapshot<unknown>
   const { agent } = successor(file.split('.')[0] as ChartName)
   const { status, error } = createActor(agent.machine, { snapshot, input: {} }).getSnapshot()
@@ -57,24 +57,24 @@ describe('a stored run', () => {
     ['its status is missing.', approval, ['status', undefined]],
     ['it has no context.', approval, ['context', []]],
     [
-      'its version is "4.2.1", and this release reads versions 4.0 to 4.2.',
+      'its version is "4.3.1", and this release reads versions 4.0 to 4.3.',
       approval,
-      ['context/version', '4.2.1'],
+      ['context/version', '4.3.1'],
     ],
     [
-      'its version is "v4.2", and this release reads versions 4.0 to 4.2.',
+      'its version is "v4.3", and this release reads versions 4.0 to 4.3.',
       approval,
-      ['context/version', 'v4.2'],
+      ['context/version', 'v4.3'],
     ],
     [
-      'its version is "14.2", and this release reads versions 4.0 to 4.2.',
+      'its version is "14.3", and this release reads versions 4.0 to 4.3.',
       approval,
-      ['context/version', '14.2'],
+      ['context/version', '14.3'],
     ],
     [
-      'its version is "4.3": a newer release wrote it, and this one reads versions up to 4.2.',
+      'its version is "4.4": a newer release wrote it, and this one reads versions up to 4.3.',
       approval,
-      ['context/version', '4.3'],
+      ['context/version', '4.4'],
     ],
     [undefined, approval],
     // The state, and who works there.
@@ -176,6 +176,8 @@ describe('a stored run', () => {
     ['"z" is not a call of its last message.', approval, [`${round}/edited`, { z: {} }]],
     ['"z" is not a call of its last message.', approval, [`${round}/interruptions`, { z: 1 }]],
     ['"z" is not a call of its last message.', approval, [`${round}/runs`, { z: {} }]],
+    ['"z" is not a call of its last message.', approval, [`${round}/waiting`, { z: [] }]],
+    ['"z" is not a call of its last message.', approval, [`${round}/commands`, { z: [] }]],
     ['"z" is not a call of its last message.', approval, [`${round}/started`, [['z']]]],
     ['"z" is not a call of its last message.', approval, [`${round}/results`, [[resultOf('z')]]]],
     ['it is not clear what happens to the call "b".', approval, [`${round}/pendingApprovals`, ['a']]],
@@ -187,9 +189,20 @@ describe('a stored run', () => {
     ],
     ['it is not clear what happens to the call "b".', outside, [`${round}/results/0`, []]],
     ['a call was started that may not run.', approval, [`${round}/started`, [['b']]]],
-    [undefined, approval, [`${round}/started`, [['b']]], [`${round}/inDoubt`, ['b']]],
+    ['a call was started that may not run.', tools, [`${round}/started`, [['a', 'b']]]],
+    ['a call of its round is there twice.', approval, [`${round}/cleared`, ['f', 'x', 'f']]],
+    [
+      'a call of its round is there twice.',
+      tools,
+      [`${round}/results/1`, [{ ...resultOf('b'), name: 'ask' }]],
+    ],
+    // A call that was started and has no result is in doubt.
+    [undefined, tools, [`${round}/started`, [['a', 'f']]]],
+    [undefined, tools, [`${round}/started`, []]],
     ['the arguments of a call were changed that was not approved.', approval, [`${round}/edited`, { b: {} }]],
     [undefined, approval, [`${round}/edited`, { f: {} }]],
+    [undefined, approval, [`${round}/edited`, { b: {} }], [`${round}/inDoubt`, ['b']]],
+    [undefined, tools, [`${round}/edited`, { b: {} }]],
     ['its state is "AwaitingTools", and 2 calls wait for an approval.', approval, ['value', 'AwaitingTools']],
     [
       'its state is "AwaitingApproval", and 0 calls wait for an approval.',
@@ -220,30 +233,11 @@ describe('a stored run', () => {
     ],
     ['approver.decided must be a list, not …', 'approver.AwaitingApproval', [`${approver}/decided`, {}]],
     // Who runs the tools.
-    ['its tool executor is that of another round.', tools, [`${executor}/round`, 'x']],
-    ['its tool executor is that of another round.', tools, [`${executor}/run`, 'x']],
-    ['its tool executor has forgotten a call that was started.', tools, [`${executor}/begun`, []]],
-    [
-      'its tool executor has a call that may not run.',
-      tools,
-      [`${executor}/calls/1`, call('b', 'ask', { n: 2 })],
-    ],
-    ['its tool executor has a call that may not run.', tools, [`${executor}/calls/0/arguments`, { n: 2 }]],
-    ['its tool executor has a call twice.', tools, [`${executor}/calls/2`, call('f', 'free')]],
-    ['its tool executor lacks a call.', tools, [`${executor}/calls`, [call('a', 'ask', { n: 1 })]]],
-    [
-      'its tool executor would run a call that has its result.',
-      tools,
-      [`${round}/results/1`, [{ ...resultOf('a'), name: 'ask' }]],
-    ],
-    [
-      undefined,
-      tools,
-      [`${round}/results/1`, [{ ...resultOf('a'), name: 'ask' }]],
-      [`${executor}/results`, [[{ ...resultOf('a'), name: 'ask' }]]],
-    ],
-    [undefined, tools, [`${executor}/begun`, [['a', 'f']]]],
-    ['toolExecutor.calls[0] is not a part of type toolCall.', tools, [`${executor}/calls`, [{}]]],
+    ['toolExecutor.status must be …', tools, [`${executor}/status`, 'done']],
+    ['toolExecutor.runs must be an object…', tools, [`${executor}/runs`, undefined]],
+    ['toolExecutor.runs.a must be an object…', tools, [`${executor}/runs`, { a: 1 }]],
+    ['its tool executor has a run of "z", which is not its call.', tools, [`${executor}/runs`, { z: {} }]],
+    [undefined, tools, [`${executor}/runs`, { a: {} }]],
     // The shape.
     ['step must be a whole number …', approval, ['context/step', -1]],
     ['options.limits must be limits.', approval, ['context/options/limits', { steps: 'all' }]],
@@ -251,6 +245,14 @@ describe('a stored run', () => {
     [undefined, approval, ['context/options/system', 'Be brief.']],
     ['round.interruptions.a must be a whole number …', approval, [`${round}/interruptions`, { a: 0.5 }]],
     ['round.interruptions must be an object…', approval, [`${round}/interruptions`, []]],
+    ['round.waiting.a[0] is not a part of type toolCall.', tools, [`${round}/waiting`, { a: [{}] }]],
+    ['round.waiting.a[0].kind must be …', tools, [`${round}/waiting`, { a: [call('a/x')] }]],
+    ['round.commands.a[0].type must be …', tools, [`${round}/commands`, { a: [{ type: 'abort' }] }]],
+    [
+      'round.commands.a[0].callId must be a string…',
+      tools,
+      [`${round}/commands`, { a: [{ type: 'tool.reject' }] }],
+    ],
     ['round.results[0][0]: …', outside, [`${round}/results/0/0/result`, 5]],
     ['totals.finishReason must be …', approval, ['context/totals/finishReason', 'tired']],
     ['deadlineAt must be a finite number…', approval, ['context/deadlineAt', 'soon']],

@@ -6,10 +6,13 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { snapshotVersion } from '../../machines/stored/version.ts'
+import { pendingIn } from '../../machines/tools/pendingCalls.ts'
 import { ConfigurationError } from '../../src/messages/errors.ts'
+import { toolResultsOf } from '../../src/messages/messages.ts'
 import { validateHistory } from '../../src/messages/validateHistory.ts'
 import { type ChartName, chartNames, type StateName, stateNames, successor } from '../api/standingRuns.ts'
 import { idle, rejection } from '../engine/watching.ts'
+import { type SceneName, sceneNames, successors } from './teams.ts'
 
 const versions = readdirSync(import.meta.dirname).filter((name) => /^\d/.test(name))
 
@@ -72,4 +75,51 @@ test.each([
   const { messages } = await successor('plain').agent.start({ snapshot: stored }).result
   const asked = messages.filter(({ role }) => role === 'user').slice(1)
   expect(asked.flatMap(({ parts }) => parts)).toEqual(steering.map((text) => ({ type: 'text', text })))
+})
+
+const teamVersions = readdirSync(join(import.meta.dirname, 'teams'))
+
+/** The calls that a stored run waits for, and what runs once all of them are approved. */
+const expected: Record<SceneName, { pending: string[]; ran: string[] }> = {
+  waiting: { pending: ['a/x', 'a/y'], ran: ['x 1 {}', 'y 1 {}'] },
+  nested: { pending: ['m/a/x', 'm/a/y'], ran: ['x 1 {}', 'y 1 {}'] },
+  working: { pending: [], ran: ['l 2 {}', 'x 1 {}', 'y 1 {}'] },
+  edited: { pending: [], ran: ['e 2 {"n":2}'] },
+  paused: { pending: ['p'], ran: ['p 2 {}', 'l 2 {}', 'x 1 {}', 'y 1 {}'] },
+  decided: { pending: ['a/y'], ran: ['y 1 {}'] },
+  ended: { pending: [], ran: [] },
+  orchestrated: { pending: ['a/x', 'a/y'], ran: ['x 1 {}', 'y 1 {}'] },
+}
+
+test('there are teams of this version', () => {
+  expect(teamVersions).toContain(snapshotVersion)
+  for (const version of teamVersions)
+    expect(readdirSync(join(import.meta.dirname, 'teams', version)).toSorted()).toEqual(
+      sceneNames.map((name) => `${name}.json`).toSorted(),
+    )
+})
+
+describe.each(teamVersions)('a team stored by version %s', (version) => {
+  test.each(sceneNames)('continues: %s', async (name) => {
+    const stored = storedBy(`teams/${version}`, `${name}.json`)
+    expect(pendingIn(stored).map(({ id }) => id)).toEqual(expected[name].pending)
+    const { agent, ran } = successors(name)
+    const run = agent.start({ snapshot: stored })
+    run.result.catch(() => {})
+    for (let round = 0; round < 5; round += 1) {
+      await idle(20)
+      for (const { id } of run.pending) run.approve(id)
+    }
+    const { messages, finishReason } = await run.result
+    expect(finishReason).toBe('stop')
+    expect(validateHistory(messages)).toEqual([])
+    expect(ran).toEqual(expected[name].ran)
+  })
+})
+
+test('what the last call used is counted, though the executor of version 4.2 had not reported it', async () => {
+  const run = successors('ended').agent.start({ snapshot: storedBy('teams/4.2', 'ended.json') })
+  const { messages, usage } = await run.result
+  expect(usage).toEqual({ inputTokens: 14 })
+  expect(messages.flatMap(toolResultsOf).map(({ result }) => result)).toEqual(['ran q', 'ran r'])
 })

@@ -1,0 +1,234 @@
+import type { ActorLogic, Snapshot } from 'xstate'
+import { describeThrown } from '../../src/messages/errors.ts'
+import { appended } from '../../src/messages/growing.ts'
+import { copyJson, isJsonObject, stableJson } from '../../src/messages/json.ts'
+import type { ToolCallPart, ToolResultPart } from '../../src/messages/messages.ts'
+import type { PendingCall } from '../../src/messages/result.ts'
+import type { Approval, OnApproval } from '../../src/tools/approval.ts'
+import { isThenable } from '../../src/tools/isThenable.ts'
+import type { Tool } from '../../src/tools/tool.ts'
+import { errorResult, misfit, unknownTool } from '../../src/tools/toolResult.ts'
+import type { AgentCommand } from '../agent/events.ts'
+import { refusedCalls } from '../agent/limits.ts'
+import {
+  copyOf,
+  noRound,
+  type Remembered,
+  type StreamingState,
+  type ToolRound,
+} from '../agent/streamingState.ts'
+import { currentCalls } from './round.ts'
+import { onStop } from './toolCall.ts'
+
+/** Decides once what happens to each call: it runs, a person is asked, or it is refused. */
+export const beginRound = (
+  state: StreamingState,
+  tools: ReadonlyMap<string, Tool>,
+  context: unknown,
+  id: string,
+): ToolRound => {
+  const offered = state.request.prepared?.tools ?? [...tools.keys()]
+  const isOffered = new Set(offered)
+  const round: ToolRound = {
+    ...noRound,
+    id,
+    pendingApprovals: [],
+    cleared: [],
+    external: [],
+    ending: [],
+  }
+  const results: ToolResultPart[] = []
+  const calls = currentCalls(state)
+  const refused = refusedCalls(state, calls)
+  const decide = (call: ToolCallPart, tool: Tool | undefined) => {
+    const excess = refused.get(call.id)
+    if (excess !== undefined) return errorResult(call, excess)
+    const isHidden = tool !== undefined && !isOffered.has(call.name)
+    return isHidden ? unknownTool(call, offered) : decideOn(call, tool, state.remembered, context)
+  }
+  for (const call of calls) {
+    const tool = tools.get(call.name)
+    const decision = decide(call, tool)
+    if (decision === 'ask') round.pendingApprovals.push(call.id)
+    else if (decision === 'run') round.cleared.push(call.id)
+    else results.push(decision)
+    if (tool?.execute === null) round.external.push(call.id)
+    if (tool?.endsRun) round.ending.push(call.id)
+  }
+  return { ...round, results: appended([], results) }
+}
+
+/**
+ * Decided on the arguments the tool would get. If that cannot be decided at once, or the check throws, a person is
+ * asked: that is the safe choice. Arguments that do not fit are refused for good: a call without approval must not run,
+ * even if it would fit later.
+ */
+const decideOn = (
+  call: ToolCallPart,
+  tool: Tool | undefined,
+  remembered: readonly Remembered[],
+  context: unknown,
+): 'run' | 'ask' | ToolResultPart => {
+  if (!tool) return 'run'
+  const isExternal = tool.execute === null
+  const rule = tool.needsApproval
+  if (rule === false && !isExternal) return 'run'
+  if (call.argumentsError !== undefined) return errorResult(call, call.argumentsError)
+  try {
+    const validation = tool.validate(copyJson(call.arguments))
+    if (isThenable(validation)) {
+      ignoreRejection(validation)
+      return rule === false || isRemembered(call, remembered) ? 'run' : 'ask'
+    }
+    if (!validation.ok) return misfit(call, validation.problem)
+    if (rule === false || isRemembered(call, remembered)) return 'run'
+    return rule === true || isAsked(rule(validation.value, { context })) ? 'ask' : 'run'
+  } catch {
+    return 'ask'
+  }
+}
+
+/** A person is asked for anything but a clear no, and a promise is not one. */
+const isAsked = (answer: unknown): boolean => {
+  ignoreRejection(answer)
+  return Boolean(answer)
+}
+
+const ignoreRejection = (given: unknown): void => void Promise.resolve(given).catch(() => {})
+
+const isRemembered = (call: ToolCallPart, remembered: readonly Remembered[]): boolean =>
+  remembered.some(
+    (each) =>
+      each.tool === call.name && (each.arguments === null || each.arguments === stableJson(call.arguments)),
+  )
+
+/** The calls that a person must still decide on. */
+export const pendingCalls = (state: StreamingState): ToolCallPart[] => {
+  const pending = new Set(state.round.pendingApprovals)
+  return currentCalls(state).filter(({ id }) => pending.has(id))
+}
+
+/** The pending calls as a person is asked about them. */
+export const askedCalls = (state: StreamingState): PendingCall[] => {
+  const isInDoubt = new Set(state.round.inDoubt)
+  return pendingCalls(state).map((call) => ({
+    ...call,
+    kind: 'approval',
+    ...(isInDoubt.has(call.id) && { inDoubt: true }),
+  }))
+}
+
+type ApprovalCommand = Omit<Extract<AgentCommand, { type: 'tool.approve' }>, 'type'>
+
+/** A person has approved a call, and with it perhaps others of the run. */
+export const approve = (
+  state: StreamingState,
+  { callId, arguments: edited, remember, except }: ApprovalCommand,
+): Partial<StreamingState> => {
+  const call = currentCalls(state).find(({ id }) => id === callId)
+  if (!call) return {}
+  const own = isJsonObject(edited) ? (copyJson(edited) as typeof edited) : undefined
+  const args = own ?? call.arguments
+  const remembered: Remembered[] =
+    remember === 'tool' || remember === 'arguments'
+      ? [...state.remembered, { tool: call.name, arguments: remember === 'tool' ? null : stableJson(args) }]
+      : state.remembered
+  const isApart = new Set(Array.isArray(except) ? except : [])
+  // What may run need not run twice: a call in doubt is decided on by itself.
+  const isInDoubt = new Set(state.round.inDoubt)
+  const isApproved = ({ id, ...each }: ToolCallPart) =>
+    id === callId || (!isApart.has(id) && !isInDoubt.has(id) && isRemembered({ id, ...each }, remembered))
+  const approved = new Set(
+    pendingCalls(state)
+      .filter(isApproved)
+      .map(({ id }) => id),
+  )
+  const { round } = state
+  return {
+    remembered,
+    round: {
+      ...round,
+      pendingApprovals: round.pendingApprovals.filter((id) => !approved.has(id)),
+      cleared: [...round.cleared, ...approved],
+      ...(own && { edited: { ...round.edited, [callId]: own } }),
+    },
+  }
+}
+
+type ApproverSnapshot = Snapshot<undefined> & {
+  calls: ToolCallPart[]
+  /** Ids of the calls that were decided on. */
+  decided: string[]
+}
+
+type ApproverEvent = { type: 'decided'; command: Decision }
+type Decision = Extract<AgentCommand, { type: 'tool.approve' | 'tool.reject' }>
+
+/** Asks `onApproval` about the calls that wait, and passes on what it says. Restored, it asks about the others. */
+export const approver = (
+  onApproval: OnApproval | undefined,
+): ActorLogic<ApproverSnapshot, ApproverEvent, { calls: ToolCallPart[] }> => ({
+  getInitialSnapshot: (_, { calls }) => ({
+    status: 'active',
+    output: undefined,
+    error: undefined,
+    calls,
+    decided: [],
+  }),
+
+  start: ({ calls, decided }, { self }) => {
+    if (!onApproval) return
+    let isStopped = false
+    onStop(self, () => {
+      isStopped = true
+    })
+    const except = calls.map(({ id }) => id)
+    const decide = (callId: string, approval: Approval) => {
+      if (!isStopped) self.send({ type: 'decided', command: apart(decisionOn(callId, approval), except) })
+    }
+    for (const call of calls) if (!decided.includes(call.id)) void ask(onApproval, call, decide)
+  },
+
+  transition: (snapshot, event, { self, defer }) => {
+    if (event.type !== 'decided') return snapshot
+    defer(() => self._parent?.send(event.command))
+    return { ...snapshot, decided: [...snapshot.decided, event.command.callId] }
+  },
+
+  getPersistedSnapshot: (snapshot) => snapshot,
+  // A run may be restored where there is no `onApproval`.
+  restoreSnapshot: (stored) => {
+    const { calls, decided } = stored as ApproverSnapshot
+    return { status: onApproval ? 'active' : 'done', output: undefined, error: undefined, calls, decided }
+  },
+})
+
+const ask = async (
+  onApproval: OnApproval,
+  call: ToolCallPart,
+  decide: (callId: string, approval: Approval) => void,
+): Promise<void> => {
+  try {
+    decide(call.id, await onApproval(copyOf(call)))
+  } catch (thrown) {
+    decide(call.id, { approve: false, reason: describeThrown(thrown) })
+  }
+}
+
+/** A remembered approval does not apply to calls that are decided in the same turn. */
+export const apart = <Command extends AgentCommand>(command: Command, except: readonly string[]): Command =>
+  command.type === 'tool.approve' && command.remember !== undefined ? { ...command, except } : command
+
+/** Approves on a clear yes only: a callback that forgets to answer has not approved anything. */
+export const decisionOn = (callId: string, approval: Approval | null | undefined): Decision => {
+  if (approval === true) return { type: 'tool.approve', callId }
+  if (!isJsonObject(approval)) return { type: 'tool.reject', callId }
+  const { approve, reason, arguments: edited, remember } = approval
+  if (approve !== true) return { type: 'tool.reject', callId, ...(reason !== undefined && { reason }) }
+  return {
+    type: 'tool.approve',
+    callId,
+    ...(edited !== undefined && { arguments: edited }),
+    ...(remember !== undefined && { remember }),
+  }
+}
