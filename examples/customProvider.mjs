@@ -1,4 +1,4 @@
-// A provider of your own: a wire format nobody has heard of, in one mapper and one decoder.
+// A provider of your own: an unknown wire format, in one mapper and one decoder.
 import { createServer } from 'node:http'
 import { Agent, listProviders, registerProvider, textOf } from 'statewire'
 import { defineProvider } from 'statewire/providers'

@@ -1,4 +1,4 @@
-// Debugging: a stream with several tool calls, everything it tells in the order it comes, and what must hold afterwards.
+// Debugging: a stream with several tool calls, everything it emits in the order it comes, and what must hold afterwards.
 import { Agent, textOf, tool, toolCallsOf, toolResultsOf, validateHistory } from 'statewire'
 import { startSimulator } from 'statewire/simulator'
 import { createActor, toPromise } from 'xstate'

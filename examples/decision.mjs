@@ -33,7 +33,7 @@ const game = setup({
   initial: 'Guessing',
   states: {
     Guessing: {
-      // The model hears only of the events that are allowed; the one it chooses arrives as an event of this machine.
+      // The model sees only the events that are allowed; the one it chooses arrives as an event of this machine.
       invoke: {
         src: 'decide',
         input: ({ context: { low, high } }) => ({

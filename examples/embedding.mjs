@@ -58,7 +58,7 @@ const actor = createActor(ticket, { input: { question: 'Please find order 1204. 
 actor.subscribe({ next: ({ value }) => console.log(`ticket is in ${value}`), error: console.error })
 actor.start()
 
-// What the run emits is heard on the child itself.
+// Listen on the child itself for what the run emits.
 actor.getSnapshot().children.writer.on('tool.call', ({ call }) => console.log('  looks for', call.arguments))
 
 await waitFor(actor, (snapshot) => snapshot.matches('Review'))

@@ -31,7 +31,7 @@ assert.equal(textOf(good.requests[0].messages[0]), 'You are a bank.')
 good.assertDone() // fails when a turn was not used, or one too many was asked for
 console.log('ok: the tool ran once, with what the model said')
 
-// A model that makes a mistake: the tool must not run, the model must hear why.
+// A model that makes a mistake: the tool must not run, the model must learn why.
 const careless = scriptedModel([
   [{ toolCall: { name: 'transfer', arguments: { to: 'Ada', euros: -5 } } }],
   'Sorry, that does not work.',

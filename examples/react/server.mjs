@@ -33,7 +33,7 @@ const assistant = new Agent('openai:simulator', {
 })
 
 const runs = await openRuns({ store: sqlite(process.env.CHATS ?? 'chats.db'), agents: { assistant } })
-// With users, add `authorize: (request, chatId) => …`: without it, whoever knows the id of a chat may read it.
+// With users, add `authorize: (request, chatId) => …`: without it, anyone who knows the id of a chat may read it.
 const chat = nodeListener(uiMessageHandler(runs))
 
 const { outputFiles } = await build({

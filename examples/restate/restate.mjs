@@ -30,7 +30,7 @@ const serve = async (log, baseUrl, port) => {
   })
   const agent = new Agent('openai:simulator', { baseUrl, tools: [weather] })
 
-  const leg = async (context, prompt) => {
+  const segment = async (context, prompt) => {
     // Restate waits for one step at a time: the calls of a turn run one after the other.
     let last = Promise.resolve()
     const record = (name, run) => {
@@ -39,11 +39,11 @@ const serve = async (log, baseUrl, port) => {
     }
     const engine = {
       step: record,
-      // It has no streams: tell whoever listens. What is not live is a step, so that it is told once.
+      // It has no streams: send the chunks to the listener. What is not live is a step, so that it is sent once.
       write: async (chunks, isLive) => {
-        const tell = async () =>
+        const send = async () =>
           appendFileSync(log, `shown: ${JSON.stringify(chunks.map(({ output }) => output).join(''))}\n`)
-        await (isLive ? tell() : record('write', tell))
+        await (isLive ? send() : record('write', send))
       },
       // Commands would be kept in the state of a second object, and read here.
       commands: async () => [],
@@ -52,7 +52,10 @@ const serve = async (log, baseUrl, port) => {
     const { output } = await replayLeg(agent, engine, async () => ({ from: { input }, seen: 0 }))
     return output.output
   }
-  await restate.serve({ services: [restate.object({ name: 'runs', handlers: { leg } })], port: Number(port) })
+  await restate.serve({
+    services: [restate.object({ name: 'runs', handlers: { segment } })],
+    port: Number(port),
+  })
   console.log('ready')
 }
 
@@ -84,7 +87,7 @@ else {
     !(await post('http://127.0.0.1:9070/deployments', { uri: 'http://127.0.0.1:9081' }).catch(() => ({}))).ok
   )
     await sleep(300)
-  const answer = post('http://127.0.0.1:8080/runs/job-7/leg', 'Weather in Oslo?')
+  const answer = post('http://127.0.0.1:8080/runs/job-7/segment', 'Weather in Oslo?')
   while (!(await read()).includes('looks at')) await sleep(50)
   service.kill('SIGKILL')
   service = await startService()

@@ -85,10 +85,10 @@ describe('13: abort at every point of a tool loop', () => {
         expect(signal.aborted || isAnswered).toBe(true)
       }
       const requests = model.requests.length
-      const told = watched.emitted.length
+      const emitted = watched.emitted.length
       for (const id of slow.starts) slow.release(id)
       await idle()
-      expect([model.requests.length, watched.emitted.length]).toEqual([requests, told])
+      expect([model.requests.length, watched.emitted.length]).toEqual([requests, emitted])
       const again = await new Agent(scriptedModel(['fine'])).send('And now?', {
         history: output.messages.at(-1)?.role === 'model' ? output.messages : [],
       })
@@ -102,12 +102,12 @@ describe('13: abort at every point of a tool loop', () => {
       const { actor, watched, model, slow } = interruptAt(point, (running) => running.stop())
       await idle(8)
       expect(actor.getSnapshot().status).toBe('stopped')
-      const told = watched.emitted.length
+      const emitted = watched.emitted.length
       expect(watched.finals).toEqual([])
       expect(runningChildren(actor)).toEqual([])
       for (const id of slow.starts) slow.release(id)
       await idle()
-      expect(watched.emitted.length).toBe(told)
+      expect(watched.emitted.length).toBe(emitted)
       expect(model.closed).toBe(watched.states.at(-1)?.startsWith('Accumulating') ? 1 : 0)
     }
   })
@@ -152,7 +152,7 @@ describe('13: abort at every point of a tool loop', () => {
 })
 
 describe('an AbortSignal', () => {
-  test('that is aborted already ends at once: no request, no listener, the reason told', async () => {
+  test('that is aborted already ends at once: no request, no listener, the reason given', async () => {
     const model = scriptedModel(['never'])
     const signal = AbortSignal.abort(new Error('too late'))
     const error = await rejection(new Agent(model).send('Go', { signal }), AbortedError)

@@ -135,10 +135,10 @@ describe('an answer that the provider ends with its own error', () => {
     ],
   ])('says so to listeners, with %s', async (_, finish, error) => {
     const run = agentOf([[finish], 'ok']).agent.start('Go')
-    const told: unknown[] = []
-    run.on('retry', (event) => told.push(event.error))
+    const emitted: unknown[] = []
+    run.on('retry', (event) => emitted.push(event.error))
     expect((await run.result).output).toBe('ok')
-    expect(told).toMatchObject([error])
+    expect(emitted).toMatchObject([error])
   })
 })
 

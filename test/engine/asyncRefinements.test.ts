@@ -1,4 +1,4 @@
-/** A refinement that asks the world may reject. Whoever waits for it hears that; nobody else does. */
+/** A refinement that asks the world may reject. The caller that waits for it gets that; no other does. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -9,14 +9,14 @@ import { type ToolOptions, tool } from '../../src/tools/tool.ts'
 import { endOf, idle, stateName } from './watching.ts'
 
 const unheard: unknown[] = []
-const hear = (reason: unknown) => void unheard.push(reason)
+const onRejection = (reason: unknown) => void unheard.push(reason)
 let others: NodeJS.UnhandledRejectionListener[] = []
 
 beforeEach(() => {
   unheard.length = 0
   others = process.listeners('unhandledRejection')
   process.removeAllListeners('unhandledRejection')
-  process.on('unhandledRejection', hear)
+  process.on('unhandledRejection', onRejection)
 })
 
 afterEach(async () => {

@@ -1,4 +1,4 @@
-/** A conversation that no longer fits is made shorter for the model, and for nobody else. */
+/** A conversation that no longer fits is made shorter for the model alone. */
 import { describe, expect, test } from 'vitest'
 import { createActor, waitFor } from 'xstate'
 import {
@@ -160,7 +160,7 @@ describe('a summary', () => {
     expect(failed).toMatchObject({ name: 'ModelError', code: 'no_summary' })
   })
 
-  test('that is longer than what it stands for never takes its place', async () => {
+  test('that is longer than what it replaces never takes its place', async () => {
     const { result, compactions } = await ran([overflow(), long.repeat(40), 'never'])
     expect(result).toMatchObject({
       name: 'ModelError',

@@ -176,7 +176,7 @@ describe('a summary', () => {
   const compaction = { keepTokens: ofLast(3) }
   const older = whole.slice(0, -3)
 
-  test('takes the place of what it stands for if it is a token shorter', async () => {
+  test('takes the place of what it replaces if it is a token shorter', async () => {
     const equal = textOf(sized(charactersIn(older), userMessage))
     const useless = await ran([overflow(), equal, 'never'], { compaction })
     expect(useless).toMatchObject({

@@ -132,7 +132,7 @@ describe('a model that misbehaves', () => {
     expect(chunks.map(({ output }) => output).join('')).toBe('at once')
   })
 
-  test('by talking after its end is not heard', async () => {
+  test('by talking after its end is ignored', async () => {
     const chatty = modelThat((_, sink) => {
       queueMicrotask(() => {
         sink.deltas([
@@ -151,7 +151,7 @@ describe('a model that misbehaves', () => {
     await idle()
   })
 
-  test('by failing with an error that nobody knows ends the run all the same', async () => {
+  test('by failing with an unknown error ends the run all the same', async () => {
     const odd = modelThat((_, sink) => {
       queueMicrotask(() => sink.fail(JSON.parse('{"name":"WeirdError","message":"odd"}')))
       return () => {}

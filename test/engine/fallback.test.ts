@@ -24,14 +24,14 @@ const texts = (chunks: { output: string }[]) =>
   chunks.map(({ output }) => output).filter((text) => text !== '')
 
 describe('a fallback model', () => {
-  test('answers when the first one fails before anything was shown, and listeners are told', async () => {
+  test('answers when the first one fails before anything was shown, and listeners get an event', async () => {
     const { model, fallback, all } = models([refused], ['ok'])
     const actor = new Agent(model, { fallback }).actor({ prompt: 'Go' })
-    const told: unknown[] = []
-    actor.on('fallback', (event) => told.push(event))
+    const emitted: unknown[] = []
+    actor.on('fallback', (event) => emitted.push(event))
     actor.start()
     expect(await endOf(actor)).toMatchObject({ status: 'complete', output: 'ok' })
-    expect(told).toMatchObject([
+    expect(emitted).toMatchObject([
       { provider: 'scripted', model: 'second-0', restart: false, error: { status: 401 } },
     ])
     for (const each of all) each.assertDone()

@@ -44,10 +44,10 @@ test('tokens that were read from a cache or written to one are counted once, at 
   expect(usage?.cost).toBeCloseTo(byHand, 10)
 })
 
-test('a model that the package does not know costs nothing that could be told', async () => {
+test('the cost of a model that the package does not know is unknown', async () => {
   const { url } = await loopback(() => ({
     body: namedSse(messageStart(), ...textBlock(0, 'Hi.'), ...messageEnd('end_turn')).join(''),
   }))
-  const agent = new Agent('anthropic:nobody-knows-it', { baseUrl: url, apiKey: 'key', price })
+  const agent = new Agent('anthropic:unknown-model', { baseUrl: url, apiKey: 'key', price })
   expect((await agent.send('Hello')).usage).not.toHaveProperty('cost')
 })

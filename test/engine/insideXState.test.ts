@@ -30,7 +30,7 @@ const parentOf = (agent: Agent) =>
     },
   })
 
-describe('inside somebody’s own machine', () => {
+describe('inside a user’s own machine', () => {
   test('the agent is invoked like any other and its output comes with onDone', async () => {
     const agent = new Agent(scriptedModel([call, [{ text: 'do' }, { text: 'ne' }]]), {
       tools: [recorder().tool],
@@ -98,7 +98,7 @@ describe('inside somebody’s own machine', () => {
     for (const context of contexts) expect(JSON.parse(JSON.stringify(context))).toStrictEqual(context)
   })
 
-  test('commands sent from inside a listener are taken after the event that it hears', async () => {
+  test('commands sent from inside a listener are taken after the event that it gets', async () => {
     const read = [
       { type: 'text' as const, text: 'a' },
       { type: 'text' as const, text: 'b' },
@@ -107,7 +107,7 @@ describe('inside somebody’s own machine', () => {
     const actor = new Agent(model).actor({ prompt: 'Go' })
     const watched = watch(actor)
     actor.on('chunk', ({ output }) => {
-      if (output === 'a') actor.send({ type: 'abort', reason: 'heard enough' })
+      if (output === 'a') actor.send({ type: 'abort', reason: 'seen enough' })
     })
     actor.start()
     expect(await toPromise(actor)).toMatchObject({ status: 'aborted', output: '.ab' })

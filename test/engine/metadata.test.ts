@@ -90,7 +90,7 @@ describe('16: usage', () => {
   ]
   const sum = { inputTokens: 31, outputTokens: 5, cachedInputTokens: 8 }
 
-  test('of each step is told by its step event; later counts of one response replace earlier ones', async () => {
+  test('of each step is in its step event; later counts of one response replace earlier ones', async () => {
     const actor = agentOf(twoRounds).actor({ prompt: 'Go' })
     const { emitted } = watch(actor)
     actor.start()
@@ -130,7 +130,7 @@ describe('16: usage', () => {
 })
 
 describe('a step', () => {
-  test('tells its time to the first chunk, its duration and its chunks', async () => {
+  test('reports its time to the first chunk, its duration and its chunks', async () => {
     const clock = new SimulatedClock()
     const turn: ScriptTurn = [{ delayMs: 30 }, { text: 'a' }, { delayMs: 12 }, { text: 'b' }]
     const actor = new Agent(scriptedModel([turn], { clock }), { clock }).actor({ prompt: 'Go' })
@@ -147,7 +147,7 @@ describe('a step', () => {
     ])
   })
 
-  test('tells the pieces of a call while it is written, apart from the chunks', async () => {
+  test('emits the pieces of a call while it is written, apart from the chunks', async () => {
     const piece = { type: 'toolDelta' as const, index: 0, id: 'a', name: 'echo', arguments: '{"n"' }
     const actor = agentOf([[{ deltas: [piece] }, { toolCall: { id: 'a', name: 'echo' } }], 'ok']).actor({
       prompt: 'Go',

@@ -1,4 +1,4 @@
-/** The chart means the same wherever it runs: by send, as an actor, with any clock, whoever listens. */
+/** The chart means the same wherever it runs: by send, as an actor, with any clock and any listeners. */
 import { describe, expect, test } from 'vitest'
 import { createActor, SimulatedClock } from 'xstate'
 import { z } from 'zod'
@@ -132,7 +132,7 @@ describe('a clock given to createActor', () => {
   })
 })
 
-describe('whoever listens', () => {
+describe('a listener', () => {
   /** Empties everything that can be reached from a value. */
   const spoil = (value: unknown): void => {
     if (typeof value !== 'object' || value === null) return
@@ -156,7 +156,7 @@ describe('whoever listens', () => {
     return { ran, agent: new Agent(scriptedModel(turns), { tools: [work], onApproval }) }
   }
 
-  test('cannot change the run by changing what it is told', async () => {
+  test('cannot change the run by changing what it gets', async () => {
     const plain = agentOf(() => true)
     const expected = await endOf(plain.agent.actor({ prompt: 'Go' }).start())
     const spoilt = agentOf((call) => {
@@ -196,7 +196,7 @@ describe('the sink of a model', () => {
   }
   const failure = { name: 'ModelError', message: 'busy', retryable: true, retryAfterMs: 0 } as const
 
-  test('hears nothing after fail: the retry is made, and made once', async () => {
+  test('gets nothing after fail: the retry is made, and made once', async () => {
     const model = modelThat((sink, call) => {
       if (call > 1)
         sink.deltas([

@@ -103,7 +103,7 @@ test.each<[unknown, boolean]>([
 test('the messages of a run are its own, then those of the runs below it that have not ended', () => {
   const message = (text: string) => ({ role: 'user', parts: [{ type: 'text', text }] })
   const below = { snapshot: { context: { messages: [message('below')] } } }
-  const snapshot = { context: { messages: [message('own'), { role: 'nobody' }] }, children: { below } }
+  const snapshot = { context: { messages: [message('own'), { role: 'unknown' }] }, children: { below } }
   expect(messagesIn(snapshot)).toEqual([message('own'), message('below')])
   expect(messagesIn({ context: { messages: 'none' }, children: { below } })).toEqual([message('below')])
 })

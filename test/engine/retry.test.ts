@@ -26,7 +26,7 @@ const start = (turns: ScriptTurn[], config: Partial<AgentMachineConfig> = {}) =>
 }
 
 describe('24: a request that fails before anything was shown', () => {
-  test('is tried again after a delay that doubles, and the retry is told', async () => {
+  test('is tried again after a delay that doubles, and the retry is announced', async () => {
     const { actor, model, pass, retries } = start([failing({ status: 503 }), failing(), 'ok'])
     await idle()
     expect(model.requests).toHaveLength(1)
@@ -120,7 +120,7 @@ describe('24: a request that fails before anything was shown', () => {
     expect(echo.calls).toEqual([])
   })
 
-  test('the count of attempts begins anew with each step', async () => {
+  test('the count of attempts starts over with each step', async () => {
     const call: ScriptTurn = [{ toolCall: { id: 'a', name: 'echo' } }]
     const { actor, model, pass, retries } = start([failing(), failing(), call, failing(), failing(), 'ok'])
     await idle()

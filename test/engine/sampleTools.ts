@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type Tool, tool } from '../../src/tools/tool.ts'
 
-/** A tool that tells which calls it got. */
+/** A tool that lists the calls it got. */
 export const recorder = (
   name = 'echo',
   answer: (args: Record<string, unknown>) => unknown = (args) => args,

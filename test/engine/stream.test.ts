@@ -111,7 +111,7 @@ describe('4 and 5: the newline between messages', () => {
       [{ text: 'Do' }, { text: 'ne.' }],
     ])
 
-  test('stands before the first text of each later message only, in the stream only', async () => {
+  test('is before the first text of each later message only, in the stream only', async () => {
     const chunks = await collect(new Agent(twoRounds(), { tools: [recorder().tool] }).sendStream('Go'))
     expect(chunks.map(({ output }) => output).filter((output) => output !== '')).toEqual([
       'Let me ',

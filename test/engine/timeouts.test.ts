@@ -88,7 +88,7 @@ describe('timeouts.firstChunkMs', () => {
     expect(model.closed).toBe(1)
   })
 
-  test('closes the request before it waits for the retry, and hears nothing more of it', async () => {
+  test('closes the request before it waits for the retry, and gets nothing more of it', async () => {
     const late: ScriptTurn = [{ delayMs: 150 }, { text: 'too late' }]
     const { actor, model, pass, watched } = start([late, 'ok'], { timeouts, retry: { maxRetries: 1 } })
     await idle()

@@ -45,9 +45,9 @@ describe('calls of a turn', () => {
     ['none while more are running, after a change of the setting', ['a', 'b'], [], 1, ['a', 'b']],
     ['the next in the place of one that is done', ['a', 'b'], ['b'], 2, ['a', 'b', 'c']],
     ['none if none may', [], [], 0, []],
-  ])('begin: %s', (_, begun, done, atOnce, expected) => {
+  ])('begin: %s', (_, begun, done, concurrency, expected) => {
     const before = turn(['a', 'b', 'c'], { begun: [begun], results: [done.map(result)] })
-    const after = progressed(before, atOnce, { inputTokens: 1 })
+    const after = progressed(before, concurrency, { inputTokens: 1 })
     expect(after.begun.flat()).toEqual(expected)
     expect(after).toEqual({ ...before, ...active, begun: after.begun })
     expect(unfinished(after).map(({ id }) => id)).toEqual(expected.filter((id) => !done.includes(id)))
@@ -137,7 +137,7 @@ test.each<[string, unknown, boolean]>([
   ['one without calls', { ...turn([]), calls: undefined }, false],
   ['one without a beginning', { ...turn([]), begun: 0 }, false],
   ['one that cannot wait', { ...turn([]), waiting: [] }, false],
-])('a snapshot is told from others: %s', (_, snapshot, expected) => {
+])('a snapshot is recognised: %s', (_, snapshot, expected) => {
   expect(isToolProgress(snapshot)).toBe(expected)
 })
 

@@ -11,7 +11,7 @@ const oslo = { name: 'Oslo', celsius: 21 }
 const call: ScriptTurn = [{ toolCall: { id: 'a', name: 'get_weather', arguments: { city: 'Oslo' } } }]
 
 describe('19: typed output of a model with native schemas', () => {
-  test('tells the model the schema and gives the validated value', async () => {
+  test('shows the model the schema and gives the validated value', async () => {
     const model = scriptedModel([[{ text: '{"name":"Os' }, { text: 'lo","celsius":21}' }]])
     const result = await new Agent(model).sendFor('Oslo', city)
     expect(result.output).toEqual(oslo)
@@ -89,7 +89,7 @@ describe('19: typed output of a model with native schemas', () => {
     expect(error.partial?.messages.at(-1)?.role).toBe('model')
   })
 
-  test('a schema that cannot be told to a model is refused before any request', async () => {
+  test('a schema that cannot be shown to a model is refused before any request', async () => {
     const model = scriptedModel([])
     await rejection(new Agent(model).sendFor('x', z.object({ when: z.date() })), ConfigurationError)
     expect(model.requests).toEqual([])

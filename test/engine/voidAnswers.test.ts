@@ -1,4 +1,4 @@
-/** An answer that starts over: what listeners are told depends on what was shown of it. */
+/** An answer that starts over: what listeners get depends on what was shown of it. */
 import { describe, expect, test } from 'vitest'
 import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
 import { AbortedError, type ErrorData } from '../../src/messages/errors.ts'
@@ -20,18 +20,18 @@ const ran = async (shown: ScriptStep[], error: Partial<ErrorData>, midStream: bo
   const fallback = error === broken ? [scriptedModel(['Whole'], { model: 'second' })] : []
   const options: AgentOptions = { fallback, retry: { maxRetries: 1, initialDelayMs: 1, midStream } }
   const run = new Agent(model, options).start('Go on.', { history: error === overflow ? talk : [] })
-  const told: unknown[] = []
+  const emitted: unknown[] = []
   run.on('*', (event) => {
     if (event.type === 'retry' || event.type === 'fallback')
-      told.push(`${event.type} restart: ${event.restart}, ${event.error?.message}`)
-    if (event.type === 'chunk' && event.metadata.restart === true) told.push('restart chunk')
-    if (event.type === 'compaction') told.push('compaction')
+      emitted.push(`${event.type} restart: ${event.restart}, ${event.error?.message}`)
+    if (event.type === 'chunk' && event.metadata.restart === true) emitted.push('restart chunk')
+    if (event.type === 'compaction') emitted.push('compaction')
   })
   const output = await run.result.then(
     (result) => result.output,
     (reason: Error) => reason.message,
   )
-  return { told, output }
+  return { emitted, output }
 }
 
 describe('an answer that starts over', () => {
@@ -59,8 +59,8 @@ describe('an answer that starts over', () => {
       true,
       ['retry restart: true, too long', 'restart chunk', 'compaction'],
     ],
-  ])('by %s, after %s was shown', async (_, __, error, shown, midStream, told) => {
-    expect(await ran(shown, error, midStream)).toEqual({ told, output: 'Whole' })
+  ])('by %s, after %s was shown', async (_, __, error, shown, midStream, emitted) => {
+    expect(await ran(shown, error, midStream)).toEqual({ emitted, output: 'Whole' })
   })
 
   test.each([
@@ -68,7 +68,7 @@ describe('an answer that starts over', () => {
     ['a fallback', broken],
     ['a compaction', overflow],
   ])('does so only if it was asked for: %s does not repeat text by itself', async (_, error) => {
-    expect(await ran([text], error, false)).toEqual({ told: [], output: error.message })
+    expect(await ran([text], error, false)).toEqual({ emitted: [], output: error.message })
   })
 })
 

@@ -27,7 +27,7 @@ export type Watched = {
   readonly states: string[]
 }
 
-/** Writes down everything an actor tells; call it before `start`. */
+/** Writes down everything an actor emits; call it before `start`. */
 export const watch = (actor: AgentActor): Watched => {
   const emitted: AgentEmitted[] = []
   const snapshots: AgentSnapshot[] = []

@@ -1,4 +1,4 @@
-/** Whoever keeps a run writes a step down before it takes effect: before its children start, and before anybody hears of it. */
+/** The host of a run stores a step before it takes effect: before its children start, and before a listener sees it. */
 import { describe, expect, test } from 'vitest'
 import { type AnyMachineSnapshot, createActor, fromPromise, setup } from 'xstate'
 import {
@@ -51,7 +51,7 @@ const kept = (turns: ScriptTurn[], options: AgentOptions = {}, host: RunHost = {
 
 type Stored = { value?: unknown; children?: Record<string, { snapshot: Stored }> }
 
-/** Where a stored run stands, whatever charts are around it, and which calls had begun. */
+/** The state of a stored run inside all charts around it, and the calls that had begun. */
 const inmost = (snapshot: unknown): string => {
   const { value, children = {} } = snapshot as Stored
   const run = children.run?.snapshot
@@ -61,7 +61,7 @@ const inmost = (snapshot: unknown): string => {
 }
 
 describe('a step is written down', () => {
-  test('before the model is asked, a call begins, or anybody hears of it', async () => {
+  test('before the model is asked, a call begins, or a listener sees it', async () => {
     const { log, actor } = kept([call, 'done'])
     actor.start()
     await idle(10)
@@ -137,7 +137,7 @@ describe('a step is written down', () => {
   })
 })
 
-test('a write that fails leaves the step without effect: nothing starts, and nobody hears of it', async () => {
+test('a write that fails leaves the step without effect: nothing starts, and no listener sees it', async () => {
   let isFull = false
   const writeAhead = () => {
     if (isFull) throw new Error('disk full')
@@ -194,11 +194,11 @@ test('the charts that a chart of the user is made of are written down, if they h
       Done: { type: 'final' },
     },
   })
-  const standing = (snapshot: AnyMachineSnapshot): unknown =>
+  const stateIn = (snapshot: AnyMachineSnapshot): unknown =>
     snapshot.children.inner ? [snapshot.value, snapshot.children.inner.getSnapshot().value] : snapshot.value
   const actor = createActor(
     withHost(runMachineOf(outer), {
-      writeAhead: () => void log.push(JSON.stringify(standing(actor.getSnapshot()))),
+      writeAhead: () => void log.push(JSON.stringify(stateIn(actor.getSnapshot()))),
     }),
     { input: {} },
   )

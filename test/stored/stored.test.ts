@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest'
 import { snapshotVersion } from '../../machines/stored/version.ts'
 import { ConfigurationError } from '../../src/messages/errors.ts'
 import { validateHistory } from '../../src/messages/validateHistory.ts'
-import { type ChartName, chartNames, type StateName, stateNames, successor } from '../api/standingRuns.ts'
+import { type ChartName, chartNames, type StateName, stateNames, successor } from '../api/storedRuns.ts'
 import { idle, rejection } from '../engine/watching.ts'
 
 const versions = readdirSync(import.meta.dirname).filter((name) => /^\d/.test(name))

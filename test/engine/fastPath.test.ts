@@ -40,7 +40,7 @@ const config = (): AgentMachineConfig => {
   }
 }
 
-/** Time stands still. */
+/** Time does not move. */
 const clock = { now: () => 5, setTimeout: () => 0, clearTimeout: () => {} }
 
 const word = fc.constantFrom('', 'a', 'bc', '\n', '🙂', 'x'.repeat(50))
@@ -101,16 +101,16 @@ const deliver = (actor: AgentActor, event: AnyEventObject) => {
   } else actor.send(event as Parameters<AgentActor['send']>[0])
 }
 
-/** What the model child reports: not for anyone else to send, so the types do not offer it. */
+/** The reports of the model child: no other part sends them, so the types do not offer them. */
 const readEvent = (read: readonly Delta[], seq: number) =>
   ({ type: 'model.deltas', deltas: read, seq, at: 6 }) as never
 
-describe('the lane for reads', () => {
+describe('the fast path for reads', () => {
   test('gives the chart’s own value, context and events, for any sequence of events', () => {
     let fast = 0
     fc.assert(
       fc.property(fc.array(step, { minLength: 10, maxLength: 40 }), ending, (events, end) => {
-        const lane = createActor(withPuppets(createAgentMachine(config())), {
+        const wrapped = createActor(withPuppets(createAgentMachine(config())), {
           input: { prompt: 'Go' },
           clock,
         })
@@ -118,22 +118,22 @@ describe('the lane for reads', () => {
           input: { prompt: 'Go' },
           clock,
         })
-        const seen = { lane: watch(lane), chart: watch(chart) }
-        lane.start()
+        const seen = { wrapped: watch(wrapped), chart: watch(chart) }
+        wrapped.start()
         chart.start()
         for (const event of [...events, end]) {
-          if (lane.getSnapshot().status !== 'active') break
-          if (event.type === 'model.deltas' && event.seq > 0 && lane.getSnapshot().hasTag('streaming'))
+          if (wrapped.getSnapshot().status !== 'active') break
+          if (event.type === 'model.deltas' && event.seq > 0 && wrapped.getSnapshot().hasTag('streaming'))
             fast += 1
-          deliver(lane, event)
+          deliver(wrapped, event)
           deliver(chart, event)
-          const [a, b] = [lane.getSnapshot(), chart.getSnapshot()]
+          const [a, b] = [wrapped.getSnapshot(), chart.getSnapshot()]
           expect([a.value, a.status, a.context, a.output]).toEqual([b.value, b.status, b.context, b.output])
         }
-        expect(seen.lane.emitted).toEqual(seen.chart.emitted)
-        expect(seen.lane.states).toEqual(seen.chart.states)
-        expect(seen.lane.stored).toEqual(seen.chart.stored)
-        lane.stop()
+        expect(seen.wrapped.emitted).toEqual(seen.chart.emitted)
+        expect(seen.wrapped.states).toEqual(seen.chart.states)
+        expect(seen.wrapped.stored).toEqual(seen.chart.stored)
+        wrapped.stop()
         chart.stop()
       }),
       { numRuns: 120 },
