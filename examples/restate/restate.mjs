@@ -39,11 +39,11 @@ const serve = async (log, baseUrl, port) => {
     }
     const engine = {
       step: record,
-      // It has no streams: tell whoever listens. What is not live is a step, so that it is told once.
+      // It has no streams: send the chunks to the listener. What is not live is a step, so that it is sent once.
       write: async (chunks, isLive) => {
-        const tell = async () =>
+        const send = async () =>
           appendFileSync(log, `shown: ${JSON.stringify(chunks.map(({ output }) => output).join(''))}\n`)
-        await (isLive ? tell() : record('write', tell))
+        await (isLive ? send() : record('write', send))
       },
       // Commands would be kept in the state of a second object, and read here.
       commands: async () => [],

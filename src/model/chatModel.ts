@@ -110,7 +110,7 @@ export type WireListener = {
   request(sent: SentRequest): void
   /** The answer begins. Only headers that say something about the request, its limits and its retries. */
   head(head: { status: number; headers: Readonly<Record<string, string>> }): void
-  /** An event of the answer, or the whole body of a refusal. Not yet without credentials: see {@link SentRequest}. */
+  /** An event of the answer, or the whole body of a refusal. It still holds credentials: show it through `hide` of its request. */
   event(event: { event?: string | undefined; data: string }): void
 }
 

@@ -49,12 +49,12 @@ const decided = async (turns: readonly ScriptTurn[], decisions: Record<string, C
 }
 
 describe('edited arguments', () => {
-  test('are what runs, and the model is told', async () => {
+  test('are what runs, and the model learns it', async () => {
     const edited = { approve: true, arguments: { amount: 5, to: 'charity' } }
     const { paid, result, model } = await decided([[pay('a', 500)], 'done'], { a: edited })
     expect(paid).toEqual(['a 5 charity'])
-    const told = model.requests[0]?.messages.at(-1)
-    expect(told && textOf(told)).toContain('{"amount":5,"to":"charity"}')
+    const shown = model.requests[0]?.messages.at(-1)
+    expect(shown && textOf(shown)).toContain('{"amount":5,"to":"charity"}')
     expect(validateHistory(result.messages)).toEqual([])
     // What the model said stays as it was.
     expect(JSON.stringify(result.messages[1])).toContain('"amount":500')
@@ -82,7 +82,7 @@ describe('edited arguments', () => {
     },
   )
 
-  test('belong to whoever was asked: changing them afterwards changes nothing', async () => {
+  test('belong to the person who was asked: changing them afterwards changes nothing', async () => {
     const { agent, paid } = payingAgent([[pay('a', 5), pay('b', 6)], 'done'])
     const run = agent.start('Go')
     await settled(run.result)

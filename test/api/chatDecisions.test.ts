@@ -99,7 +99,7 @@ describe('an answer that waits inside a loop', () => {
     expect(chat.history.map(textOf)).toEqual(['Go', '', '', 'done', 'And now?', 'more'])
   })
 
-  test('cannot be steered: nobody would hear it', async () => {
+  test('cannot be steered: no answer is running', async () => {
     const chat = new Chat(askingAgent([[call('a')]]).agent)
     for await (const { pendingApproval } of chat.sendStream('Go'))
       if (pendingApproval) expect(() => chat.steer('hurry')).toThrow(OrchestrationError)

@@ -11,7 +11,7 @@ import type { World } from './walkWorld.ts'
 export const schema = z.object({ n: z.number() })
 
 /** The chat as it is now: it may be stored and restored between two moves. */
-export type Talk = { chat: Chat; whenBusy: 'refuse' | 'queue' }
+export type Conversation = { chat: Chat; whenBusy: 'refuse' | 'queue' }
 
 /** Something that was begun: when it is over, and how to end it. */
 export type Begun = { over: Promise<unknown>; stop: () => void }
@@ -40,7 +40,7 @@ type Chunks = AsyncIterableIterator<ChatResult<unknown>>
 /** Reads a stream: to its end, or leaves it; decides on what waits inside the loop, or does not. */
 const read = async (
   world: World,
-  talk: Talk,
+  talk: Conversation,
   chunks: Chunks,
   run: () => AnyRun | undefined,
 ): Promise<void> => {
@@ -57,10 +57,10 @@ const read = async (
   }
 }
 
-const resumeInside = async (world: World, { chat }: Talk): Promise<void> => {
+const resumeInside = async (world: World, { chat }: Conversation): Promise<void> => {
   const { pending } = chat
   if (!pending) return
-  world.tell('  … resumed inside the loop')
+  world.log('  … resumed inside the loop')
   const decisions = world.decisions(pending.calls)
   const options = { ...schemaFor(pending), signal: world.inner.signal }
   try {
@@ -82,7 +82,7 @@ export const decide = (world: World, run: AnyRun, id: string): void => {
   else run.approve(id, typeof decision === 'object' ? decision : {})
 }
 
-const moves: Record<string, (world: World, talk: Talk) => Begun> = {
+const moves: Record<string, (world: World, talk: Conversation) => Begun> = {
   send: (world, { chat }) => {
     const controller = control(world)
     return { over: chat.send('Go', { signal: controller.signal }), stop: () => controller.abort() }
@@ -141,7 +141,7 @@ const prompts = ['send', 'sendFor', 'sendStream', 'sendStreamFor', 'leave', 'ste
 const resumptions = ['resume', 'resume', 'resumeStream', 'leave', 'send']
 
 /** One move, or several at once. */
-export const moveChat = async (world: World, talk: Talk): Promise<void> => {
+export const moveChat = async (world: World, talk: Conversation): Promise<void> => {
   const { random } = world
   const count = random.chance(0.2) ? 2 + random.below(2) : 1
   const begun: Begun[] = []
@@ -149,7 +149,7 @@ export const moveChat = async (world: World, talk: Talk): Promise<void> => {
   world.mayHang = random.chance(0.5)
   for (let each = 0; each < count; each += 1) {
     const name = random.pick(talk.chat.pending ? resumptions : prompts)
-    world.tell(`${each > 0 ? '& ' : ''}${name}`)
+    world.log(`${each > 0 ? '& ' : ''}${name}`)
     const move = moves[name]
     if (move) begun.push(move(world, talk))
     await turns(random.below(5))
@@ -165,28 +165,28 @@ export const moveChat = async (world: World, talk: Talk): Promise<void> => {
   if (random.chance(0.3)) restore(world, talk)
 }
 
-export const checkChat = (world: World, { chat }: Talk): void => {
+export const checkChat = (world: World, { chat }: Conversation): void => {
   world.check()
   const [problem] = validateHistory(chat.history)
   if (problem) throw new Error(`the history is not valid: ${problem.message}`)
 }
 
-const restore = (world: World, talk: Talk): void => {
-  world.tell('stored and restored')
+const restore = (world: World, talk: Conversation): void => {
+  world.log('stored and restored')
   talk.chat = Chat.from(world.agent, JSON.parse(JSON.stringify(talk.chat)), { whenBusy: talk.whenBusy })
 }
 
 /** Whatever has happened, the chat can be brought to an end and goes on with a plain send. */
-export const endChat = async (world: World, talk: Talk): Promise<void> => {
+export const endChat = async (world: World, talk: Conversation): Promise<void> => {
   world.isCalm = true
   const { chat } = talk
   for (let round = 0; chat.pending && round < 10; round += 1) {
-    world.tell('the end: all rejected')
+    world.log('the end: all rejected')
     const decisions = Object.fromEntries(chat.pending.calls.map(({ id }) => [id, false]))
     await world.settled(chat.resume(decisions, schemaFor(chat.pending)))
     checkChat(world, talk)
   }
-  world.tell('the end: a plain send')
+  world.log('the end: a plain send')
   const result = await world.settled(chat.send('And now?'))
   if (!result?.output.includes('calm')) throw new Error('a plain send does not work')
   checkChat(world, talk)

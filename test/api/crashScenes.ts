@@ -185,7 +185,7 @@ const scenes: Record<string, () => Promise<string>> = {
   stepOfWrongTools: () => prepared(() => ({ tools: [null] })),
   stepOfNoList: () => prepared(() => ({ tools: 7 })),
   stepOfWrongModel: () => prepared(() => ({ model: 7 })),
-  stepOfUnknownModel: () => prepared(() => ({ model: 'nobody:at-all' })),
+  stepOfUnknownModel: () => prepared(() => ({ model: 'unknown:at-all' })),
   stepOfWrongSystem: () => prepared(() => ({ system: 7 })),
   stepOfWrongSettings: () => prepared(() => ({ settings: 7 })),
   stepThatNeverSettles: async () => {

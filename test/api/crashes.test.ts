@@ -42,7 +42,7 @@ const expected: Record<string, RegExp> = {
   stepOfWrongTools: /^OrchestrationError: prepareStep failed: /,
   stepOfNoList: /^OrchestrationError: prepareStep failed: .*must be a list/,
   stepOfWrongModel: /^OrchestrationError: prepareStep failed: .*model/,
-  stepOfUnknownModel: /^OrchestrationError: prepareStep failed: .*nobody/,
+  stepOfUnknownModel: /^OrchestrationError: prepareStep failed: .*unknown/,
   stepOfWrongSystem: /^OrchestrationError: prepareStep failed: .*system/,
   stepOfWrongSettings: /^OrchestrationError: prepareStep failed: .*settings/,
   stepThatNeverSettles: /^AbortedError: The run was aborted: too long/,

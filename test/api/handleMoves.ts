@@ -4,7 +4,7 @@ import { isFatal, validateHistory } from '../../src/messages/validateHistory.ts'
 import { decide, schema } from './chatMoves.ts'
 import type { World } from './walkWorld.ts'
 
-// What somebody does who holds a run, at random.
+// The moves of a person who holds a run, at random.
 
 const turns = async (count: number): Promise<void> => {
   for (let turn = 0; turn < count; turn += 1) await undefined
@@ -47,7 +47,7 @@ const disturb = async (world: World, run: AnyRun): Promise<void> => {
 const listen = (world: World, run: AnyRun): void => {
   const { random } = world
   if (!random.chance(0.4)) return
-  world.tell('  … with a listener')
+  world.log('  … with a listener')
   const types = ['tool.approval', 'tool.external'] as const
   const isDeciding = random.chance(0.7)
   for (const type of types) {
@@ -58,14 +58,14 @@ const listen = (world: World, run: AnyRun): void => {
   }
 }
 
-/** A run from its start to its end, or to the point where nobody decides any more. */
+/** A run from its start to its end, or to the point where no decision is made any more. */
 export const moveHandle = async (world: World): Promise<void> => {
   const { random, agent } = world
   world.mayHang = true
   const options = random.chance(0.3) ? { schema } : {}
-  world.tell(`start ${'schema' in options ? 'for a value' : ''}`)
+  world.log(`start ${'schema' in options ? 'for a value' : ''}`)
   let run: AnyRun = agent.start('Go', options)
-  for (let legs = 0; legs < 6; legs += 1) {
+  for (let segments = 0; segments < 6; segments += 1) {
     listen(world, run)
     const begun = [ignore(run.result), disturb(world, run)]
     if (random.chance(0.6)) begun.push(ignore(loop(world, run)))
@@ -85,10 +85,10 @@ export const moveHandle = async (world: World): Promise<void> => {
 }
 
 const restored = (world: World, run: AnyRun, options: object): AnyRun => {
-  world.tell('  … stored and started again')
+  world.log('  … stored and started again')
   const decisions = world.decisions(run.pending)
   // A mistake in the decisions ends the new run, not the old one: nothing of them counts.
-  if ('nobody' in decisions) world.forget(Object.keys(decisions))
+  if ('unknown' in decisions) world.forget(Object.keys(decisions))
   return world.agent.start({ snapshot: run.snapshot(), decisions }, options)
 }
 

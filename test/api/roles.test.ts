@@ -134,7 +134,7 @@ describe('roles alternate', () => {
 })
 
 const hang: ScriptTurn = [{ text: 'Hal' }, { hang: true }]
-const standing: Record<string, { turns: ScriptTurn[]; options?: AgentOptions }> = {
+const paused: Record<string, { turns: ScriptTurn[]; options?: AgentOptions }> = {
   Requesting: { turns: [[{ hang: true }]] },
   Streaming: { turns: [hang] },
   'Streaming a call': { turns: [[{ toolCall: { id: 'a', name: 'free' } }, { hang: true }]] },
@@ -157,7 +157,7 @@ const charts: Record<
 }
 
 describe.each(Object.entries(charts))('an abort of the chart %s', (_, { before, options, profile }) => {
-  test.each(Object.entries(standing))(
+  test.each(Object.entries(paused))(
     'in %s leaves roles that alternate',
     async (__, { turns, options: own }) => {
       const controller = new AbortController()
@@ -189,7 +189,7 @@ test('a run that is stopped while external tools are awaited leaves roles that a
   expect(validateHistory([...run.messages])).toEqual([])
 })
 
-test('what a person says meanwhile stands between the answers, in two phases as well', async () => {
+test('what a person says meanwhile is between the answers, in two phases as well', async () => {
   for (const profile of [{}, byTool, inTwo]) {
     const last = profile === byTool ? returns({ n: 1 }) : '{"n":1}'
     const run = agentOf(['First.', 'Second.', last, last], profile).start('Go', { schema })

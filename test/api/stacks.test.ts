@@ -1,4 +1,4 @@
-/** The stack of an error names whoever asked: an error that was made inside a socket's callback helps nobody. */
+/** The stack of an error names the caller: an error that was made inside a socket's callback does not help. */
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { Agent } from '../../src/agent/Agent.ts'

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { ConfigurationError } from '../../src/messages/errors.ts'
 import type { JsonObject, JsonValue } from '../../src/messages/json.ts'
 import { rejection } from '../engine/watching.ts'
-import { type StateName, standing, successor } from './standingRuns.ts'
+import { runIn, type StateName, successor } from './storedRuns.ts'
 
 const executor = { status: 'active', runs: { b: {} } }
 
@@ -42,13 +42,13 @@ test.each<[string, StateName, string, JsonValue]>([
   ['another moment', 'BackingOff', 'children.timer.snapshot.input.at', null],
 ])('with %s is refused', async (_, state, path, value) => {
   const { agent, ran } = successor('plain')
-  const snapshot = changed(await standing('plain', state), path, value)
+  const snapshot = changed(await runIn('plain', state), path, value)
   await rejection(agent.start({ snapshot: snapshot as never }).result, ConfigurationError)
   expect(ran).toEqual([])
 })
 
 test('the approver of a stored run is asked about what would run, and nothing else', async () => {
-  const snapshot = await standing('approver', 'AwaitingApproval')
+  const snapshot = await runIn('approver', 'AwaitingApproval')
   const { agent, ran } = successor('approver')
   const other = changed(snapshot, 'children.approver.snapshot.calls.0.arguments', { n: 9 })
   await rejection(agent.start({ snapshot: other as never }).result, ConfigurationError)

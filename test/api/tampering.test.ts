@@ -1,6 +1,6 @@
 /**
  * A stored run comes from outside. Whatever was changed in it, it is refused with a typed error or goes on as a right run:
- * it never hangs, crashes, or runs a call that nobody approved, or that was rejected.
+ * it never hangs, crashes, or runs a call without an approval, or that was rejected.
  */
 import { describe, expect, test } from 'vitest'
 import { createActor, type Snapshot } from 'xstate'
@@ -14,14 +14,14 @@ import { dice } from '../proof/dice.ts'
 import { expectNothingUnhandled } from '../proof/interrupting.ts'
 import { LeapClock } from '../proof/leapClock.ts'
 import { isWhole, proofSeed } from '../proof/sample.ts'
-import { chartNames, isTyped, type StateName, standing, stateNames, successor } from './standingRuns.ts'
+import { chartNames, isTyped, runIn, type StateName, stateNames, successor } from './storedRuns.ts'
 import { tampered } from './tampering.ts'
 
 expectNothingUnhandled()
 
 type Successor = ReturnType<typeof successor>
 
-/** What is decided on a run that stands in a state: `b` is never approved. */
+/** What is decided on a run that is in a state: `b` is never approved. */
 const decisionsIn = (state: StateName) =>
   state === 'AwaitingApproval'
     ? { a: true, b: false }
@@ -60,7 +60,7 @@ const ways: Record<string, Way> = {
       actor.subscribe({
         error: reject,
         complete: () => resolve(actor.getSnapshot().output),
-        // Standing still, for whoever looks at it.
+        // Paused, for anyone who looks at it.
         next: (next) => pendingIn(next).length > 0 && setImmediate(resolve),
       })
       actor.start()
@@ -113,7 +113,7 @@ describe.each(chartNames)('a stored run of the chart %s', (chart) => {
   const own = stateNames.filter((state) => chart !== 'approver' || state === 'AwaitingApproval')
 
   test.each(own)('in %s goes on, in every way', async (state) => {
-    const snapshot = await standing(chart, state)
+    const snapshot = await runIn(chart, state)
     for (const [name, way] of Object.entries(ways)) {
       if (name === 'createActor' && isTyped(chart)) continue
       const from = successor(chart)
@@ -130,7 +130,7 @@ describe.each(chartNames)('a stored run of the chart %s', (chart) => {
     'in %s, with any field changed, is refused or right',
     { timeout: 3_600_000 },
     async (state) => {
-      const snapshot = await standing(chart, state)
+      const snapshot = await runIn(chart, state)
       const random = dice(proofSeed)
       const from = successor(chart)
       const problems: string[] = []

@@ -1,4 +1,4 @@
-/** A run that waits says so to whoever is there, and is never waited for in vain. */
+/** A run that waits says so to its listeners, and is never waited for in vain. */
 import { describe, expect, test } from 'vitest'
 import { Agent } from '../../src/agent/Agent.ts'
 import { OrchestrationError } from '../../src/messages/errors.ts'
@@ -9,24 +9,24 @@ import { askingAgent, call, settled, waitOf } from './askingAgent.ts'
 const stored = async () => waitOf(await askingAgent([[call('a'), call('b')]]).agent.send('Go'))
 
 describe('a stored run', () => {
-  test('tells those who listen for approvals of what it still waits for', async () => {
+  test('announces what it still waits for to those who listen for approvals', async () => {
     const { agent, ran } = askingAgent(['done'])
     const run = agent.start({ ...(await stored()), decisions: { a: false } })
-    const heard: string[] = []
-    run.on('*', ({ type }) => heard.push(type))
+    const seen: string[] = []
+    run.on('*', ({ type }) => seen.push(type))
     run.on('tool.approval', ({ callId, call: { name } }) => {
-      heard.push(`${callId} ${name}`)
+      seen.push(`${callId} ${name}`)
       run.approve(callId)
     })
     expect((await settled(run.result)).output).toBe('done')
-    expect(heard.filter((each) => each === 'b ask' || each === 'tool.approval')).toEqual([
+    expect(seen.filter((each) => each === 'b ask' || each === 'tool.approval')).toEqual([
       'tool.approval',
       'b ask',
     ])
     expect(ran).toEqual(['b {}'])
   })
 
-  test('whose sub-agent was decided on does not wait again because somebody listens', async () => {
+  test('whose sub-agent was decided on does not wait again because there is a listener', async () => {
     const inner = askingAgent([[call('a')], 'inner done']).agent
     const sub = inner.asTool({ name: 'sub', description: 'A sub-agent' })
     const outer = (turns: ScriptTurn[]) => new Agent(scriptedModel(turns), { tools: [sub] })
@@ -37,7 +37,7 @@ describe('a stored run', () => {
     expect((await settled(run.result)).output).toBe('done')
   })
 
-  test('tells those who listen for external calls, too', async () => {
+  test('announces it to those who listen for external calls, too', async () => {
     const pending = waitOf(await askingAgent([[call('x', 'outside')]]).agent.send('Go'))
     const { agent } = askingAgent(['done'])
     const run = agent.start(pending)

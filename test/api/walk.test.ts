@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 import { Chat } from '../../src/agent/Chat.ts'
 import { dice } from '../proof/dice.ts'
 import { expectNothingUnhandled } from '../proof/interrupting.ts'
-import { endChat, moveChat, type Talk } from './chatMoves.ts'
+import { type Conversation, endChat, moveChat } from './chatMoves.ts'
 import { moveHandle } from './handleMoves.ts'
 import { World } from './walkWorld.ts'
 
@@ -18,8 +18,8 @@ const { PROOF, PROOF_SEED = '1', PROOF_EPISODES = PROOF === undefined ? '300' : 
 
 const chatEpisode = async (world: World): Promise<void> => {
   const whenBusy = world.random.pick(['refuse', 'queue'] as const)
-  const talk: Talk = { chat: new Chat(world.agent, { whenBusy }), whenBusy }
-  world.tell(whenBusy)
+  const talk: Conversation = { chat: new Chat(world.agent, { whenBusy }), whenBusy }
+  world.log(whenBusy)
   const count = 1 + world.random.below(6)
   for (let move = 0; move < count; move += 1) await moveChat(world, talk)
   await endChat(world, talk)

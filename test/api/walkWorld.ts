@@ -22,12 +22,12 @@ export class World {
   readonly agent: Agent
   /** From now on the model only talks. */
   isCalm = false
-  /** Whether somebody is there who ends what hangs. */
+  /** True if a person is there who ends what hangs. */
   mayHang = false
   hanging = 0
   /** Ends what was begun inside a loop. */
   inner = new AbortController()
-  /** What was done, for whoever reads of a failure. */
+  /** The moves so far, for the reader of a failure. */
   readonly story: string[] = []
   readonly #approved = new Set<string>()
   readonly #rejected = new Set<string>()
@@ -43,7 +43,7 @@ export class World {
     this.agent = new Agent(this.#model(), this.#options())
   }
 
-  tell(line: string): void {
+  log(line: string): void {
     this.story.push(line)
   }
 
@@ -70,7 +70,7 @@ export class World {
     if ('value' in outcome) return outcome.value
     if (!(outcome.error instanceof StatewireError))
       throw new Error('an error is not typed', { cause: outcome.error })
-    this.tell(`  ${outcome.error.name}: ${outcome.error.message}`)
+    this.log(`  ${outcome.error.name}: ${outcome.error.message}`)
     return undefined
   }
 
@@ -78,7 +78,7 @@ export class World {
   decisions(calls: readonly PendingCall[], chance = 0.8): Record<string, CallDecision> {
     const chosen = calls.filter(() => this.random.chance(chance))
     const decided = Object.fromEntries(chosen.map((call) => [call.id, this.decision(call)]))
-    return this.random.chance(0.1) ? { ...decided, nobody: true } : decided
+    return this.random.chance(0.1) ? { ...decided, unknown: true } : decided
   }
 
   decision({ id, kind }: PendingCall): CallDecision {
@@ -108,7 +108,7 @@ export class World {
 
   check(): void {
     const wrong = this.#ran.find((id) => id.startsWith('ask') && !this.isBlurred && !this.#approved.has(id))
-    if (wrong !== undefined) throw new Error(`${wrong} ran, and nobody had approved it`)
+    if (wrong !== undefined) throw new Error(`${wrong} ran without an approval`)
     const isRefused = (id: string) => this.#rejected.has(id) && !this.#approved.has(id)
     const refused = this.isContested ? undefined : this.#ran.find(isRefused)
     if (refused !== undefined) throw new Error(`${refused} ran, and was rejected`)

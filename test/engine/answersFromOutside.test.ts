@@ -53,20 +53,21 @@ describe('calls that are answered from outside', () => {
 
   test('do not lose the results of the calls that ran here, nor what these used', async () => {
     const { actor, watched } = await waiting()
-    const heard = () => watched.emitted.flatMap((event) => (event.type === 'tool.result' ? event.callId : []))
-    expect(heard()).toEqual(['i'])
+    const emitted = () =>
+      watched.emitted.flatMap((event) => (event.type === 'tool.result' ? event.callId : []))
+    expect(emitted()).toEqual(['i'])
     actor.send({ type: 'tool.answer', callId: 'y', result: 'answer y' })
     actor.send({ type: 'tool.answer', callId: 'x', result: 'answer x' })
     const output = await endOf(actor)
     expect(output).toMatchObject({ status: 'complete', output: 'done', usage: { inputTokens: 7 } })
     expect(resultsOf(output)).toEqual(['i: ran i', 'x: answer x', 'y: answer y'])
-    expect(heard()).toEqual(['i', 'y', 'x'])
+    expect(emitted()).toEqual(['i', 'y', 'x'])
     expect(validateHistory(output.messages)).toEqual([])
   })
 
   test('are answered once, and no other call is', async () => {
     const { actor, watched } = await waiting()
-    for (const callId of ['i', 'nobody']) {
+    for (const callId of ['i', 'unknown']) {
       actor.send({ type: 'tool.answer', callId, result: 'false' })
       actor.send({ type: 'tool.reject', callId })
     }

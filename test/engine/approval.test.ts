@@ -74,8 +74,8 @@ describe('approval', () => {
       { id: 'e1' },
       { id: 'r2', result: 'ran r2' },
     ])
-    const told = watched.emitted.filter((event) => event.type === 'tool.result')
-    expect(told.map(({ callId }) => callId)).toEqual(['r1', 'e1', 'r2'])
+    const emitted = watched.emitted.filter((event) => event.type === 'tool.result')
+    expect(emitted.map(({ callId }) => callId)).toEqual(['r1', 'e1', 'r2'])
     expect(validateHistory(messages)).toEqual([])
   })
 
@@ -92,7 +92,7 @@ describe('approval', () => {
     const { actor, risky } = await start(true)
     const before = actor.getSnapshot().context
     actor.send({ type: 'tool.approve', callId: 'e1' })
-    actor.send({ type: 'tool.reject', callId: 'nobody' })
+    actor.send({ type: 'tool.reject', callId: 'unknown' })
     expect(actor.getSnapshot().context).toEqual(before)
     for (const callId of ['r1', 'r2']) actor.send({ type: 'tool.approve', callId })
     actor.send({ type: 'tool.reject', callId: 'r1' })
@@ -124,7 +124,7 @@ describe('approval', () => {
     actor.stop()
   })
 
-  test('is asked for when only an asynchronous schema could tell what the tool would get', async () => {
+  test('is asked for when only an asynchronous schema could show what the tool would get', async () => {
     const seen: unknown[] = []
     const wipe = tool({
       name: 'risky',

@@ -29,8 +29,8 @@ const started = (
   const actor = agent.actor({ prompt: 'Go', id: 'job' })
   const watched = watch(actor)
   actor.start()
-  const told = () => watched.emitted.flatMap((event) => (event.type === 'tool.result' ? event.result : []))
-  return { actor, watched, told }
+  const emitted = () => watched.emitted.flatMap((event) => (event.type === 'tool.result' ? event.result : []))
+  return { actor, watched, emitted }
 }
 
 const resultsIn = ({ messages }: { messages: readonly Parameters<typeof toolResultsOf>[0][] }) =>
@@ -78,7 +78,7 @@ describe('a batch of the user', () => {
 
   test('reports each result once: the first one counts, and others are not of this turn', async () => {
     const batches: string[][] = []
-    const { actor, told } = started(async (calls, _, { onResult = () => {} }) => {
+    const { actor, emitted } = started(async (calls, _, { onResult = () => {} }) => {
       batches.push(calls.map(({ id }) => id))
       onResult(undefined as never)
       onResult(result('invented'))
@@ -87,17 +87,17 @@ describe('a batch of the user', () => {
       return [result('b', 'third'), result('a')]
     })
     expect(resultsIn(await endOf(actor))).toEqual([result('a'), result('b', 'first')])
-    expect(told()).toEqual([result('b', 'first'), result('a')])
+    expect(emitted()).toEqual([result('b', 'first'), result('a')])
     expect(batches).toEqual([['a', 'b']])
   })
 
   test('ends with the last result that it reports, even if it does not return', async () => {
-    const { actor, told } = started((calls, _, { onResult = () => {} }) => {
+    const { actor, emitted } = started((calls, _, { onResult = () => {} }) => {
       for (const { id } of calls) onResult(result(id))
       return new Promise(() => {})
     })
     expect(await endOf(actor)).toMatchObject({ status: 'complete', output: 'ok' })
-    expect(told()).toEqual([result('a'), result('b')])
+    expect(emitted()).toEqual([result('a'), result('b')])
   })
 
   test('counts what its tools used once, with a result or at the end', async () => {
@@ -192,7 +192,7 @@ describe('a batch of the user', () => {
 })
 
 describe('a call that is still running when its run is aborted', () => {
-  test('is told by its signal, and what it does then is ignored', async () => {
+  test('learns of it by its signal, and what it does then is ignored', async () => {
     const warn = warnings()
     let given: Partial<ExecutionOptions> = {}
     let finish = (_: ToolResultPart): void => {}

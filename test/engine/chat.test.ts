@@ -169,7 +169,7 @@ describe('a second send while one runs', () => {
     expect(chat.history).toHaveLength(4)
   })
 
-  test('a stream that nobody reads does not block the chat', async () => {
+  test('a stream without a reader does not block the chat', async () => {
     const { chat, model } = chatOf(['one'])
     chat.sendStream('a')
     await chat.send('b')

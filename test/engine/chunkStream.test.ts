@@ -64,7 +64,7 @@ describe('the iterator of sendStream', () => {
     expect(model.closed).toBe(1)
   })
 
-  test('runs once: the chunks go to whoever pulls them', async () => {
+  test('runs once: the chunks go to the one that pulls them', async () => {
     const model = scriptedModel(['a'])
     const stream = new Agent(model).sendStream('Hi')
     await collect(stream)
@@ -72,7 +72,7 @@ describe('the iterator of sendStream', () => {
     expect(model.requests).toHaveLength(1)
   })
 
-  test('throws an error that nobody awaited yet at the next pull, and never as an unhandled rejection', async () => {
+  test('throws an error that was not awaited yet at the next pull, and never as an unhandled rejection', async () => {
     const stream = new Agent(scriptedModel([[{ text: 'a' }, { error: { message: 'boom' } }]])).sendStream(
       'Hi',
     )

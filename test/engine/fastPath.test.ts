@@ -100,7 +100,7 @@ const deliver = (actor: AgentActor, event: AnyEventObject) => {
   } else actor.send(event as Parameters<AgentActor['send']>[0])
 }
 
-/** What the model child reports: not for anyone else to send, so the types do not offer it. */
+/** The reports of the model child: no other part sends them, so the types do not offer them. */
 const readEvent = (read: readonly Delta[], seq: number) =>
   ({ type: 'model.deltas', deltas: read, seq, at: 6 }) as never
 

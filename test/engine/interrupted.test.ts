@@ -49,7 +49,7 @@ const resultsOf = ({ messages }: { messages: readonly Parameters<typeof toolResu
 const parallel: AgentOptions = { toolExecution: 'parallel' }
 
 describe('a call that was running when its run was stored', () => {
-  test('does not run again, and the model is told that its effect is unknown', async () => {
+  test('does not run again, and the model learns that its effect is unknown', async () => {
     const { snapshot, before, after, agent } = await cut({ pay: undefined })
     const result = await agent.start({ snapshot }).result
     expect(before).toHaveLength(1)

@@ -1,4 +1,4 @@
-/** A run stops where it was told to, asks a person before it goes on, and says what it cost. */
+/** A run stops at its limits, asks a person before it continues, and says what it cost. */
 import { describe, expect, test } from 'vitest'
 import { createActor, SimulatedClock, waitFor } from 'xstate'
 import { openRuns, sqlite } from '../../src/durable/index.ts'
@@ -62,7 +62,7 @@ describe('a limit', () => {
     expect(result.finishReason).toBe('steps' in limits ? 'maxSteps' : 'limit')
   })
 
-  test('of a send stands in place of that of the agent', async () => {
+  test('of a send replaces that of the agent', async () => {
     const agent = (turns: ScriptTurn[]) =>
       new Agent(scriptedModel(turns), { tools: [step], limits: { steps: 2 } })
     const { messages } = await agent(endless).send('Go.', { limits: { steps: 4 } })
@@ -141,7 +141,7 @@ describe('at a limit', () => {
     expect(validateHistory(stopped.messages)).toEqual([])
   })
 
-  test('commands answer it as well; time stands still meanwhile', async () => {
+  test('commands answer it as well; the time meanwhile does not count', async () => {
     const agent = new Agent(scriptedModel([call('a'), call('b'), 'Done.']), {
       tools: [step],
       limits: { steps: 1 },

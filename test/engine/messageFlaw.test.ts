@@ -14,7 +14,7 @@ test.each([
   ['system', { role: 'system', parts: [text] }],
   ['model', { role: 'model', parts: [text, call] }],
   ['user', user(text, data, link, result)],
-  ['nobody', user()],
+  ['unknown', user()],
   ['result with files', user({ ...result, parts: [data, link] })],
   ['result without files', user({ ...result, parts: [] })],
   ['field more', { ...user({ ...text, colour: 'red' }), colour: 'red' }],

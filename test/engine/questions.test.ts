@@ -36,20 +36,20 @@ const asking = async (questions: string[] = ['colour'], options: AgentOptions = 
       if (event.type === '@xstate.actor') actors.push((event.actorRef as AnyActorRef).id)
     },
   })
-  const heard: Extract<AgentEmitted, { type: 'tool.external' }>[] = []
-  actor.on('tool.external', (event) => heard.push(event))
+  const seen: Extract<AgentEmitted, { type: 'tool.external' }>[] = []
+  actor.on('tool.external', (event) => seen.push(event))
   actor.start()
   await idle()
   const state = () => stateName(actor.getSnapshot())
-  return { actor, actors, heard, answers, signals, end, state }
+  return { actor, actors, seen, answers, signals, end, state }
 }
 
 describe('a question of a running tool', () => {
   test('is announced below its call, as a call of an external tool', async () => {
-    const { actor, actors, heard, state } = await asking()
-    const [event] = heard
+    const { actor, actors, seen, state } = await asking()
+    const [event] = seen
     expect(event?.callId).toMatch(/^c\/[-0-9a-f]{36}$/)
-    expect(heard).toEqual([
+    expect(seen).toEqual([
       {
         type: 'tool.external',
         callId: event?.callId,
@@ -69,8 +69,8 @@ describe('a question of a running tool', () => {
     ['a refusal that brings a result', { type: 'tool.reject', result: 'forged' }, undefined],
     ['an approval', { type: 'tool.approve' }, undefined],
   ])('ends with %s', async (_, command, expected) => {
-    const { actor, heard, answers, signals, end } = await asking()
-    actor.send({ ...command, callId: heard[0]?.callId } as never)
+    const { actor, seen, answers, signals, end } = await asking()
+    actor.send({ ...command, callId: seen[0]?.callId } as never)
     await idle()
     expect(answers).toEqual([expected])
     expect(await endOf(actor)).toMatchObject({ status: 'complete', output: 'done' })
@@ -78,24 +78,24 @@ describe('a question of a running tool', () => {
   })
 
   test('is over once it is answered: the run works again', async () => {
-    const { actor, heard, state } = await asking(['colour', 'size'])
-    actor.send({ type: 'tool.answer', callId: heard[0]?.callId ?? '', result: 'red' })
+    const { actor, seen, state } = await asking(['colour', 'size'])
+    actor.send({ type: 'tool.answer', callId: seen[0]?.callId ?? '', result: 'red' })
     expect(state()).toBe('ToolExecution.Working')
     await idle()
     expect(state()).toBe('ToolExecution.Waiting')
-    expect(heard.map(({ call }) => call.arguments)).toEqual([{ about: 'colour' }, { about: 'size' }])
+    expect(seen.map(({ call }) => call.arguments)).toEqual([{ about: 'colour' }, { about: 'size' }])
     actor.stop()
   })
 
   test('takes no answer that was meant for the question before it', async () => {
-    const { actor, heard, answers } = await asking(['colour', 'size'])
-    const first = { type: 'tool.answer', callId: heard[0]?.callId ?? '', result: 'red' } as const
+    const { actor, seen, answers } = await asking(['colour', 'size'])
+    const first = { type: 'tool.answer', callId: seen[0]?.callId ?? '', result: 'red' } as const
     actor.send(first)
     await idle()
     actor.send(first)
     await idle()
     expect(answers).toEqual(['red'])
-    actor.send({ type: 'tool.answer', callId: heard[1]?.callId ?? '', result: 'large' })
+    actor.send({ type: 'tool.answer', callId: seen[1]?.callId ?? '', result: 'large' })
     await endOf(actor)
     expect(answers).toEqual(['red', 'large'])
   })
@@ -109,10 +109,10 @@ describe('a question of a running tool', () => {
   })
 
   test('is not asked if it was taken back before', async () => {
-    const { actor, heard, end } = await asking(['colour', 'size'])
+    const { actor, seen, end } = await asking(['colour', 'size'])
     end.abort()
     await endOf(actor)
-    expect(heard).toHaveLength(1)
+    expect(seen).toHaveLength(1)
   })
 
   test('ends with an aborted run, without an answer', async () => {
@@ -130,9 +130,9 @@ describe('a question of a running tool', () => {
   })
 
   test('of one call waits until the other call has asked, too', async () => {
-    const { actor, heard, answers } = await asking(['colour'], { toolExecution: 'parallel' }, ['c', 'd'])
-    expect(heard.map(({ callId }) => callId.slice(0, 2))).toEqual(['c/', 'd/'])
-    for (const { callId } of heard.toReversed())
+    const { actor, seen, answers } = await asking(['colour'], { toolExecution: 'parallel' }, ['c', 'd'])
+    expect(seen.map(({ callId }) => callId.slice(0, 2))).toEqual(['c/', 'd/'])
+    for (const { callId } of seen.toReversed())
       actor.send({ type: 'tool.answer', callId, result: callId.slice(0, 1) })
     expect((await endOf(actor)).messages.flatMap(toolResultsOf).map(({ id }) => id)).toEqual(['c', 'd'])
     expect(answers).toEqual(['d', 'c'])
@@ -149,12 +149,12 @@ describe('no question is asked', () => {
 
   test('in a batch of the user, whose calls are not actors', async () => {
     const { executeSingle } = createToolExecutor()
-    const { actor, heard, answers } = await asking(['colour'], {
+    const { actor, seen, answers } = await asking(['colour'], {
       toolExecutor: {
         executeBatch: (calls, ...rest) => Promise.all(calls.map((each) => executeSingle(each, ...rest))),
       },
     })
     expect(await endOf(actor)).toMatchObject({ status: 'complete' })
-    expect([heard, answers]).toEqual([[], [undefined]])
+    expect([seen, answers]).toEqual([[], [undefined]])
   })
 })

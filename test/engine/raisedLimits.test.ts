@@ -48,11 +48,11 @@ const started = (options: AgentOptions, at: number[] = [], history: ChatMessage[
     compactions += 1
   })
   actor.start()
-  const stands = async () => {
+  const settled = async () => {
     const { status, context } = await waitFor(actor, (now) => now.hasTag('waiting') || now.status === 'done')
     return { status, ...context }
   }
-  return { actor, reached, compactions: () => compactions, stands }
+  return { actor, reached, compactions: () => compactions, settled }
 }
 
 describe('a limit that is raised', () => {
@@ -100,19 +100,19 @@ describe('a limit that is raised', () => {
       { limit: 'steps', used: 6, allowed: 6 },
     ],
   ])('of %o, by %o', async (limits, by, first, second) => {
-    const { actor, reached, stands } = started({ limits })
-    await stands()
+    const { actor, reached, settled } = started({ limits })
+    await settled()
     actor.send({ type: 'tool.approve', callId: 'limit', arguments: by as JsonObject })
-    await stands()
+    await settled()
     expect(reached).toEqual([first, second])
     actor.stop()
   })
 
   test('for good is gone, and the run can still be stored', async () => {
-    const { actor, stands } = started({ limits: { steps: 3 } })
-    await stands()
+    const { actor, settled } = started({ limits: { steps: 3 } })
+    await settled()
     actor.send({ type: 'tool.approve', callId: 'limit', arguments: { steps: Number.POSITIVE_INFINITY } })
-    const { status, options } = await stands()
+    const { status, options } = await settled()
     expect(status).toBe('done')
     expect(options.limits).toEqual({})
   })
@@ -127,8 +127,8 @@ describe('compactions', () => {
     ['the last three count', [1, 3, 7, 8], 8],
     ['far apart, they are none', [1, 4, 8, 12], undefined],
   ])('%s', async (_, at, limit) => {
-    const { reached, compactions, stands } = started(steps, at, talk)
-    const { status, step, window } = await stands()
+    const { reached, compactions, settled } = started(steps, at, talk)
+    const { status, step, window } = await settled()
     expect(compactions()).toBe(at.length)
     if (limit === undefined) {
       expect({ status, reached }).toEqual({ status: 'done', reached: [] })
@@ -140,10 +140,10 @@ describe('compactions', () => {
   })
 
   test('may begin again when the limit of them is raised; the others stay as they are', async () => {
-    const { actor, reached, stands } = started(steps, [1, 2, 3, 5, 6], talk)
-    await stands()
+    const { actor, reached, settled } = started(steps, [1, 2, 3, 5, 6], talk)
+    await settled()
     actor.send({ type: 'tool.approve', callId: 'limit' })
-    const { status, options, window } = await stands()
+    const { status, options, window } = await settled()
     expect(status).toBe('done')
     expect(reached).toHaveLength(1)
     expect(window.compactedAt).toEqual([5, 6])
@@ -151,10 +151,10 @@ describe('compactions', () => {
   })
 
   test('before another limit was raised count as well', async () => {
-    const { actor, reached, stands } = started({ limits: { steps: 3 } }, [1, 2, 4], talk)
-    await stands()
+    const { actor, reached, settled } = started({ limits: { steps: 3 } }, [1, 2, 4], talk)
+    await settled()
     actor.send({ type: 'tool.approve', callId: 'limit', arguments: { steps: 20 } })
-    await stands()
+    await settled()
     expect(reached).toMatchObject([{ limit: 'steps' }, { limit: 'compactions' }])
     actor.stop()
   })

@@ -81,7 +81,7 @@ const checkPoint = async (scenario: Scenario, text: string, skip: number, expect
   const { context, status } = JSON.parse(text)
   const { actor, model, watched, ran } = start(scenario, skip, text)
   try {
-    expect(await endOf(actor, 500)).toEqual(expected)
+    expect(await endOf(actor)).toEqual(expected)
     model.assertDone()
     expect(watched.finals).toHaveLength(status === 'done' ? 0 : 1)
     const known = [...context.round.results.flat(), ...context.history.flatMap(toolResultsOf)].map(

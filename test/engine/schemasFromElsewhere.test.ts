@@ -19,7 +19,7 @@ describe('a schema from elsewhere', () => {
       'keywords that are null',
       { type: 'object', properties: { a: { type: 'string', enum: null } }, required: null },
     ],
-    ['a type nobody knows', { type: 'object', properties: { a: { type: 'str' } } }],
+    ['an unknown type', { type: 'object', properties: { a: { type: 'str' } } }],
     [
       'a pattern of another language',
       { type: 'object', properties: { a: { type: 'string', pattern: '(?P<x>.)' } } },

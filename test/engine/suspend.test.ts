@@ -44,7 +44,7 @@ const pendingOf = ({ pendingApproval }: { pendingApproval?: PendingApproval }): 
   return JSON.parse(JSON.stringify(pendingApproval))
 }
 
-describe('a send that needs an approval and has nobody to ask', () => {
+describe('a send that needs an approval and has no person to ask', () => {
   test('returns with the calls that wait, and nothing has run', async () => {
     const { agent, ran, model } = agentOf()
     const result = await agent.send('Go')
@@ -55,7 +55,7 @@ describe('a send that needs an approval and has nobody to ask', () => {
     expect(model.requests).toHaveLength(1)
   })
 
-  test('tells what was used so far, as any other result', async () => {
+  test('reports what was used so far, as any other result', async () => {
     const result = await agentOf().agent.send('Go')
     expect(result).toMatchObject({ id: 'r1', usage: { inputTokens: 5 } })
   })
@@ -161,15 +161,15 @@ describe('onApproval', () => {
     expect(ran).toEqual(['a', 'f'])
   })
 
-  test('that throws is a no, and the model is told why', async () => {
+  test('that throws is a no, and the model learns why', async () => {
     const { agent, ran } = agentOf([asking, 'done'], {
       onApproval: () => {
-        throw new Error('nobody at the desk')
+        throw new Error('the desk is empty')
       },
     })
     const { messages } = await agent.send('Go')
     expect(ran).toEqual(['f'])
-    expect(messages.flatMap(toolResultsOf)[0]?.result).toContain('nobody at the desk')
+    expect(messages.flatMap(toolResultsOf)[0]?.result).toContain('the desk is empty')
   })
 
   test('that never answers does not keep an abort from ending the run', async () => {
@@ -202,7 +202,7 @@ describe('a chat whose answer waits for an approval', () => {
     expect((await chat.resume({ a: true, b: true })).output).toBe('May I?\ndone')
   })
 
-  test('tells in a stream what waits, as the agent does', async () => {
+  test('shows in a stream what waits, as the agent does', async () => {
     const chat = new Chat(agentOf().agent)
     const chunks = await collect(chat.sendStream('Go'))
     expect(chunks.at(-1)?.pendingApproval?.calls.map(({ id }) => id)).toEqual(['a', 'b'])

@@ -6,7 +6,7 @@ import { scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { TransitionCoverage } from '../../src/testing/TransitionCoverage.ts'
 import { collect, idle, rejection } from './watching.ts'
 
-/** A machine of somebody else: an upload with an invoke, onError, guards, an `after` and an `always`. */
+/** A foreign machine: an upload with an invoke, onError, guards, an `after` and an `always`. */
 const upload = setup({
   types: {
     context: {} as { tries: number; size: number },
@@ -142,7 +142,7 @@ describe('the scripted model', () => {
     expect(() => model.assertDone()).toThrow('The script has 0 turns, but the model was called 1 times.')
   })
 
-  test('tells when turns are left', () => {
+  test('reports when turns are left', () => {
     expect(() => scriptedModel(['unused']).assertDone()).toThrow('was called 0 times')
   })
 

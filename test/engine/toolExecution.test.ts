@@ -47,8 +47,8 @@ describe('30: how many tools run at once', () => {
       await idle(1)
     }
     expect((await resultsOf(actor)).map(({ id }) => id)).toEqual(['a', 'b', 'c'])
-    const told = watched.emitted.filter((event) => event.type === 'tool.result')
-    expect(told.map(({ callId }) => callId)).toEqual(['c', 'a', 'b'])
+    const emitted = watched.emitted.filter((event) => event.type === 'tool.result')
+    expect(emitted.map(({ callId }) => callId)).toEqual(['c', 'a', 'b'])
   })
 
   test('never more than the limit, and the next begins as soon as one is done', async () => {
@@ -192,7 +192,7 @@ describe('a custom executeBatch', () => {
   const agentWith = (executeBatch: ToolExecutor['executeBatch'], ...ids: string[]) =>
     new Agent(scriptedModel([round(...ids), 'ok']), { tools: [gated().tool], toolExecutor: { executeBatch } })
 
-  test('gets all calls of the turn at once; its results come out in call order, each told once', async () => {
+  test('gets all calls of the turn at once; its results come out in call order, each emitted once', async () => {
     const seen: string[][] = []
     const agent = agentWith(
       async (calls) => {
@@ -237,7 +237,7 @@ describe('a custom executeBatch', () => {
     })
   })
 
-  test('is told onResult, and results it gave that way survive an abort', async () => {
+  test('gets onResult, and results it gave that way survive an abort', async () => {
     const agent = agentWith(
       (calls, _, { onResult }) => {
         for (const call of calls.slice(0, 1)) onResult?.(answer(call))

@@ -1,4 +1,4 @@
-/** The executor by itself, as whoever wraps it calls it. */
+/** The executor by itself, as a wrapper calls it. */
 import { describe, expect, test } from 'vitest'
 import { SimulatedClock } from 'xstate'
 import { z } from 'zod'
@@ -82,14 +82,14 @@ describe('one call', () => {
   })
 
   test('reports its progress under its id, and what it used', async () => {
-    const told: unknown[] = []
+    const reported: unknown[] = []
     const own = doing((_, { addUsage, report }) => {
       report('half')
       addUsage({ inputTokens: 3 })
       return 'done'
     })
-    await run(own, { report: (...of) => told.push(of), addUsage: (usage) => told.push(usage) })
-    expect(told).toEqual([['a', 'half'], { inputTokens: 3 }])
+    await run(own, { report: (...of) => reported.push(of), addUsage: (usage) => reported.push(usage) })
+    expect(reported).toEqual([['a', 'half'], { inputTokens: 3 }])
   })
 
   test('that throws says why, without what is to be hidden', async () => {
@@ -192,7 +192,7 @@ const timeOf = (clock: SimulatedClock) => ({
 })
 
 describe('a batch', () => {
-  test('runs one call after the other, tells each result, and gives them in order', async () => {
+  test('runs one call after the other, reports each result, and gives them in order', async () => {
     const order: unknown[] = []
     const own = doing(async ({ n }) => {
       order.push(`begin ${n}`)

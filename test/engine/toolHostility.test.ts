@@ -51,7 +51,7 @@ describe('a tool that never settles', () => {
     await idle()
     clock.increment(5)
     await sent
-    reject(new Error('nobody listens'))
+    reject(new Error('without a listener'))
     await idle()
   })
 
@@ -98,7 +98,7 @@ describe('arguments are checked', () => {
     expect((await run({ jsonSchema }, '{}')).result?.isError).toBe(true)
   })
 
-  test('by a Standard Schema that stands beside its JSON Schema', async () => {
+  test('by a Standard Schema beside its JSON Schema', async () => {
     const schema = {
       '~standard': {
         version: 1 as const,

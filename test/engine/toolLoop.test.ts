@@ -36,7 +36,7 @@ describe('2: one tool call', () => {
     model.assertDone()
   })
 
-  test('is told before it runs and when it is answered', async () => {
+  test('is announced before it runs and when it is answered', async () => {
     const model = scriptedModel([call('c1', 'echo', { a: 1 }), 'ok'])
     const actor = new Agent(model, { tools: [recorder().tool] }).actor({ prompt: 'Go' })
     const { emitted } = watch(actor)
@@ -71,7 +71,7 @@ describe('2: one tool call', () => {
     model.assertDone()
   })
 
-  test('the model is told the tools with their JSON Schema', async () => {
+  test('the model sees the tools with their JSON Schema', async () => {
     const model = scriptedModel(['ok'])
     await new Agent(model, { tools: [weather] }).send('Go')
     expect(model.requests[0]?.tools).toEqual([
@@ -169,7 +169,7 @@ describe('6: an empty answer after tools', () => {
     expect(messages).toHaveLength(4)
   })
 
-  test('the counter begins anew after each tool round', async () => {
+  test('the counter starts over after each tool round', async () => {
     const model = scriptedModel([call('a'), [], call('b'), [], []])
     const { messages } = await new Agent(model, { tools: [recorder().tool] }).send('Go')
     expect(messages.map(({ role }) => role)).toEqual(['user', 'model', 'user', 'model', 'user', 'model'])
@@ -221,7 +221,7 @@ describe('10 and 11: arguments', () => {
   })
 
   test.each(['{"a":', '[1,2]', '"text"', '12', 'true', '{"a":1}{"b":2}', "{'a':1}", '{"a":1,}'])(
-    '%s never reaches the tool, and the model is told why',
+    '%s never reaches the tool, and the model learns why',
     async (raw) => {
       const { echo, result } = await resultOf(raw)
       expect(echo.calls).toEqual([])

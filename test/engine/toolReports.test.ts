@@ -1,4 +1,4 @@
-/** What the model gets of a long result, and what listeners hear of a long call. */
+/** Long results for the model, and long calls for listeners. */
 import { describe, expect, test } from 'vitest'
 import { reflectionOrchestrator } from '../../machines/orchestrators/reflection.ts'
 import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
@@ -55,11 +55,11 @@ describe('a result', () => {
 })
 
 const reports = async (agent: Agent): Promise<unknown[]> => {
-  const heard: unknown[] = []
+  const seen: unknown[] = []
   const run = agent.start('Go')
-  run.on('tool.progress', (event) => heard.push(event))
+  run.on('tool.progress', (event) => seen.push(event))
   await run.result
-  return heard
+  return seen
 }
 
 const twice = (_: unknown, { report }: ToolContext) => {
@@ -69,7 +69,7 @@ const twice = (_: unknown, { report }: ToolContext) => {
 }
 
 describe('what a tool reports', () => {
-  const heard = [
+  const seen = [
     { type: 'tool.progress', callId: 'a', value: { done: 1 } },
     { type: 'tool.progress', callId: 'a', value: 'half' },
   ]
@@ -86,8 +86,8 @@ describe('what a tool reports', () => {
         },
       },
     ],
-  ])('is heard by listeners: %s', async (_, options) => {
-    expect(await reports(working(twice, {}, options))).toEqual(heard)
+  ])('reaches listeners: %s', async (_, options) => {
+    expect(await reports(working(twice, {}, options))).toEqual(seen)
   })
 
   test('is JSON for them, whatever it was', async () => {
@@ -103,7 +103,7 @@ describe('what a tool reports', () => {
     ])
   })
 
-  test('after its call is over is not heard while the next one runs', async () => {
+  test('after its call is over is not emitted while the next one runs', async () => {
     const given: ((value: unknown) => void)[] = []
     const work = tool({
       name: 'work',
@@ -120,7 +120,7 @@ describe('what a tool reports', () => {
     ])
   })
 
-  test('after its call is over is not heard', async () => {
+  test('after its call is over is not emitted', async () => {
     let late = (_: unknown): void => {}
     const agent = working((_, { report }) => {
       late = report

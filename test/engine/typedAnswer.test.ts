@@ -79,5 +79,5 @@ test('what does not fit is named by its place, from the inside', async () => {
   )
   const result = await validate({ people: [{ age: 4 }, { age: 'old' }] })
   expect(result).toMatchObject({ ok: false, problem: expect.stringMatching(/^people\/1\/age: [^;]*$/) })
-  expect(await validate('nobody')).toMatchObject({ ok: false, problem: expect.stringMatching(/^value: /) })
+  expect(await validate('unknown')).toMatchObject({ ok: false, problem: expect.stringMatching(/^value: /) })
 })

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { createActor, type Snapshot } from 'xstate'
 import { ConfigurationError } from '../../src/messages/errors.ts'
 import type { JsonObject, JsonValue } from '../../src/messages/json.ts'
-import { type ChartName, successor } from '../api/standingRuns.ts'
+import { type ChartName, successor } from '../api/storedRuns.ts'
 
 type Change = [path: string, value: JsonValue | undefined]
 

@@ -10,7 +10,7 @@ import { pendingIn } from '../../machines/tools/pendingCalls.ts'
 import { ConfigurationError } from '../../src/messages/errors.ts'
 import { toolResultsOf } from '../../src/messages/messages.ts'
 import { validateHistory } from '../../src/messages/validateHistory.ts'
-import { type ChartName, chartNames, type StateName, stateNames, successor } from '../api/standingRuns.ts'
+import { type ChartName, chartNames, type StateName, stateNames, successor } from '../api/storedRuns.ts'
 import { idle, rejection } from '../engine/watching.ts'
 import { type SceneName, sceneNames, successors } from './teams.ts'
 

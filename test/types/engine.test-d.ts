@@ -77,7 +77,7 @@ describe('tool', () => {
     tool({ name: 't', description: '', execute: (args) => expectTypeOf(args).toEqualTypeOf<JsonObject>() })
   })
 
-  test('types them from the Standard Schema that stands beside a JSON Schema', () => {
+  test('types them from the Standard Schema beside a JSON Schema', () => {
     tool({
       name: 't',
       description: '',

@@ -11,7 +11,7 @@ import { tool } from '../../src/tools/tool.ts'
 import { idle } from '../engine/watching.ts'
 import { LeapClock } from '../proof/leapClock.ts'
 
-// Runs that stand in every state in which a run can stand, in every chart, as they would be stored.
+// Runs in every state in which a run can be stored, in every chart, as they would be stored.
 
 export const answerSchema = z.object({ n: z.number() })
 
@@ -49,7 +49,7 @@ type Standing = {
   options?: AgentOptions
 }
 
-/** The turns in which a run comes to stand in a state, and what is decided before. */
+/** The turns in which a run comes to a state, and what is decided before. */
 const states = {
   Requesting: { turns: [[{ hang: true }]] },
   Streaming: { turns: [[{ thinking: 'Hm' }, { text: 'We' }, { metadata: { k: [1] } }, { hang: true }]] },
@@ -105,8 +105,8 @@ const profileOf = (chart: ChartName): Partial<ModelProfile> | undefined => {
 export const isTyped = (chart: ChartName): boolean => profileOf(chart) !== undefined
 const schemaOf = (chart: ChartName) => (isTyped(chart) ? { schema: answerSchema } : {})
 
-/** A run of a chart that has come to stand in a state: its snapshot. */
-export const standing = async (chart: ChartName, state: StateName): Promise<JsonObject> => {
+/** A run of a chart that has come to a state: its snapshot. */
+export const runIn = async (chart: ChartName, state: StateName): Promise<JsonObject> => {
   const { turns, prompt = 'Go', isDecided = false, isSlow = false, options = {} }: Standing = states[state]
   const model = scriptedModel([...charts[chart].before, ...turns], { profile: profileOf(chart) ?? {} })
   // Its waits never end: a clock that does not leap.
@@ -127,8 +127,7 @@ export const standing = async (chart: ChartName, state: StateName): Promise<Json
   }
   const snapshot = JSON.parse(JSON.stringify(run.snapshot()))
   run.abort()
-  if (!JSON.stringify(snapshot).includes(state))
-    throw new Error(`The ${chart} run does not stand in ${state}.`)
+  if (!JSON.stringify(snapshot).includes(state)) throw new Error(`The ${chart} run is not in ${state}.`)
   return snapshot
 }
 
