@@ -87,7 +87,7 @@ export const pause = async (ms = 2): Promise<void> => {
   for (let round = 0; round < 2; round += 1) await setImmediate()
 }
 
-/** A port nobody listens on. */
+/** A port on which nothing listens. */
 export const deadPort = async (): Promise<number> => {
   const server = createServer()
   server.listen(0, '127.0.0.1')
