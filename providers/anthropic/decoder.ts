@@ -2,7 +2,7 @@ import type { ErrorData } from '../../src/messages/errors.ts'
 import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
 import type { FinishReason, Usage } from '../../src/messages/result.ts'
 import type { Delta, WireToolCall } from '../../src/model/delta.ts'
-import { callDeltas, truncated, usageFrom } from '../wire/decoder.ts'
+import { callDeltas, toolCallDelta, toolDelta, truncated, usageFrom } from '../wire/decoder.ts'
 import { streamError, windowReached } from '../wire/error.ts'
 import { arrayAt, BadWireJson, numberAt, objectAt, parseWireObject, stringAt } from '../wire/json.ts'
 import type { Decoder, Target, WireEvent } from '../wire/protocol.ts'
@@ -123,7 +123,9 @@ export class AnthropicDecoder implements Decoder {
         ]
       case 'call':
         this.#calls.push(content)
-        return [progress(content, content.whole === undefined ? '' : JSON.stringify(content.whole))]
+        return [
+          toolDelta(content.order, content, content.whole === undefined ? '' : JSON.stringify(content.whole)),
+        ]
       case 'opaque':
         return thinkingDelta(block)
     }
@@ -140,7 +142,7 @@ export class AnthropicDecoder implements Decoder {
       case 'call': {
         const piece = stringAt(delta, 'partial_json') ?? ''
         content.text += piece
-        return piece === '' ? [] : [progress(content, piece)]
+        return piece === '' ? [] : [toolDelta(content.order, content, piece)]
       }
       case 'opaque':
         if (!growOpaque(content, delta)) return []
@@ -214,9 +216,7 @@ export class AnthropicDecoder implements Decoder {
     const complete = this.#calls.filter(hasArguments).map((content) => wireCall(content, true))
     const raw = this.#stopReason
     return [
-      ...complete
-        .filter(({ argumentsError }) => argumentsError === undefined)
-        .map((call): Delta => ({ type: 'toolCall', call })),
+      ...complete.filter(({ argumentsError }) => argumentsError === undefined).map(toolCallDelta),
       { type: 'error', error, ...(raw !== undefined && { raw }) },
     ]
   }
@@ -237,14 +237,6 @@ const secondMessage: ErrorData = {
 }
 
 const metadata = (values: JsonObject): Delta => ({ type: 'metadata', metadata: values })
-
-const progress = ({ order, id, name }: CallContent, piece: string): Delta => ({
-  type: 'toolDelta',
-  index: order,
-  ...(id !== '' && { id }),
-  name,
-  arguments: piece,
-})
 
 const thinkingDelta = (source: JsonObject): Delta[] => {
   const text = stringAt(source, 'thinking') ?? ''

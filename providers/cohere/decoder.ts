@@ -1,8 +1,8 @@
 import type { ErrorData } from '../../src/messages/errors.ts'
 import { isJsonObject, type JsonObject, ownValue } from '../../src/messages/json.ts'
 import type { FinishReason } from '../../src/messages/result.ts'
-import type { Delta, WireToolCall } from '../../src/model/delta.ts'
-import { callDeltas, truncated, usageFrom } from '../wire/decoder.ts'
+import type { Delta } from '../../src/model/delta.ts'
+import { callDeltas, toolCallDelta, truncated, usageFrom } from '../wire/decoder.ts'
 import { streamError } from '../wire/error.ts'
 import { BadWireJson, numberAt, objectAt, parseWireObject, stringAt } from '../wire/json.ts'
 import type { Decoder, Target, WireEvent } from '../wire/protocol.ts'
@@ -135,8 +135,6 @@ const citationDeltas = (message: JsonObject | undefined): Delta[] => {
   const citations = objectsAt(message, 'citations')
   return citations.length === 0 ? [] : [{ type: 'metadata', metadata: { citations } }]
 }
-
-const toolCallDelta = (call: WireToolCall): Delta => ({ type: 'toolCall', call })
 
 /** The API puts one object under these plural names; some deployments wrap it in a list. */
 const objectsAt = (message: JsonObject | undefined, key: string): JsonObject[] => {

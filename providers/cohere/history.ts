@@ -1,4 +1,4 @@
-import { type JsonObject, ownValue } from '../../src/messages/json.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
 import {
   type ChatMessage,
   type ToolCallPart,
@@ -10,7 +10,7 @@ import { cohereForms } from '../wire/attachmentForms.ts'
 import { attachmentBlocks, resultAndFollowUp } from '../wire/attachments.ts'
 import { stringAt } from '../wire/json.ts'
 import type { Target } from '../wire/protocol.ts'
-import { conversationOf, opaqueOf, wireIdsOf } from '../wire/request.ts'
+import { opaqueOf, roleMessages, thinkingOf, wireIdsOf } from '../wire/request.ts'
 import type { CohereProfile } from './profile.ts'
 
 /** The history as v2 chat wants it: one `tool` message per result, a plan instead of text before tool calls. */
@@ -18,14 +18,11 @@ export const cohereMessages = (
   messages: readonly ChatMessage[],
   target: Target<CohereProfile>,
 ): JsonObject[] => {
-  const { system, turns } = conversationOf(messages)
   const wireId = wireIdsOf(messages)
-  return [
-    ...(system === '' ? [] : [{ role: 'system', content: system }]),
-    ...turns.flatMap((turn) =>
-      turn.role === 'model' ? assistantMessages(turn, wireId, target) : userMessages(turn, wireId, target),
-    ),
-  ]
+  return roleMessages(messages, {
+    model: (turn) => assistantMessages(turn, wireId, target),
+    user: (turn) => userMessages(turn, wireId, target),
+  })
 }
 
 /** Tool messages hold text alone: the files of results are the first that the user's message shows. */
@@ -78,17 +75,12 @@ const beforeCalls = (turn: ChatMessage, text: string, target: Target<CohereProfi
   const own = opaqueOf(turn, 'cohere', target.provider)
   if (!own) return text === '' ? {} : { tool_plan: text }
   const plan = stringAt(own, 'toolPlan')
-  const thinking = own.ownThinking === true && !target.profile.forgetThinking ? thinkingOf(turn) : ''
+  const thinking = own.ownThinking === true && !target.profile.forgetThinking ? (thinkingOf(turn) ?? '') : ''
   const content = [
     ...(thinking === '' ? [] : [{ type: 'thinking', thinking }]),
     ...(text === '' ? [] : [{ type: 'text', text }]),
   ]
   return { ...(plan && { tool_plan: plan }), ...(content.length > 0 && { content }) }
-}
-
-const thinkingOf = (turn: ChatMessage): string => {
-  const thinking = turn.metadata && ownValue(turn.metadata, 'thinking')
-  return typeof thinking === 'string' ? thinking : ''
 }
 
 const argumentsText = (call: ToolCallPart): string => {

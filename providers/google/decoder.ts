@@ -1,8 +1,8 @@
 import type { ErrorData } from '../../src/messages/errors.ts'
 import { isJsonObject, type JsonObject, ownValue } from '../../src/messages/json.ts'
 import type { FinishReason } from '../../src/messages/result.ts'
-import type { Delta, WireToolCall } from '../../src/model/delta.ts'
-import { callDeltas, truncated } from '../wire/decoder.ts'
+import type { Delta } from '../../src/model/delta.ts'
+import { callDeltas, toolCallDelta, truncated } from '../wire/decoder.ts'
 import { arrayAt, BadWireJson, hasOnly, objectAt, stringAt } from '../wire/json.ts'
 import type { Decoder, WireEvent } from '../wire/protocol.ts'
 import { blockOf, chunksIn, firstCandidate, GoogleUsage, mediaOf, Sources, serverToolOf } from './chunk.ts'
@@ -162,7 +162,7 @@ export class GoogleDecoder implements Decoder {
     const raw = this.#finishReason
     return [
       ...this.readDone(),
-      ...this.#calls.complete().map(toolCall),
+      ...this.#calls.complete().map(toolCallDelta),
       { type: 'error', error, ...(raw !== undefined && { raw }) },
     ]
   }
@@ -178,7 +178,6 @@ const textFields = new Set(['text'])
 const isAnswer = (chunk: JsonObject): boolean =>
   Object.hasOwn(chunk, 'promptFeedback') || Object.keys(chunk).some((field) => answerFields.has(field))
 
-const toolCall = (call: WireToolCall): Delta => ({ type: 'toolCall', call })
 const metadata = (items: JsonObject): Delta => ({ type: 'metadata', metadata: items })
 const opaque = (data: JsonObject): Delta => ({ type: 'opaque', protocol: 'google', data })
 

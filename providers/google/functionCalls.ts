@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../../src/messages/json.ts'
 import type { Delta, WireToolCall } from '../../src/model/delta.ts'
 import { parseArguments } from '../../src/model/toolArguments.ts'
-import { neverClosed } from '../wire/decoder.ts'
+import { neverClosed, toolDelta } from '../wire/decoder.ts'
 import { arrayAt, stringAt } from '../wire/json.ts'
 
 type Call = {
@@ -45,13 +45,7 @@ export class FunctionCalls {
       call.partial ??= new PartialArguments(isJsonObject(call.whole) ? call.whole : {})
       for (const leaf of leaves) text += call.partial.add(leaf)
     }
-    return {
-      type: 'toolDelta',
-      index: call.order,
-      ...(call.id !== '' && { id: call.id }),
-      ...(call.name !== '' && { name: call.name }),
-      arguments: text,
-    }
+    return toolDelta(call.order, call, text)
   }
 
   /** All calls, in order; those cut short or garbled say so. */

@@ -5,7 +5,7 @@ import { callIds } from '../openai-chat/replay.ts'
 import { mistralForms } from '../wire/attachmentForms.ts'
 import { arrayAt } from '../wire/json.ts'
 import type { Target } from '../wire/protocol.ts'
-import { conversationOf, opaqueOf } from '../wire/request.ts'
+import { opaqueOf, roleMessages } from '../wire/request.ts'
 import { type MistralProfile, mistralCallIds } from './profile.ts'
 import { replayedContent } from './replay.ts'
 
@@ -14,16 +14,11 @@ export const mistralMessages = (
   messages: readonly ChatMessage[],
   target: Target<MistralProfile>,
 ): JsonObject[] => {
-  const { system, turns } = conversationOf(messages)
   const wireId = callIds(messages, 'mistral', target, mistralCallIds)
-  const wire: JsonObject[] = [
-    ...(system === '' ? [] : [{ role: 'system', content: system }]),
-    ...turns.flatMap((turn) =>
-      turn.role === 'model'
-        ? assistantMessage(turn, target, wireId)
-        : userMessages(turn, wireId, target, mistralForms),
-    ),
-  ]
+  const wire = roleMessages(messages, {
+    model: (turn) => assistantMessage(turn, target, wireId),
+    user: (turn) => userMessages(turn, wireId, target, mistralForms),
+  })
   return bridged(wire, { role: 'assistant', content: 'OK.', prefix: false })
 }
 

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../src/message
 import type { Delta, WireToolCall } from '../../src/model/delta.ts'
 import { parseArguments } from '../../src/model/toolArguments.ts'
 import { finishReason } from '../openai-chat/decoder.ts'
-import { callDeltas, truncated, usageFrom } from '../wire/decoder.ts'
+import { callDeltas, toolCallDelta, toolDelta, truncated, usageFrom } from '../wire/decoder.ts'
 import { streamError } from '../wire/error.ts'
 import { arrayAt, BadWireJson, hasOnly, numberAt, objectAt, parseWireObject, stringAt } from '../wire/json.ts'
 import type { Decoder, Target, WireError, WireEvent } from '../wire/protocol.ts'
@@ -60,7 +60,7 @@ export const ollamaDecoder = (target: Target<OllamaProfile>): Decoder => {
     for (const entry of arrayAt(message, 'tool_calls') ?? []) {
       const call = callOf(entry)
       if (!call) continue
-      deltas.push(progressOf(call, calls.length))
+      deltas.push(toolDelta(calls.length, call, call.argumentsRaw ?? JSON.stringify(call.arguments)))
       calls.push(call)
     }
     if (chunk.done === true) deltas.push(...finish(chunk))
@@ -80,16 +80,6 @@ const callOf = (entry: JsonValue): WireToolCall | undefined => {
   if (!called || !name) return undefined
   return { id: stringAt(entry, 'id') ?? '', name, ...parseArguments(called.arguments) }
 }
-
-const toolCallDelta = (call: WireToolCall): Delta => ({ type: 'toolCall', call })
-
-const progressOf = (call: WireToolCall, index: number): Delta => ({
-  type: 'toolDelta',
-  index,
-  ...(call.id !== '' && { id: call.id }),
-  name: call.name,
-  arguments: call.argumentsRaw ?? JSON.stringify(call.arguments),
-})
 
 const usageDeltas = (chunk: JsonObject): Delta[] => {
   const usage = usageFrom({

@@ -1,10 +1,10 @@
-import { type JsonObject, ownValue } from '../../src/messages/json.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
 import { type ChatMessage, textOf, toolCallsOf, toolResultsOf } from '../../src/messages/messages.ts'
 import { ollamaForms } from '../wire/attachmentForms.ts'
 import { attachmentBlocks, readableBlock, resultAndFollowUp } from '../wire/attachments.ts'
 import { stringAt } from '../wire/json.ts'
 import type { Target } from '../wire/protocol.ts'
-import { conversationOf, opaqueOf, wireIdsOf } from '../wire/request.ts'
+import { opaqueOf, roleMessages, thinkingOf, wireIdsOf } from '../wire/request.ts'
 import type { OllamaProfile } from './profile.ts'
 
 /** The history as Ollama wants it: one content text per message, images beside it, one message per tool result. */
@@ -12,14 +12,11 @@ export const ollamaMessages = (
   messages: readonly ChatMessage[],
   target: Target<OllamaProfile>,
 ): JsonObject[] => {
-  const { system, turns } = conversationOf(messages)
   const wireId = wireIdsOf(messages)
-  return [
-    ...(system === '' ? [] : [{ role: 'system', content: system }]),
-    ...turns.flatMap((turn) =>
-      turn.role === 'model' ? assistantMessages(turn, wireId, target) : userMessages(turn, wireId, target),
-    ),
-  ]
+  return roleMessages(messages, {
+    model: (turn) => assistantMessages(turn, wireId, target),
+    user: (turn) => userMessages(turn, wireId, target),
+  })
 }
 
 /** Tool messages hold text alone: the images of results are the first that the user's message shows. */
@@ -87,8 +84,7 @@ const assistantMessages = (
 /** Ollama's tool loop sends the thoughts that led to a call back beside the call. */
 const ownThinking = (turn: ChatMessage, target: Target<OllamaProfile>): string | undefined => {
   if (target.profile.forgetThinking || !opaqueOf(turn, 'ollama', target.provider)) return undefined
-  const thinking = turn.metadata && ownValue(turn.metadata, 'thinking')
-  return typeof thinking === 'string' && thinking !== '' ? thinking : undefined
+  return thinkingOf(turn) || undefined
 }
 
 const idUnder = (key: 'id' | 'tool_call_id', id: string): JsonObject => (id === '' ? {} : { [key]: id })

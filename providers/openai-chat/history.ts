@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, ownValue } from '../../src/messages/json.ts'
+import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
 import {
   type ChatMessage,
   type ToolCallPart,
@@ -10,7 +10,7 @@ import { chatForms } from '../wire/attachmentForms.ts'
 import { type AttachmentForms, attachmentBlocks, resultAndFollowUp } from '../wire/attachments.ts'
 import { arrayAt, stringAt } from '../wire/json.ts'
 import type { Target } from '../wire/protocol.ts'
-import { conversationOf, opaqueOf } from '../wire/request.ts'
+import { opaqueOf, roleMessages, thinkingOf } from '../wire/request.ts'
 import { callIdRule, type OpenAIChatProfile } from './profile.ts'
 import { callIds, type ReasoningField } from './replay.ts'
 
@@ -20,17 +20,13 @@ export const chatMessages = (
   target: Target<OpenAIChatProfile>,
 ): JsonObject[] => {
   const { systemRole = 'system', bridgesToolResults = false } = target.profile
-  const { system, turns } = conversationOf(messages)
   const wireId = callIds(messages, 'openai-chat', target, callIdRule(target.profile))
   const forms = chatForms(target.profile)
-  const wire: JsonObject[] = [
-    ...(system === '' ? [] : [{ role: systemRole, content: system }]),
-    ...turns.flatMap((turn) =>
-      turn.role === 'model'
-        ? assistantMessage(turn, target, wireId)
-        : userMessages(turn, wireId, target, forms),
-    ),
-  ]
+  const wire = roleMessages(messages, {
+    system: systemRole,
+    model: (turn) => assistantMessage(turn, target, wireId),
+    user: (turn) => userMessages(turn, wireId, target, forms),
+  })
   return bridgesToolResults ? bridged(wire, { role: 'assistant', content: 'OK.' }) : wire
 }
 
@@ -65,10 +61,10 @@ const reasoningOf = (
   { model, profile }: Target<OpenAIChatProfile>,
 ): JsonObject => {
   const { reasoningReplay } = profile
-  const thinking = turn.metadata ? ownValue(turn.metadata, 'thinking') : undefined
+  const thinking = thinkingOf(turn)
   const hasCalls = toolCallsOf(turn).length > 0
   if (reasoningReplay === 'reasoning' || reasoningReplay === 'reasoning_content') {
-    const text = opaque?.thinking === true && typeof thinking === 'string' ? thinking : ''
+    const text = opaque?.thinking === true ? (thinking ?? '') : ''
     // DeepSeek wants the field on every message with calls, empty if need be.
     return text !== '' || hasCalls ? { [reasoningReplay]: text } : {}
   }
@@ -78,7 +74,7 @@ const reasoningOf = (
   if (details) return { reasoning_details: details }
   const field = stringAt(opaque, 'reasoningField')
   // Without calls the turn is over, and its reasoning is no longer needed.
-  return hasCalls && typeof thinking === 'string' && isReasoningField(field) ? { [field]: thinking } : {}
+  return hasCalls && thinking !== undefined && isReasoningField(field) ? { [field]: thinking } : {}
 }
 
 /** A history may come from anywhere: it must not name any other field of a request. */

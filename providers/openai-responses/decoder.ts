@@ -2,7 +2,7 @@ import type { ErrorData } from '../../src/messages/errors.ts'
 import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
 import type { FinishReason, Usage } from '../../src/messages/result.ts'
 import type { Delta } from '../../src/model/delta.ts'
-import { callDeltas, openaiUsage, truncated } from '../wire/decoder.ts'
+import { callDeltas, openaiUsage, toolCallDelta, truncated } from '../wire/decoder.ts'
 import { streamError } from '../wire/error.ts'
 import { arrayAt, BadWireJson, objectAt, parseWireObject, stringAt } from '../wire/json.ts'
 import type { Decoder, Target, WireEvent } from '../wire/protocol.ts'
@@ -224,7 +224,7 @@ class ResponsesDecoder implements Decoder {
     this.#isOver = true
     const calls = this.#items.inOrder().filter((item) => item.isCall && isComplete(item))
     return [
-      ...calls.map((item): Delta => ({ type: 'toolCall', call: callOf(item) })),
+      ...calls.map((item) => toolCallDelta(callOf(item))),
       { type: 'error', error, ...(raw !== undefined && { raw }) },
     ]
   }

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../src/message
 import type { DataPart } from '../../src/messages/messages.ts'
 import type { Delta, WireToolCall } from '../../src/model/delta.ts'
 import { parseArguments } from '../../src/model/toolArguments.ts'
-import { neverClosed, withheld } from '../wire/decoder.ts'
+import { neverClosed, toolDelta, withheld } from '../wire/decoder.ts'
 import { arrayAt, numberAt, stringAt } from '../wire/json.ts'
 import type { OutputItem } from './outputItems.ts'
 
@@ -135,10 +135,5 @@ export const isComplete = (item: OutputItem): boolean => {
     : parseArguments(written).argumentsError === undefined
 }
 
-export const progressOf = (item: OutputItem, text: string): Delta => ({
-  type: 'toolDelta',
-  index: item.callOrder,
-  ...(item.callId !== '' && { id: item.callId }),
-  ...(item.name !== '' && { name: item.name }),
-  arguments: text,
-})
+export const progressOf = (item: OutputItem, text: string): Delta =>
+  toolDelta(item.callOrder, { id: item.callId, name: item.name }, text)

@@ -163,3 +163,19 @@ export const callDeltas = (calls: readonly WireToolCall[], reason: FinishReason)
     call: problem === undefined ? call : withheld(call, problem),
   }))
 }
+
+/** The delta that shows a piece of a call. */
+export const toolDelta = (
+  index: number,
+  { id, name }: { id: string; name: string },
+  piece: string,
+): Extract<Delta, { type: 'toolDelta' }> => ({
+  type: 'toolDelta',
+  index,
+  ...(id !== '' && { id }),
+  ...(name !== '' && { name }),
+  arguments: piece,
+})
+
+/** The delta of a whole call, for the report of a stream that broke. */
+export const toolCallDelta = (call: WireToolCall): Delta => ({ type: 'toolCall', call })

@@ -16,6 +16,24 @@ export const conversationOf = (
   ),
 })
 
+/** A history as a list of messages with roles: the system text first, then what each turn is on the wire. */
+export const roleMessages = (
+  messages: readonly ChatMessage[],
+  write: { system?: string; model(turn: ChatMessage): JsonObject[]; user(turn: ChatMessage): JsonObject[] },
+): JsonObject[] => {
+  const { system, turns } = conversationOf(messages)
+  return [
+    ...(system === '' ? [] : [{ role: write.system ?? 'system', content: system }]),
+    ...turns.flatMap((turn) => (turn.role === 'model' ? write.model(turn) : write.user(turn))),
+  ]
+}
+
+/** The thinking that a message keeps in its metadata. */
+export const thinkingOf = ({ metadata }: ChatMessage): string | undefined => {
+  const thinking = metadata && ownValue(metadata, 'thinking')
+  return typeof thinking === 'string' ? thinking : undefined
+}
+
 /**
  * The opaque data a message carries for this protocol and provider: signatures, encrypted reasoning, response ids.
  * What another provider left is not returned: it is only valid where it was made.

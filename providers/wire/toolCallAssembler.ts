@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../src/messages/json.ts'
 import type { Delta, WireToolCall } from '../../src/model/delta.ts'
 import { parseArguments } from '../../src/model/toolArguments.ts'
-import { neverClosed, withheld } from './decoder.ts'
+import { neverClosed, toolDelta, withheld } from './decoder.ts'
 
 /** A piece of a tool call as some server chose to send it; every field may be missing, null or empty. */
 export type ToolCallPiece = {
@@ -45,13 +45,7 @@ export class ToolCallAssembler {
     if (piece.extra) call.extra = piece.extra
     const text = call.repeats(id, name, piece.arguments) ? '' : call.append(piece.arguments)
     call.addName(name)
-    return {
-      type: 'toolDelta',
-      index: call.order,
-      ...(call.id !== '' && { id: call.id }),
-      ...(call.name !== '' && { name: call.name }),
-      arguments: text,
-    }
+    return toolDelta(call.order, call, text)
   }
 
   /** The wire says that nothing more will be added to the call at this index, or to the latest. */

@@ -119,7 +119,7 @@ describe('a signature', () => {
     )
   })
 
-  test('covers the token of a session, and each request is signed anew', async () => {
+  test('covers the token of a session, and each request is signed by itself', async () => {
     const server = await loopback(framed(saying('hello')))
     let calls = 0
     const apiKey = async () => {

@@ -39,7 +39,7 @@ describe('frames', () => {
     }
   })
 
-  test('are the same byte by byte, and are told as soon as they are whole', () => {
+  test('are the same byte by byte, and are reported as soon as they are whole', () => {
     const seen: number[] = []
     const body = reader(() => seen.push(at))
     let at = 0
@@ -58,7 +58,7 @@ describe('frames', () => {
       expect(framing({ ...options, contentType: type })).toBeUndefined()
   })
 
-  test('of a kind that nobody knows are passed over', () => {
+  test('of a kind that is not known are passed over', () => {
     const seen: string[] = []
     const body = reader((data) => seen.push(data))
     const odd = [
@@ -83,7 +83,7 @@ describe('frames', () => {
       expect(reader(() => {}).push(Uint8Array.of(0, 0, 0, length))).toMatchObject({ code: 'invalid_frame' })
   })
 
-  test('with any byte changed tell no wrong event', () => {
+  test('with any byte changed report no wrong event', () => {
     for (let place = 0; place < whole.length; place += 3) {
       const seen: string[] = []
       const body = reader((data) => seen.push(data))

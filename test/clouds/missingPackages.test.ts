@@ -3,7 +3,7 @@ import { Agent, ConfigurationError } from '../../src/index.ts'
 import { loopback } from '../loopback.ts'
 import { eventStreamType, saying, streamOf } from './eventStream.ts'
 
-// Who does not use Bedrock does not install its packages; who does is told which one is missing.
+// Only users of Bedrock install its packages; an error names the one that is missing.
 
 vi.mock('aws4fetch', () => {
   throw new Error("Cannot find package 'aws4fetch'")

@@ -15,7 +15,7 @@ const encodedPath = (path: string): string =>
 
 export type Signed = { credential: string; signedHeaders: string[]; signature: string; expected: string }
 
-/** What a request says of its signature, and the signature that AWS would compute from what arrived. */
+/** The signature of a request, and the signature that AWS would compute from what arrived. */
 export const signatureOf = (request: Received, secretAccessKey: string): Signed => {
   const { authorization = '' } = request.headers
   const [, credential = '', names = '', signature = ''] =

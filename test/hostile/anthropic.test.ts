@@ -42,7 +42,7 @@ test('input_null: a call whose input is null goes back with an object', async ()
   expect(replayed(outcome.bodies[1])).toEqual([toolUse('toolu_1', 'get_time', {})])
 })
 
-test('invalid_input: input that is not JSON is refused, and the model is told so with the error flag', async () => {
+test('invalid_input: input that is not JSON is refused, and the model learns so with the error flag', async () => {
   const blocks = [open(0, toolUse('toolu_1', 'get_weather')), grow(0, piece('{"city": Oslo')), close(0)]
   const outcome = await loop(anthropic, message(blocks, 'tool_use'))
 

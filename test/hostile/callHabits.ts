@@ -11,7 +11,7 @@ export type CallHabit = {
   promise: string
   pieces: CallPiece[][]
   ran: unknown[]
-  /** The ids the calls must have; null stands for one that statewire makes up. */
+  /** The ids the calls must have; null is one that statewire makes up. */
   ids: (string | null)[]
 }
 
@@ -85,7 +85,7 @@ export const callHabits: readonly CallHabit[] = [
     ids: [null, null],
   },
   {
-    promise: 'no_id: tells two calls apart that have neither id nor index',
+    promise: 'no_id: distinguishes two calls that have neither id nor index',
     pieces: [
       [{ name: 'get_weather', args: oslo }],
       [{ name: 'get_weather', args: rome }],
@@ -130,7 +130,7 @@ export const callHabits: readonly CallHabit[] = [
     ids: [one, null],
   },
   {
-    promise: 'dup_id: also where nothing but the id tells them apart',
+    promise: 'dup_id: also where nothing but the id distinguishes them',
     pieces: [[{ ...weatherCall, args: oslo }], [{ ...weatherCall, args: rome }]],
     ran: [weather('Oslo'), weather('Rome')],
     ids: [one, null],
@@ -217,7 +217,7 @@ export const callHabits: readonly CallHabit[] = [
     ids: [one, two],
   },
   {
-    promise: 'told_twice: a call that is told once more as a whole runs once',
+    promise: 'sent_twice: a call that is sent once more as a whole runs once',
     pieces: [
       [{ index: 0, ...weatherCall, args: '' }],
       [{ index: 0, args: oslo }],

@@ -15,7 +15,7 @@ export const turn = {
   ],
 }
 
-/** How much of a text the sent events hold. */
+/** The part of a text that the sent events hold. */
 export const textSent = (events: string, text: string): string =>
   halves(text)
     .filter((half) => events.includes(`"${half}"`))

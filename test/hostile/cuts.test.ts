@@ -47,7 +47,7 @@ describe.each(wires)('$model', (wire) => {
       }
     })
 
-    test('cut after the end was told: the answer is complete', async () => {
+    test('cut after the end was sent: the answer is complete', async () => {
       for (let missing = 0; missing < wire.endMarks; missing += 1) {
         const events = first.slice(0, first.length - missing)
         const outcome = await run(wire, [answer(wire, events, ending), lastTurn(wire)])

@@ -6,20 +6,20 @@ import { answer } from './wire.ts'
 // Errors after a 200: instead of the stream, as its first event, in its middle. Rows 42, 45, 58, 90 and 92 of the list
 // of wire failures. What was shown is never silently shown again.
 
-describe.each(failures)('$model', (wire, told) => {
+describe.each(failures)('$model', (wire, forms) => {
   const opened = openedAnswer(wire)
 
-  test.each(told)('error_first ($told): a typed error in the words of the provider', (failure) =>
+  test.each(forms)('error_first ($form): a typed error in the words of the provider', (failure) =>
     errorFirst(wire, failure),
   )
 
-  test.each(told)(
-    'error_mid ($told): the text so far is kept, its call never runs, nothing is asked again',
+  test.each(forms)(
+    'error_mid ($form): the text so far is kept, its call never runs, nothing is asked again',
     (failure) => errorMid(wire, failure),
   )
 
   test('error_retried: an error before anything was shown is tried again', async () => {
-    const [failure] = told
+    const [failure] = forms
     const options = { retry: { maxRetries: 1, initialDelayMs: 1 } }
     const outcome = await run(wire, [answer(wire, [failure?.event ?? '']), lastTurn(wire)], options)
 
@@ -29,8 +29,8 @@ describe.each(failures)('$model', (wire, told) => {
     expect(outcome.result).toMatchObject({ output: farewell, finishReason: 'stop' })
   })
 
-  test('error_restarted: with midStream the answer starts over, and listeners are told', async () => {
-    const [failure] = told
+  test('error_restarted: with midStream the answer starts over, and listeners get an event', async () => {
+    const [failure] = forms
     const answers = [answer(wire, [...opened, failure?.event ?? '']), lastTurn(wire)]
     const { agent, ran } = await hostileAgent(wire, answers, {
       retry: { maxRetries: 1, initialDelayMs: 1, midStream: true },
@@ -53,7 +53,7 @@ describe.each(failures)('$model', (wire, told) => {
   )
 
   test('error_closes: after an error the connection is closed, even if the server would go on', async () => {
-    const [failure] = told
+    const [failure] = forms
     const stalling = answer(wire, [...opened, failure?.event ?? ''], 'stall')
     const { agent, server } = await hostileAgent(wire, [stalling])
 
@@ -62,7 +62,7 @@ describe.each(failures)('$model', (wire, told) => {
   })
 
   test('error_after_tools: an error in the second turn loses nothing of the first', async () => {
-    const [failure] = told
+    const [failure] = forms
     const first = answer(wire, wire.events({ calls: [oslo] }))
     const outcome = await run(wire, [first, answer(wire, [failure?.event ?? ''])])
 

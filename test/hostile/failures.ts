@@ -6,9 +6,9 @@ import { cohere, cohereEnd, google, ollama } from './otherWires.ts'
 import { responses } from './responsesWire.ts'
 import { sse, type Wire } from './wire.ts'
 
-// How each wire tells of an error after a 200, and what must become of it.
+// The forms of an error after a 200 on each wire, and the error that is expected.
 
-export type Failure = { told: string; event: string; expected: object }
+export type Failure = { form: string; event: string; expected: object }
 
 const said = 'The model is overloaded.'
 const retryable = { message: said, retryable: true }
@@ -19,29 +19,29 @@ export const failures: [Wire, Failure[]][] = [
   [
     openai,
     [
-      { told: 'code', event: chatOverload, expected: { ...retryable, code: 'overloaded' } },
+      { form: 'code', event: chatOverload, expected: { ...retryable, code: 'overloaded' } },
       {
-        told: 'status',
+        form: 'status',
         event: sse({ error: { message: said, code: 502 } }).join(''),
         expected: { ...retryable, status: 502 },
       },
       {
-        told: 'named',
+        form: 'named',
         event: `event: error\n${chatOverload}`,
         expected: { ...retryable, code: 'overloaded' },
       },
       {
-        told: 'field',
+        form: 'field',
         event: `error: ${JSON.stringify({ message: said, code: 503 })}\n\n`,
         expected: retryable,
       },
       {
-        told: 'bare',
+        form: 'bare',
         event: `${JSON.stringify({ error: { message: said, code: 503 } })}\n\n`,
         expected: retryable,
       },
       {
-        told: 'final',
+        form: 'final',
         event: sse({ error: { message: said, code: 'invalid_prompt', type: 'invalid_request_error' } }).join(
           '',
         ),
@@ -49,13 +49,13 @@ export const failures: [Wire, Failure[]][] = [
       },
       {
         // OpenRouter: an ordinary chunk with an error on it.
-        told: 'with_choices',
+        form: 'with_choices',
         event: sse({ ...chunk({ content: '' }, 'error'), error: { code: 502, message: said } }).join(''),
         expected: { ...retryable, status: 502 },
       },
       {
         // Groq, when it cannot parse the call the model wrote.
-        told: 'tool_use_failed',
+        form: 'tool_use_failed',
         event: sse({
           error: {
             message: said,
@@ -76,7 +76,7 @@ export const failures: [Wire, Failure[]][] = [
     mistral,
     [
       {
-        told: 'object',
+        form: 'object',
         event: sse({ object: 'error', message: said, type: 'internal_server_error', code: '3000' }).join(''),
         expected: retryable,
       },
@@ -86,7 +86,7 @@ export const failures: [Wire, Failure[]][] = [
     anthropic,
     [
       {
-        told: 'event',
+        form: 'event',
         event: `event: error\ndata: ${JSON.stringify({ type: 'error', error: { type: 'overloaded_error', message: said }, request_id: 'req_9' })}\n\n`,
         expected: { ...retryable, code: 'overloaded_error', requestId: 'req_9' },
       },
@@ -96,12 +96,12 @@ export const failures: [Wire, Failure[]][] = [
     responses,
     [
       {
-        told: 'event',
+        form: 'event',
         event: sse({ type: 'error', code: 'server_error', message: said, param: null }).join(''),
         expected: { ...retryable, code: 'server_error' },
       },
       {
-        told: 'failed',
+        form: 'failed',
         event: sse({
           type: 'response.failed',
           response: { id: 'resp_1', status: 'failed', error: { code: 'server_error', message: said } },
@@ -114,24 +114,24 @@ export const failures: [Wire, Failure[]][] = [
     google,
     [
       {
-        told: 'error',
+        form: 'error',
         event: sse({ error: { code: 503, message: said, status: 'UNAVAILABLE' } }).join(''),
         expected: { ...retryable, status: 503, code: 'UNAVAILABLE' },
       },
     ],
   ],
-  [ollama, [{ told: 'line', event: ndjson({ error: said }), expected: retryable }]],
+  [ollama, [{ form: 'line', event: ndjson({ error: said }), expected: retryable }]],
   [
     cohere,
     [
       {
-        told: 'event',
+        form: 'event',
         event: sse({ type: 'error', message: said, status_code: 503 }).join(''),
         expected: { ...retryable, status: 503 },
       },
-      { told: 'ERROR', event: sse(cohereEnd('ERROR', { error: said })).join(''), expected: retryable },
+      { form: 'ERROR', event: sse(cohereEnd('ERROR', { error: said })).join(''), expected: retryable },
       {
-        told: 'TIMEOUT',
+        form: 'TIMEOUT',
         event: sse(cohereEnd('TIMEOUT')).join(''),
         expected: { code: 'TIMEOUT', retryable: true },
       },

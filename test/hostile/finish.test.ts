@@ -40,7 +40,7 @@ describe.each(wires)('$model', (wire) => {
     expect(outcome.result).toMatchObject({ output: '', finishReason: 'stop' })
   })
 
-  test('unknown_word: an answer with a word nobody knows is an answer', () => unknownWord(wire))
+  test('unknown_word: an answer with a word that is not known is an answer', () => unknownWord(wire))
 
   test('length: a text that reached its limit says so', async () => {
     const outcome = await once(wire, { text: farewell, finish: words.length })

@@ -78,7 +78,7 @@ describe('thought signatures', () => {
     expect(modelParts(later.bodies[0])).toEqual([{ text: farewell }, signed({ text: '' })])
   })
 
-  test('unsigned: a model that demands signatures gets a stand-in for a call that has none', async () => {
+  test('unsigned: a model that demands signatures gets a substitute for a call that has none', async () => {
     const outcome = await loop(google, sse(googleChunk([functionCall(oslo)], 'STOP')), gemini3)
 
     const [call] = modelParts(outcome.bodies[1])
@@ -148,7 +148,7 @@ describe('call ids', () => {
     ['no_id', undefined],
     ['empty_id', ''],
     ['dup_id', 'same'],
-  ])('%s: Gemini 3 gets ids that tell the calls apart', async (_, id) => {
+  ])('%s: Gemini 3 gets ids that distinguish the calls', async (_, id) => {
     const withId = (call: JsonObject) => functionCall({ ...call, ...(id !== undefined && { id }) })
     const outcome = await loop(google, sse(googleChunk([withId(oslo), withId(rome)], 'STOP')), gemini3)
 

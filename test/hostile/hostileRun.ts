@@ -24,10 +24,10 @@ import { answer, type Turn, type Wire } from './wire.ts'
 
 export const wires: readonly Wire[] = [openai, responses, anthropic, google, ollama, mistral, cohere]
 
-/** Those whose answers are server-sent events. */
+/** The wires whose answers are server-sent events. */
 export const sseWires: readonly Wire[] = wires.filter((wire) => wire !== ollama)
 
-/** What the model says in the last turn of a scenario. */
+/** The text of the model in the last turn of a scenario. */
 export const farewell = 'It is 21 degrees.'
 
 export const lastTurn = (wire: Wire): Answer => answer(wire, wire.events({ text: farewell }))
@@ -48,7 +48,7 @@ export type RunOptions = Omit<AgentOptions, 'baseUrl'> &
   SendOptions & {
     model?: string
     prompt?: string
-    /** The scenario's server uses an id again, and is told of it as it knows it. */
+    /** The scenario's server uses an id again, and gets it back as it knows it. */
     reusesIds?: boolean
   }
 
@@ -97,7 +97,7 @@ export const hostileAgent = async (wire: Wire, answers: readonly Answer[], optio
   return { agent, server, ran }
 }
 
-/** One send against these answers. Whatever happens, its history must be usable and its ids must be right. */
+/** Sends once against these answers. In every case its history must be usable and its ids must be right. */
 export const run = async (
   wire: Wire,
   answers: readonly Answer[],
@@ -148,7 +148,7 @@ export const loop = (
 ): Promise<Outcome> =>
   run(wire, [answer(wire, 'length' in first ? first : wire.events(first)), lastTurn(wire)], options)
 
-/** One answer, and no other request is expected. */
+/** Sends once; no second request is expected. */
 export const once = (
   wire: Wire,
   first: Turn | readonly string[],
@@ -161,7 +161,7 @@ export const modelError = ({ error }: Outcome): ModelError => {
   throw new Error(`No ModelError, but ${error?.name ?? 'no error at all'}.`)
 }
 
-/** What ran, without the ids. */
+/** The calls that ran, without the ids. */
 export const callsRun = ({ ran }: Outcome): [string, unknown][] => ran.map((each) => [each.tool, each.args])
 
 export const weather = (city: string) => ['get_weather', { city }]

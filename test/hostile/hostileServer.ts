@@ -6,14 +6,14 @@ import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
 import { pause } from '../transport/rawServer.ts'
 
 /**
- * How an answer ends: as HTTP wants it; the same without the line breaks that close its last event; with the
+ * The end of an answer: as HTTP wants it; the same without the line breaks that close its last event; with the
  * connection closed or reset in the middle of the body; or never.
  */
 export type Ending = 'clean' | 'noBlankLine' | 'destroy' | 'reset' | 'stall'
 
 export type Piece = string | Uint8Array
 
-/** One raw answer. Each piece of the body is an HTTP chunk of its own, which the client reads by itself. */
+/** A raw answer. Each piece of the body is its own HTTP chunk, which the client reads by itself. */
 export type Answer = {
   status?: number
   headers?: Record<string, string>
@@ -105,6 +105,6 @@ const piecesOf = ({ body, ending }: Answer): Piece[] => {
 
 const isNotEmpty = (piece: Piece): boolean => piece.length > 0
 
-/** The same text, one byte to a read. */
+/** A text, one byte to a read. */
 export const inBytes = (text: string): Uint8Array[] =>
   [...Buffer.from(text)].map((byte) => Uint8Array.of(byte))

@@ -4,7 +4,7 @@ import { isWhole } from '../proof/sample.ts'
 import { callsRun, lastTurn, run, time, weather, wires } from './hostileRun.ts'
 import { answer, type Wire } from './wire.ts'
 
-// One field of one event holds something nobody would expect: the run ends as an answer or as a typed error, its
+// One field of one event holds something unexpected: the run ends as an answer or as a typed error, its
 // history is usable, and no tool runs with arguments the model did not give.
 
 const oddities: JsonValue[] = [null, '', 'odd', 0, -1, 1.5, true, [], [null], {}, { odd: [] }, '__proto__']

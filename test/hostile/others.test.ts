@@ -266,7 +266,7 @@ describe('think tags', () => {
     ['splits', '<thing>Yes.', '', '<thing>Yes.'],
     ['splits', '<think>a < b </thin </think>Yes.', 'a < b </thin ', 'Yes.'],
     ['splits-opened', 'Hm.</think>Yes.', 'Hm.', 'Yes.'],
-  ])('%s: %j is told apart letter by letter', async (provider, text, thinking, output) => {
+  ])('%s: %j is separated letter by letter', async (provider, text, thinking, output) => {
     expect(await said(`${provider}:m`, text)).toEqual([thinking, output])
   })
 })

@@ -4,7 +4,7 @@ import { loopback, type Reply } from '../loopback.ts'
 import { type OverflowRow, overflowRows as rows } from './overflowRows.ts'
 
 // Every server says "too long" in its own words, some of them with a status that means "try again". All of them are one
-// code, with the numbers the text tells, and none is tried again.
+// code, with the numbers that the text names, and none is tried again.
 
 const failureOf = async (model: string, reply: Reply) => {
   const { url, requests } = await loopback(() => reply)
@@ -13,7 +13,7 @@ const failureOf = async (model: string, reply: Reply) => {
     () => undefined,
     (thrown: unknown) => thrown,
   )
-  if (!(error instanceof ModelError)) throw new Error('The provider refused, and nobody heard of it.')
+  if (!(error instanceof ModelError)) throw new Error('The provider refused, and no error was reported.')
   return { error, requests: requests.length }
 }
 
@@ -28,7 +28,7 @@ const overflowIn = ({ window, requested }: OverflowRow): object => ({
   retryAfterMs: undefined,
 })
 
-test.each(rows)('$server: an overflow, told with its numbers and never tried again', async (row) => {
+test.each(rows)('$server: an overflow, reported with its numbers and never tried again', async (row) => {
   const headers = { 'retry-after-ms': '1', ...(row.body !== '' && { 'x-should-retry': 'true' }) }
   const { error, requests } = await failureOf(row.model, { status: row.status, headers, body: row.body })
   expect(error).toMatchObject(overflowIn(row))

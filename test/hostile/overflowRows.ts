@@ -1,4 +1,4 @@
-/** How a server says that a request is too long, and the numbers that it tells. */
+/** The words of each server for a request that is too long, and the numbers in them. */
 export type OverflowRow = {
   server: string
   model: string

@@ -78,7 +78,7 @@ describe('a conversation that the provider keeps', () => {
     ['dup_id', 'call_1'],
     ['no_id', undefined],
     ['empty_id', ''],
-  ])('%s: a response whose calls cannot be named is not continued but told again', async (_, id) => {
+  ])('%s: a response whose calls cannot be named is not continued but sent again', async (_, id) => {
     const named = ({ id: __, ...call }: typeof oslo) => (id === undefined ? call : { ...call, id })
     const outcome = await loop(responses, { calls: [named(oslo), named(rome)] })
 
@@ -211,7 +211,7 @@ describe('how a response ends', () => {
   })
 })
 
-describe('how its items are told', () => {
+describe('the copies of its items', () => {
   test('out_of_order: items go by their output index, whichever is done first', async () => {
     const events = namedSse(
       ...created(),
@@ -227,7 +227,7 @@ describe('how its items are told', () => {
     expect(outcome.ran.map(({ id }) => id)).toEqual(['call_1', 'call_2'])
   })
 
-  test('never_announced: pieces of items nobody announced are kept', async () => {
+  test('never_announced: pieces of items that were not announced are kept', async () => {
     const events = namedSse(
       ...created(),
       textDelta('Let me '),
@@ -277,14 +277,14 @@ describe('how its items are told', () => {
 
   test.each([
     [
-      'only_done: items that are only told as done',
+      'only_done: items that are only sent as done',
       [...whole.map((item, at) => done(at, item)), completed()],
     ],
     ['no_done: pieces without any end', [...pieces, completed()]],
-    ['only_completed: items that only the last event tells', [completed(whole)]],
+    ['only_completed: items that only the last event has', [completed(whole)]],
     ['only_added: items that are whole when announced', [...added, completed()]],
     [
-      'all: everything told every way',
+      'all: everything sent in every way',
       [...added, ...pieces, ...whole.map((item, at) => done(at, item)), completed(whole)],
     ],
   ])('%s give the answer once', async (_, events) => {

@@ -47,7 +47,7 @@ export const messageItem = (words: string, id = 'msg_1'): JsonObject => ({
 export const callItem = ({ id, name, args }: CallOnWire, itemId: string): JsonObject =>
   present({ type: 'function_call', id: itemId, call_id: id, name, arguments: args, status: 'completed' })
 
-/** A message, told in full: announced, in pieces, done. */
+/** A message, sent in full: announced, in pieces, done. */
 export const messageEvents = (words: string, output_index = 0): JsonObject[] => {
   const place = { item_id: 'msg_1', output_index, content_index: 0 }
   return [
@@ -58,7 +58,7 @@ export const messageEvents = (words: string, output_index = 0): JsonObject[] => 
   ]
 }
 
-/** A call, told in full. */
+/** A call, sent in full. */
 export const callEvents = (call: CallOnWire, output_index: number): JsonObject[] => {
   const itemId = `fc_${output_index}`
   const item = callItem(call, itemId)

@@ -25,7 +25,7 @@ export const thinkingParts = async (): Promise<void> => {
 
 export const reasoningEvents = chatEvents([chunk({ reasoning_content: 'Where?' }), callOslo], 'tool_calls')
 
-/** It is thinking, not text. */
+/** Checks that it is thinking, not text. */
 export const reasoningContent = async (model: string): Promise<void> => {
   const outcome = await loop(openai, reasoningEvents, { model })
 

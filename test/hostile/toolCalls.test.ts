@@ -21,7 +21,7 @@ import { answer, halves, sse, type Wire } from './wire.ts'
 
 // Whole tool calls, good and bad, on all seven wires: what runs, what is refused, and what the next request says of
 // it. Rows 12 to 18, 21 and 23 of the list of wire failures.
-// Not for us: 22 (a call written as XML inside text is text: guessing at it would run what nobody asked for), and the
+// Not for us: 22 (a call written as XML inside text is text: guessing at it would run what was not asked for), and the
 // opt-out of 24 (we always ask for a stream; for servers that do not give one see notStreamed.test.ts).
 
 const oslo = { id: 'call_1', name: 'get_weather', args: '{"city":"Oslo"}' }
@@ -89,7 +89,7 @@ describe.each(wires)('$model', (wire) => {
   test.each([
     ['tool_calls', wire.words.toolCalls],
     ['length', wire.words.length],
-  ])('cut_args + %s: half a call never runs; the model is told and nothing broken is sent', (_, finish) =>
+  ])('cut_args + %s: half a call never runs; the model learns it and nothing broken is sent', (_, finish) =>
     cutArguments(wire, finish),
   )
 
@@ -129,7 +129,7 @@ describe.each(wires)('$model', (wire) => {
     for (const { text } of results(later.bodies[0])) expect(text).toContain('was not run')
   })
 
-  test('unknown_tool: the model is told which tools there are', () => unknownTool(wire))
+  test('unknown_tool: the model learns which tools there are', () => unknownTool(wire))
 
   test('wrong_args: arguments that do not fit the schema are refused', async () => {
     const outcome = await loop(wire, { calls: [{ ...oslo, args: '{"town":"Oslo"}' }] })
@@ -207,7 +207,7 @@ describe.each([openai, mistral])('$model', (wire) => {
 
     expect(modelError(outcome)).toMatchObject({ message: 'overloaded', status: 503, retryable: true })
     expect(outcome.ran).toEqual([])
-    const [told] = outcome.result.messages.flatMap(toolResultsOf)
-    expect(told?.result).toContain('was not run')
+    const [reported] = outcome.result.messages.flatMap(toolResultsOf)
+    expect(reported?.result).toContain('was not run')
   })
 })

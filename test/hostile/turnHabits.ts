@@ -26,7 +26,7 @@ export const toolWordWithoutCall = async (wire: Wire): Promise<void> => {
   expect(outcome.result).toMatchObject({ output: farewell, finishReason: 'stop' })
 }
 
-/** An answer with a word nobody knows is an answer. */
+/** An answer with a word that is not known is an answer. */
 export const unknownWord = async (wire: Wire): Promise<void> => {
   const outcome = await once(wire, { text: farewell, finish: 'whatever_comes_next' })
 
@@ -36,7 +36,7 @@ export const unknownWord = async (wire: Wire): Promise<void> => {
   expect(outcome.result.rawFinishReason).toBe('whatever_comes_next')
 }
 
-/** Half a call never runs; the model is told and nothing broken is sent. */
+/** Half a call never runs; the model learns it and nothing broken is sent. */
 export const cutArguments = async (wire: Wire, finish: string): Promise<void> => {
   const outcome = await loop(wire, { calls: [cut, clock], finish })
 
@@ -47,14 +47,14 @@ export const cutArguments = async (wire: Wire, finish: string): Promise<void> =>
   expect(outcome.result).toMatchObject({ output: farewell, finishReason: 'stop' })
 }
 
-/** The model is told which tools there are. */
+/** The model learns which tools there are. */
 export const unknownTool = async (wire: Wire): Promise<void> => {
   const outcome = await loop(wire, { calls: [{ ...oslo, name: 'get_wether' }, clock] })
 
   expect(callsRun(outcome)).toEqual([time])
-  const [told] = wire.sentResults(outcome.bodies[1] ?? {})
-  expect(told?.text).toContain('get_wether')
-  expect(told?.text).toContain('Available tools: get_weather, get_time')
+  const [reported] = wire.sentResults(outcome.bodies[1] ?? {})
+  expect(reported?.text).toContain('get_wether')
+  expect(reported?.text).toContain('Available tools: get_weather, get_time')
   expect(outcome.result.output).toBe(farewell)
 }
 

@@ -17,7 +17,7 @@ import { namedSse, sse, type Wire } from './wire.ts'
 describe.each([openai, mistral])('$model', (wire) => {
   test.each(usageHabits)('%s', (_, events) => expectCounts(wire, events))
 
-  test('no_usage: where nobody counted there is no usage', async () => {
+  test('no_usage: where nothing was counted there is no usage', async () => {
     const outcome = await once(wire, sse(text, stop, '[DONE]'))
 
     expect(outcome.result.usage).toBeUndefined()

@@ -9,14 +9,14 @@ export type CallOnWire = {
   args?: JsonValue
 }
 
-/** One answer of a model. `finish` is the provider's word; null leaves the end mark out. */
+/** An answer of a model. `finish` is the provider's word; null leaves the end mark out. */
 export type Turn = { text?: string; calls?: CallOnWire[]; finish?: string }
 
 /** A call or a result in a request, as the provider would read it. An id that was not sent is ''. */
 export type SentCall = { id: string; name: string; args: unknown }
 export type SentResult = { id: string; text: string }
 
-/** How one protocol looks from the server's side. */
+/** A protocol, seen from the server's side. */
 export type Wire = {
   /** The model string of the agent under test. */
   model: string
@@ -25,7 +25,7 @@ export type Wire = {
   events(turn: Turn): string[]
   /** The provider's own words. */
   words: { stop: string; toolCalls: string; length: string; filter: string }
-  /** How many events from the end carry no content any more: what is cut only there is complete. */
+  /** The number of events at the end that carry no content: an answer that is cut only there is complete. */
   endMarks: number
   sentCalls(body: JsonObject): SentCall[]
   sentResults(body: JsonObject): SentResult[]
@@ -63,7 +63,7 @@ export const text = (value: JsonValue | undefined): string =>
 export const parsed = (value: JsonValue | undefined): unknown =>
   typeof value === 'string' ? JSON.parse(value) : value
 
-/** Only the fields that are there: on a wire, absent and undefined are the same. */
+/** The fields that are there: on a wire, absent and undefined are the same. */
 export const present = (fields: { [key: string]: JsonValue | undefined }): JsonObject =>
   Object.fromEntries(
     Object.entries(fields).filter((entry): entry is [string, JsonValue] => entry[1] !== undefined),

@@ -27,12 +27,12 @@ import { callItem, completed, created, responses } from './responsesWire.ts'
 import { namedSse, sse, type Wire } from './wire.ts'
 
 // A call runs only when its protocol closed it and the answer ended in a good word. Every other call is kept, the model
-// is told why it did not run, and the conversation goes on.
+// learns why it did not run, and the conversation goes on.
 
 const oslo = { id: 'call_1', name: 'get_weather', args: '{"city":"Oslo"}' }
 const clock = { id: 'call_2', name: 'get_time' }
 
-/** No call ran, every call has an error result, and the model hears of it. */
+/** Checks that no call ran, that every call has an error result, and that the model sees it. */
 const expectWithheld = (wire: Wire, outcome: Outcome, calls: number): void => {
   expect(outcome.error).toBeUndefined()
   expect(callsRun(outcome)).toEqual([])

@@ -15,7 +15,7 @@ const documents = [
   'README.md',
   ...filesIn('docs', /\.md$/),
   ...filesIn('examples', /\.(mjs|ts|tsx|md)$/),
-  // What stands in doc comments is shown in the reference.
+  // Doc comments are shown in the reference.
   ...['src', 'machines', 'providers'].flatMap((folder) => filesIn(folder, /\.(ts|html)$/)),
 ]
 
@@ -24,7 +24,7 @@ const names = presets
   .toSorted((a, b) => b.length - a.length)
 const modelString = new RegExp(`(?<=['"\`])(${names.join('|')}):([\\w./:-]*[\\w])(?=['"\`])`, 'g')
 
-/** Names that stand for one of the reader's own, the simulator's, and OpenRouter's server tools. */
+/** Names in place of one of the reader's own, the simulator's, and OpenRouter's server tools. */
 const isOwn = (model: string): boolean => /^(my-|team-|simulator$|vendor\/|model|web_|image_)/.test(model)
 
 const named = documents.flatMap((document) =>

@@ -55,10 +55,10 @@ describe('thinking', () => {
       { thinking: { type: 'enabled', token_budget: 63_000 } },
     ],
     ['cohere:command-a-03-2025', true, {}],
-  ])('%s with %j is told %j', async (model, thinking, expected) => {
+  ])('%s with %j is sent %j', async (model, thinking, expected) => {
     const body = await bodyFor(model, { thinking })
-    const told = Object.entries(body).filter(([name]) => thinkingFields.includes(name))
-    expect(Object.fromEntries(told)).toEqual(expected)
+    const sent = Object.entries(body).filter(([name]) => thinkingFields.includes(name))
+    expect(Object.fromEntries(sent)).toEqual(expected)
   })
 
   it.each<[string, AgentOptions['thinking'] & {}, object]>([
@@ -70,7 +70,7 @@ describe('thinking', () => {
     ['gemini-3.8-flash', { effort: 'minimal' }, { includeThoughts: true, thinkingLevel: 'LOW' }],
     ['gemini-3.6-flash', false, { thinkingLevel: 'MINIMAL' }],
     ['gemma-4-31b-it', { effort: 'low' }, { includeThoughts: true, thinkingLevel: 'MINIMAL' }],
-  ])('%s with %j is told %j', async (model, thinking, expected) => {
+  ])('%s with %j is sent %j', async (model, thinking, expected) => {
     const body = await bodyFor(`google:${model}`, { thinking })
     expect(body.generationConfig).toEqual({ thinkingConfig: expected })
   })

@@ -28,7 +28,7 @@ describe.each([...modelTables, embeddingModels])('the table of $provider', (tabl
     for (const row of table.rows) for (const name of row.names) expect(knownModel(table, name)).toBe(row)
   })
 
-  it('claims no size for models that nobody has heard of', () => {
+  it('claims no size for models that are not known', () => {
     expect(table.newest).not.toHaveProperty('retires')
   })
 })

@@ -52,7 +52,7 @@ export const historyFrom = async (source: Source): Promise<ChatMessage[]> => {
   return messages
 }
 
-/** What a provider is asked when it takes over a conversation. */
+/** The request to a provider that takes over a conversation. */
 export const takeOver = async (
   model: string,
   history: ChatMessage[],
@@ -62,7 +62,8 @@ export const takeOver = async (
   const { agent, requests } = await host(model, [finalAnswerOf(agentProtocol(model))], providerOptions)
   const result = await agent.send(prompt, { history })
   const request = requests[0]
-  if (!request || result.output !== lastWords) throw new Error('The provider was not asked, or not heard.')
+  if (!request || result.output !== lastWords)
+    throw new Error('The provider was not asked, or its answer was lost.')
   return { body: request.body, messages: result.messages }
 }
 

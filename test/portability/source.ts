@@ -4,9 +4,9 @@ export type Source = {
   model: string
   /** Three answers: two rounds of calls and the last words. */
   answers: string[]
-  /** What only this provider may ever see again. */
+  /** The data that only this provider may ever see again. */
   sealed: string[]
-  /** What must come back to this provider, byte for byte. */
+  /** The data that must come back to this provider, byte for byte. */
   returned: string[]
 }
 

@@ -1,7 +1,7 @@
 import { type Event, firstWords, lastWords, named, ndjson, type Source, sse, thought } from './source.ts'
 
 // What each protocol sends in the same conversation: thoughts, a text and two calls, then a call that uses an id
-// again, then the last words. Everything marked as sealed belongs to the provider that sent it and to nobody else.
+// again, then the last words. Everything marked as sealed belongs to the provider that sent it and to no other.
 
 const oslo = { city: 'Oslo' }
 const rome = { city: 'Rome' }

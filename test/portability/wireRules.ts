@@ -26,7 +26,7 @@ const expectPairs = (items: readonly WireItem[], protocol: string, idRule: RegEx
     } else if (item.kind === 'result') {
       expect(open.shift()).toBe(item.id)
     } else {
-      // Text of the same turn may stand between its calls, nothing else may.
+      // Text of the same turn may come between its calls, nothing else may.
       if (item.kind !== 'model' || items[place - 1]?.kind !== 'call') expect(open).toEqual([])
     }
   })
@@ -115,7 +115,7 @@ const rules: Record<string, (body: JsonObject) => void> = {
   },
 }
 
-/** Whether a provider would take this request: its own rules, and calls with their results. */
+/** Checks that a provider would take this request: its own rules, and calls with their results. */
 export const expectAcceptable = (
   protocol: string,
   body: JsonObject,
@@ -127,7 +127,7 @@ export const expectAcceptable = (
   expect(items.filter(({ kind }) => kind === 'call').length).toBeGreaterThan(0)
 }
 
-/** The same for any history of the provider's own, with calls or without. */
+/** Checks any history of the provider's own, with calls or without. */
 export const expectContinuable = (protocol: string, body: JsonObject): void => {
   rules[protocol]?.(body)
   // What the server keeps is not sent again: its part of the pairs cannot be seen.

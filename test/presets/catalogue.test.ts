@@ -33,7 +33,7 @@ const places = {
   bedrock: ['https://bedrock-runtime.{region}.amazonaws.com', 'AWS_BEARER_TOKEN_BEDROCK'],
 }
 
-/** Only their users know which models they have. */
+/** Providers of which only their users know the models. */
 const withoutDefault = ['lmstudio', 'vllm', 'openai-compatible', 'azure', 'azure-responses', 'azure-chat']
 
 test('all are listed, with their place and the variable of their key', () => {

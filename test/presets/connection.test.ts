@@ -28,7 +28,7 @@ const paths: Record<string, string> = {
   bedrock: '/model/global.anthropic.claude-sonnet-5-5/invoke-with-response-stream',
 }
 
-/** What the environment has to say where a provider has no server of its own. */
+/** The variables that a provider without its own server needs. */
 const servers: Record<string, { variables: Record<string, string>; url: string }> = {
   azure: {
     variables: { AZURE_OPENAI_ENDPOINT: 'https://acme.openai.azure.com/' },
@@ -52,7 +52,7 @@ const servers: Record<string, { variables: Record<string, string>; url: string }
   },
 }
 
-/** On its own host OpenAI is asked over the protocol that the model needs. */
+/** The protocol that the model needs, on OpenAI's own host. */
 const ownProtocol = (provider: string): string =>
   provider === 'openai' || provider === 'azure' ? 'openai-responses' : provider
 

@@ -180,7 +180,7 @@ describe('a key from a function', () => {
     expect(server.requests).toEqual([])
   })
 
-  test('that never comes holds nobody: the timeouts and the signal count from the question for it', async () => {
+  test('that never comes blocks nothing: the timeouts and the signal count from the call of the function', async () => {
     const server = await loopback(() => words)
     const apiKey = () => new Promise<string>(() => {})
     const timeouts = { firstChunkMs: 20 }

@@ -6,7 +6,7 @@ import { loopback } from '../loopback.ts'
 
 const openaiList = { object: 'list', data: [{ id: 'model-a', owned_by: 'x' }, { id: 'vendor/model-b:free' }] }
 
-/** What each provider answers, where it differs from OpenAI, and where it is asked. */
+/** The answer of each provider, where it differs from OpenAI, and the place of the list. */
 const lists: Record<string, { path: string; body: object; ids: string[] }> = {
   together: {
     path: '/models',
@@ -62,7 +62,7 @@ describe.each(withList)('$name', ({ name }) => {
     expect(requests[0]?.headers).not.toHaveProperty('content-type')
   })
 
-  test('tells why it cannot', async () => {
+  test('says why it cannot', async () => {
     const { url } = await loopback(() => ({ status: 403, body: { error: { message: 'Not for you' } } }))
     const listing = listModels(name, { baseUrl: url, apiKey: 'the-key' })
     await expect(listing).rejects.toBeInstanceOf(ModelError)
@@ -101,7 +101,7 @@ test('an option of the connection that is written beside it is refused', async (
 })
 
 test('an unknown provider is refused', async () => {
-  await expect(listModels('nobody')).rejects.toThrow(ConfigurationError)
+  await expect(listModels('missing')).rejects.toThrow(ConfigurationError)
 })
 
 test('an aborted listing ends', async () => {

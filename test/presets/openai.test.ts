@@ -63,7 +63,7 @@ describe('openai on its own host', () => {
 })
 
 describe('chat completions of models that do not take tools while they think', () => {
-  test('are told not to think where there are tools', async () => {
+  test('are asked not to think where there are tools', async () => {
     const host = await over('openai-chat')
     await new Agent('openai-chat:gpt-6-luna', { ...host.options, tools: [clock] }).send('hi')
     await new Agent('openai-chat:gpt-6-luna', { ...host.options, thinking: { effort: 'low' } }).send('hi')
@@ -131,7 +131,7 @@ describe('summaries of thinking', () => {
 })
 
 describe('a profile of the user’s', () => {
-  test('says which model a name stands for, protocol included', () => {
+  test('says which model a name means, protocol included', () => {
     const baseUrl = 'https://api.openai.com/v1'
     const like = (model: string) => new Agent('openai:team-7', { baseUrl, profile: { like: model } }).model
     expect(like('gpt-4.1')).toMatchObject({

@@ -13,7 +13,7 @@ import {
 import { loopback } from '../loopback.ts'
 import { helloFrom } from './helloAnswers.ts'
 
-// Providers of one's own stand beside the thirteen, or in place of one of them.
+// Your own providers come beside the built-in ones, or in place of one of them.
 
 const profile: ModelProfile = {
   tools: true,
@@ -88,7 +88,7 @@ test('a provider that speaks a known protocol is a place, a key and a profile', 
     { id: 'deepseek-chat', details: { id: 'deepseek-chat' } },
   ])
   await expect(new Agent('deepseek').send('hi')).rejects.toThrow(/DEEPSEEK_API_KEY/)
-  expect(() => new Agent('nobody')).toThrow(/deepseek/)
+  expect(() => new Agent('missing')).toThrow(/deepseek/)
 })
 
 test('a provider registered under another name is known by that name', () => {

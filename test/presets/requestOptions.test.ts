@@ -23,7 +23,7 @@ const asks: [string, Reply, Ask][] = [
 const failing = (times: number, then: Reply): Promise<Loopback> =>
   loopback((_, nth) => (nth < times ? busy : then))
 
-/** Never answers, and keeps the signals that tell it to stop. */
+/** Never answers, and keeps the signals that stop it. */
 const silent = () => {
   const signals: AbortSignal[] = []
   const fetch: typeof globalThis.fetch = (_, init) =>

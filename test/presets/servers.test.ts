@@ -58,7 +58,7 @@ describe('the environment names the server', () => {
     expect(requests[0]?.headers).not.toHaveProperty('authorization')
   })
 
-  test('and is then another server, whose quirks nobody knows', async () => {
+  test('and is then another server, whose quirks are not known', async () => {
     const { url, requests } = await hello()
     vi.stubEnv('OPENAI_BASE_URL', url)
     await new Agent('openai:qwen3', { maxOutputTokens: 7 }).send('hi')

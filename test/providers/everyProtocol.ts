@@ -20,7 +20,7 @@ const asking =
       { provider: protocol.name, model, profile: { ...profile, ...abilities } },
     ).body
 
-/** One model per wire protocol, each able to do what its protocol can carry: gives the body of a request. */
+/** A model for each wire protocol, each able to do what its protocol can carry: gives the body of a request. */
 export const everyProtocol = {
   anthropic: asking(anthropic, 'claude-sonnet-5', anthropicProfile('claude-sonnet-5')),
   'openai-chat': asking(openaiChat, 'gpt-4.1', { ...plainProfile, promptCache: 'key' }),

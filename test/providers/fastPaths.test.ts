@@ -5,7 +5,7 @@ import { ollama } from '../../providers/ollama/index.ts'
 import type { Protocol } from '../../providers/wire/protocol.ts'
 import { plainProfile } from './openai-chat/plainProfile.ts'
 
-// Chunks with text alone are read in a short way. A field that nobody knows sends them the long way, on each level
+// Chunks with text alone take the fast path. A field that is not known sends them the slow way, on each level
 // that has one: both must say the same, whatever else is there.
 
 const maybe = <T>(...values: T[]) => option(constantFrom(...values), { nil: undefined })

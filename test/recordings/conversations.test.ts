@@ -42,7 +42,7 @@ const plays: Play[] = [
   { as: 'the recorded model, in random pieces', chunking: 'random', modelOf: recorded },
 ]
 
-/** What the exchanges answered, read once for all plays. */
+/** The answers of the exchanges, read once for all plays. */
 const known = new Map<string, Promise<Answer>>()
 
 describe.skipIf(!hasRecordings).each(plays)('as $as', ({ chunking, modelOf }) => {
@@ -123,7 +123,7 @@ const checkSeals = ({ conversation, requests, answers }: Played, place: number):
 const sealsIn = ({ protocol }: Conversation, { request, response }: Recording): string[] => {
   const isStored = readRequest(protocol, request.body).body.store !== false
   if (protocol === 'openai-responses' && isStored) return []
-  // Encrypted content is told again and again while it grows: the finished item counts.
+  // Encrypted content is sent again and again while it grows: the finished item counts.
   const lines = response.body
     .split('\n')
     .filter((line) => !/"type": ?"response\.(?!output_item.done)/.test(line))

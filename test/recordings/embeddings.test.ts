@@ -139,7 +139,7 @@ describe.each(Object.entries(batchSizes))('%s', (provider, size) => {
     expect(refusing.requests).toHaveLength(1)
   })
 
-  test('stops when it is told to', async () => {
+  test('stops when its signal is aborted', async () => {
     const { url, requests } = await loopback(answerTo)
     const options = { signal: AbortSignal.abort() }
     await expect(agentAt(provider, url).embedQuery('text 1', options)).rejects.toMatchObject({
@@ -155,7 +155,7 @@ test.each(['anthropic', 'groq'])('%s says that it makes no embeddings', async (p
   await expect(agent.embedDocuments(['text'])).rejects.toThrow(/does not make embeddings/)
 })
 
-test('a question and the texts it searches are told apart where the provider can', async () => {
+test('a question and the texts it searches are distinguished where the provider can', async () => {
   const kinds = async (provider: string) => {
     const { url, requests } = await loopback(answerTo)
     const agent = agentAt(provider, url)

@@ -29,7 +29,7 @@ const failureOf = async (protocol: string, baseUrl: string): Promise<ModelError>
     if (error instanceof ModelError) return error
     throw error
   }
-  throw new Error('The provider refused, and nobody heard of it.')
+  throw new Error('The provider refused, and no error was reported.')
 }
 
 const bodyOf = ({ response }: Recording): JsonObject => {
@@ -44,7 +44,7 @@ const problemOf = (body: JsonObject): JsonObject => (isJsonObject(body.error) ? 
 const textOf = (body: JsonObject): string => {
   const { message, detail, error } = { ...body, ...problemOf(body) }
   const text = [message, detail, error].find((each) => typeof each === 'string') ?? ''
-  // What looks like a key is not repeated, whoever wrote it.
+  // A text that looks like a key is never repeated.
   return text.replace(/\bsk-[-_A-Za-z0-9]{16,}/g, '***')
 }
 
@@ -75,7 +75,7 @@ describe.skipIf(!hasRecordings).each(protocols)('%s', (protocol) => {
       ...changes,
     }))
 
-  test.each(recordings)('$id is told as it was', async (recording) => {
+  test.each(recordings)('$id is reported as it was', async (recording) => {
     const server = await (await loadReplayer()).serve({ chunking: 'random' })
     const error = await failureOf(protocol, server.add(recording))
     await server.close()
@@ -94,7 +94,7 @@ describe.skipIf(!hasRecordings).each(protocols)('%s', (protocol) => {
     expect(everythingIn(error)).not.toContain(key)
   })
 
-  test.each(recordings)('$id is told although the status says that all is well', async (recording) => {
+  test.each(recordings)('$id is reported although the status says that all is well', async (recording) => {
     const body = bodyOf(recording)
     const { url } = await replay(recording, { status: 200 })
     const error = await failureOf(protocol, url)

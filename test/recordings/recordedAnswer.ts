@@ -1,7 +1,7 @@
 import { Agent, StatewireError, textOf, toolCallsOf } from '../../src/index.ts'
 import { type ExpectedCall, expectedOf, providerOf, type Recording } from './recordings.ts'
 
-/** What one exchange of a conversation answered. */
+/** The answer of one exchange of a conversation. */
 export type Answer = { text: string; toolCalls: ExpectedCall[]; isError: boolean }
 
 /** The independent reading of an exchange where there is one; else our own, with no loop around it. */

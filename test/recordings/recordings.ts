@@ -28,7 +28,7 @@ export type Expected = {
   error?: unknown
 }
 
-/** Counts as the wire has them: what Anthropic cached and what Gemini thought stand beside, not inside. */
+/** Counts as the wire has them: what Anthropic cached and what Gemini thought are beside, not inside. */
 type ExpectedUsage = {
   input?: number
   output?: number
@@ -108,7 +108,7 @@ export const withOneMeaning = ({ protocol, provider }: Recording, expected: Expe
 export const loadConversations = (): Conversation[] =>
   readdirSync(`${folder}/conversations`).map((file) => read(`conversations/${file}`))
 
-/** What an independent reader makes of a recorded answer; not every exchange of a conversation has one. */
+/** The reading of a recorded answer by an independent reader; not every exchange of a conversation has one. */
 export const expectedOf = ({ protocol, id }: Recording): Expected | undefined =>
   existsSync(`${folder}/expected/${protocol}/${id}.json`)
     ? read(`expected/${protocol}/${id}.json`)

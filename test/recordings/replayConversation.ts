@@ -14,7 +14,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../src/message
 import type { Conversation, Recording } from './recordings.ts'
 import { type WireItem, wireItems, wireTools } from './wireItems.ts'
 
-/** What a recorded client sent, and what our own requests look like to the same eyes. */
+/** The request of a recorded client, and our own, seen by the same eyes. */
 export type Request = { body: JsonObject; items: WireItem[] }
 
 export type Replayed = { results: ChatResult[]; history: ChatMessage[]; requests: Request[] }
@@ -28,7 +28,7 @@ export const readRequest = (protocol: string, body: unknown): Request => {
   return { body: object, items: wireItems(protocol, object) }
 }
 
-/** The model a recording was made with: most protocols tell it in the body, Google in the path. */
+/** The model a recording was made with: most protocols name it in the body, Google in the path. */
 export const recordedModel = ({ request }: Recording): string => {
   const { body, path } = request
   if (isJsonObject(body) && typeof body.model === 'string') return body.model

@@ -1,4 +1,4 @@
-/** How one schema is written for one API, case by case. */
+/** A schema as it is written for one API, case by case. */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import {
@@ -19,7 +19,7 @@ import { isEnforceable } from '../../src/schema/enforceable.ts'
 import { toDialect } from '../../src/schema/toDialect.ts'
 import { compileSchema } from '../../src/tools/schema.ts'
 
-/** How one member of an object is written. */
+/** A member of an object as it is written. */
 const said = (member: JsonObject, dialect: Dialect, more: JsonObject = {}) => {
   const { properties } = toDialect({ type: 'object', properties: { it: member }, ...more }, dialect)
   return (properties as JsonObject).it
@@ -38,7 +38,7 @@ const every: [string, Dialect][] = [
 ]
 
 describe.each(every)('in every dialect (%s)', (_, dialect) => {
-  it('an object with members stands at the root, whatever the schema says', () => {
+  it('an object with members is at the root of every schema', () => {
     expect(toDialect({}, dialect)).toEqual({ type: 'object', properties: {} })
     expect(toDialect({ type: 'array', items: { type: 'string' } }, dialect)).toEqual({
       type: 'object',
@@ -158,7 +158,7 @@ describe('references', () => {
     },
   )
 
-  it('with company are written out, so that nothing stands beside them', () => {
+  it('with company are written out, so that nothing is beside them', () => {
     const schema = { $ref: '#/$defs/money', description: 'What it costs' }
     expect(said(schema, openaiDialect, { $defs: { money } })).toEqual({
       ...money,
@@ -285,7 +285,7 @@ describe('Gemini', () => {
 })
 
 describe('Cohere', () => {
-  it('gets no limits, but is told them', () => {
+  it('gets no limits, but reads them', () => {
     expect(said({ type: 'integer', minimum: 0, maximum: 150, description: 'years' }, cohereDialect)).toEqual({
       type: 'integer',
       description: 'years (minimum: 0, maximum: 150)',
@@ -462,7 +462,7 @@ describe('OpenAI', () => {
   })
 
   it.each(['^(?=a)', 'a(?!b)', '(?<=a)b', '(?<!a)b', '(?<n>a)', '(a)\\1', '\\p{L}+', '\\u{1F600}'])(
-    'is told the pattern %s in words',
+    'reads the pattern %s in words',
     (pattern) => {
       expect(said({ type: 'string', pattern }, openaiDialect)).toEqual({
         type: 'string',

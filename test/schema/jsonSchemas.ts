@@ -16,7 +16,7 @@ const type = fc.constantFrom(
 const bound = fc.oneof(fc.integer({ min: -5, max: 5 }), fc.boolean(), fc.constant(null))
 const name = fc.constantFrom('a', 'b', 'type', '$ref', '$top', 'größe', '__proto__', 'constructor')
 const value = fc.jsonValue({ maxDepth: 1 })
-/** What every document below has, so that each of these leads somewhere. */
+/** The definitions of every document below, so that each of these leads somewhere. */
 const reference = fc.constantFrom(
   '#',
   '#/$defs/a',

@@ -1,12 +1,12 @@
 /**
- * What each API takes, written down a second time and without a look at how schemas are written for it: from its
+ * The rules of each API, written down a second time and without a look at how schemas are written for it: from its
  * documentation, the types of its SDK, and what its servers answered to people.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
 
 type Place = { schema: JsonObject; path: string; depth: number }
 
-/** Every schema in a schema, with where it stands. */
+/** Every schema in a schema, with its place. */
 const placesIn = (root: JsonObject): Place[] => {
   const places: Place[] = []
   const visit = (value: JsonValue | undefined, path: string, depth: number): void => {
@@ -44,7 +44,7 @@ type Rules = {
   check?: (place: Place, root: JsonObject) => string | false | undefined
 }
 
-/** What holds everywhere: one object at the root, nothing unknown, references that lead somewhere and stand alone. */
+/** The rules of all APIs: one object at the root, nothing unknown, references that lead somewhere and are alone. */
 const violations = (root: JsonObject, { keywords, formats, check }: Rules): string[] => {
   const known = new Set([...shape, ...keywords])
   const found: string[] = []
@@ -206,7 +206,7 @@ export const geminiViolations = (root: JsonObject): string[] =>
     },
   })
 
-/** What Ollama's server reads into its structs: anything else it drops, so that the model would never see it. */
+/** The keywords that Ollama's server reads into its structs: anything else it drops, so that the model would never see it. */
 export const ollamaToolViolations = (root: JsonObject): string[] => [
   ...violations(root, { keywords: [], formats: [] }),
   ...(has(root, 'description') ? ['# has a description, which is dropped'] : []),

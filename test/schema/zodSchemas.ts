@@ -1,4 +1,4 @@
-/** Any zod schema of the kinds that can be told to a model, each with values that it accepts. */
+/** Any zod schema of the kinds that can be sent to a model, each with values that it accepts. */
 import fc from 'fast-check'
 import { z } from 'zod'
 
@@ -163,7 +163,7 @@ const tagged = (kinds: Kind[]): Kind => {
   )
 }
 
-/** What a tool may take: an object, or a union or an intersection of objects. */
+/** The input that a tool may take: an object, or a union or an intersection of objects. */
 const roots: fc.Arbitrary<Kind> = fc.oneof(
   object,
   fc.array(anything, { minLength: 1, maxLength: 3 }).map(tagged),

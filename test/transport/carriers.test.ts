@@ -2,7 +2,7 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { Agent, MockAgent, ProxyAgent } from 'undici'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { deadPort } from '../ports.ts'
-import { echoModel, hear, listen } from './echoModel.ts'
+import { echoModel, listen, received } from './echoModel.ts'
 import { chunk, chunkedHead, head, lastChunk, pause, rawServer, untilClose } from './rawServer.ts'
 
 const done = `${untilClose()}data: a\n\ndata: [DONE]\n\n`
@@ -19,7 +19,9 @@ describe('a fetch of the user', () => {
       urls.push(input)
       return fetch(input, init)
     }
-    const { text, outcomes } = await hear(echoModel({ baseUrl: server.url, fetch: mine, apiKey: 'key-1' }))
+    const { text, outcomes } = await received(
+      echoModel({ baseUrl: server.url, fetch: mine, apiKey: 'key-1' }),
+    )
     expect({ text, outcomes, urls }).toEqual({
       text: 'naïve',
       outcomes: ['end'],
@@ -35,14 +37,14 @@ describe('a fetch of the user', () => {
     listening.close()
     await server.closed()
     await pause()
-    expect(listening.heard.outcomes).toEqual([])
+    expect(listening.received.outcomes).toEqual([])
   })
 
   it('is drained after the terminal event, and aborted when the rest does not come', async () => {
     const server = await rawServer(({ socket }) => socket.write(chunkedHead() + chunk('data: [DONE]\n\n')))
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
-    const { outcomes } = await hear(echoModel({ baseUrl: server.url, fetch }))
+    const { outcomes } = await received(echoModel({ baseUrl: server.url, fetch }))
     expect(outcomes).toEqual(['end'])
     expect(server.sockets[0]?.destroyed).toBe(false)
     vi.advanceTimersByTime(5000)
@@ -52,20 +54,20 @@ describe('a fetch of the user', () => {
   it('may hide where a redirect leads, as browsers do', async () => {
     const opaque: typeof fetch = async () =>
       Object.defineProperty(new Response(null, { status: 200 }), 'status', { value: 0 })
-    const { error } = await hear(echoModel({ baseUrl: 'http://model.invalid', fetch: opaque }))
+    const { error } = await received(echoModel({ baseUrl: 'http://model.invalid', fetch: opaque }))
     expect(error?.message).toMatch(/^The server redirects\. Redirects are not followed/)
   })
 
-  it('tells broken connections like undici does', async () => {
+  it('reports broken connections like undici does', async () => {
     const port = await deadPort()
-    const refused = await hear(echoModel({ baseUrl: `http://127.0.0.1:${port}`, fetch }))
+    const refused = await received(echoModel({ baseUrl: `http://127.0.0.1:${port}`, fetch }))
     expect(refused.error).toMatchObject({ code: 'ECONNREFUSED', retryable: true, provider: 'acme' })
     const server = await rawServer(async ({ socket }) => {
       socket.write(chunkedHead() + chunk('data: a\n\n'))
       await pause(5)
       socket.resetAndDestroy()
     })
-    const cut = await hear(echoModel({ baseUrl: server.url, fetch }))
+    const cut = await received(echoModel({ baseUrl: server.url, fetch }))
     expect(cut.text).toBe('a')
     expect(cut.error).toMatchObject({ name: 'ModelError', retryable: true })
     expect(cut.error?.code).toMatch(/^(ECONNRESET|UND_ERR_SOCKET)$/)
@@ -77,12 +79,12 @@ describe('a fetch of the user', () => {
       'HTTP/1.1 400 Bad\r\ncontent-length: 15\r\n\r\n{"error":"bad"}',
     ]
     const server = await rawServer(({ socket }) => socket.write(answers.shift() ?? ''))
-    const redirect = await hear(echoModel({ baseUrl: server.url, fetch }))
+    const redirect = await received(echoModel({ baseUrl: server.url, fetch }))
     expect(redirect.error).toMatchObject({
       status: 302,
       message: expect.stringContaining('http://example.invalid/x.'),
     })
-    const bad = await hear(echoModel({ baseUrl: server.url, fetch }))
+    const bad = await received(echoModel({ baseUrl: server.url, fetch }))
     expect(bad.error).toMatchObject({ status: 400, message: 'bad' })
   })
 
@@ -92,7 +94,7 @@ describe('a fetch of the user', () => {
       socket.write(head('text/event-stream', `content-encoding: gzip\r\ncontent-length: ${body.length}\r\n`))
       socket.write(body)
     })
-    expect((await hear(echoModel({ baseUrl: server.url, fetch }))).text).toBe('a')
+    expect((await received(echoModel({ baseUrl: server.url, fetch }))).text).toBe('a')
   })
 })
 
@@ -101,7 +103,7 @@ describe('a dispatcher of the user', () => {
     const server = await rawServer(({ socket }) => socket.end(done))
     const dispatcher = new Agent({ connections: 1 })
     onTestFinished(() => dispatcher.destroy())
-    const { text, outcomes } = await hear(echoModel({ baseUrl: server.url, dispatcher }))
+    const { text, outcomes } = await received(echoModel({ baseUrl: server.url, dispatcher }))
     expect({ text, outcomes }).toEqual({ text: 'a', outcomes: ['end'] })
   })
 
@@ -112,7 +114,7 @@ describe('a dispatcher of the user', () => {
     })
     const dispatcher = new ProxyAgent(proxy.url)
     onTestFinished(() => dispatcher.destroy())
-    const { text } = await hear(echoModel({ baseUrl: 'http://model.invalid/v1', dispatcher }))
+    const { text } = await received(echoModel({ baseUrl: 'http://model.invalid/v1', dispatcher }))
     expect(text).toBe('a')
     expect(proxy.requests[0]?.head).toContain('model.invalid')
   })
@@ -124,14 +126,14 @@ describe('a dispatcher of the user', () => {
       .get('http://model.invalid')
       .intercept({ path: '/chat', method: 'POST' })
       .reply(200, 'data: a\n\ndata: [DONE]\n\n')
-    const { text, outcomes } = await hear(echoModel({ baseUrl: 'http://model.invalid', dispatcher }))
+    const { text, outcomes } = await received(echoModel({ baseUrl: 'http://model.invalid', dispatcher }))
     expect({ text, outcomes }).toEqual({ text: 'a', outcomes: ['end'] })
   })
 
   it('fails once when it is closed already', async () => {
     const dispatcher = new Agent()
     await dispatcher.close()
-    const { error, outcomes } = await hear(echoModel({ baseUrl: 'http://127.0.0.1:1', dispatcher }))
+    const { error, outcomes } = await received(echoModel({ baseUrl: 'http://127.0.0.1:1', dispatcher }))
     expect(outcomes).toEqual(['fail'])
     expect(error).toMatchObject({ retryable: false, message: expect.stringContaining('closed') })
   })
@@ -142,7 +144,7 @@ describe('compression', () => {
 
   it('is not asked for', async () => {
     const server = await rawServer(({ socket }) => socket.end(done))
-    await hear(echoModel({ baseUrl: server.url }))
+    await received(echoModel({ baseUrl: server.url }))
     expect(server.requests[0]?.head).toMatch(/^accept-encoding: identity$/im)
   })
 
@@ -159,8 +161,8 @@ describe('compression', () => {
       await pause(5)
       socket.write(body.subarray(12))
     })
-    const heard = await hear(echoModel({ baseUrl: server.url }))
-    expect({ text: heard.text, outcomes: heard.outcomes }).toEqual({ text: 'firstnaïve', outcomes: ['end'] })
+    const seen = await received(echoModel({ baseUrl: server.url }))
+    expect({ text: seen.text, outcomes: seen.outcomes }).toEqual({ text: 'firstnaïve', outcomes: ['end'] })
   })
 
   it('loses nothing of what came before the connection broke', async () => {
@@ -171,7 +173,7 @@ describe('compression', () => {
       )
       socket.end(body)
     })
-    const { text, error, outcomes } = await hear(echoModel({ baseUrl: server.url }))
+    const { text, error, outcomes } = await received(echoModel({ baseUrl: server.url }))
     expect([text.length, outcomes]).toEqual([20_000, ['fail']])
     expect(error?.code).toMatch(/^UND_ERR_/)
   })
@@ -182,18 +184,18 @@ describe('compression', () => {
       socket.write(`HTTP/1.1 400 Bad\r\ncontent-encoding: gzip\r\ncontent-length: ${body.length}\r\n\r\n`)
       socket.write(body)
     })
-    expect((await hear(echoModel({ baseUrl: server.url }))).error).toMatchObject({
+    expect((await received(echoModel({ baseUrl: server.url }))).error).toMatchObject({
       status: 400,
       message: 'bad',
     })
   })
 
-  it('that nobody knows, or that is broken, is a clear error', async () => {
+  it('that is not known, or that is broken, is a clear error', async () => {
     for (const encoding of ['zap', 'gzip']) {
       const server = await rawServer(({ socket }) =>
         socket.write(`${head('text/event-stream', `content-encoding: ${encoding}\r\n`)}no such bytes`),
       )
-      const { error, outcomes } = await hear(echoModel({ baseUrl: server.url }))
+      const { error, outcomes } = await received(echoModel({ baseUrl: server.url }))
       expect(outcomes).toEqual(['fail'])
       expect(error).toMatchObject({ retryable: false, message: expect.stringContaining('compresse') })
       await server.closed()
@@ -206,7 +208,9 @@ describe('compression', () => {
       socket.write(head('text/event-stream', 'content-encoding: gzip\r\n'))
       socket.write(bomb)
     })
-    const { error } = await hear(echoModel({ baseUrl: server.url, limits: { maxResponseSize: 1_000_000 } }))
+    const { error } = await received(
+      echoModel({ baseUrl: server.url, limits: { maxResponseSize: 1_000_000 } }),
+    )
     expect(error).toMatchObject({ code: 'response_too_large' })
     await server.closed()
   })

@@ -77,7 +77,7 @@ export const echoModel = (
     ...options,
   })
 
-export type Heard = {
+export type Received = {
   batches: (readonly Delta[])[]
   deltas: Delta[]
   text: string
@@ -88,14 +88,19 @@ export type Heard = {
 
 export const hello: ModelRequest = { messages: [userMessage('hi')] }
 
-export type Listening = { heard: Heard; over: Promise<Heard>; close(): void; firstBatch: Promise<void> }
+export type Listening = {
+  received: Received
+  over: Promise<Received>
+  close(): void
+  firstBatch: Promise<void>
+}
 
-/** Starts a stream and writes down everything the sink hears. */
+/** Starts a stream and writes down everything that the sink gets. */
 export const listen = (model: ChatModel, request: ModelRequest = hello): Listening => {
-  const heard: Heard = { batches: [], deltas: [], text: '', outcomes: [], error: undefined }
-  let settle = (_: Heard): void => {}
+  const log: Received = { batches: [], deltas: [], text: '', outcomes: [], error: undefined }
+  let settle = (_: Received): void => {}
   let started = (): void => {}
-  const over = new Promise<Heard>((resolve) => {
+  const over = new Promise<Received>((resolve) => {
     settle = resolve
   })
   const firstBatch = new Promise<void>((resolve) => {
@@ -103,27 +108,27 @@ export const listen = (model: ChatModel, request: ModelRequest = hello): Listeni
   })
   const close = model.stream(request, {
     deltas(batch) {
-      heard.batches.push(batch)
-      heard.deltas.push(...batch)
-      for (const delta of batch) if (delta.type === 'text') heard.text += delta.text
+      log.batches.push(batch)
+      log.deltas.push(...batch)
+      for (const delta of batch) if (delta.type === 'text') log.text += delta.text
       started()
     },
     end() {
-      heard.outcomes.push('end')
-      settle(heard)
+      log.outcomes.push('end')
+      settle(log)
     },
     fail(error) {
-      heard.outcomes.push('fail')
-      heard.error = error
-      settle(heard)
+      log.outcomes.push('fail')
+      log.error = error
+      settle(log)
     },
   })
-  return { heard, over, close, firstBatch }
+  return { received: log, over, close, firstBatch }
 }
 
 /** Runs a stream to its end, and a little longer: nothing may come after it. */
-export const hear = async (model: ChatModel, request: ModelRequest = hello): Promise<Heard> => {
-  const heard = await listen(model, request).over
+export const received = async (model: ChatModel, request: ModelRequest = hello): Promise<Received> => {
+  const log = await listen(model, request).over
   await pause(5)
-  return heard
+  return log
 }

@@ -1,14 +1,16 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { deadPort } from '../ports.ts'
-import { echoModel, hear, listen } from './echoModel.ts'
+import { echoModel, listen, received } from './echoModel.ts'
 import { chunk, chunkedHead, head, pause, rawServer, untilClose } from './rawServer.ts'
 
 const key = 'very-secret-key'
 
 describe('a broken connection', () => {
-  it('is a retryable error that names the host when nobody listens', async () => {
+  it('is a retryable error that names the host when no server listens', async () => {
     const port = await deadPort()
-    const { error, outcomes } = await hear(echoModel({ baseUrl: `http://127.0.0.1:${port}/v1`, apiKey: key }))
+    const { error, outcomes } = await received(
+      echoModel({ baseUrl: `http://127.0.0.1:${port}/v1`, apiKey: key }),
+    )
     expect(outcomes).toEqual(['fail'])
     expect(error).toMatchObject({
       name: 'ModelError',
@@ -22,15 +24,15 @@ describe('a broken connection', () => {
     expect(JSON.stringify(error)).not.toContain(key)
   })
 
-  it('is told as one failure when every address of a name refuses', async () => {
+  it('is one failure when every address of a name refuses', async () => {
     const port = await deadPort()
-    const { error } = await hear(echoModel({ baseUrl: `http://localhost:${port}` }))
+    const { error } = await received(echoModel({ baseUrl: `http://localhost:${port}` }))
     expect(error).toMatchObject({ code: 'ECONNREFUSED', retryable: true })
     expect(error?.cause?.message).not.toBe('')
   })
 
   it('is a retryable error when the name does not resolve', async () => {
-    const { error } = await hear(echoModel({ baseUrl: 'http://no-such-host.invalid' }))
+    const { error } = await received(echoModel({ baseUrl: 'http://no-such-host.invalid' }))
     expect(['ENOTFOUND', 'EAI_AGAIN']).toContain(error?.code)
     expect(error).toMatchObject({ retryable: true })
     expect(error?.message).toContain('no-such-host.invalid:80')
@@ -48,7 +50,7 @@ describe('a broken connection', () => {
       await pause(5)
       socket.resetAndDestroy()
     })
-    const { error, outcomes, text } = await hear(echoModel({ baseUrl: server.url, apiKey: key }))
+    const { error, outcomes, text } = await received(echoModel({ baseUrl: server.url, apiKey: key }))
     expect({ outcomes, text }).toEqual({ outcomes: ['fail'], text: '' })
     expect(error).toMatchObject({ name: 'ModelError', provider: 'acme', retryable: true })
     expect(error?.code).toMatch(/^(ECONNRESET|UND_ERR_SOCKET)$/)
@@ -61,7 +63,7 @@ describe('a broken connection', () => {
       await pause(5)
       socket.resetAndDestroy()
     })
-    const { deltas, error } = await hear(echoModel({ baseUrl: server.url }))
+    const { deltas, error } = await received(echoModel({ baseUrl: server.url }))
     expect(deltas.map(({ type }) => type)).toEqual(['text', 'toolCall'])
     expect(error?.code).toMatch(/^(ECONNRESET|UND_ERR_SOCKET)$/)
   })
@@ -72,7 +74,7 @@ describe('a broken connection', () => {
       await pause(5)
       socket.resetAndDestroy()
     })
-    const { deltas, outcomes } = await hear(echoModel({ baseUrl: server.url }))
+    const { deltas, outcomes } = await received(echoModel({ baseUrl: server.url }))
     expect(deltas.map(({ type }) => type)).toEqual(['text', 'finish'])
     expect(outcomes).toEqual(['end'])
   })
@@ -81,14 +83,14 @@ describe('a broken connection', () => {
     const server = await rawServer(({ socket }) =>
       socket.end(`${head('text/event-stream', 'content-length: 500\r\n')}data: a\n\n`),
     )
-    const { text, error } = await hear(echoModel({ baseUrl: server.url }))
+    const { text, error } = await received(echoModel({ baseUrl: server.url }))
     expect(text).toBe('a')
     expect(error).toMatchObject({ name: 'ModelError', retryable: true })
   })
 
   it('is an error when the answer is not HTTP', async () => {
     const server = await rawServer(({ socket }) => socket.end('SSH-2.0-OpenSSH_9.6\r\n'))
-    const { error } = await hear(echoModel({ baseUrl: server.url }))
+    const { error } = await received(echoModel({ baseUrl: server.url }))
     expect(error).toMatchObject({ code: 'invalid_http', retryable: true })
     expect(error?.message).toContain('not valid HTTP')
   })
@@ -99,7 +101,7 @@ describe('a broken connection', () => {
       for (const socket of sockets) socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
       return Array.prototype.push.apply(server.sockets, sockets)
     }
-    const { error } = await hear(echoModel({ baseUrl: server.url.replace('http:', 'https:') }))
+    const { error } = await received(echoModel({ baseUrl: server.url.replace('http:', 'https:') }))
     expect(error).toMatchObject({ retryable: false })
     expect(error?.message).toContain('http or https')
   })
@@ -113,7 +115,7 @@ describe('limits', () => {
         void (socket.destroyed || socket.write('x'.repeat(10_000), () => setImmediate(flood)))
       flood()
     })
-    const { error, outcomes } = await hear(
+    const { error, outcomes } = await received(
       echoModel({ baseUrl: server.url, limits: { maxEventSize: 100_000 } }),
     )
     expect(outcomes).toEqual(['fail'])
@@ -128,7 +130,7 @@ describe('limits', () => {
         void (socket.destroyed || socket.write('data: x\n\n'.repeat(100), () => setImmediate(flood)))
       flood()
     })
-    const { error, text } = await hear(
+    const { error, text } = await received(
       echoModel({ baseUrl: server.url, limits: { maxResponseSize: 50_000 } }),
     )
     expect(error).toMatchObject({ code: 'response_too_large', retryable: false })
@@ -143,7 +145,7 @@ describe('close', () => {
     ['after the head', chunkedHead()],
     ['in the stream', chunkedHead() + chunk('data: a\n\n')],
     ['in an error body', 'HTTP/1.1 500 Oh\r\ncontent-length: 99\r\n\r\n{"err'],
-  ])('reaches the server at once %s, and nothing is heard afterwards', async (_, sent) => {
+  ])('reaches the server at once %s, and nothing comes afterwards', async (_, sent) => {
     // No timer ends: where it were not closed at once, it would stay open.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
@@ -159,11 +161,11 @@ describe('close', () => {
     await pause(10)
     listening.close()
     listening.close()
-    const heard = structuredClone(listening.heard)
+    const before = structuredClone(listening.received)
     await server.closed()
     await pause(10)
-    expect(listening.heard).toEqual(heard)
-    expect(heard.outcomes).toEqual([])
+    expect(listening.received).toEqual(before)
+    expect(before.outcomes).toEqual([])
   })
 
   it('sends nothing at all when it comes at once', async () => {
@@ -178,20 +180,20 @@ describe('close', () => {
     const server = await rawServer(({ socket }) =>
       socket.end(`${untilClose()}data: a\n\ndata: b\n\ndata: [DONE]\n\n`),
     )
-    const heard: string[] = []
+    const calls: string[] = []
     const close = echoModel({ baseUrl: server.url }).stream(
       { messages: [] },
       {
         deltas: (batch) => {
-          heard.push(`${batch.length} deltas`)
+          calls.push(`${batch.length} deltas`)
           close()
         },
-        end: () => void heard.push('end'),
-        fail: () => void heard.push('fail'),
+        end: () => void calls.push('end'),
+        fail: () => void calls.push('fail'),
       },
     )
     await server.closed()
     await pause(10)
-    expect(heard).toEqual(['3 deltas'])
+    expect(calls).toEqual(['3 deltas'])
   })
 })

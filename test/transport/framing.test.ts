@@ -83,7 +83,7 @@ describe('server-sent events', () => {
     expect(frame([Buffer.from('data: a'), Buffer.of(0xe2, 0x82)]).data).toEqual(['a�'])
   })
 
-  it('hears errors that gateways write without an event', () => {
+  it('reads errors that gateways write without an event', () => {
     expect(frame(['data: a\n\nerror: {"code":500}\n\n']).events).toEqual([
       { data: 'a' },
       { event: 'error', data: '{"code":500}' },

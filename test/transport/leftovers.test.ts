@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { deadPort } from '../ports.ts'
-import { echoModel, hear, listen } from './echoModel.ts'
+import { echoModel, listen, received } from './echoModel.ts'
 import { chunk, chunkedHead, lastChunk, pause, rawServer } from './rawServer.ts'
 
-/** What keeps the process alive, by kind. */
+/** The handles that keep the process alive, by kind. */
 const resources = (): Record<string, number> => {
   const counts: Record<string, number> = {}
   for (const kind of process.getActiveResourcesInfo()) counts[kind] = (counts[kind] ?? 0) + 1
@@ -31,7 +31,7 @@ describe('nothing is left behind', () => {
       if (round % 3 === 1) await pause(1)
       if (round % 3 === 2) while (server.requests.length === seen) await pause(1)
       listening.close()
-      expect(listening.heard.outcomes).toEqual([])
+      expect(listening.received.outcomes).toEqual([])
     }
     await settled(() => server.sockets.every((socket) => socket.destroyed) && sockets() <= before.sockets)
     expect(server.sockets.filter((socket) => !socket.destroyed)).toEqual([])
@@ -59,9 +59,9 @@ describe('nothing is left behind', () => {
     })
     const port = await deadPort()
     const bases = [server.url, `${server.url}/refused`, `http://127.0.0.1:${port}`]
-    await hear(echoModel({ baseUrl: server.url }))
+    await received(echoModel({ baseUrl: server.url }))
     const before = timers()
-    for (let round = 0; round < 50; round++) await hear(echoModel({ baseUrl: bases[round % 3] ?? '' }))
+    for (let round = 0; round < 50; round++) await received(echoModel({ baseUrl: bases[round % 3] ?? '' }))
     await settled(() => timers() <= before)
     expect(timers()).toBeLessThanOrEqual(before)
     expect(server.sockets.filter((socket) => !socket.destroyed).length).toBeLessThanOrEqual(1)

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { deadPort } from '../ports.ts'
-import { echoModel, hear } from './echoModel.ts'
+import { echoModel, received } from './echoModel.ts'
 import { type RawServer, rawServer, untilClose } from './rawServer.ts'
 
 // The proxy that the environment names carries every request, but those to the hosts of NO_PROXY.
@@ -29,7 +29,7 @@ describe('a proxy of the environment', () => {
   it.each(['HTTP_PROXY', 'http_proxy'])('named by %s carries the request', async (name) => {
     const server = await proxy()
     vi.stubEnv(name, server.url)
-    const { text, outcomes } = await hear(echoModel({ baseUrl: 'http://model.invalid/v1' }))
+    const { text, outcomes } = await received(echoModel({ baseUrl: 'http://model.invalid/v1' }))
     expect({ text, outcomes }).toEqual({ text: 'a', outcomes: ['end'] })
     expect(askedFor(server)).toEqual(['CONNECT model.invalid:80', 'POST /v1/chat'])
   })
@@ -40,11 +40,11 @@ describe('a proxy of the environment', () => {
       await rawServer(({ socket }) => socket.end(done)),
     ]
     vi.stubEnv('HTTPS_PROXY', server.url)
-    const { error, outcomes } = await hear(echoModel({ baseUrl: 'https://model.invalid/v1' }))
+    const { error, outcomes } = await received(echoModel({ baseUrl: 'https://model.invalid/v1' }))
     expect(outcomes).toEqual(['fail'])
     expect(error).toMatchObject({ code: 'proxy_closed', retryable: true })
     expect(askedFor(server)).toEqual(['CONNECT model.invalid:443'])
-    expect((await hear(echoModel({ baseUrl: direct.url }))).text).toBe('a')
+    expect((await received(echoModel({ baseUrl: direct.url }))).text).toBe('a')
     expect(server.requests).toHaveLength(1)
   })
 
@@ -52,7 +52,7 @@ describe('a proxy of the environment', () => {
     const [server, direct] = [await proxy(), await rawServer(({ socket }) => socket.end(done))]
     vi.stubEnv('HTTP_PROXY', server.url)
     vi.stubEnv('NO_PROXY', 'example.com,127.0.0.1')
-    expect((await hear(echoModel({ baseUrl: direct.url }))).text).toBe('a')
+    expect((await received(echoModel({ baseUrl: direct.url }))).text).toBe('a')
     expect(direct.requests).toHaveLength(1)
     expect(server.requests).toEqual([])
   })
@@ -65,17 +65,17 @@ describe('a proxy of the environment', () => {
     ]
     for (const { url } of [first, second]) {
       vi.stubEnv('HTTP_PROXY', url)
-      expect((await hear(echoModel({ baseUrl: 'http://model.invalid' }))).text).toBe('a')
+      expect((await received(echoModel({ baseUrl: 'http://model.invalid' }))).text).toBe('a')
     }
     vi.stubEnv('HTTP_PROXY', undefined)
-    expect((await hear(echoModel({ baseUrl: direct.url }))).text).toBe('a')
+    expect((await received(echoModel({ baseUrl: direct.url }))).text).toBe('a')
     expect([first, second, direct].map(({ requests }) => requests.length)).toEqual([2, 2, 1])
   })
 
-  it('is told its own user and password, and the model’s key never outside the tunnel', async () => {
+  it('gets its own user and password, and never the model’s key outside the tunnel', async () => {
     const server = await proxy()
     vi.stubEnv('HTTP_PROXY', server.url.replace('//', '//ann:pass%20word@'))
-    await hear(echoModel({ baseUrl: 'http://model.invalid', apiKey: 'the-key' }))
+    await received(echoModel({ baseUrl: 'http://model.invalid', apiKey: 'the-key' }))
     const [connect, request] = server.requests
     const pair = Buffer.from('ann:pass word').toString('base64')
     expect(connect?.head).toMatch(new RegExp(`^proxy-authorization: Basic ${pair}$`, 'im'))
@@ -87,7 +87,7 @@ describe('a proxy of the environment', () => {
     'that is %j is a clear error, which does not repeat it',
     async (value) => {
       vi.stubEnv('HTTP_PROXY', value)
-      const { error, outcomes } = await hear(echoModel({ baseUrl: 'http://127.0.0.1:1' }))
+      const { error, outcomes } = await received(echoModel({ baseUrl: 'http://127.0.0.1:1' }))
       expect(outcomes).toEqual(['fail'])
       expect(error).toMatchObject({ code: 'invalid_proxy', retryable: false })
       expect(error?.message).toContain('HTTP_PROXY')
@@ -97,7 +97,7 @@ describe('a proxy of the environment', () => {
 
   it('that does not answer is a network error, to be tried again', async () => {
     vi.stubEnv('HTTP_PROXY', `http://127.0.0.1:${await deadPort()}`)
-    const { error } = await hear(echoModel({ baseUrl: 'http://model.invalid' }))
+    const { error } = await received(echoModel({ baseUrl: 'http://model.invalid' }))
     expect(error).toMatchObject({ code: 'ECONNREFUSED', retryable: true })
   })
 
@@ -107,7 +107,7 @@ describe('a proxy of the environment', () => {
     const { Agent } = await import('undici')
     const dispatcher = new Agent()
     for (const carrier of [{ fetch }, { dispatcher }])
-      expect((await hear(echoModel({ baseUrl: direct.url, ...carrier }))).text).toBe('a')
+      expect((await received(echoModel({ baseUrl: direct.url, ...carrier }))).text).toBe('a')
     expect(server.requests).toEqual([])
     await dispatcher.destroy()
   })

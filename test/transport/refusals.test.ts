@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import { echoModel, hear, listen } from './echoModel.ts'
+import { echoModel, listen, received } from './echoModel.ts'
 import { pause, rawServer } from './rawServer.ts'
 
 const apiKey = 'very-secret-key'
 
-/** What a model says when the server answers so. */
+/** The error of a model when the server answers so. */
 const refusal = async (status: string, body = '', headers: string[] = []) => {
   const fields = [...headers, `content-length: ${Buffer.byteLength(body)}`].join('\r\n')
   const server = await rawServer(({ socket }) =>
     socket.write(`HTTP/1.1 ${status}\r\n${fields}\r\n\r\n${body}`),
   )
-  const { error, outcomes } = await hear(echoModel({ baseUrl: server.url, apiKey }))
+  const { error, outcomes } = await received(echoModel({ baseUrl: server.url, apiKey }))
   expect(outcomes).toEqual(['fail'])
   expect(JSON.stringify(error)).not.toContain(apiKey)
   return error
@@ -85,7 +85,7 @@ describe('an HTTP error', () => {
     expect((await refusal('403 Forbidden', ''))?.message).toContain('API key of acme')
   })
 
-  it('redacts a key that stands where the text is cut', async () => {
+  it('redacts a key at the place where the text is cut', async () => {
     const text = `${'z'.repeat(295)} ${apiKey} tail`
     expect((await refusal('500 X', text))?.message).not.toMatch(/very/)
   })
@@ -101,7 +101,7 @@ describe('an HTTP error', () => {
         await pause(5)
         if (kind === 'broken') socket.resetAndDestroy()
       })
-      const { error } = await hear(echoModel({ baseUrl: server.url }))
+      const { error } = await received(echoModel({ baseUrl: server.url }))
       expect(error).toMatchObject({ status: 500, message: expect.stringContaining('eee') })
       await server.closed()
     }
@@ -130,7 +130,7 @@ describe('a redirect', () => {
     expect(error?.message).not.toContain('abc123secret')
   })
 
-  it('is told without its query when it is relative, too', async () => {
+  it('is named without its query when it is relative, too', async () => {
     const error = await refusal('301 Moved', '', ['location: /login?next=abc123secret'])
     expect(error?.message).toContain('to /login.')
   })

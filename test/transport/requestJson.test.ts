@@ -141,7 +141,7 @@ describe('a JSON request', () => {
     expect(error).toMatchObject({ status: 500, message: `HTTP 500 No: ${'['.repeat(300)}` })
   })
 
-  it('says so, too, where somebody set a limit that no string can hold', async () => {
+  it('says so, too, where the limit is higher than any string can hold', async () => {
     const { url } = await bomb('200 OK')
     const limits = { maxDocumentSize: 2 ** 40 }
     await expect(

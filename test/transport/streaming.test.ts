@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Recover } from '../../providers/http/httpChatModel.ts'
 import { ConfigurationError } from '../../src/messages/errors.ts'
-import { echo, echoModel, hear, hello, listen } from './echoModel.ts'
+import { echo, echoModel, hello, listen, received } from './echoModel.ts'
 import { chunk, chunkedHead, lastChunk, pause, rawServer, untilClose } from './rawServer.ts'
 
 const httpServer = async (answer: (request: IncomingMessage, response: ServerResponse) => void) => {
@@ -38,7 +38,7 @@ describe('the request', () => {
       apiKey: 'key-1234\n',
       headers: { 'X-Team': 'blue', Accept: 'text/x-mine' },
     })
-    expect((await hear(model)).outcomes).toEqual(['end'])
+    expect((await received(model)).outcomes).toEqual(['end'])
     const { head, body } = server.requests[0] ?? { head: '', body: '' }
     expect(head).toMatch(/^POST \/v1\/chat\?api-version=7 HTTP\/1.1\r\n/)
     expect(head).toMatch(/^authorization: Bearer key-1234$/im)
@@ -51,13 +51,15 @@ describe('the request', () => {
 
   it('lets the user replace the key header in any case', async () => {
     const server = await rawServer(({ socket }) => socket.end(`${untilClose()}data: [DONE]\n\n`))
-    await hear(echoModel({ baseUrl: server.url, apiKey: 'ours-1', headers: { AUTHORIZATION: 'Custom x' } }))
+    await received(
+      echoModel({ baseUrl: server.url, apiKey: 'ours-1', headers: { AUTHORIZATION: 'Custom x' } }),
+    )
     expect(server.requests[0]?.head.match(/^authorization: .*$/gim)).toEqual(['authorization: Custom x'])
   })
 
   it('uses credentials in the base URL as basic authorization, and never sends them in the URL', async () => {
     const server = await rawServer(({ socket }) => socket.end(`${untilClose()}data: [DONE]\n\n`))
-    await hear(echoModel({ baseUrl: server.url.replace('//', '//me:pass%20word@') }))
+    await received(echoModel({ baseUrl: server.url.replace('//', '//me:pass%20word@') }))
     const expected = Buffer.from('me:pass word').toString('base64')
     expect(server.requests[0]?.head).toContain(`authorization: Basic ${expected}`)
     expect(server.requests[0]?.head).not.toContain('me:')
@@ -71,7 +73,7 @@ describe('the request', () => {
       },
     }
     const listening = listen(echoModel({ baseUrl: 'http://127.0.0.1:1' }, { protocol }))
-    expect(listening.heard.outcomes).toEqual([])
+    expect(listening.received.outcomes).toEqual([])
     expect((await listening.over).error).toMatchObject({
       name: 'ConfigurationError',
       message: 'no audio here',
@@ -80,13 +82,13 @@ describe('the request', () => {
   })
 
   it('refuses a base URL that is none', async () => {
-    const { error } = await hear(echoModel({ baseUrl: 'localhost:11434' }))
+    const { error } = await received(echoModel({ baseUrl: 'localhost:11434' }))
     expect(error).toMatchObject({ name: 'ConfigurationError', retryable: false })
     expect(error?.message).toContain('baseUrl')
   })
 
   it('refuses a key that no header can carry, without showing it', async () => {
-    const { error } = await hear(echoModel({ baseUrl: 'http://127.0.0.1:1', apiKey: 'seécret\n-key-→' }))
+    const { error } = await received(echoModel({ baseUrl: 'http://127.0.0.1:1', apiKey: 'seécret\n-key-→' }))
     expect(error).toMatchObject({ name: 'ModelError', retryable: false })
     expect(error?.message).toContain('Check the API key')
     expect(JSON.stringify(error)).not.toContain('seécret')
@@ -103,8 +105,8 @@ describe('a stream', () => {
       socket.end(body.subarray(cut))
     })
     for (let cut = 0; cut <= body.length; cut++) {
-      const heard = await listen(echoModel({ baseUrl: `${server.url}/?cut=${cut}` })).over
-      expect({ cut, deltas: heard.deltas, outcomes: heard.outcomes }).toEqual({
+      const seen = await listen(echoModel({ baseUrl: `${server.url}/?cut=${cut}` })).over
+      expect({ cut, deltas: seen.deltas, outcomes: seen.outcomes }).toEqual({
         cut,
         deltas: [
           { type: 'text', text: 'naïve' },
@@ -126,7 +128,7 @@ describe('a stream', () => {
       await pause()
       socket.write(chunk('data: d\n\n') + chunk('data: [DONE]\n\n') + lastChunk)
     })
-    const { batches } = await hear(echoModel({ baseUrl: server.url }))
+    const { batches } = await received(echoModel({ baseUrl: server.url }))
     expect(batches).toEqual([
       [
         { type: 'text', text: 'a' },
@@ -145,7 +147,7 @@ describe('a stream', () => {
     const server = await rawServer(({ socket }) =>
       socket.end(`${untilClose('application/x-ndjson')}{"a":1}\r\n{"b":2}\r\n{"c":3}`),
     )
-    const { text } = await hear(echoModel({ baseUrl: server.url }))
+    const { text } = await received(echoModel({ baseUrl: server.url }))
     expect(text).toBe('{"a":1}{"b":2}{"c":3}')
   })
 
@@ -154,7 +156,7 @@ describe('a stream', () => {
       response.writeHead(200, { 'content-type': 'application/json', 'x-request-id': 'req-9' })
       response.end('{"error":{"message":"model overloaded"}}')
     })
-    const { error, outcomes } = await hear(echoModel({ baseUrl: server.url }))
+    const { error, outcomes } = await received(echoModel({ baseUrl: server.url }))
     expect(outcomes).toEqual(['fail'])
     expect(error).toMatchObject({ message: 'model overloaded', provider: 'acme', requestId: 'req-9' })
   })
@@ -164,7 +166,7 @@ describe('a stream', () => {
       response.writeHead(200, { 'content-type': 'text/html' })
       response.write('<html><body>hello')
     })
-    const { error } = await hear(echoModel({ baseUrl: server.url }))
+    const { error } = await received(echoModel({ baseUrl: server.url }))
     expect(error).toMatchObject({ name: 'ModelError', provider: 'acme', code: 'html_page' })
   })
 
@@ -172,7 +174,7 @@ describe('a stream', () => {
     const server = await rawServer(({ socket }) =>
       socket.write(`${untilClose()}data: a\n\ndata: {"error":"boom"}\n\ndata: b\n\n`),
     )
-    const { text, error, outcomes } = await hear(echoModel({ baseUrl: server.url }))
+    const { text, error, outcomes } = await received(echoModel({ baseUrl: server.url }))
     expect({ text, outcomes, message: error?.message }).toEqual({
       text: 'a',
       outcomes: ['fail'],
@@ -185,7 +187,7 @@ describe('a stream', () => {
     const apiKey = 'very-secret-key'
     for (const body of [`data: {"error":"bad key ${apiKey}"}\n\n`, `plain text with ${apiKey}`]) {
       const server = await rawServer(({ socket }) => socket.end(untilClose('text/plain') + body))
-      const { error, outcomes } = await hear(echoModel({ baseUrl: server.url, apiKey }))
+      const { error, outcomes } = await received(echoModel({ baseUrl: server.url, apiKey }))
       expect(outcomes).toEqual(['fail'])
       expect(error?.message).toContain('***')
       expect(JSON.stringify(error)).not.toContain(apiKey)
@@ -194,21 +196,21 @@ describe('a stream', () => {
 
   it('says so when the stream is cut, after the calls that are whole', async () => {
     const server = await rawServer(({ socket }) => socket.end(`${untilClose()}data: a\n\ndata: [CALL]\n\n`))
-    const { deltas, error } = await hear(echoModel({ baseUrl: server.url }))
+    const { deltas, error } = await received(echoModel({ baseUrl: server.url }))
     expect(deltas.map(({ type }) => type)).toEqual(['text', 'toolCall'])
     expect(error).toMatchObject({ code: 'truncated', retryable: true, provider: 'acme' })
   })
 
   it('ends well on a soft finish and a clean end', async () => {
     const server = await rawServer(({ socket }) => socket.end(`${untilClose()}data: a\n\ndata: [SOFT]\n\n`))
-    const { deltas, outcomes } = await hear(echoModel({ baseUrl: server.url }))
+    const { deltas, outcomes } = await received(echoModel({ baseUrl: server.url }))
     expect(deltas.at(-1)).toEqual({ type: 'finish', reason: 'stop' })
     expect(outcomes).toEqual(['end'])
   })
 
   it('fails instead of crashing when a decoder throws', async () => {
     const server = await rawServer(({ socket }) => socket.write(`${untilClose()}data: [THROW]\n\n`))
-    const { error, outcomes } = await hear(echoModel({ baseUrl: server.url }))
+    const { error, outcomes } = await received(echoModel({ baseUrl: server.url }))
     expect(outcomes).toEqual(['fail'])
     expect(error).toMatchObject({ code: 'undecodable_event', retryable: false })
     await server.closed()
@@ -224,7 +226,7 @@ describe('a stream', () => {
     )
     const recover: Recover = ({ message }, { messages }) =>
       message === 'unknown id' ? { request: { messages: [...messages, ...messages] } } : undefined
-    const { text, outcomes } = await hear(echoModel({ baseUrl: server.url }, { recover }))
+    const { text, outcomes } = await received(echoModel({ baseUrl: server.url }, { recover }))
     expect({ text, outcomes, requests: server.requests.length }).toEqual({
       text: 'fine',
       outcomes: ['end'],
@@ -236,7 +238,9 @@ describe('a stream', () => {
     const server = await rawServer(({ socket }) =>
       socket.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n{"error":"unknown id"}'),
     )
-    const { error } = await hear(echoModel({ baseUrl: server.url }, { recover: () => ({ request: hello }) }))
+    const { error } = await received(
+      echoModel({ baseUrl: server.url }, { recover: () => ({ request: hello }) }),
+    )
     expect(error?.message).toBe('unknown id')
     expect(server.requests).toHaveLength(3)
   })
@@ -250,7 +254,7 @@ describe('the connection', () => {
       response.end('data: [DONE]\n\n')
     })
     const model = echoModel({ baseUrl: server.url })
-    for (let round = 0; round < 3; round++) expect((await hear(model)).outcomes).toEqual(['end'])
+    for (let round = 0; round < 3; round++) expect((await received(model)).outcomes).toEqual(['end'])
     expect(server.connections()).toBe(1)
   })
 
@@ -274,7 +278,7 @@ describe('the connection', () => {
   it('is used again after an HTTP error', async () => {
     const server = await httpServer((_, response) => void response.writeHead(500).end('{"error":"x"}'))
     const model = echoModel({ baseUrl: server.url })
-    for (let round = 0; round < 2; round++) expect((await hear(model)).error?.status).toBe(500)
+    for (let round = 0; round < 2; round++) expect((await received(model)).error?.status).toBe(500)
     expect(server.connections()).toBe(1)
   })
 
@@ -286,7 +290,7 @@ describe('the connection', () => {
     })
     const model = echoModel({ baseUrl: server.url })
     for (let round = 0; round < 3; round++) {
-      expect((await hear(model)).outcomes).toEqual(['end'])
+      expect((await received(model)).outcomes).toEqual(['end'])
       await server.closed(round)
     }
     expect(server.sockets).toHaveLength(3)
@@ -299,8 +303,8 @@ describe('the connection', () => {
     const model = echoModel({ baseUrl: server.url })
     const stalled = listen(model)
     while (server.requests.length === 0) await pause(1)
-    expect((await hear(model)).outcomes).toEqual(['end'])
-    expect(stalled.heard.outcomes).toEqual([])
+    expect((await received(model)).outcomes).toEqual(['end'])
+    expect(stalled.received.outcomes).toEqual([])
     stalled.close()
   })
 
@@ -326,7 +330,7 @@ describe('the connection', () => {
       flood()
     })
     withoutTime()
-    const { outcomes } = await hear(echoModel({ baseUrl: server.url }))
+    const { outcomes } = await received(echoModel({ baseUrl: server.url }))
     await server.closed()
     expect(outcomes).toEqual(['end'])
   })

@@ -59,7 +59,7 @@ describe('typed output', () => {
     expect(JSON.stringify(body.output_config).match(/"additionalProperties":false/g)).toHaveLength(3)
   })
 
-  it('stands beside the effort', () => {
+  it('is sent beside the effort', () => {
     const body = bodyOf(
       { messages: [userMessage('hi')], outputSchema: schemaOf(z.object({})), thinking: { effort: 'high' } },
       targetFor('claude-opus-5-5'),

@@ -187,7 +187,7 @@ describe('what goes back to the provider', () => {
     ])
   })
 
-  it('keeps a block of a type nobody knows yet', () => {
+  it('keeps a block of a type that is not known yet', () => {
     const message = answer(
       open(0, { type: 'hologram', pixels: 3 }),
       close(0),
@@ -276,7 +276,7 @@ describe("a call from the provider's sandbox", () => {
 })
 
 describe('a compacted history', () => {
-  it('begins with the newest compaction, which stands for everything before it', () => {
+  it('begins with the newest compaction, which replaces everything before it', () => {
     const compaction = {
       type: 'compaction',
       content: 'Summary.',

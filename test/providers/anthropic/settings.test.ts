@@ -90,7 +90,7 @@ describe('thinking', () => {
       { max_tokens: 128_000, thinking: { type: 'between_tools' } },
     ],
     [
-      'cannot be switched off on Opus 5.5, which is told to do little of it',
+      'cannot be switched off on Opus 5.5, which is asked for little of it',
       'claude-opus-5-5',
       { thinking: false },
       { max_tokens: 128_000, output_config: { effort: 'low' } },

@@ -166,7 +166,7 @@ describe('tool calls', () => {
     ])
   })
 
-  it('tell their progress while they are written', () => {
+  it('show their progress while they are written', () => {
     expect(decode(...round).filter((delta) => delta.type === 'toolDelta')).toEqual([
       { type: 'toolDelta', index: 0, id: 'a_1', name: 'weather', arguments: '' },
       { type: 'toolDelta', index: 0, id: 'a_1', name: 'weather', arguments: '{"city":' },

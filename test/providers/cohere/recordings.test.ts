@@ -23,7 +23,7 @@ const eventsOf = (body: string): WireEvent[] => {
   return events
 }
 
-/** What a whole stream adds up to, in the words of the recordings. */
+/** The sum of a whole stream, in the words of the recordings. */
 const foldedFrom = (events: WireEvent[]) => {
   const decoder = cohere.decoder(target)
   const deltas: Delta[] = [...events.flatMap((event) => decoder.push(event)), ...decoder.end()]

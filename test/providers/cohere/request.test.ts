@@ -1,5 +1,5 @@
-import type { V2ChatStreamRequest } from '../../../node_modules/cohere-ai/serialization/resources/v2/client/requests/V2ChatStreamRequest'
 import { describe, expect, it } from 'vitest'
+import type { V2ChatStreamRequest } from '../../../node_modules/cohere-ai/serialization/resources/v2/client/requests/V2ChatStreamRequest'
 import { cohere } from '../../../providers/cohere/index.ts'
 import { ConfigurationError } from '../../../src/messages/errors.ts'
 import type { JsonObject } from '../../../src/messages/json.ts'
@@ -172,7 +172,7 @@ describe('settings', () => {
     expect(() => bodyOf({ tools: [weather], toolChoice: { tool: 'ghost' } })).toThrow(/ghost/)
   })
 
-  it('leaves the choice to the model unless told otherwise, and sends none without tools', () => {
+  it('leaves the choice to the model unless the user made one, and sends none without tools', () => {
     expect(bodyOf({ tools: [weather], toolChoice: 'auto' })).not.toHaveProperty('tool_choice')
     expect(bodyOf({ tools: [weather], toolChoice: 'none' }).tool_choice).toBe('NONE')
     expect(bodyOf({ toolChoice: 'required' })).not.toHaveProperty('tool_choice')

@@ -63,7 +63,7 @@ describe('bytes in base64', () => {
     },
   )
 
-  it('that nobody asked for are known by their number, or by what floats they would be', () => {
+  it('that were not asked for are recognised by their number, or by the floats they would be', () => {
     expect(readAsked(body, { dimensions: 8 })).toEqual(bytes)
     expect(readAsked(body, {})).toEqual(bytes)
   })

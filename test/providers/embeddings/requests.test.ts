@@ -11,7 +11,7 @@ import { protocolOf } from './protocolOf.ts'
 const request = (provider: string, model: string, rest: Partial<EmbeddingsTarget> = {}) =>
   protocolOf(provider)?.request(['a', 'b'], { provider, model, purpose: 'document', ...rest })
 
-/** One request of a `batchEmbedContents` body; the SDK has types for its fields only. */
+/** A request of a `batchEmbedContents` body; the SDK has types for its fields only. */
 type GoogleRequest = { model: string; content: Content } & Pick<
   EmbedContentConfig,
   'taskType' | 'outputDimensionality'

@@ -158,7 +158,7 @@ describe('a whole request', () => {
     expect(bodyFor('gemini-3-flash', { messages: hi, outputSchema })).toEqual(golden)
   })
 
-  it('sends nothing it was not told', () => {
+  it('sends no setting that was not given', () => {
     expect(bodyFor('gemini-3-flash', { messages: hi })).toEqual({
       contents: [{ role: 'user', parts: [{ text: 'hi' }] }],
     })

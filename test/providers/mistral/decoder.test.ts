@@ -73,7 +73,7 @@ describe('thinking', () => {
     expect(replayed(stream)).toEqual(golden)
   })
 
-  it('stands before the text when the text is no longer what it was', () => {
+  it('comes before the text when the text is no longer what it was', () => {
     const parts = [{ type: 'text' as const, text: '{"city":"Oslo"}' }]
     expect(replayed([{ content: 'Oslo' }, think('hm')], { parts })).toEqual([
       {

@@ -70,7 +70,7 @@ test('chunks that differ in their text alone are parsed by their text alone', ()
   expect(parsed([opening, ...padded])).toBeLessThan(size([opening, ...padded, ...padded.slice(0, 3)]))
 })
 
-// Chunks with text alone take a short way through the decoder. A field that nobody knows sends them the long way:
+// Chunks with text alone take the fast path through the decoder. A field that is not known sends them the slow way:
 // both must say the same, whatever else the chunk has.
 
 const maybe = <T>(...values: T[]) => option(constantFrom(...values), { nil: undefined })

@@ -7,7 +7,7 @@ export const decodeAll = (decoder: Decoder, events: readonly WireEvent[]): Delta
   ...decoder.end(),
 ]
 
-/** What a stream came to, in the recordings' terms. */
+/** The sum of a stream, in the recordings' terms. */
 export const folded = (deltas: readonly Delta[]) => {
   let text = ''
   let thinking = ''

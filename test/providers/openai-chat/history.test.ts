@@ -34,7 +34,7 @@ const received = (deltas: object[], quirks: Partial<OpenAIChatProfile>, thinking
 }
 
 describe('a history', () => {
-  it('has its system texts first, wherever they stand', () => {
+  it('has its system texts first, wherever they are', () => {
     expect(
       send([userMessage('a'), systemMessage('S1'), modelMessage('b'), systemMessage('S2'), userMessage('c')]),
     ).toEqual([

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ThinkSplitter } from '../../../providers/openai-chat/thinkSplitter.ts'
 
-/** What each piece gives, and the end: `t:` for thinking, the rest is text. */
+/** The deltas of each piece, and of the end: `t:` for thinking, the rest is text. */
 const split = (isOpened: boolean, pieces: string[]): string[][] => {
   const splitter = new ThinkSplitter(isOpened)
   const deltas = [...pieces.map((piece) => splitter.split(piece)), splitter.flush(), splitter.flush()]

@@ -32,7 +32,7 @@ describe('an error body', () => {
     expect(read({ type: 'error', message: 'x', code: null })).toEqual({ message: 'x' })
   })
 
-  it('tells how long to wait when its message does', () => {
+  it('says how long to wait when its message does', () => {
     const wait = (text: string) =>
       read({ error: { message: `Rate limit. Please try again in ${text}.` } })?.retryAfterMs
     expect(wait('6.5s')).toBe(6500)

@@ -73,7 +73,7 @@ describe('a stateless replay', () => {
     expect(body).toEqual(golden)
   })
 
-  it('keeps no layout where text and calls stand in their usual order', () => {
+  it('keeps no layout where text and calls are in their usual order', () => {
     const deltas = decode(
       created(),
       textDelta(0, 'Hm.'),

@@ -1,4 +1,4 @@
-/** One file is the same file to every protocol: read by what it is, written as the API takes it, or refused by name. */
+/** A file is the same file to every protocol: read by what it is, written as the API takes it, or refused by name. */
 import { describe, expect, it } from 'vitest'
 import { attachedFile } from '../../../providers/wire/attachedFile.ts'
 import { ConfigurationError } from '../../../src/messages/errors.ts'
@@ -42,7 +42,7 @@ const textSaying = (text: string): Row[2] => {
     ollama: words,
   }
 }
-const nobody = {
+const refusedByAll = {
   anthropic: 'refused',
   'openai-chat': 'refused',
   'openai-responses': 'refused',
@@ -60,7 +60,7 @@ const rows: Row[] = [
     'an untyped link to a .pdf',
     linkPart('https://x.test/a.pdf?v=1'),
     {
-      ...nobody,
+      ...refusedByAll,
       anthropic: /"document","source":\{"type":"url","url":"https:\/\/x.test\/a.pdf\?v=1"\}/,
       'openai-responses': /"input_file","file_url":"https:\/\/x.test\/a.pdf\?v=1"/,
       google: /"fileData":\{"fileUri":"https:\/\/x.test\/a.pdf\?v=1","mimeType":"application\/pdf"\}/,
@@ -69,11 +69,11 @@ const rows: Row[] = [
   ],
   ['an SVG', dataPart('image/svg+xml', Buffer.from(svg)), textSaying(svg)],
   ['an SVG as a data: link', linkPart(`data:image/svg+xml,${encodeURIComponent(svg)}`), textSaying(svg)],
-  ['a link to an SVG', linkPart('https://x.test/a.svg'), nobody],
+  ['a link to an SVG', linkPart('https://x.test/a.svg'), refusedByAll],
   [
     'a link to a text',
     linkPart('https://x.test/a.csv'),
-    { ...nobody, 'openai-responses': /"file_url"/, google: /"mimeType":"text\/csv"/ },
+    { ...refusedByAll, 'openai-responses': /"file_url"/, google: /"mimeType":"text\/csv"/ },
   ],
   ['a JSON file', dataPart('application/json', Buffer.from('{"a":1}')), textSaying('{"a":1}')],
   ['a type that ends in +json', dataPart('application/ld+json', Buffer.from('{}')), textSaying('{}')],
@@ -82,7 +82,7 @@ const rows: Row[] = [
     'a WAV in another spelling',
     dataPart('audio/x-wav', 'AAAA'),
     {
-      ...nobody,
+      ...refusedByAll,
       'openai-chat': /"input_audio":\{"data":"AAAA","format":"wav"\}/,
       google: /"mimeType":"audio\/wav"/,
       mistral: /"input_audio":"AAAA"/,
@@ -91,15 +91,19 @@ const rows: Row[] = [
   [
     'a video',
     dataPart('video/mp4', 'AAAA'),
-    { ...nobody, 'openai-chat': /"video_url":\{"url":"data:video\/mp4/, google: /"mimeType":"video\/mp4"/ },
+    {
+      ...refusedByAll,
+      'openai-chat': /"video_url":\{"url":"data:video\/mp4/,
+      google: /"mimeType":"video\/mp4"/,
+    },
   ],
   [
     'a Word document',
     dataPart(docx, 'AAAA'),
-    { ...nobody, 'openai-responses': /"input_file","filename":"document.docx"/ },
+    { ...refusedByAll, 'openai-responses': /"input_file","filename":"document.docx"/ },
   ],
-  ['an image in a format of print shops', dataPart('image/tiff', 'AAAA'), nobody],
-  ['a link to a file on this machine', linkPart('file:///etc/passwd.png'), nobody],
+  ['an image in a format of print shops', dataPart('image/tiff', 'AAAA'), refusedByAll],
+  ['a link to a file on this machine', linkPart('file:///etc/passwd.png'), refusedByAll],
 ]
 
 describe.each(rows)('%s', (_, part, expected) => {

@@ -157,7 +157,7 @@ describe('markers for Anthropic', () => {
     everyProtocol.anthropic({ messages: [userMessage('hi')], cache: 'auto', ...request })
   const count = (body: JsonObject): number => JSON.stringify(body).split('"cache_control"').length - 1
 
-  it('stand on the last tool, the system prompt, the last message and the end of the request before', () => {
+  it('are on the last tool, the system prompt, the last message and the end of the request before', () => {
     const marker = { type: 'ephemeral' } as const
     const golden: Partial<MessageCreateParamsStreaming> = {
       system: [{ type: 'text', text: 'Be brief.', cache_control: marker }],
@@ -274,7 +274,7 @@ describe('markers for Claude behind OpenRouter', () => {
       },
     ).body
 
-  it('stand on the system prompt, the last message and the end of the request before', () => {
+  it('are on the system prompt, the last message and the end of the request before', () => {
     const marked = (words: string) => [{ type: 'text', text: words, cache_control: { type: 'ephemeral' } }]
     const calls = modelMessage([{ type: 'toolCall', id: 'c', name: 'f', arguments: {} }])
     const results = userMessage([{ type: 'toolResult', id: 'c', name: 'f', result: 'r' }])
@@ -365,7 +365,7 @@ describe('OpenAI itself', () => {
   })
 })
 
-describe('servers whose fields nobody knows', () => {
+describe('servers whose fields are not known', () => {
   it.each([
     ['openai:qwen3', '/chat/completions'],
     ['openai-responses:qwen3', '/responses'],

@@ -28,7 +28,7 @@ describe.each(protocolNames)('provider options of %s', (name) => {
     expect(both).toEqual({ ...alone, tools: [...(alone.tools as JsonObject[]), extra] })
   })
 
-  /** One more field inside each object that the mapper writes itself. */
+  /** Another field inside each object that the mapper writes itself. */
   const nested: Record<ProtocolName, JsonObject> = {
     anthropic: { output_config: { task_budget: { total: 9 } } },
     'openai-chat': { stream_options: { include_obfuscation: false } },

@@ -30,7 +30,7 @@ const round = (...results: Omit<ToolResultPart, 'type' | 'id'>[]): ChatMessage[]
   userMessage(results.map((result, at) => ({ type: 'toolResult', id: `call${at}abcd`, ...result }))),
 ]
 
-/** What follows the model's calls on the wire. */
+/** The part of the wire after the model's calls. */
 const answered = (
   name: ProtocolName,
   messages: ChatMessage[],
@@ -48,7 +48,7 @@ const isCall = (item: JsonValue): boolean => isJsonObject(item) && item.type ===
 describe('a text and an image, beside a plain result', () => {
   const history = round({ name: 'draw', result: 'Drawn.', parts: [chart] }, { name: 'wait', result: 'Done.' })
 
-  it('stand together in the result for Anthropic', () => {
+  it('are together in the result for Anthropic', () => {
     const golden: MessageParam[] = [
       {
         role: 'user',
@@ -68,7 +68,7 @@ describe('a text and an image, beside a plain result', () => {
     expect(answered('anthropic', history)).toEqual(golden)
   })
 
-  it('stand together in the output for the Responses API', () => {
+  it('are together in the output for the Responses API', () => {
     const golden: ResponseInputItem[] = [
       {
         type: 'function_call_output',
@@ -83,7 +83,7 @@ describe('a text and an image, beside a plain result', () => {
     expect(answered('openai-responses', history)).toEqual(golden)
   })
 
-  it('stand together in the function response for Gemini 3', () => {
+  it('are together in the function response for Gemini 3', () => {
     const golden: GenerateContentBody['contents'] = [
       {
         role: 'user',
@@ -197,7 +197,7 @@ describe.each(protocolNames)('a result for %s', (name) => {
     expect(body).not.toContain('AAAA')
   })
 
-  it('gives the address of a link that nobody follows', () => {
+  it('gives the address of a link that no server follows', () => {
     const parts = [linkPart('https://x.test/a?b=1', 'text/html'), linkPart('ftp://x.test/b')]
     const body = sent({ name: 'find', result: 'Found.', parts }, blind)
     expect(body).toContain('https://x.test/a?b=1')

@@ -1,4 +1,4 @@
-/** Server tools stand beside the agent's own, each in its provider's words, and no option of theirs is lost in silence. */
+/** Server tools are sent beside the agent's own, each in its provider's words, and no option of theirs is lost in silence. */
 import type { MessageCreateParamsStreaming } from '@anthropic-ai/sdk/resources/messages'
 import type { ChatCompletionStreamRequest$Outbound } from '@mistralai/mistralai/models/components'
 import type { ResponseCreateParamsStreaming } from 'openai/resources/responses/responses'
@@ -115,7 +115,7 @@ describe('in the words of each provider', () => {
 })
 
 describe.each(protocolNames)('server tools of %s', (name) => {
-  it('that are raw stand as they are behind the own ones', () => {
+  it('that are raw are sent as they are, after the own tools of the agent', () => {
     const raw = { type: 'mcp', server_label: 'docs', server_url: 'https://x.test/mcp' }
     const alone = everyProtocol[name]({ messages, tools: [weather] })
     const both = everyProtocol[name]({ messages, tools: [weather], serverTools: [raw] })
@@ -146,7 +146,7 @@ describe('what a provider does not have', () => {
     expect(() => toolsOf(name, [tool])).toThrow(message)
   })
 
-  it('includes tools that nobody has', () => {
+  it('includes tools that no API has', () => {
     const odd: ServerTool = JSON.parse('{"serverTool":"teleport"}')
     expect(() => toolsOf('anthropic', [odd])).toThrow('{"serverTool":"teleport"} is not a server tool.')
   })
@@ -184,7 +184,7 @@ describe('server tools beside own ones for Gemini', () => {
   })
 })
 
-it('calls of earlier tools need no stand-ins for Anthropic where a server tool is defined', () => {
+it('calls of earlier tools need no substitutes for Anthropic where a server tool is defined', () => {
   const history = [
     ...messages,
     modelMessage([{ type: 'toolCall', id: 'a', name: 'gone', arguments: {} }]),

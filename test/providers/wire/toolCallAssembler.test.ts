@@ -114,7 +114,7 @@ describe('no index', () => {
     ).toEqual([oslo])
   })
 
-  it('tells two calls apart by their names', () => {
+  it('distinguishes two calls by their names', () => {
     expect(
       assemble(
         { name: 'get_weather', arguments: '{"city":"Oslo"}' },
@@ -123,7 +123,7 @@ describe('no index', () => {
     ).toEqual(['get_weather', 'get_time'])
   })
 
-  it('tells two calls of one tool apart once the first is whole', () => {
+  it('distinguishes two calls of one tool once the first is whole', () => {
     expect(
       assemble(
         { name: 'get_weather', arguments: '{"city":"Oslo"}' },
@@ -132,7 +132,7 @@ describe('no index', () => {
     ).toEqual([{ city: 'Oslo' }, { city: 'Rome' }])
   })
 
-  it('tells calls without arguments apart by another name or by standing in the same event', () => {
+  it('distinguishes calls without arguments by another name, or by being in the same event', () => {
     const names = (...pieces: ToolCallPiece[]) => assemble(...pieces).map((call) => call.name)
     expect(names({ name: 'now', arguments: '' }, { name: 'here', arguments: '' })).toEqual(['now', 'here'])
     const twice = [
@@ -219,7 +219,7 @@ describe('names', () => {
     ).toEqual([oslo])
   })
 
-  it('does not double a name that stands in every piece', () => {
+  it('does not double a name that is in every piece', () => {
     expect(
       assemble(
         { index: 0, id: 'a', name: 'get_weather', arguments: '{"city"' },
@@ -305,7 +305,7 @@ describe('arguments', () => {
   })
 })
 
-describe('what is told', () => {
+describe('the deltas of pieces', () => {
   it('numbers the pieces by the call they belong to', () => {
     const assembler = new ToolCallAssembler()
     assembler.add({ index: 0, id: 'a', name: 'f', arguments: '{}' })
