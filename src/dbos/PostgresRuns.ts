@@ -1,7 +1,6 @@
 import type { AgentCommand } from '../../machines/agent/events.ts'
 import type { HostedFrom } from '../agent/Agent.ts'
-import { messagesFrom } from '../durable/conversation.ts'
-import { forkedHistory, renameRun } from '../durable/forks.ts'
+import { forkedHistory, messagesFrom, renameRun } from '../durable/conversation.ts'
 import { checkId, isDate, isStatus, promptText } from '../durable/runOptions.ts'
 import {
   type DurableRun,

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { DurableChunk, DurableRun } from '../../src/durable/runs.ts'
 import { findDriver, type OpenDriver } from '../../src/durable/sqlite/driver.ts'
-import { cursorOf, readCursor } from '../../src/durable/sqlite/StreamReader.ts'
+import { cursorOf, readCursor } from '../../src/durable/sqlite/SqliteRun.ts'
 import { textOf, userMessage } from '../../src/messages/messages.ts'
 import { opened, storeFile } from './storeFile.ts'
 import { callOf, wiping } from './wiping.ts'

@@ -1,6 +1,6 @@
 /** Failures of SQLite and its drivers are reported in words that help. */
 import { describe, expect, test } from 'vitest'
-import { damaged, LockedFile, storeError } from '../../src/durable/sqlite/storeError.ts'
+import { damaged, LockedFile, storeError } from '../../src/durable/sqlite/SqliteFile.ts'
 import { ConfigurationError, OrchestrationError } from '../../src/messages/errors.ts'
 
 const failures: [number, string, object, string][] = [

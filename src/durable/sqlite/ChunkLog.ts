@@ -3,8 +3,7 @@ import { chunkWith } from '../chunks.ts'
 import type { DurableChunk } from '../runs.ts'
 import type { ItemSource, Items } from './Items.ts'
 import { pack, unpack } from './pack.ts'
-import { jsonIn, numberIn, type Row, type SqliteFile } from './SqliteFile.ts'
-import { damaged } from './storeError.ts'
+import { damaged, jsonIn, numberIn, type Row, type SqliteFile } from './SqliteFile.ts'
 
 /** A place in a stream: the number of a chunk, and the incarnation of the run that showed it. */
 export type StreamPosition = { incarnation: number; seq: number }

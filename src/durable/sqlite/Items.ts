@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isJsonObject } from '../../messages/json.ts'
-import { jsonIn, numberIn, type Row, type SqliteFile, textIn } from './SqliteFile.ts'
-import { damaged } from './storeError.ts'
+import { damaged, jsonIn, numberIn, type Row, type SqliteFile, textIn } from './SqliteFile.ts'
 
 /** The place of an item: items that belong to one conversation are in one thread, in their order. */
 export type Place = { readonly thread: number; readonly index: number }

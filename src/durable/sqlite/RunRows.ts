@@ -6,8 +6,7 @@ import { isJsonObject } from '../../messages/json.ts'
 import type { PendingCall, Usage } from '../../messages/result.ts'
 import { isRunStatus, type RunInfo, type RunStatus } from '../runs.ts'
 import { type Base, baseIn } from './Items.ts'
-import { jsonIn, numberIn, type Row, type SqliteFile, textIn } from './SqliteFile.ts'
-import { damaged } from './storeError.ts'
+import { damaged, jsonIn, numberIn, type Row, type SqliteFile, textIn } from './SqliteFile.ts'
 
 /** The part of a run's row that each step writes. */
 export type Checkpoint = {

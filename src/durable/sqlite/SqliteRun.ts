@@ -1,11 +1,14 @@
 import { ConfigurationError, errorFrom, OrchestrationError } from '../../messages/errors.ts'
+import { isJsonObject } from '../../messages/json.ts'
 import { waitReason } from '../../messages/result.ts'
+import { restartChunk } from '../chunks.ts'
 import { endResult, partialResult } from '../outcome.ts'
 import type { DurableChunk, DurableResult, DurableRun, RunInfo } from '../runs.ts'
+import { chunkFrom, type PlacedChunk, type StreamBatch, type StreamPosition } from './ChunkLog.ts'
+import { type ItemSource, itemFrom } from './Items.ts'
 import { hostedFrom } from './pack.ts'
 import type { RunOwner } from './RunOwner.ts'
 import { infoOf, type RunRow, type RunSummary } from './RunRows.ts'
-import { readStream } from './StreamReader.ts'
 import type { OpenStore } from './sqlite.ts'
 
 /** The handle of a stored run. */
@@ -71,4 +74,135 @@ const storedResult = ({ items }: OpenStore, run: RunRow): DurableResult => {
   const [first, ...rest] = run.pending
   if (!first) throw new OrchestrationError(`The run "${run.id}" ended without a result.`, { partial })
   return { ...partial, finishReason: waitReason(run.pending), pendingApproval: { calls: [first, ...rest] } }
+}
+
+type Shown = { cursor: string; chunk: DurableChunk }
+
+/** Reads the chunks after a cursor. Leaving the loop cleans up, and the run continues. */
+const readStream = (
+  owner: RunOwner,
+  run: RunSummary,
+  { after, signal }: { after?: string; signal?: AbortSignal } = {},
+): AsyncIterableIterator<Shown> => {
+  const left = new AbortController()
+  const chunks = new StreamReader(owner, run).read(
+    after,
+    signal ? AbortSignal.any([left.signal, signal]) : left.signal,
+  )
+  return {
+    next: () => chunks.next(),
+    return: () => {
+      // A generator that waits for a chunk cannot be left: it is woken.
+      left.abort()
+      return chunks.return(undefined)
+    },
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  }
+}
+
+/**
+ * A reader of a stored stream. It holds a position and no chunks: those it has not read yet are in the store, or with
+ * the run, if it runs in this process.
+ */
+class StreamReader {
+  readonly #owner: RunOwner
+  readonly #run: RunSummary
+  readonly #items: ItemSource
+  #batch: StreamBatch | undefined
+  #seq = 0
+
+  constructor(owner: RunOwner, run: RunSummary) {
+    this.#owner = owner
+    this.#run = run
+    const { items } = owner.store
+    this.#items = {
+      at: (thread, index) => itemFrom(items.find(run.n, run.base, Number(thread), Number(index))),
+    }
+  }
+
+  async *read(after: string | undefined, signal: AbortSignal): AsyncGenerator<Shown, undefined> {
+    if (after !== undefined) {
+      const start = this.#startAfter(readCursor(after))
+      this.#seq = start.seq
+      if (start.isLost) yield { cursor: cursorOf(start), chunk: restartChunk() }
+    }
+    while (!signal.aborted) {
+      const next = this.#next()
+      if (next) {
+        this.#seq = next.seq
+        yield { cursor: cursorOf(next), chunk: next.chunk }
+        if (next.chunk.pendingApproval) return
+      } else if (!this.#isOver()) await this.#owner.chunks.next(this.#run.n, signal)
+      // The last chunks may have been stored since.
+      else if (!this.#next()) return
+    }
+  }
+
+  #isOver(): boolean {
+    const run = this.#owner.store.runs.summary(this.#run.id)
+    if (!run || run.n !== this.#run.n)
+      throw new ConfigurationError(`The run "${this.#run.id}" has been deleted.`)
+    const failure = this.#owner.failureOf(run)
+    if (failure && run.isUnsettled) throw failure
+    return run.status !== 'waiting' && !run.isUnsettled
+  }
+
+  #next(): PlacedChunk | undefined {
+    const { n } = this.#run
+    const recent = this.#owner.hosted(n)?.chunkAfter(this.#seq)
+    if (recent) return recent
+    if (!this.#batch || this.#batch.seq <= this.#seq)
+      this.#batch = this.#owner.store.stream.after(n, this.#seq)
+    if (!this.#batch) return undefined
+    const { seq, incarnation, chunks } = this.#batch
+    const stored = chunks[chunks.length - 1 - (seq - this.#seq - 1)]
+    return { seq: this.#seq + 1, incarnation, chunk: chunkFrom(stored, this.#items) }
+  }
+
+  /**
+   * Finds where a reader continues. The text that it saw may never have been stored, because the process that showed it
+   * died, or is not stored yet: then the reader goes back to the last message, and discards what it has seen since.
+   */
+  #startAfter({ incarnation, seq }: StreamPosition): StreamPosition & { isLost: boolean } {
+    const { store } = this.#owner
+    const { n } = this.#run
+    const recent = this.#owner.hosted(n)?.chunkAfter(seq - 1)
+    const found = seq === 0 ? { incarnation } : (recent ?? store.stream.after(n, seq - 1))
+    if (found?.incarnation === incarnation) return { incarnation, seq, isLost: false }
+    return { ...this.#lastMessage(store.stream.lastOf(n, incarnation)), isLost: true }
+  }
+
+  /** Finds the last chunk up to here that a text begins after: a message, or a restart. */
+  #lastMessage(last: StreamPosition): StreamPosition {
+    const { stream } = this.#owner.store
+    for (let end = last.seq; end > 0; ) {
+      const batch = stream.after(this.#run.n, end - 1)
+      if (!batch) break
+      const index = batch.chunks.findLastIndex(beginsText)
+      const seq = batch.seq - (batch.chunks.length - 1 - index)
+      if (index >= 0) return { incarnation: batch.incarnation, seq }
+      end = batch.seq - batch.chunks.length
+    }
+    return { incarnation: 0, seq: 0 }
+  }
+}
+
+/** Recognises a stored chunk that a text begins after. */
+const beginsText = (chunk: unknown): boolean =>
+  isJsonObject(chunk) &&
+  ('messages' in chunk ||
+    'pendingApproval' in chunk ||
+    (isJsonObject(chunk.metadata) && chunk.metadata.restart === true))
+
+/** Writes the place of a chunk as readers keep it. */
+export const cursorOf = ({ incarnation, seq }: StreamPosition): string => `${incarnation}.${seq}`
+
+/** Reads the place that a reader has kept. It may come from anywhere. */
+export const readCursor = (cursor: unknown): StreamPosition => {
+  const [, incarnation, seq] = (typeof cursor === 'string' && /^(\d{1,9})\.(\d{1,15})$/.exec(cursor)) || []
+  if (incarnation === undefined || seq === undefined)
+    throw new ConfigurationError('after must be the cursor of a chunk of stream(), such as "1.42".')
+  return { incarnation: Number(incarnation), seq: Number(seq) }
 }

@@ -4,8 +4,7 @@ import { isJsonObject } from '../../messages/json.ts'
 import type { Part } from '../../messages/messages.ts'
 import { checkValue, wholeFrom } from '../../messages/optionRules.ts'
 import { newId } from '../../model/newId.ts'
-import { conversationOf } from '../conversation.ts'
-import { forkedHistory, renameRun } from '../forks.ts'
+import { conversationOf, forkedHistory, renameRun } from '../conversation.ts'
 import { checkId, contextJson, isDate, isStatus, promptText, unknownRun } from '../runOptions.ts'
 import {
   type DurableChat,

@@ -3,7 +3,7 @@ import { StatewireError } from '../../messages/errors.ts'
 import { isJsonObject, type JsonObject } from '../../messages/json.ts'
 import type { ChatMessage, Part } from '../../messages/messages.ts'
 import type { Counts, ItemSource, Items, Place } from './Items.ts'
-import { damaged } from './storeError.ts'
+import { damaged } from './SqliteFile.ts'
 
 // A snapshot names the same messages several times, and most of them in every step. In its packed form each of them is a
 // place in the items of the run: `{"$m":[[thread,first,count],…]}` is a list of them, `{"$i":[thread,index]}` a single

@@ -14,8 +14,8 @@ import { HostedRun, type HostedSetup } from './HostedRun.ts'
 import { Items } from './Items.ts'
 import { hostedFrom } from './pack.ts'
 import type { RunRow } from './RunRows.ts'
+import { DamagedData } from './SqliteFile.ts'
 import type { OpenStore } from './sqlite.ts'
-import { DamagedData } from './storeError.ts'
 
 /**
  * Makes a stored run ready to continue in this process; `start` continues it. Returns the error of one that cannot

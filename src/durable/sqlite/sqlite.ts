@@ -8,8 +8,7 @@ import { StreamRows } from './ChunkLog.ts'
 import { findDriver, type OpenDriver } from './driver.ts'
 import { ItemRows } from './Items.ts'
 import { CommandRows, RunRows } from './RunRows.ts'
-import { numberIn, SqliteFile, type Synchronous } from './SqliteFile.ts'
-import { LockedFile } from './storeError.ts'
+import { LockedFile, numberIn, SqliteFile, type Synchronous } from './SqliteFile.ts'
 
 /** Options of {@link sqlite}. */
 export type SqliteOptions = {
