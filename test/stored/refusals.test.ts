@@ -245,11 +245,11 @@ describe('a stored run', () => {
     [undefined, tools, [`${executor}/begun`, [['a', 'f']]]],
     ['toolExecutor.calls[0] is not a part of type toolCall.', tools, [`${executor}/calls`, [{}]]],
     // The shape.
-    ['step must be a whole number …', approval, ['context/step', -1]],
+    ['step must be a whole number, …', approval, ['context/step', -1]],
     ['options.limits must be limits.', approval, ['context/options/limits', { steps: 'all' }]],
     ['options.system must be a string…', approval, ['context/options/system', 1]],
     [undefined, approval, ['context/options/system', 'Be brief.']],
-    ['round.interruptions.a must be a whole number …', approval, [`${round}/interruptions`, { a: 0.5 }]],
+    ['round.interruptions.a must be a whole number, …', approval, [`${round}/interruptions`, { a: 0.5 }]],
     ['round.interruptions must be an object…', approval, [`${round}/interruptions`, []]],
     ['round.results[0][0]: …', outside, [`${round}/results/0/0/result`, 5]],
     ['totals.finishReason must be …', approval, ['context/totals/finishReason', 'tired']],
