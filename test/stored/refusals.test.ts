@@ -239,11 +239,11 @@ describe('a stored run', () => {
     ['its tool executor has a run of "z", which is not its call.', tools, [`${executor}/runs`, { z: {} }]],
     [undefined, tools, [`${executor}/runs`, { a: {} }]],
     // The shape.
-    ['step must be a whole number …', approval, ['context/step', -1]],
+    ['step must be a whole number, …', approval, ['context/step', -1]],
     ['options.limits must be limits.', approval, ['context/options/limits', { steps: 'all' }]],
     ['options.system must be a string…', approval, ['context/options/system', 1]],
     [undefined, approval, ['context/options/system', 'Be brief.']],
-    ['round.interruptions.a must be a whole number …', approval, [`${round}/interruptions`, { a: 0.5 }]],
+    ['round.interruptions.a must be a whole number, …', approval, [`${round}/interruptions`, { a: 0.5 }]],
     ['round.interruptions must be an object…', approval, [`${round}/interruptions`, []]],
     ['round.waiting.a[0] is not a part of type toolCall.', tools, [`${round}/waiting`, { a: [{}] }]],
     ['round.waiting.a[0].kind must be …', tools, [`${round}/waiting`, { a: [call('a/x')] }]],
