@@ -30,7 +30,9 @@ const ids = is.listOf(is.text)
 const usage = is.orNull(is.like<Usage>(is.recordOf(is.number)))
 
 /** Metadata that grows piece by piece. */
-const growing: is.Shape<MergedPieces<JsonObject>> = is.listOf(is.fields({ pieces: is.count, value: is.object }))
+const growing: is.Shape<MergedPieces<JsonObject>> = is.listOf(
+  is.fields({ pieces: is.count, value: is.object }),
+)
 
 const finishReason = is.oneOf(
   'stop',

@@ -1,7 +1,7 @@
 import type { Actor } from 'xstate'
 import type { AgentMachine } from '../../machines/agent/agentSnapshot.ts'
-import type { AgentEmitted } from '../../machines/agent/events.ts'
 import { askEvent } from '../../machines/agent/announcements.ts'
+import type { AgentEmitted } from '../../machines/agent/events.ts'
 import type { PendingCall } from '../messages/result.ts'
 import { harmlessListener } from './watching.ts'
 

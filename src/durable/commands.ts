@@ -31,4 +31,3 @@ export const isApplicable = (command: AgentCommand, pending: readonly PendingCal
     return false
   }
 }
-

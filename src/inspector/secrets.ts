@@ -1,5 +1,5 @@
-import { parsedJson } from '../transport/textFraming.ts'
 import { redact } from '../transport/redact.ts'
+import { parsedJson } from '../transport/textFraming.ts'
 import type { RawRow } from './protocol.ts'
 
 /** JSON without secrets: everything that reaches a page goes through here. */

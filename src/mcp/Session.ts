@@ -1,8 +1,7 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { describeThrown, ToolExecutionError } from '../messages/errors.ts'
-import { onAbort } from '../transport/onAbort.ts'
+import { onAbort, within } from '../transport/onAbort.ts'
 import { redact } from '../transport/redact.ts'
-import { within } from '../transport/onAbort.ts'
 import { type McpEndpoint, secretsOf, shownEndpoint, transportFor, type Wire, wiresOf } from './endpoint.ts'
 import type { ClientSdk } from './sdk.ts'
 

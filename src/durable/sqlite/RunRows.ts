@@ -1,7 +1,7 @@
 import type { AgentCommand } from '../../../machines/agent/events.ts'
 import { stateName } from '../../../machines/agent/states.ts'
-import type { ErrorData } from '../../messages/errors.ts'
 import { storedCommand } from '../../agent/commands.ts'
+import type { ErrorData } from '../../messages/errors.ts'
 import { isJsonObject } from '../../messages/json.ts'
 import type { PendingCall, Usage } from '../../messages/result.ts'
 import { isRunStatus, type RunInfo, type RunStatus } from '../runs.ts'
