@@ -19,9 +19,7 @@ export const shards = {
     tests: charts,
   },
   rounds: {
-    mutate: [
-      'machines/tools/*.ts',
-    ],
+    mutate: ['machines/tools/*.ts'],
     tests: charts,
   },
   limits: {

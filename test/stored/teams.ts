@@ -158,5 +158,9 @@ export const storedScene = async (name: SceneName): Promise<JsonObject> => {
 export const successors = (name: SceneName) => {
   const { options = {} }: Scene = scenes[name]
   const manager: ScriptTurn[] = ['Managed.']
-  return team({ boss: ['All done.', 'It is good.', 'Better.'], manager, expert: ['Expert done.'] }, false, options)
+  return team(
+    { boss: ['All done.', 'It is good.', 'Better.'], manager, expert: ['Expert done.'] },
+    false,
+    options,
+  )
 }
