@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import './scripts/bareEnvironment.ts'
 
 /** What takes longest, the longest first: begun last, one of them would keep the rest of the machine waiting. */
 const longest = [

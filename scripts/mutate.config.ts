@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { configDefaults, defineConfig } from 'vitest/config'
+import './bareEnvironment.ts'
 
 const { MUTATION_TESTS = 'test/{engine,orchestrators,providers}/**/*.test.ts' } = process.env
 

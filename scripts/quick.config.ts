@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import './bareEnvironment.ts'
 
 /**
  * `npm run test:quick`: the inner loop. Files share one module graph, because loading it costs more than most tests; what

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import './bareEnvironment.ts'
 
 const { env } = process
 

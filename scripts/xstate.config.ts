@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { fromRegistry } from '../test/fromRegistry.ts'
 import { oldest } from '../test/xstate/xstateRange.ts'
+import './bareEnvironment.ts'
 
 const version = process.env.XSTATE ?? oldest
 const found = await fromRegistry('xstate', version)
