@@ -23,13 +23,13 @@ export type ConnectionOptions = {
   baseUrl?: string
   /** Sent with every request; they win over the provider's own. Default: none. */
   headers?: HeadersLike
-  /** How the requests travel: a proxy, your own `fetch`, and how much a server may send. Default: see each of them. */
+  /** Options of the transport: a proxy, your own `fetch`, and how much a server may send. Default: see each of them. */
   connection?: TransportOptions
-  /** What the model can do, where its name does not say it: `{ like: 'gpt-6-luna' }`, or single fields. Default: what is known of the name. */
+  /** Abilities of the model, where its name does not say them: `{ like: 'gpt-6-luna' }`, or single fields. Default: what is known of the name. */
   profile?: ProfileOverride
 }
 
-/** How requests travel: the `connection` of an agent or a provider. None is required. */
+/** Options of the transport: the `connection` of an agent or a provider. None is required. */
 export type TransportOptions = {
   /** A dispatcher of undici, such as a `ProxyAgent`. Default: one that follows `HTTP_PROXY` and its like. */
   dispatcher?: Dispatcher

@@ -14,7 +14,7 @@ export default defineConfig({
     include: MUTATION_TESTS.split(' '),
     exclude: [
       ...configDefaults.exclude,
-      '**/{browser,clients,leaks,approvalProcess,typedWires,paths,kills,exhaustive,processes,leftWord,everyCommit,crashes,mangled,cuts,framing}.test.ts',
+      '**/{browser,clients,leaks,approvalProcess,typedWires,paths,kills,exhaustive,processes,everyCommit,crashes,mangled,cuts,framing}.test.ts',
     ],
     setupFiles: ['test/mutation/fewRuns.ts'],
     testTimeout: 5_000,

@@ -1,9 +1,16 @@
 import { lastSaid } from '../../src/messages/compaction.ts'
-import { type ChatMessage, textOf, textPart, toolCallsOf } from '../../src/messages/messages.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
+import {
+  type ChatMessage,
+  type ToolCallPart,
+  textOf,
+  textPart,
+  toolCallsOf,
+} from '../../src/messages/messages.ts'
 import { addMetadata, mergeMetadata, wholeMetadata } from '../../src/messages/metadata.ts'
 import { addUsage, type FinishReason, type Usage } from '../../src/messages/result.ts'
 import { type Accumulator, nothingAccumulated } from '../../src/model/accumulator.ts'
-import { assignToolIds } from '../../src/model/toolIds.ts'
+import type { WireToolCall } from '../../src/model/delta.ts'
 import { missingResult, resultMessage } from '../tools/results.ts'
 import { currentCalls } from '../tools/round.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
@@ -267,4 +274,28 @@ const partialMessage = (state: StreamingState, newId: () => string): ChatMessage
     parts: [...(whole === '' ? [] : [textPart(whole)]), ...parts],
     ...(thinking !== '' && { metadata: { thinking } }),
   }
+}
+
+/**
+ * Gives every call of a message an id that is unique in the conversation: the provider's own where it is non-empty and
+ * unused, a new one otherwise. If a provider reuses the id of an earlier message, its own id is kept in
+ * `providerCallIds`, because that is the one it expects with the result.
+ */
+const assignToolIds = (
+  calls: readonly WireToolCall[],
+  history: readonly ChatMessage[],
+  newId: () => string,
+): { parts: ToolCallPart[]; providerCallIds: JsonObject } => {
+  if (calls.length === 0) return { parts: [], providerCallIds: {} }
+  const earlier = new Set(history.flatMap(toolCallsOf).map((call) => call.id))
+  const here = new Set<string>()
+  const renamed: [string, string][] = []
+  const parts = calls.map((call): ToolCallPart => {
+    const usable = call.id !== '' && !here.has(call.id)
+    const id = usable && !earlier.has(call.id) ? call.id : newId()
+    if (usable && id !== call.id) renamed.push([id, call.id])
+    here.add(call.id)
+    return { type: 'toolCall', ...call, id }
+  })
+  return { parts, providerCallIds: Object.fromEntries(renamed) }
 }

@@ -64,7 +64,7 @@ export const factsIn = (
       return [
         pathOf(leaf),
         {
-          isStorable: leaf.type !== 'final' && !isLeftAtOnce(leaf),
+          isStorable: leaf.type !== 'final' && !isTransient(leaf),
           isFinal: leaf.type === 'final',
           waitsFor,
           isInRound,
@@ -105,7 +105,7 @@ const leavesOf = (node: AnyStateNode): AnyStateNode[] => {
 const pathOf = ({ path }: AnyStateNode): string => path.join('.')
 
 /** A transition without event and guard is taken before anything else can happen. */
-const isLeftAtOnce = (leaf: AnyStateNode): boolean =>
+const isTransient = (leaf: AnyStateNode): boolean =>
   lineOf(leaf).some(({ always }) => always?.some(({ guard }) => guard === undefined))
 
 const childrenOf = (leaf: AnyStateNode): string[] =>

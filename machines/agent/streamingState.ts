@@ -118,17 +118,17 @@ export type Answer = {
 export type ToolRound = {
   /** Part of the idempotency keys of its calls: no other round has it. */
   id: string
-  /** Those that a person must still decide on. */
+  /** Calls that a person must still decide on. */
   pendingApprovals: string[]
-  /** Those that may run, or be answered from outside. While calls run: those that were left, in the order of the answer. */
+  /** Calls that may run, or be answered from outside. While calls run: those that were left, in the order of the answer. */
   cleared: string[]
-  /** Those that are answered from outside. */
+  /** Calls that are answered from outside. */
   external: string[]
-  /** Those that end the run when they succeed. */
+  /** Calls that end the run when they succeed. */
   ending: string[]
-  /** Those that were running when the process ended, so that a person decides, or has decided, what happens to them. */
+  /** Calls that were running when the process ended, so that a person decides, or has decided, what happens to them. */
   inDoubt: string[]
-  /** How often a call was cut off by the end of its process, by call id. */
+  /** The number of times that a call was cut off by the end of its process, by call id. */
   interruptions: { [callId: string]: number }
   /** The stored runs of sub-agents that are paused while a person decides on other calls, by call id. */
   runs: { [callId: string]: Snapshot<unknown> }
@@ -139,7 +139,7 @@ export type ToolRound = {
   /** Arguments that a person changed, by call id. */
   edited: { [callId: string]: JsonObject }
   waitingSince: number
-  /** Those that the current executor has started, in their order: without a result, they are running. */
+  /** Calls that the current executor has started, in their order: without a result, they are running. */
   started: Batches<string>
   /** Results, as they come in. */
   results: Batches<ToolResultPart>

@@ -33,7 +33,7 @@ type DecisionState = {
   said: ChatMessage[]
   chosen: ChosenEvent | null
   failure: ErrorData | null
-  /** Why it was aborted; null if it was not. */
+  /** The reason of the abort; null without one. */
   abortReason: string | null
 }
 

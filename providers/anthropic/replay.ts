@@ -9,7 +9,7 @@ import {
 import { arrayAt, stringAt } from '../wire/json.ts'
 
 /*
- * A skeleton is the order of a response's content blocks, so that signed and encrypted blocks go back exactly where they stood.
+ * A skeleton is the order of a response's content blocks, so that signed and encrypted blocks go back exactly where they were.
  *
  * Each entry is a whole block that only the provider understands (it has a `type`), `{ text: n }` for the next n
  * characters of the message's text, or `{ call: n }` for its nth tool call. Text and calls are not repeated here.

@@ -16,8 +16,8 @@ import { callsWithoutId, replay } from './replay.ts'
 
 type Content = { role: 'user' | 'model'; parts: JsonObject[] }
 
-/** Google's documented stand-in for a call that another model made, or that the client wrote itself. */
-const signatureStandIn = 'skip_thought_signature_validator'
+/** Google's documented placeholder for a call that another model made, or that the client wrote itself. */
+const signaturePlaceholder = 'skip_thought_signature_validator'
 
 /** The turns as Gemini wants them: neighbours merged, nothing empty, all results of a round together and alone. */
 export const googleContents = (turns: readonly ChatMessage[], target: Target<GoogleProfile>): Content[] => {
@@ -100,7 +100,10 @@ const signCurrentTurn = (contents: Content[]): Content[] => {
     const first = content.parts.findIndex((part) => 'functionCall' in part)
     const call = content.parts[first]
     if (index < start || !call || 'thoughtSignature' in call) return content
-    return { ...content, parts: content.parts.with(first, { ...call, thoughtSignature: signatureStandIn }) }
+    return {
+      ...content,
+      parts: content.parts.with(first, { ...call, thoughtSignature: signaturePlaceholder }),
+    }
   })
 }
 

@@ -267,7 +267,7 @@ const failureOf = (end: End, response: JsonObject, event: JsonObject): ErrorData
 }
 
 /**
- * The error in an event that is not about a response. Events of unknown types are none, even if they have a message;
+ * The error in an event that is not about a response. Events of unknown types are not errors, even if they have a message;
  * an untyped body with a message is one.
  */
 const errorIn = (type: string, event: JsonObject): ErrorData | undefined => {

@@ -115,12 +115,12 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
     return this.#pending
   }
 
-  /** Like `Agent.send`, with the history of this chat. */
+  /** Does the same as `Agent.send`, with the history of this chat. */
   async send(prompt: string | Part[], ...rest: Last<ChatSendOptions<Deps>>): Promise<SendResult> {
     return await this.#take(this.#prompt(prompt), optionsOf(rest))
   }
 
-  /** Like `Agent.sendFor`, with the history of this chat. */
+  /** Does the same as `Agent.sendFor`, with the history of this chat. */
   async sendFor<S extends Schema>(
     prompt: string | Part[],
     schema: S,
@@ -129,7 +129,7 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
     return await this.#take(this.#prompt(prompt), { ...optionsOf(rest), schema })
   }
 
-  /** Like `Agent.sendStream`, with the history of this chat. A stream that is left early adds nothing to it. */
+  /** Does the same as `Agent.sendStream`, with the history of this chat. A stream that is left early adds nothing to it. */
   sendStream(
     prompt: string | Part[],
     ...rest: Last<ChatSendOptions<Deps>>
@@ -137,7 +137,7 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
     return this.#stream(this.#prompt(prompt), optionsOf(rest))
   }
 
-  /** Like `Agent.sendStreamFor`, with the history of this chat. */
+  /** Does the same as `Agent.sendStreamFor`, with the history of this chat. */
   sendStreamFor<S extends Schema>(
     prompt: string | Part[],
     schema: S,

@@ -1,7 +1,7 @@
 import { isJsonObject } from './json.ts'
 import { type ChatMessage, type Part, textOf, textPart } from './messages.ts'
 
-/** Why a conversation was compacted: it was about to be too long, a provider refused it, or a command asked for it. */
+/** The reason of a compaction: it was about to be too long, a provider refused it, or a command asked for it. */
 export type CompactionReason = 'full' | 'overflow' | 'command'
 
 /**

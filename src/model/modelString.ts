@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../messages/errors.ts'
 
-/** Which provider, and which of its models for what; a model left out means the provider's default. */
+/** The parts of a model string: a provider, and its models by use; a model left out means the provider's default. */
 export type ModelName = { provider: string; chat?: string; embeddings?: string }
 
 /**

@@ -1,6 +1,6 @@
 /** The longest waits of a run, or of a request outside of one, in milliseconds. */
 export type Timeouts = {
-  /** From the request to the first content of the answer; keep-alives do not count. Default: 10 minutes. */
+  /** Time from the request to the first content of the answer; keep-alives do not count. Default: 10 minutes. */
   firstChunkMs?: number
   /** Between two pieces of content of a running answer. Default: 5 minutes. */
   idleMs?: number

@@ -54,7 +54,7 @@ export const redactError = (error: ErrorData, secrets: readonly string[]): Error
 /*
  * A secret that a server gives back may be written in many ways, and in several of them at once: percent-encoded, once or
  * twice, with small or capital digits; escaped for JSON or HTML; in capitals; in base64, by itself or inside of something
- * longer. One pattern finds them all: letters and digits stand for themselves in either case, every other character for
+ * longer. One pattern finds them all: letters and digits match themselves in either case, every other character for
  * itself or any of its encodings. Nothing in it can repeat without end, so that a text is searched in one go.
  */
 

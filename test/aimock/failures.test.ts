@@ -8,7 +8,7 @@ const once = { retry: { maxRetries: 0 } }
 const soon = { retry: { maxRetries: 2, initialDelayMs: 1, maxDelayMs: 2 } }
 
 describe.each(places)('$provider', (place) => {
-  test('tells an error in the words of the provider', async () => {
+  test('reports an error in the words of the provider', async () => {
     const mock = await startMock()
     const body = { message: 'The model is asleep', type: 'invalid_request_error', code: 'asleep' }
     mock.nextRequestError(400, body)

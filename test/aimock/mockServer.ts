@@ -22,7 +22,7 @@ export const places = [
 
 export type Place = (typeof places)[number]
 
-/** A mock server for one test; it knows no fixture but those of the test, and takes only its own key. */
+/** A mock server for one test; it has only the fixtures of the test, and takes only its own key. */
 export const startMock = async (): Promise<LLMock> => {
   const mock = new LLMock({ port: 0, strict: true, auth: { apiKeys: ['test-key'] } })
   await mock.start()

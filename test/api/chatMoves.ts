@@ -176,7 +176,7 @@ const restore = (world: World, talk: Conversation): void => {
   talk.chat = Chat.from(world.agent, JSON.parse(JSON.stringify(talk.chat)), { whenBusy: talk.whenBusy })
 }
 
-/** Whatever has happened, the chat can be brought to an end and goes on with a plain send. */
+/** After any moves, the chat can be brought to an end and continues with a plain send. */
 export const endChat = async (world: World, talk: Conversation): Promise<void> => {
   world.isCalm = true
   const { chat } = talk

@@ -4,7 +4,7 @@ import { createPhasedMachine } from '../../machines/index.ts'
 import { Agent, type AgentOptions, type ChatModel, type Orchestrator, tool } from '../../src/index.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/index.ts'
 
-// A process of its own, started by crashes.test.ts: it plays one scene and says how it ended. Nobody here listens for
+// A process of its own, started by crashes.test.ts: it plays one scene and says how it ended. Nothing here listens for
 // unhandled rejections or exceptions: one of them ends the process with another code than 0.
 
 const asks: ScriptTurn = [{ toolCall: { id: 'a', name: 'act', arguments: { n: 1 } } }]
@@ -193,7 +193,7 @@ const scenes: Record<string, () => Promise<string>> = {
     setTimeout(() => run.abort('too long'), 5)
     return outcome(run.result)
   },
-  resultThatNobodyReads: async () => {
+  unreadResult: async () => {
     agentOf([[{ error: { message: 'no' } }]]).start('Go')
     const run = agentOf([[{ error: { message: 'no' } }]]).start('Go')
     await new Promise((next) => setTimeout(next, 5))

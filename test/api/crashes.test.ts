@@ -46,7 +46,7 @@ const expected: Record<string, RegExp> = {
   stepOfWrongSystem: /^OrchestrationError: prepareStep failed: .*system/,
   stepOfWrongSettings: /^OrchestrationError: prepareStep failed: .*settings/,
   stepThatNeverSettles: /^AbortedError: The run was aborted: too long/,
-  resultThatNobodyReads: /^ModelError: no/,
+  unreadResult: /^ModelError: no/,
 }
 
 test('every scene is expected to end somehow', async () => {

@@ -41,7 +41,7 @@ const calls: ScriptTurn = [
 
 const freeCall = (id: string): ScriptTurn => [{ toolCall: { id, name: 'free' } }]
 
-type Standing = {
+type StoredCase = {
   turns: ScriptTurn[]
   prompt?: string
   isDecided?: boolean
@@ -67,7 +67,7 @@ const states = {
       [{ hang: true }],
     ],
   },
-} satisfies Record<string, Standing>
+} satisfies Record<string, StoredCase>
 
 export type StateName = keyof typeof states
 export const stateNames = Object.keys(states) as StateName[]
@@ -107,7 +107,7 @@ const schemaOf = (chart: ChartName) => (isTyped(chart) ? { schema: answerSchema 
 
 /** A run of a chart that has come to a state: its snapshot. */
 export const runIn = async (chart: ChartName, state: StateName): Promise<JsonObject> => {
-  const { turns, prompt = 'Go', isDecided = false, isSlow = false, options = {} }: Standing = states[state]
+  const { turns, prompt = 'Go', isDecided = false, isSlow = false, options = {} }: StoredCase = states[state]
   const model = scriptedModel([...charts[chart].before, ...turns], { profile: profileOf(chart) ?? {} })
   // Its waits never end: a clock that does not leap.
   const agent = new Agent<unknown, AnyActorLogic>(model, {

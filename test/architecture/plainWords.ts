@@ -27,7 +27,7 @@ export const plainWords: readonly PlainWord[] = [
     write: 'incarnation',
     found: [/(?<![A-Za-z-])life(?![a-z]|[ -]cycle)/, /Life(?![a-z]|[ -]cycle)/],
   },
-  { avoid: 'live (of a row)', write: 'unsettled', found: [/\bisLive\b/, /\bliveRows?\b/, /\blive rows?\b/] },
+  { avoid: 'live (of a row)', write: 'unsettled', found: [/\blive rows?\b/] },
   {
     avoid: 'head (of a stored run)',
     write: 'snapshot',

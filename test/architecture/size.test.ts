@@ -7,8 +7,17 @@ const longest = 350
 const crumb = 40
 const leastMedian = 100
 
+/** Long files that are one thought, each with the reason. */
+const longThoughts: Readonly<Record<string, string>> = {
+  'machines/agent/chart.ts': 'the lifecycle is one chart: a reader sees it from Initialized to Complete',
+  'machines/agent/agentSetup.ts': 'the guards and actions of that chart, which XState takes in one call',
+}
+
 /** Small files with one user that are right as they are, each with the reason. */
-const exceptions: Readonly<Record<string, string>> = {}
+const exceptions: Readonly<Record<string, string>> = {
+  'src/model/cosineSimilarity.ts': 'a public function that is beside the models, used by programs only',
+  'src/visualize/toSvg.ts': 'loads the layouter, which the bundle of the page must not contain',
+}
 
 const files = filesIn(['src', 'machines', 'providers'], /\.(ts|tsx|js|mjs)$/)
 const lines = new Map(files.map(({ path, text }) => [path, text.split('\n').length - 1]))
@@ -22,7 +31,7 @@ for (const { path, text } of files) {
 }
 
 it('is no longer than a reader takes in at once', () => {
-  const attics = [...lines].filter(([, count]) => count > longest)
+  const attics = [...lines].filter(([path, count]) => count > longest && !(path in longThoughts))
   expect(attics.map(([path, count]) => `${path}: ${count} lines`)).toEqual([])
 })
 

@@ -127,7 +127,7 @@ test.each([
     active('A', {}, { a: actor(active('B', { step: 2 })), b: stored(active('C', { step: 1 })) }),
     3,
   ],
-  ['messages that are no list', active('A', { messages: 'many' }), 0],
+  ['messages that are not a list', active('A', { messages: 'many' }), 0],
   ['nothing', undefined, 0],
 ])('model calls: %s', (_, snapshot, steps) => {
   expect(stepsIn(snapshot)).toBe(steps)

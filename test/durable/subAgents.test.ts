@@ -5,7 +5,7 @@ import { scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { opened, storeFile } from './storeFile.ts'
 import { callOf, wiping } from './wiping.ts'
 
-test('a decision on a call of a sub-agent reaches it after the run was put away', async () => {
+test('a decision on a call of a sub-agent reaches it after the run was stored', async () => {
   const path = storeFile()
   const { agent: janitor, wiped } = wiping([[callOf('c', 'b')], 'Wiped.'])
   const boss = new Agent(

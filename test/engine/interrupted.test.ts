@@ -1,4 +1,4 @@
-/** A call that was running when its process ended is in doubt: what becomes of it is for its tool to say. */
+/** A call that was running when its process ended is in doubt: its tool decides what happens to it. */
 import { describe, expect, test } from 'vitest'
 import { createActor } from 'xstate'
 import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'

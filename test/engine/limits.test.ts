@@ -286,7 +286,7 @@ describe('repeats', () => {
   })
 
   test.each([
-    ['a call that may be repeated beside them are none', true, 'steps'],
+    ['a call that may be repeated beside them do not count', true, 'steps'],
     ['the same call beside them are a limit', false, 'repeats'],
   ])('with %s', async (_, repeatable, limit) => {
     const wait = tool({ name: 'wait', description: 'Waits', repeatable, execute: () => 'waited' })
@@ -310,7 +310,7 @@ describe('repeats', () => {
     expect(reached).toMatchObject([{ limit }])
   })
 
-  test('with other results, or of a tool that may be repeated, are none', async () => {
+  test('with other results, or of a tool that may be repeated, do not count', async () => {
     const { reached } = await ran({ repeats: 3, steps: 10 })
     expect(reached).toMatchObject([{ limit: 'steps' }])
     const polling = await ran({ repeats: 3, steps: 10 }, { tools: [look(true)] }, looks(1))
@@ -388,7 +388,7 @@ describe('the cost of a run', () => {
   })
 })
 
-test('a limit without end is none, and a run with it can be stored', async () => {
+test('an infinite limit is not a limit, and a run with it can be stored', async () => {
   const ask = tool({ name: 'ask', description: 'Asks', needsApproval: true, execute: () => 'yes' })
   const agent = () =>
     new Agent(scriptedModel([call('a', {}, 'ask'), 'Done.']), {

@@ -123,9 +123,9 @@ describe('compactions', () => {
 
   test.each([
     ['three within six steps are a limit', [1, 3, 6], 6],
-    ['three within seven are none', [1, 3, 7], undefined],
+    ['three within seven do not count', [1, 3, 7], undefined],
     ['the last three count', [1, 3, 7, 8], 8],
-    ['far apart, they are none', [1, 4, 8, 12], undefined],
+    ['far apart, they do not count', [1, 4, 8, 12], undefined],
   ])('%s', async (_, at, limit) => {
     const { reached, compactions, settled } = started(steps, at, talk)
     const { status, step, window } = await settled()

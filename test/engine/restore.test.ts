@@ -213,7 +213,7 @@ describe('a restored run', () => {
     return watched.stored.filter((_, index) => watched.states[index] === state)[nth] ?? ''
   }
 
-  test('in the middle of an answer says that the text before is void', async () => {
+  test('in the middle of an answer says that the text before does not count', async () => {
     const turn: ScriptTurn = [{ text: 'Hel' }, { text: 'lo' }]
     const { actor, watched } = start(
       { turns: [turn] },

@@ -220,7 +220,7 @@ describe('an answer that breaks after something was shown', () => {
     expect(watched.chunks.filter(({ metadata }) => metadata.restart === true)).toHaveLength(1)
   })
 
-  test('pieces of a call bar no retry, but it says that they are void', async () => {
+  test('pieces of a call do not prevent a retry, which says that they do not count', async () => {
     const piece = { type: 'toolDelta' as const, index: 0, name: 'echo', arguments: '{"a' }
     const { actor, pass, retries, watched } = start([[{ deltas: [piece] }, { cut: true }], 'Whole'])
     await idle()

@@ -184,7 +184,7 @@ describe('any typed answer', () => {
     expect(error.partial?.messages).toHaveLength(4)
   })
 
-  test('a corrected stream shows that what came before is void', async () => {
+  test('a corrected stream shows that what came before does not count', async () => {
     const chunks = await collect(new Agent(scriptedModel(['{"name":5}', json])).sendStreamFor('Oslo', city))
     expect(chunks.filter(({ metadata }) => metadata.restart === true)).toHaveLength(1)
     expect(chunks.at(-1)?.output).toEqual(oslo)

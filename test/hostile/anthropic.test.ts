@@ -60,7 +60,7 @@ test('invalid_input: input that is not JSON is refused, and the model learns so 
   expectTheAnswer(outcome)
 })
 
-test.each(signedHabits)('%s goes back byte for byte, where it stood', (_, events, blocks) =>
+test.each(signedHabits)('%s goes back byte for byte, where it was', (_, events, blocks) =>
   goesBackAsItCame(events, blocks),
 )
 

@@ -78,7 +78,7 @@ export const signedHabits: [string, JsonObject[], JsonObject[]][] = [
   ['redacted_thinking: a redacted block', [open(0, redacted), close(0)], [redacted]],
 ]
 
-/** A signed block goes back byte for byte, where it stood. */
+/** A signed block goes back byte for byte, where it was. */
 export const goesBackAsItCame = async (events: JsonObject[], blocks: JsonObject[]): Promise<void> => {
   const first = message([...events, ...textBlock(1, 'Let me look.'), ...toolBlock(2, oslo)], 'tool_use')
   const outcome = await loop(anthropic, first)

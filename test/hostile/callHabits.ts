@@ -156,7 +156,7 @@ export const callHabits: readonly CallHabit[] = [
     ids: [one],
   },
   {
-    promise: 'empty_later: later pieces with an empty name, an empty id and no index go on with the call',
+    promise: 'empty_later: later pieces with an empty name, an empty id and no index continue the call',
     pieces: [
       [{ index: 0, ...weatherCall, args: '' }],
       [{ id: '', name: '', args: '{"city":' }],

@@ -125,7 +125,7 @@ describe.each([openai, mistral])('$model', (wire) => {
     expect(outcome.result.output).toBe(`Let me look.\n${farewell}`)
   })
 
-  test('finish_empty: an empty or null finish reason is none', async () => {
+  test('finish_empty: an empty or null finish reason does not count', async () => {
     const cut = sse(chunk({ content: 'So far' }, ''), chunk({}, null))
     const outcome = await once(wire, cut)
 

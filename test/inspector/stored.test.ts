@@ -148,16 +148,16 @@ it('shows the chart of the agent if it is known, otherwise the lifecycle chart',
   onTestFinished(() => runs.close())
   await (await runs.start('careful', 'Remove a.txt', { id: 'job' })).result
   const [known, unknown] = [await inspecting({ runs }), await inspecting({ runs: await guestOf(file) })]
-  const toldOf = async (inspector: typeof known) => {
+  const shownBy = async (inspector: typeof known) => {
     const feed = await listen(inspector)
     await feed.until(({ tools }) => tools.get('c1')?.status === 'pending')
     const chart = await (await fetch(`${inspector.url}chart?actor=${feed.watched}`)).text()
     return { states: feed.moments.at(-1)?.states ?? [], chart }
   }
-  const here = await toldOf(known)
+  const here = await shownBy(known)
   expect(here.states[0]).toBe('reflection')
   for (const state of here.states) expect(here.chart).toContain(`"id":"${state}"`)
-  expect((await toldOf(unknown)).states).toEqual(['agent', 'agent.AwaitingApproval'])
+  expect((await shownBy(unknown)).states).toEqual(['agent', 'agent.AwaitingApproval'])
 })
 
 it('hides keys in what was stored', async () => {

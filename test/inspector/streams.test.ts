@@ -143,7 +143,7 @@ describe('A key', () => {
     const inspector = await inspecting()
     const feed = await listen(inspector)
     const letters = [...`It is ${key} as you know`].flatMap((text) => [{ text }, { delayMs: 2 }])
-    await new Agent(scriptedModel([letters]), { inspect: inspector.inspect }).send('Tell')
+    await new Agent(scriptedModel([letters]), { inspect: inspector.inspect }).send('Go')
     await feed.until(isOver)
     expect(feed.text).toBe('It is *** as you know')
     expect(feed.raw).not.toContain('sk-')

@@ -75,7 +75,7 @@ export const agents: readonly Tested[] = [
 ]
 
 const long = 'x'.repeat(1600)
-const longTalk: ChatMessage[] = [1, 2].flatMap(() => [userMessage(long), modelMessage(long)])
+const longChat: ChatMessage[] = [1, 2].flatMap(() => [userMessage(long), modelMessage(long)])
 const longResult: ChatMessage[] = [
   userMessage('hi'),
   modelMessage([{ type: 'toolCall', id: 'old', name: 'plain', arguments: {} }]),
@@ -86,7 +86,7 @@ const longResult: ChatMessage[] = [
 const inputs: AgentInput[] = [
   { prompt: 'hi' },
   { history: [{ role: 'model', parts: [{ type: 'text', text: 'unasked' }] }] },
-  { history: longTalk, prompt: 'go on' },
+  { history: longChat, prompt: 'go on' },
   { history: longResult, prompt: 'go on' },
 ]
 

@@ -40,7 +40,7 @@ test.each([
     [text('[resource: b, demo://b]')],
   ],
   ['an unknown kind', { content: [{ type: 'hologram', x: 1 }] }, [text('{"type":"hologram","x":1}')]],
-  ['blocks that are none', { content: [7, null] }, [text('7'), text('null')]],
+  ['values that are not blocks', { content: [7, null] }, [text('7'), text('null')]],
   ['structured content alone', { structuredContent: { b: 1, a: 2 } }, [text('{"b":1,"a":2}')]],
   [
     'structured content that is repeated as text',

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { presets } from '../../providers/presets.ts'
 import { rowOf, today } from './rowOf.ts'
 
-// Whoever copies a line of the documents gets a model that exists.
+// A reader who copies a line of the documents gets a model that exists.
 
 const filesIn = (folder: string, ending: RegExp): string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })

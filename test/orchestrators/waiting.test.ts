@@ -10,12 +10,12 @@ test('a chart made of runs shows a call before it says that it waits for it', as
   const actor = agent.actor({ prompt: 'Tidy up.' })
   const reported: string[] = []
   actor.on('chunk', ({ messages }) => reported.push(...messages.flatMap(toolCallsOf).map(({ id }) => id)))
-  const toldByThen = await new Promise((resolve) => {
+  const reportedByThen = await new Promise((resolve) => {
     actor.subscribe((snapshot) => {
       if (snapshot.hasTag('waiting')) resolve([...reported])
     })
     actor.start()
   })
   actor.stop()
-  expect(toldByThen).toEqual(['a'])
+  expect(reportedByThen).toEqual(['a'])
 })

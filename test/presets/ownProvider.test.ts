@@ -8,7 +8,7 @@ import { loopback } from '../loopback.ts'
 import { helloFrom } from './helloAnswers.ts'
 import { telegraph, telegraphProfile } from './ownProtocol.ts'
 
-// A provider of one's own is ten lines where it speaks a known protocol, and a page where it has one of its own.
+// Your own provider is ten lines where it speaks a known protocol, and a page where it has its own protocol.
 
 beforeEach(() => {
   vi.stubEnv('ACME_API_KEY', undefined)

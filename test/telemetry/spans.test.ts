@@ -159,7 +159,7 @@ test('has the calls of an executor that takes a turn as a whole', async () => {
     '  chat script',
     '  execute_tool work',
     '  execute_tool work !',
-    // Nobody gave a result for it.
+    // It was not given a result.
     '  execute_tool work !',
     '  chat script',
   ])

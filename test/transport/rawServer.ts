@@ -81,7 +81,7 @@ export const chunk = (text: string): string => `${Buffer.byteLength(text).toStri
 
 export const lastChunk = '0\r\n\r\n'
 
-/** Waits, and then until what has come is read: in a process that stood still, a timer is due before that. */
+/** Waits, and then until what has come is read: in a process that was paused, a timer is due before that. */
 export const pause = async (ms = 2): Promise<void> => {
   await setTimeout(ms)
   for (let round = 0; round < 2; round += 1) await setImmediate()

@@ -81,7 +81,7 @@ describe('the request', () => {
     })
   })
 
-  it('refuses a base URL that is none', async () => {
+  it('refuses a base URL that is not a URL', async () => {
     const { error } = await received(echoModel({ baseUrl: 'localhost:11434' }))
     expect(error).toMatchObject({ name: 'ConfigurationError', retryable: false })
     expect(error?.message).toContain('baseUrl')

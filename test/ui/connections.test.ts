@@ -15,7 +15,7 @@ import { listen, serve, until } from './serve.ts'
 const headers = { 'content-type': 'application/json' }
 const question = (id = 'chat-1') =>
   JSON.stringify({ id, messages: [{ id: 'u1', role: 'user', parts: [{ type: 'text', text: 'hi' }] }] })
-/** A client that left is noticed by its connection, not by the next sign of life. */
+/** A client that left is noticed by its connection, not by the next keep-alive. */
 const noKeepAlive = { keepAliveMs: 3_600_000 }
 const ask = (url: string, init: RequestInit = {}) =>
   fetch(url, { method: 'POST', headers, body: question(), ...init })
@@ -169,7 +169,7 @@ describe('an idle stream', () => {
   })
 })
 
-test('signs of life do not pile up for a client that does not read', async () => {
+test('keep-alives do not pile up for a client that does not read', async () => {
   const agent = new Agent(scriptedModel([[{ text: 'Well' }, { hang: true }]]))
   const handler = uiMessageHandler(agent, { keepAliveMs: 2 })
   const init = { method: 'POST', headers, body: question() }

@@ -1,4 +1,4 @@
-/** A stream of events: its bytes, its signs of life, and the ways in which its reader leaves. Time is moved by hand. */
+/** A stream of events: its bytes, its keep-alives, and the ways in which its reader leaves. Time is moved by hand. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { eventStream, type Outlet, type WriteEvents } from '../../src/ui/eventStream.ts'
@@ -64,7 +64,7 @@ describe('an event stream', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('shows signs of life to a reader who has read everything', async () => {
+  test('shows keep-alives to a reader who has read everything', async () => {
     const { read, finish, reader } = open()
     vi.advanceTimersByTime(1000)
     expect(await read()).toBe(': open\n\n')

@@ -88,7 +88,7 @@ describe.each(Object.entries(servers))('%s', (_, start) => {
 
   test('ends the run of a client that leaves', async () => {
     const provider = await endlessProvider()
-    // The connection shows that the client left, not the next sign of life.
+    // The connection shows that the client left, not the next keep-alive.
     const api = await start(uiMessageHandler(provider.agent, { keepAliveMs: 3_600_000 }))
     const client = clientFor(7, { api, id: 'chat-1' })
     const sent = client.send('Tell me everything')

@@ -41,7 +41,7 @@ describe('the events of a chunk', () => {
     ])
   })
 
-  test('are none for a chunk without any', () => {
+  test('do not exist for a chunk without any', () => {
     expect([...eventsOf(nothing)]).toEqual([])
     expect([...eventsOf({ ...nothing, metadata: { restart: 'yes', thinking: 7 } })]).toEqual([])
   })

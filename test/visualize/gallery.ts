@@ -46,7 +46,7 @@ const index = (counts: CountsOfCharts): string =>
     '',
     'Drawn from the machines themselves by `npm run visualize`; a test fails when a picture is older than its machine.',
     'Each has its Mermaid text beside it. [`coverage.html`](coverage.html) shows how often the path tests take each',
-    'transition. A dashed pill stands for any state around it; the lines below a name are events that are handled without',
+    'transition. A dashed pill means any state around it; the lines below a name are events that are handled without',
     'leaving the state.',
     ...gallery.flatMap(({ machine, about }) => [
       '',

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { Agent, StatewireError, tool } from '../../src/index.ts'
 
-// A worker as users deploy it: an agent with a tool, whose answer streams to whoever asked.
+// A worker as users deploy it: an agent with a tool, whose answer streams to the client that asked.
 
 const weather = tool({
   name: 'get_weather',

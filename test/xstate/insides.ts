@@ -39,14 +39,14 @@ export const insides = (): string[] => {
     ...named('emit', emit({ type: 'noted' })),
     ...named('emit.params', noted?.params as object),
     ...named('stored child', stored.children?.child ?? {}),
-    ...eventsOfALife(),
+    ...eventsOfARun(),
   ]
 }
 
 const named = (what: string, seen: object): string[] =>
   Object.getOwnPropertyNames(seen).map((name) => `${what}.${name}`)
 
-const eventsOfALife = (): string[] => {
+const eventsOfARun = (): string[] => {
   const seen: string[] = []
   const inspect = (event: InspectionEvent) => 'event' in event && seen.push(`event ${event.event.type}`)
   createActor(machine, { inspect }).start().stop()

@@ -97,7 +97,7 @@ export const shuffles: Record<string, Shuffle> = {
   },
 
   'inspectors are called by a function of another name': {
-    edits: [renamed('_sendInspectionEvent', '_tellInspectors')],
+    edits: [renamed('_sendInspectionEvent', '_reportInspection')],
     hidden: ['system._sendInspectionEvent'],
   },
 
@@ -179,7 +179,7 @@ export const shuffles: Record<string, Shuffle> = {
 
 const compatible = Object.values(shuffles).filter(({ isAlone }) => !isAlone)
 
-export const everythingAtOnce: Shuffle = {
+export const everythingTogether: Shuffle = {
   edits: compatible.flatMap(({ edits }) => edits),
   hidden: compatible.flatMap(({ hidden }) => hidden),
 }

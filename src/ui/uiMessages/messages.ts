@@ -83,7 +83,7 @@ export type UiChunk =
       providerExecuted?: true
     }
   | { type: 'tool-input-error'; toolCallId: string; toolName: string; input: string; errorText: string }
-  /** Since `ai` 6. */
+  /** A part that exists since `ai` 6. */
   | {
       type: 'tool-approval-request'
       approvalId: string
@@ -91,11 +91,11 @@ export type UiChunk =
       reason?: string
       isAutomatic?: true
     }
-  /** Since `ai` 7. */
+  /** A part that exists since `ai` 7. */
   | { type: 'tool-approval-response'; approvalId: string; approved: true }
   | { type: 'tool-output-available'; toolCallId: string; output: JsonValue }
   | { type: 'tool-output-error'; toolCallId: string; errorText: string }
-  /** Since `ai` 6. */
+  /** A part that exists since `ai` 6. */
   | { type: 'tool-output-denied'; toolCallId: string }
   | { type: `data-${string}`; id?: string; data: JsonValue; transient?: boolean }
   | { type: 'finish'; finishReason: UiFinishReason; messageMetadata?: JsonObject }

@@ -65,7 +65,7 @@ const unordered = (journal: Journal, incarnation: Incarnation, byPlace: boolean)
   let written = 0
   /** Resolves unless this is the moment at which the process dies. */
   const survive = async (): Promise<void> => {
-    // A process does not die in the middle of a step of its chart and then goes on with it.
+    // A process does not die in the middle of a step of its chart and then continue it.
     await null
     if (incarnation.end.signal.aborted) return await never
     incarnation.moments += 1

@@ -331,7 +331,7 @@ describe('error bodies', () => {
   })
 
   it.each([null, 'text', [], {}, { id: 'r', message: { role: 'assistant' }, finish_reason: 'COMPLETE' }])(
-    '%j is no error',
+    '%j is not an error',
     (body) => {
       expect(cohere.error(body)).toBeUndefined()
     },

@@ -222,7 +222,7 @@ describe('error bodies', () => {
   })
 
   it.each([null, 'text', [], {}, { message: { role: 'assistant', content: 'hi' }, done: true }])(
-    '%j is no error',
+    '%j is not an error',
     (body) => {
       expect(ollama.error(body)).toBeUndefined()
     },

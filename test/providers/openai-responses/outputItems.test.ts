@@ -132,7 +132,7 @@ const rows: [string, Step[], (number | number[])[]][] = [
     [0, 1, 0, 0, 2],
   ],
   [
-    'an empty id is none',
+    'an empty id does not count',
     [
       ['finish', message(''), {}],
       ['finish', message(''), {}],
@@ -183,7 +183,7 @@ const rows: [string, Step[], (number | number[])[]][] = [
     [0, 1, [0, 1]],
   ],
   [
-    'the list at the end has renewed all ids: a call with an id is none that has another',
+    'the list at the end has renewed all ids: a call with an id is not one that has another',
     [
       ['announce', call('f1', 'c1'), index(0)],
       ['at', call(), index(1)],

@@ -124,13 +124,13 @@ describe('a session', () => {
     const messages = [
       userMessage('One'),
       answer('resp_1', 'First.'),
-      userMessage('Tell'),
+      userMessage('Begin'),
       messageFrom(cut),
       userMessage('Go on'),
     ]
     expect(bodyOf({ messages })).toMatchObject({
       previous_response_id: 'resp_1',
-      input: [userItem('Tell'), { role: 'assistant', content: 'Once' }, userItem('Go on')],
+      input: [userItem('Begin'), { role: 'assistant', content: 'Once' }, userItem('Go on')],
     })
   })
 

@@ -22,7 +22,7 @@ const piece = (
 
 const rows: [string, ToolCallPiece[], number[]][] = [
   [
-    'an index below zero, or null, is none',
+    'an index below zero, or null, does not count',
     [piece(-1, null, 'one'), piece(-1, null, 'two'), piece(null, null, 'three')],
     [0, 1, 2],
   ],
@@ -192,7 +192,7 @@ describe('the end', () => {
     ])
   })
 
-  it('is fine with arguments in any case, and blanks are none', () => {
+  it('is fine with arguments in any case, and blanks do not count', () => {
     const { assembler } = assembled([
       piece(0, 'a', 'one', '{}'),
       piece(1, 'b', 'one', {}),

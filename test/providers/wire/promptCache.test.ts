@@ -1,4 +1,4 @@
-/** Every request of a conversation begins with the bytes of the one before, and is marked where the next will look. */
+/** Every request of a conversation begins with the bytes of the one before, and is withMarker where the next will look. */
 import type { MessageCreateParamsStreaming } from '@anthropic-ai/sdk/resources/messages'
 import type { ChatCompletionStreamRequest$Outbound } from '@mistralai/mistralai/models/components'
 import type { ChatCompletionCreateParamsStreaming } from 'openai/resources/chat/completions'
@@ -90,17 +90,17 @@ describe('a loop of sixty steps with Anthropic', () => {
     expect(bodies).toHaveLength(61)
     for (const [at, body] of bodies.entries()) {
       const blocks = blocksOf(body)
-      const marked = blocks.filter(isMarked)
-      expect(marked.length, `markers of request ${at}`).toBe(at === 0 ? 3 : 4)
-      expect(blocks.findLastIndex(isMarked), 'the last block is marked').toBe(blocks.length - 1)
-      for (const { type } of marked) expect(type ?? 'tool').not.toMatch(/thinking/)
+      const withMarker = blocks.filter(isMarked)
+      expect(withMarker.length, `markers of request ${at}`).toBe(at === 0 ? 3 : 4)
+      expect(blocks.findLastIndex(isMarked), 'the last block is withMarker').toBe(blocks.length - 1)
+      for (const { type } of withMarker) expect(type ?? 'tool').not.toMatch(/thinking/)
       const before = bodies[at - 1]
       if (!before) continue
       const written = blocksOf(before)
       const end = written.findLastIndex(isMarked) + 1
       expect(blocks.slice(0, end).map(bytesOf)).toEqual(written.slice(0, end).map(bytesOf))
       // An entry is found at a marker, or at most twenty blocks before one.
-      expect(isMarked(blocks[end - 1] ?? {}), `request ${at} is marked where ${at - 1} ended`).toBe(true)
+      expect(isMarked(blocks[end - 1] ?? {}), `request ${at} is withMarker where ${at - 1} ended`).toBe(true)
       for (const key of ['model', 'max_tokens', 'thinking', 'tool_choice']) {
         expect(JSON.stringify(body[key])).toBe(JSON.stringify(before[key]))
       }
@@ -221,7 +221,7 @@ describe('markers for Anthropic', () => {
     expect(count(ask({ providerOptions, tools: [weather] }))).toBe(1)
   })
 
-  it('follow the provider options: the last tool is marked wherever it came from', () => {
+  it('follow the provider options: the last tool is withMarker wherever it came from', () => {
     const providerOptions = {
       tools: [
         { type: 'web_search_20250305', name: 'web_search' },
@@ -275,15 +275,17 @@ describe('markers for Claude behind OpenRouter', () => {
     ).body
 
   it('are on the system prompt, the last message and the end of the request before', () => {
-    const marked = (words: string) => [{ type: 'text', text: words, cache_control: { type: 'ephemeral' } }]
+    const withMarker = (words: string) => [
+      { type: 'text', text: words, cache_control: { type: 'ephemeral' } },
+    ]
     const calls = modelMessage([{ type: 'toolCall', id: 'c', name: 'f', arguments: {} }])
     const results = userMessage([{ type: 'toolResult', id: 'c', name: 'f', result: 'r' }])
     const body = ask([systemMessage('s'), userMessage('u'), calls, results])
     expect(body.messages).toMatchObject([
-      { role: 'system', content: marked('s') },
-      { role: 'user', content: marked('u') },
+      { role: 'system', content: withMarker('s') },
+      { role: 'user', content: withMarker('u') },
       { role: 'assistant', content: null },
-      { role: 'tool', content: marked('r') },
+      { role: 'tool', content: withMarker('r') },
     ])
     expect(body).not.toHaveProperty('prompt_cache_key')
     expect(JSON.stringify(ask([userMessage('u')], 'off'))).not.toContain('cache_control')

@@ -153,7 +153,7 @@ describe('a run', () => {
   const deltasOf = (events: TurnEvent[], messages = [prompt]) =>
     written(events, { messages }).flatMap(({ delta }) => (delta === undefined ? [] : [delta]))
 
-  test('has a newline that sets text off from results only where there is no message between', () => {
+  test('has a newline that sets text off from results only where a message does not separate them', () => {
     const resumed = [prompt, { id: 'a1', role: 'assistant', content: 'I ask.' }]
     expect(deltasOf([text('\na')])).toStrictEqual(['\na'])
     expect(deltasOf([text('\n\na'), text('\nb')], resumed)).toStrictEqual(['\na', '\nb'])
