@@ -7,7 +7,7 @@ import { commandProblem, commandsOf, linesOf, runLine } from './shellLines.ts'
 import { typeProblems } from './typeProblems.ts'
 
 // Each is a process of its own: on a busy machine they take their time.
-vi.setConfig({ testTimeout: 180_000 })
+vi.setConfig({ testTimeout: 600_000 })
 
 const guides = readdirSync('docs').filter((name) => name.endsWith('.md'))
 const pages = ['README.md', 'CONTRIBUTING.md', ...guides.map((name) => `docs/${name}`)]

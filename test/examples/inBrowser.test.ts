@@ -34,12 +34,13 @@ describe.skipIf(!executablePath)('the page with an agent in it, in a real browse
     server = started.server
     browser = await launch()
     page = await browser.newPage()
+    page.setDefaultTimeout(100_000)
     page.on('pageerror', (error) => problems.push(String(error)))
     page.on('console', (message) => {
       if (message.type() === 'error') problems.push(message.text())
     })
     await page.goto(started.url)
-  }, 180_000)
+  }, 600_000)
 
   afterAll(async () => {
     await browser?.close()

@@ -10,6 +10,7 @@ import { factsIn, statePath } from '../../machines/agent/states.ts'
 import { type AgentMachineConfig, createChart } from '../../machines/index.ts'
 import { runMachine } from '../../machines/logic/runMachine.ts'
 import { storedFlaw } from '../../machines/stored/storedRun.ts'
+import { snapshotVersion } from '../../machines/stored/version.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { describeMachine, toMermaid } from '../../src/visualize/index.ts'
 import { agentChart } from './charts.ts'
@@ -72,7 +73,10 @@ test('a state that is added can be stored, and has its name', () => {
 })
 
 test('a run in a state that is added can be stored, and in one that the chart does not have cannot', () => {
-  const text = readFileSync(join(import.meta.dirname, '../stored/4.2/plain.AtLimit.json'), 'utf8')
+  const text = readFileSync(
+    join(import.meta.dirname, `../stored/${snapshotVersion}/plain.AtLimit.json`),
+    'utf8',
+  )
   const stored = { ...JSON.parse(text), value: added }
   expect(storedFlaw(stored, factsIn(withAdded))).toBeUndefined()
   expect(storedFlaw(stored)).toBe(`its state is "${added}", in which no run can be stored`)

@@ -59,7 +59,7 @@ const interruptible = async (wire: Wire) => {
 }
 
 describe('a tool loop that is interrupted has one end and leaves nothing', () => {
-  test.each(wires)('at any event, on $model', { timeout: 120_000 }, async (wire) => {
+  test.each(wires)('at any event, on $model', { timeout: 600_000 }, async (wire) => {
     const { length, interrupt } = await interruptible(wire)
     expect(length).toBeGreaterThan(150)
     const nth = wires.indexOf(wire)
@@ -77,7 +77,7 @@ describe('a tool loop that is interrupted has one end and leaves nothing', () =>
     expect(ends.has('Failed')).toBe(false)
   })
 
-  test.each(Object.entries(interruptions))('by %s, in every state', { timeout: 240_000 }, async (_, way) => {
+  test.each(Object.entries(interruptions))('by %s, in every state', { timeout: 600_000 }, async (_, way) => {
     const [wire] = wires
     if (!wire) throw new Error('There are no wires.')
     const { length, interrupt } = await interruptible(wire)

@@ -11,7 +11,7 @@ import { expectNothingLeft, prompt, slowWeather, timers } from './toolLoop.ts'
 expectNothingUnhandled()
 
 describe('a run that is interrupted has one end and leaves nothing', () => {
-  test.each(scenarios)('$where', { timeout: 240_000 }, async ({ script = loop, make, idleSockets }) => {
+  test.each(scenarios)('$where', { timeout: 600_000 }, async ({ script = loop, make, idleSockets }) => {
     const server = await runServer(wire, script)
     const moments = new Moments()
     const weather = slowWeather(true)

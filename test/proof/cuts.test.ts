@@ -110,7 +110,7 @@ const checkCut = async (subject: Subject, cut: Cut): Promise<void> => {
 
 describe.skipIf(!hasRecordings).each(protocols)('%s', (protocol) => {
   test('a cut answer is a typed error with what came, and the conversation can go on', {
-    timeout: 120_000,
+    timeout: 600_000,
   }, async () => {
     const own = recordings.filter((each) => each.protocol === protocol)
     for (const subject of sampled(own, 0.15)) {

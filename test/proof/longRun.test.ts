@@ -120,5 +120,5 @@ test.each([
     expect(script.rewritten).toBe(emitted.length)
     expect(emitted.length).toBeGreaterThan(10)
   },
-  120_000,
+  600_000,
 )

@@ -111,5 +111,5 @@ test.each(seeds)(
     expect(messages.some(({ metadata }) => metadata?.compaction)).toBe(true)
     expect(states).toContain('"AtLimit"')
   },
-  120_000,
+  600_000,
 )
