@@ -89,11 +89,11 @@ describe('what cannot be', () => {
     )
   })
 
-  test('a context that is no JSON is refused', async () => {
+  test('a context that is not JSON is refused', async () => {
     const runs = await opened(storeFile(), { agent: wiping([]).agent })
     const error = await runs.start('agent', 'Hi', { context: { at: 5n } }).catch((thrown) => thrown)
     expect(error).toBeInstanceOf(ConfigurationError)
-    expect(error.message).toMatch(/must be JSON: it holds a bigint is not JSON/)
+    expect(error.message).toMatch(/must be JSON: it holds a bigint, which JSON cannot hold/)
     expect(error.cause).toBeInstanceOf(TypeError)
   })
 
