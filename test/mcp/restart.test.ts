@@ -42,11 +42,7 @@ const longRun = async (remote: McpConnection, whileRunning: () => Promise<void>)
   return messages.flatMap(toolResultsOf)
 }
 
-// The client waits 3.5 s of real time for a server that is restarted. A process that is not scheduled for longer than that
-// loses its server for a reason that is not tested here, so a test may be repeated.
-const onRealTime = { retry: 2 }
-
-describe.each(['streamableHttp', 'sse'] as const)('over %s', onRealTime, (wire) => {
+describe.each(['streamableHttp', 'sse'] as const)('over %s', (wire) => {
   test('a call after the restart runs, on a new session', async () => {
     const server = await everythingOnPort(wire)
     const remote = await connected({ url: server.url, fetch: server.fetch })

@@ -94,8 +94,10 @@ export const everythingOnPort = async (wire: keyof typeof paths): Promise<WebSer
     kill: async () => {
       await ended(current.child)
       // A connection that is still in the pool would make the next call doubtful: it gets a new one, which is refused.
-      const { socketPath } = current
+      const { socketPath, dispatcher } = current
       current = { ...current, dispatcher: new Dispatcher({ connect: { socketPath } }) }
+      // Closed once the client has seen the end of its streams: a call before that would be doubtful, too.
+      await dispatcher.close()
     },
   }
 }
