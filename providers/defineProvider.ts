@@ -17,7 +17,7 @@ export type ProviderPreset<P extends ModelProfile> = Place & {
   defaultModel: string
   /** `isOtherServer`: the user pointed the preset at another server, whose quirks are not known. */
   profile: (model: string, isOtherServer: boolean) => P
-  recover?: Recover<P>
+  recover?: Recover
   embeddings?: { protocol: EmbeddingsProtocol; defaultModel: string }
   /** The list of the provider's models. `baseUrl` changes the base URL, where the list is elsewhere. */
   models?: { path: string; baseUrl?(ownUrl: string): string }

@@ -1,4 +1,4 @@
-import { anthropic, anthropicHeaders, anthropicProfile, withoutGrammar } from './anthropic/index.ts'
+import { anthropic, anthropicHeaders, anthropicProfile } from './anthropic/index.ts'
 import { bedrock } from './clouds/bedrock.ts'
 import { azure, openai } from './clouds/openai.ts'
 import { vertex } from './clouds/vertex.ts'
@@ -141,7 +141,6 @@ export const presets: readonly Provider[] = [
     headers: anthropicHeaders,
     defaultModel: 'claude-sonnet-5-5',
     profile: anthropicProfile,
-    recover: withoutGrammar,
     models: { path: '/models?limit=1000' },
   }),
   defineProvider({

@@ -95,11 +95,15 @@ export const replayOf = (
 /** A call from inside the provider's sandbox says so in `caller`; without that it would be taken for another. */
 const mustBeReplayed = (content: Content): boolean => {
   if (content.kind === 'opaque') return isReplayable(content)
-  if (content.kind === 'text') return false
+  // A citation of a search is encrypted, and Claude needs it to cite the same page again.
+  if (content.kind === 'text') return content.citations.some(isEncrypted)
   const { caller, ...others } = content.extras
   const isDirect = caller === undefined || (isJsonObject(caller) && caller.type === 'direct')
   return !isDirect || Object.keys(others).length > 0
 }
+
+const isEncrypted = (citation: JsonValue): boolean =>
+  isJsonObject(citation) && stringAt(citation, 'encrypted_index') !== undefined
 
 const isReplayable = ({ block }: OpaqueContent): boolean =>
   typeof block.type === 'string' && block.type !== 'tool_use'

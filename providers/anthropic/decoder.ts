@@ -1,8 +1,9 @@
 import type { ErrorData } from '../../src/messages/errors.ts'
 import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
-import type { FinishReason, Usage } from '../../src/messages/result.ts'
+import type { Usage } from '../../src/messages/result.ts'
 import type { Delta, WireToolCall } from '../../src/model/delta.ts'
 import { callDeltas, toolCallDelta, toolDelta, truncated, usageFrom } from '../wire/decoder.ts'
+import { endReason } from '../wire/endWords.ts'
 import { streamError, windowReached } from '../wire/error.ts'
 import { arrayAt, BadWireJson, numberAt, objectAt, parseWireObject, stringAt } from '../wire/json.ts'
 import type { Decoder, Target, WireEvent } from '../wire/protocol.ts'
@@ -20,14 +21,6 @@ import {
 } from './contentBlock.ts'
 import { anthropicError } from './error.ts'
 
-const reasons = new Map<string, FinishReason>([
-  ['end_turn', 'stop'],
-  ['stop_sequence', 'stop'],
-  ['max_tokens', 'length'],
-  ['tool_use', 'toolCalls'],
-  ['refusal', 'contentFilter'],
-])
-
 /** The provider paused in the middle of its own work and continues when it gets the turn back. */
 const pauses = new Set(['pause_turn', 'compaction'])
 
@@ -41,9 +34,11 @@ export class AnthropicDecoder implements Decoder {
   /** Text of one block came after text of a later one: lengths no longer show the order of the blocks. */
   #isInterleaved = false
   #hasStarted = false
+  #id = ''
   readonly #usage = new AnthropicUsage()
   #stopReason: string | undefined
   #refusal = ''
+  #refusalCategory = ''
   #container: string | undefined
   #isDone = false
 
@@ -65,8 +60,7 @@ export class AnthropicDecoder implements Decoder {
       case 'content_block_stop':
         return this.#close(this.#find(numberAt(data, 'index')))
       case 'message_start':
-        if (this.#hasStarted) return this.#fail(secondMessage)
-        return this.#start(objectAt(data, 'message') ?? {}, false)
+        return this.#begin(objectAt(data, 'message') ?? {})
       case 'message_delta':
         return this.#update(objectAt(data, 'delta') ?? {}, objectAt(data, 'usage'))
       case 'message_stop':
@@ -87,13 +81,23 @@ export class AnthropicDecoder implements Decoder {
     return this.#stopReason === undefined ? this.#fail(truncated('message_stop')) : this.#finish()
   }
 
+  /** Some gateways repeat the start of a message, under the same id, when its first counts are known. */
+  #begin(message: JsonObject): Delta[] {
+    if (!this.#hasStarted) return this.#start(message, false)
+    if (this.#id === '' || stringAt(message, 'id') !== this.#id) return this.#fail(secondMessage)
+    return this.#contents.length === 0
+      ? this.#start(message, false)
+      : this.#update({}, objectAt(message, 'usage'))
+  }
+
   /** The message may already hold content, even all of it. */
   #start(message: JsonObject, isWhole: boolean): Delta[] {
     this.#hasStarted = true
     const id = stringAt(message, 'id') ?? ''
     const blocks = (arrayAt(message, 'content') ?? []).filter(isJsonObject)
     const deltas: Delta[] = []
-    if (id !== '') deltas.push({ type: 'response', id })
+    if (id !== '' && this.#id === '') deltas.push({ type: 'response', id })
+    this.#id ||= id
     blocks.forEach((block, index) => {
       deltas.push(...this.#open(index, block), ...this.#close(this.#find(index)))
     })
@@ -105,7 +109,9 @@ export class AnthropicDecoder implements Decoder {
 
   #update(message: JsonObject, usage: JsonObject | undefined): Delta[] {
     this.#stopReason = stringAt(message, 'stop_reason') ?? this.#stopReason
-    this.#refusal = stringAt(objectAt(message, 'stop_details'), 'explanation') ?? this.#refusal
+    const details = objectAt(message, 'stop_details')
+    this.#refusal = stringAt(details, 'explanation') ?? this.#refusal
+    this.#refusalCategory = stringAt(details, 'category') ?? this.#refusalCategory
     this.#container = stringAt(objectAt(message, 'container'), 'id') ?? this.#container
     const counts = this.#usage.read(usage)
     return counts ? [{ type: 'usage', usage: counts }] : []
@@ -187,12 +193,13 @@ export class AnthropicDecoder implements Decoder {
     const raw = this.#stopReason
     if (raw === 'model_context_window_exceeded') return this.#fail(windowReached(raw))
     this.#isDone = true
-    const reason = finishReason(raw, this.#calls.length > 0)
+    const reason = endReason(raw, this.#calls.length > 0)
     const replay = this.#isInterleaved ? undefined : replayOf(this.#contents, this.#provider, this.#container)
     const pausing = raw !== undefined && pauses.has(raw) && this.#calls.length === 0
     return [
       ...this.#contents.flatMap((content) => (content.kind === 'opaque' ? this.#close(content) : [])),
       ...(this.#refusal === '' ? [] : [metadata({ refusal: this.#refusal })]),
+      ...(this.#refusalCategory === '' ? [] : [metadata({ refusalCategory: this.#refusalCategory })]),
       ...callDeltas(this.#wireCalls(reason === 'length'), reason),
       ...(replay ? [{ type: 'opaque', protocol: 'anthropic', data: replay } as const] : []),
       {
@@ -222,12 +229,6 @@ export class AnthropicDecoder implements Decoder {
   }
 }
 
-const finishReason = (raw: string | undefined, hasCalls: boolean): FinishReason => {
-  // An unknown finish reason, or none: the answer is still complete.
-  const reason = reasons.get(raw ?? '') ?? 'stop'
-  return reason === 'stop' && hasCalls ? 'toolCalls' : reason
-}
-
 /** The error of a body with two answers, which cannot be separated. */
 const secondMessage: ErrorData = {
   name: 'ModelError',
@@ -255,14 +256,25 @@ class AnthropicUsage {
   }
 }
 
+/** Work that is billed beside the answer: its tokens are in `iterations` alone. */
+const besideAnswer: ReadonlySet<unknown> = new Set(['compaction', 'advisor_message'])
+
 /** Adds up the input: on the wire it is only what was neither read from the cache nor written to it. */
 const usageOf = (usage: JsonObject): Usage | undefined => {
-  const fresh = numberAt(usage, 'input_tokens')
-  const cached = numberAt(usage, 'cache_read_input_tokens')
-  const written = numberAt(usage, 'cache_creation_input_tokens')
+  const iterations = (arrayAt(usage, 'iterations') ?? []).filter(isJsonObject)
+  const beside = iterations.filter(({ type }) => besideAnswer.has(type))
+  const count = (field: string): number | undefined => {
+    const counts = [usage, ...beside]
+      .map((each) => numberAt(each, field))
+      .filter((each) => each !== undefined)
+    return counts.length === 0 ? undefined : counts.reduce((sum, each) => sum + each)
+  }
+  const fresh = count('input_tokens')
+  const cached = count('cache_read_input_tokens')
+  const written = count('cache_creation_input_tokens')
   return usageFrom({
     input: fresh === undefined ? undefined : fresh + (cached ?? 0) + (written ?? 0),
-    output: numberAt(usage, 'output_tokens'),
+    output: count('output_tokens'),
     cached,
     written,
     reasoning: numberAt(objectAt(usage, 'output_tokens_details'), 'thinking_tokens'),

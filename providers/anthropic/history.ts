@@ -1,8 +1,9 @@
-import type { JsonObject } from '../../src/messages/json.ts'
+import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
 import type { ChatMessage, ToolResultPart } from '../../src/messages/messages.ts'
 import { anthropicForms } from '../wire/attachmentForms.ts'
 import { attachmentBlocks, mentioned, resultAndFollowUp, resultContent } from '../wire/attachments.ts'
 import { stringAt } from '../wire/json.ts'
+import { chained, prefixAt } from '../wire/prefix.ts'
 import type { Target } from '../wire/protocol.ts'
 import { type IdRule, opaqueOf, wireIdsOf } from '../wire/request.ts'
 import type { AnthropicProfile } from './profile.ts'
@@ -27,6 +28,47 @@ export const anthropicMessages = (
     return { ...message, content: acceptableEnd(content, message === last) }
   })
   return alternating(acceptable)
+}
+
+/**
+ * Leaves out thinking that is bound to another conversation than the one it would go back in. `start` is the hash of what
+ * precedes the messages; returned is also that of everything, for the answer to keep.
+ */
+export const boundMessages = (
+  messages: readonly WireMessage[],
+  turns: readonly ChatMessage[],
+  start: string,
+  provider: string,
+): { messages: WireMessage[]; prefix: string } => {
+  const prefixes = prefixesOf(turns, provider)
+  let prefix = start
+  const bound = messages.map(({ role, content: all }, index) => {
+    // The provider's own compaction replaces what its block was bound to.
+    const isTrusted = index === 0 && all.some(isCompaction)
+    const passed = new Set([prefix])
+    const content = all.filter((block) => {
+      const before = prefixes.get(block)
+      if (before !== undefined && !isTrusted && !passed.has(before)) return false
+      prefix = chained(prefix, [role, block])
+      passed.add(prefix)
+      return true
+    })
+    return { role, content }
+  })
+  return { messages: bound.filter(({ content }) => content.length > 0), prefix }
+}
+
+/** The hashes of what preceded each thinking block of a history. */
+const prefixesOf = (turns: readonly ChatMessage[], provider: string): Map<JsonObject, string> => {
+  const prefixes = new Map<JsonObject, string>()
+  for (const turn of turns) {
+    const opaque = turn.role === 'model' ? opaqueOf(turn, 'anthropic', provider) : undefined
+    const prefix = prefixAt(opaque)
+    if (!opaque || prefix === undefined) continue
+    for (const block of skeletonAt(opaque))
+      if (isJsonObject(block) && isThinking(block)) prefixes.set(block, prefix)
+  }
+  return prefixes
 }
 
 /** True when the open turn has calls but no signed thinking before them: thinking cannot be switched on midway. */
@@ -58,10 +100,11 @@ const alternating = (messages: readonly WireMessage[]): WireMessage[] => {
   for (const { role, content } of messages) {
     const previous = joined.at(-1)
     if (content.length === 0) continue
-    if (previous?.role === role) previous.content = inOrder(role, [...previous.content, ...content])
-    else joined.push({ role, content: inOrder(role, content) })
+    // In place: thousands of messages in a row would be copied for each of them otherwise.
+    if (previous?.role === role) for (const block of content) previous.content.push(block)
+    else joined.push({ role, content: [...content] })
   }
-  return joined
+  return joined.map(({ role, content }) => ({ role, content: inOrder(role, content) }))
 }
 
 const inOrder = (role: WireMessage['role'], content: JsonObject[]): JsonObject[] =>
@@ -94,7 +137,7 @@ const answeredServerTools = (messages: readonly WireMessage[]): ReadonlySet<unkn
 /** A user message that opens a turn: one with tool results continues the old turn, even if it has text. */
 const isPrompt = ({ role, content }: WireMessage): boolean => role === 'user' && !content.some(isToolResult)
 
-type WireMessage = { role: 'user' | 'assistant'; content: JsonObject[] }
+export type WireMessage = { role: 'user' | 'assistant'; content: JsonObject[] }
 
 const idRule: IdRule = { pattern: /^[a-zA-Z0-9_-]+$/, length: 40 }
 // Without a history to look originals up in: the engine's ids are unique, the originals it replaced were not.

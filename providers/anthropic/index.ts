@@ -5,11 +5,12 @@ import type { AnthropicProfile } from './profile.ts'
 import { anthropicRequest } from './request.ts'
 
 export { type AnthropicProfile, anthropicProfile } from './profile.ts'
-export { anthropicHeaders, withoutGrammar } from './request.ts'
+export { anthropicHeaders } from './request.ts'
 
 /** Anthropic's Messages API, also as Bedrock, Vertex, Azure and other vendors offer it. */
 export const anthropic: Protocol<AnthropicProfile> = {
   name: 'anthropic',
+  knownFields: true,
   request: anthropicRequest,
   decoder: (target) => new AnthropicDecoder(target),
   error: anthropicError,

@@ -14,8 +14,12 @@ export type AnthropicProfile = ModelProfile & {
   sampling: 'both' | 'one' | 'none'
   /** The model's output limit; sent when the caller sets none, because the API has no default. */
   maxOutput: number
+  /** The limit that is sent instead, where a server counts it against the quota before the answer begins (Bedrock). */
+  usualOutput?: number
   /** True for a model that takes `tool_choice` `any` and `tool`. */
   forcedToolChoice: boolean
+  /** True for a model whose thinking is bound to the conversation before it: after another one, it is refused. */
+  bindsThinking?: true
   /** Anthropic's server tools in a cloud: Vertex has the search, Bedrock none. Default: all. */
   serverTools?: 'webSearch' | 'none'
 }
@@ -27,7 +31,7 @@ export type AnthropicProfile = ModelProfile & {
 export const anthropicProfile = (model: string, isOtherServer = false): AnthropicProfile => {
   const unknown = isOtherServer ? otherVendors : anthropicModels.newest
   const facts = knownModel(anthropicModels, model) ?? unknown
-  const { efforts, budget, thinkingOff, sampling, maxOutput, forcedToolChoice = true } = facts
+  const { efforts, budget, thinkingOff, sampling, maxOutput, forcedToolChoice = true, bindsThinking } = facts
   return {
     ...abilitiesOf(facts, { schemaWithTools: facts !== otherVendors }),
     ...(efforts && { efforts }),
@@ -36,5 +40,6 @@ export const anthropicProfile = (model: string, isOtherServer = false): Anthropi
     sampling,
     maxOutput,
     forcedToolChoice,
+    ...(bindsThinking && { bindsThinking }),
   }
 }

@@ -1,17 +1,30 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
-import { systemMessage, toolCallsOf } from '../../src/messages/messages.ts'
+import { type ChatMessage, toolCallsOf } from '../../src/messages/messages.ts'
 import type { ModelRequest, PromptCache, ToolSpec } from '../../src/model/chatModel.ts'
 import { isEnforceable } from '../../src/schema/enforceable.ts'
 import { toDialect } from '../../src/schema/toDialect.ts'
-import type { Recover } from '../http/httpChatModel.ts'
 import { arrayAt, stringAt } from '../wire/json.ts'
+import { chained } from '../wire/prefix.ts'
 import type { Target, WireRequest } from '../wire/protocol.ts'
-import { cacheMarker, conversationOf, requestEnds, withProviderOptions } from '../wire/request.ts'
+import {
+  cacheMarker,
+  conversationOf,
+  requestEnds,
+  schemaInstruction,
+  withProviderOptions,
+} from '../wire/request.ts'
 import { anthropicAnswerDialect, anthropicGrammar, anthropicToolDialect } from '../wire/schemaDialects.ts'
 import { anthropicServerTools, serverToolsOf } from '../wire/serverTools.ts'
-import { anthropicMessages, isThinking, openContainer, resumesWithoutThinking } from './history.ts'
+import {
+  anthropicMessages,
+  boundMessages,
+  isThinking,
+  openContainer,
+  resumesWithoutThinking,
+  type WireMessage,
+} from './history.ts'
 import type { AnthropicProfile } from './profile.ts'
-import { type ThinkingSettings, thinkingSettings, thinks } from './thinking.ts'
+import { bindingBeta, type ThinkingSettings, thinkingSettings, thinks } from './thinking.ts'
 
 /** The version of the API, in every request, also those for lists. */
 export const anthropicHeaders = { 'anthropic-version': '2023-06-01' }
@@ -19,23 +32,26 @@ export const anthropicHeaders = { 'anthropic-version': '2023-06-01' }
 export const anthropicRequest = (request: ModelRequest, target: Target<AnthropicProfile>): WireRequest => {
   const { model, profile } = target
   const { system, turns } = conversationOf(request.messages)
-  const messages = anthropicMessages(turns, target)
+  const schema = profile.nativeSchema && request.outputSchema ? outputSchema(request.outputSchema) : undefined
+  const instruction = request.outputSchema && !schema ? schemaInstruction(request.outputSchema) : ''
+  const instructions = [system, instruction].filter((text) => text.trim() !== '').join('\n\n')
+  const opening = {
+    ...(instructions !== '' && { system: instructions }),
+    ...toolSettings(request, profile, serverToolsOf(request, target, anthropicServerTools(profile))),
+  }
+  const { messages, prefix } = conversation(request, turns, opening, target)
   const thinking = thinkingSettings(request, profile, {
     forcedTool: forcesTool(request, profile),
     resumesWithoutThinking: resumesWithoutThinking(messages),
   })
-  const schema = profile.nativeSchema && request.outputSchema ? outputSchema(request.outputSchema) : undefined
-  const instruction = request.outputSchema && !schema ? schemaInstruction(request.outputSchema) : ''
-  const instructions = [system, instruction].filter((text) => text.trim() !== '').join('\n\n')
   const container = openContainer(turns, target)
   // A stop sequence of white space only is rejected.
   const stops = request.stopSequences?.filter((stop) => stop.trim() !== '') ?? []
   const body: JsonObject = {
     model,
     max_tokens: thinking.maxTokens,
-    ...(instructions !== '' && { system: instructions }),
+    ...opening,
     messages,
-    ...toolSettings(request, profile, serverToolsOf(request, target, anthropicServerTools(profile))),
     ...(thinking.thinking && { thinking: thinking.thinking }),
     ...outputConfig(thinking.effort, schema),
     ...sampling(request, profile, thinking),
@@ -45,9 +61,26 @@ export const anthropicRequest = (request: ModelRequest, target: Target<Anthropic
   }
   return {
     path: '/messages',
-    headers: anthropicHeaders,
+    headers: {
+      ...anthropicHeaders,
+      ...(thinking.thinking?.block_binding && { 'anthropic-beta': bindingBeta }),
+    },
     body: withCacheMarkers(withProviderOptions(body, request.providerOptions), request.cache),
+    ...(prefix !== undefined && { prefix }),
   }
+}
+
+/** The messages, without thinking that is bound to another conversation, and the hash of everything that is sent. */
+const conversation = (
+  { providerOptions }: ModelRequest,
+  turns: readonly ChatMessage[],
+  opening: JsonObject,
+  target: Target<AnthropicProfile>,
+): { messages: WireMessage[]; prefix?: string } => {
+  const messages = anthropicMessages(turns, target)
+  if (!target.profile.bindsThinking) return { messages }
+  const { system, tools } = withProviderOptions(opening, providerOptions)
+  return boundMessages(messages, turns, chained('', [system ?? '', tools ?? []]), target.provider)
 }
 
 const outputConfig = (effort: string | undefined, schema: JsonObject | undefined): JsonObject =>
@@ -129,21 +162,6 @@ const toolDefinition = ({ name, description, inputSchema }: ToolSpec): JsonObjec
 const outputSchema = (schema: JsonObject): JsonObject | undefined => {
   const sent = toDialect(schema, anthropicAnswerDialect)
   return isEnforceable(sent, anthropicGrammar) ? sent : undefined
-}
-
-/** The instruction for the model instead. */
-const schemaInstruction = (schema: JsonObject): string =>
-  `Answer with nothing but JSON that follows this JSON Schema, without a code fence:\n${JSON.stringify(schema)}`
-
-/** The API's message for a schema that is too large for it: it does not document the limit. */
-const aboutGrammar =
-  /compiled grammar|grammar compilation|too many (optional )?parameters|schema is too complex/i
-
-/** A request again after its schema was refused: with the schema as an instruction. */
-export const withoutGrammar: Recover<AnthropicProfile> = (error, request) => {
-  const { outputSchema: schema, ...rest } = request
-  if (!schema || error.status !== 400 || !aboutGrammar.test(error.message)) return undefined
-  return { request: { ...rest, messages: [...rest.messages, systemMessage(schemaInstruction(schema))] } }
 }
 
 /**

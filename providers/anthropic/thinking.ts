@@ -5,6 +5,15 @@ import type { AnthropicProfile } from './profile.ts'
 
 export type ThinkingSettings = { maxTokens: number; thinking?: JsonObject; effort?: string }
 
+/** The beta that `block_binding` belongs to. */
+export const bindingBeta = 'thinking-binding-controls-2026-08-01'
+
+/**
+ * Lets the API drop a thinking block that is bound to another conversation, instead of refusing the request. The blocks that
+ * are known to be bound to another one are not sent; this is for those that an older version stored.
+ */
+const dropped = { block_binding: { prefix_mismatch_behavior: 'drop_block' } }
+
 type Budget = NonNullable<AnthropicProfile['budget']>
 
 /** The amounts of thinking and writing. The two belong together: thinking is paid out of `max_tokens`. */
@@ -13,7 +22,7 @@ export const thinkingSettings = (
   profile: AnthropicProfile,
   situation: { forcedTool: boolean; resumesWithoutThinking: boolean },
 ): ThinkingSettings => {
-  const maxTokens = request.maxOutputTokens ?? profile.maxOutput
+  const maxTokens = request.maxOutputTokens ?? profile.usualOutput ?? profile.maxOutput
   const wanted = profile.thinking ? request.thinking : undefined
   // A forced tool and thinking exclude each other, and the tool is the harder wish.
   if (wanted === false || (profile.thinking && situation.forcedTool)) {
@@ -23,7 +32,10 @@ export const thinkingSettings = (
   const { budget, efforts = [] } = profile
   const effort = effortOf(wanted, efforts)
   // New models leave the text of their thinking out unless asked for it.
-  if (!budget) return { maxTokens, ...effort, thinking: { type: 'adaptive', display: 'summarized' } }
+  if (!budget) {
+    const thinking = { type: 'adaptive', display: 'summarized', ...(profile.bindsThinking && dropped) }
+    return { maxTokens, ...effort, thinking }
+  }
   if (situation.resumesWithoutThinking) return { maxTokens, ...effort }
   const tokens = budgetFor(someThinking(wanted)) ?? budget.min
   if (request.maxOutputTokens === undefined) return { ...withinLimit(maxTokens, tokens, budget), ...effort }

@@ -1,7 +1,6 @@
 import { ConfigurationError } from '../../src/messages/errors.ts'
 import { isJsonObject } from '../../src/messages/json.ts'
 import type { HttpRequest } from '../../src/transport/carriers.ts'
-import { withoutGrammar } from '../anthropic/index.ts'
 import { providerWithWire } from '../defineProvider.ts'
 import type { Wire } from '../http/connection.ts'
 import { type EnvironmentServer, environment } from '../http/connectionOf.ts'
@@ -77,6 +76,9 @@ const regionServer: EnvironmentServer = {
   },
 }
 
+/** Bedrock reserves `max_tokens` of the quota for each request: the longest answer of a model would use it up at once. */
+const usualOutput = 32_000
+
 /** Amazon's cloud: Claude over Anthropic's protocol, with the signatures and frames of AWS. */
 export const bedrock = providerWithWire({
   name: 'bedrock',
@@ -95,8 +97,10 @@ export const bedrock = providerWithWire({
     return { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) }
   },
   defaultModel: 'global.anthropic.claude-sonnet-5-5',
-  profile: claudeProfileElsewhere('none'),
-  recover: withoutGrammar,
+  profile: (model) => {
+    const profile = claudeProfileElsewhere('none')(model)
+    return { ...profile, usualOutput: Math.min(profile.maxOutput, usualOutput) }
+  },
   // The list is on another host than the models.
   models: {
     path: '/foundation-models?byProvider=anthropic',

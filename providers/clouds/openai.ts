@@ -1,10 +1,10 @@
+import type { ChatModel } from '../../src/model/chatModel.ts'
 import { defineProvider, type ProviderPreset } from '../defineProvider.ts'
 import { openaiEmbeddings } from '../embeddings/protocols.ts'
 import { bearer, isOtherServer, serverIn } from '../http/connectionOf.ts'
 import type { Recover } from '../http/httpChatModel.ts'
 import { type OpenAIChatProfile, openaiChat, openaiChatProfile } from '../openai-chat/index.ts'
 import {
-  isSummaryRefused,
   isUnknownPreviousResponse,
   needsResponses,
   type OpenAIResponsesProfile,
@@ -36,7 +36,28 @@ const byModel = (host: Host): Provider => {
     ...overResponses,
     chatModel: (model = host.defaultModel, options) => {
       const isChat = isOtherServer(host, options) || !needsResponses(options.profile?.like ?? model)
-      return (isChat ? overChat : overResponses).chatModel(model, options)
+      if (!isChat) return overResponses.chatModel(model, options)
+      const chatModel = overChat.chatModel(model, options)
+      return isOtherServer(host, options)
+        ? chatModel
+        : withServerTools(chatModel, () => overResponses.chatModel(model, options))
+    },
+  }
+}
+
+/** Chat completions have no server tools: a request with one of them goes to the Responses API. */
+const withServerTools = (chatModel: ChatModel, makeOther: () => ChatModel): ChatModel => {
+  let other: ChatModel | undefined
+  return {
+    ...chatModel,
+    stream(request, sink) {
+      if (!request.serverTools?.length) return chatModel.stream(request, sink)
+      other ??= makeOther()
+      return other.stream(request, sink)
+    },
+    redact: (text) => {
+      const shown = chatModel.redact?.(text) ?? text
+      return other?.redact?.(shown) ?? shown
     },
   }
 }
@@ -47,15 +68,9 @@ const chat = (host: Host): Provider =>
 const responses = (host: Host): Provider =>
   defineProvider({ ...host, protocol: openaiResponses, profile: openaiResponsesProfile, recover })
 
-const recover: Recover<OpenAIResponsesProfile> = (error, request, profile) => {
-  if (isUnknownPreviousResponse(error)) {
-    const whole = withoutPreviousResponse(request)
-    return whole && { request: whole }
-  }
-  if (isSummaryRefused(error) && profile.reasoningSummary !== false) {
-    return { profile: { ...profile, reasoningSummary: false } }
-  }
-  return undefined
+const recover: Recover = (error, request) => {
+  const whole = isUnknownPreviousResponse(error) ? withoutPreviousResponse(request) : undefined
+  return whole && { request: whole }
 }
 
 /** OpenAI, which speaks two protocols. */

@@ -1,4 +1,3 @@
-import { withoutGrammar } from '../anthropic/index.ts'
 import { defineProvider, routed } from '../defineProvider.ts'
 import { type GoogleProfile, geminiProfile, google } from '../google/index.ts'
 import { modelPath } from '../google/request.ts'
@@ -59,7 +58,7 @@ const gemini = defineProvider({
   protocol: vertexGemini,
   defaultModel: 'gemini-3.8-flash',
   profile: (model) => {
-    const profile = geminiProfile(model)
+    const profile: GoogleProfile = { ...geminiProfile(model), fileSearch: false }
     return profile.mixedTools ? { ...profile, mixedTools: 'silent' } : profile
   },
 })
@@ -69,7 +68,6 @@ const claude = defineProvider({
   protocol: vertexClaude,
   defaultModel: 'claude-sonnet-5-5',
   profile: claudeProfileElsewhere('webSearch'),
-  recover: withoutGrammar,
 })
 
 /** Google's cloud: Gemini, and Claude. */

@@ -1,8 +1,8 @@
 import type { ErrorData } from '../../src/messages/errors.ts'
 import { isJsonObject, type JsonObject, ownValue } from '../../src/messages/json.ts'
-import type { FinishReason } from '../../src/messages/result.ts'
 import type { Delta } from '../../src/model/delta.ts'
 import { callDeltas, toolCallDelta, truncated, usageFrom } from '../wire/decoder.ts'
+import { endReason } from '../wire/endWords.ts'
 import { streamError } from '../wire/error.ts'
 import { BadWireJson, numberAt, objectAt, parseWireObject, stringAt } from '../wire/json.ts'
 import type { Decoder, Target, WireEvent } from '../wire/protocol.ts'
@@ -33,7 +33,7 @@ export const cohereDecoder = (target: Target<CohereProfile>): Decoder => {
     const failure = endingError(raw, stringAt(ending, 'error'))
     if (failure) return [...usage, ...fail(failure, raw)]
     isOver = true
-    const reason = finishReason(raw, !calls.isEmpty)
+    const reason = endReason(raw, !calls.isEmpty)
     return [
       ...usage,
       ...planDeltas(),
@@ -162,20 +162,6 @@ const usageDeltas = (counts: JsonObject | undefined): Delta[] => {
     reasoning: numberAt(tokens, 'reasoning_tokens'),
   })
   return usage ? [{ type: 'usage', usage }] : []
-}
-
-const finishReason = (raw: string | undefined, hasCalls: boolean): FinishReason => {
-  switch (raw) {
-    case 'MAX_TOKENS':
-      return 'length'
-    case 'TOOL_CALL':
-      return 'toolCalls'
-    case 'ERROR_TOXIC':
-      return 'contentFilter'
-    // An unknown finish reason, or none: the answer is still complete.
-    default:
-      return hasCalls ? 'toolCalls' : 'stop'
-  }
 }
 
 /** A generation that broke off ends like one that did not, with a finish reason: only its value shows the difference. */

@@ -9,6 +9,7 @@ export { type CohereProfile, cohereProfile } from './profile.ts'
 /** Cohere's chat API: `POST /chat` below a base URL that ends in `/v2`, answered as SSE. */
 export const cohere: Protocol<CohereProfile> = {
   name: 'cohere',
+  knownFields: true,
   request: cohereRequest,
   decoder: cohereDecoder,
   error: cohereError,

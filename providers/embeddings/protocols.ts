@@ -15,6 +15,8 @@ type EmbeddingsHabits = {
   name: string
   /** The most texts in one request. */
   batchSize: number
+  /** The most tokens in one request. */
+  batchTokens?: number
   /** The field for the size of the vectors; Mistral has its own word. */
   dimensionsKey?: 'dimensions' | 'output_dimension'
   /** The `input_type` of a question and of a text: NVIDIA's retrieval models demand it, OpenRouter passes it on. */
@@ -25,11 +27,13 @@ type EmbeddingsHabits = {
 const openaiLikeEmbeddings = ({
   name,
   batchSize,
+  batchTokens,
   dimensionsKey = 'dimensions',
   inputTypes,
 }: EmbeddingsHabits): EmbeddingsProtocol => ({
   name,
   batchSize,
+  ...(batchTokens !== undefined && { batchTokens }),
   request: (texts, { model, dimensions, purpose, providerOptions }) => ({
     path: '/embeddings',
     body: {
@@ -53,13 +57,18 @@ const openaiLikeEmbeddings = ({
 })
 
 /** OpenAI's own. */
-export const openaiEmbeddings = openaiLikeEmbeddings({ name: 'openai', batchSize: 2048 })
+export const openaiEmbeddings = openaiLikeEmbeddings({
+  name: 'openai',
+  batchSize: 2048,
+  batchTokens: 300_000,
+})
 export const ollamaOpenaiEmbeddings = openaiLikeEmbeddings({ name: 'ollama-openai', batchSize: 512 })
 export const togetherEmbeddings = openaiLikeEmbeddings({ name: 'together', batchSize: 128 })
 export const fireworksEmbeddings = openaiLikeEmbeddings({ name: 'fireworks', batchSize: 8 })
 export const mistralEmbeddings = openaiLikeEmbeddings({
   name: 'mistral',
   batchSize: 256,
+  batchTokens: 16_000,
   dimensionsKey: 'output_dimension',
 })
 export const nvidiaEmbeddings = openaiLikeEmbeddings({

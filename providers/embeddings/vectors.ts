@@ -20,6 +20,8 @@ export type EmbeddingsProtocol = {
   readonly name: string
   /** The most texts the provider takes in one request. */
   readonly batchSize: number
+  /** The most tokens the provider takes in one request, where it has such a limit. */
+  readonly batchTokens?: number
   request(texts: string[], target: EmbeddingsTarget): WireRequest
   /** Reads the parsed answer to a request of `count` texts; throws a `ModelError` if it is not one vector for each. */
   read(body: unknown, count: number, target?: EmbeddingsTarget): { vectors: number[][]; usage?: Usage }

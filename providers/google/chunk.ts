@@ -33,7 +33,7 @@ export const firstCandidate = (chunk: JsonObject): JsonObject | undefined => {
 
 export const blockOf = (feedback: JsonObject | undefined): JsonObject | undefined => {
   const blockReason = stringAt(feedback, 'blockReason')
-  if (!blockReason) return undefined
+  if (!blockReason || blockReason === 'BLOCKED_REASON_UNSPECIFIED') return undefined
   const blockReasonMessage = stringAt(feedback, 'blockReasonMessage')
   const safetyRatings = arrayAt(feedback, 'safetyRatings')
   return {

@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject, ownValue } from '../../src/messages/json
 import type { FinishReason } from '../../src/messages/result.ts'
 import type { Delta } from '../../src/model/delta.ts'
 import { callDeltas, toolCallDelta, truncated } from '../wire/decoder.ts'
+import { endReason } from '../wire/endWords.ts'
 import { arrayAt, BadWireJson, hasOnly, objectAt, stringAt } from '../wire/json.ts'
 import type { Decoder, WireEvent } from '../wire/protocol.ts'
 import { blockOf, chunksIn, firstCandidate, GoogleUsage, mediaOf, Sources, serverToolOf } from './chunk.ts'
@@ -30,6 +31,8 @@ export class GoogleDecoder implements Decoder {
   /** The last chunk brought content, so that more might have followed. */
   #isWriting = false
   #finishMessage = ''
+  /** Set where the answer is longer than one response: the next request brings it back. */
+  #continuationToken: string | undefined
   #block: JsonObject | undefined
   readonly #usage = new GoogleUsage()
   #closed = false
@@ -65,19 +68,22 @@ export class GoogleDecoder implements Decoder {
     if (raw === undefined && !this.#block && isCut) return this.#fail(truncated('a finish reason'))
     this.#closed = true
     const calls = this.#calls.all()
-    const reason = finishReasonOf(raw, this.#block !== undefined, calls.length > 0)
-    const skeleton = this.#parts.skeleton()
+    const reason = reasonOf(raw, this.#block !== undefined, calls.length > 0)
+    const token = raw === 'CONTINUATION' && calls.length === 0 ? this.#continuationToken : undefined
+    const skeleton = this.#parts.skeleton(this.#calls.answered(), token !== undefined)
     const sources = this.#sources.rest(reason === 'contentFilter')
     return [
       ...this.readDone(),
       ...callDeltas(calls, reason),
       ...(sources ? [metadata(sources)] : []),
       ...(this.#block ? [metadata(this.#block)] : []),
-      ...(reason === 'error' && this.#finishMessage !== ''
+      ...(!plainEnds.has(reason) && this.#finishMessage !== ''
         ? [metadata({ finishMessage: this.#finishMessage })]
         : []),
-      ...(skeleton ? [opaque({ provider: this.#provider, parts: skeleton })] : []),
-      { type: 'finish', reason, ...(raw !== undefined && { raw }) },
+      ...(skeleton ? [opaque({ provider: this.#provider, parts: skeleton, ...continuing(token) })] : []),
+      token === undefined
+        ? { type: 'finish', reason, ...(raw !== undefined && { raw }) }
+        : { type: 'finish', reason: 'unspecified', raw: 'CONTINUATION', pause: true },
     ]
   }
 
@@ -106,6 +112,7 @@ export class GoogleDecoder implements Decoder {
     if (sources) deltas.push(metadata(sources))
     this.#finishReason = stringAt(candidate, 'finishReason') || this.#finishReason
     this.#finishMessage = stringAt(candidate, 'finishMessage') ?? this.#finishMessage
+    this.#continuationToken = stringAt(candidate, 'continuationToken') || this.#continuationToken
   }
 
   #part(part: JsonObject, deltas: Delta[]): void {
@@ -126,7 +133,7 @@ export class GoogleDecoder implements Decoder {
       this.#hasContent ||= text !== ''
       return
     }
-    const serverTool = serverToolOf(part)
+    const serverTool = serverToolOf(part) ?? this.#calls.answer(part)
     if (serverTool) {
       this.#hasContent = true
       this.#parts.raw(part)
@@ -178,35 +185,16 @@ const textFields = new Set(['text'])
 const isAnswer = (chunk: JsonObject): boolean =>
   Object.hasOwn(chunk, 'promptFeedback') || Object.keys(chunk).some((field) => answerFields.has(field))
 
+/** A prompt that was blocked has no answer, even if its response ends with an ordinary word. */
+const reasonOf = (raw: string | undefined, isBlocked: boolean, hasCalls: boolean): FinishReason => {
+  const reason = endReason(raw, hasCalls)
+  return isBlocked && (reason === 'stop' || reason === 'unspecified') ? 'contentFilter' : reason
+}
+
+const plainEnds: ReadonlySet<string> = new Set(['stop', 'length', 'toolCalls'])
+
+const continuing = (token: string | undefined): JsonObject =>
+  token === undefined ? {} : { continuationToken: token }
+
 const metadata = (items: JsonObject): Delta => ({ type: 'metadata', metadata: items })
 const opaque = (data: JsonObject): Delta => ({ type: 'opaque', protocol: 'google', data })
-
-const filtered = [
-  'SAFETY',
-  'RECITATION',
-  'LANGUAGE',
-  'BLOCKLIST',
-  'PROHIBITED_CONTENT',
-  'SPII',
-  'IMAGE_SAFETY',
-  'IMAGE_PROHIBITED_CONTENT',
-  'IMAGE_RECITATION',
-]
-
-const reasons: ReadonlyMap<string, FinishReason> = new Map([
-  ['STOP', 'stop'],
-  ['MAX_TOKENS', 'length'],
-  // The model tried to call a tool and failed: another try often works.
-  ['MALFORMED_FUNCTION_CALL', 'error'],
-  ['UNEXPECTED_TOOL_CALL', 'error'],
-  ['TOO_MANY_TOOL_CALLS', 'error'],
-  ['MISSING_THOUGHT_SIGNATURE', 'error'],
-  ['MALFORMED_RESPONSE', 'error'],
-  ...filtered.map((word) => [word, 'contentFilter'] as const),
-])
-
-const finishReasonOf = (raw: string | undefined, blocked: boolean, hasCalls: boolean): FinishReason => {
-  if (raw === undefined && blocked) return 'contentFilter'
-  const reason = reasons.get(raw ?? 'STOP') ?? 'stop'
-  return hasCalls && reason === 'stop' ? 'toolCalls' : reason
-}

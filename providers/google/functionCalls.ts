@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../../s
 import type { Delta, WireToolCall } from '../../src/model/delta.ts'
 import { parseArguments } from '../../src/model/toolArguments.ts'
 import { neverClosed, toolDelta } from '../wire/decoder.ts'
-import { arrayAt, stringAt } from '../wire/json.ts'
+import { arrayAt, objectAt, stringAt } from '../wire/json.ts'
 
 type Call = {
   order: number
@@ -11,6 +11,8 @@ type Call = {
   whole: unknown
   partial: PartialArguments | undefined
   open: boolean
+  /** Google ran the function itself, on an MCP server, and sent its response in the same answer. */
+  isAnswered: boolean
 }
 
 /**
@@ -48,9 +50,33 @@ export class FunctionCalls {
     return toolDelta(call.order, call, text)
   }
 
-  /** All calls, in order; those cut short or garbled say so. */
+  /**
+   * Takes the response to a call out of a part. A function that was answered in the same answer ran on Google's side: it
+   * must not run again here.
+   */
+  answer(part: JsonObject): JsonObject | undefined {
+    const functionResponse = objectAt(part, 'functionResponse')
+    if (!functionResponse) return undefined
+    const id = stringAt(functionResponse, 'id') ?? ''
+    const name = stringAt(functionResponse, 'name') ?? ''
+    const call = this.#calls.find(
+      (each) => !each.isAnswered && (id !== '' && each.id !== '' ? each.id === id : each.name === name),
+    )
+    if (!call) return { functionResponse }
+    call.isAnswered = true
+    return { functionCall: wirePart(call), functionResponse }
+  }
+
+  /** The calls that Google ran itself, by their number, as they go back. */
+  answered(): ReadonlyMap<number, JsonObject> {
+    const answered = this.#calls.filter(({ isAnswered }) => isAnswered)
+    return new Map(answered.map((call) => [call.order, { functionCall: wirePart(call) }]))
+  }
+
+  /** All calls for the client, in order; those cut short or garbled say so. */
   all(): WireToolCall[] {
-    return this.#calls.map((call) => ({ id: call.id, name: call.name, ...argumentsOf(call) }))
+    const ours = this.#calls.filter(({ isAnswered }) => !isAnswered)
+    return ours.map((call) => ({ id: call.id, name: call.name, ...argumentsOf(call) }))
   }
 
   /** The calls whose arguments are whole, for the report of a stream that broke. */
@@ -67,11 +93,25 @@ export class FunctionCalls {
 
   #start(id: string, name: string): Call {
     const order = this.#calls.length
-    const call: Call = { order, id, name, whole: undefined, partial: undefined, open: false }
+    const call: Call = {
+      order,
+      id,
+      name,
+      whole: undefined,
+      partial: undefined,
+      open: false,
+      isAnswered: false,
+    }
     this.#calls.push(call)
     return call
   }
 }
+
+const wirePart = (call: Call): JsonObject => ({
+  ...(call.id !== '' && { id: call.id }),
+  name: call.name,
+  args: argumentsOf(call).arguments,
+})
 
 const isEmptyObject = (value: unknown): boolean => isJsonObject(value) && Object.keys(value).length === 0
 

@@ -9,6 +9,7 @@ export { type GoogleProfile, geminiProfile } from './profile.ts'
 /** Gemini's `generateContent`, streamed as server-sent events. */
 export const google: Protocol<GoogleProfile> = {
   name: 'google',
+  knownFields: true,
   request: googleRequest,
   decoder: (target) => new GoogleDecoder(target.provider),
   error: googleError,

@@ -19,6 +19,8 @@ export type GoogleProfile = ModelProfile & {
    * `includeServerSideToolInvocations`, a field that Vertex does not know (`silent`).
    */
   mixedTools?: 'announced' | 'silent'
+  /** False for Vertex, which has no file search stores. */
+  fileSearch?: false
   /** Gemma refuses `systemInstruction`: the text goes before the first message. */
   systemAsText?: boolean
 }

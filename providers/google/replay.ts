@@ -48,9 +48,17 @@ export class PartRecorder {
     this.#add({ raw: part })
   }
 
-  /** Undefined when the message alone says everything. */
-  skeleton(): JsonValue[] | undefined {
-    return this.#worthKeeping ? this.#bones : undefined
+  /** Undefined when the message alone says everything. `server` are the calls, by number, that the message does not have. */
+  skeleton(server: ReadonlyMap<number, JsonObject> = new Map(), isNeeded = false): JsonValue[] | undefined {
+    if (!this.#worthKeeping && !isNeeded) return undefined
+    if (server.size === 0) return this.#bones
+    let calls = 0
+    return this.#bones.map((bone): Bone => {
+      if (!('call' in bone)) return bone
+      const part = server.get(bone.call)
+      if (!part) return { ...bone, call: calls++ }
+      return { raw: bone.signature === undefined ? part : { ...part, thoughtSignature: bone.signature } }
+    })
   }
 
   #add<B extends Bone>(bone: B): B {

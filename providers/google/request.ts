@@ -1,11 +1,12 @@
 import { ConfigurationError } from '../../src/messages/errors.ts'
 import type { JsonObject } from '../../src/messages/json.ts'
-import { userMessage } from '../../src/messages/messages.ts'
+import { type ChatMessage, userMessage } from '../../src/messages/messages.ts'
 import type { ModelRequest, Thinking, ToolChoice, ToolSpec } from '../../src/model/chatModel.ts'
 import { toDialect } from '../../src/schema/toDialect.ts'
 import { budgetFor, type EffortWord, effortFor } from '../models/modelFacts.ts'
+import { stringAt } from '../wire/json.ts'
 import type { Target, WireRequest } from '../wire/protocol.ts'
-import { conversationOf, withProviderOptions } from '../wire/request.ts'
+import { conversationOf, opaqueOf, withProviderOptions } from '../wire/request.ts'
 import { geminiDialect } from '../wire/schemaDialects.ts'
 import { googleServerTools, serverToolsOf } from '../wire/serverTools.ts'
 import { googleContents } from './history.ts'
@@ -13,7 +14,9 @@ import type { GoogleProfile } from './profile.ts'
 
 /** A streaming `generateContent` request. The key travels in a header, never in the URL. */
 export const googleRequest = (request: ModelRequest, target: Target<GoogleProfile>): WireRequest => {
-  const { system, turns } = conversationOf(request.messages)
+  const { system, turns: all } = conversationOf(request.messages)
+  const continuationToken = continuationOf(all.at(-1), target.provider)
+  const turns = continuationToken === undefined ? all : all.slice(0, -1)
   const generationConfig = generationConfigOf(request, target.profile)
   const isText = target.profile.systemAsText === true
   const body: JsonObject = {
@@ -21,12 +24,17 @@ export const googleRequest = (request: ModelRequest, target: Target<GoogleProfil
     contents: googleContents(isText && system !== '' ? [userMessage(system), ...turns] : turns, target),
     ...toolSettings(request, target),
     ...(Object.keys(generationConfig).length > 0 && { generationConfig }),
+    ...(continuationToken !== undefined && { continuationToken }),
   }
   return {
     path: `/${resourceOf(target.model)}:streamGenerateContent?alt=sse`,
     body: withProviderOptions(body, request.providerOptions),
   }
 }
+
+/** The token of an answer that is longer than one response: the same request goes out again with it, without the answer. */
+const continuationOf = (last: ChatMessage | undefined, provider: string): string | undefined =>
+  last?.role === 'model' ? stringAt(opaqueOf(last, 'google', provider), 'continuationToken') : undefined
 
 /** `gemini-3-flash` → `models/gemini-3-flash`; names that say their collection keep it. */
 const resourceOf = (model: string): string => {
@@ -37,7 +45,10 @@ const resourceOf = (model: string): string => {
 const toolSettings = (request: ModelRequest, target: Target<GoogleProfile>): JsonObject => {
   const { tools = [], toolChoice } = request
   const { profile, provider, model } = target
-  const serverTools = serverToolsOf(request, target, googleServerTools)
+  const { fileSearch, ...others } = googleServerTools
+  const forms = profile.fileSearch === false ? others : { ...others, ...(fileSearch && { fileSearch }) }
+  // Only functions have a tool choice: server tools that must not be used are not offered.
+  const serverTools = toolChoice === 'none' ? [] : serverToolsOf(request, target, forms)
   // A tool choice without functions is an error.
   if (tools.length === 0) return serverTools.length > 0 ? { tools: serverTools } : {}
   const isMixed = serverTools.length > 0

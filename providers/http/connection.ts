@@ -199,10 +199,19 @@ export const readHeaders = (given: unknown): Record<string, string> | undefined 
 
 const isIterable = (value: object): value is Iterable<unknown> => Symbol.iterator in value
 
-/** Merges headers: later ones win, and the case of their names does not matter. */
-const mergeHeaders = (...lists: Readonly<Record<string, string>>[]): Record<string, string> => {
+/** Headers that hold lists. Anthropic refuses a body with fields of a beta that is not named. */
+const lists: ReadonlySet<string> = new Set(['anthropic-beta'])
+
+/** Merges headers: later ones win, lists are joined, and the case of their names does not matter. */
+const mergeHeaders = (...sets: Readonly<Record<string, string>>[]): Record<string, string> => {
   const merged = new Map<string, string>()
-  for (const list of lists)
-    for (const [name, value] of Object.entries(list)) merged.set(name.toLowerCase(), value)
+  for (const [given, value] of sets.flatMap(Object.entries<string>)) {
+    const name = given.toLowerCase()
+    const before = lists.has(name) ? merged.get(name) : undefined
+    merged.set(name, before === undefined ? value : joined(before, value))
+  }
   return Object.fromEntries(merged)
 }
+
+const joined = (...values: string[]): string =>
+  [...new Set(values.flatMap((value) => value.split(',')).map((each) => each.trim()))].join(',')

@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../../src/messages/errors.ts'
-import { checkOptions, fields, type Rule, writtenAs } from '../../src/messages/optionRules.ts'
+import { checkSome, members, type Rule, writtenAs } from '../../src/messages/optionRules.ts'
 import { defaultLimits } from '../../src/transport/limits.ts'
 import type { ConnectionOptions, TransportOptions } from '../provider.ts'
 import { type Connection, headersOf, type KeyHeader, type Wire } from './connection.ts'
@@ -38,7 +38,7 @@ type Preset = Place & { wire?: () => Promise<Wire> }
 export const connectionOf = (preset: Preset, options: ConnectionOptions): Connection => {
   const { headers: ownHeaders, wire } = preset
   const { headers, connection: { dispatcher, fetch, limits } = {} } = options
-  checkOptions('The options of a connection', options, misplacedRules)
+  checkSome('The options of a connection', options, misplacedRules)
   const baseUrl = serverUrl(preset, options.baseUrl)
   checkServer(preset, baseUrl)
   const { apiKey, keyAdvice }: KeyChoice = isReplay(fetch) ? {} : keyFor(preset, options, baseUrl)
@@ -60,7 +60,7 @@ export const connectionOf = (preset: Preset, options: ConnectionOptions): Connec
 export const misplacedRules: Readonly<Record<string, Rule>> = {
   dispatcher: writtenAs('connection: { dispatcher }'),
   fetch: writtenAs('connection: { fetch }'),
-  limits: fields(
+  limits: members(
     Object.fromEntries(
       Object.keys(defaultLimits).map((name) => [name, writtenAs(`connection: { limits: { ${name} } }`)]),
     ),

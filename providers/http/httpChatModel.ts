@@ -1,4 +1,5 @@
 import type { ErrorData } from '../../src/messages/errors.ts'
+import type { Warning } from '../../src/messages/result.ts'
 import type {
   ChatModel,
   ModelProfile,
@@ -11,10 +12,22 @@ import type { HeaderReader, HttpRequest, ResponseHead } from '../../src/transpor
 import { type OpenStream, openStream, type StreamHandler } from '../../src/transport/openStream.ts'
 import { hidden, redact, redactError, withoutSecrets } from '../../src/transport/redact.ts'
 import { DeltaBatch } from '../wire/decoder.ts'
-import type { Protocol, Target } from '../wire/protocol.ts'
+import { withPrefix } from '../wire/prefix.ts'
+import type { Protocol, Target, WireRequest } from '../wire/protocol.ts'
+import { settingChanges } from '../wire/settings.ts'
 import { type Connection, type Endpoint, endpointOf } from './connection.ts'
 import { secretName } from './credentials.ts'
 import { httpError, requestIdHeaders, requestIdOf, unsentError } from './httpError.ts'
+import {
+  bodyAfter,
+  type Lesson,
+  lessonOf,
+  lessonsFor,
+  remember,
+  requestAfter,
+  type Sent,
+} from './refusals.ts'
+import { plainNames, withOwnNames } from './toolNames.ts'
 
 export type { Connection } from './connection.ts'
 
@@ -27,21 +40,17 @@ export type HttpChatModelOptions<P extends ModelProfile = ModelProfile> = {
   /** The server, and the way to reach it. */
   connection: Connection
   /** Chooses another request after one that failed. */
-  recover?: Recover<P>
+  recover?: Recover
 }
 
-/**
- * Chooses what to send after a request failed before it brought anything: another request, or the same one under a
- * profile that has learnt from the failure and stays for all later requests of the model.
- */
-export type Recover<P extends ModelProfile = ModelProfile> = (
-  error: ErrorData,
-  request: ModelRequest,
-  profile: P,
-) => { request?: ModelRequest; profile?: P } | undefined
+/** Chooses another request to send after one that failed before it brought anything. */
+export type Recover = (error: ErrorData, request: ModelRequest) => { request: ModelRequest } | undefined
 
-/** A server may refuse two things of one request, one after the other; then it is over. */
+/** A request may be replaced twice; then it is over. */
 const mostRecoveries = 2
+
+/** The settings that a server may refuse in one call, one after the other; each costs a request. */
+const mostRefusals = 6
 
 /** A model behind HTTP: the protocol knows what to send and how to read the answer, the transport does the rest. */
 export const httpChatModel = <P extends ModelProfile>({
@@ -55,16 +64,12 @@ export const httpChatModel = <P extends ModelProfile>({
     endpoint ??= endpointOf(connection)
     return endpoint
   }
-  let current = target
   const caller: Caller<P> = {
     protocol,
     reach,
-    target: () => current,
-    recover: (error, request) => {
-      const again = recover?.(error, request, current.profile)
-      if (again?.profile) current = { ...current, profile: again.profile }
-      return again && (again.request ?? request)
-    },
+    place: `${protocol.name} ${connection.baseUrl} ${target.model}`,
+    target,
+    recover,
   }
   return {
     ...target,
@@ -77,14 +82,15 @@ export const httpChatModel = <P extends ModelProfile>({
 type Caller<P extends ModelProfile> = {
   protocol: Protocol<P>
   reach: () => Endpoint
-  /** The target, with the profile as it is known by now. */
-  target: () => Target<P>
-  recover: (error: ErrorData, request: ModelRequest) => ModelRequest | undefined
+  /** The key of what is known by now about the model on this server. */
+  place: string
+  target: Target<P>
+  recover: Recover | undefined
 }
 
 /** Calls the model once. The sink gets `end` or `fail` once and then nothing; after `close` it gets nothing at all. */
 const startCall = <P extends ModelProfile>(
-  { protocol, reach, recover, ...caller }: Caller<P>,
+  { protocol, reach, place, target, recover }: Caller<P>,
   request: ModelRequest,
   sink: ModelSink,
 ): (() => void) => {
@@ -93,10 +99,26 @@ const startCall = <P extends ModelProfile>(
   let hasShown = false
   let recoveries = 0
   let hasRenewedKey = false
+  /** The refusals of this call. They count for later ones once the server has taken a request without them. */
+  let lessons: Lesson[] = []
+  /** The names of tools that were changed, and their own. */
+  let ownNames: ReadonlyMap<string, string> = new Map()
+  let warnings: Warning[] = []
 
+  /** The warnings come with the first read, so that they cost no event. */
+  const dueWarnings = (): Delta[] => {
+    const due = warnings.map((warning): Delta => ({ type: 'warning', warning }))
+    warnings = []
+    return due
+  }
   const show = (deltas: readonly Delta[]): void => {
     hasShown ||= deltas.some(({ type }) => type !== 'progress')
-    sink.deltas(deltas)
+    if (lessons.length > 0 && deltas.some(isAnswer)) {
+      remember(place, lessons)
+      lessons = []
+    }
+    const own = withOwnNames(deltas, ownNames)
+    sink.deltas(warnings.length > 0 ? [...dueWarnings(), ...own] : own)
   }
   const end = (): void => {
     if (isOver) return
@@ -104,23 +126,49 @@ const startCall = <P extends ModelProfile>(
     stream?.drain()
     sink.end()
   }
-  const fail = (error: ErrorData, failed?: ModelRequest): void => {
+  const fail = (error: ErrorData, failed?: Sent): void => {
     if (isOver) return
     stream?.close()
-    const mayRecover = !hasShown && recoveries < mostRecoveries
-    const again = failed && mayRecover ? recover(error, failed) : undefined
-    recoveries += 1
-    if (again) send(again)
+    const mayRecover = failed && !hasShown ? failed : undefined
+    const again =
+      mayRecover && recoveries < mostRecoveries ? recover?.(error, mayRecover.request)?.request : undefined
+    if (again) recoveries += 1
+    const known = [...lessonsFor(place), ...lessons]
+    const lesson =
+      mayRecover && !again && lessons.length < mostRefusals ? lessonOf(error, mayRecover, known) : undefined
+    if (lesson) lessons = [...lessons, lesson]
+    if (failed && (again || lesson)) send(again ?? failed.request)
     else {
       isOver = true
+      if (warnings.length > 0) sink.deltas(dueWarnings())
       sink.fail(error)
     }
   }
 
-  const open = (httpRequest: HttpRequest, request: ModelRequest, target: Target<P>): OpenStream => {
+  /** The request on the wire, after what the server has refused so far. */
+  const written = (request: ModelRequest): { sent: Sent; wire: WireRequest } => {
+    const known = [...lessonsFor(place), ...lessons]
+    const [changed, ofRequest] = requestAfter(request, known)
+    const wire = protocol.request(changed, target)
+    const [body, ofBody] = bodyAfter(wire.body, known)
+    const { provider, model, profile } = target
+    const changes = protocol.knownFields ? settingChanges(changed, wire.body, profile) : []
+    warnings = [...changes, ...ofRequest, ...ofBody].map(({ said, ...change }) => ({
+      ...change,
+      message: `${provider}:${model} ${said}`,
+      provider,
+      model,
+    }))
+    const isRenamed = ofRequest.some(({ setting }) => setting === 'tools')
+    ownNames = new Map(isRenamed ? [...plainNames(request)].map(([own, plain]) => [plain, own]) : [])
+    return { sent: { request, body }, wire: { ...wire, body } }
+  }
+
+  const open = (httpRequest: HttpRequest, sent: Sent, prefix: string | undefined): OpenStream => {
     const { provider } = target
     const { carrier, limits, secrets, keyAdvice, ...endpoint } = reach()
-    const batch = new DeltaBatch(protocol.decoder(target), (text) => withoutSecrets(text, secrets))
+    const decoder = withPrefix(protocol.decoder(target), prefix)
+    const batch = new DeltaBatch(decoder, (text) => withoutSecrets(text, secrets))
     const { wire } = sink
     let head: ResponseHead | undefined
     wire?.request(sentRequest(httpRequest, secrets))
@@ -132,7 +180,7 @@ const startCall = <P extends ModelProfile>(
       }
       const requestId = failure.requestId ?? (head && requestIdOf(head.header))
       const known = { provider, ...(requestId !== undefined && { requestId }) }
-      fail(redactError({ ...failure, ...known }, secrets), request)
+      fail(redactError({ ...failure, ...known }, secrets), sent)
     }
     const handler: StreamHandler = {
       head(answered) {
@@ -160,7 +208,7 @@ const startCall = <P extends ModelProfile>(
         wire?.event({ data: answer.body })
         if (endpoint.renewsKeyAfter(answer.status) && !hasRenewedKey) {
           hasRenewedKey = true
-          send(request)
+          send(sent.request)
           return
         }
         finish(httpError(answer, { provider, error: protocol.error, secrets, keyAdvice }))
@@ -169,16 +217,20 @@ const startCall = <P extends ModelProfile>(
     return openStream(httpRequest, carrier, limits, secrets, handler, endpoint.framing())
   }
   const send = (request: ModelRequest): void => {
-    const target = caller.target()
     let secrets: readonly string[] = []
+    let sent: Sent = { request, body: {} }
+    let prefix: string | undefined
     const start = (httpRequest: HttpRequest): void => {
-      if (!isOver) stream = open(httpRequest, request, target)
+      if (!isOver) stream = open(httpRequest, sent, prefix)
     }
     const failUnsent = (thrown: unknown): void => fail(unsentError(thrown, target.provider, secrets))
     try {
       const endpoint = reach()
       secrets = endpoint.secrets
-      const built = endpoint.request(protocol.request(request, target))
+      const { wire, ...rest } = written(request)
+      sent = rest.sent
+      prefix = wire.prefix
+      const built = endpoint.request(wire)
       if (built instanceof Promise) built.then(start).catch(failUnsent)
       else start(built)
     } catch (thrown) {
@@ -195,6 +247,9 @@ const startCall = <P extends ModelProfile>(
     stream?.close()
   }
 }
+
+/** True for a piece of a proper answer: the server has taken the request. */
+const isAnswer = ({ type }: Delta): boolean => type !== 'error' && type !== 'progress'
 
 /** A request as a listener to the wire gets it. The secrets are copied: an endpoint forgets its old keys. */
 const sentRequest = (

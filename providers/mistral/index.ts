@@ -10,6 +10,7 @@ export { type MistralProfile, mistralProfile } from './profile.ts'
 /** Mistral's chat completions: OpenAI's chunks, with thinking as a part of the content and a stricter request. */
 export const mistral: Protocol<MistralProfile> = {
   name: 'mistral',
+  knownFields: true,
   request: mistralRequest,
   decoder: (target) => new ChatDecoder({ protocol: 'mistral', target, replay: mistralReplay() }),
   error: chatError,

@@ -8,6 +8,8 @@ type AnthropicFacts = ModelFacts & {
   sampling: 'both' | 'one' | 'none'
   /** False for a model that cannot be made to call a tool: it refuses `tool_choice` `any` and `tool`. */
   forcedToolChoice?: false
+  /** True for a model whose thinking is bound to the conversation before it: after another one, it is refused. */
+  bindsThinking?: true
   /** The API has no default for the length of an answer. */
   maxOutput: number
 }
@@ -50,7 +52,12 @@ const of2024 = {
 } as const
 
 /** A Claude whose name says nothing is given only what each of the newest takes. */
-const { window, ...behaviour } = { ...adaptive, thinkingOff: 'never', forcedToolChoice: false } as const
+const { window, ...behaviour } = {
+  ...adaptive,
+  thinkingOff: 'never',
+  forcedToolChoice: false,
+  bindsThinking: true,
+} as const
 
 /** Other vendors' models behind a Messages endpoint: the oldest common ground. */
 export const otherVendors: AnthropicFacts = {
@@ -87,8 +94,10 @@ export const anthropicModels: ModelTable<AnthropicFacts> = {
       names: ['claude-sonnet-5-5'],
       thinkingOff: 'between_tools',
       forcedToolChoice: false,
+      bindsThinking: true,
     },
-    { ...adaptive, names: ['claude-haiku-5-5', 'claude-opus-5', 'claude-sonnet-5'], thinkingOff: 'disabled' },
+    { ...adaptive, names: ['claude-haiku-5-5'], thinkingOff: 'disabled', bindsThinking: true },
+    { ...adaptive, names: ['claude-opus-5', 'claude-sonnet-5'], thinkingOff: 'disabled' },
     { ...adaptive, names: ['claude-fable-5', 'claude-mythos-5'], thinkingOff: 'never' },
     {
       ...adaptive,
@@ -111,7 +120,6 @@ export const anthropicModels: ModelTable<AnthropicFacts> = {
       efforts: [...words, 'max'],
       thinkingOff: 'omit',
       sampling: 'one',
-      maxOutput: 64_000,
     },
     { ...budgeted, names: ['claude-opus-4-5'], efforts: words, sampling: 'one', maxOutput: 64_000 },
     { ...budgeted, names: ['claude-haiku-4-5'], sampling: 'one', maxOutput: 64_000 },

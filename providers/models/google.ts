@@ -45,7 +45,8 @@ export const googleModels: ModelTable<GoogleFacts> = {
   provider: 'google',
   newest: { ...gemini3, names: [] },
   rows: [
-    { ...gemini3, ...size, names: ['gemini-4', 'gemini-4-argon', 'gemini-4-carbon'], maxOutput: 32_768 },
+    // 65,536 when streamed; catalogues have 32,768.
+    { ...gemini3, ...size, names: ['gemini-4', 'gemini-4-argon', 'gemini-4-carbon'], checked: null },
     { ...gemini3, ...size, names: ['gemini-3.8-flash', 'gemini-3.7-flash'] },
     // What these names mean changes; every model they ever meant takes these efforts.
     {

@@ -79,8 +79,12 @@ export const knownModel = <Facts extends ModelFacts>(
 export const factsOf = <Facts extends ModelFacts>(table: ModelTable<Facts>, model: string): Facts =>
   knownModel(table, model) ?? table.newest
 
-/** A name with its version in one spelling: `4-5`, `4.5` and `4p5` are the same, dates and sizes stay apart. */
-const spelled = (name: string): string => name.toLowerCase().replace(/(?<=\d)[-.p](?=\d{1,2}(?!\d))/g, '.')
+/**
+ * A name with its version in one spelling: `4-5`, `4.5` and `4p5` are the same. Dates stay apart, and so do sizes: the
+ * `27b` of `gemma-3-27b` counts weights.
+ */
+const spelled = (name: string): string =>
+  name.toLowerCase().replace(/(?<=\d)[-.p](?=\d{1,2}(?!\d|(?:\.\d+)?[bmk](?![a-z0-9])))/g, '.')
 
 /** True where the name has these whole words in it: `gpt-5` is in `my-gpt-5-mini`, and not in `gpt-5.9`. */
 const hasWords = (name: string, words: string): boolean => {

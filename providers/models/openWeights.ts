@@ -115,7 +115,8 @@ export const openWeightModels: ModelTable<HostedFacts> = {
     { ...text, ...replaysThinking, names: ['kimi-k2', 'kimi-k2-thinking'], thinks: true, window: 262_144 },
     { ...text, names: ['glm-4', 'glm-5'], efforts: ['none', ...words], window: 200_000 },
     { ...text, names: ['glm-5-2'], efforts: ['none', ...words], window: 1_000_000 },
-    { ...text, names: ['minimax-m2', 'minimax-m3'], efforts: words, window: 512_000 },
+    { ...text, names: ['minimax-m2'], efforts: words, window: 196_608 },
+    { ...images, names: ['minimax-m3', 'minimax-m3.1-flash'], efforts: words, window: 512_000 },
     {
       ...text,
       names: ['llama3', 'llama-3', 'llama3.1', 'llama-3.1', 'llama3.3', 'llama-3.3'],

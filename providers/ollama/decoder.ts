@@ -2,8 +2,8 @@ import type { ErrorData } from '../../src/messages/errors.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
 import type { Delta, WireToolCall } from '../../src/model/delta.ts'
 import { parseArguments } from '../../src/model/toolArguments.ts'
-import { finishReason } from '../openai-chat/decoder.ts'
 import { callDeltas, toolCallDelta, toolDelta, truncated, usageFrom } from '../wire/decoder.ts'
+import { endReason } from '../wire/endWords.ts'
 import { streamError } from '../wire/error.ts'
 import { arrayAt, BadWireJson, hasOnly, numberAt, objectAt, parseWireObject, stringAt } from '../wire/json.ts'
 import type { Decoder, Target, WireError, WireEvent } from '../wire/protocol.ts'
@@ -26,7 +26,7 @@ export const ollamaDecoder = (target: Target<OllamaProfile>): Decoder => {
     isOver = true
     const raw = stringAt(chunk, 'done_reason') || undefined
     // The cloud passes on the message of the server that runs the model.
-    const reason = finishReason(raw, calls.length > 0)
+    const reason = endReason(raw, calls.length > 0)
     const deltas = [...usageDeltas(chunk), ...callDeltas(calls, reason)]
     // The text of the thoughts is on the message already: here it is only noted that they are Ollama's own.
     if (hasThought && calls.length > 0) {

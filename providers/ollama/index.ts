@@ -10,6 +10,7 @@ export { type OllamaProfile, ollamaProfile } from './profile.ts'
 /** Ollama's native API: `POST /chat` below a base URL that ends in `/api`, answered as NDJSON. */
 export const ollama: Protocol<OllamaProfile> = {
   name: 'ollama',
+  knownFields: true,
   request: ollamaRequest,
   decoder: ollamaDecoder,
   error: ollamaError,

@@ -4,6 +4,8 @@ import { openWeightModels } from '../models/openWeights.ts'
 
 /** The abilities of a model of Ollama, and its quirks. */
 export type OllamaProfile = ModelProfile & {
+  /** The context that the server loads the model with, in tokens. Default: the server's, which is 4096 unless it was set. */
+  numCtx?: number
   /** Keeps a tool-calling turn's thinking out of the next request; Ollama's own loop sends it along. */
   forgetThinking?: boolean
   /** The words for effort that the model takes, lowest first; `none` where thinking can be switched off. */

@@ -11,11 +11,14 @@ import type { OllamaProfile } from './profile.ts'
 
 export const ollamaRequest = (request: ModelRequest, target: Target<OllamaProfile>): WireRequest => {
   const tools = [...offeredTools(request).map(toolOf), ...serverToolsOf(request, target, {})]
-  const options = optionsOf(request)
+  const options = optionsOf(request, target.profile)
   const body: JsonObject = {
     model: target.model,
     messages: ollamaMessages(request.messages, target),
     stream: true,
+    // The server would drop the oldest messages without a word: an overflow must be an error.
+    truncate: false,
+    shift: false,
     ...(tools.length > 0 && { tools }),
     ...(request.outputSchema && { format: toDialect(request.outputSchema, compatibleDialect) }),
     ...(request.thinking !== undefined &&
@@ -47,7 +50,8 @@ const thinkOf = (thinking: Thinking, { efforts = levels }: OllamaProfile): boole
 const levels: readonly EffortWord[] = ['none', 'low', 'medium', 'high']
 
 /** The sampling settings live in `options`. */
-const optionsOf = (request: ModelRequest): JsonObject => ({
+const optionsOf = (request: ModelRequest, { numCtx }: OllamaProfile): JsonObject => ({
+  ...(numCtx !== undefined && { num_ctx: numCtx }),
   ...(request.temperature !== undefined && { temperature: request.temperature }),
   ...(request.topP !== undefined && { top_p: request.topP }),
   ...(request.maxOutputTokens !== undefined && { num_predict: request.maxOutputTokens }),

@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../src/message
 import type { FinishReason } from '../../src/messages/result.ts'
 import type { Delta } from '../../src/model/delta.ts'
 import { openaiUsage, truncated } from '../wire/decoder.ts'
+import { endReason } from '../wire/endWords.ts'
 import { windowReached } from '../wire/error.ts'
 import { arrayAt, BadWireJson, numberAt, objectAt, parseWireObject, stringAt } from '../wire/json.ts'
 import type { Decoder, Target, WireEvent } from '../wire/protocol.ts'
@@ -153,8 +154,7 @@ export class ChatDecoder implements Decoder {
   }
 
   #finish(): Delta[] {
-    const reason =
-      this.#answer.refusal === '' ? finishReason(this.#raw, this.#answer.hasCalls) : 'contentFilter'
+    const reason = this.#answer.refusal === '' ? endReason(this.#raw, this.#answer.hasCalls) : 'contentFilter'
     if (this.#isOverflow(reason)) return this.#fail(windowReached(this.#raw ?? reason))
     this.#answer.close()
     // Without a proper finish reason, a call without arguments may have been cut before them.
@@ -204,39 +204,3 @@ export class ChatDecoder implements Decoder {
 
 /** Recognises the end mark. Chunks begin with a brace, and are spared the search. */
 const isEndMark = (data: string): boolean => !data.startsWith('{') && data.trimStart().startsWith('[DONE]')
-
-const words: ReadonlyMap<string, FinishReason> = new Map([
-  ['stop', 'stop'],
-  ['stop_sequence', 'stop'],
-  ['end_turn', 'stop'],
-  ['eos', 'stop'],
-  ['eos_token', 'stop'],
-  ['completed', 'stop'],
-  ['length', 'length'],
-  ['max_tokens', 'length'],
-  ['max_output_tokens', 'length'],
-  ['model_length', 'length'],
-  ['tool_calls', 'toolCalls'],
-  ['tool_call', 'toolCalls'],
-  ['tool_use', 'toolCalls'],
-  ['function_call', 'toolCalls'],
-  ['content_filter', 'contentFilter'],
-  ['content-filter', 'contentFilter'],
-  ['safety', 'contentFilter'],
-  ['sensitive', 'contentFilter'],
-  ['refusal', 'contentFilter'],
-  ['recitation', 'contentFilter'],
-  ['prohibited_content', 'contentFilter'],
-  ['error', 'error'],
-  ['network_error', 'error'],
-  ['insufficient_system_resource', 'error'],
-])
-
-/**
- * The finish word of a server in statewire's terms. Servers often say "stop" although the model called a tool, and an
- * answer that ended with an unknown word, or none, has stopped.
- */
-export const finishReason = (raw: string | undefined, hasCalls: boolean): FinishReason => {
-  const reason = (raw !== undefined && words.get(raw.toLowerCase())) || 'stop'
-  return reason === 'stop' && hasCalls ? 'toolCalls' : reason
-}

@@ -16,6 +16,7 @@ export {
 /** Chat completions, as OpenAI defined them and as everyone else speaks them. */
 export const openaiChat: Protocol<OpenAIChatProfile> = {
   name: 'openai-chat',
+  knownFields: true,
   request: chatRequest,
   decoder: (target) =>
     new ChatDecoder({

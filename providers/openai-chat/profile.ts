@@ -94,7 +94,8 @@ const compatible = { strictSchemas: false, maxTokensField: 'max_tokens', toolCal
 /** The profile of OpenAI's models over chat completions, and of any other model that a compatible server may have. */
 export const openaiChatProfile = (model: string, isOtherServer = false): OpenAIChatProfile => {
   const known = knownModel(openaiModels, model)
-  if (!known && isOtherServer) return { ...hostedProfile(openWeightModels)(model), schemaWithTools: true }
+  // vLLM and llama.cpp never call a tool in a request that has a schema for the answer.
+  if (!known && isOtherServer) return hostedProfile(openWeightModels)(model)
   const { chat, refuses, efforts, ...facts } = known ?? openaiModels.newest
   return {
     ...abilitiesOf({ ...facts, ...(efforts && { efforts }) }, { schemaWithTools: true }),
@@ -125,16 +126,19 @@ export const hostedProfile =
     }
   }
 
-/** Models of any vendor, for gateways. */
+/**
+ * Models of any vendor, for gateways. A vendor's own table knows its models better than that of the open weights, and
+ * DeepSeek's comes before that of Mistral, which hosts some of its models for text alone.
+ */
 const anyVendor = [
-  openWeightModels,
   openaiModels,
   anthropicModels,
   googleModels,
+  deepseekModels,
   mistralModels,
   cohereModels,
-  deepseekModels,
   xaiModels,
+  openWeightModels,
 ]
 
 /** The profile of a model behind a gateway that translates every setting itself: only what the model reads is its own. */

@@ -42,9 +42,12 @@ export const chatRequest = (request: ModelRequest, target: Target<OpenAIChatProf
 }
 
 const samplingSettings = (request: ModelRequest, profile: OpenAIChatProfile): JsonObject => {
-  const { maxTokensField = 'max_completion_tokens', refuses = [] } = profile
-  const { temperature, topP, maxOutputTokens, stopSequences = [], seed } = request
-  const takes = (setting: RefusedSetting) => !refuses.includes(setting)
+  const { maxTokensField = 'max_completion_tokens', refuses = [], efforts = [] } = profile
+  const { temperature, topP, maxOutputTokens, stopSequences = [], seed, thinking } = request
+  // A model that does not think takes the sampling settings that it refuses while it thinks.
+  const isOff = thinking === false && efforts.includes('none')
+  const takes = (setting: RefusedSetting) =>
+    !refuses.includes(setting) || (isOff && (setting === 'temperature' || setting === 'topP'))
   return {
     ...(temperature !== undefined && takes('temperature') && { temperature }),
     ...(topP !== undefined && takes('topP') && { top_p: topP }),
@@ -130,10 +133,13 @@ const thinkingSettings = (
   }
 }
 
-const needsResponses = ({ model }: Target, canStop: boolean): ConfigurationError =>
-  new ConfigurationError(
-    `Over chat completions ${model} does not take tools while it thinks. ${canStop ? 'Set thinking: false, or use' : 'Use'} the Responses API: "openai:${model}" or "openai-responses:${model}".`,
+const needsResponses = ({ provider, model }: Target, canStop: boolean): ConfigurationError => {
+  // With a baseUrl, "openai" itself speaks chat completions.
+  const names = [...(provider === 'openai' ? [] : [`"openai:${model}"`]), `"openai-responses:${model}"`]
+  return new ConfigurationError(
+    `Over chat completions ${model} does not take tools while it thinks. ${canStop ? 'Set thinking: false, or use' : 'Use'} the Responses API: ${names.join(' or ')}.`,
   )
+}
 
 /**
  * Marks the system prompt, the last message and the one that the request before ended with, for gateways that hand

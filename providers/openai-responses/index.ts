@@ -7,11 +7,12 @@ import { responsesRequest } from './request.ts'
 
 export type { OpenAIResponsesProfile } from './profile.ts'
 export { needsResponses, openaiResponsesProfile } from './profile.ts'
-export { isSummaryRefused, isUnknownPreviousResponse, withoutPreviousResponse } from './request.ts'
+export { isUnknownPreviousResponse, withoutPreviousResponse } from './request.ts'
 
 /** OpenAI's Responses API: `POST /responses`, answered as typed events, continued by the id of an earlier response. */
 export const openaiResponses: Protocol<OpenAIResponsesProfile> = {
   name: protocolName,
+  knownFields: true,
   request: responsesRequest,
   decoder: responsesDecoder,
   error: responsesError,

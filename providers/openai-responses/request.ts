@@ -5,8 +5,9 @@ import type { ChatMessage } from '../../src/messages/messages.ts'
 import type { ModelRequest, Thinking, ToolChoice, ToolSpec } from '../../src/model/chatModel.ts'
 import { isEnforceable } from '../../src/schema/enforceable.ts'
 import { toDialect } from '../../src/schema/toDialect.ts'
-import { anyEffort, effortFor, someThinking } from '../models/modelFacts.ts'
+import { anyEffort, effortFor, type RefusedSetting, someThinking } from '../models/modelFacts.ts'
 import { stringAt } from '../wire/json.ts'
+import { isEdited, prefixAt, prefixOfTurns } from '../wire/prefix.ts'
 import type { Target, WireRequest } from '../wire/protocol.ts'
 import { cacheKey, conversationOf, opaqueOf, withProviderOptions } from '../wire/request.ts'
 import { openaiDialect, openaiStrict } from '../wire/schemaDialects.ts'
@@ -27,14 +28,21 @@ export const responsesRequest = (
     ...(target.profile.promptCache === 'key' && cacheKey(request)),
     stream: true,
   }
-  return { path: '/responses', body: withProviderOptions(body, request.providerOptions) }
+  return {
+    path: '/responses',
+    body: withProviderOptions(body, request.providerOptions),
+    ...(!isStateless(request, target) && { prefix: prefixOfTurns(conversationOf(request.messages).turns) }),
+  }
 }
+
+const isStateless = ({ providerOptions }: ModelRequest, { profile }: Target<OpenAIResponsesProfile>) =>
+  profile.stateless === true || providerOptions?.store === false
 
 /** The conversation: a response to continue and what came after it, or the whole history. */
 const conversation = (request: ModelRequest, target: Target<OpenAIResponsesProfile>): JsonObject => {
   const { profile } = target
   const { system, turns } = conversationOf(request.messages)
-  const stateless = profile.stateless === true || request.providerOptions?.store === false
+  const stateless = isStateless(request, target)
   const previous = stateless ? undefined : previousResponseOf(turns, target.provider)
   const input = responsesInput(turns, previous ? previous.position + 1 : 0, target)
   const systemMessage = profile.systemAsMessage && !previous && system !== ''
@@ -76,10 +84,13 @@ const choiceOf = (choice: ToolChoice): JsonValue =>
 
 const generationSettings = (request: ModelRequest, profile: OpenAIResponsesProfile): JsonObject => {
   const { temperature, topP, maxOutputTokens, thinking, outputSchema } = request
-  const { refuses = [] } = profile
+  const { refuses = [], efforts = [] } = profile
+  // A model that does not think takes the settings that it refuses while it thinks.
+  const isOff = thinking === false && efforts.includes('none')
+  const takes = (setting: RefusedSetting) => isOff || !refuses.includes(setting)
   return {
-    ...(temperature !== undefined && !refuses.includes('temperature') && { temperature }),
-    ...(topP !== undefined && !refuses.includes('topP') && { top_p: topP }),
+    ...(temperature !== undefined && takes('temperature') && { temperature }),
+    ...(topP !== undefined && takes('topP') && { top_p: topP }),
     ...(maxOutputTokens !== undefined && { max_output_tokens: maxOutputTokens }),
     ...reasoningOf(thinking, profile),
     ...(outputSchema && { text: { format: schemaFormat(outputSchema) } }),
@@ -105,10 +116,6 @@ const reasoningOf = (
   return Object.keys(reasoning).length > 0 ? { reasoning } : {}
 }
 
-/** "Your organization must be verified to generate reasoning summaries": everything else of the request may stay. */
-export const isSummaryRefused = ({ status, message }: ErrorData): boolean =>
-  status === 400 && /reasoning summar|reasoning\.summary/i.test(message)
-
 /** The response a request continues: its id, and its place among the turns. */
 type PreviousResponse = { id: string; position: number }
 
@@ -127,8 +134,13 @@ const previousResponseOf = (
     const turn = turns[position]
     if (turn && endsCompacted(turn)) return undefined
     if (turn?.role !== 'model') continue
-    const id = stringAt(opaqueOf(turn, protocolName, provider), 'responseId')
-    if (id) return { id, position }
+    const opaque = opaqueOf(turn, protocolName, provider)
+    const id = stringAt(opaque, 'responseId')
+    if (!id) continue
+    const before = prefixAt(opaque)
+    // The server continues what it has: it would ignore that the history was edited or shortened since.
+    const isSame = before === undefined || before === prefixOfTurns(turns.slice(0, position))
+    return isSame && !isEdited(turn, opaque) ? { id, position } : undefined
   }
   return undefined
 }

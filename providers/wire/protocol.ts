@@ -19,7 +19,13 @@ export type Decoder = {
 }
 
 /** The HTTP request for a model request; the base URL, the key and the user's headers are added by the transport. */
-export type WireRequest = { path: string; body: JsonObject; headers?: Record<string, string> }
+export type WireRequest = {
+  path: string
+  body: JsonObject
+  headers?: Record<string, string>
+  /** The hash of what precedes the answer, for protocols whose answers are bound to it. It is kept with the answer. */
+  prefix?: string
+}
 
 /** The content of a provider's error body, in any shape. */
 export type WireError = {
@@ -41,6 +47,8 @@ export type Target<P extends ModelProfile = ModelProfile> = { provider: string; 
 export type Protocol<P extends ModelProfile = ModelProfile> = {
   /** The name, and the key under which opaque data of this protocol is kept in a message's metadata. */
   readonly name: string
+  /** The settings are in fields that are known by name: those that a body does not have are reported as warnings. */
+  readonly knownFields?: true
   /** Writes a request in the words of this wire. */
   request(request: ModelRequest, target: Target<P>): WireRequest
   /** A new decoder, for one response. */

@@ -47,6 +47,10 @@ export const opaqueOf = (
   return isJsonObject(data) && data.provider === provider ? data : undefined
 }
 
+/** The instruction for a model whose API does not take the schema of its answer. */
+export const schemaInstruction = (schema: JsonObject): string =>
+  `Answer with nothing but JSON that follows this JSON Schema, without a code fence:\n${JSON.stringify(schema)}`
+
 /** The ids of tool calls that a provider allows; a substitute is at most this long. */
 export type IdRule = { pattern: RegExp; length: number }
 
@@ -120,7 +124,7 @@ export const cacheKey = ({
 }
 
 /** Sixteen hexadecimal digits, the same for the same text: two runs of FNV-1a with different starts. */
-const hashOf = (text: string): string => {
+export const hashOf = (text: string): string => {
   let one = 0x811c9dc5
   let other = 0x1b873593
   for (let at = 0; at < text.length; at++) {

@@ -32,6 +32,45 @@ export type Usage = {
   cost?: number
 }
 
+/**
+ * A setting that the model did not get as it was given: the server refused it, or it is known that the model does not
+ * take it. The run continues without it.
+ */
+export type Warning = {
+  /** The setting by its name in this library: `temperature`, `toolChoice`, `thinking`. */
+  setting: string
+  /** The change to the request: the setting was left out, got another value, or was added although it was not given. */
+  change: 'omitted' | 'replaced' | 'added'
+  /** A sentence for people. */
+  message: string
+  provider: string
+  model: string
+  /** The server's own words, if it refused the setting. */
+  refusal?: string
+}
+
+/** Adds warnings to a list that has each of them once, however many requests report it. */
+export const addWarnings = (
+  known: readonly Warning[] = [],
+  more: readonly Warning[] = [],
+): { warnings: Warning[]; added: Warning[] } => {
+  const warnings = [...known]
+  for (const each of more) {
+    if (warnings.length < mostWarnings && !warnings.some((one) => isSameWarning(one, each)))
+      warnings.push(each)
+  }
+  return { warnings, added: warnings.slice(known.length) }
+}
+
+/** A run has few settings and few models: more than this comes from a broken model. */
+const mostWarnings = 100
+
+const isSameWarning = (one: Warning, other: Warning): boolean =>
+  one.setting === other.setting &&
+  one.change === other.change &&
+  one.provider === other.provider &&
+  one.model === other.model
+
 /** The result of a send, and a chunk of a stream. */
 export type ChatResult<T = string> = {
   /** The provider's response id, `''` when it has none. */
@@ -47,6 +86,8 @@ export type ChatResult<T = string> = {
   metadata: JsonObject
   /** Stream: on the final chunk only. `send`: the sum over all steps. */
   usage?: Usage
+  /** The settings that the models did not get as they were given; absent if there are none. Stream: on the final chunk only. */
+  warnings?: Warning[]
   /** The run is paused until these calls are decided on or answered; see `Agent.resume`. */
   pendingApproval?: PendingApproval
 }
@@ -63,7 +104,15 @@ export type SendResult<T = string> = ChatResult<T> & {
  * approve it to run it again, reject it to treat it as failed, or give its result. A `limit` is the question whether
  * the run may continue: approve it, with other limits as its arguments, or reject it to end the run.
  */
-export type PendingCall = ToolCallPart & { kind: (typeof pendingKinds)[number]; inDoubt?: true }
+export type PendingCall = ToolCallPart & {
+  kind: (typeof pendingKinds)[number]
+  inDoubt?: true
+  /**
+   * The identity of the question: no other question of any run has it, even about a call of the same id. Send it back with
+   * a decision that was made elsewhere, such as on a page: one about another question is refused.
+   */
+  question?: string
+}
 
 export const pendingKinds = ['approval', 'answer', 'limit'] as const
 

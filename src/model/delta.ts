@@ -1,7 +1,7 @@
 import type { ErrorData } from '../messages/errors.ts'
 import type { JsonObject } from '../messages/json.ts'
 import type { DataPart, LinkPart } from '../messages/messages.ts'
-import type { FinishReason, Usage } from '../messages/result.ts'
+import type { FinishReason, Usage, Warning } from '../messages/result.ts'
 
 /** A finished tool call as the wire gave it. The id may still be empty, repeated or reused. */
 export type WireToolCall = {
@@ -34,6 +34,8 @@ export type Delta =
   /** Kept on the model message under the protocol's name and never shown: signatures, encrypted reasoning, ids. */
   | { type: 'opaque'; protocol: string; data: JsonObject }
   | { type: 'response'; id: string }
+  /** A setting of the request that the model did not get as it was given. */
+  | { type: 'warning'; warning: Warning }
   /** Counts so far of this response; a later value of a field replaces the earlier one. */
   | { type: 'usage'; usage: Usage }
   /** `pause`: the provider wants the same turn sent back so that it can go on (`pause_turn`). */

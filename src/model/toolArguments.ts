@@ -19,11 +19,21 @@ export const parseArguments = (raw: unknown): ParsedArguments => {
   } catch (error) {
     return refused(raw, `The arguments are not valid JSON: ${(error as Error).message}`)
   }
+  const inexact = inexactInteger(raw)
+  if (inexact !== undefined)
+    return refused(raw, `The integer ${inexact} is too large to be passed on exactly: send it as a string.`)
   const parsed = fromValue(value)
   if (parsed.argumentsError) return { ...parsed, argumentsRaw: raw }
   if (!isJsonObject(value)) return parsed
   // The raw text is kept only where it carries more than the object does, so that replays stay byte for byte.
   return JSON.stringify(parsed.arguments) === raw ? parsed : { ...parsed, argumentsRaw: raw }
+}
+
+/** Finds an integer that would reach the tool as another one: numbers have 53 bits. */
+const inexactInteger = (json: string): string | undefined => {
+  if (!/\d{16}/.test(json)) return undefined
+  const numbers = json.replace(/"(?:[^"\\]|\\.)*"/g, '""').match(/-?[\d.eE+-]{16,}/g) ?? []
+  return numbers.find((each) => /^-?\d+$/.test(each) && String(Number(each)) !== each)
 }
 
 const fromValue = (value: JsonValue | undefined): ParsedArguments => {

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../messages/json.ts'
 import { withWords } from './dialect.ts'
-import { impossible, objectsIn, type Scope, settle } from './scope.ts'
+import { impossible, objectsIn, type Scope, settle, type Walk } from './scope.ts'
 
 /** The most branches that are listed in words. */
 const mostInWords = 12
@@ -25,7 +25,7 @@ export const rootObject = (root: JsonObject, scope: Scope): JsonObject => {
     type: 'object',
     ...(own.title !== undefined && { title: own.title }),
     ...withWords(own.description, inWords(branches)),
-    properties: unitedMembers(branches),
+    properties: unitedMembers(branches, scope.walk),
     ...(required.length > 0 && { required }),
     ...(isClosed && { additionalProperties: false }),
   }
@@ -49,13 +49,16 @@ const commonOf = ([first = [], ...others]: JsonValue[][]): JsonValue[] => {
 }
 
 /** A member that differs between the branches may be any of its forms. */
-const unitedMembers = (branches: JsonObject[]): JsonObject => {
+const unitedMembers = (branches: JsonObject[], walk: Walk): JsonObject => {
   const forms = new Map<string, Map<string, JsonObject>>()
   for (const { properties } of branches) {
     for (const [name, member] of Object.entries(isJsonObject(properties) ? properties : {})) {
       const known = forms.get(name) ?? new Map<string, JsonObject>()
-      if (isJsonObject(member)) known.set(JSON.stringify(member), member)
       forms.set(name, known)
+      if (!isJsonObject(member)) continue
+      const json = JSON.stringify(member)
+      walk.spend(json.length)
+      known.set(json, member)
     }
   }
   return Object.fromEntries([...forms].map(([name, known]) => [name, anyForm([...known.values()])]))

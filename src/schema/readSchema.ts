@@ -26,7 +26,8 @@ class Reader {
   readonly #find: (reference: string) => JsonValue | undefined
   /** The schemas that are referred to, each with its name among the definitions. */
   readonly #names = new Map<JsonValue, string>()
-  readonly #taken = new Set<string>()
+  /** The names that are taken, each with the number that it was last given with. */
+  readonly #taken = new Map<string, number>()
   #left = mostSchemas
 
   constructor(document: JsonObject, what: string) {
@@ -105,8 +106,9 @@ class Reader {
     const word = reference.replace(/^.*[#/]/s, '').replace(/[^\w.-]/g, '_') || 'root'
     const plain = word === '__proto__' ? 'proto' : word
     let name = plain
-    for (let count = 2; this.#taken.has(name); count += 1) name = `${plain}_${count}`
-    this.#taken.add(name)
+    let count = this.#taken.get(plain) ?? 1
+    for (; this.#taken.has(name); name = `${plain}_${count}`) count += 1
+    this.#taken.set(plain, count).set(name, 1)
     return name
   }
 }

@@ -16,8 +16,25 @@ export type Scope = {
 export class Walk {
   /** The definitions that are referred to, in the order in which they were found. */
   readonly referred = new Set<string>()
+  readonly #budget: number
   #schemas = 0
   #writtenOut = 0
+  #characters = 0
+
+  /** Allows more to a larger schema, and enough to a small one that is made of unions and definitions. */
+  constructor(schema: JsonObject) {
+    this.#budget = leastCharacters + charactersPerCharacter * jsonLength(schema)
+  }
+
+  /** Counts characters that are joined or written: a few schemas can hold megabytes between them. */
+  spend(characters: number): void {
+    this.#characters += characters
+    if (this.#characters > this.#budget) {
+      throw new ConfigurationError(
+        `A schema grows to more than ${this.#budget} characters when it is written for this provider: split it up, or use fewer unions.`,
+      )
+    }
+  }
 
   /** Unions and definitions are written out, which can make a lot of little. */
   count(): void {
@@ -36,7 +53,8 @@ export class Walk {
       rounds < mostRounds &&
       open.length < mostNested &&
       depth < deepestWrittenOut &&
-      this.#writtenOut < mostWrittenOut
+      this.#writtenOut < mostWrittenOut &&
+      this.#characters < this.#budget / 2
     )
   }
 
@@ -46,11 +64,42 @@ export class Walk {
 }
 
 const mostSchemas = 40_000
+const leastCharacters = 1_000_000
+const charactersPerCharacter = 8
 /** Recursive types are written out this often, then only named; and no schema may grow without end. */
 const mostRounds = 2
 const mostNested = 32
 const deepestWrittenOut = 64
 const mostWrittenOut = 500
+
+/** The lengths of values that go into many schemas by reference, such as a list of values that all branches have. */
+const lengths = new WeakMap<object, number>()
+
+export const jsonLength = (value: JsonValue): number => {
+  if (typeof value === 'string') return value.length
+  if (value === null || typeof value !== 'object') return 8
+  const length = lengths.get(value) ?? JSON.stringify(value).length
+  lengths.set(value, length)
+  return length
+}
+
+/** Keywords whose schemas are converted one by one, and counted there. */
+const converted: ReadonlySet<string> = new Set([
+  ...['properties', 'items', 'prefixItems', 'additionalProperties', 'anyOf', 'oneOf', 'allOf'],
+])
+
+/** The characters of a schema without those of the schemas in it. */
+export const ownLength = (node: JsonObject): number => {
+  let length = 0
+  for (const [key, value] of Object.entries(node)) {
+    length += key.length
+    if (!converted.has(key)) length += jsonLength(value)
+    else if (Array.isArray(value)) length += value.length
+    else if (key === 'properties' && isJsonObject(value))
+      for (const name of Object.keys(value)) length += name.length + 4
+  }
+  return length
+}
 
 /** The schema of no value: always the same object, so that it can be recognised. */
 export const impossible: JsonObject = { not: {} }
@@ -84,12 +133,12 @@ export const settle = (schema: JsonObject, scope: Scope): Settled => {
   let node: JsonObject = {}
   for (const part of parts) {
     const settled = isReference(part) ? follow(part.$ref, { ...scope, open }) : settlePart(part, scope, open)
-    const both = intersect(node, settled.node)
+    const both = intersect(node, settled.node, scope.walk)
     if (!both) return { node: impossible, open }
     node = both
     open = settled.open
   }
-  return { node: intersect(node, own) ?? impossible, open }
+  return { node: intersect(node, own, scope.walk) ?? impossible, open }
 }
 
 /** A union of one is that one. */
@@ -130,13 +179,14 @@ const mostPairs = 64
  * Both schemas as one; undefined where no value can be of both. It may allow more than the two, never less:
  * the schema that the user wrote still checks every value.
  */
-const intersect = (first: JsonObject, second: JsonObject): JsonObject | undefined => {
+const intersect = (first: JsonObject, second: JsonObject, walk: Walk): JsonObject | undefined => {
+  walk.spend(ownLength(first) + ownLength(second))
   const joined: JsonObject = { ...first, ...second }
   for (const [key, one] of Object.entries(first)) {
     const other = second[key]
     if (other === undefined || one === other) continue
     const both = rules[key] ?? (numeric.has(key) ? tighterBound : undefined)
-    const value = both?.(one, other, key)
+    const value = both?.(one, other, key, walk)
     if (value === nothing) return undefined
     if (value !== undefined) joined[key] = value
   }
@@ -146,7 +196,12 @@ const intersect = (first: JsonObject, second: JsonObject): JsonObject | undefine
 
 const nothing = Symbol('no value is of both')
 
-type Rule = (one: JsonValue, other: JsonValue, key: string) => JsonValue | undefined | typeof nothing
+type Rule = (
+  one: JsonValue,
+  other: JsonValue,
+  key: string,
+  walk: Walk,
+) => JsonValue | undefined | typeof nothing
 
 const tighterBound: Rule = (one, other, key) =>
   (/^(min|exclusiveMin)/.test(key) ? Math.max : Math.min)(Number(one), Number(other))
@@ -170,10 +225,14 @@ const rules: Record<string, Rule> = {
   },
   const: (one, other) => (JSON.stringify(one) === JSON.stringify(other) ? other : nothing),
   required: (one, other) => [...new Set([one, other].flat())],
-  properties: (one, other) => {
+  properties: (one, other, _, walk) => {
     if (!isJsonObject(one) || !isJsonObject(other)) return other
     const shared = Object.keys(one).filter((name) => Object.hasOwn(other, name))
-    return { ...one, ...other, ...Object.fromEntries(shared.map((name) => [name, bothOf(one, other, name)])) }
+    return {
+      ...one,
+      ...other,
+      ...Object.fromEntries(shared.map((name) => [name, bothOf(one, other, name, walk)])),
+    }
   },
   items: (one, other) => (isJsonObject(one) && isJsonObject(other) ? { allOf: [one, other] } : undefined),
   anyOf: (one, other) => {
@@ -183,8 +242,9 @@ const rules: Record<string, Rule> = {
   },
 }
 
-const bothOf = (one: JsonObject, other: JsonObject, name: string): JsonValue => {
+const bothOf = (one: JsonObject, other: JsonObject, name: string, walk: Walk): JsonValue => {
   const [left = {}, right = {}] = [one[name], other[name]]
+  walk.spend(jsonLength(left) + jsonLength(right))
   return JSON.stringify(left) === JSON.stringify(right) ? right : { allOf: [left, right] }
 }
 

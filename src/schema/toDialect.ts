@@ -2,7 +2,17 @@ import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../mess
 import { annotations, type Dialect, saysNothing, withRemarks, worthSaying } from './dialect.ts'
 import { members, namedMembers, rootObject } from './objects.ts'
 import { readSchema } from './readSchema.ts'
-import { impossible, objectsIn, referenceOf, type Scope, type Settled, settle, Walk } from './scope.ts'
+import {
+  impossible,
+  jsonLength,
+  objectsIn,
+  ownLength,
+  referenceOf,
+  type Scope,
+  type Settled,
+  settle,
+  Walk,
+} from './scope.ts'
 
 /**
  * A schema in the dialect of an API, as one object at the root: what every API wants of the arguments of a tool and of
@@ -28,7 +38,7 @@ const write = (schema: JsonObject, dialect: Dialect): JsonObject => {
     defs: isJsonObject($defs) ? $defs : {},
     open: [],
     depth: 0,
-    walk: new Walk(),
+    walk: new Walk(schema),
   }
   const { type: _, ...sent } = convert(rootObject(root, scope), scope)
   const definitions: [string, JsonObject][] = []
@@ -80,7 +90,11 @@ const union = ({ anyOf, ...own }: JsonObject, scope: Scope): JsonObject => {
     const whole = isShared ? settle({ allOf: [shared, branch] }, scope) : undefined
     if (whole?.node === impossible) continue
     const sent = whole ? convertSettled(whole, scope) : convert(branch, scope)
-    for (const each of alternatives(sent)) branches.set(JSON.stringify(each), each)
+    for (const each of alternatives(sent)) {
+      const json = JSON.stringify(each)
+      scope.walk.spend(json.length)
+      branches.set(json, each)
+    }
   }
   const [only, ...others] = branches.values()
   // No branch is possible: only what applies to all is left.
@@ -96,12 +110,14 @@ const alternatives = (sent: JsonObject): JsonObject[] =>
 
 /** A schema without references and unions. */
 const shape = (node: JsonObject, scope: Scope): JsonObject => {
-  const { dialect } = scope
+  const { dialect, walk } = scope
+  walk.spend(ownLength(node))
   const listed = literals(node, dialect)
   const type = node.type ?? listed.type ?? impliedType(node)
   const { remarks: unlisted, ...object } = members(node, scope, convert)
   const bounded = inclusive({ ...node, ...(type !== undefined && { type }) }, dialect)
   const remarks = [...listed.remarks, ...unlisted, ...tuple(node, dialect)]
+  for (const [, value] of remarks) walk.spend(jsonLength(value))
   return {
     ...(type !== undefined && { type }),
     ...listed.sent,

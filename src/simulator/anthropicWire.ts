@@ -78,8 +78,12 @@ const stopReason = ({ reply }: WireAnswer): string => (reply.calls.length > 0 ? 
 
 type Block = { opening: object; deltas: object[]; whole: object }
 
-const blocksOf = ({ reply: { thinking, text, calls }, id }: WireAnswer): Block[] => [
-  ...(thinking === '' ? [] : [thinkingBlock(thinking, `simulator-${id}`)]),
+const blocksOf = ({
+  reply: { thinking, text, calls },
+  id,
+  signature = `simulator-${id}`,
+}: WireAnswer): Block[] => [
+  ...(thinking === '' ? [] : [thinkingBlock(thinking, signature)]),
   ...(text === '' ? [] : [textBlock(text)]),
   ...calls.map(({ name, arguments: input }, index) => {
     const call = { type: 'tool_use', id: callIdOf(id, index).replace('call_', 'toolu_'), name }

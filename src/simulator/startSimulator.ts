@@ -6,8 +6,9 @@ import { describeThrown } from '../messages/errors.ts'
 import { isJsonObject, type JsonObject } from '../messages/json.ts'
 import { anthropicWire } from './anthropicWire.ts'
 import { openaiChatWire, openaiResponsesWire } from './openaiWires.ts'
+import { checkThinking } from './preservedThinking.ts'
 import { replyTo } from './rules.ts'
-import { RefusedRequest, refuseUnpaired, textIn, type Wire } from './wire.ts'
+import { objectIn, RefusedRequest, refuseUnpaired, textIn, type Wire } from './wire.ts'
 
 /** Options of {@link startSimulator}. */
 export type SimulatorOptions = {
@@ -15,6 +16,11 @@ export type SimulatorOptions = {
   delayMs?: number
   /** The port on 127.0.0.1. Default: any free one. */
   port?: number
+  /**
+   * Thinks on Anthropic's wire unless a request turns it off, binds each thinking block to the conversation before it, and
+   * refuses one that comes back after another, as Claude does since Fable 5.1. Default: false.
+   */
+  preservedThinking?: boolean
 }
 
 /** A simulator that is running. */
@@ -41,9 +47,10 @@ const mostBytes = 8 * 1024 * 1024
 export const startSimulator = async ({
   delayMs = 15,
   port = 0,
+  preservedThinking = false,
 }: SimulatorOptions = {}): Promise<Simulator> => {
   const server = createServer((request, response) => {
-    void handle(request, response, delayMs)
+    void handle(request, response, { delayMs, preservedThinking })
   })
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')
@@ -59,7 +66,9 @@ export const startSimulator = async ({
   }
 }
 
-const handle = async (request: IncomingMessage, response: ServerResponse, delayMs: number): Promise<void> => {
+type Habits = Required<Omit<SimulatorOptions, 'port'>>
+
+const handle = async (request: IncomingMessage, response: ServerResponse, habits: Habits): Promise<void> => {
   const [path = ''] = (request.url ?? '').split('?')
   const wire = wires.find((each) => each.path === path)
   // Unknown places answer as OpenAI does, except to clients of Anthropic.
@@ -68,7 +77,10 @@ const handle = async (request: IncomingMessage, response: ServerResponse, delayM
     if (path === '/v1/models' && request.method === 'GET') return sendJson(response, 200, models)
     if (!wire) throw new RefusedRequest(`Unknown request URL: ${request.method} ${path}.`, 404)
     if (request.method !== 'POST') throw new RefusedRequest(`${path} takes POST, not ${request.method}.`, 405)
-    await answer(wire, await bodyOf(request), response, delayMs)
+    const body = await bodyOf(request)
+    const isBound = habits.preservedThinking && wire === anthropicWire
+    const checked = isBound ? checkThinking(body, String(request.headers['anthropic-beta'])) : { body }
+    await answer(wire, checked, response, habits.delayMs)
   } catch (refusal) {
     const status = refusal instanceof RefusedRequest ? refusal.status : 500
     if (response.headersSent) response.destroy()
@@ -83,22 +95,25 @@ const models = {
 
 const answer = async (
   wire: Wire,
-  body: JsonObject,
+  { body, signature }: { body: JsonObject; signature?: string },
   response: ServerResponse,
   delayMs: number,
 ): Promise<void> => {
   const model = textIn(body, 'model')
   if (model === '') throw new RefusedRequest('model: Field required')
-  const request = wire.read(body)
+  const read = wire.read(body)
+  const mayThink = signature !== undefined && objectIn(body, 'thinking').type !== 'disabled'
+  const request = { ...read, isThinking: read.isThinking || mayThink }
   refuseUnpaired(request.turns)
   const reply = replyTo(request)
   const sent = JSON.stringify(body)
   // Made from the request: the same conversation gets the same ids, and each step of it gets others.
   const id = `sim${createHash('sha256').update(sent).digest('hex').slice(0, 16)}`
   const usage = { input: tokensOf(sent), output: tokensOf(JSON.stringify(reply)) }
-  if (body.stream !== true) return sendJson(response, 200, wire.whole({ reply, id, model, usage }))
+  const answered = { reply, id, model, usage, ...(signature !== undefined && { signature }) }
+  if (body.stream !== true) return sendJson(response, 200, wire.whole(answered))
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' })
-  for (const event of wire.events({ reply, id, model, usage })) {
+  for (const event of wire.events(answered)) {
     await pause(delayMs)
     if (response.destroyed) return
     response.write(event)

@@ -43,6 +43,8 @@ export type WireAnswer = {
   id: string
   model: string
   usage: { input: number; output: number }
+  /** The signature of its thinking, where it is bound to the conversation. */
+  signature?: string
 }
 
 /** A request that the API would refuse: it is answered with this status, in the API's own error shape. */

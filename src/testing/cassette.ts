@@ -8,6 +8,7 @@ import {
   type Rules,
   rule,
 } from '../messages/optionRules.ts'
+import { refusalOf } from '../transport/offline.ts'
 import { within } from '../transport/onAbort.ts'
 import { play } from './tape/play.ts'
 import { record } from './tape/record.ts'
@@ -88,6 +89,8 @@ export const cassette = (path: string, options: CassetteOptions = {}): Cassette 
     const outgoing = await readRequest(input, init)
     const request = tapedRequest(outgoing, scrub)
     if (player) return play(player.take(request), speed, outgoing.init.signal ?? undefined)
+    const refused = refusalOf(new URL(outgoing.url))
+    if (refused) throw refused
     return recorder.fetch(outgoing, request)
   }
   const done = async (): Promise<void> => (player ? player.assertUsed() : recorder.saved())

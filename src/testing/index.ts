@@ -5,6 +5,7 @@
  */
 
 export { SimulatedClock } from 'xstate'
+export { type BlockOptions, blockRequests } from '../transport/offline.ts'
 export { type Cassette, type CassetteOptions, cassette } from './cassette.ts'
 export type { ModelStep, Never } from './checkModel.ts'
 export {

@@ -6,13 +6,22 @@ import {
   type HttpRequest,
   type Lease,
 } from './carriers.ts'
+import { isMock, refusalOf } from './offline.ts'
 
-/** The carrier of a request: a dispatcher of undici, another `fetch`, or else the environment's proxy or the connections kept here. */
+/**
+ * The carrier of a request: a dispatcher of undici, another `fetch`, or else the global dispatcher of undici if a program has
+ * set one, the environment's proxy, or the connections kept here.
+ */
 export type Carrier = { dispatcher?: Dispatcher | undefined; fetch?: typeof fetch | undefined }
 
 /** Starts one HTTP exchange; the function returned closes its connection at once, and nothing is reported afterwards. */
 export const exchange = (request: HttpRequest, carrier: Carrier, handler: ExchangeHandler): (() => void) => {
-  const { dispatcher, fetch } = carrier
+  const { fetch } = carrier
+  const dispatcher = carrier.dispatcher ?? globalMock()
+  // Any other `fetch` of the caller answers for itself.
+  const isNetwork = fetch ? fetch === globalThis.fetch : !isMock(dispatcher)
+  const refused = isNetwork ? refusalOf(request.url) : undefined
+  if (refused) return failing(refused, handler)
   if (fetch) return fetchExchange(fetch, request, handler)
   if (dispatcher) return dispatchExchange(() => ({ dispatcher }), request, handler)
   return network ? ownExchange(network, request, handler) : firstExchange(request, handler)
@@ -26,13 +35,50 @@ const ownExchange = (own: Network, request: HttpRequest, handler: ExchangeHandle
   dispatchExchange(() => leaseOf(own, request.url.origin), request, handler)
 
 const leaseOf = ({ connections, proxy }: Network, origin: string): Lease => {
-  const dispatcher = proxy.dispatcher()
+  const given = globalDispatcher()
+  // The proxy here reads the same variables, and survives a proxy that closes its tunnels.
+  const isProxy = given?.constructor.name === 'EnvHttpProxyAgent'
+  const dispatcher = (isProxy ? undefined : given) ?? proxy.dispatcher() ?? given
   return dispatcher ? { dispatcher } : connections.lease(origin)
 }
 
 /**
+ * The dispatcher that the program has set with undici's `setGlobalDispatcher`. A plain `Agent` does not count: undici sets
+ * one itself, and its pools open a second connection whenever a request is aborted.
+ */
+const globalDispatcher = (): Dispatcher | undefined => {
+  // The name that undici and the `fetch` of Node share, whichever copy of undici has set it.
+  const found: unknown = Reflect.get(globalThis, Symbol.for('undici.globalDispatcher.1'))
+  return isDispatcher(found) && !isPlainAgent(found) ? found : undefined
+}
+
+const isDispatcher = (found: unknown): found is Dispatcher =>
+  typeof found === 'object' && found !== null && 'dispatch' in found && typeof found.dispatch === 'function'
+
+/** An agent with interceptors has the class of a plain one, but another `dispatch`. */
+const isPlainAgent = (dispatcher: Dispatcher): boolean =>
+  dispatcher.constructor.name === 'Agent' && dispatcher.dispatch === dispatcher.constructor.prototype.dispatch
+
+/** The global dispatcher if it is a mock, which must answer from the first request on. */
+const globalMock = (): Dispatcher | undefined => {
+  const found = globalDispatcher()
+  return isMock(found) ? found : undefined
+}
+
+/** Fails after the caller knows how to close. */
+const failing = (error: Error, handler: ExchangeHandler): (() => void) => {
+  let isClosed = false
+  queueMicrotask(() => {
+    if (!isClosed) handler.fail(error)
+  })
+  return () => {
+    isClosed = true
+  }
+}
+
+/**
  * undici is loaded with the first request that needs it: importing the library stays cheap. Where there is no undici, as
- * in browsers, the runtime's own `fetch` carries the request.
+ * in browsers, the runtime's own `fetch` carries the request, and so it does on Bun, whose undici cannot close a client.
  */
 const firstExchange = (request: HttpRequest, handler: ExchangeHandler): (() => void) => {
   let isClosed = false
@@ -41,6 +87,10 @@ const firstExchange = (request: HttpRequest, handler: ExchangeHandler): (() => v
   }
   const withFetch = (): void => {
     if (!isClosed) close = fetchExchange(globalThis.fetch, request, handler)
+  }
+  if (typeof process !== 'undefined' && 'bun' in process.versions) {
+    withFetch()
+    return () => close()
   }
   import('undici').then((undici) => {
     // Bundles for browsers have an empty module in its place.

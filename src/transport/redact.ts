@@ -84,7 +84,13 @@ const isSame = (a: readonly string[], b: readonly string[]): boolean =>
 const inText = (secret: string): string => [...secret].map(character).join('')
 
 const character = (char: string): string =>
-  /[a-z0-9]/i.test(char) ? char : `(?:${encodings(char).join('|')})`
+  /[a-z0-9]/i.test(char) ? `(?:${char}|${inPercent(char)})` : `(?:${encodings(char).join('|')})`
+
+/** A letter or digit that was percent-encoded without need, in either case. */
+const inPercent = (char: string): string => {
+  const codes = new Set([char.toLowerCase(), char.toUpperCase()].map((each) => hex(each.charCodeAt(0), 2)))
+  return `%(?:25){0,3}(?:${[...codes].join('|')})`
+}
 
 const encodings = (char: string): string[] => {
   const code = char.codePointAt(0) ?? 0

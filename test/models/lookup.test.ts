@@ -4,6 +4,7 @@ import { googleModels } from '../../providers/models/google.ts'
 import { factsOf, knownModel } from '../../providers/models/modelFacts.ts'
 import { openaiModels } from '../../providers/models/openai.ts'
 import { openWeightModels } from '../../providers/models/openWeights.ts'
+import { gatewayProfile } from '../../providers/openai-chat/profile.ts'
 
 describe('the row of a model', () => {
   it.each([
@@ -23,6 +24,12 @@ describe('the row of a model', () => {
     [googleModels, 'tunedModels/mine-123', 'tunedModels'],
     [openWeightModels, 'accounts/fireworks/models/glm-5p3', 'glm-5-3'],
     [openWeightModels, 'qwen3:8b', 'qwen3'],
+    [openWeightModels, 'google/gemma-3-27b-it', 'gemma-3'],
+    [openWeightModels, 'gemma-4-31b-it', 'gemma-4'],
+    [openWeightModels, 'Qwen/Qwen3-32B', 'qwen3'],
+    [openWeightModels, 'meta-llama/Llama-3.1-8B-Instruct', 'llama-3.1'],
+    [openWeightModels, 'Llama-3.2-1.5B', 'llama-3.2'],
+    [openWeightModels, 'Qwen2.5-7B-Instruct', 'qwen2.5'],
     [openWeightModels, 'llama3.2-vision:11b', 'llama3.2-vision'],
   ])('is found in %#: %o', (table, model, name) => {
     expect(knownModel<(typeof table.rows)[number]>(table, model)?.names).toContain(name)
@@ -35,6 +42,17 @@ describe('the row of a model', () => {
       expect(factsOf(openaiModels, model)).toBe(openaiModels.newest)
     },
   )
+
+  it.each([
+    'google/gemma-3-27b-it',
+    'google/gemma-4-31b-it',
+    'mistralai/mistral-small-3.2-24b-instruct',
+    'mistralai/mistral-medium-3.1',
+    'minimax/minimax-m3',
+    'deepseek/deepseek-v4.1-flash',
+  ])('behind a gateway is that of its vendor, so that it keeps its images: %s', (model) => {
+    expect(gatewayProfile(model).attachments.images).toBe(true)
+  })
 
   it('is that of the newest family where the version is not known', () => {
     expect(factsOf(anthropicModels, 'claude-opus-9')).toMatchObject({

@@ -512,7 +512,7 @@ describe('a schema that is a lot', () => {
     const shared = Object.fromEntries(Array.from({ length: 250 }, (_, n) => [`p${n}`, { type: 'string' }]))
     const anyOf = Array.from({ length: 250 }, (_, n) => ({ properties: { [`b${n}`]: { type: 'string' } } }))
     expect(() => said({ type: 'object', properties: shared, anyOf }, dialect)).toThrow(
-      /grows to more than 40000/,
+      /grows to more than \d+ characters/,
     )
   })
 

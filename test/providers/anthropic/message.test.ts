@@ -73,7 +73,41 @@ describe('the message', () => {
       [{ type: 'message', content: [], stop_reason: 'refusal' }],
       [finish('refusal', 'contentFilter')],
     ],
-    ['starts once', [start, start], [response, { type: 'error', error: second }]],
+    [
+      'starts once',
+      [start, { type: 'message_start', message: { id: 'msg_2' } }],
+      [response, { type: 'error', error: second }],
+    ],
+    [
+      'may start again under the same id',
+      [start, start, ...text(0, 'a'), start, last],
+      [response, { type: 'text', text: 'a' }, { type: 'finish', reason: 'stop' }],
+    ],
+    [
+      'counts the tokens of a compaction beside its own, and names the category of a refusal',
+      [
+        start,
+        {
+          type: 'message_delta',
+          delta: { stop_reason: 'refusal', stop_details: { type: 'refusal', category: 'cyber' } },
+          usage: {
+            input_tokens: 224,
+            output_tokens: 22,
+            iterations: [
+              { type: 'compaction', input_tokens: 83_555, output_tokens: 154 },
+              { type: 'message', input_tokens: 224, output_tokens: 22 },
+            ],
+          },
+        },
+        last,
+      ],
+      [
+        response,
+        { type: 'usage', usage: { inputTokens: 83_779, outputTokens: 176, totalTokens: 83_955 } },
+        { type: 'metadata', metadata: { refusalCategory: 'cyber' } },
+        { type: 'finish', reason: 'contentFilter', raw: 'refusal' },
+      ],
+    ],
     ['starts once, also where it is whole', [start, whole], [response, { type: 'error', error: second }]],
     [
       'may have no stop reason, if it has an end',
@@ -230,7 +264,7 @@ describe('the message', () => {
     ['refusal', { reason: 'contentFilter' }],
     ['pause_turn', { reason: 'unspecified', pause: true }],
     ['compaction', { reason: 'unspecified', pause: true }],
-    ['tomorrow', { reason: 'stop' }],
+    ['tomorrow', { reason: 'unspecified' }],
   ])('ends with the stop reason %s', (raw, finish) => {
     expect(decode([start, stop(raw), last]).at(-1)).toEqual({ type: 'finish', raw, ...finish })
   })

@@ -123,6 +123,31 @@ describe('what goes back to the provider', () => {
     })
   })
 
+  it('has the encrypted citations of a search with the text that they belong to', () => {
+    const citation = { type: 'web_search_result_location', url: 'https://a.test', encrypted_index: 'Eo8B' }
+    const cited = answer(
+      open(0, { type: 'text', text: '' }),
+      grow(0, 'citations_delta', { citation }),
+      grow(0, 'text_delta', { text: 'Yes.' }),
+      close(0),
+      stop('end_turn'),
+    )
+    const [, back] = sent([userMessage('Is it?'), cited, userMessage('And now?')])
+    expect(back).toEqual({
+      role: 'assistant',
+      content: [{ type: 'text', text: 'Yes.', citations: [citation] }],
+    })
+  })
+
+  it('is mapped in time that grows with the history, also where one role speaks many times', () => {
+    const joined = sent(Array.from({ length: 20_000 }, (_, at) => userMessage(`${at}`)))
+    expect(joined).toHaveLength(1)
+    expect(joined[0]).toMatchObject({ role: 'user' })
+    const before = process.cpuUsage()
+    sent(Array.from({ length: 40_000 }, (_, at) => userMessage(`${at}`)))
+    expect(process.cpuUsage(before).user).toBeLessThan(10_000_000)
+  })
+
   it('is plain text when the message was edited since', () => {
     const message = answer(...thinking(0, 'Hm.', 'sig'), ...text(1, 'Hello'), stop('end_turn'))
     const edited = { ...message, parts: [{ type: 'text', text: 'Hi' } as const] }

@@ -17,6 +17,9 @@ const settingsFor = (model: string, settings: Omit<ModelRequest, 'messages'>) =>
 
 type Settings = Partial<MessageCreateParamsStreaming> & { temperature?: number; top_p?: number }
 
+/** Thinking that is bound to another conversation is dropped, not refused. */
+const dropping = { block_binding: { prefix_mismatch_behavior: 'drop_block' } }
+
 describe('thinking', () => {
   it.each<[string, string, Omit<ModelRequest, 'messages'>, Settings]>([
     [
@@ -71,7 +74,7 @@ describe('thinking', () => {
       { thinking: { effort: 'minimal', budgetTokens: 5000 } },
       {
         max_tokens: 128_000,
-        thinking: { type: 'adaptive', display: 'summarized' },
+        thinking: { type: 'adaptive', display: 'summarized', ...dropping },
         output_config: { effort: 'low' },
       },
     ],
@@ -101,7 +104,7 @@ describe('thinking', () => {
       { thinking: { budgetTokens: 30_000 } },
       {
         max_tokens: 128_000,
-        thinking: { type: 'adaptive', display: 'summarized' },
+        thinking: { type: 'adaptive', display: 'summarized', ...dropping },
         output_config: { effort: 'xhigh' },
       },
     ],

@@ -85,7 +85,7 @@ describe('a complete answer', () => {
     ['MAX_TOKENS', 'length'],
     ['TOOL_CALL', 'toolCalls'],
     ['ERROR_TOXIC', 'contentFilter'],
-    ['SOMETHING_NEW', 'stop'],
+    ['SOMETHING_NEW', 'unspecified'],
   ])('keeps the word %s and calls it %s', (raw, reason) => {
     expect(decode(end({ finish_reason: raw }))).toEqual([{ type: 'finish', reason, raw }])
   })

@@ -139,4 +139,11 @@ it('splits texts into batches without losing or repeating one', () => {
   expect(batchesOf(['a', 'b', 'c', 'd', 'e'], 2)).toEqual([['a', 'b'], ['c', 'd'], ['e']])
   expect(batchesOf(['a', 'b'], 2)).toEqual([['a', 'b']])
   expect(batchesOf([], 2)).toEqual([])
+  // Nine bytes are taken for three tokens; a text that is too long alone goes alone, for the provider to judge.
+  expect(batchesOf(['aaaaaaaaa', 'bbb', 'ccc', 'dddddddddddddddddd', 'e'], 9, 4)).toEqual([
+    ['aaaaaaaaa', 'bbb'],
+    ['ccc'],
+    ['dddddddddddddddddd'],
+    ['e'],
+  ])
 })

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { decode, failed, metadata, parts, stop, stopped } from './wire.ts'
+import { google } from '../../../providers/google/index.ts'
+import { type ChatMessage, userMessage } from '../../../src/messages/messages.ts'
+import { decode, failed, metadata, opaque, parts, stop, stopped, target } from './wire.ts'
 
 const truncated = (what: string, raw?: string) =>
   failed(
@@ -126,10 +128,77 @@ describe('the end', () => {
     ['IMAGE_SAFETY', 'contentFilter'],
     ['IMAGE_PROHIBITED_CONTENT', 'contentFilter'],
     ['IMAGE_RECITATION', 'contentFilter'],
-    ['TOMORROW', 'stop'],
+    ['MODEL_ARMOR', 'contentFilter'],
+    ['CONTINUATION', 'length'],
+    ['TOMORROW', 'unspecified'],
   ])('with the word %s is %s', (finishReason, reason) => {
     expect(decode([{ candidates: [{ finishReason }] }])).toStrictEqual([
       { type: 'finish', reason, raw: finishReason },
     ])
+  })
+})
+
+describe('an answer that ends unusually', () => {
+  it('waits for its continuation, and the request goes out again with the token alone', () => {
+    const deltas = decode([
+      parts({ text: 'Half' }),
+      { candidates: [{ finishReason: 'CONTINUATION', continuationToken: 'dG9rZW4=' }] },
+    ])
+    expect(deltas.slice(-2)).toStrictEqual([
+      {
+        type: 'opaque',
+        protocol: 'google',
+        data: { provider: 'google', parts: [{ text: 4 }], continuationToken: 'dG9rZW4=' },
+      },
+      { type: 'finish', reason: 'unspecified', raw: 'CONTINUATION', pause: true },
+    ])
+    const paused: ChatMessage = {
+      role: 'model',
+      parts: [{ type: 'text', text: 'Half' }],
+      metadata: { google: { provider: 'google', parts: [{ text: 4 }], continuationToken: 'dG9rZW4=' } },
+    }
+    const { body } = google.request({ messages: [userMessage('Write.'), paused] }, target)
+    expect(body).toEqual({
+      contents: [{ role: 'user', parts: [{ text: 'Write.' }] }],
+      continuationToken: 'dG9rZW4=',
+    })
+    const later = google.request({ messages: [userMessage('Write.'), paused, userMessage('More.')] }, target)
+    expect(later.body).not.toHaveProperty('continuationToken')
+  })
+
+  it('is filtered where Model Armor blocked the prompt, and says why', () => {
+    const promptFeedback = { blockReason: 'MODEL_ARMOR', blockReasonMessage: 'Blocked by Model Armor.' }
+    expect(decode([{ promptFeedback, candidates: [{ finishReason: 'STOP' }] }])).toStrictEqual([
+      metadata(promptFeedback),
+      { type: 'finish', reason: 'contentFilter', raw: 'STOP' },
+    ])
+    expect(
+      decode([{ candidates: [{ finishReason: 'MODEL_ARMOR', finishMessage: 'Blocked.' }] }]),
+    ).toStrictEqual([
+      metadata({ finishMessage: 'Blocked.' }),
+      { type: 'finish', reason: 'contentFilter', raw: 'MODEL_ARMOR' },
+    ])
+  })
+
+  it('does not hand a function to the client that Google has called itself', () => {
+    const functionCall = { name: 'get_weather', args: { city: 'Rome' } }
+    const functionResponse = { name: 'get_weather', response: { content: 'sunny' } }
+    const deltas = decode([
+      parts({ functionCall, thoughtSignature: 'sig' }, { functionResponse }),
+      parts({ functionCall: { name: 'note', args: {} } }, { text: 'Sunny.' }),
+      stop,
+    ])
+    expect(deltas.filter(({ type }) => type === 'toolCall')).toStrictEqual([
+      { type: 'toolCall', call: { id: '', name: 'note', arguments: {} } },
+    ])
+    expect(deltas).toContainEqual(metadata({ serverTools: [{ functionCall, functionResponse }] }))
+    expect(deltas).toContainEqual(
+      opaque(
+        { raw: { functionCall, thoughtSignature: 'sig' } },
+        { raw: { functionResponse } },
+        { call: 0, noId: true },
+        { text: 6 },
+      ),
+    )
   })
 })

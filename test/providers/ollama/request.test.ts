@@ -18,7 +18,12 @@ type WireMessage = Omit<Message, 'tool_calls'> & {
   tool_calls?: (ToolCall & { id?: string })[]
   tool_call_id?: string
 }
-type WireChatRequest = Omit<ChatRequest, 'messages'> & { messages: WireMessage[] }
+/** The client's types do not have the two newest fields of the API yet. */
+type WireChatRequest = Omit<ChatRequest, 'messages'> & {
+  messages: WireMessage[]
+  truncate?: boolean
+  shift?: boolean
+}
 
 const bodyOf = (request: Partial<ModelRequest>, changes: Partial<typeof target.profile> = {}): JsonObject =>
   ollama.request(
@@ -32,10 +37,16 @@ const weather = {
   inputSchema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
 }
 
-it('asks for a stream at /chat and sends nothing that was not set', () => {
+it('asks for a stream at /chat without silent cuts, and sends nothing that was not set', () => {
   expect(ollama.request({ messages: [userMessage('hi')] }, target)).toEqual({
     path: '/chat',
-    body: { model: 'qwen3:8b', messages: [{ role: 'user', content: 'hi' }], stream: true },
+    body: {
+      model: 'qwen3:8b',
+      messages: [{ role: 'user', content: 'hi' }],
+      stream: true,
+      truncate: false,
+      shift: false,
+    },
   })
 })
 
@@ -59,6 +70,8 @@ it('writes a whole tool conversation the way the API wants it', () => {
       { role: 'user', content: 'And now?' },
     ],
     stream: true,
+    truncate: false,
+    shift: false,
     tools: [
       {
         type: 'function',
@@ -244,4 +257,9 @@ describe('attachments', () => {
     const messages = [userMessage([dataPart('image/png', 'aGk=')])]
     expect(() => bodyOf({ messages }, { attachments: blind })).toThrow(/image\/png/)
   })
+})
+
+it('loads the model with the context that the profile names', () => {
+  const own = { ...target, profile: { ...target.profile, numCtx: 32_768 } }
+  expect(ollama.request({ messages: [userMessage('hi')] }, own).body.options).toEqual({ num_ctx: 32_768 })
 })
