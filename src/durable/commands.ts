@@ -15,10 +15,16 @@ export const checkStoredCommand = (
 ): AgentCommand => {
   if (status !== 'running' && status !== 'waiting')
     throw new ConfigurationError(`The run "${id}" is over (${String(status)}): start a new one, or fork it.`)
-  const decided = new Set(enqueued.map((command) => (isJsonObject(command) ? command.callId : undefined)))
+  const isDecided = ({ id: callId, question }: PendingCall) =>
+    enqueued.some(
+      (command) =>
+        isJsonObject(command) &&
+        command.callId === callId &&
+        (command.question === undefined || question === undefined || command.question === question),
+    )
   return checkCommand(
     given,
-    pending.filter((call) => !decided.has(call.id)),
+    pending.filter((call) => !isDecided(call)),
   )
 }
 

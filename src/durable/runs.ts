@@ -130,6 +130,11 @@ export type DurableChat = {
 
 /** The runs of a store, and the chats that are made of them. */
 export type StoredRuns = Runs & {
+  /**
+   * Copies the store into a new file, with everything that was acknowledged so far, while the runs continue. A process
+   * that opens the copy continues its runs a second time: open it with agents only in place of the original.
+   */
+  backup(path: string): Promise<void>
   /** Opens the chat with this id, or makes it. A new one needs an agent, unless there is only one. */
   chat(id: string, options?: { agent?: string }): Promise<DurableChat>
 }

@@ -1,6 +1,6 @@
 import { factsOf } from '../../machines/agent/states.ts'
 import { isRun } from '../../machines/tools/pendingCalls.ts'
-import { runningCalls, waitsFor } from '../../machines/tools/round.ts'
+import { isWaiting, runningCalls } from '../../machines/tools/round.ts'
 import { isJsonObject } from '../messages/json.ts'
 import { addUsage, type Usage } from '../messages/result.ts'
 
@@ -35,13 +35,13 @@ export const isResting = (snapshot: unknown): boolean => {
     const { runs } = Object(snapshotOf(toolExecutor) ?? toolExecutor.snapshot)
     const rest = runningCalls(context).map(({ id }) => Object(runs)[id])
     return (
-      waitsFor(context).length > 0 &&
+      isWaiting(context) &&
       Object.keys(context.round.commands).length === 0 &&
       rest.every((run) => isResting(snapshotOf(run) ?? run))
     )
   }
-  const isWaiting = isRun(context) && factsOf(value)?.waitsFor !== undefined
-  return (isWaiting || below.length > 0) && below.every(isResting)
+  const isAsking = isRun(context) && factsOf(value)?.waitsFor !== undefined
+  return (isAsking || below.length > 0) && below.every(isResting)
 }
 
 /** Says whether a run, or one that it is made of, is complete and takes no more commands. */

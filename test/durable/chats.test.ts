@@ -260,10 +260,46 @@ describe('a stored chat', () => {
     file.close()
   })
 
+  test('is stored with its first turn, so that reading chats stores nothing', async () => {
+    const path = storeFile()
+    const runs = await opened(path, { agent: wiping(['A.']).agent })
+    const count = async () => {
+      const file = new SqliteFile(path, await findDriver())
+      const row = file.get('SELECT count(*) AS count FROM chats')
+      file.close()
+      return numberIn(row ?? {}, 'count')
+    }
+    const chats = await Promise.all(['one', 'two', 'three'].map((id) => runs.chat(id)))
+    for (const chat of chats) {
+      expect(await chat.history()).toEqual([])
+      expect(await chat.run()).toBeUndefined()
+      expect(await chat.pending()).toEqual([])
+    }
+    expect(await count()).toBe(0)
+    await (await (await runs.chat('two')).send('a?')).result
+    expect(await count()).toBe(1)
+    expect(await chats[1]?.history()).toHaveLength(2)
+  })
+
+  test('of equal turns stores each message once', async () => {
+    const path = storeFile()
+    const turns = 12
+    const { agent } = wiping(Array.from({ length: turns }, () => 'Yes.'))
+    for (let turn = 1; turn <= turns; turn += 1) {
+      const runs = await opened(path, { agent }, { synchronous: 'normal' })
+      const chat = await runs.chat('same')
+      await (await chat.send('Are you there?')).result
+      expect(await chat.history()).toHaveLength(2 * turn)
+      expect(await items(path)).toBeLessThanOrEqual(2 * turn)
+      await runs.close()
+    }
+  })
+
   test('that was deleted says so', async () => {
     const path = storeFile()
-    const runs = await opened(path, { agent: wiping([]).agent })
+    const runs = await opened(path, { agent: wiping(['A.']).agent })
     const chat = await runs.chat('one')
+    await (await chat.send('a?')).result
     const file = new SqliteFile(path, await findDriver())
     file.exec('DELETE FROM chats')
     file.close()

@@ -115,9 +115,9 @@ describe('a file', () => {
     const path = storeFile()
     await (await opened(path, { agent })).close()
     const file = open(path)
-    file.exec('PRAGMA user_version = 2')
+    file.exec('PRAGMA user_version = 3')
     file.close()
-    await expect(opened(path, { agent })).rejects.toThrow('(its version is 2, this release knows 1)')
+    await expect(opened(path, { agent })).rejects.toThrow('(its version is 3, this release knows 2)')
   })
 
   test('that is ours has its mark, small pages and a log', async () => {
@@ -127,7 +127,7 @@ describe('a file', () => {
     onTestFinished(() => void file.close())
     const pragma = (name: string) => Object.values(Object(file.prepare(`PRAGMA ${name}`).get()))[0]
     expect(pragma('application_id')).toBe(0x73776972)
-    expect(pragma('user_version')).toBe(1)
+    expect(pragma('user_version')).toBe(2)
     expect(pragma('journal_mode')).toBe('wal')
     expect(pragma('page_size')).toBe(1024)
     await runs.close()

@@ -73,7 +73,7 @@ describe('a stored run', () => {
     const { runs } = await store()
     runs.insert(bare, 1000)
     const to: Checkpoint = { ...full, packedSnapshot: '{"snapshot":{}}' }
-    expect(runs.update(1, to, 3000)).toBe(true)
+    expect(runs.update(1, 0, to, 3000)).toBe(true)
     // Its status is changed apart from a step.
     const { status, isUnsettled } = bare
     const changed = {
@@ -84,11 +84,13 @@ describe('a stored run', () => {
     runs.setStatus(1, 'waiting', false)
     expect(runs.get('job')).toEqual({ ...changed, status: 'waiting', isUnsettled: false })
     runs.setStatus(1, 'running', true)
-    runs.beginIncarnation(1, 7, 8)
-    expect(runs.get('job')).toEqual({ ...changed, incarnation: 7, recoveries: 8 })
-    expect(runs.update(1, { ...bare }, 4000)).toBe(true)
-    expect(runs.get('job')).toEqual({ ...rowOf(bare, 1, 1000), incarnation: 7, updated: 4000 })
-    expect(runs.update(2, to, 3000)).toBe(false)
+    expect(runs.beginIncarnation(1, 7, 8)).toBe(false)
+    expect(runs.beginIncarnation(1, 1, 8)).toBe(true)
+    expect(runs.update(1, 0, to, 3500)).toBe(false)
+    expect(runs.get('job')).toEqual({ ...changed, incarnation: 1, recoveries: 8 })
+    expect(runs.update(1, 1, { ...bare }, 4000)).toBe(true)
+    expect(runs.get('job')).toEqual({ ...rowOf(bare, 1, 1000), incarnation: 1, updated: 4000 })
+    expect(runs.update(2, 0, to, 3000)).toBe(false)
   })
 
   test('keeps what it can continue from when it breaks or is abandoned', async () => {
@@ -150,7 +152,7 @@ describe('a stored run', () => {
       { n: 3, id: 'three', agent: 'other' },
     ])
     expect(runs.byNumber(4)).toBeUndefined()
-    expect(runs.update(4, bare, 1)).toBe(false)
+    expect(runs.update(4, 0, bare, 1)).toBe(false)
     const ids = (...given: Parameters<typeof runs.list>) => runs.list(...given).map(({ id }) => id)
     expect(ids(9, 9, null, null)).toEqual(['three', 'two', 'one'])
     expect(ids(3, 9, null, null)).toEqual(['two', 'one'])

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
@@ -12,7 +12,7 @@ import {
 
 /** The path of a store for one test. */
 export const storeFile = (): string => {
-  const folder = mkdtempSync(join(tmpdir(), 'statewire-runs-'))
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'statewire-runs-')))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   return join(folder, 'runs.db')
 }

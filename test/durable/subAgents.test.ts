@@ -49,3 +49,23 @@ test('a fork of a run whose sub-agent waits is a run of its own, sub-agent and a
   expect(await fork.info()).toMatchObject({ status: 'complete', forkedFrom: 'job' })
   expect(wiped).toEqual(['b', 'b'])
 })
+
+test('two sub-agents wait, two decisions come at once: both count', async () => {
+  const [one, two] = [wiping([[callOf('c', 'b1')], 'One.']), wiping([[callOf('c', 'b2')], 'Two.'])]
+  const call = (id: string, name: string) => ({ toolCall: { id, name, arguments: { prompt: 'Wipe.' } } })
+  const boss = new Agent(scriptedModel([[call('a', 'one'), call('b', 'two')], 'All done.']), {
+    toolExecution: 'parallel',
+    tools: [
+      one.agent.asTool({ name: 'one', description: 'Wipes' }),
+      two.agent.asTool({ name: 'two', description: 'Wipes' }),
+    ],
+  })
+  const runs = await opened(storeFile(), { boss })
+  const run = await runs.start('boss', 'Clean up.', { id: 'job' })
+  const { pendingApproval } = await run.result
+  expect(pendingApproval?.calls.map(({ id }) => id)).toEqual(['a/c', 'b/c'])
+  for (const { id } of pendingApproval?.calls ?? [])
+    await runs.send('job', { type: 'tool.approve', callId: id })
+  expect(await run.result).toMatchObject({ output: 'All done.' })
+  expect([one.wiped, two.wiped]).toEqual([['b1'], ['b2']])
+})

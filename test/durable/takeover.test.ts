@@ -86,6 +86,23 @@ describe('two processes that open a store', () => {
     expect(await owner.list()).toHaveLength(1)
   })
 
+  test('decide on a call at the same moment: the first counts, and the second is refused', async () => {
+    const path = storeFile()
+    const { agent, wiped } = wiping([[callOf('c', 'b')], 'Kept.'])
+    const owner = await opened(path, { agent })
+    const guest = await opened(path, {})
+    const run = await owner.start('agent', 'Wipe b', { id: 'job' })
+    await run.result
+    // The owner has not seen the rejection yet when the approval comes.
+    const decisions = await Promise.allSettled([
+      guest.send('job', { type: 'tool.reject', callId: 'c' }),
+      owner.send('job', { type: 'tool.approve', callId: 'c' }),
+    ])
+    expect(decisions.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
+    expect((await run.result).output).toBe('Kept.')
+    expect(wiped).toEqual([])
+  })
+
   test('a command that came too late is forgotten', async () => {
     const path = storeFile()
     const { agent, wiped } = wiping([[callOf('c', 'b')], 'Done.'])

@@ -1,7 +1,7 @@
 import type { Actor } from 'xstate'
 import type { AgentMachine } from '../../../machines/agent/agentSnapshot.ts'
 import type { AgentCommand, AgentEmitted } from '../../../machines/agent/events.ts'
-import { pendingIn } from '../../../machines/tools/pendingCalls.ts'
+import { openIn } from '../../../machines/tools/pendingCalls.ts'
 import type { AnyAgent, HostedFrom } from '../../agent/Agent.ts'
 import { agentInternals } from '../../agent/AgentInternals.ts'
 import { brokenError } from '../../agent/runOutcome.ts'
@@ -13,6 +13,7 @@ import { isAtEnd, messagesOf } from '../snapshots.ts'
 import { ChunkLog, type PlacedChunk, type StreamTail } from './ChunkLog.ts'
 import { checkpointOf } from './checkpoint.ts'
 import type { Items } from './Items.ts'
+import { LostOwnership } from './Ownership.ts'
 import type { Checkpoint } from './RunRows.ts'
 import type { Synchronous } from './SqliteFile.ts'
 import type { OpenStore } from './sqlite.ts'
@@ -35,6 +36,8 @@ export type HostedSetup = {
   stored: { n: number; packedSnapshot: string; status: RunStatus; isUnsettled: boolean } | undefined
   /** Stores a new run, and returns its number. */
   insert?(checkpoint: Checkpoint): number
+  /** Throws inside a transaction if another process runs the agents now. */
+  checkOwner(): void
   /** Called when a chunk can be read, or the status of the run has changed. */
   onChange(run: HostedRun, isStatus: boolean): void
   /** Called when the run stopped here: it is over, it waits, or the store failed. */
@@ -69,6 +72,8 @@ export class HostedRun {
   #isStarted = false
   #isOver = false
   #isSettling = false
+  /** The store says that this incarnation has begun. */
+  #hasBegun = false
   #timer: NodeJS.Timeout | undefined
   #failure: Error | undefined
 
@@ -102,7 +107,7 @@ export class HostedRun {
   }
 
   get pending(): PendingCall[] {
-    return pendingIn(this.#actor.getSnapshot())
+    return openIn(this.#actor.getSnapshot())
   }
 
   /** Finds the chunk after this one, if it is among the last ones. */
@@ -190,8 +195,7 @@ export class HostedRun {
       return insert(checkpoint)
     }
     const n = this.#number ?? 0
-    if (!store.runs.update(n, checkpoint, Date.now()))
-      throw new OrchestrationError(`The run "${this.id}" was deleted while it was running.`)
+    if (!store.runs.update(n, this.#setup.incarnation, checkpoint, Date.now())) throw new LostOwnership()
     return this.#setStatus(n, status, isUnsettled)
   }
 
@@ -202,10 +206,29 @@ export class HostedRun {
     return n
   }
 
-  /** Makes one transaction of everything that is not stored yet. `change` returns the number of the run. */
+  /** Refuses a write if the run is no longer this process's, and begins the incarnation with the first one. */
+  #checkIncarnation(): void {
+    const { store, incarnation, recoveries, checkOwner } = this.#setup
+    checkOwner()
+    const n = this.#number
+    if (n === undefined) return
+    const known = store.runs.incarnation(n)
+    if (known === undefined)
+      throw new OrchestrationError(`The run "${this.id}" was deleted while it was running.`)
+    const holds = this.#hasBegun
+      ? known === incarnation
+      : store.runs.beginIncarnation(n, incarnation, recoveries)
+    if (!holds) throw new LostOwnership()
+  }
+
+  /**
+   * Makes one transaction of everything that is not stored yet. `change` returns the number of the run. The first one
+   * of an incarnation waits for the disk: after a power failure, the incarnation before must not be the current one.
+   */
   #write(synchronous: Synchronous, change: () => number, mustSeeCommands = false): void {
     const { store, items } = this.#setup
-    this.#number = store.file.write(synchronous, () => {
+    this.#number = store.file.write(this.#hasBegun ? synchronous : 'full', () => {
+      this.#checkIncarnation()
       const n = change()
       for (const write of this.#due) write()
       // Once this is stored, the run takes no more commands: those that are already waiting come first.
@@ -214,6 +237,7 @@ export class HostedRun {
       this.#log.writeTo(store.stream, n)
       return n
     })
+    this.#hasBegun = true
     clearTimeout(this.#timer)
     this.#timer = undefined
     this.#due = []

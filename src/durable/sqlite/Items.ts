@@ -109,7 +109,8 @@ export class Items implements ItemSource {
   #keep(item: object, place: Place, digest: string): Place {
     this.#threads.get(place.thread)?.push(item)
     this.#places.set(item, place)
-    this.#byDigest.set(digest, place)
+    // The first of equal items: a copy of a list then begins where the list does, and is not appended to it again.
+    if (!this.#byDigest.has(digest)) this.#byDigest.set(digest, place)
     this.#digests.set(item, digest)
     return place
   }

@@ -1,38 +1,75 @@
 import { existsSync } from 'node:fs'
+import { OrchestrationError } from '../../messages/errors.ts'
 import type { OpenDriver } from './driver.ts'
-import { SqliteFile } from './SqliteFile.ts'
+import { numberIn, SqliteFile } from './SqliteFile.ts'
+
+/** Another process has taken over: nothing more of the run may take effect here. */
+export class LostOwnership extends OrchestrationError {
+  constructor() {
+    super('Another process has taken over the runs of this file.')
+  }
+}
 
 /**
- * The right to run the agents of a file. The process that holds an exclusive transaction on a second file has it. The
- * operating system ends the transaction with the process, so there is no lease whose time must be right.
+ * The right to run the agents of a file. The process that holds an exclusive transaction on a second file may take it.
+ * The operating system ends the transaction with the process, so there is no lease whose time must be right. But locks
+ * can be lost without a word, so the file itself says who has the right: each process that takes it raises a number, the
+ * epoch, and a process that writes with an older one is refused.
  */
 export class Ownership {
   readonly #file: SqliteFile
-  #isHeld = false
+  readonly #openLock: () => SqliteFile
+  #lock: SqliteFile | undefined
+  #epoch: number | undefined
 
-  constructor(path: string, openDriver: OpenDriver) {
-    this.#file = new SqliteFile(ownerFile(path), openDriver)
-    this.#file.exec('PRAGMA busy_timeout = 0')
+  constructor(file: SqliteFile, openDriver: OpenDriver) {
+    this.#file = file
+    this.#openLock = () => new SqliteFile(ownerFile(file.path), openDriver, ['busy_timeout = 0'])
   }
 
   get isHeld(): boolean {
-    return this.#isHeld
+    return this.#epoch !== undefined
   }
 
-  /** Tries to get it, and says whether this process has it now. */
-  take(): boolean {
+  /** Tries to get it, and says whether this process has it now. `agents`: the names of those that it can run. */
+  take(agents: readonly string[]): boolean {
+    if (!this.#isLocked()) return false
+    this.#epoch = this.#file.write('full', () => {
+      this.#file.run(
+        `INSERT INTO owner (n, epoch, agents) VALUES (1, 1, ?)
+         ON CONFLICT (n) DO UPDATE SET epoch = epoch + 1, agents = excluded.agents`,
+        JSON.stringify(agents),
+      )
+      return this.#stored()
+    })
+    return true
+  }
+
+  /** Throws if another process has taken over. Inside a transaction, this holds until its end. */
+  check(): void {
+    if (this.#epoch === undefined || this.#stored() !== this.#epoch) throw new LostOwnership()
+  }
+
+  /** Lets it go, and may take it again later. */
+  release(): void {
+    this.#epoch = undefined
+    this.#lock?.close()
+    this.#lock = undefined
+  }
+
+  #isLocked(): boolean {
     try {
-      this.#file.exec('BEGIN EXCLUSIVE')
-      this.#isHeld = true
+      this.#lock ??= this.#openLock()
+      this.#lock.exec('BEGIN EXCLUSIVE')
+      return true
     } catch {
       // Another process has it. If the file cannot be used at all, the file of the runs shows the error.
+      return false
     }
-    return this.#isHeld
   }
 
-  release(): void {
-    this.#isHeld = false
-    this.#file.close()
+  #stored(): number {
+    return numberIn(this.#file.get('SELECT epoch FROM owner') ?? {}, 'epoch')
   }
 }
 
@@ -41,9 +78,8 @@ const ownerFile = (path: string): string => `${path}-owner`
 /** Says whether a process runs the agents of a file. Asking does not take ownership. */
 export const hasOwner = (path: string, openDriver: OpenDriver): boolean => {
   if (!existsSync(ownerFile(path))) return false
-  const file = new SqliteFile(ownerFile(path), openDriver)
+  const file = new SqliteFile(ownerFile(path), openDriver, ['busy_timeout = 0'])
   try {
-    file.exec('PRAGMA busy_timeout = 0')
     file.get('SELECT 1 FROM sqlite_master')
     return false
   } catch {

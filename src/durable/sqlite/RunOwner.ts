@@ -1,34 +1,17 @@
-import type { AgentCommand, AgentInput } from '../../../machines/agent/events.ts'
+import type { AgentCommand } from '../../../machines/agent/events.ts'
 import type { AnyAgent } from '../../agent/Agent.ts'
-import { checkCommand } from '../../agent/commands.ts'
 import { ConfigurationError, type ErrorData } from '../../messages/errors.ts'
 import { checkStoredCommand, isApplicable } from '../commands.ts'
 import { type Agents, unknownRun } from '../runOptions.ts'
-import type { RunInfo } from '../runs.ts'
 import { isAtEnd } from '../snapshots.ts'
 import { HostedRun, UnseenCommand } from './HostedRun.ts'
-import { hasOwner, Ownership } from './Ownership.ts'
+import { hasOwner, LostOwnership, Ownership } from './Ownership.ts'
+import type { OwnerOptions, RunRequest } from './ownerOptions.ts'
 import { pack } from './pack.ts'
 import { type Checkpoint, infoOf, type NewRun, notStarted, type RunRow, type RunSummary } from './RunRows.ts'
 import { Poll, RunSignal } from './RunSignal.ts'
 import { abandonRun, restoreRun, showStatus } from './recovery.ts'
 import type { OpenStore } from './sqlite.ts'
-
-/** Options of a {@link RunOwner}. */
-export type OwnerOptions = {
-  agents: Agents
-  maxRecoveries: number
-  /** Makes the `context` of the tools from what was stored. */
-  context: (stored: unknown, info: RunInfo) => unknown
-}
-
-/** A run that is to be started. */
-export type RunRequest = Pick<NewRun, 'id' | 'agent' | 'prompt' | 'context'> &
-  Partial<Pick<NewRun, 'forkedFrom' | 'base'>> & {
-    input: AgentInput
-    /** Called inside the transaction that stores the run, with the run's number. */
-    inSameWrite?: (n: number) => void
-  }
 
 /** Time between two looks at what other processes have written. */
 const pollMs = 20
@@ -58,11 +41,11 @@ export class RunOwner {
   constructor(store: OpenStore, options: OwnerOptions) {
     this.store = store
     this.#options = options
-    this.#ownership = this.isGuest ? undefined : new Ownership(store.file.path, store.openDriver)
+    this.#ownership = this.isGuest ? undefined : new Ownership(store.file, store.openDriver)
     this.chunks = new RunSignal(this.#poll.hold)
     this.statuses = new RunSignal(this.#poll.hold)
     this.#version = store.file.dataVersion()
-    if (this.#ownership?.take()) this.#serve()
+    if (this.#ownership?.take(this.agents.names)) this.#serve()
   }
 
   get agents(): Agents {
@@ -135,7 +118,10 @@ export class RunOwner {
         return n
       },
     })
-    hosted.start()
+    this.#unlessLost(
+      () => hosted.start(),
+      () => this.begin(run),
+    )
   }
 
   /** Stores a run that continues from the state of another one. */
@@ -172,10 +158,7 @@ export class RunOwner {
     this.#failures.delete(run.n)
     const failure = this.failureOf(run)
     if (failure) throw failure
-    const hosted = this.#hosted.get(run.n)
-    if (hosted) hosted.send(checkCommand(given, hosted.pending))
-    else if (this.isOwner && run.status === 'waiting') this.#continueWith(run.n, this.#checked(run, given))
-    else this.#enqueueCommand(run, given)
+    this.#enqueueCommand(run, given)
   }
 
   close(): void {
@@ -190,7 +173,10 @@ export class RunOwner {
     this.statuses.notifyAll()
   }
 
-  /** Stores a command for the process that runs the agents. */
+  /**
+   * Stores a command for the process that runs the agents, also if this is the one: two processes may decide on a call
+   * at the same moment, and the first one that is stored counts. So it is judged in the transaction that stores it.
+   */
   #enqueueCommand(run: RunSummary, given: unknown): void {
     const { file, runs, commands, synchronous } = this.store
     file.write(synchronous, () => commands.insert(run.n, this.#checked(runs.summary(run.id) ?? run, given)))
@@ -211,6 +197,7 @@ export class RunOwner {
   /** Recovers every run that must continue, and applies the commands that other processes have enqueued. */
   #serve(): void {
     for (const { n, agent } of this.store.runs.unsettled()) {
+      if (!this.isOwner) return
       if (this.#hosted.has(n) || this.#failures.has(n) || !this.agents.find(agent)) continue
       this.#guarded(n, () => {
         const row = this.store.runs.byNumber(n)
@@ -224,7 +211,7 @@ export class RunOwner {
   #recover(row: RunRow): void {
     const { id, status, incarnation, recoveries } = row
     if (status !== 'running') {
-      showStatus(this.store, row)
+      showStatus(this.store, row, this.#checkOwner)
       this.#notify(row.n)
     } else if (incarnation > 0 && recoveries >= this.#options.maxRecoveries)
       this.#abandon(row, {
@@ -247,7 +234,7 @@ export class RunOwner {
   }
 
   #abandon(row: RunRow, error: ErrorData): undefined {
-    abandonRun(this.store, row, error)
+    abandonRun(this.store, row, error, this.#checkOwner)
     this.#notify(row.n)
   }
 
@@ -260,7 +247,11 @@ export class RunOwner {
     const isOpen = row?.status === 'running' || row?.status === 'waiting'
     const pending = this.#hosted.get(run)?.pending ?? row?.pending ?? []
     if (isOpen && isApplicable(command, pending)) this.#continueWith(run, command, remove)
-    else file.write(synchronous, remove)
+    else
+      file.write(synchronous, () => {
+        this.#checkOwner()
+        remove()
+      })
   }
 
   /** Gives a run a command; one that waits is restored first. */
@@ -275,17 +266,38 @@ export class RunOwner {
     run.send(command)
   }
 
+  /** Does something as the owner; if this process is no longer the owner, does something else. */
+  #unlessLost(asOwner: () => void, otherwise: () => void): void {
+    try {
+      asOwner()
+    } catch (thrown) {
+      if (!(thrown instanceof LostOwnership)) throw thrown
+      this.#lose()
+      otherwise()
+    }
+  }
+
+  /** Stops every run of this process: another one has taken over. This one waits for its turn again. */
+  #lose(): void {
+    this.#ownership?.release()
+    for (const run of [...this.#hosted.values()]) run.stop()
+  }
+
+  readonly #checkOwner = (): void => this.#ownership?.check()
+
   /** Keeps the failure of one run away from the others. */
   #guarded(n: number, attempt: () => void): void {
     try {
       attempt()
     } catch (thrown) {
-      this.#failures.set(n, thrown instanceof Error ? thrown : new Error(String(thrown)))
+      if (thrown instanceof LostOwnership) this.#lose()
+      else this.#failures.set(n, thrown instanceof Error ? thrown : new Error(String(thrown)))
       this.statuses.notify(n)
     }
   }
 
   readonly #listeners = {
+    checkOwner: () => this.#checkOwner(),
     onChange: (run: HostedRun, isStatus: boolean): void => {
       const { number } = run
       if (number === undefined) return
@@ -300,7 +312,8 @@ export class RunOwner {
         if (this.isOwner) this.#serve()
         return
       }
-      if (failure) this.#failures.set(number, failure)
+      if (failure instanceof LostOwnership) this.#lose()
+      else if (failure) this.#failures.set(number, failure)
       this.#notify(number)
     },
   }
@@ -318,10 +331,12 @@ export class RunOwner {
   #look(): void {
     try {
       this.#polls += 1
-      const isNew = !this.isOwner && this.#polls % takeOverPolls === 0 && this.#ownership?.take()
+      const isNew =
+        !this.isOwner && this.#polls % takeOverPolls === 0 && this.#ownership?.take(this.agents.names)
       const version = this.store.file.dataVersion()
       if (version === this.#version && !isNew) return
       this.#version = version
+      if (this.isOwner) this.#unlessLost(this.#checkOwner, () => {})
       if (this.isOwner) this.#serve()
     } catch {
       // Callers that wait get the same error, and report it.

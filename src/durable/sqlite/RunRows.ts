@@ -137,11 +137,11 @@ export class RunRows {
     return n
   }
 
-  /** Writes a checkpoint; false if the run has been deleted. */
-  update(n: number, to: Checkpoint, now: number): boolean {
+  /** Writes a checkpoint of an incarnation; false if the run has been deleted, or another one has begun. */
+  update(n: number, incarnation: number, to: Checkpoint, now: number): boolean {
     const changes = this.#file.run(
       `UPDATE runs SET recoveries = ?, hidden = ?, step = ?, state = ?, updated = ?, usage = ?, pending = ?, error = ?, head = ?
-       WHERE n = ? AND id IS NOT NULL`,
+       WHERE n = ? AND life = ? AND id IS NOT NULL`,
       to.recoveries,
       to.hidden,
       to.step,
@@ -152,8 +152,15 @@ export class RunRows {
       jsonOf(to.error),
       to.packedSnapshot,
       n,
+      incarnation,
     )
     return changes > 0
+  }
+
+  /** The incarnation that may write; undefined if the run has been deleted. */
+  incarnation(n: number): number | undefined {
+    const row = this.#file.get('SELECT life FROM runs WHERE n = ? AND id IS NOT NULL', n)
+    return row && numberIn(row, 'life')
   }
 
   /** Separate from `update`, because a write to `live` touches an index. */
@@ -161,9 +168,19 @@ export class RunRows {
     this.#file.run('UPDATE runs SET status = ?, live = ? WHERE n = ?', status, isUnsettled ? 1 : 0, n)
   }
 
-  /** Notes that another process, or the same one after a failure, begins to work on the run. */
-  beginIncarnation(n: number, incarnation: number, recoveries: number): void {
-    this.#file.run('UPDATE runs SET life = ?, recoveries = ? WHERE n = ?', incarnation, recoveries, n)
+  /**
+   * Notes that another process, or the same one after a failure, begins to work on the run. False if another one has
+   * begun since the run was read.
+   */
+  beginIncarnation(n: number, incarnation: number, recoveries: number): boolean {
+    const changes = this.#file.run(
+      'UPDATE runs SET life = ?, recoveries = ? WHERE n = ? AND life = ? AND id IS NOT NULL',
+      incarnation,
+      recoveries,
+      n,
+      incarnation - 1,
+    )
+    return changes > 0
   }
 
   /** Notes the error of a chart that broke. The snapshot of its last step stays. */

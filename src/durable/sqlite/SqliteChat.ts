@@ -8,8 +8,9 @@ import { checkId, contextJson, promptText } from '../runOptions.ts'
 import type { DurableChat, DurableRun, TurnOptions } from '../runs.ts'
 import type { ChatRow } from './ChatRows.ts'
 import { Items } from './Items.ts'
+import type { RunRequest } from './ownerOptions.ts'
 import { extentOf, hostedFrom, pack } from './pack.ts'
-import type { RunOwner, RunRequest } from './RunOwner.ts'
+import type { RunOwner } from './RunOwner.ts'
 import type { RunRow } from './RunRows.ts'
 import { SqliteRun } from './SqliteRun.ts'
 
@@ -27,24 +28,26 @@ export class SqliteChat implements DurableChat {
   readonly agent: string
   readonly #owner: RunOwner
   readonly #begin: Begin
+  /** True until the first turn: a client that only looks at chats must not fill the store. */
+  #isNew: boolean
 
-  private constructor(owner: RunOwner, { id, agent }: ChatRow, begin: Begin) {
+  private constructor(owner: RunOwner, { id, agent }: ChatRow, begin: Begin, isNew = false) {
     this.id = id
     this.agent = agent
     this.#owner = owner
     this.#begin = begin
+    this.#isNew = isNew
   }
 
-  /** Opens the chat with this id; a new one needs an agent that answers. */
+  /** Opens the chat with this id; a new one needs an agent that answers. It is stored with its first turn. */
   static open(owner: RunOwner, id: string, agent: string | undefined, begin: Begin): SqliteChat {
-    const { chats, file, synchronous } = owner.store
+    const { chats } = owner.store
     const known = chats.get(id)
     if (known && agent !== undefined && agent !== known.agent)
       throw new ConfigurationError(`The chat "${id}" is answered by "${known.agent}", not by "${agent}".`)
     if (known) return new SqliteChat(owner, known, begin)
     const chat = { id, agent: owner.agents.choose(agent), run: undefined, length: undefined }
-    file.write(synchronous, () => void chats.insert(chat))
-    return new SqliteChat(owner, chats.get(id) ?? chat, begin)
+    return new SqliteChat(owner, chat, begin, true)
   }
 
   async history(): Promise<ChatMessage[]> {
@@ -117,7 +120,9 @@ export class SqliteChat implements DurableChat {
       context: contextJson(context),
       ...(base && before.length > 0 && { base }),
       inSameWrite: (n) => {
+        if (this.#isNew) chats.insert(chat)
         if (!chats.advance(chat, n)) throw this.#busy()
+        this.#isNew = false
       },
     })
   }
@@ -141,8 +146,9 @@ export class SqliteChat implements DurableChat {
 
   #end(): ChatEnd {
     const { chats, runs, items: itemRows } = this.#owner.store
-    const chat = chats.get(this.id)
-    if (!chat) throw new ConfigurationError(`There is no chat "${this.id}".`)
+    const stored = chats.get(this.id)
+    if (!stored && !this.#isNew) throw new ConfigurationError(`There is no chat "${this.id}".`)
+    const chat = stored ?? { id: this.id, agent: this.agent, run: undefined, length: undefined }
     const run = chat.run === undefined ? undefined : runs.byNumber(chat.run)
     if (!run) return { chat, run, items: new Items(), history: [] }
     const items = itemRows.load(run.n, run.base)

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import {
   ConfigurationError,
   describeThrown,
@@ -15,18 +16,33 @@ export type Row = Readonly<Record<string, unknown>>
 /** An SQLite file: statements are prepared once, failures are errors in words, and changes are transactions. */
 export class SqliteFile {
   readonly path: string
-  readonly #driver: SqliteDriver
+  readonly #open: () => SqliteDriver
+  #driver: SqliteDriver
   readonly #statements = new Map<string, SqliteStatement>()
   #synchronous: Synchronous | undefined
+  /** The inode of the write-ahead log that this connection writes to. */
+  #log: number | undefined
   #isClosed = false
 
-  constructor(path: string, open: (path: string) => SqliteDriver) {
+  /** `pragmas`: settings of the connection, which are not part of the file. */
+  constructor(path: string, open: (path: string) => SqliteDriver, pragmas: readonly string[] = []) {
     this.path = path
+    this.#open = () => {
+      const driver = open(path)
+      for (const pragma of pragmas) driver.exec(`PRAGMA ${pragma}`)
+      return driver
+    }
     try {
-      this.#driver = open(path)
+      this.#driver = this.#open()
     } catch (thrown) {
       throw storeError(path, thrown)
     }
+  }
+
+  /** Notes which log the connection writes to. */
+  watchLog(): void {
+    this.get('SELECT 1 FROM sqlite_master')
+    this.#log = this.#logNow()
   }
 
   exec(sql: string): void {
@@ -51,12 +67,14 @@ export class SqliteFile {
 
   /** Makes a change as one transaction. Without waiting for the disk it may be lost in a power failure, and only then. */
   write<T>(synchronous: Synchronous, change: () => T): T {
+    this.#reopenIfReplaced()
     if (this.#synchronous !== synchronous) this.exec(`PRAGMA synchronous = ${synchronous}`)
     this.#synchronous = synchronous
     this.exec('BEGIN IMMEDIATE')
     try {
       const changed = change()
       this.exec('COMMIT')
+      if (this.#isReplaced) throw replaced(this.path)
       return changed
     } catch (thrown) {
       this.#rollBack()
@@ -64,8 +82,14 @@ export class SqliteFile {
     }
   }
 
+  /** Copies the file as it is at this moment, while others read and write. The copy is a whole database by itself. */
+  copyTo(path: string): void {
+    this.run('VACUUM INTO ?', path)
+  }
+
   /** Returns a number that changes when another connection has written. */
   dataVersion(): number {
+    if (this.#reopenIfReplaced()) return -1
     return numberIn(this.get('PRAGMA data_version') ?? {}, 'data_version')
   }
 
@@ -78,6 +102,33 @@ export class SqliteFile {
     } catch (thrown) {
       throw storeError(this.path, thrown)
     }
+  }
+
+  #logNow(): number | undefined {
+    return statSync(`${this.path}-wal`, { throwIfNoEntry: false })?.ino
+  }
+
+  /**
+   * Says whether the log is no longer the one of this connection. Another SQLite library in this process does not see
+   * our locks: when it closes the file, it takes itself for the last one, writes the log into the file and deletes it.
+   * What we wrote to the deleted log would be lost.
+   */
+  get #isReplaced(): boolean {
+    return this.#log !== undefined && this.#logNow() !== this.#log
+  }
+
+  /** Opens the file again if its log was deleted. Everything up to then is in the file. */
+  #reopenIfReplaced(): boolean {
+    if (this.#isClosed || !this.#isReplaced) return false
+    this.#statements.clear()
+    this.#synchronous = undefined
+    this.#attempt(() => {
+      // The old connection first: SQLite would share its outdated index of the log with the new one.
+      this.#driver.close()
+      this.#driver = this.#open()
+    })
+    this.watchLog()
+    return true
   }
 
   #rollBack(): void {
@@ -129,6 +180,11 @@ export const jsonIn = (row: Row, column: string): unknown => {
 
 /** Another connection holds the file: another try may succeed. */
 export class LockedFile extends OrchestrationError {}
+
+const replaced = (path: string): LockedFile =>
+  new LockedFile(
+    `The log of "${path}" was deleted while it was written: another SQLite library in this process closed the file. Open it with one library only.`,
+  )
 
 /** The failures of SQLite that a user can mend, by the number and the name of their codes. */
 const failures: readonly (readonly [code: number, name: string, say: (path: string) => StatewireError])[] = [

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import type { AgentCommand } from '../../../machines/agent/events.ts'
 import { ConfigurationError } from '../../messages/errors.ts'
 import { isJsonObject } from '../../messages/json.ts'
@@ -17,12 +18,14 @@ import {
   type StoredRuns,
 } from '../runs.ts'
 import { baseIn } from './Items.ts'
+import type { RunRequest } from './ownerOptions.ts'
 import { extentOf, hostedFrom, pack } from './pack.ts'
-import type { RunOwner, RunRequest } from './RunOwner.ts'
+import type { RunOwner } from './RunOwner.ts'
 import { infoOf, type RunRow, type RunSummary } from './RunRows.ts'
 import { SqliteChat } from './SqliteChat.ts'
 import { numberIn, type SqliteFile } from './SqliteFile.ts'
 import { SqliteRun } from './SqliteRun.ts'
+import { filePath } from './sqlite.ts'
 
 /** Runs on a page of a list. */
 const usualLimit = 100
@@ -84,6 +87,14 @@ export class SqliteRuns implements StoredRuns {
   async chat(id: string, { agent }: { agent?: string } = {}): Promise<DurableChat> {
     checkId(id)
     return SqliteChat.open(this.#owner, id, agent, (run) => this.#begin(run))
+  }
+
+  async backup(path: string): Promise<void> {
+    checkValue('The path of a backup', path, filePath)
+    if (existsSync(path))
+      throw new ConfigurationError(`"${path}" exists already: give the backup a new path.`)
+    await outsideOfSteps
+    this.#owner.store.file.copyTo(path)
   }
 
   async close(): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Actor } from 'xstate'
 import type { AgentMachine } from '../../../machines/agent/agentSnapshot.ts'
 import { stateName } from '../../../machines/agent/states.ts'
-import { pendingIn } from '../../../machines/tools/pendingCalls.ts'
+import { openIn } from '../../../machines/tools/pendingCalls.ts'
 import { outcomeOf } from '../../agent/runOutcome.ts'
 import { describeThrown, type ErrorData, OrchestrationError } from '../../messages/errors.ts'
 import type { RunStatus } from '../runs.ts'
@@ -19,7 +19,7 @@ export const checkpointOf = (
 ): Checkpoint => {
   const snapshot = actor.getSnapshot()
   const { status, error } = endOf(snapshot)
-  const pending = pendingIn(snapshot)
+  const pending = openIn(snapshot)
   return {
     status: status ?? (pending.length > 0 && isResting(snapshot) ? 'waiting' : 'running'),
     isUnsettled: true,

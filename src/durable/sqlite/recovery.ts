@@ -12,6 +12,7 @@ import { contextsIn, messagesOf } from '../snapshots.ts'
 import { ChunkLog, type StreamTail } from './ChunkLog.ts'
 import { HostedRun, type HostedSetup } from './HostedRun.ts'
 import { Items } from './Items.ts'
+import { LostOwnership } from './Ownership.ts'
 import { hostedFrom } from './pack.ts'
 import type { RunRow } from './RunRows.ts'
 import { DamagedData } from './SqliteFile.ts'
@@ -26,7 +27,7 @@ export const restoreRun = (
   row: RunRow,
   agent: AnyAgent,
   context: unknown,
-  listeners: Pick<HostedSetup, 'onChange' | 'onStop'>,
+  listeners: Pick<HostedSetup, 'onChange' | 'onStop' | 'checkOwner'>,
 ): HostedRun | ErrorData => {
   const { id, n, status, isUnsettled, packedSnapshot, hidden } = row
   const incarnation = row.incarnation + 1
@@ -40,7 +41,6 @@ export const restoreRun = (
     const setup = { id, store, agent, from, context, items, tail, incarnation, recoveries, hidden, stored }
     const run = new HostedRun({ ...setup, ...listeners })
     if (run.refusal) return run.refusal
-    run.inNextWrite(() => store.runs.beginIncarnation(n, incarnation, recoveries))
     if (status === 'running' && 'snapshot' in from)
       run.show(missingChunks({ ...row, snapshot: from.snapshot }, tail))
     return run
@@ -51,18 +51,24 @@ export const restoreRun = (
 }
 
 /** Shows the readers of a run that waits or is over its status: its process died before it could. */
-export const showStatus = (store: OpenStore, row: RunRow): void => {
+export const showStatus = (store: OpenStore, row: RunRow, checkOwner: () => void): void => {
   const { n, base, packedSnapshot, status } = row
   const items = store.items.load(n, base)
   const from = hostedFrom(packedSnapshot, items)
   const snapshot = 'snapshot' in from ? from.snapshot : undefined
   const chunks = missingChunks({ ...row, snapshot }, store.stream.tail(n))
-  settle(store, row, items, chunks, () => store.runs.setStatus(n, status, false))
+  settle(store, row, items, chunks, () => {
+    checkOwner()
+    store.runs.setStatus(n, status, false)
+  })
 }
 
 /** Abandons a run. The snapshot that it could continue from stays in the store. */
-export const abandonRun = (store: OpenStore, row: RunRow, error: ErrorData): void =>
-  settle(store, row, new Items(), [endChunk('error')], () => store.runs.abandon(row.n, error, Date.now()))
+export const abandonRun = (store: OpenStore, row: RunRow, error: ErrorData, checkOwner: () => void): void =>
+  settle(store, row, new Items(), [endChunk('error')], () => {
+    checkOwner()
+    store.runs.abandon(row.n, error, Date.now())
+  })
 
 const settle = (
   store: OpenStore,
@@ -74,8 +80,8 @@ const settle = (
   // A new incarnation: readers may have seen more of the last one than was stored.
   const log = new ChunkLog(items, store.stream.tail(n), incarnation + 1)
   for (const chunk of chunks) log.push(chunk)
-  store.file.write('normal', () => {
-    store.runs.beginIncarnation(n, incarnation + 1, 0)
+  store.file.write('full', () => {
+    if (!store.runs.beginIncarnation(n, incarnation + 1, 0)) throw new LostOwnership()
     store.items.insert(n, items.fresh)
     log.writeTo(store.stream, n)
     change()
@@ -118,12 +124,13 @@ const lastChunk = (snapshot: unknown): DurableChunk => {
   const output = isJsonObject(snapshot) && isJsonObject(snapshot.output) ? snapshot.output : undefined
   // A run that broke has no output.
   if (!output) return endChunk('error')
-  const { id, finishReason, rawFinishReason, usage } = output as Partial<AgentOutput>
+  const { id, finishReason, rawFinishReason, usage, warnings } = output as Partial<AgentOutput>
   return chunkWith({
     ...(id !== undefined && { id }),
     finishReason: finishReason ?? 'error',
     ...(rawFinishReason !== undefined && { rawFinishReason }),
     ...(usage && { usage }),
+    ...(warnings && { warnings }),
   })
 }
 

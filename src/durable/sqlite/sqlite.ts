@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { existsSync, lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ConfigurationError } from '../../messages/errors.ts'
 import { callable, checkOptions, checkValue, oneOf, rule } from '../../messages/optionRules.ts'
@@ -77,7 +77,7 @@ export const openStore = async (store: RunStore): Promise<OpenStore> => {
   }
 }
 
-const filePath = rule(
+export const filePath = rule(
   'the path of a file',
   (value) => typeof value === 'string' && value !== '' && value !== ':memory:',
 )
@@ -88,14 +88,41 @@ const checkFolder = (path: string): void => {
     throw new ConfigurationError(`"${path}" cannot be opened: its folder must exist. Make it first.`)
 }
 
-const openTables = (path: string, openDriver: OpenDriver, synchronous: Synchronous): OpenStore => {
+/**
+ * The path of the file itself. The right to run its agents goes with the file, so every path that leads to it must give
+ * the same one.
+ */
+const realPath = (path: string): string => {
+  if (existsSync(path)) return realpathSync(path)
+  // A link to a file that is still to be made.
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink())
+    return realPath(resolve(dirname(path), readlinkSync(path)))
   checkFolder(path)
-  const file = new SqliteFile(path, openDriver)
+  return join(realpathSync(dirname(path)), basename(path))
+}
+
+/** Refuses a file with two names: each has a log of its own, and SQLite would damage the file. */
+const checkLinks = (path: string): void => {
+  if ((statSync(path, { throwIfNoEntry: false })?.nlink ?? 1) > 1)
+    throw new ConfigurationError(
+      `"${path}" has another name (a hard link), which SQLite cannot keep apart: delete one, or copy the file with runs.backup(path).`,
+    )
+}
+
+const openTables = (given: string, openDriver: OpenDriver, synchronous: Synchronous): OpenStore => {
+  const path = realPath(given)
+  checkLinks(path)
+  const file = new SqliteFile(path, openDriver, [
+    `busy_timeout = ${busyMs}`,
+    `page_size = ${pageSize}`,
+    `wal_autocheckpoint = ${pagesInLog}`,
+    // On macOS, fsync alone leaves what was written in the cache of the disk. Elsewhere this changes nothing.
+    'fullfsync = ON',
+    'checkpoint_fullfsync = ON',
+  ])
   try {
-    file.exec(`PRAGMA busy_timeout = ${busyMs}`)
-    file.exec(`PRAGMA page_size = ${pageSize}`)
-    file.exec(`PRAGMA wal_autocheckpoint = ${pagesInLog}`)
     prepareTables(file)
+    file.watchLog()
   } catch (thrown) {
     file.close()
     throw thrown
@@ -172,6 +199,23 @@ const versions: readonly string[] = [
 
   -- \`length\`: how much of the conversation after its run belongs to the chat; null for all.
   CREATE TABLE chats (id TEXT PRIMARY KEY, agent TEXT NOT NULL, run INTEGER, length INTEGER) WITHOUT ROWID;
+  `,
+  `
+  -- The process that runs the agents. Each one that takes over raises \`epoch\`, and every write of an owner checks it.
+  CREATE TABLE owner (n INTEGER PRIMARY KEY CHECK (n = 1), epoch INTEGER NOT NULL, agents TEXT NOT NULL);
+
+  -- \`request\`: a digest of what the run was started with. \`blocked\`: why it does not continue for now.
+  ALTER TABLE runs ADD COLUMN request TEXT;
+  ALTER TABLE runs ADD COLUMN blocked TEXT;
+  ALTER TABLE runs ADD COLUMN metadata TEXT;
+  CREATE INDEX runs_by_status ON runs (status, n) WHERE id IS NOT NULL;
+
+  CREATE TABLE tags (tag TEXT NOT NULL, run INTEGER NOT NULL, PRIMARY KEY (tag, run)) WITHOUT ROWID;
+  CREATE INDEX tags_by_run ON tags (run);
+
+  -- The ids of commands that were taken: one that is sent again does not count.
+  CREATE TABLE command_ids (run INTEGER NOT NULL, id TEXT NOT NULL, PRIMARY KEY (run, id)) WITHOUT ROWID;
+  CREATE INDEX commands_by_run ON commands (run);
   `,
 ]
 
