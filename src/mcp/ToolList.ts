@@ -2,6 +2,7 @@ import { ConfigurationError, describeThrown } from '../messages/errors.ts'
 import { type JsonObject, stableJson } from '../messages/json.ts'
 import { checkOptions, checkValue, having } from '../messages/optionRules.ts'
 import { type Tool, tool } from '../tools/tool.ts'
+import { argumentCheck } from './argumentCheck.ts'
 import { type ActiveCall, runCall } from './call.ts'
 import { type CallOptions, listAll, type McpClient, sendCall } from './sdk.ts'
 import {
@@ -51,7 +52,10 @@ export class ToolList {
 
   /** Takes a new list. A tool that did not change stays the same object. */
   take(listed: readonly unknown[]): void {
-    const { include, onSkipped = () => {} } = this.#options
+    const { include } = this.#options
+    // A function that rejects must not end the process.
+    const onSkipped = (name: string, reason: string) =>
+      void Promise.resolve(this.#options.onSkipped?.(name, reason)).catch(() => {})
     const infos: McpToolInfo[] = []
     const seen = new Set<string>()
     for (const entry of listed) {
@@ -93,7 +97,7 @@ export class ToolList {
     return tool({
       name: this.#names.of(info.name),
       description: info.description ?? info.title ?? info.annotations?.title ?? '',
-      input: { jsonSchema },
+      input: { jsonSchema, schema: argumentCheck(jsonSchema) },
       needsApproval:
         typeof needsApproval === 'function' ? (args: JsonObject) => needsApproval(info, args) : needsApproval,
       // `runCall` limits the time: progress renews it.

@@ -1,6 +1,6 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { ConfigurationError } from '../messages/errors.ts'
-import { amount, checkOptions, flag, type Rules, text } from '../messages/optionRules.ts'
+import { amount, checkOptions, checkSome, flag, type Rules, text } from '../messages/optionRules.ts'
 import type { Tool, ToolSource } from '../tools/tool.ts'
 import { commandRules, isUrl, type McpCommand, type McpUrl, urlRules, type Wire } from './endpoint.ts'
 import { type AnswerQuestion, Questions } from './Questions.ts'
@@ -35,6 +35,8 @@ const settingRules: Rules<ConnectionSettings> = {
   elicitation: (name, value) => (typeof value === 'function' ? undefined : flag(name, value)),
 }
 
+const shared = { ...settingRules, ...toolOptionRules }
+
 /**
  * Connects to an MCP server: to a URL, or to a command that is started. Needs the package
  * `@modelcontextprotocol/client`. If you pass the connection itself to an agent, changes of its tools apply from the
@@ -46,11 +48,11 @@ const settingRules: Rules<ConnectionSettings> = {
  * await files.close()
  */
 export const connectMcp = async (options: McpConnectOptions): Promise<McpConnection> => {
-  checkOptions('The options of connectMcp', options, { ...settingRules, ...toolOptionRules })
+  checkSome('The options of connectMcp', options, shared)
   if ('url' in options === 'command' in options)
     throw new ConfigurationError('connectMcp needs a url or a command, and not both.')
-  if (isUrl(options)) checkOptions('The options of connectMcp', options, urlRules)
-  else checkOptions('The options of connectMcp', options, commandRules)
+  if (isUrl(options)) checkOptions('The options of connectMcp', options, { ...shared, ...urlRules })
+  else checkOptions('The options of connectMcp', options, { ...shared, ...commandRules })
   return await McpConnection.open(await loadClient(), options)
 }
 

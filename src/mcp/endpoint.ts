@@ -113,18 +113,20 @@ export const transportFor = (sdk: ClientSdk, endpoint: McpEndpoint, wire: Wire):
 const largestAnswer = 64 * 1024 * 1024
 
 /**
- * Refuses redirects, which would take the headers along, and limits the answers to calls. The stream of an open connection
- * (GET) is not limited: it grows while the connection is open.
+ * Refuses redirects, which would take the headers along, and limits answers. The stream of an open connection (GET) grows
+ * while the connection is open, so each of its lines is limited instead: the SDK keeps a line until it ends.
  */
 const carefulFetch =
   (inner: typeof fetch) =>
   async (url: string | URL, init?: RequestInit): Promise<Response> => {
     const response = await inner(url, { ...init, redirect: 'error' })
-    if (init?.method !== 'POST' || !response.body) return response
+    if (!response.body) return response
+    const isOpen = init?.method !== 'POST'
     let left = largestAnswer
     const limit = new TransformStream<Uint8Array, Uint8Array>({
       transform: (chunk, controller) => {
-        left -= chunk.byteLength
+        const end = isOpen ? chunk.lastIndexOf(lineFeed) : -1
+        left = end < 0 ? left - chunk.byteLength : largestAnswer - (chunk.byteLength - end - 1)
         if (left < 0) controller.error(new Error(`The MCP server sent more than ${largestAnswer} bytes.`))
         else controller.enqueue(chunk)
       },
@@ -132,3 +134,5 @@ const carefulFetch =
     const { status, statusText, headers } = response
     return new Response(response.body.pipeThrough(limit), { status, statusText, headers })
   }
+
+const lineFeed = 0x0a

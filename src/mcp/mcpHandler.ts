@@ -1,6 +1,6 @@
 import type { CallToolResult, McpHttpHandler, McpServer, ServerContext } from '@modelcontextprotocol/server'
 import type { AnyRun } from '../agent/Run.ts'
-import { ConfigurationError, describeThrown } from '../messages/errors.ts'
+import { ConfigurationError } from '../messages/errors.ts'
 import type { JsonObject } from '../messages/json.ts'
 import {
   amount,
@@ -8,6 +8,7 @@ import {
   checkOptions,
   checkValue,
   having,
+  listOf,
   type Rules,
   text,
 } from '../messages/optionRules.ts'
@@ -38,7 +39,16 @@ export type McpHandlerOptions = {
   /** The longest time for an answer: older clients cannot cancel. Default: 5 minutes. */
   timeoutMs?: number
   /** Gives the agent's tools their `context`, made from the request: the user who signed in, for example. */
-  context?: (request: Request) => unknown
+  context?: (request: Request) => unknown | Promise<unknown>
+  /**
+   * The origins of web pages that may ask, such as `https://example.com`. Other programs send no origin. Default: none, so
+   * that no page which a person opens can use a server on this machine.
+   */
+  origins?: readonly string[]
+  /** The names under which the server may be reached, as in the header `Host`. Default: all. */
+  hosts?: readonly string[]
+  /** The text of an error that a client sees. Default: only that there was one. */
+  showError?: (error: unknown) => string
 }
 
 /**
@@ -48,7 +58,14 @@ export type McpHandlerOptions = {
  */
 export type McpHandler = ((request: Request) => Promise<Response>) & { close(): Promise<void> }
 
-const rules: Rules<McpHandlerOptions> = { name: text, timeoutMs: amount, context: callable }
+const rules: Rules<McpHandlerOptions> = {
+  name: text,
+  timeoutMs: amount,
+  context: callable,
+  origins: listOf(text),
+  hosts: listOf(text),
+  showError: callable,
+}
 
 const promptSchema: JsonObject = {
   type: 'object',
@@ -88,6 +105,7 @@ export const mcpHandler = (
       'Each name of mcpHandler becomes the name of a tool: 1 to 64 letters, digits, _, - and dots.',
     )
   const { name = 'statewire', timeoutMs = defaultToolTimeoutMs, context = () => undefined } = options
+  const { origins = [], hosts, showError = () => 'The agent could not answer.' } = options
 
   const open = async (): Promise<McpHttpHandler> => {
     const { createMcpHandler, McpServer, fromJsonSchema } = await loadServer()
@@ -98,17 +116,19 @@ export const mcpHandler = (
         server.registerTool(tool, { description, inputSchema }, ({ prompt }, { mcpReq }) => {
           const signals = [mcpReq.signal, AbortSignal.timeout(Math.min(timeoutMs, 2 ** 31 - 1))]
           if (requestInfo) signals.push(requestInfo.signal)
-          return answer(agent, prompt, mcpReq, {
-            signal: AbortSignal.any(signals),
+          const signal = AbortSignal.any(signals)
+          const start = async (): Promise<AnyRun> =>
             // Only the user can give the types of the agent's tools.
-            context: (requestInfo && context(requestInfo)) as never,
-          })
+            agent.start(prompt, { signal, context: (requestInfo && (await context(requestInfo))) as never })
+          return answer(start, mcpReq, showError)
         })
       return server
     })
   }
   let opened: Promise<McpHttpHandler> | undefined
   const handler = async (request: Request): Promise<Response> => {
+    const refusal = refusalOf(request, origins, hosts)
+    if (refusal !== undefined) return new Response(refusal, { status: 403 })
     opened ??= open()
     return await (await opened).fetch(request)
   }
@@ -116,18 +136,31 @@ export const mcpHandler = (
   return Object.assign(handler, { close })
 }
 
+/** Says why a request is refused. A browser sends the origin of its page, even to a name that leads to this machine. */
+const refusalOf = (
+  { headers, url }: Request,
+  origins: readonly string[],
+  hosts: readonly string[] | undefined,
+): string | undefined => {
+  const origin = headers.get('origin')
+  if (origin !== null && !origins.includes(origin))
+    return 'This origin may not use the server: list it in origins of mcpHandler.'
+  if (hosts && !hosts.includes(headers.get('host') ?? new URL(url).host))
+    return 'The server may not be reached under this name: list it in hosts of mcpHandler.'
+  return undefined
+}
+
 type Asked = Pick<ServerContext['mcpReq'], '_meta' | 'notify'>
 
 /** Answers a call. Clients that ask for progress get the text as it grows. */
 const answer = async (
-  agent: ServedAgent,
-  prompt: string,
+  start: () => Promise<AnyRun>,
   { _meta, notify }: Asked,
-  options: { signal: AbortSignal; context: never },
+  showError: (error: unknown) => string,
 ): Promise<CallToolResult> => {
   const progressToken = _meta?.progressToken
   try {
-    const run = agent.start(prompt, options)
+    const run = await start()
     let progress = 0
     run.on('chunk', ({ output: message }) => {
       if (progressToken === undefined || message === '') return
@@ -145,7 +178,7 @@ const answer = async (
       `The agent needs a decision on ${waiting}, and MCP cannot ask for it: give the agent onApproval.`,
     )
   } catch (thrown) {
-    return failed(describeThrown(thrown))
+    return failed(showError(thrown))
   }
 }
 

@@ -43,20 +43,36 @@ export const sendCall = (
 /** The longest list of tools, in pages: a server that never ends its list must not be followed for ever. */
 const mostPages = 64
 
+/** The longest list of tools, in characters: more than any model reads. */
+const longestList = 16 * 1024 * 1024
+
 /** Lists all tools of a server, unchecked. */
 export const listAll = async (client: McpClient): Promise<unknown[]> => {
   const listed: unknown[] = []
   let cursor: string | undefined
+  let length = 0
   for (let page = 0; page < mostPages; page += 1) {
     const answer: unknown = await client.listTools(...(cursor === undefined ? [] : [{ cursor }]))
     if (!isJsonObject(answer) || !Array.isArray(answer.tools))
       throw new ToolExecutionError('The MCP server did not send a list of tools.')
-    listed.push(...answer.tools)
+    length += answer.tools.reduce((sum: number, each) => sum + lengthOf(each), 0)
+    if (length > longestList)
+      throw new ToolExecutionError(`The list of the MCP server has more than ${longestList} characters.`)
+    for (const each of answer.tools) listed.push(each)
     const { nextCursor } = answer
     if (typeof nextCursor !== 'string' || nextCursor === '' || nextCursor === cursor) return listed
     cursor = nextCursor
   }
   throw new ToolExecutionError(`The MCP server lists its tools on more than ${mostPages} pages.`)
+}
+
+/** The characters of an entry. One that nests too deeply to be measured is skipped later; a list may hold a few. */
+const lengthOf = (entry: unknown): number => {
+  try {
+    return JSON.stringify(entry).length
+  } catch {
+    return longestList / 8
+  }
 }
 
 /** The client of the SDK, and its transports. */

@@ -3,6 +3,7 @@ import type { Agent, AnyAgent, StartFrom } from '../agent/Agent.ts'
 import { agentInternals } from '../agent/AgentInternals.ts'
 import type { AnyOptions } from '../agent/options.ts'
 import type { AnyRun } from '../agent/Run.ts'
+import { conversationOf } from '../durable/conversation.ts'
 import { ConfigurationError } from '../messages/errors.ts'
 import type { PendingApproval, PendingCall } from '../messages/result.ts'
 import type { StandardSchema } from '../tools/schema.ts'
@@ -19,6 +20,7 @@ import {
   type TurnContext,
   type TurnEvent,
   type TurnListener,
+  type TurnOutcome,
 } from './turn.ts'
 
 /**
@@ -67,8 +69,9 @@ export class AgentChats implements Chats {
   #turn(chatId: string, from: StartFrom, options: AgentTurnOptions): Turn {
     return {
       follow: async (listener) => {
-        const pending = await agentTurn(this.#agent, from, options, listener)
-        if (pending) this.#waiting.put(chatId, pending)
+        const { pendingApproval, outcome } = await agentTurn(this.#agent, from, options, listener)
+        if (pendingApproval) this.#waiting.put(chatId, pendingApproval)
+        return outcome
       },
     }
   }
@@ -77,13 +80,16 @@ export class AgentChats implements Chats {
 /** The conversation, the context of the tools, and the tools of the client. */
 export type AgentTurnOptions = Pick<AnyOptions, 'history' | 'context'> & { clientTools?: readonly Tool[] }
 
-/** Runs a turn of an agent, and gives the calls that it waits for. The run ends when the listener leaves. */
+/** The outcome of a turn, and the run if it waits. */
+type AgentTurn = { outcome: TurnOutcome; pendingApproval: PendingApproval | undefined }
+
+/** Runs a turn of an agent. The run ends when the listener leaves. */
 export const agentTurn = async (
   agent: Agent,
   from: StartFrom,
   { clientTools = [], ...options }: AgentTurnOptions,
   { onEvent, signal }: Pick<TurnListener, 'onEvent' | 'signal'>,
-): Promise<PendingApproval | undefined> => {
+): Promise<AgentTurn> => {
   // A listener throws at an event that its protocol cannot show: then the run ends.
   const lost = new AbortController()
   const send = (event: TurnEvent) => {
@@ -100,13 +106,24 @@ export const agentTurn = async (
     signal: AbortSignal.any([signal, lost.signal]),
     onRun: (run) => follow(run, send),
   })
-  const { pendingApproval, finishReason, usage } = await sent.catch((error: unknown) => {
+  const { pendingApproval, messages, finishReason, usage } = await sent.catch((error: unknown) => {
     throw lost.signal.aborted ? lost.signal.reason : error
   })
   if (pendingApproval) onEvent({ type: 'waits', calls: pendingApproval.calls })
   else onEvent({ type: 'end', finishReason, ...(usage && { usage }) })
-  return pendingApproval
+  const before = isStored(from) ? conversationOf(from).before : (options.history ?? [])
+  const outcome = {
+    messages: [...before, ...messages],
+    finishReason,
+    ...(usage && { usage }),
+    pending: pendingApproval?.calls ?? [],
+  }
+  return { outcome, pendingApproval }
 }
+
+/** Distinguishes a run that continues from a question. */
+const isStored = (from: StartFrom): from is Extract<StartFrom, { snapshot: unknown }> =>
+  typeof from === 'object' && 'snapshot' in from
 
 /** Passes on the events of a run, and each state that it enters. */
 const follow = (run: AnyRun, onEvent: (event: TurnEvent) => void): void => {
@@ -134,9 +151,15 @@ const anything: StandardSchema = {
   '~standard': { version: 1, vendor: 'statewire', validate: (value) => ({ value }) },
 }
 
+/** The longest descriptions of all tools of a client, in characters. */
+const longestClientTools = 256_000
+
 /** Makes the tools of a client, which answers their calls itself. Their names must differ from those of the agent's tools. */
 export const clientToolsFor = (agent: AnyAgent, described: readonly ClientTool[]): Tool[] => {
   const taken = new Set(toolsByName(agentInternals(agent).tools).keys())
+  const length = JSON.stringify(described).length
+  if (length > longestClientTools)
+    throw new HttpError(400, `The tools have more than ${longestClientTools} characters: send fewer.`)
   return described.map(({ name, description, parameters }) => {
     if (taken.has(name)) throw new HttpError(400, `There is already a tool "${name}": choose another name.`)
     taken.add(name)
@@ -152,7 +175,8 @@ type Waiting = { stored: string; at: number }
 
 /**
  * Runs that wait for a decision, by the id of their chat, as JSON. The oldest make room for new ones, and each is dropped
- * when it is too old. A run holds the conversation of its client, which may be megabytes: `maxText` limits the characters of all.
+ * when it is too old. A run holds the conversation of its client, which may be megabytes: `maxText` limits the characters of
+ * all, and the largest are dropped first, so that a client with large conversations drops its own and not those of others.
  */
 export class WaitingRuns {
   readonly #max: number
@@ -189,9 +213,20 @@ export class WaitingRuns {
 
   #forgetOld(): void {
     for (const [id, { at }] of this.#runs) {
-      const isRoom = this.#runs.size <= this.#max && this.#text <= this.#maxText
-      if (isRoom && Date.now() - at < this.#maxAgeMs) return
+      if (this.#runs.size <= this.#max && Date.now() - at < this.#maxAgeMs) break
       this.delete(id)
     }
+    while (this.#text > this.#maxText) this.delete(this.#largest())
+  }
+
+  #largest(): string {
+    let largest = ''
+    let length = -1
+    for (const [id, { stored }] of this.#runs) {
+      if (stored.length <= length) continue
+      largest = id
+      length = stored.length
+    }
+    return largest
   }
 }

@@ -11,13 +11,15 @@ import {
   eventsOf,
   nothingDecided,
   type Question,
+  questionIdOf,
   type Turn,
   type TurnContext,
   type TurnEvent,
   type TurnListener,
+  type TurnOutcome,
 } from './turn.ts'
 
-/** The place to continue in the stream of a run: after the wait for these calls, of which some are decided. */
+/** The place to continue in the stream of a run: after the wait for these calls, of which some questions are decided. */
 type After = { waited: readonly PendingCall[]; decided: readonly string[] }
 
 /** The longest time that an aborted answer may take to end. */
@@ -45,7 +47,7 @@ export class StoredChats implements Chats {
     const chat = await this.#chat(chatId)
     // A client that asks something else no longer needs this answer.
     await this.#end(chat, 'the user has asked something else')
-    return turnOf(await askIn(chat, question, context))
+    return turnOf(chat, await askIn(chat, question, context))
   }
 
   async resume(
@@ -57,6 +59,7 @@ export class StoredChats implements Chats {
     const [run, waited] = [await chat.run(), await chat.pending()]
     const decisions = Object.entries(decide(waited))
     if (!run || decisions.length === 0) throw nothingDecided()
+    const decided = new Set(decisions.map(([callId]) => callId))
     for (const [callId, decision] of decisions) {
       try {
         await this.#runs.send(run.id, commandFor(callId, decision))
@@ -65,12 +68,16 @@ export class StoredChats implements Chats {
         throw error instanceof ConfigurationError ? nothingDecided() : error
       }
     }
-    return turnOf(run, { waited, decided: decisions.map(([callId]) => callId) })
+    return turnOf(chat, run, {
+      waited,
+      decided: waited.filter(({ id }) => decided.has(id)).map(questionIdOf),
+    })
   }
 
   async current(chatId: string): Promise<Turn | undefined> {
-    const run = await (await this.#chat(chatId)).run()
-    return run && (await isUnderWay(run)) ? turnOf(run) : undefined
+    const chat = await this.#chat(chatId)
+    const run = await chat.run()
+    return run && (await isUnderWay(run)) ? turnOf(chat, run) : undefined
   }
 
   async stop(chatId: string): Promise<void> {
@@ -153,20 +160,36 @@ const placeOf = (asked: readonly string[], stored: readonly ChatMessage[]): numb
 const isPrompt = (message: ChatMessage): boolean =>
   message.role === 'user' && toolResultsOf(message).length === 0
 
-const turnOf = (run: DurableRun, after?: After): Turn => ({
+const turnOf = (chat: DurableChat, run: DurableRun, after?: After): Turn => ({
   follow: async (listener) => {
     const { onEvent, signal } = listener
     onEvent({ type: 'begin', runId: run.id })
     const waits = await followTo(run, listener, after)
-    if (signal.aborted) return
+    if (signal.aborted) return undefined
     onEvent(await stateOf(run))
     if (waits) onEvent({ type: 'waits', calls: waits })
     else {
       const { finishReason, usage } = await run.result
       onEvent({ type: 'end', finishReason, ...(usage && { usage }) })
     }
+    return outcomeOf(chat, run)
   },
+  outcome: () => outcomeOf(chat, run),
 })
+
+/** Waits for the end of a run, or for its next wait. The run continues without its reader. */
+const outcomeOf = async (chat: DurableChat, run: DurableRun): Promise<TurnOutcome> => {
+  const { messages, finishReason, usage, pendingApproval } = await run.result
+  const history = await chat.history()
+  // The conversation of a chat is without an answer that waits.
+  const asked = pendingApproval ? [...history, ...messages] : history
+  return {
+    messages: asked,
+    finishReason,
+    ...(usage && { usage }),
+    pending: pendingApproval?.calls ?? [],
+  }
+}
 
 /** Passes on the chunks of a run, up to its end or to a wait that is still open. */
 const followTo = async (
@@ -187,7 +210,7 @@ const followTo = async (
       await ready()
     }
     if (!waited || signal.aborted) return undefined
-    const isDecided = waited.every(({ id }) => after?.decided.includes(id))
+    const isDecided = waited.every((call) => after?.decided.includes(questionIdOf(call)))
     if (!isShown) isShown = isSame(waited, after?.waited ?? [])
     else if (!isDecided && (await isOpen(run, waited))) return waited
   }
@@ -205,4 +228,5 @@ const isOpen = async (run: DurableRun, calls: readonly PendingCall[]): Promise<b
 }
 
 const isSame = (some: readonly PendingCall[], others: readonly PendingCall[]): boolean =>
-  some.length === others.length && some.every(({ id }) => others.some((other) => other.id === id))
+  some.length === others.length &&
+  some.every((call) => others.some((other) => questionIdOf(other) === questionIdOf(call)))

@@ -12,12 +12,13 @@ import {
 } from '../messages/optionRules.ts'
 import { longestTimerMs } from '../transport/onAbort.ts'
 import { AgentChats, WaitingRuns } from './AgentChats.ts'
+import type { ReportOptions } from './reports.ts'
 import { HttpError } from './request.ts'
 import { StoredChats } from './StoredChats.ts'
 import type { Chats, TurnContext } from './turn.ts'
 
 /** Options of every handler. None is required. */
-export type HandlerOptions = {
+export type HandlerOptions = ReportOptions & {
   /** The text of an error that a client sees. Default: only that there was one. */
   showError?: (error: unknown) => string
   /** The time between keep-alives of an idle stream, in milliseconds. Default: 15,000. */
@@ -51,6 +52,8 @@ const interval = rule(
 )
 
 export const handlerRules: Rules<HandlerOptions> = {
+  onError: callable,
+  onFinish: callable,
   showError: callable,
   keepAliveMs: interval,
   maxBodyBytes: wholeFrom(1),
@@ -66,7 +69,9 @@ export const chatHandlerRules: Rules<ChatHandlerOptions> = {
   maxWaitMs: wholeFrom(1),
 }
 
-export const handlerDefaults: Required<HandlerOptions> = {
+type HandlerLimits = Required<Omit<HandlerOptions, keyof ReportOptions>>
+
+export const handlerDefaults: HandlerLimits = {
   showError: () => 'Something went wrong.',
   keepAliveMs: 15_000,
   maxBodyBytes: 4 * 1024 * 1024,
@@ -103,7 +108,7 @@ export const checkHandler = <Options extends HandlerOptions>(
   name: string,
   options: Options,
   rules: Rules<Options>,
-): Required<HandlerOptions> => {
+): HandlerLimits => {
   checkOptions(`The options of ${name}`, options, rules)
   return withDefaults(handlerDefaults, options)
 }

@@ -8,8 +8,16 @@ export { aguiHandler } from './agui/handler.ts'
 export type { ChatHandlerOptions, HandlerOptions, Served } from './handlerOptions.ts'
 export { type Handler, nodeListener } from './nodeListener.ts'
 export { type OpenaiHandlerOptions, openaiHandler } from './openai/handler.ts'
+export type { ErrorPlace, FinishedAnswer, ReportOptions } from './reports.ts'
+export type { TurnOutcome } from './turn.ts'
 export { type UiMessageHandlerOptions, uiMessageHandler } from './uiMessages/handler.ts'
-export type { UiChunk, UiChunkOf, UiFinishReason } from './uiMessages/messages.ts'
+export {
+  type UiChunk,
+  type UiChunkOf,
+  type UiFinishReason,
+  type UiMessage,
+  uiMessagesOf,
+} from './uiMessages/messages.ts'
 export {
   AgentChatTransport,
   type AgentChatTransportOptions,

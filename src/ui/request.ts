@@ -5,12 +5,13 @@ import { isTooDeep, tooDeep } from '../messages/jsonDepth.ts'
 export const respond = async (
   request: Request,
   answer: (request: Request) => Promise<Response>,
-  showError: (error: unknown) => string,
+  { showError, report }: { showError: (error: unknown) => string; report: (error: unknown) => Promise<void> },
   errorBody: (error: HttpError) => Response = plainError,
 ): Promise<Response> => {
   try {
     return await answer(request)
   } catch (thrown) {
+    await report(thrown)
     return errorBody(httpErrorOf(thrown, showError))
   }
 }

@@ -32,7 +32,23 @@ export type TurnListener = {
 }
 
 /** An answer that is being given. */
-export type Turn = { follow(listener: TurnListener): Promise<void> }
+export type Turn = {
+  /** Shows the answer until it ends or waits, and gives its outcome; undefined if the listener has left. */
+  follow(listener: TurnListener): Promise<TurnOutcome | undefined>
+  /** Waits for the outcome of an answer that continues without its listener. */
+  outcome?(): Promise<TurnOutcome>
+}
+
+/** The end of an answer, or what it waits for. */
+export type TurnOutcome = {
+  /** The whole conversation, with the question and the answer. */
+  messages: ChatMessage[]
+  finishReason: FinishReason
+  /** The tokens of the whole answer. */
+  usage?: Usage
+  /** The calls that the answer waits for. */
+  pending: readonly PendingCall[]
+}
 
 /** The conversations of a handler. */
 export type Chats = {
@@ -50,6 +66,9 @@ export type Chats = {
   /** The conversation up to the question that is being answered; undefined where the client stores it. */
   history(chatId: string): Promise<ChatMessage[] | undefined>
 }
+
+/** The id under which a client is asked about a call: that of the question, since the id of a call may come again. */
+export const questionIdOf = ({ id, question }: PendingCall): string => question ?? id
 
 /** The error of a decision on which nothing waits. */
 export const nothingDecided = () =>

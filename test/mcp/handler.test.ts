@@ -80,14 +80,51 @@ test('an answer that takes too long ends, for clients that cannot cancel', async
   expect(model.closed).toBe(1)
 })
 
-test('a failure is an error result', async () => {
-  const client = await clientOf(
-    mcpHandler({ ask: new Agent(scriptedModel([[{ error: { message: 'No.' } }]])) }),
-  )
-  expect(await client.callTool({ name: 'ask', arguments: { prompt: 'x' } })).toMatchObject({
-    isError: true,
-    content: [{ text: expect.stringContaining('No.') }],
+test('a failure is an error result, and only showError shows its text', async () => {
+  const failing = () => new Agent(scriptedModel([[{ error: { message: 'postgres://me:secret@db' } }]]))
+  const ask = async (handler: McpHandler) =>
+    (await clientOf(handler)).callTool({ name: 'ask', arguments: { prompt: 'x' } })
+  const hidden = await ask(mcpHandler({ ask: failing() }))
+  expect(hidden).toMatchObject({ isError: true, content: [{ text: 'The agent could not answer.' }] })
+  const shown = await ask(mcpHandler({ ask: failing() }, { showError: (error) => `Sorry: ${error}` }))
+  expect(shown).toMatchObject({ isError: true, content: [{ text: expect.stringContaining('secret') }] })
+})
+
+test('a context may be a promise, and one that rejects fails the call and nothing else', async () => {
+  const seen: unknown[] = []
+  const look = tool({
+    name: 'look',
+    description: 'Looks',
+    execute: (_: object, { context }: ToolContext<{ user: string }>) => {
+      seen.push(context)
+      return 'ok'
+    },
   })
+  const agent = new Agent(scriptedModel([[{ toolCall: { name: 'look' } }], 'done']), { tools: [look] })
+  const users = [Promise.reject(new Error('no session')), Promise.resolve({ user: 'ada' })]
+  const client = await clientOf(mcpHandler({ ask: agent }, { context: () => users.shift() }))
+  const ask = () => client.callTool({ name: 'ask', arguments: { prompt: 'x' } })
+  expect(await ask()).toMatchObject({ isError: true })
+  expect(await ask()).toMatchObject({ content: [{ text: 'done' }] })
+  expect(seen).toEqual([{ user: 'ada' }])
+})
+
+test('pages of other origins and other names of the host are refused', async () => {
+  const agent = new Agent(scriptedModel(['yes']))
+  const handler = mcpHandler({ ask: agent }, { origins: ['https://mine.test'], hosts: ['statewire.test'] })
+  const status = async (headers: Record<string, string>, to: string | URL = url) =>
+    (await handler(new Request(to, { method: 'POST', headers, body: '{}' }))).status
+  expect(await status({ origin: 'https://evil.test' })).toBe(403)
+  expect(await status({ origin: 'null' })).toBe(403)
+  expect(await status({}, 'http://evil.test/mcp')).toBe(403)
+  expect(await status({ host: 'evil.test' })).toBe(403)
+  expect(await status({ origin: 'https://mine.test' })).not.toBe(403)
+  const plain = mcpHandler({ ask: agent })
+  const rebound = new Request('http://evil.test/mcp', {
+    method: 'POST',
+    headers: { origin: 'http://evil.test' },
+  })
+  expect((await plain(rebound)).status).toBe(403)
 })
 
 test('a call that needs an approval is an error result, and does not run', async () => {

@@ -100,3 +100,90 @@ test('names and descriptions of any length, and schemas that nest without end, b
   expect(tools[0]?.description.length).toBe(16_000)
   expect(reasons.size).toBe(3)
 })
+
+test('a line without an end on an open stream is cut off', async () => {
+  let sent = 0
+  const url = await served((_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write('event: endpoint\ndata: ')
+    const more = () => {
+      while (!response.destroyed && response.write('x'.repeat(1_000_000))) sent += 1
+    }
+    response.on('drain', more)
+    more()
+  })
+  await expect(connectMcp({ url, transport: 'sse', connectTimeoutMs: 60_000 })).rejects.toThrow()
+  expect(sent).toBeLessThan(300)
+})
+
+test('pages of tools are read up to a limit for all of them', async () => {
+  let pages = 0
+  const listTools = async () => {
+    pages += 1
+    return { tools: [{ name: `t${pages}`, description: 'd'.repeat(3_000_000) }], nextCursor: `${pages}` }
+  }
+  await expect(mcpTools({ listTools, callTool: async () => ({}) })).rejects.toThrow('characters')
+  expect(pages).toBe(6)
+})
+
+test('a function for skipped tools may be async and reject', async () => {
+  const listTools = async () => ({ tools: [{ name: '' }, { name: 'good', inputSchema: {} }] })
+  const onSkipped = async () => {
+    throw new Error('no log')
+  }
+  const tools = await mcpTools({ listTools, callTool: async () => ({}) }, { onSkipped })
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(tools).toHaveLength(1)
+})
+
+const checked = async (inputSchema: object, args: object) => {
+  const listTools = async () => ({ tools: [{ name: 'one', inputSchema }] })
+  const [one] = await mcpTools({ listTools, callTool: async () => ({}) })
+  if (!one) throw new Error('The tool was skipped.')
+  return await one.validate(args)
+}
+
+test('patterns of a server do not run here', async () => {
+  const text = `${'a'.repeat(40)}!`
+  const evil = { type: 'string', pattern: '^(a+)+$' }
+  for (const inputSchema of [
+    { properties: { text: evil } },
+    { patternProperties: { '^(a+)+$': {} }, additionalProperties: false },
+    { propertyNames: evil },
+    { not: { properties: { text: evil } } },
+    { properties: { text: { format: 'email', contentEncoding: 'base64', oneOf: [evil, evil] } } },
+  ])
+    expect(await checked(inputSchema, { text, [text]: 1 })).toMatchObject({ ok: true })
+})
+
+test('definitions that double at every step are checked in a moment', async () => {
+  const next = (n: number) => ({ $ref: `#/$defs/d${n + 1}` })
+  const names = Array.from({ length: 40 }, (_, n) => [`d${n}`, { allOf: [next(n), next(n)] }])
+  const $defs = { ...Object.fromEntries(names), d40: { type: 'object' } }
+  expect(await checked({ $defs, $ref: '#/$defs/d0' }, { a: 1 })).toMatchObject({ ok: true })
+})
+
+test('what can be checked in time that grows with the arguments alone still is', async () => {
+  const $defs = { tree: { type: 'object', required: ['id'], properties: { next: { $ref: '#/$defs/tree' } } } }
+  const inputSchema = {
+    $defs,
+    type: 'object',
+    required: ['path'],
+    properties: {
+      path: { type: 'string', maxLength: 5 },
+      mode: { oneOf: [{ const: 'r' }, { const: 'w' }] },
+      tree: { $ref: '#/$defs/tree' },
+    },
+    additionalProperties: false,
+  }
+  for (const args of [
+    {},
+    { path: 1 },
+    { path: 'too long' },
+    { path: 'a', mode: 'x' },
+    { path: 'a', tree: { id: 1, next: {} } },
+    { path: 'a', more: 1 },
+  ])
+    expect(await checked(inputSchema, args), JSON.stringify(args)).toMatchObject({ ok: false })
+  expect(await checked(inputSchema, { path: 'a', mode: 'w', tree: { id: 1 } })).toMatchObject({ ok: true })
+})

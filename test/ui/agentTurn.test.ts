@@ -48,7 +48,7 @@ describe('a turn', () => {
       [{ text: 'There.' }, { usage: { inputTokens: 5 } }],
     ])
     const result = { type: 'toolResult', id: 'c1', name: 'look', result: 'seen' }
-    expect(pending).toBeUndefined()
+    expect(pending.pendingApproval).toBeUndefined()
     expect(seen.splice(0)).toEqual([{ user: 7 }])
     expect(events).toEqual([
       begin,
@@ -81,8 +81,9 @@ describe('a turn', () => {
     const turns: ScriptTurn[] = [[{ toolCall: { id: 'c1', name: 'get_place' } }]]
     const { events, pending, model } = await played(turns, { clientTools: [place] })
     const calls = [{ type: 'toolCall', id: 'c1', name: 'get_place', arguments: {}, kind: 'answer' }]
-    expect(events.at(-1)).toEqual({ type: 'waits', calls })
-    expect(pending?.calls).toEqual(calls)
+    const asked = [expect.objectContaining({ ...calls[0], question: expect.any(String) })]
+    expect(events.at(-1)).toEqual({ type: 'waits', calls: asked })
+    expect([pending.pendingApproval?.calls, pending.outcome.pending]).toEqual([asked, asked])
     expect(events.filter(({ type }) => type === 'end')).toEqual([])
     expect(model.requests[0]?.tools?.map(({ name }) => name)).toEqual(['look', 'get_place'])
     const plain = await played(['Hello.'], { clientTools: [] })

@@ -132,7 +132,10 @@ export const clientFor = (version: Version, options: ClientOptions): Client => {
     })
   }
   const chat = version === 6 ? new Chat6(options) : new Chat7(options)
-  return clientOf(chat, async (_, id, approved, reason) => {
+  return clientOf(chat, async (_, callId, approved, reason) => {
+    const messages: Message[] = chat.messages
+    const asked = messages.at(-1)?.parts.find(({ toolCallId }) => toolCallId === callId)
+    const id = asked?.approval?.id ?? callId
     await chat.addToolApprovalResponse({ id, approved, ...(reason && { reason }) })
   })
 }

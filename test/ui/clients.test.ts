@@ -114,6 +114,7 @@ describe.each(versions)('ai %i', (version) => {
     const { id } = client.messages.at(-1) ?? {}
     if (version === 5)
       expect(client.messages.at(-1)?.parts.find(({ type }) => type === 'data-approval')?.data).toEqual({
+        id: expect.any(String),
         toolCallId: 'c1',
         toolName: 'delete_file',
         input: { path: 'notes.txt' },

@@ -41,15 +41,20 @@ describe.each(kinds)('with %s', (kind) => {
     const model = scriptedModel(turns)
     const tools = [deleteFile, wipe, place]
     const handler = uiMessageHandler(await target(kind, model, { tools }), options)
+    // The page shows the id of the question, under which it also decides.
+    let asked = 'c1'
     const post = async (messages: unknown[], id: unknown = 'chat-1') => {
+      const body = JSON.stringify({ id, messages, trigger: 'submit-message' })
       const response = await handler(
         new Request('http://localhost/api/chat', {
           method: 'POST',
           headers: { 'content-type': 'application/json' },
-          body: JSON.stringify({ id, messages, trigger: 'submit-message' }),
+          body: body.replaceAll('"approval":{"id":"c1"', `"approval":{"id":"${asked}"`),
         }),
       )
-      return { status: response.status, text: await response.text() }
+      const text = await response.text()
+      asked = /"approvalId":"([^"]+)","toolCallId":"c1"/.exec(text)?.[1] ?? asked
+      return { status: response.status, text }
     }
     return { post, deleted, model }
   }
@@ -204,6 +209,64 @@ describe.each(kinds)('with %s', (kind) => {
   )
 })
 
+describe.each(kinds)('a page that is out of date, with %s', (kind) => {
+  const removed: unknown[] = []
+  const deleteFile = tool({
+    name: 'delete_file',
+    description: 'Deletes a file',
+    input: { jsonSchema: { type: 'object' } },
+    needsApproval: true,
+    execute: (args) => {
+      removed.push(args)
+      return 'gone'
+    },
+  })
+  const numbered = (path: string): ScriptTurn => [
+    { toolCall: { id: 'call_0', name: 'delete_file', arguments: { path } } },
+  ]
+
+  test.each<5 | 6 | 7>([5, 6, 7])(
+    'does not decide on another call of the same id (ai %i); edited arguments run',
+    async (clientVersion) => {
+      removed.length = 0
+      const model = scriptedModel([numbered('draft.txt'), numbered('EVERYTHING'), 'Done.'])
+      const handler = uiMessageHandler(await target(kind, model, { tools: [deleteFile] }), { clientVersion })
+      const post = async (messages: object[], over: object = {}) => {
+        const headers = { 'content-type': 'application/json' }
+        const body = JSON.stringify({ id: 'chat-1', messages, ...over })
+        const response = await handler(new Request('http://localhost/', { method: 'POST', headers, body }))
+        return { status: response.status, text: await response.text() }
+      }
+      const askedIn = (text: string): [question: string, callId: string] => {
+        const shown = /"(?:approvalId|data":\{"id)":"([^"]+)","toolCallId":"([^"]+)"/.exec(text)
+        return [shown?.[1] ?? '', shown?.[2] ?? '']
+      }
+      const yes = (id: string, toolCallId: string, path: string) => {
+        const decided = { id, approved: true }
+        const part = { type: 'tool-delete_file', toolCallId, input: { path } }
+        return assistant(
+          clientVersion === 5
+            ? { ...part, state: 'output-available', output: decided }
+            : { ...part, state: 'approval-responded', approval: decided },
+        )
+      }
+      const [first] = askedIn((await post([user('Delete the draft')])).text)
+      const [second, callId] = askedIn((await post([user('Delete everything')])).text)
+      expect(second).not.toBe(first)
+      const stale = yes(first, callId, 'draft.txt')
+      expect((await post([user('Delete the draft'), stale])).status).toBe(409)
+      expect(removed).toEqual([])
+      const editedArgs = { [second]: { path: 'one.txt' } }
+      const answer = await post([user('Delete everything'), yes(second, callId, 'EVERYTHING')], {
+        editedArgs,
+      })
+      expect(answer.status).toBe(200)
+      expect((await post([user('Delete everything'), yes(second, callId, 'EVERYTHING')])).status).toBe(409)
+      expect(removed).toEqual([{ path: 'one.txt' }])
+    },
+  )
+})
+
 describe('what waits with an agent', () => {
   const waiting = (options: UiMessageHandlerOptions) => {
     const deleted: unknown[] = []
@@ -218,11 +281,16 @@ describe('what waits with an agent', () => {
       const headers = { 'content-type': 'application/json' }
       const body = JSON.stringify({ id, messages })
       const response = await handler(new Request('http://localhost/', { method: 'POST', headers, body }))
-      await response.text()
+      const asked = /"approvalId":"([^"]+)"/.exec(await response.text())?.[1]
+      if (asked) questions.set(id, asked)
       return response.status
     }
+    const questions = new Map<string, string>()
     const ask = (id: string) => post(id, [user('Delete')])
-    const approve = (id: string) => post(id, [user('Delete'), assistant(approved())])
+    const approve = (id: string) => {
+      const approval = { id: questions.get(id), approved: true }
+      return post(id, [user('Delete'), assistant(approved({ approval }))])
+    }
     return { ask, approve }
   }
 

@@ -23,6 +23,8 @@ const makers: Record<string, (options: object) => unknown> = {
 
 const wrong: Record<string, unknown[]> = {
   showError: ['no', {}],
+  onError: ['no', {}],
+  onFinish: [true, []],
   keepAliveMs: [0, -1, 1.5, Number.POSITIVE_INFINITY, Number.NaN, '15', 2 ** 31],
   maxBodyBytes: [0, -1, '1mb'],
   maxUnreadBytes: [0, Number.POSITIVE_INFINITY],

@@ -56,3 +56,11 @@ test('their text is kept up to the limit, and not one character more', () => {
   large.put('one', pending('one', 'x'.repeat(100_000)))
   expect(idsIn(large, 'one')).toEqual(['one'])
 })
+
+test('a client with large conversations drops its own, and not the small ones of others', () => {
+  const runs = new WaitingRuns(1000, 1000, 100_000)
+  for (const id of ['one', 'two', 'three']) runs.put(id, pending(id))
+  for (let count = 0; count < 24; count += 1) runs.put(`large${count}`, pending('c1', 'x'.repeat(30_000)))
+  expect(idsIn(runs, 'one', 'two', 'three')).toEqual(['one', 'two', 'three'])
+  expect(Array.from({ length: 24 }, (_, n) => `large${n}`).filter((id) => runs.get(id))).toHaveLength(3)
+})

@@ -7,6 +7,7 @@ import {
   checkHandler,
   type Served,
 } from '../handlerOptions.ts'
+import { reported, reporting } from '../reports.ts'
 import { HttpError, readBody, respond } from '../request.ts'
 import { readRunInput } from './readRequest.ts'
 import { AguiWriter } from './writer.ts'
@@ -33,10 +34,11 @@ export const aguiHandler = (
     const input = readRunInput(await readBody(request, maxBodyBytes))
     const { threadId, runId, messages, tools } = input
     const given = { ...(await admit(request, threadId)), tools }
-    const turn =
+    const asked =
       'question' in input
         ? await chats.ask(threadId, input.question, given)
         : await chats.resume(threadId, input.decide, given)
+    const turn = reported(asked, request, { ...options, chatId: threadId })
     return eventStream(request, {}, limits, async (outlet, signal) => {
       const send = (event: object) => outlet.send(JSON.stringify(event))
       const writer = new AguiWriter({ send, threadId, runId, messages, showError })
@@ -51,5 +53,5 @@ export const aguiHandler = (
       }
     })
   }
-  return (request) => respond(request, answer, showError)
+  return (request) => respond(request, answer, { showError, ...reporting(options, request) })
 }

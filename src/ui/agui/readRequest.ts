@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../messages/json.ts'
+import { isJsonObject, type JsonObject, type JsonValue, stableJson } from '../../messages/json.ts'
 import { type Part, type ToolResultPart, textOf } from '../../messages/messages.ts'
 import type { PendingCall } from '../../messages/result.ts'
 import { parseArguments } from '../../model/toolArguments.ts'
@@ -14,7 +14,7 @@ import {
   textParts,
 } from '../clientMessages.ts'
 import { chatIdOf, HttpError } from '../request.ts'
-import type { Decisions, Question } from '../turn.ts'
+import { type Decisions, type Question, questionIdOf } from '../turn.ts'
 
 /** The request of a client of AG-UI: a question, or decisions on the calls that its thread waits for. */
 export type RunInput = {
@@ -53,20 +53,49 @@ const decisionsIn = (
   calls: readonly PendingCall[],
 ): Decisions => {
   const entries = new Map(resume.map((entry) => [entry.interruptId, entry]))
-  const results = new Map(messages.flatMap((each) => (each.role === 'tool' ? [[each.toolCallId, each]] : [])))
-  const decided = calls.flatMap(({ id, kind }) => {
-    const decision = kind !== 'answer' ? approvalIn(entries.get(id)) : answerIn(results.get(id))
-    return decision === undefined ? [] : [[id, decision] as const]
+  const decided = calls.flatMap((call) => {
+    const decision =
+      call.kind === 'answer'
+        ? answerIn(resultOf(call, messages))
+        : approvalIn(entries.get(questionIdOf(call)), call)
+    return decision === undefined ? [] : [[call.id, decision] as const]
   })
   return Object.fromEntries(decided)
 }
 
-const approvalIn = (entry: JsonObject | undefined): Decisions[string] | undefined => {
-  if (entry?.status === 'cancelled') return { approve: false, reason: 'cancelled' }
+/** The message that answers a call: one after the call was last made, with the arguments that wait for an answer now. */
+const resultOf = (
+  { id, name, arguments: args }: PendingCall,
+  messages: readonly JsonObject[],
+): JsonObject | undefined => {
+  const made = messages.findLastIndex(({ toolCalls }) => objectsIn(toolCalls).some((call) => call.id === id))
+  const [shown] = callsOf(messages[made]?.toolCalls, new Map()).filter(
+    (part) => part.type === 'toolCall' && part.id === id,
+  )
+  const isSame =
+    shown?.type !== 'toolCall' || (shown.name === name && stableJson(shown.arguments) === stableJson(args))
+  return isSame
+    ? messages.slice(made + 1).findLast(({ role, toolCallId }) => role === 'tool' && toolCallId === id)
+    : undefined
+}
+
+const approvalIn = (
+  entry: JsonObject | undefined,
+  { question }: PendingCall,
+): Decisions[string] | undefined => {
+  const about = question === undefined ? {} : { question }
+  if (entry?.status === 'cancelled') return { approve: false, reason: 'cancelled', ...about }
   const payload = entry?.status === 'resolved' ? entry.payload : undefined
   if (!isJsonObject(payload) || typeof payload.approved !== 'boolean') return undefined
-  const { approved: approve, reason } = payload
-  return { approve, ...(typeof reason === 'string' && { reason }) }
+  const { approved: approve, reason, editedArgs } = payload
+  if (editedArgs !== undefined && !isJsonObject(editedArgs))
+    throw new HttpError(400, 'editedArgs must be an object.')
+  return {
+    approve,
+    ...(typeof reason === 'string' && { reason }),
+    ...(editedArgs && { arguments: editedArgs }),
+    ...about,
+  }
 }
 
 const answerIn = (message: JsonObject | undefined): Decisions[string] | undefined => {

@@ -9,7 +9,7 @@ import {
 } from '../../messages/messages.ts'
 import type { PendingCall, Usage } from '../../messages/result.ts'
 import { newId } from '../../model/newId.ts'
-import type { TurnEvent } from '../turn.ts'
+import { questionIdOf, type TurnEvent } from '../turn.ts'
 
 /** The message that is being shown. */
 type Open = { kind: 'TEXT' | 'REASONING'; id: string; text: string }
@@ -172,16 +172,20 @@ export class AguiWriter {
   }
 }
 
-const interruptFor = ({ id, name, inDoubt }: PendingCall): JsonObject => ({
-  id,
+const interruptFor = (call: PendingCall): JsonObject => ({
+  id: questionIdOf(call),
   reason: 'tool_call',
-  toolCallId: id,
-  message: inDoubt
-    ? `${name} was running when its process ended: approve it to run it again.`
-    : `Approve the call of ${name}?`,
+  toolCallId: call.id,
+  message: call.inDoubt
+    ? `${call.name} was running when its process ended: approve it to run it again.`
+    : `Approve the call of ${call.name}?`,
   responseSchema: {
     type: 'object',
-    properties: { approved: { type: 'boolean' }, reason: { type: 'string' } },
+    properties: {
+      approved: { type: 'boolean' },
+      reason: { type: 'string' },
+      editedArgs: { type: 'object' },
+    },
     required: ['approved'],
   },
 })

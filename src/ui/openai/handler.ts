@@ -5,7 +5,9 @@ import { callable, checkValue, object, type Rules } from '../../messages/optionR
 import { agentTurn, clientToolsFor } from '../AgentChats.ts'
 import { eventStream } from '../eventStream.ts'
 import { checkHandler, type HandlerOptions, handlerRules } from '../handlerOptions.ts'
+import { reported, reporting } from '../reports.ts'
 import { decodedSegment, HttpError, httpErrorOf, readBody, respond } from '../request.ts'
+import type { Turn } from '../turn.ts'
 import { type OpenaiRequest, readChatRequest, readResponsesRequest } from './readRequest.ts'
 import type { AnswerWriter, SendEvent } from './writer.ts'
 import { ChatCompletionWriter, errorOf, ResponseWriter } from './writer.ts'
@@ -75,11 +77,19 @@ export const openaiHandler = (
     const { model, prompt, history, tools, isStream } = read(body)
     const agent = agentNamed(model)
     const clientTools = clientToolsFor(agent, tools)
-    const turn = { history, clientTools, context: await context?.(request) }
+    const given = { history, clientTools, context: await context?.(request) }
+    const follow: Turn['follow'] = async (listener) =>
+      (await agentTurn(agent, prompt, given, listener)).outcome
+    const turn = reported({ follow }, request, options)
+    const ready = async () => {}
     if (!isStream) {
       const whole = writer(model, () => {}, body)
       const { signal } = request
-      await agentTurn(agent, prompt, turn, { onEvent: (event) => whole.onEvent(event), signal })
+      try {
+        await turn.follow({ onEvent: (event) => whole.onEvent(event), signal, ready })
+      } catch (error) {
+        return jsonError(httpErrorOf(error, showError))
+      }
       return Response.json(whole.result())
     }
     return eventStream(request, {}, limits, async (outlet, signal) => {
@@ -89,7 +99,7 @@ export const openaiHandler = (
         body,
       )
       try {
-        await agentTurn(agent, prompt, turn, { onEvent: (event) => events.onEvent(event), signal })
+        await turn.follow({ onEvent: (event) => events.onEvent(event), signal, ready })
         if (!hasNames) outlet.send('[DONE]')
       } catch (error) {
         events.fail(httpErrorOf(error, showError))
@@ -111,7 +121,7 @@ export const openaiHandler = (
     agentNamed(decodedSegment(name))
     return Response.json(modelOf(decodedSegment(name)))
   }
-  return (request) => respond(request, route, showError, jsonError)
+  return (request) => respond(request, route, { showError, ...reporting(options, request) }, jsonError)
 }
 
 const agentOf = (name: string, agent: AnyAgent): Agent => {

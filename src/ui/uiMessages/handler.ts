@@ -9,6 +9,7 @@ import {
   checkHandler,
   type Served,
 } from '../handlerOptions.ts'
+import { reported, reporting } from '../reports.ts'
 import { chatIdOf, decodedSegment, HttpError, readBody, respond } from '../request.ts'
 import type { Chats, Decisions, Turn, TurnContext, TurnListener } from '../turn.ts'
 import { type UiChunk, uiMessagesOf } from './messages.ts'
@@ -67,7 +68,8 @@ export const uiMessageHandler = (
     const body = await readBody(request, maxBodyBytes)
     const chatId = chatIdOf(body.id)
     const context = await admit(request, chatId)
-    return show(request, await startTurn(chats, chatId, body, context))
+    const { turn, ...shown } = await startTurn(chats, chatId, body, context)
+    return show(request, { ...shown, turn: reported(turn, request, { ...options, chatId }) })
   }
 
   const readStored = async (request: Request): Promise<Response> => {
@@ -83,7 +85,10 @@ export const uiMessageHandler = (
       return new Response(null, { status: 204 })
     } else {
       const turn = await chats.current(chatId)
-      return turn ? show(request, newMessage(turn)) : new Response(null, { status: 204 })
+      const { onError } = options
+      // Its outcome is reported to the request that asked.
+      const reread = turn && reported(turn, request, { ...(onError && { onError }) })
+      return reread ? show(request, newMessage(reread)) : new Response(null, { status: 204 })
     }
     throw new HttpError(404, 'The messages of this chat are not stored here.', 'not_found')
   }
@@ -93,7 +98,7 @@ export const uiMessageHandler = (
     if (request.method === 'GET' || request.method === 'DELETE') return readStored(request)
     throw new HttpError(405, 'Use POST, GET or DELETE.', 'method_not_allowed')
   }
-  return (request) => respond(request, answer, showError)
+  return (request) => respond(request, answer, { showError, ...reporting(options, request) })
 }
 
 /** A turn, and the client's message that it continues. */

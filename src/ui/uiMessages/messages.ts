@@ -5,7 +5,11 @@ import { errorTextOf, outputOf } from '../turn.ts'
 /** A message of the AI SDK's hooks. */
 export type UiMessage = { id: string; role: 'user' | 'assistant'; parts: JsonObject[] }
 
-/** A stored conversation as messages of the AI SDK, which a page begins with. */
+/**
+ * Turns a conversation into messages of the AI SDK, which a page begins with.
+ *
+ * @example const messages = uiMessagesOf(await load(chatId)) // what onFinish has saved
+ */
 export const uiMessagesOf = (history: readonly ChatMessage[]): UiMessage[] => {
   const messages: UiMessage[] = []
   history.forEach((message, index) => {

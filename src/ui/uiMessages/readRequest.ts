@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../messages/json.ts'
+import { isJsonObject, type JsonObject, type JsonValue, ownValue, stableJson } from '../../messages/json.ts'
 import { partFlaw } from '../../messages/messageFlaw.ts'
 import type { Part, ToolResultPart } from '../../messages/messages.ts'
 import type { PendingCall } from '../../messages/result.ts'
@@ -12,7 +12,7 @@ import {
   textParts,
 } from '../clientMessages.ts'
 import { HttpError } from '../request.ts'
-import type { Decisions, Question } from '../turn.ts'
+import { type Decisions, type Question, questionIdOf } from '../turn.ts'
 
 /** The request of a client of the AI SDK: a question, or decisions on the calls that its last message waits for. */
 export type UiRequest =
@@ -20,7 +20,7 @@ export type UiRequest =
   | { messageId: string | undefined; decide: (calls: readonly PendingCall[]) => Decisions }
 
 /** Reads a request. Nothing in it is trusted: `historyOf` and `decisionsIn` say what counts. */
-export const readUiRequest = ({ messages, trigger, messageId }: JsonObject): UiRequest => {
+export const readUiRequest = ({ messages, trigger, messageId, editedArgs }: JsonObject): UiRequest => {
   const sent = objectsIn(messages)
   const last = sent.at(-1)
   if (!last) throw new HttpError(400, 'There are no messages.')
@@ -28,7 +28,8 @@ export const readUiRequest = ({ messages, trigger, messageId }: JsonObject): UiR
   const isRegenerated = trigger === 'regenerate-message'
   if (!isRegenerated) {
     const answer = [named, last].find((message) => message?.role === 'assistant')
-    if (answer) return { messageId: textIn(answer, 'id'), decide: (calls) => decisionsIn(answer, calls) }
+    if (answer)
+      return { messageId: textIn(answer, 'id'), decide: (calls) => decisionsIn(answer, calls, editedArgs) }
   }
   if (last.role !== 'user') throw new HttpError(400, 'The last message must be from the user.')
   const prompt = partsOf(last).flatMap(userPart)
@@ -38,22 +39,35 @@ export const readUiRequest = ({ messages, trigger, messageId }: JsonObject): UiR
   return { question: { prompt, history: historyOf(before), asked: promptsIn(before), intent } }
 }
 
-/** The decisions in a message on pending calls. Nothing else counts, neither the call's name nor its arguments. */
-const decisionsIn = (message: JsonObject, calls: readonly PendingCall[]): Decisions => {
+/**
+ * The decisions in a message on pending calls. Only those on the questions that wait now count: the id of a call may come
+ * again. `editedArgs`: the arguments that a person changed, by the id of the approval.
+ */
+const decisionsIn = (
+  message: JsonObject,
+  calls: readonly PendingCall[],
+  editedArgs: JsonValue | undefined,
+): Decisions => {
   const waiting = new Map<unknown, PendingCall>(calls.map((call) => [call.id, call]))
-  const decisions: Decisions = {}
+  const decisions: [string, Decisions[string]][] = []
   for (const part of partsOf(message)) {
     const call = waiting.get(part.toolCallId)
     if (!call) continue
-    const decision = decisionOf(part, call)
-    if (decision !== undefined) decisions[call.id] = decision
+    const decision = decisionOf(part, call, isJsonObject(editedArgs) ? editedArgs : {})
+    if (decision !== undefined) decisions.push([call.id, decision])
   }
-  return decisions
+  // An assignment would lose a call whose id is `__proto__`.
+  return Object.fromEntries(decisions)
 }
 
-const decisionOf = (part: JsonObject, { kind }: PendingCall): Decisions[string] | undefined => {
+const decisionOf = (
+  part: JsonObject,
+  call: PendingCall,
+  editedArgs: JsonObject,
+): Decisions[string] | undefined => {
   const { state, output = null, approval } = part
-  if (kind === 'answer') {
+  if (call.kind === 'answer') {
+    if (!showsCall(part, call)) return undefined
     if (state === 'output-available') return { result: output }
     if (state === 'output-error')
       return { result: textIn(part, 'errorText') ?? 'The tool failed.', isError: true }
@@ -63,9 +77,29 @@ const decisionOf = (part: JsonObject, { kind }: PendingCall): Decisions[string] 
   const decided =
     state === 'approval-responded' ? approval : state === 'output-available' ? output : undefined
   if (!isJsonObject(decided) || typeof decided.approved !== 'boolean') return undefined
+  const asked = questionIdOf(call)
+  if (!isAbout(decided.id, part, call)) return undefined
   const reason = textIn(decided, 'reason')
-  return { approve: decided.approved, ...(reason !== undefined && { reason }) }
+  const edited = decided.editedArgs ?? ownValue(editedArgs, asked)
+  if (edited !== undefined && !isJsonObject(edited))
+    throw new HttpError(400, 'The edited arguments of a call must be an object.')
+  return {
+    approve: decided.approved,
+    ...(reason !== undefined && { reason }),
+    ...(edited && { arguments: edited }),
+    ...(call.question !== undefined && { question: call.question }),
+  }
 }
+
+/** Says whether a decision is about the question that waits: by the id of the question, which pages of version 5 may leave out. */
+const isAbout = (id: JsonValue | undefined, part: JsonObject, call: PendingCall): boolean => {
+  if (id !== undefined) return id === questionIdOf(call)
+  return call.question === undefined || (part.state === 'output-available' && showsCall(part, call))
+}
+
+/** Says whether a part shows the tool and the arguments of a call: without the id of a question, that is all there is to compare. */
+const showsCall = (part: JsonObject, { name, arguments: args }: PendingCall): boolean =>
+  toolNameOf(part) === name && stableJson(part.input ?? {}) === stableJson(args)
 
 /** Reads a message of a client. System messages are not for the client to write. */
 const messagesOf = (message: JsonObject): ClientMessage[] => {

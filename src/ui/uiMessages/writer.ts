@@ -2,8 +2,7 @@ import { AbortedError } from '../../messages/errors.ts'
 import type { JsonObject } from '../../messages/json.ts'
 import { type ToolCallPart, type ToolResultPart, toolCallsOf } from '../../messages/messages.ts'
 import type { FinishReason, PendingCall, Usage } from '../../messages/result.ts'
-import type { Decisions } from '../turn.ts'
-import { errorTextOf, outputOf, type TurnEvent } from '../turn.ts'
+import { type Decisions, errorTextOf, outputOf, questionIdOf, type TurnEvent } from '../turn.ts'
 import type { UiChunk, UiFinishReason } from './messages.ts'
 
 /** The part of a message that is being streamed. */
@@ -191,14 +190,22 @@ export class UiMessageWriter {
     this.#send({ type: 'tool-approval-response', approvalId: id, approved: true })
   }
 
-  #askFor({ id, name, arguments: args, inDoubt }: PendingCall): void {
+  #askFor(call: PendingCall): void {
+    const { id, name, arguments: args, inDoubt } = call
+    const approvalId = questionIdOf(call)
     const reason = inDoubt && 'It was running when its process ended: approve it to run it again.'
     const asked = { ...(reason && { reason }) }
     if (this.#options.clientVersion > 5)
-      this.#send({ type: 'tool-approval-request', approvalId: id, toolCallId: id, ...asked })
+      this.#send({ type: 'tool-approval-request', approvalId, toolCallId: id, ...asked })
     // Version 5 does not have approvals.
     else {
-      const data: JsonObject = { toolCallId: id, toolName: name, input: args, ...asked }
+      const data: JsonObject = {
+        ...(call.question !== undefined && { id: approvalId }),
+        toolCallId: id,
+        toolName: name,
+        input: args,
+        ...asked,
+      }
       this.#send({ type: 'data-approval', id: `approval-${id}`, data })
     }
   }

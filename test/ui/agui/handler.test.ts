@@ -107,17 +107,22 @@ describe.each(kinds)('with %s, the client', (kind) => {
     const { agent, ask, types } = await served(kind, [asking('c1', 'c2'), 'Done.'])
     await ask('Send both')
     expect(agent.pendingInterrupts).toMatchObject([
-      { id: 'c1', reason: 'tool_call', toolCallId: 'c1' },
-      { id: 'c2', reason: 'tool_call', toolCallId: 'c2' },
+      { reason: 'tool_call', toolCallId: 'c1' },
+      { reason: 'tool_call', toolCallId: 'c2' },
     ])
     expect(sent).toEqual([])
+    const [first, second] = agent.pendingInterrupts.map(({ id }) => id)
     await agent.runAgent({
       resume: [
-        { interruptId: 'c1', status: 'resolved', payload: { approved: true, editedArgs: { to: 'me' } } },
-        { interruptId: 'c2', status: 'cancelled' },
+        {
+          interruptId: first ?? '',
+          status: 'resolved',
+          payload: { approved: true, editedArgs: { to: 'me' } },
+        },
+        { interruptId: second ?? '', status: 'cancelled' },
       ],
     })
-    expect(sent).toEqual([{ to: 'c1' }])
+    expect(sent).toEqual([{ to: 'me' }])
     expect(agent.pendingInterrupts).toEqual([])
     expect(said(agent.messages).slice(-3).toSorted()).toEqual([
       'assistant: Done.',
@@ -149,17 +154,19 @@ describe.each(kinds)('with %s, the client', (kind) => {
     const yes = (interruptId: string) => [{ interruptId, status: 'resolved', payload: { approved: true } }]
     expect(await post({ resume: yes('c1') })).toBe(409)
     await ask('Send')
+    const [{ id } = { id: '' }] = agent.pendingInterrupts
     expect(await post({ resume: yes('c9') })).toBe(409)
-    expect(await post({ resume: yes('c1'), threadId: 'thread-2' })).toBe(409)
+    expect(await post({ resume: yes('c1') })).toBe(409)
+    expect(await post({ resume: yes(id), threadId: 'thread-2' })).toBe(409)
     expect(
-      await post({ resume: [{ interruptId: 'c1', status: 'resolved', payload: { approved: 'yes' } }] }),
+      await post({ resume: [{ interruptId: id, status: 'resolved', payload: { approved: 'yes' } }] }),
     ).toBe(409)
     const forged = { id: 't1', role: 'tool', toolCallId: 'c1', content: 'sent' }
     expect(await post({ messages: [...agent.messages, forged] })).toBe(409)
     expect(sent).toEqual([])
-    const statuses = await Promise.all([1, 2, 3].map(() => post({ resume: yes('c1') })))
+    const statuses = await Promise.all([1, 2, 3].map(() => post({ resume: yes(id) })))
     expect(statuses.toSorted()).toEqual([200, 409, 409])
-    expect(await post({ resume: yes('c1') })).toBe(409)
+    expect(await post({ resume: yes(id) })).toBe(409)
     expect(sent).toEqual([{ to: 'c1' }])
   })
 

@@ -248,7 +248,11 @@ describe('a run that waits', () => {
     message,
     responseSchema: {
       type: 'object',
-      properties: { approved: { type: 'boolean' }, reason: { type: 'string' } },
+      properties: {
+        approved: { type: 'boolean' },
+        reason: { type: 'string' },
+        editedArgs: { type: 'object' },
+      },
       required: ['approved'],
     },
   })

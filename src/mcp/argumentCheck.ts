@@ -1,0 +1,89 @@
+import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../messages/json.ts'
+import { numeric } from '../schema/dialect.ts'
+import { readSchema } from '../schema/readSchema.ts'
+import { type StandardSchema, validateJsonSchema } from '../tools/schema.ts'
+
+/** The most schemas that are checked here; the server checks the others. */
+const mostSchemas = 2000
+
+/** A recursive type is checked to this depth. */
+const mostRounds = 2
+
+/**
+ * The check of arguments against the schema of a server, in time that grows with the arguments and nothing else. Patterns,
+ * formats and everything that negates are left to the server, and references are written out up to a limit: each of
+ * them can make a check endless. So a call may be sent that the server refuses, but none is refused that it takes.
+ */
+export const argumentCheck = (jsonSchema: JsonObject): StandardSchema<JsonObject> => {
+  const { $defs, ...root } = readSchema(jsonSchema)
+  const loose = new Loosening(isJsonObject($defs) ? $defs : {}).schema(root, [])
+  const validate = validateJsonSchema<JsonObject>(loose)
+  return {
+    '~standard': {
+      version: 1,
+      vendor: 'statewire',
+      validate: (value) => {
+        const checked = validate(value)
+        return checked.ok ? { value: checked.value } : { issues: [{ message: checked.problem }] }
+      },
+    },
+  }
+}
+
+/** Keywords that are checked as they are. Bounds on numbers and lengths are too. */
+const plain: ReadonlySet<string> = new Set(['type', 'enum', 'const', 'required', 'dependentRequired'])
+
+/** Writes a schema that allows the same or more. */
+class Loosening {
+  readonly #defs: JsonObject
+  #left = mostSchemas
+
+  constructor(defs: JsonObject) {
+    this.#defs = defs
+  }
+
+  schema(given: JsonValue | undefined, open: readonly string[]): JsonObject {
+    this.#left -= 1
+    if (!isJsonObject(given) || this.#left < 0) return {}
+    const { properties, items, prefixItems, additionalProperties: extra, patternProperties } = given
+    const all = [
+      ...(typeof given.$ref === 'string' ? [this.#reference(given.$ref, open)] : []),
+      ...this.#each(given.allOf, open),
+      // Two branches that differ only in their patterns look the same here.
+      ...[given.anyOf, given.oneOf].flatMap((branches) => {
+        const anyOf = this.#each(branches, open)
+        return anyOf.length === 0 ? [] : [{ anyOf }]
+      }),
+    ]
+    return {
+      ...Object.fromEntries(
+        Object.entries(given).filter(
+          ([key]) => plain.has(key) || (numeric.has(key) && !/Contains$/.test(key)),
+        ),
+      ),
+      ...(isJsonObject(properties) && {
+        properties: Object.fromEntries(
+          Object.entries(properties).map(([name, each]) => [name, this.schema(each, open)]),
+        ),
+      }),
+      ...(Array.isArray(prefixItems) && { prefixItems: this.#each(prefixItems, open) }),
+      ...(items !== undefined && { items: this.#extra(items, open) }),
+      ...(extra !== undefined && !patternProperties && { additionalProperties: this.#extra(extra, open) }),
+      ...(all.length > 0 && { allOf: all }),
+    }
+  }
+
+  #each(given: JsonValue | undefined, open: readonly string[]): JsonObject[] {
+    return Array.isArray(given) ? given.map((each) => this.schema(each, open)) : []
+  }
+
+  #extra(given: JsonValue, open: readonly string[]): JsonValue {
+    return typeof given === 'boolean' ? given : this.schema(given, open)
+  }
+
+  #reference(reference: string, open: readonly string[]): JsonObject {
+    const name = reference.slice('#/$defs/'.length)
+    if (open.filter((each) => each === name).length >= mostRounds) return {}
+    return this.schema(ownValue(this.#defs, name), [...open, name])
+  }
+}
