@@ -79,6 +79,7 @@ export {
   type PendingCall,
   type SendResult,
   type Usage,
+  type Warning,
 } from './messages/result.ts'
 export { type HistoryProblem, isFatal, validateHistory } from './messages/validateHistory.ts'
 export type { Accumulator } from './model/accumulator.ts'

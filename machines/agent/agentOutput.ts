@@ -37,6 +37,7 @@ export const resultOf = ({ messages, totals }: RunResult): SendResult => ({
   ...(totals.rawFinishReason !== null && { rawFinishReason: totals.rawFinishReason }),
   metadata: wholeMetadata(totals.metadata),
   ...(totals.usage && { usage: totals.usage }),
+  ...(totals.warnings && { warnings: totals.warnings }),
 })
 
 /** Notes that an end was asked for. Commands may come from anywhere: the context keeps plain texts only. */

@@ -10,6 +10,7 @@ import { timeIn } from '../logic/systemTime.ts'
 import { modelActor, timer } from '../model/modelActor.ts'
 import { receiveDeltas, unreadable } from '../model/receiveDeltas.ts'
 import * as approvals from '../tools/approvals.ts'
+import { isAbout } from '../tools/question.ts'
 import * as results from '../tools/results.ts'
 import * as round from '../tools/round.ts'
 import { noteStep, runEvent, takeStep } from '../tools/roundEvents.ts'
@@ -28,7 +29,14 @@ import {
 } from './announcements.ts'
 import * as answers from './answer.ts'
 import { priced, settle, usageOfSummary, withUsage, withUsageOf } from './answer.ts'
-import type { AgentEmitted, AgentEvent, AgentInput, AgentOutput, PreparedRequest } from './events.ts'
+import type {
+  AgentEmitted,
+  AgentEvent,
+  AgentInput,
+  AgentOutput,
+  CallCommand,
+  PreparedRequest,
+} from './events.ts'
 import {
   brokenPart,
   emptyPauses,
@@ -38,9 +46,12 @@ import {
   uselessAnswer,
   uselessSummary,
 } from './failures.ts'
-import { limitId, raised, reachedLimit, repeatNote, repeatsIn } from './limits.ts'
+import { limitQuestion, raised, reachedLimit, repeatNote, repeatsIn } from './limits.ts'
 import * as run from './streamingState.ts'
 import { copyOf, type StreamingState } from './streamingState.ts'
+
+/** The part of a decision that says what it is about. */
+type Decided = Pick<CallCommand, 'callId' | 'question'>
 
 /** The parts that the agent's chart names: its children, guards and actions, each as small as its name. */
 export const agentSetup = (config: ResolvedConfig) => {
@@ -73,7 +84,8 @@ export const agentSetup = (config: ResolvedConfig) => {
       // XState's types take a guard without parameters for one with any.
       isToStop: (_) => config.atLimit === 'stop',
       isToAnswer: (_) => config.atLimit === 'answer',
-      isAboutLimit: (_, { callId }: { callId: string }) => callId === limitId,
+      isAboutLimit: ({ context }, command: Decided) =>
+        limitQuestion(context).some((asked) => asked.id === command.callId && isAbout(command, asked)),
       isLastAnswer: ({ context }) => context.bounds.reached !== null,
       isTooFull: ({ context }) => room.isTooFull(config, context),
       isTooLong: ({ context }) =>
@@ -86,12 +98,13 @@ export const agentSetup = (config: ResolvedConfig) => {
       isSummaryWorthRetrying: ({ context: { request } }, { error }: { error: ErrorData }) =>
         error.retryable === true && request.attempt < retry.maxRetries,
       isStreamComplete: ({ context }) => context.answer.accumulated.finish !== null,
-      /** The provider ended the answer with its own error, and nothing of it was shown: another try may help. */
-      isWorthAnotherTry: ({ context: { answer, request } }) =>
+      /** The provider ended the answer with its own error before it said anything: another try may help. */
+      isWorthAnotherTry: ({ context: { answer, paused } }) =>
         answer.accumulated.finish?.reason === 'error' &&
         answer.accumulated.calls.length === 0 &&
-        answer.chunks === 0 &&
-        request.attempt < retry.maxRetries,
+        answer.accumulated.text === '' &&
+        answer.accumulated.media.length === 0 &&
+        paused === null,
       /** A stream that begins again while one is running: the snapshot was restored in the middle of it. */
       isNewStream: (_, { seq }: { seq: number }) => seq === 0,
       isPastDeadline: ({ context: { deadlineAt } }, { at }: { at: number }) =>
@@ -114,21 +127,16 @@ export const agentSetup = (config: ResolvedConfig) => {
         results.isAfterTools(context),
       hasCalls: ({ context }) => round.currentCalls(context).length > 0,
       isApprovalNeeded: ({ context }) => context.round.pendingApprovals.length > 0,
-      isPending: ({ context }, { callId }: { callId: string }) =>
-        context.round.pendingApprovals.includes(callId),
-      isInDoubt: (
-        {
-          context: {
-            round: { inDoubt, pendingApprovals },
-          },
-        },
-        { callId }: { callId: string },
-      ) => inDoubt.includes(callId) && pendingApprovals.includes(callId),
+      isPending: ({ context }, command: Decided) => approvals.isPending(context, command),
+      isInDoubt: ({ context }, command: Decided) =>
+        context.round.inDoubt.includes(command.callId) && approvals.isPending(context, command),
       isAtWork: ({ context }) => round.isAtWork(context),
       isWaiting: ({ context }) => round.isWaiting(context),
       isAnswerNeeded: ({ context }) => round.externalCalls(context).length > 0,
-      isAwaited: ({ context }, { callId }: { callId: string }) =>
-        round.externalCalls(context).some(({ id }) => id === callId),
+      isAwaited: ({ context }, command: Decided) =>
+        approvals
+          .awaitedCalls(context)
+          .some((asked) => asked.id === command.callId && isAbout(command, asked)),
       isRunEnded: ({ context }) => results.isRunEnded(context),
       isSteered: ({ context }) => context.steering.length > 0,
     },
@@ -138,11 +146,15 @@ export const agentSetup = (config: ResolvedConfig) => {
         if (message) for (const each of announcementOf(totals.responseId, message)) enqueue.emit(each)
       }),
       clearRound: assign({ round: run.noRound }),
-      noteLimit: assign(({ context }) => ({
-        bounds: { ...context.bounds, reached: reachedLimit(context) ?? null },
+      noteLimit: assign(({ context, self }) => ({
+        bounds: {
+          ...context.bounds,
+          reached: reachedLimit(context) ?? null,
+          ...(config.atLimit === 'ask' && { question: newIdFor(self, context)() }),
+        },
       })),
-      announceLimit: enqueueActions(({ context: { bounds }, enqueue }) => {
-        if (bounds.reached) enqueue.emit({ type: 'limit', callId: limitId, ...bounds.reached })
+      announceLimit: enqueueActions(({ context, enqueue }) => {
+        for (const call of limitQuestion(context)) enqueue.emit(askEvent(call))
       }),
       raiseLimits: assign(({ context }, { limits }: { limits?: unknown }) => raised(context, limits)),
       noteLimitEnd: assign(({ context: { totals, bounds } }) => ({
@@ -214,7 +226,7 @@ export const agentSetup = (config: ResolvedConfig) => {
         if (event.type !== 'model.deltas') return
         try {
           const received = receiveDeltas(context, event, accumulator)
-          enqueue.assign({ answer: received.context.answer })
+          enqueue.assign({ answer: received.context.answer, totals: received.context.totals })
           for (const each of received.emitted) enqueue.emit(each)
         } catch (thrown) {
           enqueue.raise(unreadable(thrown, event.at))
@@ -294,7 +306,7 @@ export const agentSetup = (config: ResolvedConfig) => {
       }),
       passOn: forwardTo('toolExecutor'),
       askForAnswers: enqueueActions(({ context, enqueue }) => {
-        for (const call of round.externalCalls(context)) enqueue.emit(askEvent({ ...call, kind: 'answer' }))
+        for (const call of approvals.awaitedCalls(context)) enqueue.emit(askEvent(call))
       }),
       endWaiting: assign(({ context, system }) => ({
         deadlineAt:

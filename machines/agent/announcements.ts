@@ -63,6 +63,7 @@ export const finalChunk = ({ totals }: RunResult): Chunk => ({
   ...(totals.rawFinishReason !== null && { rawFinishReason: totals.rawFinishReason }),
   metadata: {},
   ...(totals.usage && { usage: { ...totals.usage } }),
+  ...(totals.warnings && { warnings: copyOf(totals.warnings) }),
 })
 
 export const stepOf = (
@@ -106,13 +107,14 @@ export const askedIn = ({ name, models }: ResolvedConfig, { request }: Streaming
 }
 
 /** The event for a call that a run begins to wait for. */
-export const askEvent = ({ kind, inDoubt, ...call }: PendingCall): AgentEmitted =>
+export const askEvent = ({ kind, inDoubt, question, ...call }: PendingCall): AgentEmitted =>
   kind === 'limit'
-    ? { type: 'limit', callId: call.id, ...reachedIn(call.arguments) }
+    ? { type: 'limit', callId: call.id, ...(question && { question }), ...reachedIn(call.arguments) }
     : {
         ...(kind === 'approval'
           ? { type: 'tool.approval', ...(inDoubt && { inDoubt }) }
           : { type: 'tool.external' }),
         callId: call.id,
+        ...(question && { question }),
         call: copyOf(call),
       }

@@ -107,17 +107,20 @@ export const totalsAfter = ({ totals, answer: { accumulated, shown } }: Streamin
     ...wholeMetadata(shown),
     ...(accumulated.thinking !== '' && { thinking: accumulated.thinking }),
   }),
+  ...(totals.warnings && { warnings: totals.warnings }),
 })
 
 /**
  * The reason why an answer ended. A provider that reports tool calls but made none has simply stopped, and so has one
- * that does not give a reason.
+ * that does not give a reason; one that gives an unknown reason is not known to have.
  */
 const finishReasonOf = ({ answer }: StreamingState): FinishReason => {
   const { finish, calls } = answer.accumulated
   const reason = finish?.reason ?? 'unspecified'
   if (reason !== 'toolCalls' && reason !== 'unspecified') return reason
-  return calls.length > 0 ? 'toolCalls' : 'stop'
+  if (calls.length > 0) return 'toolCalls'
+  const isUnknown = reason === 'unspecified' && finish?.raw !== undefined && !finish.pause
+  return isUnknown ? 'unspecified' : 'stop'
 }
 
 export const isEmptyAnswer = ({ answer, paused }: StreamingState): boolean => {

@@ -10,6 +10,7 @@ import {
   having,
   listOf,
   member,
+  members,
   object,
   objectOr,
   oneOf,
@@ -101,8 +102,8 @@ export const sharedRules = {
   toolExecution: objectOr(member('concurrency', wholeFrom(1)), oneOf('sequential', 'parallel')),
   retry: fields(retryRules),
   timeouts: fields(timeoutRules),
-  accumulator: fields(accumulatorRules),
-  toolExecutor: fields(executorRules),
+  accumulator: members(accumulatorRules),
+  toolExecutor: members(executorRules),
   onApproval: callable,
 } satisfies Partial<Rules<AgentMachineConfig>>
 

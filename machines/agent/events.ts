@@ -3,7 +3,7 @@ import type { Compaction } from '../../src/messages/compaction.ts'
 import type { ErrorData } from '../../src/messages/errors.ts'
 import type { JsonObject, JsonValue } from '../../src/messages/json.ts'
 import type { ChatMessage, Part, ToolCallPart, ToolResultPart } from '../../src/messages/messages.ts'
-import type { ChatResult, PendingCall, SendResult, Usage } from '../../src/messages/result.ts'
+import type { ChatResult, PendingCall, SendResult, Usage, Warning } from '../../src/messages/result.ts'
 import type { GenerationSettings } from '../../src/model/chatModel.ts'
 import type { Delta } from '../../src/model/delta.ts'
 import type { ApprovalOptions } from '../../src/tools/approval.ts'
@@ -35,13 +35,13 @@ export type AgentCommand =
   | { type: 'abort'; reason?: string }
   /**
    * Approves a call, or lets a run that asks at a limit continue: with other limits as its `arguments`, or else by as much
-   * again. `except`: calls with their own decision, which `remember` does not cover.
+   * again. With a `question`, a decision counts for that question only: see {@link PendingCall}.
    */
-  | ({ type: 'tool.approve'; callId: string; except?: readonly string[] } & ApprovalOptions)
+  | ({ type: 'tool.approve'; callId: string; question?: string } & ApprovalOptions)
   /** Refuses a call, or ends a run that asks at a limit. */
-  | { type: 'tool.reject'; callId: string; reason?: string }
+  | { type: 'tool.reject'; callId: string; question?: string; reason?: string }
   /** The result of an external tool: a text, JSON or parts, as from `execute`. */
-  | { type: 'tool.answer'; callId: string; result: unknown; isError?: boolean }
+  | { type: 'tool.answer'; callId: string; question?: string; result: unknown; isError?: boolean }
   /** Adds a user message at the next turn boundary. */
   | { type: 'steer'; text: string }
   /** Shortens the conversation for the model, before its next answer. */
@@ -84,9 +84,9 @@ export type AgentEmitted =
   | { type: 'message'; message: ChatMessage }
   | { type: 'tool.delta'; index: number; id?: string; name?: string; arguments: string }
   /** A person must decide on this call: answer with `tool.approve` or `tool.reject`; of one in doubt, also with `tool.answer`. */
-  | { type: 'tool.approval'; callId: string; call: ToolCallPart; inDoubt?: true }
+  | { type: 'tool.approval'; callId: string; question?: string; call: ToolCallPart; inDoubt?: true }
   /** A call that is answered from outside: with `tool.answer`. */
-  | { type: 'tool.external'; callId: string; call: ToolCallPart }
+  | { type: 'tool.external'; callId: string; question?: string; call: ToolCallPart }
   | { type: 'tool.call'; callId: string; call: ToolCallPart }
   /** The progress of a call, as its tool reports it (`report`). */
   | { type: 'tool.progress'; callId: string; value: JsonValue }
@@ -97,7 +97,9 @@ export type AgentEmitted =
   /** The model sees less of the conversation from here on: see {@link Compaction}. */
   | ({ type: 'compaction' } & Compaction)
   /** A limit is reached. A run that asks waits for a decision on this call: `tool.approve` or `tool.reject`. */
-  | ({ type: 'limit'; callId: string } & LimitReached)
+  | ({ type: 'limit'; callId: string; question?: string } & LimitReached)
+  /** The model did not get a setting as it was given: see {@link Warning}. Once per run, setting and model. */
+  | ({ type: 'warning' } & Warning)
   /** The run continues with another model; `restart` as above. */
   | { type: 'fallback'; provider: string; model: string; restart: boolean; error: ErrorData | null }
 

@@ -9,6 +9,7 @@ import {
 import type { PendingCall, Usage } from '../../src/messages/result.ts'
 import type { Tool } from '../../src/tools/tool.ts'
 import { compactionsInARow } from '../compaction/contextWindow.ts'
+import { asQuestion } from '../tools/question.ts'
 import type { StreamingState } from './streamingState.ts'
 
 /** Limits of a run; what is left out is not limited, `steps` aside. */
@@ -135,8 +136,13 @@ export const repeatNote = ({ options: { limits } }: StreamingState, repeats: num
     : undefined
 
 /** The question whether a run may continue, in the form of a pending call: a yes raises the limit, a no ends the run. */
-export const limitQuestion = ({ bounds: { reached } }: StreamingState): PendingCall[] =>
-  reached ? [{ type: 'toolCall', id: limitId, name: 'limit', arguments: { ...reached }, kind: 'limit' }] : []
+export const limitQuestion = (state: StreamingState): PendingCall[] => {
+  const { reached } = state.bounds
+  if (!reached) return []
+  return [
+    asQuestion(state, { type: 'toolCall', id: limitId, name: 'limit', arguments: { ...reached } }, 'limit'),
+  ]
+}
 
 /** The limit that such a question is about. It may have been stored. */
 export const reachedIn = (question: JsonObject): LimitReached => ({
@@ -177,7 +183,8 @@ const isAmount = (value: unknown): boolean => typeof value === 'number' && value
 
 /** Lets a run use more: up to the given limits, or else as much again. */
 export const raised = (state: StreamingState, limits: unknown): Partial<StreamingState> => {
-  const { options, bounds, window } = state
+  const { options, window } = state
+  const { question: _, ...bounds } = state.bounds
   const { limit, used, allowed } = bounds.reached ?? { limit: 'steps', used: 0, allowed: 0 }
   const again = limit === 'compactions' ? {} : { [limit]: used + Math.max(1, allowed) }
   const given: RunLimits = areLimits(limits) && Object.keys(limits).length > 0 ? limits : again

@@ -4,7 +4,7 @@ import type { ErrorData } from '../../src/messages/errors.ts'
 import type { Batches, MergedPieces } from '../../src/messages/growing.ts'
 import { copyJson, type JsonObject } from '../../src/messages/json.ts'
 import type { ChatMessage, ToolResultPart } from '../../src/messages/messages.ts'
-import type { FinishReason, PendingCall, Usage } from '../../src/messages/result.ts'
+import type { FinishReason, PendingCall, Usage, Warning } from '../../src/messages/result.ts'
 import { type Accumulated, nothingAccumulated } from '../../src/model/accumulator.ts'
 import type { GenerationSettings } from '../../src/model/chatModel.ts'
 import type { CallCommand, PreparedRequest } from './events.ts'
@@ -72,6 +72,8 @@ export type RunOptions = {
 export type Bounds = {
   /** The limit that it reached, or gives its last answer at. */
   reached: LimitReached | null
+  /** An id of the question whether the run may continue: no other question has it. */
+  question?: string
   /** The number of times that the same calls have given the same results by now. */
   repeats: number
   /** Empty answers, or pauses that brought nothing, in a row since the last tool round. */
@@ -95,7 +97,12 @@ export type Window = {
 }
 
 /** An approval that is remembered: of all calls of a tool, or of those with the same arguments, as JSON. */
-export type Remembered = { tool: string; arguments: string | null }
+export type Remembered = {
+  tool: string
+  arguments: string | null
+  /** The origin of a tool that is not the agent's own: see `ToolRound`. */
+  origin?: string
+}
 
 /** The answer that is being received. */
 export type Answer = {
@@ -136,6 +143,8 @@ export type ToolRound = {
   waiting: { [callId: string]: PendingCall[] }
   /** Decisions for a restored sub-agent that is not there yet, by the id of the call that runs it. */
   commands: { [callId: string]: CallCommand[] }
+  /** The origins of the tools that people were asked about, by call id: an approval is for no other tool of the name. */
+  origins?: { [callId: string]: string }
   /** Arguments that a person changed, by call id. */
   edited: { [callId: string]: JsonObject }
   waitingSince: number
@@ -153,6 +162,8 @@ export type Totals = {
   usage: Usage | null
   /** Everything shown by the finished requests. */
   metadata: MergedPieces<JsonObject>
+  /** The settings that a request was sent without; absent where there are none. */
+  warnings?: Warning[]
 }
 
 export const noBounds: Bounds = { reached: null, repeats: 0, emptyAnswers: 0 }

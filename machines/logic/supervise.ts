@@ -74,6 +74,8 @@ const writeFirst = (before: AnyMachineSnapshot, event: AnyEventObject, scope: An
     try {
       host.writeAhead?.()
     } catch (thrown) {
+      // The step does not take effect, so it does not stop the children that it was to stop either.
+      stopChildren(before, scope)
       stopChildren(after, scope)
       throw thrown
     }

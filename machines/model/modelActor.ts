@@ -59,10 +59,12 @@ export const modelActor = (config: ResolvedConfig) =>
       else {
         const { step, usage } = input
         const info = { step, messages: copyOf(input.messages), usage: usage ?? undefined, context }
-        preparedStep(self._parent, prepareStep, info, new Set(tools.keys()))
+        // A phase that has none of the agent's tools, such as a critic, offers none of those that are named.
+        const known = config.takesTools ? new Set(tools.keys()) : undefined
+        preparedStep(self._parent, prepareStep, info, known)
           .then((prepared) => {
             if (isOver) return
-            report({ type: 'model.prepared', prepared: preparedRequest(config, input, prepared) })
+            report({ type: 'model.prepared', prepared: preparedRequest(config, input, tools, prepared) })
             close = ask(prepared)
           })
           .catch((thrown) =>
@@ -80,6 +82,12 @@ export const modelActor = (config: ResolvedConfig) =>
     }
   })
 
+/** The tools that are offered: those that are named, and the one that gives a typed answer, which has no schema of its own. */
+const offeredTools = (prepared: PreparedStep, tools: ReadonlyMap<string, Tool>): string[] | undefined => {
+  const answers = [...tools.values()].filter(({ inputSchema }) => inputSchema === null)
+  return offeredNames(prepared)?.concat(answers.map(({ name }) => name))
+}
+
 /** The request, and the model that is asked. */
 const requestOf = (
   { models, system: systemOfAgent, settings }: ResolvedConfig,
@@ -91,7 +99,7 @@ const requestOf = (
   if (!model) throw new ConfigurationError(`The agent has no model number ${modelIndex}.`)
   const system = prepared.system ?? options.system ?? systemOfAgent
   const { outputSchema } = options
-  const offered = offeredNames(prepared)
+  const offered = offeredTools(prepared, tools)
   const specs = specsOf(tools).filter(({ name }) => offered?.includes(name) ?? true)
   const answerTool = outputSchema && specs.find(({ name }) => tools.get(name)?.inputSchema === null)
   const request: ModelRequest = {
@@ -115,6 +123,7 @@ const requestOf = (
 const preparedRequest = (
   { models }: ResolvedConfig,
   { modelIndex }: ModelInput,
+  tools: ReadonlyMap<string, Tool>,
   prepared: PreparedStep,
 ): PreparedRequest => {
   const asked: Partial<ChatModel> = (modelIndex === 0 && prepared.model) || (models[modelIndex] ?? {})
@@ -123,12 +132,13 @@ const preparedRequest = (
     provider,
     model,
     ...(protocol !== undefined && { protocol }),
-    tools: offeredNames(prepared) ?? null,
+    tools: offeredTools(prepared, tools) ?? null,
   }
 }
 
 /** Keep-alives, counts and names may come for ever from a server that has nothing to say. */
-const isContent = (delta: Delta | undefined): boolean => delta?.type !== 'usage' && delta?.type !== 'response'
+const isContent = (delta: Delta | undefined): boolean =>
+  delta?.type !== 'usage' && delta?.type !== 'response' && delta?.type !== 'warning'
 
 /** A moment, not a span: it stays the same when a snapshot is restored later. Null is never. */
 export type TimerInput = { at: number | null }

@@ -36,12 +36,12 @@ type Kept = { step: number; prepared: Promise<PreparedStep> }
 
 const kept = new WeakMap<AnyActorRef, Kept>()
 
-/** Asks once per step for the changes, however often the request is repeated. */
+/** Asks once per step for the changes, however often the request is repeated. Without `tools`, any name may be offered. */
 export const preparedStep = (
   run: AnyActorRef,
   prepare: PrepareStep,
   info: StepInfo,
-  tools: ReadonlySet<string>,
+  tools: ReadonlySet<string> | undefined,
 ): Promise<PreparedStep> => {
   const known = kept.get(run)
   if (known?.step === info.step) return known.prepared
@@ -58,7 +58,7 @@ export const mustBePrepared = (given: unknown): void => {
   if (!isJsonObject(given)) throw new ConfigurationError('prepareStep must return an object, or nothing.')
 }
 
-const checked = (given: PreparedStep, tools: ReadonlySet<string>): PreparedStep => {
+const checked = (given: PreparedStep, tools: ReadonlySet<string> | undefined): PreparedStep => {
   mustBePrepared(given)
   const { model, system, settings }: { model?: unknown; system?: unknown; settings?: unknown } = given
   if (model !== undefined && !(isJsonObject(model) && typeof model.stream === 'function'))
@@ -67,7 +67,7 @@ const checked = (given: PreparedStep, tools: ReadonlySet<string>): PreparedStep 
     throw new ConfigurationError('The system prompt that prepareStep returns must be a string.')
   if (settings !== undefined && !isJsonObject(settings))
     throw new ConfigurationError('The settings that prepareStep returns must be an object.')
-  const unknown = offeredNames(given)?.find((name) => !tools.has(name))
+  const unknown = offeredNames(given)?.find((name) => tools && !tools.has(name))
   if (unknown === undefined) return given
   throw new ConfigurationError(
     `prepareStep offers the tool "${unknown}", which the run does not have: give it to the agent or the send.`,

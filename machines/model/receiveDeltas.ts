@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../src/messages/json.ts'
 import { addMetadata, unseenMetadata } from '../../src/messages/metadata.ts'
+import { addWarnings } from '../../src/messages/result.ts'
 import type { Accumulator } from '../../src/model/accumulator.ts'
 import { chunkOf } from '../agent/announcements.ts'
 import type { AgentEmitted, ChildEvent } from '../agent/events.ts'
@@ -22,6 +23,7 @@ export const receiveDeltas = (
   const accumulated = accumulator.accumulate(answer.accumulated, deltas)
   const emitted: AgentEmitted[] = []
   let { chunks, toolCallPieces, newlineDue, shown } = answer
+  let after = totals
   const show = (output: string, metadata: JsonObject) => {
     chunks += 1
     emitted.push(chunkOf(accumulated.responseId, output, [], metadata))
@@ -44,6 +46,12 @@ export const receiveDeltas = (
         shown = addMetadata(shown, unseen)
         break
       }
+      case 'warning': {
+        const { warnings, added } = addWarnings(after.warnings, [copyOf(delta.warning)])
+        after = { ...after, warnings }
+        for (const warning of added) emitted.push({ type: 'warning', ...copyOf(warning) })
+        break
+      }
       case 'toolDelta': {
         const { type: _, ...piece } = delta
         toolCallPieces += 1
@@ -56,6 +64,7 @@ export const receiveDeltas = (
   return {
     context: {
       ...state,
+      totals: after,
       answer: { accumulated, chunks, toolCallPieces, newlineDue, shown, askedAt, firstChunkAt },
     },
     emitted,

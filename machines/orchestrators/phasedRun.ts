@@ -1,7 +1,7 @@
 import { copyJson } from '../../src/messages/json.ts'
 import { type ChatMessage, type Part, textPart } from '../../src/messages/messages.ts'
 import { addMetadata } from '../../src/messages/metadata.ts'
-import { addUsage } from '../../src/messages/result.ts'
+import { addUsage, addWarnings } from '../../src/messages/result.ts'
 import { type RunResult, textOfRun } from '../agent/agentOutput.ts'
 import type { AgentEmitted, AgentInput, AgentOutput } from '../agent/events.ts'
 import { nothingYet } from '../agent/streamingState.ts'
@@ -69,10 +69,16 @@ export const absorb = <State extends PhasedRun>(
     rawFinishReason: output.rawFinishReason ?? null,
     usage: addUsage(totals.usage ?? undefined, output.usage) ?? null,
     metadata: addMetadata(totals.metadata, output.metadata),
+    ...((totals.warnings || output.warnings) && addedWarnings(totals, output)),
   },
   failure: output.status === 'failed' ? output.error : null,
   abortReason: output.status === 'aborted' ? output.reason : abortReason,
 })
+
+const addedWarnings = (
+  totals: Pick<AgentOutput, 'warnings'>,
+  output: Pick<AgentOutput, 'warnings'>,
+): Pick<AgentOutput, 'warnings'> => ({ warnings: addWarnings(totals.warnings, output.warnings).warnings })
 
 /**
  * The marked message in place of the answer of a run that ended before its first word: as after a tool round, a

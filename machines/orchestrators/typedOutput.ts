@@ -112,8 +112,8 @@ export const typedOutputPhases = ({ config, lifecycle }: OrchestratorParts): Pha
     },
     takes: {
       takeAnswer: (state, output: AgentOutput) => {
-        const change = { answer: finalAnswerOf(output) }
-        return strategy === 'returnResult' ? suppressed(state, output, change) : { change }
+        if (strategy !== 'returnResult') return { change: { answer: lastTextOf(output) } }
+        return suppressed(state, output, { answer: finalAnswerOf(output) })
       },
       // The text of the first of two phases is not the answer, and not part of the conversation.
       takeFindings: (state, output: AgentOutput) => {
@@ -231,11 +231,13 @@ const suppressed = (
   }
 }
 
-/** The answer of a run: what the tool took, or else its last message, which is the model's. */
-const finalAnswerOf = ({ messages }: AgentOutput): string => {
-  const returned = messages
+/** The answer of a run that has the tool for it: what the tool took, or else its last message. */
+const finalAnswerOf = (output: AgentOutput): string => {
+  const returned = output.messages
     .flatMap(toolResultsOf)
     .findLast(({ name, isError }) => name === returnResultName && !isError)
-  if (returned) return returned.result
-  return messages.slice(-1).map(textOf).join('')
+  return returned?.result ?? lastTextOf(output)
 }
+
+/** The text of the last message, which is the model's. A tool of a source may have any name, and answers nothing. */
+const lastTextOf = ({ messages }: AgentOutput): string => messages.slice(-1).map(textOf).join('')

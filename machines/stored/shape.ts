@@ -30,6 +30,12 @@ export const orNull =
   (name, value) =>
     value === null ? undefined : each(name, value)
 
+/** A field that may be absent. */
+export const optional =
+  <T>(each: Shape<T>): Shape<T> =>
+  (name, value) =>
+    value === undefined ? undefined : each(name, value)
+
 /** An object with values of one kind. */
 export const recordOf =
   <T>(each: Shape<T>): Shape<{ [key: string]: T }> =>
@@ -43,7 +49,11 @@ export const recordOf =
  * An object that has all of these, and perhaps more. With a type, it has a rule for every field of it: one that is added to
  * the type without a rule does not compile, or a stored run that lacks it would be taken.
  */
-export const fields = <T>(rules: { readonly [Key in keyof T]-?: Shape<T[Key]> }): Shape<T> => {
+export const fields = <T>(
+  rules: {
+    readonly [Key in keyof T]-?: Shape<Required<T>[Key]>
+  },
+): Shape<T> => {
   const entries: [string, Rule][] = Object.entries(rules)
   return (name, value) => {
     const problem = object(name, value)

@@ -2,7 +2,7 @@ import { lastSaid } from '../../src/messages/compaction.ts'
 import type { ErrorData } from '../../src/messages/errors.ts'
 import type { MergedPieces } from '../../src/messages/growing.ts'
 import { isJsonObject, type JsonObject, stableJson } from '../../src/messages/json.ts'
-import { type PendingCall, pendingKinds, type Usage } from '../../src/messages/result.ts'
+import { type PendingCall, pendingKinds, type Usage, type Warning } from '../../src/messages/result.ts'
 import { isFatal, validateHistory } from '../../src/messages/validateHistory.ts'
 import type { Accumulated } from '../../src/model/accumulator.ts'
 import type { CallCommand, PreparedRequest } from '../agent/events.ts'
@@ -46,6 +46,15 @@ const finishReason = is.oneOf(
   'unspecified',
 )
 
+const warning = is.fields<Warning>({
+  setting: is.text,
+  change: is.oneOf('omitted', 'replaced', 'added'),
+  message: is.text,
+  provider: is.text,
+  model: is.text,
+  refusal: is.optional(is.text),
+})
+
 /** The shape of what all requests add up to. */
 export const totalsShape = is.fields<Totals>({
   responseId: is.text,
@@ -53,6 +62,7 @@ export const totalsShape = is.fields<Totals>({
   rawFinishReason: is.orNull(is.text),
   usage,
   metadata: growing,
+  warnings: is.optional(is.listOf(warning)),
 })
 
 export const failureShape = is.orNull(is.like<ErrorData>(is.fields({ name: is.text, message: is.text })))
@@ -110,6 +120,7 @@ const roundShape = is.fields<ToolRound>({
   runs: is.like<ToolRound['runs']>(is.recordOf(is.object)),
   waiting: is.recordOf(is.listOf(pendingCall)),
   commands: is.recordOf(is.listOf(callCommand)),
+  origins: is.optional(is.recordOf(is.text)),
   edited: is.recordOf(is.object),
   waitingSince: is.number,
   started: is.runsOf(is.text),
@@ -131,7 +142,9 @@ const stateShape = is.fields<StreamingState>({
     prepared: is.orNull(preparedShape),
   }),
   round: roundShape,
-  remembered: is.listOf(is.fields<Remembered>({ tool: is.text, arguments: is.orNull(is.text) })),
+  remembered: is.listOf(
+    is.fields<Remembered>({ tool: is.text, arguments: is.orNull(is.text), origin: is.optional(is.text) }),
+  ),
   totals: totalsShape,
   paused: is.orNull(is.message),
   draft: is.orNull(is.message),
@@ -143,6 +156,7 @@ const stateShape = is.fields<StreamingState>({
         allowed: is.number,
       }),
     ),
+    question: is.optional(is.text),
     repeats: is.count,
     emptyAnswers: is.count,
   }),
@@ -225,9 +239,12 @@ const approverFlaw = (
   if (flaw) return flaw
   const known = new Set(currentCalls(state).map(stableJson))
   const asked = (calls as PendingCall[]).filter(({ id }) => !(decided as string[]).includes(id))
-  const isAsked = new Set(asked.map(stableJson))
-  return (calls as PendingCall[]).every(({ kind: _, inDoubt: __, ...call }) => known.has(stableJson(call))) &&
-    askedCalls(state).every((call) => isAsked.has(stableJson(call)))
+  // Older releases did not give questions an identity.
+  const plain = ({ question: _, ...call }: PendingCall) => stableJson(call)
+  const isAsked = new Set(asked.map(plain))
+  return (calls as PendingCall[]).every(({ kind: _, inDoubt: __, question: ___, ...call }) =>
+    known.has(stableJson(call)),
+  ) && askedCalls(state).every((call) => isAsked.has(plain(call)))
     ? undefined
     : 'its approver is asked about other calls'
 }
@@ -274,7 +291,9 @@ const roundFlaw = (
   const started = state.round.started.flat()
   const calls = new Set(currentCalls(state).map(({ id }) => id))
   const answered = state.round.results.flat().map(({ id }) => id)
-  const keys = [edited, interruptions, runs, waiting, commands].flatMap(Object.keys)
+  const keys = [edited, interruptions, runs, waiting, commands, state.round.origins ?? {}].flatMap(
+    Object.keys,
+  )
   const named = [pendingApprovals, cleared, external, ending, inDoubt, keys, started, answered].flat()
   const unknown = named.find((id) => !calls.has(id))
   if (unknown !== undefined) return `"${unknown}" is not a call of its last message`

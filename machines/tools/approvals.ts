@@ -17,7 +17,9 @@ import {
   type StreamingState,
   type ToolRound,
 } from '../agent/streamingState.ts'
-import { currentCalls } from './round.ts'
+import { asQuestion, isAbout } from './question.ts'
+import { currentCalls, externalCalls, ownOf } from './round.ts'
+import { originIn, ownOrigin } from './runTools.ts'
 import { onStop } from './toolCall.ts'
 
 /** Decides once what happens to each call: it runs, a person is asked, or it is refused. */
@@ -38,24 +40,32 @@ export const beginRound = (
     ending: [],
   }
   const results: ToolResultPart[] = []
+  const origins: NonNullable<ToolRound['origins']> = {}
   const calls = currentCalls(state)
   const refused = refusedCalls(state, calls)
   const decide = (call: ToolCallPart, tool: Tool | undefined) => {
     const excess = refused.get(call.id)
     if (excess !== undefined) return errorResult(call, excess)
     const isHidden = tool !== undefined && !isOffered.has(call.name)
-    return isHidden ? unknownTool(call, offered) : decideOn(call, tool, state.remembered, context)
+    const remembered = state.remembered.filter(
+      ({ origin = ownOrigin }) => origin === originIn(tools, call.name),
+    )
+    return isHidden ? unknownTool(call, offered) : decideOn(call, tool, remembered, context)
   }
   for (const call of calls) {
     const tool = tools.get(call.name)
     const decision = decide(call, tool)
-    if (decision === 'ask') round.pendingApprovals.push(call.id)
-    else if (decision === 'run') round.cleared.push(call.id)
-    else results.push(decision)
+    if (decision === 'ask') {
+      round.pendingApprovals.push(call.id)
+      origins[call.id] = originIn(tools, call.name)
+    }
+    if (decision === 'run') round.cleared.push(call.id)
+    else if (decision !== 'ask') results.push(decision)
     if (tool?.execute === null) round.external.push(call.id)
     if (tool?.endsRun) round.ending.push(call.id)
   }
-  return { ...round, results: appended([], results) }
+  const isAsked = round.pendingApprovals.length > 0
+  return { ...round, ...(isAsked && { origins }), results: appended([], results) }
 }
 
 /**
@@ -112,62 +122,70 @@ export const pendingCalls = (state: StreamingState): ToolCallPart[] => {
 export const askedCalls = (state: StreamingState): PendingCall[] => {
   const isInDoubt = new Set(state.round.inDoubt)
   return pendingCalls(state).map((call) => ({
-    ...call,
-    kind: 'approval',
+    ...asQuestion(state, call, 'approval'),
     ...(isInDoubt.has(call.id) && { inDoubt: true }),
   }))
 }
 
+/** The calls that wait for their answer from outside, as they are asked for. */
+export const awaitedCalls = (state: StreamingState): PendingCall[] =>
+  externalCalls(state).map((call) => asQuestion(state, call, 'answer'))
+
+/** Says whether a decision is about a call that a person is asked about. */
+export const isPending = (
+  state: StreamingState,
+  command: Pick<ApprovalCommand, 'callId' | 'question'>,
+): boolean => {
+  const { callId } = command
+  if (!state.round.pendingApprovals.includes(callId)) return false
+  const call = currentCalls(state).find(({ id }) => id === callId)
+  return call !== undefined && isAbout(command, asQuestion(state, call, 'approval'))
+}
+
 type ApprovalCommand = Omit<Extract<AgentCommand, { type: 'tool.approve' }>, 'type'>
 
-/** A person has approved a call, and with it perhaps others of the run. */
+/** A person has approved a call, and perhaps later ones. A call that was already shown is decided on by itself. */
 export const approve = (
   state: StreamingState,
-  { callId, arguments: edited, remember, except }: ApprovalCommand,
+  { callId, arguments: edited, remember }: ApprovalCommand,
 ): Partial<StreamingState> => {
   const call = currentCalls(state).find(({ id }) => id === callId)
   if (!call) return {}
   const own = isJsonObject(edited) ? (copyJson(edited) as typeof edited) : undefined
   const args = own ?? call.arguments
-  const remembered: Remembered[] =
-    remember === 'tool' || remember === 'arguments'
-      ? [...state.remembered, { tool: call.name, arguments: remember === 'tool' ? null : stableJson(args) }]
-      : state.remembered
-  const isApart = new Set(Array.isArray(except) ? except : [])
-  // What may run need not run twice: a call in doubt is decided on by itself.
-  const isInDoubt = new Set(state.round.inDoubt)
-  const isApproved = ({ id, ...each }: ToolCallPart) =>
-    id === callId || (!isApart.has(id) && !isInDoubt.has(id) && isRemembered({ id, ...each }, remembered))
-  const approved = new Set(
-    pendingCalls(state)
-      .filter(isApproved)
-      .map(({ id }) => id),
-  )
-  const { round } = state
+  const { round, remembered } = state
+  const origin = round.origins && ownOf(round.origins, callId)
+  const isKept = remember === 'tool' || remember === 'arguments'
+  const kept: Remembered = {
+    tool: call.name,
+    arguments: remember === 'tool' ? null : stableJson(args),
+    ...(origin !== undefined && origin !== ownOrigin && { origin }),
+  }
   return {
-    remembered,
+    remembered: isKept ? [...remembered, kept] : remembered,
     round: {
       ...round,
-      pendingApprovals: round.pendingApprovals.filter((id) => !approved.has(id)),
-      cleared: [...round.cleared, ...approved],
+      pendingApprovals: round.pendingApprovals.filter((id) => id !== callId),
+      cleared: [...round.cleared, callId],
       ...(own && { edited: { ...round.edited, [callId]: own } }),
     },
   }
 }
 
 type ApproverSnapshot = Snapshot<undefined> & {
-  calls: ToolCallPart[]
+  calls: PendingCall[]
   /** Ids of the calls that were decided on. */
   decided: string[]
 }
 
 type ApproverEvent = { type: 'decided'; command: Decision }
 type Decision = Extract<AgentCommand, { type: 'tool.approve' | 'tool.reject' }>
+type Asked = Pick<PendingCall, 'id' | 'question'>
 
 /** Asks `onApproval` about the calls that wait, and passes on what it says. Restored, it asks about the others. */
 export const approver = (
   onApproval: OnApproval | undefined,
-): ActorLogic<ApproverSnapshot, ApproverEvent, { calls: ToolCallPart[] }> => ({
+): ActorLogic<ApproverSnapshot, ApproverEvent, { calls: PendingCall[] }> => ({
   getInitialSnapshot: (_, { calls }) => ({
     status: 'active',
     output: undefined,
@@ -182,9 +200,8 @@ export const approver = (
     onStop(self, () => {
       isStopped = true
     })
-    const except = calls.map(({ id }) => id)
-    const decide = (callId: string, approval: Approval) => {
-      if (!isStopped) self.send({ type: 'decided', command: apart(decisionOn(callId, approval), except) })
+    const decide = (call: Asked, approval: Approval) => {
+      if (!isStopped) self.send({ type: 'decided', command: decisionOn(call, approval) })
     }
     for (const call of calls) if (!decided.includes(call.id)) void ask(onApproval, call, decide)
   },
@@ -205,29 +222,26 @@ export const approver = (
 
 const ask = async (
   onApproval: OnApproval,
-  call: ToolCallPart,
-  decide: (callId: string, approval: Approval) => void,
+  call: PendingCall,
+  decide: (call: Asked, approval: Approval) => void,
 ): Promise<void> => {
   try {
-    decide(call.id, await onApproval(copyOf(call)))
+    decide(call, await onApproval(copyOf(call)))
   } catch (thrown) {
-    decide(call.id, { approve: false, reason: describeThrown(thrown) })
+    decide(call, { approve: false, reason: describeThrown(thrown) })
   }
 }
 
-/** A remembered approval does not apply to calls that are decided in the same turn. */
-export const apart = <Command extends AgentCommand>(command: Command, except: readonly string[]): Command =>
-  command.type === 'tool.approve' && command.remember !== undefined ? { ...command, except } : command
-
 /** Approves on a clear yes only: a callback that forgets to answer has not approved anything. */
-export const decisionOn = (callId: string, approval: Approval | null | undefined): Decision => {
-  if (approval === true) return { type: 'tool.approve', callId }
-  if (!isJsonObject(approval)) return { type: 'tool.reject', callId }
+export const decisionOn = ({ id, question }: Asked, approval: Approval | null | undefined): Decision => {
+  const about = { callId: id, ...(question !== undefined && { question }) }
+  if (approval === true) return { type: 'tool.approve', ...about }
+  if (!isJsonObject(approval)) return { type: 'tool.reject', ...about }
   const { approve, reason, arguments: edited, remember } = approval
-  if (approve !== true) return { type: 'tool.reject', callId, ...(reason !== undefined && { reason }) }
+  if (approve !== true) return { type: 'tool.reject', ...about, ...(reason !== undefined && { reason }) }
   return {
     type: 'tool.approve',
-    callId,
+    ...about,
     ...(edited !== undefined && { arguments: edited }),
     ...(remember !== undefined && { remember }),
   }

@@ -4,11 +4,11 @@ import type { ChatMessage } from '../../src/messages/messages.ts'
 import type { PendingCall } from '../../src/messages/result.ts'
 import { limitQuestion } from '../agent/limits.ts'
 import { factsOf } from '../agent/states.ts'
-import type { StreamingState } from '../agent/streamingState.ts'
+import { copyOf, type StreamingState } from '../agent/streamingState.ts'
 import { agentMigrations } from '../stored/migrations.ts'
 import { currentForm, snapshotVersion } from '../stored/version.ts'
-import { askedCalls } from './approvals.ts'
-import { externalCalls, waitsFor } from './round.ts'
+import { askedCalls, awaitedCalls } from './approvals.ts'
+import { openQuestions, waitsFor } from './round.ts'
 
 type RunNode = {
   value?: unknown
@@ -28,14 +28,22 @@ type Wait = {
   isAttended: boolean
 }
 
-/** The calls that a run waits for, by the snapshot of its actor or a stored one: its own, and those of the runs below it. */
-export const pendingIn = (snapshot: unknown): PendingCall[] => waitsIn(snapshot).flatMap(({ calls }) => calls)
+/**
+ * The calls that a run waits for, by the snapshot of its actor or a stored one: its own, and those of the runs below it. A
+ * copy: what is shown is not what runs.
+ */
+export const pendingIn = (snapshot: unknown): PendingCall[] =>
+  copyOf(waitsIn(snapshot, waitsFor).flatMap(({ calls }) => calls))
 
-/** The calls that a run waits for and that `onApproval` is not asked about. */
+/** The calls that can be decided on, a copy as well: those that a run waits for, and while a part of it works, those of the others. */
+export const openIn = (snapshot: unknown): PendingCall[] =>
+  copyOf(waitsIn(snapshot, openQuestions).flatMap(({ calls }) => calls))
+
+/** The calls that a run waits for and that `onApproval` is not asked about, once nothing else is at work. */
 export const unattendedIn = (snapshot: unknown): PendingCall[] =>
-  waitsIn(snapshot).flatMap(({ calls, isAttended }) => (isAttended ? [] : calls))
+  waitsIn(snapshot, waitsFor).flatMap(({ calls, isAttended }) => (isAttended ? [] : calls))
 
-const waitsIn = (snapshot: unknown): Wait[] => {
+const waitsIn = (snapshot: unknown, below: typeof waitsFor): Wait[] => {
   if (!isJsonObject(snapshot) || snapshot.status !== 'active') return []
   // A store may have been written by an older release.
   const isStored = isRun(snapshot.context) && snapshot.context.version !== snapshotVersion
@@ -47,15 +55,15 @@ const waitsIn = (snapshot: unknown): Wait[] => {
   if (isRun(context)) {
     const { waitsFor: kind } = factsOf(value) ?? {}
     if (kind) return [{ calls: asked[kind](context), isAttended: isActive(children.approver) }]
-    if (children.toolExecutor) return [{ calls: waitsFor(context), isAttended: false }]
+    if (children.toolExecutor) return [{ calls: below(context), isAttended: false }]
   }
-  return Object.values(children).flatMap((child) => waitsIn(snapshotOf(child)))
+  return Object.values(children).flatMap((child) => waitsIn(snapshotOf(child), below))
 }
 
 /** The calls that a run itself waits for, by the kind of decision. */
 const asked: Record<PendingCall['kind'], (state: StreamingState) => PendingCall[]> = {
   approval: askedCalls,
-  answer: (state) => externalCalls(state).map((call) => ({ ...call, kind: 'answer' })),
+  answer: awaitedCalls,
   limit: limitQuestion,
 }
 

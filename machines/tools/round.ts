@@ -11,6 +11,7 @@ import type { Tool } from '../../src/tools/tool.ts'
 import { errorResult } from '../../src/tools/toolResult.ts'
 import type { CallCommand } from '../agent/events.ts'
 import type { StreamingState, ToolRound } from '../agent/streamingState.ts'
+import { isAbout } from './question.ts'
 import type { CallInput } from './toolCall.ts'
 import type { ToolServiceInput } from './toolService.ts'
 
@@ -208,7 +209,13 @@ export const callInput = ({ options, round }: StreamingState, call: ToolCallPart
   run: options.id,
   round: round.id,
   attempt: 1 + (ownOf(round.interruptions, call.id) ?? 0),
+  ...originOf(round, call.id),
 })
+
+const originOf = ({ origins }: ToolRound, callId: string): Pick<CallInput, 'origin'> => {
+  const origin = origins && ownOf(origins, callId)
+  return origin === undefined ? {} : { origin }
+}
 
 /** True for a call that was cut off: listeners already know that it has started. */
 export const isAnnounced = ({ round }: StreamingState, { id }: ToolCallPart): boolean =>
@@ -224,14 +231,24 @@ export const isWaiting = (state: StreamingState): boolean => {
 
 /** The calls of sub-agents that the turn waits for: none while anything is at work, and none that is decided on. */
 export const waitsFor = (state: StreamingState): PendingCall[] => {
-  const { waiting, commands } = state.round
-  if (Object.keys(waiting).length === 0) return []
-  const open = runningCalls(state).map(({ id }) => {
-    const isDecided = new Set(ownOf(commands, id)?.map(({ callId }) => callId))
-    return (ownOf(waiting, id) ?? []).filter((call) => !isDecided.has(call.id))
-  })
+  const open = openOf(state)
   return open.every((calls) => calls.length > 0) ? open.flat() : []
 }
+
+/** The calls of sub-agents that wait and are not decided on, while others may be at work. */
+export const openQuestions = (state: StreamingState): PendingCall[] => openOf(state).flat()
+
+const openOf = (state: StreamingState): PendingCall[][] => {
+  const { waiting, commands } = state.round
+  if (Object.keys(waiting).length === 0) return []
+  return runningCalls(state).map(({ id }) => {
+    const decided = ownOf(commands, id) ?? []
+    return (ownOf(waiting, id) ?? []).filter((call) => !decided.some((command) => decidesOn(command, call)))
+  })
+}
+
+const decidesOn = (command: CallCommand, call: PendingCall): boolean =>
+  command.callId === call.id && isAbout(command, call)
 
 const newlyAwaited = (before: StreamingState, after: StreamingState): PendingCall[] => {
   const calls = waitsFor(after)
@@ -240,7 +257,7 @@ const newlyAwaited = (before: StreamingState, after: StreamingState): PendingCal
   return calls.filter((call) => !known.has(keyOf(call)))
 }
 
-const keyOf = ({ kind, id }: PendingCall): string => `${kind} ${id}`
+const keyOf = ({ kind, id, question = '' }: PendingCall): string => `${kind} ${id} ${question}`
 
 /** Pending calls as a text that can be compared. It has their kinds: a call may wait for its approval, then for its answer. */
 export const keysOf = (calls: readonly PendingCall[]): string => JSON.stringify(calls.map(keyOf))

@@ -1,8 +1,10 @@
 import type { AnyActorRef } from 'xstate'
+import { stableJson } from '../../src/messages/json.ts'
 import type { ToolSpec } from '../../src/model/chatModel.ts'
 import { type AnyToolEntry, isToolSource, type Tool, toolsByName } from '../../src/tools/tool.ts'
 import type { ResolvedConfig } from '../agent/agentConfig.ts'
 import { valuesOf } from '../logic/runEnvironment.ts'
+import { digest } from './question.ts'
 
 type Tools = ReadonlyMap<string, Tool>
 type Entries = readonly AnyToolEntry[]
@@ -25,6 +27,17 @@ const withOwn = (config: ResolvedConfig, tools: Entries): Entries => {
 
 type Made = { from: readonly Tool[]; tools: Tools }
 
+/** The origin of a tool that the agent was given itself. */
+export const ownOrigin = 'own'
+
+const origins = new WeakMap<Tools, ReadonlyMap<string, string>>()
+
+/**
+ * The origin of the tool that has a name at this moment, as a text that can be stored: two tools have the same one
+ * only if they are the agent's own, or come from the same source and are described in the same way.
+ */
+export const originIn = (tools: Tools, name: string): string => origins.get(tools)?.get(name) ?? ownOrigin
+
 const made = new WeakMap<Entries, Made>()
 
 /** The tools by name, with those that the sources hold at this moment. The map is the same until one of them changes. */
@@ -35,10 +48,21 @@ export const currentTools = (entries: Entries): Tools => {
     return known.tools
   const tools = new Map(toolsByName(entries.filter((entry) => !isToolSource(entry))))
   // A source must never break a run, nor replace a tool that was there before.
-  for (const each of from) if (!tools.has(each.name)) tools.set(each.name, each)
+  const fromSource = new Map<string, string>()
+  entries.filter(isToolSource).forEach((source, index) => {
+    for (const each of source.tools) {
+      if (tools.has(each.name)) continue
+      tools.set(each.name, each)
+      fromSource.set(each.name, originOf(each, index))
+    }
+  })
+  origins.set(tools, fromSource)
   made.set(entries, { from, tools })
   return tools
 }
+
+const originOf = ({ origin, name, description, inputSchema }: Tool, index: number): string =>
+  digest(stableJson([origin ?? index, name, description, inputSchema]))
 
 const specs = new WeakMap<Tools, ToolSpec[]>()
 

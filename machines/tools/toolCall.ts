@@ -4,12 +4,13 @@ import { copyJson, type JsonValue } from '../../src/messages/json.ts'
 import type { ToolCallPart, ToolResultPart } from '../../src/messages/messages.ts'
 import { addUsage, type Usage } from '../../src/messages/result.ts'
 import { LazySignal } from '../../src/tools/lazySignal.ts'
+import type { Tool } from '../../src/tools/tool.ts'
 import type { Attempt, ExecutionOptions } from '../../src/tools/toolExecutor.ts'
 import { asToolResult, errorResult } from '../../src/tools/toolResult.ts'
 import type { ResolvedConfig } from '../agent/agentConfig.ts'
 import { hostOf, tracerOf, valuesOf } from '../logic/runEnvironment.ts'
 import { clockIn } from '../logic/systemTime.ts'
-import { toolsOf } from './runTools.ts'
+import { originIn, toolsOf } from './runTools.ts'
 
 /** The outcome of one call; `usage`: what its tool used of models. */
 export type CallOutput = { result: ToolResultPart; usage?: Usage }
@@ -23,6 +24,8 @@ export type CallInput = {
   round: string
   /** 1, or more for a call that was cut off by the end of its process. */
   attempt: number
+  /** The origin of the tool that a person has approved. */
+  origin?: string
   /** The run of a sub-agent that the call continues. */
   stored?: Snapshot<unknown>
 }
@@ -64,8 +67,10 @@ export const callLogic = (config: ResolvedConfig) => {
       const tools = toolsOf(config, self)
       const tool = tools.get(call.name)
       const traced = { calls: [call], tools, attemptAt: () => attempt, hide: config.hide }
-      const execute = () =>
-        tracerOf(self).calls(self, traced, () => config.executeSingle(call, tools, options))
+      const execute = async () =>
+        isReplaced(input, tools)
+          ? replacedResult(call)
+          : tracerOf(self).calls(self, traced, () => config.executeSingle(call, tools, options))
       // The steps of a sub-agent's run are kept one by one.
       const { call: hosted } = tool?.isAgent ? {} : hostOf(self)
       const finish = (result: ToolResultPart) => {
@@ -90,6 +95,16 @@ export const callLogic = (config: ResolvedConfig) => {
   }
   return logic
 }
+
+/** Says whether another tool has the name of the one that a person has approved. */
+export const isReplaced = ({ call, origin }: CallInput, tools: ReadonlyMap<string, Tool>): boolean =>
+  origin !== undefined && tools.has(call.name) && originIn(tools, call.name) !== origin
+
+export const replacedResult = (call: ToolCallPart): ToolResultPart =>
+  errorResult(
+    call,
+    `The call was not made: "${call.name}" is another tool now than the one that was approved. Call it again to ask for its approval.`,
+  )
 
 /** The attempt at a call, with the key that all attempts at it have, and no other call. */
 export const attemptOf = (

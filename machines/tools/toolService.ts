@@ -16,8 +16,10 @@ import {
   type CallInput,
   type CallOutput,
   callLogic,
+  isReplaced,
   onStop,
   progressReport,
+  replacedResult,
   settled,
   UsageCount,
 } from './toolCall.ts'
@@ -234,6 +236,9 @@ const runBatch = (
   }
   const execute = () => {
     const tools = toolsOf(config, self)
+    const replaced = inputs.filter((input) => isReplaced(input, tools)).map(({ call }) => call)
+    finish(replaced.map(replacedResult))
+    const calls = [...open.values()]
     const traced = { calls, tools, attemptAt, hide: config.hide }
     return tracerOf(self).calls(self, traced, () => executeBatch(calls, tools, options))
   }

@@ -33,10 +33,11 @@ import {
   type AnyOptions,
   type HostedFrom,
   inputOf,
+  machineOptions,
   type StartFrom,
   settingsOf,
 } from './options.ts'
-import { Run } from './Run.ts'
+import { type AnyRun, Run } from './Run.ts'
 import { RunInternals } from './RunInternals.ts'
 import { createRunActor, type RunSetup, type RunStart, textForm, typedForm } from './runSetup.ts'
 import { harmlessInspect, type Inspect } from './watching.ts'
@@ -127,7 +128,7 @@ export class AgentInternals {
   start<T, C>(from: StartFrom, options: AnyOptions): Run<T, C> {
     const internals = this.#internals<T, C>(from, options, true)
     const run = new Run(internals)
-    options.onStart?.(run)
+    if (options.onStart) started(options.onStart, run)
     queueMicrotask(() => internals.begin())
     return run
   }
@@ -210,17 +211,15 @@ export class AgentInternals {
   }
 
   #build({ create, providerHint }: Orchestrator, tools: readonly AnyToolEntry[] = this.tools): AgentMachine {
-    // An orchestrator does not get the connection: what it stores or shows must not hold a key.
-    const { fallback = [], apiKey: _, headers: __, baseUrl: ___, connection: ____, ...rest } = this.options
-    const { prepareStep, compaction: _____, ...options } = rest
+    const { fallback = [], prepareStep } = this.options
     const parts = orchestratorParts({
-      ...options,
+      ...machineOptions(this.options),
       tools,
       ...(prepareStep && { prepareStep: this.#withModels(prepareStep) }),
       ...(this.#compaction !== undefined && { compaction: this.#compaction }),
       model: this.model,
       fallback: fallback.map((each) => fallbackModel(each, this.options)),
-      settings: settingsOf(options) ?? {},
+      settings: settingsOf(this.options) ?? {},
     })
     // An orchestrator has the contract of the lifecycle machine, even if it is other actor logic.
     const logic: AnyActorLogic | undefined = created(() => create(parts), providerHint)
@@ -241,8 +240,12 @@ const announce = <T, C>(internals: RunInternals<T, C>, { onRun, onStart }: AnyOp
   if (!onRun && !onStart) return
   const run = new Run(internals)
   onRun?.(run, internals)
-  onStart?.(run)
+  if (onStart) started(onStart, run)
 }
+
+/** Calls `onStart`. One that throws fails the send; a promise that rejects must not end the process. */
+const started = (onStart: (run: AnyRun) => unknown, run: AnyRun): void =>
+  void Promise.resolve(onStart(run)).catch(() => {})
 
 const created = <Logic>(create: () => Logic, orchestrator: string): Logic => {
   try {

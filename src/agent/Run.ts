@@ -3,7 +3,7 @@ import type { AgentEmitted } from '../../machines/agent/events.ts'
 import { stateName } from '../../machines/agent/states.ts'
 import type { ChatMessage } from '../messages/messages.ts'
 import type { ChatResult, PendingCall, SendResult } from '../messages/result.ts'
-import type { ApprovalOptions } from '../tools/approval.ts'
+import type { AboutQuestion, ApprovalOptions } from '../tools/approval.ts'
 import { ChunkStream } from './ChunkStream.ts'
 import { answer, approval, waitingCall } from './commands.ts'
 import type { RunInternals } from './RunInternals.ts'
@@ -81,18 +81,26 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
    * continue, to the limits that are given as its arguments, or else by as much again.
    */
   approve(callId: string, options: ApprovalOptions = {}): void {
-    this.#internals.send(approval(waitingCall(this.pending, callId, 'approval'), options))
+    const { question } = options
+    const call = waitingCall(
+      this.pending,
+      { callId, ...(question !== undefined && { question }) },
+      'approval',
+    )
+    this.#internals.send(approval(call, options))
   }
 
   /** Refuses a pending call; the model learns why. Refusing to raise a limit ends the run. */
-  reject(callId: string, reason?: string): void {
-    waitingCall(this.pending, callId)
-    this.#internals.send({ type: 'tool.reject', callId, ...(reason !== undefined && { reason }) })
+  reject(callId: string, reason?: string, about: AboutQuestion = {}): void {
+    waitingCall(this.pending, { callId, ...about })
+    this.#internals.send({ type: 'tool.reject', callId, ...about, ...(reason !== undefined && { reason }) })
   }
 
   /** Gives the result of an external tool: a text, JSON or parts, as from `execute`. */
-  answer(callId: string, result: unknown, { isError = false }: { isError?: boolean } = {}): void {
-    this.#internals.send(answer(waitingCall(this.pending, callId, 'answer'), result, isError))
+  answer(callId: string, result: unknown, options: { isError?: boolean } & AboutQuestion = {}): void {
+    const { question } = options
+    const call = waitingCall(this.pending, { callId, ...(question !== undefined && { question }) }, 'answer')
+    this.#internals.send(answer(call, result, options))
   }
 
   /** The run as JSON, at any moment: `agent.start({ snapshot })` continues from it, also in another process. */

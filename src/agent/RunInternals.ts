@@ -1,7 +1,8 @@
 import type { Actor, Snapshot } from 'xstate'
 import type { AgentMachine } from '../../machines/agent/agentSnapshot.ts'
 import type { AgentCommand, AgentEmitted } from '../../machines/agent/events.ts'
-import { pendingIn, unattendedIn } from '../../machines/tools/pendingCalls.ts'
+import { copyOf } from '../../machines/agent/streamingState.ts'
+import { openIn, pendingIn, unattendedIn } from '../../machines/tools/pendingCalls.ts'
 import { describeThrown, OrchestrationError } from '../messages/errors.ts'
 import type { ChatMessage } from '../messages/messages.ts'
 import {
@@ -144,7 +145,7 @@ export class RunInternals<T, C> {
   }
 
   get pending(): PendingCall[] {
-    return pendingIn(this.#actor.getSnapshot())
+    return openIn(this.#actor.getSnapshot())
   }
 
   snapshot(): Snapshot<unknown> {
@@ -157,13 +158,15 @@ export class RunInternals<T, C> {
 
   /** The result so far. */
   partial(): SendResult {
-    return partialResult(this.#actor.getSnapshot(), this.#messages)
+    const result = partialResult(this.#actor.getSnapshot(), this.#messages)
+    // A reader may change what it gets: that must not change the run.
+    return { ...result, messages: copyOf(result.messages) }
   }
 
   /** The calls that the run waits for at this moment, to be resumed. */
   waitsFor(): PendingApproval | undefined {
     if (this.#outcome && 'result' in this.#outcome) return this.#outcome.result.pendingApproval
-    const [first, ...rest] = this.pending
+    const [first, ...rest] = pendingIn(this.#actor.getSnapshot())
     return first && { calls: [first, ...rest], snapshot: this.snapshot() }
   }
 

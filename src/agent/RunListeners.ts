@@ -20,7 +20,8 @@ const kindAskedBy: Readonly<Record<string, PendingCall['kind']>> = {
 /** Checks whether an event asks for a decision. */
 export const asksForDecision = ({ type }: AgentEmitted): boolean => type in kindAskedBy
 
-const keyOf = (event: AgentEmitted): string => ('callId' in event ? `${event.type} ${event.callId}` : '')
+const keyOf = (event: AgentEmitted): string =>
+  'callId' in event ? `${event.type} ${event.callId} ${('question' in event && event.question) || ''}` : ''
 
 /** The listeners of a run. One that listens for an event that asks is expected to decide. */
 export class RunListeners {

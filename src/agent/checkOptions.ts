@@ -14,12 +14,14 @@ import {
   amount,
   callable,
   checkOptions,
+  checkSome,
   checkValue,
   fields,
   flag,
   having,
   listOf,
   member,
+  members,
   object,
   objectOr,
   type Rule,
@@ -76,7 +78,8 @@ const connectionRules: Rules<ConnectionOptions> = {
       : `${name} must be an absolute http or https URL, such as https://api.openai.com/v1.`,
   headers: rule(headerForms, (value) => readHeaders(value) !== undefined),
   connection: fields(transportRules),
-  profile: fields(profileRules),
+  // A protocol has fields of its own, which it checks itself.
+  profile: members(profileRules),
 }
 
 /** A chat model, or a model string with its own connection. */
@@ -86,12 +89,12 @@ const fallbackRule: Rule = (name, value) =>
     : objectOr(
         (each, given) =>
           member('model', text)(each, given) ??
-          fields(misplacedRules)(each, given) ??
-          fields(connectionRules)(each, given),
+          members(misplacedRules)(each, given) ??
+          fields({ model: text, ...connectionRules })(each, given),
         text,
       )(name, value)
 
-const inspectRule = objectOr(fields({ next: callable }), callable)
+const inspectRule = objectOr(members({ next: callable }), callable)
 
 const agentRules: Rules<AgentOptions> = {
   ...settingRules,
@@ -129,7 +132,7 @@ const modelRule = objectOr(chatModelRule, modelString)
 /** Refuses what an agent cannot be made of. */
 export const checkAgent = (model: unknown, options: AgentOptions<never>): void => {
   checkValue('The model of an agent', model, modelRule)
-  checkOptions('The options of an agent', options, misplacedRules)
+  checkSome('The options of an agent', options, misplacedRules)
   checkOptions('The options of an agent', options, agentRules)
   checkSteps(options)
 }

@@ -1,10 +1,11 @@
-import type { AgentCommand } from '../../machines/agent/events.ts'
+import type { AgentCommand, CallCommand } from '../../machines/agent/events.ts'
 import { areLimits, limitId } from '../../machines/agent/limits.ts'
-import { apart, decisionOn } from '../../machines/tools/approvals.ts'
+import { decisionOn } from '../../machines/tools/approvals.ts'
+import { isAbout } from '../../machines/tools/question.ts'
 import { ConfigurationError, describeThrown } from '../messages/errors.ts'
 import { copyJson, isJsonObject, type JsonObject, type JsonValue } from '../messages/json.ts'
 import type { PendingCall } from '../messages/result.ts'
-import type { Approval, ApprovalOptions, CallDecision } from '../tools/approval.ts'
+import type { AboutQuestion, Approval, ApprovalOptions, CallDecision } from '../tools/approval.ts'
 import { toolResultOf } from '../tools/toolResult.ts'
 
 /** Longer than anything that a person or a tool has to say. */
@@ -15,22 +16,23 @@ export const checkCommand = (given: unknown, pending: readonly PendingCall[]): A
   const command = plainData(given)
   if (!isJsonObject(command)) throw new ConfigurationError('A command is an object with a type.')
   const { type, callId, reason } = command
+  const about = command.question === undefined ? {} : { question: text('question', command.question) }
   switch (type) {
     case 'abort':
       return { type, ...optionalReason(reason) }
     case 'steer':
       return { type, text: text('text', command.text) }
     case 'tool.approve': {
-      const call = waitingCall(pending, text('callId', callId), 'approval')
-      return { ...approval(call, command), ...exceptions(command.except) }
+      const call = waitingCall(pending, { callId: text('callId', callId), ...about }, 'approval')
+      return approval(call, { ...command, ...about })
     }
     case 'tool.reject': {
-      const { id } = waitingCall(pending, text('callId', callId))
-      return { type, callId: id, ...optionalReason(reason) }
+      const { id } = waitingCall(pending, { callId: text('callId', callId), ...about })
+      return { type, callId: id, ...about, ...optionalReason(reason) }
     }
     case 'tool.answer': {
-      const call = waitingCall(pending, text('callId', callId), 'answer')
-      return answer(call, command.result, command.isError)
+      const call = waitingCall(pending, { callId: text('callId', callId), ...about }, 'answer')
+      return answer(call, command.result, { isError: command.isError === true, ...about })
     }
     case 'compact':
       return { type }
@@ -55,15 +57,19 @@ export const storedCommand = (stored: JsonObject): AgentCommand => {
 export const commandsFor = (decisions: unknown, pending: readonly PendingCall[]): AgentCommand[] => {
   if (!isJsonObject(decisions))
     throw new ConfigurationError('Decisions are given by call id, such as { call_1: true }.')
-  const except = Object.keys(decisions)
   return Object.entries(decisions).flatMap(([callId, decision]) =>
-    decision === undefined ? [] : [apart(checkedDecision(callId, decision as CallDecision, pending), except)],
+    decision === undefined ? [] : [checkedDecision(callId, decision as CallDecision, pending)],
   )
 }
 
 /** The command for one decision, not yet checked. */
-export const commandFor = (callId: string, decision: CallDecision): AgentCommand =>
-  isAnswer(decision) ? { type: 'tool.answer', callId, ...decision } : decisionOn(callId, decision)
+export const commandFor = (callId: string, decision: CallDecision): CallCommand =>
+  isAnswer(decision)
+    ? { type: 'tool.answer', callId, ...decision }
+    : decisionOn({ id: callId, ...(isJsonObject(decision) && questionIn(decision)) }, decision)
+
+const questionIn = ({ question }: { question?: unknown }): { question?: string } =>
+  question === undefined ? {} : { question: text('question', question) }
 
 const checkedDecision = (
   callId: string,
@@ -72,9 +78,9 @@ const checkedDecision = (
 ): AgentCommand => {
   const command = commandFor(callId, decision)
   if (command.type === 'tool.answer')
-    return answer(waitingCall(pending, callId, 'answer'), command.result, command.isError)
-  if (command.type === 'tool.approve') return approval(waitingCall(pending, callId, 'approval'), command)
-  waitingCall(pending, callId)
+    return answer(waitingCall(pending, command, 'answer'), command.result, command)
+  if (command.type === 'tool.approve') return approval(waitingCall(pending, command, 'approval'), command)
+  waitingCall(pending, command)
   return command
 }
 
@@ -84,10 +90,14 @@ const isAnswer = (decision: CallDecision): decision is Exclude<CallDecision, App
 /** The call that a decision is about. Throws if the run does not wait for such a decision on it. */
 export const waitingCall = (
   pending: readonly PendingCall[],
-  callId: string,
+  { callId, question }: { callId: string; question?: string },
   kind?: PendingCall['kind'],
 ): PendingCall => {
   const call = pending.find(({ id }) => id === callId)
+  if (call && !isAbout({ question }, call))
+    throw new ConfigurationError(
+      `The decision on "${callId}" is about another question than the one that waits now: show the pending call again, and decide on that one.`,
+    )
   // A call in doubt accepts any kind of decision.
   const isLimit = call?.kind === 'limit' && kind !== 'answer'
   if (call && (kind === undefined || call.kind === kind || call.inDoubt || isLimit)) return call
@@ -100,7 +110,7 @@ export const waitingCall = (
 /** The command that approves a call, or lets a run at a limit continue. */
 export const approval = (
   { id: callId, kind }: PendingCall,
-  { arguments: edited, remember }: ApprovalOptions,
+  { arguments: edited, remember, question }: ApprovalOptions,
 ): AgentCommand => {
   if (edited !== undefined && !isJsonObject(edited))
     throw new ConfigurationError('The arguments of an approval must be an object.')
@@ -112,13 +122,18 @@ export const approval = (
   return {
     type: 'tool.approve',
     callId,
+    ...questionIn({ question }),
     ...(given && { arguments: given }),
     ...(remember !== undefined && { remember }),
   }
 }
 
 /** The command that answers a call of an external tool. */
-export const answer = (call: PendingCall, result: unknown, isError: unknown): AgentCommand => {
+export const answer = (
+  call: PendingCall,
+  result: unknown,
+  { isError, question }: { isError?: boolean } & AboutQuestion,
+): AgentCommand => {
   try {
     toolResultOf(call, result)
   } catch (cause) {
@@ -126,7 +141,13 @@ export const answer = (call: PendingCall, result: unknown, isError: unknown): Ag
       cause,
     })
   }
-  return { type: 'tool.answer', callId: call.id, result, ...(isError === true && { isError }) }
+  return {
+    type: 'tool.answer',
+    callId: call.id,
+    ...questionIn({ question }),
+    result,
+    ...(isError === true && { isError }),
+  }
 }
 
 const jsonOf = (value: JsonObject): JsonObject => {
@@ -159,9 +180,3 @@ const text = (name: string, value: unknown): string => {
 
 const optionalReason = (reason: unknown): { reason?: string } =>
   reason === undefined ? {} : { reason: text('reason', reason) }
-
-const exceptions = (except: unknown): { except?: string[] } => {
-  if (except === undefined) return {}
-  if (!Array.isArray(except)) throw new ConfigurationError('except must be a list of call ids.')
-  return { except: except.map((id) => text('except', id)) }
-}

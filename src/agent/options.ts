@@ -1,7 +1,7 @@
 import type { AnyActorLogic, AnyActorRef, Snapshot } from 'xstate'
 import type { AgentMachineConfig, CompactionOptions } from '../../machines/agent/agentConfig.ts'
 import type { AgentMachine } from '../../machines/agent/agentSnapshot.ts'
-import { settingRules } from '../../machines/agent/configRules.ts'
+import { settingRules, sharedRules } from '../../machines/agent/configRules.ts'
 import type { AgentInput } from '../../machines/agent/events.ts'
 import type { RunLimits } from '../../machines/agent/limits.ts'
 import type { PrepareStep } from '../../machines/model/prepareStep.ts'
@@ -160,6 +160,15 @@ const settingNames = Object.keys(settingRules) as (keyof GenerationSettings)[]
 export const settingsOf = (options: GenerationSettings): GenerationSettings | undefined => {
   const given = settingNames.filter((name) => options[name] !== undefined)
   return given.length > 0 ? Object.fromEntries(given.map((name) => [name, options[name]])) : undefined
+}
+
+/**
+ * The options that an agent passes on to its machine as they are. An orchestrator does not get the others: what it stores
+ * or shows must not hold a key.
+ */
+export const machineOptions = (options: AgentOptions<never>): Partial<AgentMachineConfig> => {
+  const given = Object.keys(sharedRules).map((name) => [name, Reflect.get(options, name)])
+  return Object.fromEntries(given.filter(([, value]) => value !== undefined))
 }
 
 /** The part of the options that a run stores. */

@@ -1,4 +1,5 @@
 import { ConfigurationError } from './errors.ts'
+import { adviceOn } from './optionNames.ts'
 
 /** Says what is wrong with the value of an option, in a whole sentence; undefined if nothing is. */
 export type Rule = (name: string, value: unknown) => string | undefined
@@ -12,7 +13,24 @@ export const checkOptions = <Options extends object>(
   options: unknown,
   rules: Rules<Options>,
 ): void => {
+  checkValue(what, options, (name, value) => {
+    const given = Object(value)
+    return object(name, value) ?? unknownOption(name, given, rules) ?? firstProblem(given, rules, '')
+  })
+}
+
+/** Checks some of the options; the others are not looked at. */
+export const checkSome = (what: string, options: unknown, rules: Readonly<Record<string, Rule>>): void => {
   checkValue(what, options, (name, value) => object(name, value) ?? firstProblem(Object(value), rules, ''))
+}
+
+/** Refuses an option that does not exist: a misspelled one would be ignored in silence. */
+const unknownOption = (name: string, options: object, rules: Readonly<Record<string, Rule>>) => {
+  const unknown = Object.keys(options).find(
+    (key) => !Object.hasOwn(rules, key) && Reflect.get(options, key) !== undefined,
+  )
+  if (unknown === undefined) return undefined
+  return `${name} cannot have "${unknown.slice(0, 40)}". ${adviceOn(unknown, Object.keys(rules))}`
 }
 
 /** Refuses a value that must be there and cannot work. */
@@ -79,8 +97,16 @@ export const writtenAs =
   (name) =>
     `${name} is not an option here: write ${instead}.`
 
-/** An object of options. */
+/** An object of options, and of nothing else. */
 export const fields =
+  (rules: Readonly<Record<string, Rule>>): Rule =>
+  (name, value) =>
+    isObject(value)
+      ? (unknownOption(name, value, rules) ?? firstProblem(value, rules, `${name}.`))
+      : object(name, value)
+
+/** An object of a caller that may have these members, and others that are its own. */
+export const members =
   (rules: Readonly<Record<string, Rule>>): Rule =>
   (name, value) =>
     isObject(value) ? firstProblem(value, rules, `${name}.`) : object(name, value)

@@ -148,7 +148,8 @@ const unchecked = (thrown: unknown) => ({
       : `It cannot be checked: ${describeThrown(thrown)}`,
 })
 
-const validateJsonSchema = <T>(schema: JsonObject): ((value: unknown) => Validation<T>) => {
+/** The check of values against a schema that `readSchema` has read. */
+export const validateJsonSchema = <T>(schema: JsonObject): ((value: unknown) => Validation<T>) => {
   const validator = new Validator(schema, '2020-12', false)
   const check = (value: unknown) => {
     try {

@@ -88,6 +88,8 @@ export type Tool<Deps = unknown> = {
   readonly repeatable: boolean
   /** True if its calls are runs of an agent: kept with the run that calls, step by step. */
   readonly isAgent: boolean
+  /** The server of a tool that comes from a source: an approval is not for a tool of the same name elsewhere. */
+  readonly origin?: string
 }
 
 export const defaultToolTimeoutMs = 300_000
@@ -98,8 +100,10 @@ const noArguments: CompiledSchema<unknown> = {
   validate: () => ({ ok: true, value: {} }),
 }
 
-/** All but what {@link tool} looks at more closely. */
-const rules: Rules<Omit<ToolOptions<Schema>, 'name' | 'input'>> = {
+const rules: Rules<ToolOptions<Schema>> = {
+  // The name and the input are checked below, with errors that say more.
+  name: () => undefined,
+  input: () => undefined,
   description: text,
   execute: callable,
   needsApproval: (name, value) => (typeof value === 'function' ? undefined : flag(name, value)),

@@ -103,25 +103,28 @@ describe('an approval that is remembered', () => {
   ]
 
   test.each<[Remember, string[], string[]]>([
-    ['tool', ['d'], ['g']],
-    ['arguments', ['c', 'd'], ['f', 'g']],
-  ])('by %s counts for calls that wait already, and for those that follow', async (remember, now, later) => {
-    const { agent, paid } = payingAgent(turns)
-    const run = agent.start('Go')
-    await settled(run.result)
-    run.approve('a', { remember })
-    expect(run.pending.map(({ id }) => id)).toEqual(now)
-    for (const id of now) run.reject(id)
-    expect((await settled(run.result)).pendingApproval?.calls.map(({ id }) => id)).toEqual(later)
-    const known = ['a', 'b', 'c', 'd'].filter((id) => !now.includes(id))
-    expect(paid.map((each) => each[0])).toEqual(known)
-    for (const id of later) run.reject(id)
-    expect((await settled(run.result)).output).toBe('done')
-    expect(paid.map((each) => each[0])).toEqual([
-      ...known,
-      ...['e', 'f', 'g'].filter((id) => !later.includes(id)),
-    ])
-  })
+    ['tool', ['b', 'c', 'd'], ['g']],
+    ['arguments', ['b', 'c', 'd'], ['f', 'g']],
+  ])(
+    'by %s counts for calls that follow, and not for those that were shown',
+    async (remember, now, later) => {
+      const { agent, paid } = payingAgent(turns)
+      const run = agent.start('Go')
+      await settled(run.result)
+      run.approve('a', { remember })
+      expect(run.pending.map(({ id }) => id)).toEqual(now)
+      for (const id of now) run.reject(id)
+      expect((await settled(run.result)).pendingApproval?.calls.map(({ id }) => id)).toEqual(later)
+      const known = ['a', 'b', 'c', 'd'].filter((id) => !now.includes(id))
+      expect(paid.map((each) => each[0])).toEqual(known)
+      for (const id of later) run.reject(id)
+      expect((await settled(run.result)).output).toBe('done')
+      expect(paid.map((each) => each[0])).toEqual([
+        ...known,
+        ...['e', 'f', 'g'].filter((id) => !later.includes(id)),
+      ])
+    },
+  )
 
   test.each<Remember>(['tool', 'arguments'])(
     'by %s does not run what is rejected, edited or left at the same time',

@@ -18,7 +18,15 @@ const mayImport: Record<string, readonly string[]> = {
   'src/durable': ['src/messages', 'src/model', 'src/tools', 'machines', 'src/agent'],
   'src/dbos': ['src/messages', 'src/model', 'src/tools', 'machines', 'src/agent', 'src/durable'],
   'src/telemetry': ['src/messages', 'src/model', 'src/transport', 'machines'],
-  'src/mcp': ['src/messages', 'src/model', 'src/transport', 'src/tools', 'machines', 'src/agent'],
+  'src/mcp': [
+    'src/messages',
+    'src/model',
+    'src/transport',
+    'src/schema',
+    'src/tools',
+    'machines',
+    'src/agent',
+  ],
   'src/ui': [
     'src/messages',
     'src/model',

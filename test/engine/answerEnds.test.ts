@@ -23,7 +23,7 @@ describe('an answer that ends with the word', () => {
     ['contentFilter', 'contentFilter'],
     ['error', 'error'],
     ['toolCalls', 'stop'],
-    ['unspecified', 'stop'],
+    ['unspecified', 'unspecified'],
   ])('%s and makes no call gives the reason %s', async (finish, reason) => {
     const { agent, model } = agentOf([[{ text: 'x' }, { finish, raw: 'word' }]])
     expect(await agent.send('Go')).toMatchObject({ finishReason: reason, rawFinishReason: 'word' })
@@ -98,12 +98,19 @@ describe('an answer that the provider ends with its own error', () => {
     ['an empty text', 2, [{ text: '' }]],
     ['empty thinking', 2, [{ thinking: '' }]],
     ['text', 1, [{ text: 'x' }]],
-    ['thinking', 1, [{ thinking: 'x' }]],
-    ['metadata', 1, [{ metadata: { a: 1 } }]],
   ])('after it showed %s: %i requests', async (_, requests, shown) => {
     const { agent, model } = agentOf([[...shown, failed], 'ok'])
     await agent.send('Go')
     expect(model.requests).toHaveLength(requests)
+  })
+
+  test.each<[string, ScriptStep[]]>([
+    ['thinking', [{ thinking: 'x' }]],
+    ['metadata', [{ metadata: { a: 1 } }]],
+  ])('after it showed only %s fails: nothing that was shown can be taken back', async (_, shown) => {
+    const { agent, model } = agentOf([[...shown, failed], 'ok'])
+    expect((await rejection(agent.send('Go'), ModelError)).code).toBe('MALFORMED')
+    expect(model.requests).toHaveLength(1)
   })
 
   test('but calls tools all the same is not asked again: the calls run', async () => {
@@ -112,9 +119,11 @@ describe('an answer that the provider ends with its own error', () => {
     model.assertDone()
   })
 
-  test('in every try ends the run with that reason', async () => {
+  test('in every try fails: an empty answer is not one', async () => {
     const { agent, model } = agentOf([[failed], [failed], 'never'])
-    expect(await agent.send('Go')).toMatchObject({ finishReason: 'error', rawFinishReason: 'MALFORMED' })
+    const error = await rejection(agent.send('Go'), ModelError)
+    expect(error.code).toBe('MALFORMED')
+    expect(error.partial).toMatchObject({ finishReason: 'error', rawFinishReason: 'MALFORMED' })
     expect(model.requests).toHaveLength(2)
   })
 

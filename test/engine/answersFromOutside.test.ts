@@ -45,6 +45,7 @@ describe('calls that are answered from outside', () => {
       ['x', 'y'].map((id) => ({
         type: 'tool.external',
         callId: id,
+        question: expect.any(String),
         call: { type: 'toolCall', id, name: 'outside', arguments: {} },
       })),
     )

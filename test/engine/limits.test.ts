@@ -127,7 +127,14 @@ describe('at a limit', () => {
     const first = await asking([call('a')]).send('Go.')
     const limit = { limit: 'steps', used: 1, allowed: 1 }
     expect(first.pendingApproval?.calls).toEqual([
-      { type: 'toolCall', id: 'limit', name: 'limit', kind: 'limit', arguments: limit },
+      {
+        type: 'toolCall',
+        id: 'limit',
+        name: 'limit',
+        kind: 'limit',
+        arguments: limit,
+        question: expect.any(String),
+      },
     ])
     const pending = JSON.parse(JSON.stringify(first.pendingApproval))
     const raised = await asking(['Done.']).resume(pending, { limit: true })
@@ -189,7 +196,10 @@ describe('at a limit', () => {
     run.on('limit', (event) => reached.push(event))
     await idle(10)
     expect(run.pending).toMatchObject([{ id: 'x/limit', kind: 'limit' }])
-    expect(reached).toEqual([{ type: 'limit', callId: 'x/limit', limit: 'steps', used: 1, allowed: 1 }])
+    const { question } = run.pending[0] ?? {}
+    expect(reached).toEqual([
+      { type: 'limit', callId: 'x/limit', question, limit: 'steps', used: 1, allowed: 1 },
+    ])
     run.approve('x/limit')
     expect(await run.result).toMatchObject({ answer: 'Done.' })
   })

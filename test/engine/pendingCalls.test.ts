@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { createActor } from 'xstate'
 import { askEvent } from '../../machines/agent/announcements.ts'
-import { apart, decisionOn } from '../../machines/tools/approvals.ts'
+import { decisionOn } from '../../machines/tools/approvals.ts'
 import { isRun, messagesIn, pendingIn, unattendedIn } from '../../machines/tools/pendingCalls.ts'
 import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
 import type { PendingCall } from '../../src/messages/result.ts'
@@ -171,19 +171,11 @@ describe('onApproval', () => {
       { type: 'tool.reject', callId: 'a', reason: '' },
     ],
   ])('says %j: only a clear yes is one', (approval, command) => {
-    expect(decisionOn('a', approval as never)).toStrictEqual(command)
-  })
-
-  test('says what to remember apart from what is decided on at the same time', () => {
-    const yes = { type: 'tool.approve', callId: 'a' } as const
-    const no = { type: 'tool.reject', callId: 'a' } as const
-    expect(apart({ ...yes, remember: 'tool' }, ['a', 'b'])).toEqual({
-      ...yes,
-      remember: 'tool',
-      except: ['a', 'b'],
+    expect(decisionOn({ id: 'a' }, approval as never)).toStrictEqual(command)
+    expect(decisionOn({ id: 'a', question: 'q' }, approval as never)).toStrictEqual({
+      ...command,
+      question: 'q',
     })
-    expect(apart(yes, ['a'])).toBe(yes)
-    expect(apart(no, ['a'])).toBe(no)
   })
 
   test('gets a copy of the call: what it does to that changes nothing', async () => {

@@ -40,7 +40,7 @@ const started = (options: AgentOptions, at: number[] = [], history: ChatMessage[
   const actor = createActor(agent.machine, { input: { prompt: 'Go.', history } })
   const reached: Omit<Reached, 'type' | 'callId'>[] = []
   let compactions = 0
-  actor.on('limit', ({ type: _, callId: __, ...limit }) => reached.push(limit))
+  actor.on('limit', ({ type: _, callId: __, question: ___, ...limit }) => reached.push(limit))
   actor.on('step', ({ step }) => {
     if (at.includes(step)) actor.send({ type: 'compact' })
   })

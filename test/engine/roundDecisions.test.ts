@@ -154,10 +154,9 @@ describe('an approval', () => {
   test.each<[string, object, string[], string[]]>([
     ['is for one call', {}, ['b approval'], []],
     ['is for one call if it asks to remember something else', { remember: 'all' }, ['b approval'], []],
-    ['with odd exceptions has none', { remember: 'tool', except: 'b' }, [], ['a {"n":1}', 'b {"n":1}']],
-    ['leaves its exceptions', { remember: 'tool', except: ['a', 'b'] }, ['b approval'], []],
-    ['by arguments is for the same ones', { remember: 'arguments' }, [], ['a {"n":1}', 'b {"n":1}']],
-    ['by arguments is not for others', { remember: 'arguments', arguments: { n: 2 } }, ['b approval'], []],
+    ['by tool is not for a call that was shown beside it', { remember: 'tool' }, ['b approval'], []],
+    ['by arguments neither', { remember: 'arguments' }, ['b approval'], []],
+    ['about another question is not taken', { question: 'other' }, ['a approval', 'b approval'], []],
     ['ignores arguments that are not an object', { arguments: 'n = 2' }, ['b approval'], []],
   ])('%s', async (_, command, left, expected) => {
     const { actor, pending, ran } = await world([two, 'ok'], asking)

@@ -184,7 +184,9 @@ describe('everything that a run emits', () => {
     const asked = (kind: string, id: string, name: string) => called(id, name).replace('tool.call', kind)
     const results = messages.slice(2, 3).map(lineOf).join()
     expect(results).toMatch(/^user: a=done b=y c failed=.*no/)
-    expect(events.slice(3, -5)).toEqual([
+    // The identity of a question differs with each run.
+    const plain = (event: string) => event.replace(/^(tool\.(?:approval|external) \w) \S+ \{/, '$1 {')
+    expect(events.slice(3, -5).map(plain)).toEqual([
       ...said('model: risky({})#a outside({})#b risky({})#c'),
       asked('tool.approval', 'a', 'risky'),
       asked('tool.approval', 'c', 'risky'),
