@@ -97,10 +97,19 @@ export class Approvals {
 
 const unanswered = { result: 'There is no terminal to answer this.', isError: true } as const
 
+type Asked = Pick<PendingCall, 'id' | 'question'>
+
+/** The part of a command that says which question it answers: the next one may be about a call of the same id. */
+export const aboutOf = ({ id: callId, question }: Asked) => ({
+  callId,
+  ...(question !== undefined && { question }),
+})
+
 /** The command that passes a decision to a run. */
-export const decisionOn = (callId: string, approval: Approval) => {
+export const decisionOn = (asked: Asked, approval: Approval) => {
+  const about = aboutOf(asked)
   const { approve, reason = '' } = typeof approval === 'boolean' ? { approve: approval } : approval
   return approve
-    ? ({ type: 'tool.approve', callId } as const)
-    : ({ type: 'tool.reject', callId, reason } as const)
+    ? ({ type: 'tool.approve', ...about } as const)
+    : ({ type: 'tool.reject', ...about, reason } as const)
 }

@@ -5,7 +5,7 @@ import type { Compaction } from '../messages/compaction.ts'
 import { dollars } from '../messages/dollars.ts'
 import type { ErrorData } from '../messages/errors.ts'
 import type { ToolCallPart, ToolResultPart } from '../messages/messages.ts'
-import type { ChatResult, PendingCall, Usage } from '../messages/result.ts'
+import type { ChatResult, PendingCall, Usage, Warning } from '../messages/result.ts'
 import type { Screen } from './Screen.ts'
 import { oneLine } from './terminalText.ts'
 
@@ -38,7 +38,7 @@ export class AnswerView {
 
 /** A call in one line: `calculator(expression: 2 + 3)`. */
 export const callLine = ({ name, arguments: args, argumentsRaw }: ToolCallPart): string => {
-  const entries = Object.entries(args).map(([key, value]) => `${key}: ${wordOf(value)}`)
+  const entries = Object.entries(args).map(([key, value]) => `${wordOf(key)}: ${wordOf(value)}`)
   return oneLine(`${name}(${entries.join(', ') || argumentsRaw || ''})`)
 }
 
@@ -46,14 +46,24 @@ export const callLine = ({ name, arguments: args, argumentsRaw }: ToolCallPart):
 export const resultLine = ({ name, result, isError }: ToolResultPart): string =>
   oneLine(`${name} ${isError ? '✗' : '→'} ${result}`)
 
-const wordOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
+/** A text that could be taken for several arguments, or for another type, is in quotes: a person decides on what is shown. */
+const wordOf = (value: unknown): string =>
+  typeof value === 'string' && isPlain(value) ? value : JSON.stringify(value)
+
+const isPlain = (text: string): boolean =>
+  /^[^\s,:(){}[\]"'\\]+( [^\s,:(){}[\]"'\\]+)*$/u.test(text) &&
+  !/^(true|false|null|-?\d[\d.eE+-]*)$/.test(text)
 
 export const retryLine = ({ error, delayMs }: { error: ErrorData | null; delayMs: number }): string =>
   oneLine(`Trying again in ${(delayMs / 1000).toFixed(1)} s. ${error?.message ?? 'The answer did not fit.'}`)
 
+/** A warning in one line, with the words of a server that refused the setting. */
+export const warningLine = ({ message, refusal }: Warning): string =>
+  oneLine(refusal === undefined ? message : `${message} It said: ${refusal}`)
+
 /** The call or the limit that a run waits at, in one line. */
 export const pendingLine = (call: PendingCall): string =>
-  call.kind === 'limit' ? limitSentence(reachedIn(call.arguments)) : callLine(call)
+  call.kind === 'limit' ? oneLine(limitSentence(reachedIn(call.arguments))) : callLine(call)
 
 /** Tokens, and their cost where it is known: `120 tokens in, 15 out, $0.0042`. */
 export const usageText = ({ inputTokens, outputTokens, cost }: Usage = {}): string => {

@@ -2,7 +2,7 @@ import type { AgentEmitted, AgentOutput } from '../../machines/agent/events.ts'
 import type { Agent } from '../agent/Agent.ts'
 import type { Inspect } from '../agent/watching.ts'
 import { describeThrown, OrchestrationError } from '../messages/errors.ts'
-import { Approvals, decisionOn } from './Approvals.ts'
+import { Approvals, aboutOf, decisionOn } from './Approvals.ts'
 import type { Invocation } from './command.ts'
 import { atTerminal } from './Lines.ts'
 import { onInterrupt } from './outcome.ts'
@@ -37,17 +37,17 @@ export const watchedRun = async (invocation: Invocation, run: WatchedRun): Promi
     if (event.type === 'tool.call' || event.type === 'tool.result') approvals.withdraw()
     run.onEvent(event)
     if (event.type === 'tool.external') {
-      const { callId, call } = event
-      approvals.answer(call).then((answer) => actor.send({ type: 'tool.answer', callId, ...answer }))
+      const about = aboutOf({ ...event, id: event.callId })
+      approvals.answer(event.call).then((answer) => actor.send({ type: 'tool.answer', ...about, ...answer }))
     }
     // An agent that does not ask at a limit has already continued.
     const isAsked = event.type === 'limit' && actor.getSnapshot().hasTag('waiting')
     if (event.type !== 'tool.approval' && !isAsked) return
-    const { callId } = event
+    const asked = { ...event, id: event.callId }
     const decision = event.type === 'limit' ? approvals.mayGoOn(event) : approvals.decide(event.call)
     Promise.resolve(decision).then(
-      (approval) => actor.send(decisionOn(callId, approval)),
-      (thrown) => actor.send({ type: 'tool.reject', callId, reason: describeThrown(thrown) }),
+      (approval) => actor.send(decisionOn(asked, approval)),
+      (thrown) => actor.send({ type: 'tool.reject', ...aboutOf(asked), reason: describeThrown(thrown) }),
     )
   })
   const release = onInterrupt(abort)

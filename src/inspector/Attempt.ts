@@ -6,6 +6,8 @@ import type { AttemptRow, CompactionRow } from './protocol.ts'
 import { hideSecrets, SafeText } from './secrets.ts'
 
 const longestText = 1_000_000
+const longestWarning = 1000
+const mostWarnings = 20
 
 /** A call that the model is still writing. */
 type CallDraft = { name: string; arguments: string }
@@ -13,7 +15,17 @@ type CallDraft = { name: string; arguments: string }
 /** The facts about a request beside its text. */
 type AttemptFacts = Omit<
   AttemptRow,
-  'index' | 'owner' | 'endedAt' | 'compaction' | 'isVoid' | 'text' | 'thinking' | 'drafts' | 'asked' | 'calls'
+  | 'index'
+  | 'owner'
+  | 'endedAt'
+  | 'compaction'
+  | 'isVoid'
+  | 'warnings'
+  | 'text'
+  | 'thinking'
+  | 'drafts'
+  | 'asked'
+  | 'calls'
 >
 
 /** A request to a model: its streamed text, its times and its usage. */
@@ -23,6 +35,8 @@ export class Attempt {
   readonly text: SafeText
   readonly thinking: SafeText
   readonly compaction: CompactionRow | null
+  /** The settings that the model did not get as they were given, a sentence each. */
+  warnings: string[] = []
   drafts: CallDraft[] = []
   calls: readonly string[] = []
   /** The newest data of the run that is about this request. */
@@ -31,6 +45,7 @@ export class Attempt {
   isVoid = false
   /** The number of messages that the run had added when it asked. */
   readonly before: number
+  readonly #secrets: readonly string[]
 
   /** `marker` is the message of the compaction right before it. */
   constructor(
@@ -42,6 +57,7 @@ export class Attempt {
     this.owner = owner
     this.state = state
     this.before = state.messages.length
+    this.#secrets = secrets
     this.compaction = compactionRow(marker, secrets)
     this.text = new SafeText(secrets, longestText)
     this.thinking = new SafeText(secrets, longestText)
@@ -104,6 +120,7 @@ export class Attempt {
         if (delta.type === 'text') text += delta.text
         else if (delta.type === 'thinking') thinking += delta.text
         else if (delta.type === 'toolDelta') this.#draft(delta)
+        else if (delta.type === 'warning') this.#warn(delta)
       }
     }
     if (text !== '') this.text.add(text)
@@ -115,6 +132,11 @@ export class Attempt {
     this.drafts = []
     this.text.end()
     this.thinking.end()
+  }
+
+  #warn({ warning: { message, refusal } }: Extract<Delta, { type: 'warning' }>): void {
+    const said = `${message}${refusal === undefined ? '' : ` It said: ${refusal}`}`.slice(0, longestWarning)
+    if (this.warnings.length < mostWarnings) this.warnings.push(hideSecrets(said, this.#secrets))
   }
 
   #draft({ index, name, arguments: piece }: Extract<Delta, { type: 'toolDelta' }>): void {
@@ -131,6 +153,7 @@ export class StoredAttempt {
   readonly text: SafeText
   readonly thinking: SafeText
   readonly compaction: CompactionRow | null
+  readonly warnings: [] = []
   readonly drafts: [] = []
   calls: readonly string[] = []
   /** The number of messages that the stream had shown when it began. */

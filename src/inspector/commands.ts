@@ -33,20 +33,29 @@ export const applyCommand = async (
 type CommandResult = { note: string; actor?: number }
 
 /** Checks a command: nothing but these can be sent. */
-const commandOf = ({ type, callId, reason, result, arguments: edited }: JsonObject): AgentCommand => {
+const commandOf = ({
+  type,
+  callId,
+  question,
+  reason,
+  result,
+  arguments: edited,
+}: JsonObject): AgentCommand => {
+  const about = typeof question === 'string' ? { question } : {}
   switch (type) {
     case 'abort':
       return { type, reason: 'from the inspector' }
     case 'tool.approve':
-      return { type, callId: textOf(callId), ...(isJsonObject(edited) && { arguments: edited }) }
+      return { type, callId: textOf(callId), ...about, ...(isJsonObject(edited) && { arguments: edited }) }
     case 'tool.reject':
       return {
         type,
         callId: textOf(callId),
+        ...about,
         ...(typeof reason === 'string' && reason !== '' && { reason: reason.slice(0, longestReason) }),
       }
     case 'tool.answer':
-      return { type, callId: textOf(callId), result: String(result ?? '') }
+      return { type, callId: textOf(callId), ...about, result: String(result ?? '') }
     default:
       throw new Refusal(400, 'This is not a command of the inspector.')
   }

@@ -21,7 +21,7 @@ import { hideSecrets } from './secrets.ts'
 
 /** An attempt without its text, which grows. */
 export const attemptRow = (
-  { owner, facts, endedAt, compaction, isVoid, drafts, calls }: Attempt | StoredAttempt,
+  { owner, facts, endedAt, compaction, isVoid, warnings, drafts, calls }: Attempt | StoredAttempt,
   index: number,
   secrets: readonly string[],
 ): Omit<AttemptRow, 'text' | 'thinking' | 'asked'> => ({
@@ -32,6 +32,7 @@ export const attemptRow = (
   endedAt,
   compaction,
   isVoid,
+  warnings: [...warnings],
   drafts: drafts.filter((draft) => draft !== undefined),
   calls: [...calls],
 })

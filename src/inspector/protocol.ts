@@ -135,6 +135,8 @@ export type AttemptRow = {
   compaction: CompactionRow | null
   /** True if the model was asked again: this answer does not count. */
   isVoid: boolean
+  /** The settings that the model did not get as they were given, a sentence each. Not stored. */
+  warnings: string[]
   text: string
   thinking: string
   /** Calls that are still being written. */
@@ -170,6 +172,8 @@ export type CompactionRow = Pick<Compaction, 'kind' | 'tokensBefore' | 'tokensAf
 export type QuestionRow = {
   owner: number
   callId: string
+  /** The identity of the question, which its decision has, too. */
+  question: string | null
   kind: 'approval' | 'answer' | 'limit'
   /** The tool; empty at a limit. */
   name: string
@@ -220,10 +224,10 @@ export type Command =
   /** Stops a stored run as if its process had died, and continues it. */
   | { actor: number; type: 'restart' }
   /** Approves a call. With `arguments`, it runs with these. */
-  | { actor: number; type: 'tool.approve'; callId: string; arguments?: JsonObject }
-  | { actor: number; type: 'tool.reject'; callId: string; reason: string }
+  | { actor: number; type: 'tool.approve'; callId: string; question?: string; arguments?: JsonObject }
+  | { actor: number; type: 'tool.reject'; callId: string; question?: string; reason: string }
   /** Gives the result of an external tool. */
-  | { actor: number; type: 'tool.answer'; callId: string; result: string }
+  | { actor: number; type: 'tool.answer'; callId: string; question?: string; result: string }
   | Again
 
 /**

@@ -141,6 +141,7 @@ export const questionRows = (subject: Subject, secrets: readonly string[]): Ques
     return {
       owner: subject.id,
       callId: call.id,
+      question: call.question ?? null,
       kind: call.kind ?? 'approval',
       name: isLimit ? '' : call.name,
       arguments: isLimit ? null : readable(call.arguments, secrets),

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { nearest } from '../../src/cli/command.ts'
 import { commands, helpOf, overview } from '../../src/cli/commands/index.ts'
 import { paintFor, printable, wantsColour } from '../../src/cli/terminalText.ts'
+import { nearest } from '../../src/messages/optionNames.ts'
 import { statewire } from './spawned.ts'
 
 const plain = paintFor(false)

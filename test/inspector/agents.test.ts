@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { Agent } from '../../src/agent/Agent.ts'
 import type { Inspector } from '../../src/inspector/index.ts'
+import type { ChatModel } from '../../src/model/chatModel.ts'
 import { type ScriptTurn, scriptedModel, TransitionCoverage } from '../../src/testing/index.ts'
 import { tool } from '../../src/tools/tool.ts'
 import { endOf } from '../engine/watching.ts'
@@ -37,6 +38,31 @@ const isOver = (feed: PageFeed) =>
   [...feed.actors.values()].some(({ parent, endedAt }) => parent === null && endedAt)
 
 describe('A run of an agent', () => {
+  it('shows which settings the model did not get', async () => {
+    const warning = {
+      setting: 'temperature',
+      change: 'omitted' as const,
+      message: 'acme:one refuses temperature: it is left out.',
+      provider: 'acme',
+      model: 'one',
+      refusal: 'temperature is not supported',
+    }
+    const answer = scriptedModel([[{ text: 'Hello' }]])
+    const model: ChatModel = {
+      ...answer,
+      stream: (request, sink) => {
+        sink.deltas([{ type: 'warning', warning }])
+        return answer.stream(request, sink)
+      },
+    }
+    const inspector = await inspecting()
+    const feed = await listen(inspector)
+    await new Agent(model, { inspect: inspector.inspect }).send('Hello')
+    await feed.until(isOver)
+    const said = 'acme:one refuses temperature: it is left out. It said: temperature is not supported'
+    expect(feed.attempts).toMatchObject([{ text: 'Hello', warnings: [said] }])
+  })
+
   it('is sent as text, thinking, tool calls, usage and timing of each step', async () => {
     const inspector = await inspecting()
     const feed = await listen(inspector)

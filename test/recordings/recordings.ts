@@ -85,16 +85,21 @@ export const loadStreams = (protocol: string): { recording: Recording; expected:
   }))
 
 /** An expected result with its counts in statewire's one meaning: input is all input, output all output. */
-export const withOneMeaning = ({ protocol, provider }: Recording, expected: Expected): Expected => {
+export const withOneMeaning = ({ protocol, provider, response }: Recording, expected: Expected): Expected => {
   const { usage } = expected
   if (!usage) return expected
   const isBeside = protocol === 'google' || (protocol === 'openai-chat' && provider === 'xai')
   const sum = (...counts: (number | undefined)[]) => counts.reduce((a: number, b) => a + (b ?? 0), 0)
   const input =
     protocol === 'anthropic'
-      ? sum(usage.input, usage.cached, usage.cacheWrite)
+      ? sum(usage.input, usage.cached, usage.cacheWrite, compacted(response.body, 'input_tokens'))
       : sum(usage.input, usage.toolUseInput)
-  const output = isBeside ? sum(usage.output, usage.reasoning) : usage.output
+  const beside = compacted(response.body, 'output_tokens')
+  const output = isBeside
+    ? sum(usage.output, usage.reasoning)
+    : beside > 0
+      ? sum(usage.output, beside)
+      : usage.output
   return {
     ...expected,
     usage: {
@@ -103,6 +108,15 @@ export const withOneMeaning = ({ protocol, provider }: Recording, expected: Expe
       ...(output !== undefined && { output }),
     },
   }
+}
+
+/** The tokens of a compaction at the provider, which the independent reader left out. */
+const compacted = (body: string, field: 'input_tokens' | 'output_tokens'): number => {
+  const found = [...body.matchAll(/"iterations":(\[[^\]]*\])/g)].at(-1)?.[1]
+  const iterations: { type: string; input_tokens: number; output_tokens: number }[] = JSON.parse(
+    found ?? '[]',
+  )
+  return iterations.filter(({ type }) => type === 'compaction').reduce((sum, each) => sum + each[field], 0)
 }
 
 export const loadConversations = (): Conversation[] =>

@@ -70,29 +70,32 @@ export class MemoryBackend implements ChatBackend {
     const approvals = this.#approvals
     run.on('tool.call', () => approvals.withdraw())
     run.on('tool.result', () => approvals.withdraw())
-    const isPending = (callId: string) => run.pending.some(({ id }) => id === callId)
-    run.on('tool.approval', async ({ callId, call }) => {
+    const isPending = (asked: { callId: string; question?: string }) =>
+      run.pending.some(({ id, question }) => id === asked.callId && question === asked.question)
+    run.on('tool.approval', async (asked) => {
+      const { callId, call } = asked
       const approval = await Promise.resolve(approvals.decide(call)).catch((thrown: unknown) => ({
         approve: false,
         reason: describeThrown(thrown),
       }))
-      if (!isPending(callId)) return
-      const decision = decisionOn(callId, approval)
+      if (!isPending(asked)) return
+      const decision = decisionOn({ id: callId }, approval)
       if (decision.type === 'tool.approve') run.approve(callId)
       else run.reject(callId, decision.reason)
     })
     run.on('limit', async (reached) => {
       const { callId } = reached
       // An agent that does not ask has already continued.
-      if (!isPending(callId)) return
+      if (!isPending(reached)) return
       const approval = await approvals.mayGoOn(reached)
-      if (!isPending(callId)) return
-      if (decisionOn(callId, approval).type === 'tool.approve') run.approve(callId)
+      if (!isPending(reached)) return
+      if (decisionOn({ id: callId }, approval).type === 'tool.approve') run.approve(callId)
       else run.reject(callId)
     })
-    run.on('tool.external', async ({ callId, call }) => {
+    run.on('tool.external', async (asked) => {
+      const { callId, call } = asked
       const { result, isError = false } = await approvals.answer(call)
-      if (isPending(callId)) run.answer(callId, result, { isError })
+      if (isPending(asked)) run.answer(callId, result, { isError })
     })
   }
 }

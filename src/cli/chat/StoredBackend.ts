@@ -2,7 +2,7 @@ import type { DurableChat, DurableRun, StoredRuns } from '../../durable/index.ts
 import { viewOf } from '../../durable/sqlite/storeView.ts'
 import type { Part } from '../../messages/messages.ts'
 import { newId } from '../../model/newId.ts'
-import { type Approvals, decisionOn } from '../Approvals.ts'
+import { type Approvals, aboutOf, decisionOn } from '../Approvals.ts'
 import { UsageError } from '../outcome.ts'
 import { followRun } from '../runs/stream.ts'
 import { oneLine } from '../terminalText.ts'
@@ -122,11 +122,12 @@ export class StoredBackend implements ChatBackend {
       for (const call of (await run.info()).pending) {
         const decision =
           call.kind === 'answer'
-            ? ({ type: 'tool.answer', callId: call.id, ...(await approvals.answer(call)) } as const)
-            : decisionOn(call.id, await approvals.decideOn(call))
+            ? ({ type: 'tool.answer', ...aboutOf(call), ...(await approvals.answer(call)) } as const)
+            : decisionOn(call, await approvals.decideOn(call))
         if (signal.aborted) return
         const { pending } = await run.info()
-        if (pending.some(({ id }) => id === call.id)) await this.#runs.send(run.id, decision)
+        if (pending.some(({ id, question }) => id === call.id && question === call.question))
+          await this.#runs.send(run.id, decision)
       }
     } finally {
       asked.abort()

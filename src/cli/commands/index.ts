@@ -1,4 +1,5 @@
-import { type Command, nearest, type OptionSpec } from '../command.ts'
+import { nearest } from '../../messages/optionNames.ts'
+import type { Command, OptionSpec } from '../command.ts'
 import { columns, type Paint } from '../terminalText.ts'
 import { chat } from './chat.ts'
 import { demo } from './demo.ts'

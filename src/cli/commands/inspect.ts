@@ -11,6 +11,7 @@ import {
   retryLine,
   stateWatcher,
   usageText,
+  warningLine,
 } from '../progress.ts'
 import { questionOf } from '../question.ts'
 import { openFile } from '../runs/action.ts'
@@ -52,6 +53,7 @@ export const inspect: Command = {
       if (event.type === 'tool.call') quiet(callLine(event.call))
       if (event.type === 'tool.result') quiet(resultLine(event.result))
       if (event.type === 'compaction') quiet(compactionLine(event))
+      if (event.type === 'warning') screen.line(paint.yellow(`  ! ${screen.clip(warningLine(event))}`))
       if (event.type === 'retry') screen.line(paint.yellow(`  ! ${screen.clip(retryLine(event))}`))
     }
     try {

@@ -11,6 +11,7 @@ import {
   retryLine,
   stateWatcher,
   usageText,
+  warningLine,
 } from '../progress.ts'
 import { questionOf } from '../question.ts'
 import { watchedRun } from '../watchedRun.ts'
@@ -54,6 +55,8 @@ export const run: Command = {
       if (event.type === 'tool.call') note(callLine(event.call))
       if (event.type === 'tool.result') note(resultLine(event.result))
       if (event.type === 'compaction') note(compactionLine(event))
+      if (event.type === 'warning' && !isQuiet)
+        screen.note(screen.notePaint.yellow(`  ! ${screen.clip(warningLine(event))}`))
       if (event.type === 'retry' && !isQuiet)
         screen.note(screen.notePaint.yellow(`  ! ${screen.clip(retryLine(event))}`))
     }

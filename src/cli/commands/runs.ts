@@ -1,5 +1,5 @@
+import { nearest } from '../../messages/optionNames.ts'
 import type { Command, Invocation } from '../command.ts'
-import { nearest } from '../command.ts'
 import { UsageError } from '../outcome.ts'
 import type { RunsAction } from '../runs/action.ts'
 import { openFile } from '../runs/action.ts'

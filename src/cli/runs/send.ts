@@ -1,5 +1,6 @@
 import type { RunInfo } from '../../durable/index.ts'
 import type { PendingCall } from '../../messages/result.ts'
+import { aboutOf } from '../Approvals.ts'
 import { type Invocation, textOption } from '../command.ts'
 import { exit, UsageError } from '../outcome.ts'
 import { pendingLine } from '../progress.ts'
@@ -15,7 +16,7 @@ export const approve: RunsAction = {
     const info = await (await namedRun(runs, invocation.words)).info()
     const mayRun = ({ kind, inDoubt }: PendingCall) => kind !== 'answer' || inDoubt === true
     const call = chosenCall(info, info.pending.filter(mayRun), invocation.words[1])
-    await runs.send(info.id, { type: 'tool.approve', callId: call.id })
+    await runs.send(info.id, { type: 'tool.approve', ...aboutOf(call) })
     invocation.screen.line(`${call.kind === 'limit' ? 'continues' : 'approved'}: ${pendingLine(call)}`)
     noteOwner(runs, invocation)
     return exit.complete
@@ -33,7 +34,7 @@ export const reject: RunsAction = {
     const reason = textOption(invocation, 'reason')
     await runs.send(info.id, {
       type: 'tool.reject',
-      callId: call.id,
+      ...aboutOf(call),
       ...(reason !== undefined && { reason }),
     })
     invocation.screen.line(`${call.kind === 'limit' ? 'ends' : 'rejected'}: ${pendingLine(call)}`)
@@ -53,20 +54,21 @@ export const answer: RunsAction = {
     if (callId === undefined) throw new UsageError(`Which call? ${waiting(info.pending)}`)
     const call = chosenCall(info, info.pending, callId)
     const result = await promptOf({ ...invocation, words: said })
-    await runs.send(info.id, { type: 'tool.answer', callId: call.id, result })
+    await runs.send(info.id, { type: 'tool.answer', ...aboutOf(call), result })
     invocation.screen.line(`answered: ${pendingLine(call)}`)
     noteOwner(runs, invocation)
     return exit.complete
   },
 }
 
-/** The call that was named, or the only one there is. */
+/** The call that was named, by its id or its question, or the only one there is. */
 const chosenCall = (
   { id, status }: RunInfo,
   calls: readonly PendingCall[],
   named: string | undefined,
 ): PendingCall => {
-  const [first, ...others] = named === undefined ? calls : calls.filter((call) => call.id === named)
+  const [first, ...others] =
+    named === undefined ? calls : calls.filter(({ id, question }) => named === id || named === question)
   if (first && others.length === 0) return first
   if (first) throw new UsageError(`Which call? ${waiting(calls)}`)
   const problem =

@@ -49,20 +49,21 @@ export const show: RunsAction = {
 const factsOf = (info: RunInfo, { paint }: Screen): string[][] => {
   const { id, agent, status, state, step, usage, recoveries, forkedFrom } = info
   const when = (date: Date) => `${date.toISOString()} (${spanText(Date.now() - date.getTime())} ago)`
-  const tokens = usage && `${usage.inputTokens ?? '?'} in, ${usage.outputTokens ?? '?'} out`
-  const cost = usage?.cost === undefined ? undefined : dollars(usage.cost)
+  // A file of another program may hold anything where numbers belong.
+  const tokens = usage && oneLine(`${usage.inputTokens ?? '?'} in, ${usage.outputTokens ?? '?'} out`)
+  const cost = usage?.cost === undefined ? undefined : oneLine(dollars(usage.cost))
   const facts: [string, string | undefined][] = [
     ['run', paint.bold(oneLine(id))],
     ['agent', oneLine(agent)],
     ['status', painted(status, paint)],
     ['state', oneLine(state) || undefined],
-    ['model calls', String(step)],
+    ['model calls', oneLine(String(step))],
     ['tokens', tokens],
     ['cost', cost],
     ['created', when(info.createdAt)],
     ['changed', when(info.updatedAt)],
     ['forked from', forkedFrom && oneLine(forkedFrom)],
-    ['recovered', recoveries > 0 ? `${recoveries} times without getting further` : undefined],
+    ['recovered', recoveries > 0 ? oneLine(`${recoveries} times without getting further`) : undefined],
   ]
   return facts.flatMap(([name, fact]) => (fact === undefined ? [] : [[paint.dim(name), fact]]))
 }

@@ -22,6 +22,7 @@ export class AttemptView {
   #text = new MarkdownFlow('text')
   #drafts = element('div', { class: 'drafts' })
   #mark = element('p', { class: 'mark-line' })
+  #warnings = element('p', { class: 'mark-line again' })
   #answer
   #cards = element('div', { class: 'cards' })
   /** @type {AttemptRow | undefined} */
@@ -36,6 +37,7 @@ export class AttemptView {
       'div',
       { class: 'answer' },
       element('header', {}, this.#heading, this.#meta),
+      this.#warnings,
       this.#thoughts,
       this.#text.element,
       this.#drafts,
@@ -73,6 +75,7 @@ export class AttemptView {
     this.#text.element.hidden = text === ''
     const drafts = attempt.drafts.map(({ name, arguments: written }) => `${name || 'a tool'}(${written}`)
     setText(this.#drafts, drafts.join('\n'))
+    setText(this.#warnings, attempt.warnings.join('\n'))
     this.#mark.classList.toggle('again', isPausing)
     setText(this.#mark, mark)
   }

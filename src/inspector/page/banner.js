@@ -153,7 +153,7 @@ const othersView = (waiting) => {
 /**
  * The buttons of a decision that a run waits for.
  *
- * @param {{ owner: number, callId: string }} asked
+ * @param {{ owner: number, callId: string, question: string | null }} asked
  * @param {Controls} controls
  */
 const decision = (asked, controls) => {
@@ -200,18 +200,19 @@ const decision = (asked, controls) => {
 }
 
 /**
- * @param {{ owner: number, callId: string }} asked
+ * @param {{ owner: number, callId: string, question: string | null }} asked
  * @param {Controls} controls
  * @param {boolean} isApproved
  * @returns {Command | string}
  */
-const commandFor = ({ owner: actor, callId }, { reason, edited, result }, isApproved) => {
-  if (isApproved && result) return { actor, type: 'tool.answer', callId, result: result.value }
-  if (!isApproved) return { actor, type: 'tool.reject', callId, reason: reason?.value ?? '' }
+const commandFor = ({ owner: actor, callId, question }, { reason, edited, result }, isApproved) => {
+  const about = { callId, ...(question !== null && { question }) }
+  if (isApproved && result) return { actor, type: 'tool.answer', ...about, result: result.value }
+  if (!isApproved) return { actor, type: 'tool.reject', ...about, reason: reason?.value ?? '' }
   const other = edited?.()
   return typeof other === 'string'
     ? other
-    : { actor, type: 'tool.approve', callId, ...(other && { arguments: other }) }
+    : { actor, type: 'tool.approve', ...about, ...(other && { arguments: other }) }
 }
 
 /** Starts the banner above everything else: the decisions that runs wait for. */
