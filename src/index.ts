@@ -14,6 +14,13 @@ export type { PrepareStep } from '../machines/model/prepareStep.ts'
 export type { Orchestrator } from '../machines/orchestrators/orchestrator.ts'
 export { reasoningOrchestrator } from '../machines/orchestrators/reasoning.ts'
 export { reflectionOrchestrator } from '../machines/orchestrators/reflection.ts'
+export type {
+  PolicyEvents,
+  PolicyInput,
+  PolicyMeta,
+  PolicyOptions,
+  PolicyTag,
+} from '../machines/policy/policyEvents.ts'
 export type { ApiKey } from '../providers/http/credentials.ts'
 export type {
   ConnectionOptions,

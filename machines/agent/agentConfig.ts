@@ -1,3 +1,4 @@
+import type { AnyStateMachine } from 'xstate'
 import { withDefaults } from '../../src/messages/optionRules.ts'
 import type { Usage } from '../../src/messages/result.ts'
 import { type Accumulator, messageAccumulator } from '../../src/model/accumulator.ts'
@@ -10,6 +11,9 @@ import { isThenable } from '../../src/tools/isThenable.ts'
 import { type AnyToolEntry, toolsByName } from '../../src/tools/tool.ts'
 import { createToolExecutor, isOwnBatch, type ToolExecutor } from '../../src/tools/toolExecutor.ts'
 import type { PrepareStep } from '../model/prepareStep.ts'
+import { resolvePolicy } from '../policy/policyConfig.ts'
+import type { PolicyOptions } from '../policy/policyEvents.ts'
+import type { ResolvedPolicy } from '../policy/questions.ts'
 import { checkConfig } from './configRules.ts'
 import { type AtLimit, limitsOf, type RunLimits } from './limits.ts'
 import { copyOf } from './streamingState.ts'
@@ -79,6 +83,8 @@ export type AgentMachineConfig = {
   onApproval?: OnApproval
   /** Called before each model call: it may choose another model, fewer tools or other settings for this step. Default: none. */
   prepareStep?: PrepareStep
+  /** The rules of its runs as a statechart: what it is asked and cannot take does not happen. Default: none. */
+  policy?: AnyStateMachine | PolicyOptions
   /** Makes ids for calls whose provider gave none. Default: UUID v7, which sorts by time. */
   newId?: () => string
   /** The random part of the wait before a retry, from 0 to 1. Default: `Math.random`. */
@@ -113,6 +119,7 @@ export type ResolvedConfig = {
   executeBatch: ToolExecutor['executeBatch'] | undefined
   onApproval: OnApproval | undefined
   prepareStep: PrepareStep | undefined
+  policy: ResolvedPolicy | undefined
   /** Takes the credentials of the models out of a text. */
   hide: (text: string) => string
   newId: () => string
@@ -154,6 +161,7 @@ export const resolveConfig = (
     executeBatch,
     onApproval: config.onApproval,
     prepareStep: config.prepareStep,
+    policy: config.policy && resolvePolicy(config.policy, ofAgent),
     hide,
     newId: config.newId ?? newId,
     random: config.random ?? Math.random,

@@ -1,6 +1,7 @@
 import { renewSummariser } from '../compaction/contextWindow.ts'
 import { runMachine } from '../logic/runMachine.ts'
 import { readDeltas } from '../model/receiveDeltas.ts'
+import { storedPolicyFlaw } from '../policy/policyConfig.ts'
 import { agentMigrations } from '../stored/migrations.ts'
 import { storedFlaw } from '../stored/storedRun.ts'
 import { type AgentMachineConfig, type ResolvedConfig, resolveConfig } from './agentConfig.ts'
@@ -23,7 +24,11 @@ export const createAgentMachine = (options: AgentMachineConfig): AgentMachine =>
 export const agentMachineOf = (config: ResolvedConfig, reportsToParent = false): AgentMachine =>
   runMachine(chartOf(config), {
     fastPath: readDeltas(config.accumulator),
-    stored: { flawIn: storedFlaw, migrations: agentMigrations, renew: renewSummariser(config) },
+    stored: {
+      flawIn: (stored) => storedFlaw(stored) ?? storedPolicyFlaw(config.policy, stored),
+      migrations: agentMigrations,
+      renew: renewSummariser(config),
+    },
     hasJsonContext: true,
     reportsToParent,
   })

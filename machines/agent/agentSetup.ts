@@ -1,4 +1,13 @@
-import { type AnyActorRef, assign, emit, enqueueActions, forwardTo, setup, stopChild } from 'xstate'
+import {
+  type AnyActorRef,
+  assign,
+  createMachine,
+  emit,
+  enqueueActions,
+  forwardTo,
+  setup,
+  stopChild,
+} from 'xstate'
 import { describeThrown, type ErrorData } from '../../src/messages/errors.ts'
 import { appended } from '../../src/messages/growing.ts'
 import type { Usage } from '../../src/messages/result.ts'
@@ -9,6 +18,10 @@ import { hostOf, valuesOf } from '../logic/runEnvironment.ts'
 import { timeIn } from '../logic/systemTime.ts'
 import { modelActor, timer } from '../model/modelActor.ts'
 import { receiveDeltas, unreadable } from '../model/receiveDeltas.ts'
+import { policyOf } from '../policy/policyConfig.ts'
+import { policyLogic } from '../policy/policyLogic.ts'
+import { type Gate, questionAt } from '../policy/questions.ts'
+import * as verdicts from '../policy/verdicts.ts'
 import * as approvals from '../tools/approvals.ts'
 import { isAbout } from '../tools/question.ts'
 import * as results from '../tools/results.ts'
@@ -23,6 +36,7 @@ import {
   askEvent,
   askedIn,
   finalChunk,
+  restartChunk,
   restartChunks,
   resultEvent,
   stepOf,
@@ -55,7 +69,7 @@ type Decided = Pick<CallCommand, 'callId' | 'question'>
 
 /** The parts that the agent's chart names: its children, guards and actions, each as small as its name. */
 export const agentSetup = (config: ResolvedConfig) => {
-  const { retry, accumulator } = config
+  const { retry, accumulator, policy } = config
   const concurrency = config.executeBatch ? Number.POSITIVE_INFINITY : concurrencyOf(config.toolExecution)
   const newIdFor = (self: AnyActorRef, { options }: StreamingState) => {
     const { newId } = hostOf(self)
@@ -72,6 +86,7 @@ export const agentSetup = (config: ResolvedConfig) => {
       tags: {} as 'streaming' | 'waiting',
     },
     actors: {
+      policy: policyLogic(config.policy?.machine ?? noPolicy),
       model: modelActor(config),
       timer,
       approver: approvals.approver(config.onApproval),
@@ -79,6 +94,15 @@ export const agentSetup = (config: ResolvedConfig) => {
       summariser: summariser(config),
     },
     guards: {
+      hasPolicy: (_) => policy !== undefined,
+      isVerdict: ({ context }, judged: verdicts.JudgedGate) => verdicts.isCurrent(context, judged),
+      isRefused: ({ context }, judged: verdicts.JudgedGate) =>
+        policy !== undefined && verdicts.isRefused(policy, context, judged),
+      /** The refusal of a last answer, or of everything: the model is not asked again. */
+      isRefusedForGood: ({ context }, judged: verdicts.JudgedGate) =>
+        policy !== undefined &&
+        verdicts.isRefused(policy, context, judged) &&
+        (context.bounds.reached !== null || judged.answer.ended !== undefined),
       hasFailed: ({ context }) => context.failure !== null,
       isLimitReached: ({ context }) => reachedLimit(context) !== undefined,
       // XState's types take a guard without parameters for one with any.
@@ -141,6 +165,45 @@ export const agentSetup = (config: ResolvedConfig) => {
       isSteered: ({ context }) => context.steering.length > 0,
     },
     actions: {
+      askPolicy: enqueueActions(({ context, self, enqueue }, { gate }: { gate: Gate }) => {
+        if (policy) enqueue.sendTo('policy', questionAt(gate, policy, context, toolsOf(config, self)))
+      }),
+      announceVerdicts: enqueueActions(({ enqueue }, judged: verdicts.JudgedGate) => {
+        for (const each of verdicts.verdictEvents(judged)) enqueue.emit(each)
+      }),
+      /** The policy has started from it. */
+      forgetOldPolicy: assign(({ context: { options } }) => {
+        const { policy: _, ...rest } = options
+        return { options: rest }
+      }),
+      decideCalls: enqueueActions(({ context, self, enqueue }, { answer }: verdicts.JudgedGate) => {
+        if (!policy) return
+        const decided = verdicts.decidedRound(policy, context, toolsOf(config, self), answer)
+        enqueue.assign({ round: decided.round })
+        for (const result of decided.results) enqueue.emit(resultEvent(result))
+      }),
+      withholdResults: assign(({ context }, { answer }: verdicts.JudgedGate) => ({
+        round: verdicts.shownRound(context, answer),
+      })),
+      refuseAnswer: enqueueActions(({ context, enqueue }, { answer }: verdicts.JudgedGate) => {
+        enqueue.assign(verdicts.refusedAnswer(context, answer))
+        enqueue.emit({ type: 'retry', attempt: 0, delayMs: 0, restart: true, error: null })
+        enqueue.emit(restartChunk())
+      }),
+      releaseAnswer: enqueueActions(() => {}),
+      noteRefusal: assign((_, judged: verdicts.JudgedGate) => ({
+        failure: verdicts.policyRefusal(judged),
+      })),
+      dismissPolicy: stopChild('policy'),
+      notePolicyFailure: assign((_, { error }: { error: unknown }) => ({
+        failure: brokenPart(error, 'Judging'),
+      })),
+      noteHoldTimeout: assign(({ context: { deadlineAt } }, { at }: { at: number }) => ({
+        failure:
+          deadlineAt !== null && at >= deadlineAt
+            ? totalTimeout(config.totalMs)
+            : verdicts.policyTimeout(policy?.holdMs ?? 0),
+      })),
       announceMessage: enqueueActions(({ context: { messages, totals }, enqueue }) => {
         const message = messages.at(-1)
         if (message) for (const each of announcementOf(totals.responseId, message)) enqueue.emit(each)
@@ -400,7 +463,11 @@ export const agentSetup = (config: ResolvedConfig) => {
       })),
       settle: enqueueActions(({ context, self, enqueue }) => {
         const { change, messages } = settle(
-          { ...context, answer: withUsageOf(context.answer, priced(config, context)) },
+          {
+            ...context,
+            answer: withUsageOf(context.answer, priced(config, context)),
+            ...(policy && verdicts.unjudged(policy, context)),
+          },
           newIdFor(self, context),
         )
         enqueue.assign(change)
@@ -408,10 +475,13 @@ export const agentSetup = (config: ResolvedConfig) => {
           for (const each of announcementOf(change.totals.responseId, message)) enqueue.emit(each)
         }
       }),
-      announceEnd: emit(({ context }) => finalChunk(context)),
+      announceEnd: emit(({ context, self }) => finalChunk({ ...context, ...policyOf(self) })),
     },
   })
 }
+
+/** A chart in the place of the policy of an agent that has none: it is never started. */
+const noPolicy = createMachine({})
 
 /** Says whether an answer that starts over makes anything obsolete: text, or pieces of a call that will not run. */
 const hasShown = ({ answer }: StreamingState): boolean => answer.chunks > 0 || answer.toolCallPieces > 0

@@ -54,7 +54,7 @@ export const announcementOf = (responseId: string, stored: ChatMessage): AgentEm
 }
 
 /** The last chunk of a run: how it ended, and what all its steps used. */
-export const finalChunk = ({ totals }: RunResult): Chunk => ({
+export const finalChunk = ({ totals, policy }: RunResult): Chunk => ({
   type: 'chunk',
   id: totals.responseId,
   output: '',
@@ -64,6 +64,7 @@ export const finalChunk = ({ totals }: RunResult): Chunk => ({
   metadata: {},
   ...(totals.usage && { usage: { ...totals.usage } }),
   ...(totals.warnings && { warnings: copyOf(totals.warnings) }),
+  ...(policy && { policy: copyOf(policy) }),
 })
 
 export const stepOf = (

@@ -259,8 +259,9 @@ const interruptedMessages = (state: StreamingState, newId: () => string): ChatMe
     return [partial, { role: 'user', parts: calls.map(missingResult(state)) }, nothing]
   }
   if (partial.parts.length > 0) return [{ ...partial, metadata: { ...partial.metadata, ...marked } }]
-  // The last message is the user's: the prompt, or results.
-  return state.messages.some((message) => message.role === 'model') ? [nothing] : []
+  // The last message is the user's: the prompt, or results. Only the policy may still decide on an answer.
+  const isOpen = lastSaid(state.history)?.role === 'user'
+  return isOpen && state.messages.some((message) => message.role === 'model') ? [nothing] : []
 }
 
 /** The input was not accepted: its problems are not part of this run. */

@@ -7,6 +7,8 @@ import type { ChatResult, PendingCall, SendResult, Usage, Warning } from '../../
 import type { GenerationSettings } from '../../src/model/chatModel.ts'
 import type { Delta } from '../../src/model/delta.ts'
 import type { ApprovalOptions } from '../../src/tools/approval.ts'
+import type { Verdict, Verdicts } from '../policy/policyLogic.ts'
+import type { Gate } from '../policy/questions.ts'
 import type { LimitReached, RunLimits } from './limits.ts'
 
 /** The input of a run. Plain JSON. */
@@ -28,6 +30,10 @@ export type AgentInput = {
   maxSteps?: number
   /** Limits in place of the agent's limits of the same name. */
   limits?: RunLimits
+  /** The policy as the last run of the conversation left it (`result.policy`). */
+  policy?: JsonObject
+  /** The questions that the policy is not asked: a part of a larger answer has another prompt, or is not the answer. */
+  unasked?: ('prompt' | 'answer')[]
 }
 
 /** A command to a running agent. */
@@ -74,6 +80,12 @@ export type ChildEvent =
   | { type: 'tool.postponed'; callId: string; command: CallCommand }
   /** The restored sub-agent of a call is there again. */
   | { type: 'tool.resumed'; callId: string }
+  /** The policy was restored: a run that waits for its verdict asks again. */
+  | { type: 'policy.ready' }
+  /** The policy is in a state tagged `hold`: the verdict comes later. */
+  | { type: 'policy.holds'; id: string }
+  /** The verdicts on a question, by the keys of its items. `ended`: the policy has ended in a state that refuses. */
+  | { type: 'policy.verdict'; id: string; verdicts: Verdicts; ended?: Verdict }
 
 /** Every event of the machine of a run. */
 export type AgentEvent = AgentCommand | ChildEvent
@@ -100,6 +112,15 @@ export type AgentEmitted =
   | ({ type: 'limit'; callId: string; question?: string } & LimitReached)
   /** The model did not get a setting as it was given: see {@link Warning}. Once per run, setting and model. */
   | ({ type: 'warning' } & Warning)
+  /** A verdict of the policy: on a call, before it runs (`Calls`) and on its result (`Results`), on a prompt or an answer. */
+  | {
+      type: 'policy'
+      gate: Gate
+      callId?: string
+      verdict: Verdict['verdict']
+      state: string
+      reason?: string
+    }
   /** The run continues with another model; `restart` as above. */
   | { type: 'fallback'; provider: string; model: string; restart: boolean; error: ErrorData | null }
 

@@ -1,9 +1,11 @@
 import { lastSaid } from '../../src/messages/compaction.ts'
 import { describeThrown, type ErrorData } from '../../src/messages/errors.ts'
-import { copyJson, isJsonObject } from '../../src/messages/json.ts'
+import { copyJson, isJsonObject, type JsonObject } from '../../src/messages/json.ts'
 import { type ChatMessage, textPart } from '../../src/messages/messages.ts'
 import { isFatal, validateHistory } from '../../src/messages/validateHistory.ts'
 import type { GenerationSettings } from '../../src/model/chatModel.ts'
+import { policyFlaw } from '../policy/policyLogic.ts'
+import type { ResolvedPolicy } from '../policy/questions.ts'
 import { snapshotVersion } from '../stored/version.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
 import type { AgentInput } from './events.ts'
@@ -22,9 +24,13 @@ import {
 export const initialState = (
   input: AgentInput | undefined,
   now: number,
-  { totalMs, limits }: Pick<ResolvedConfig, 'totalMs' | 'limits'>,
+  {
+    totalMs,
+    limits,
+    policy,
+  }: Pick<ResolvedConfig, 'totalMs' | 'limits'> & Partial<Pick<ResolvedConfig, 'policy'>>,
 ): StreamingState => {
-  const { history, prompt, options, failure } = readInput(input, limits)
+  const { history, prompt, options, failure } = readInput(input, limits, policy)
   return {
     version: snapshotVersion,
     history,
@@ -58,9 +64,13 @@ type RunInput = {
  * Reads what a run starts with, or why it cannot start. It is a copy: if a tool or another run changes the history that
  * it was given, this run does not change.
  */
-const readInput = (input: AgentInput | undefined, ofAgent: RunLimits): RunInput => {
+const readInput = (
+  input: AgentInput | undefined,
+  ofAgent: RunLimits,
+  policy: ResolvedPolicy | undefined,
+): RunInput => {
   try {
-    const options = optionsOf(input ?? {}, ofAgent)
+    const options = { ...optionsOf(input ?? {}, ofAgent), ...policyOptions(input ?? {}, policy) }
     if (isText(input)) {
       const asked: ChatMessage = { role: 'user', parts: [textPart(input.prompt)] }
       return { history: [asked], prompt: [asked], options, failure: null }
@@ -91,6 +101,21 @@ const optionsOf = (input: AgentInput, ofAgent: RunLimits): RunOptions => {
     settings: copyJson(settings) as GenerationSettings,
     limits: finiteLimits({ ...ofAgent, ...(maxSteps !== undefined && { steps: maxSteps }), ...limits }),
   }
+}
+
+/** The policy that the run continues. One that cannot be continued is refused: without it, rules would be forgotten. */
+const policyOptions = (
+  { policy: stored, unasked }: AgentInput,
+  policy: ResolvedPolicy | undefined,
+): Pick<RunOptions, 'policy' | 'unasked'> => {
+  if (!policy) return {}
+  if (unasked !== undefined && !Array.isArray(unasked))
+    throw new TypeError('questions that are not asked, but not as a list')
+  const asked = unasked === undefined ? {} : { unasked: [...unasked] }
+  if (stored === undefined) return asked
+  const flaw = policyFlaw(policy.machine, stored)
+  if (flaw !== undefined) throw new TypeError(`a policy that cannot be continued: ${flaw}`)
+  return { ...asked, policy: copyJson(stored) as JsonObject }
 }
 
 /** A text alone needs neither a copy nor a check. */

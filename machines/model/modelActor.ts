@@ -12,7 +12,7 @@ import { valuesOf } from '../logic/runEnvironment.ts'
 import { clockIn } from '../logic/systemTime.ts'
 import { specsOf, toolsOf } from '../tools/runTools.ts'
 import { AnswerTimer, askModel, modelFailure } from './modelRequest.ts'
-import { offeredNames, type PreparedStep, preparedStep } from './prepareStep.ts'
+import { offeredNames, type PreparedStep, preparedStep, stepOfPolicy, withinPolicy } from './prepareStep.ts'
 
 export type ModelInput = ReturnType<typeof modelInput>
 
@@ -54,16 +54,22 @@ export const modelActor = (config: ResolvedConfig) =>
     const timer = new AnswerTimer(config, clock, input.deadlineAt, fail)
     let close = () => {}
     const { context, prepareStep = config.prepareStep } = valuesOf(self)
+    const ofPolicy = stepOfPolicy(config.policy, self._parent, tools)
     try {
-      if (!prepareStep || !self._parent) close = ask({})
-      else {
+      if (!prepareStep || !self._parent) {
+        if (ofPolicy) {
+          report({ type: 'model.prepared', prepared: preparedRequest(config, input, tools, ofPolicy) })
+        }
+        close = ask(ofPolicy ?? {})
+      } else {
         const { step, usage } = input
         const info = { step, messages: copyOf(input.messages), usage: usage ?? undefined, context }
         // A phase that has none of the agent's tools, such as a critic, offers none of those that are named.
         const known = config.takesTools ? new Set(tools.keys()) : undefined
         preparedStep(self._parent, prepareStep, info, known)
-          .then((prepared) => {
+          .then((given) => {
             if (isOver) return
+            const prepared = ofPolicy ? withinPolicy(ofPolicy, given) : given
             report({ type: 'model.prepared', prepared: preparedRequest(config, input, tools, prepared) })
             close = ask(prepared)
           })

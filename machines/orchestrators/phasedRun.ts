@@ -71,6 +71,7 @@ export const absorb = <State extends PhasedRun>(
     metadata: addMetadata(totals.metadata, output.metadata),
     ...((totals.warnings || output.warnings) && addedWarnings(totals, output)),
   },
+  ...(output.policy && { policy: output.policy }),
   failure: output.status === 'failed' ? output.error : null,
   abortReason: output.status === 'aborted' ? output.reason : abortReason,
 })

@@ -134,7 +134,8 @@ export const resumeCalls = (
   return { round: paused, results: lost, calls: [], asked: [] }
 }
 
-const unknownEffect = (call: ToolCallPart): ToolResultPart =>
+/** The result of a call whose process ended while it ran. */
+export const unknownEffect = (call: ToolCallPart): ToolResultPart =>
   errorResult(
     call,
     'The process ended while this tool was running; whether it took effect is unknown. Find out before you call it again.',

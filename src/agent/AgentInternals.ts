@@ -11,6 +11,7 @@ import {
   orchestratorParts,
 } from '../../machines/orchestrators/orchestrator.ts'
 import { typedOutputOrchestrator } from '../../machines/orchestrators/typedOutput.ts'
+import type { PolicyOptions } from '../../machines/policy/policyEvents.ts'
 import type { EmbeddingsModel } from '../../providers/provider.ts'
 import { findProvider } from '../../providers/registry.ts'
 import { ConfigurationError, describeThrown, isOwnError, OrchestrationError } from '../messages/errors.ts'
@@ -26,7 +27,7 @@ import { type WireSchema, wireSchemaOf } from '../tools/typedAnswer.ts'
 import { ChunkStream } from './ChunkStream.ts'
 import { checkAgent, checkSend } from './checkOptions.ts'
 import { environmentInspector } from './environmentInspector.ts'
-import { fallbackModel, withModelStrings, withSummariser } from './namedModels.ts'
+import { fallbackModel, withModelStrings, withPolicyModels, withSummariser } from './namedModels.ts'
 import {
   type AgentOptions,
   type AnyAgent,
@@ -67,6 +68,7 @@ export class AgentInternals {
   readonly embeddings: (() => EmbeddingsModel) | undefined
   readonly #inspect: Inspect | undefined
   readonly #compaction: AgentMachineConfig['compaction']
+  readonly #policy: PolicyOptions | undefined
   #machine: AgentMachine | undefined
   /** Machines for typed answers: without tools (false) and with them. */
   readonly #typedMachines = new Map<boolean, AgentMachine>()
@@ -85,6 +87,7 @@ export class AgentInternals {
       if (embeddingsModel) this.embeddings = () => embeddingsModel(name.embeddings, options)
     }
     this.#compaction = withSummariser(options.compaction, this.model, options)
+    this.#policy = withPolicyModels(options.policy, this.tools, this.model, options)
     internalsOf.set(agent, this)
   }
 
@@ -217,6 +220,7 @@ export class AgentInternals {
       tools,
       ...(prepareStep && { prepareStep: this.#withModels(prepareStep) }),
       ...(this.#compaction !== undefined && { compaction: this.#compaction }),
+      ...(this.#policy && { policy: this.#policy }),
       model: this.model,
       fallback: fallback.map((each) => fallbackModel(each, this.options)),
       settings: settingsOf(this.options) ?? {},

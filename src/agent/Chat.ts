@@ -1,6 +1,6 @@
 import type { AnyActorLogic } from 'xstate'
 import { ConfigurationError, OrchestrationError, StatewireError } from '../messages/errors.ts'
-import { isJsonObject } from '../messages/json.ts'
+import { isJsonObject, type JsonObject } from '../messages/json.ts'
 import { messageRule } from '../messages/messageFlaw.ts'
 import type { ChatMessage, Part } from '../messages/messages.ts'
 import { checkOptions, checkValue, having, listOf, oneOf, type Rules } from '../messages/optionRules.ts'
@@ -33,14 +33,20 @@ export type ChatOptions = {
   whenBusy?: 'refuse' | 'queue'
 }
 
-/** Options of one prompt of a chat, which keeps its own history. */
-export type ChatSendOptions<Deps = unknown> = Omit<SendOptions<Deps>, 'history'> & Context<Deps>
+/** Options of one prompt of a chat, which keeps its own history and policy. */
+export type ChatSendOptions<Deps = unknown> = Omit<SendOptions<Deps>, 'history' | 'policy'> & Context<Deps>
 
 /** `Omit` forgets which fields are required for some `Deps`. */
 type Context<Deps> = Pick<ResumeOptions<Deps>, 'context' & keyof ResumeOptions<Deps>>
 
 /** A chat as JSON: its conversation, and the answer that waits for a decision. */
-export type StoredChat = { version: 1; history: ChatMessage[]; pending?: PendingApproval }
+export type StoredChat = {
+  version: 1
+  history: ChatMessage[]
+  pending?: PendingApproval
+  /** The agent's policy, as the last answer left it. */
+  policy?: JsonObject
+}
 
 /** A reader of a chat's stream; `wait`: what the run waited for when the reader left. */
 type Consumer<C> = {
@@ -69,6 +75,7 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
   readonly #turns: Turns
   #history: ChatMessage[]
   #pending: PendingApproval | undefined
+  #policy: JsonObject | undefined
   #run: AnyRun | undefined
   #internals: WaitingInternals | undefined
   /** Steering for a send that has not started yet. */
@@ -93,16 +100,23 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
     stored: StoredChat,
     options: Omit<ChatOptions, 'history'> = {},
   ): Chat<Deps, Machine> {
-    const { history, pending } = checkedChat(stored)
+    const { history, pending, policy } = checkedChat(stored)
     const chat = new Chat(agent, { ...options, history })
     chat.#pending = pending
+    chat.#policy = policy
     return chat
   }
 
   /** The chat as JSON, without an answer that is still running. */
   toJSON(): StoredChat {
     const pending = this.#pending
-    return copyOf({ version: 1, history: this.#history, ...(pending && { pending }) })
+    const policy = this.#policy
+    return copyOf({
+      version: 1,
+      history: this.#history,
+      ...(pending && { pending }),
+      ...(policy && { policy }),
+    })
   }
 
   /** The conversation so far. */
@@ -274,10 +288,12 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
       this.#internals = internals
       for (const text of this.#early.splice(0)) run.steer(text)
     }
-    return { ...options, history: this.#history, onRun }
+    return { ...options, history: this.#history, ...(this.#policy && { policy: this.#policy }), onRun }
   }
 
   #leave(turn: Turn): void {
+    // However the answer ended: what the policy has seen, it has seen.
+    this.#policy = this.#internals?.policy ?? this.#policy
     this.#internals?.release()
     this.#run = undefined
     this.#internals = undefined
@@ -325,5 +341,7 @@ const checkedChat = (stored: StoredChat): StoredChat => {
   const { pending } = stored
   if (pending !== undefined && !(isJsonObject(pending) && isJsonObject(pending.snapshot)))
     throw new ConfigurationError('The stored chat is not usable: what it waits for is not a pendingApproval.')
+  if (stored.policy !== undefined && !isJsonObject(stored.policy))
+    throw new ConfigurationError('The stored chat is not usable: its policy is not an object.')
   return copyOf(stored)
 }

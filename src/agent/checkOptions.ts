@@ -6,6 +6,7 @@ import {
   settingRules,
   sharedRules,
 } from '../../machines/agent/configRules.ts'
+import { policyRule } from '../../machines/policy/policyConfig.ts'
 import { headerForms, readHeaders } from '../../providers/http/connection.ts'
 import { misplacedRules } from '../../providers/http/connectionOf.ts'
 import type { ConnectionOptions, TransportOptions } from '../../providers/provider.ts'
@@ -102,6 +103,7 @@ const agentRules: Rules<AgentOptions> = {
   ...sharedRules,
   fallback: listOf(fallbackRule),
   compaction: compactionRule(objectOr(chatModelRule, text)),
+  policy: policyRule(objectOr(chatModelRule, text)),
   orchestrator: having('create'),
   clock: having('now', 'setTimeout', 'clearTimeout'),
   inspect: (name, value) => (Array.isArray(value) ? listOf(inspectRule) : inspectRule)(name, value),
@@ -116,6 +118,7 @@ const sendRules: Rules<AnyOptions> = {
   system: text,
   maxSteps: sharedRules.maxSteps,
   limits: fields(limitRules),
+  policy: object,
   tools: sharedRules.tools,
   prepareStep: callable,
   signal: having('addEventListener'),

@@ -1,4 +1,4 @@
-import type { AnyActorLogic, AnyActorRef, Snapshot } from 'xstate'
+import type { AnyActorLogic, AnyActorRef, AnyStateMachine, Snapshot } from 'xstate'
 import type { AgentMachineConfig, CompactionOptions } from '../../machines/agent/agentConfig.ts'
 import type { AgentMachine } from '../../machines/agent/agentSnapshot.ts'
 import { settingRules, sharedRules } from '../../machines/agent/configRules.ts'
@@ -6,6 +6,7 @@ import type { AgentInput } from '../../machines/agent/events.ts'
 import type { RunLimits } from '../../machines/agent/limits.ts'
 import type { PrepareStep } from '../../machines/model/prepareStep.ts'
 import type { Orchestrator } from '../../machines/orchestrators/orchestrator.ts'
+import type { PolicyOptions } from '../../machines/policy/policyEvents.ts'
 import type { ConnectionOptions } from '../../providers/provider.ts'
 import type { JsonObject } from '../messages/json.ts'
 import type { ChatMessage, Part } from '../messages/messages.ts'
@@ -33,11 +34,14 @@ export type AgentOptions<Deps = unknown, Machine extends AnyActorLogic = AnyActo
     | 'tools'
     | 'prepareStep'
     | 'compaction'
+    | 'policy'
   > & {
     /** Tools that the model may call, and sources of tools that change. Default: none. */
     tools?: readonly (Tool<Deps> | ToolSource)[]
     /** Called before each model call: it may choose another model, fewer tools or other settings for this step. Default: none. */
     prepareStep?: PrepareStep<Deps, string | ChatModel>
+    /** The rules of its runs as a statechart: what it is asked and cannot take does not happen. Default: none. */
+    policy?: AnyStateMachine | PolicyOptions<string | ChatModel>
     /** Models to continue with, one after the other, when retries do not help. Default: none. */
     fallback?: readonly FallbackModel[]
     /** Shortens a conversation that is too long for the model. Default: after the provider refused a request as too long. */
@@ -129,10 +133,12 @@ export type SendOptions<Deps = unknown> = ResumeOptions<Deps> &
     maxSteps?: number
     /** Limits of this run, in place of the agent's limits of the same name. */
     limits?: RunLimits
+    /** The policy as the last send of the conversation left it: the `policy` of its result. A chat passes it on by itself. */
+    policy?: JsonObject
   }
 
 /** The part of a run's internals that `Chat` uses. */
-export type WaitingInternals = Pick<RunInternals<unknown, unknown>, 'waitsFor' | 'release'>
+export type WaitingInternals = Pick<RunInternals<unknown, unknown>, 'waitsFor' | 'release' | 'policy'>
 
 /** Asks for a value of this schema: `output` is validated. */
 export type TypedOptions<S extends Schema> = { schema?: S }
@@ -178,7 +184,7 @@ export const inputOf = (
   id: string,
   outputSchema: JsonObject | undefined,
 ): AgentInput => {
-  const { history, attachments, system, maxSteps, limits } = options
+  const { history, attachments, system, maxSteps, limits, policy } = options
   const settings = settingsOf(options)
   return {
     prompt,
@@ -188,6 +194,7 @@ export const inputOf = (
     ...(system !== undefined && { system }),
     ...(maxSteps !== undefined && { maxSteps }),
     ...(limits !== undefined && { limits }),
+    ...(policy !== undefined && { policy }),
     ...(settings && { settings }),
     ...(outputSchema && { outputSchema }),
   }

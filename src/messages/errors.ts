@@ -44,6 +44,7 @@ export type ErrorOptions = {
   cause?: unknown
   partial?: ChatResult | undefined
   agent?: string | undefined
+  code?: string | undefined
 }
 
 /**
@@ -60,11 +61,14 @@ export class StatewireError extends Error {
   override readonly name: ErrorName = 'StatewireError'
   /** The agent whose run it was, if it has a name. */
   readonly agent: string | undefined
+  /** The kind of failure in one word, where there is one: the provider's own word, or one of ours, such as `policy_refused`. */
+  readonly code: string | undefined
   readonly partial: ChatResult | undefined
 
   constructor(message: string, options: ErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.agent = options.agent
+    this.code = options.code
     this.partial = options.partial
   }
 }
@@ -79,7 +83,6 @@ type ModelErrorFields = Pick<
   | 'provider'
   | 'model'
   | 'status'
-  | 'code'
   | 'requestId'
   | 'retryable'
   | 'retryAfterMs'
@@ -94,8 +97,6 @@ export class ModelError extends StatewireError {
   readonly provider: string | undefined
   readonly model: string | undefined
   readonly status: number | undefined
-  /** The provider's own code, or `context_overflow` if the request is too long. */
-  readonly code: string | undefined
   readonly requestId: string | undefined
   /** True if the same request may work later. */
   readonly retryable: boolean
@@ -112,7 +113,6 @@ export class ModelError extends StatewireError {
     this.provider = options.provider
     this.model = options.model
     this.status = options.status
-    this.code = options.code
     this.requestId = options.requestId
     this.retryable = options.retryable ?? false
     this.retryAfterMs = options.retryAfterMs

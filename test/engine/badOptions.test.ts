@@ -94,6 +94,7 @@ describe('an agent', () => {
     inspect: ['an empty object', 'an empty list', 'a function'],
     name: ['an empty text', 'a wrong word'],
     prepareStep: ['a function'],
+    policy: [],
   }
   const inner = {
     'thinking.budgetTokens': [],
@@ -258,6 +259,7 @@ describe('an agent machine', () => {
     random: ['a function'],
     name: ['an empty text', 'a wrong word'],
     prepareStep: ['a function'],
+    policy: [],
   }
   const { taken, refused } = rows(takes)
 
