@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
 import type { FinishReason, Usage } from '../../src/messages/result.ts'
 import type { Delta } from '../../src/model/delta.ts'
 import { callDeltas, openaiUsage, toolCallDelta, truncated } from '../wire/decoder.ts'
+import { endReason } from '../wire/endWords.ts'
 import { streamError } from '../wire/error.ts'
 import { arrayAt, BadWireJson, objectAt, parseWireObject, stringAt } from '../wire/json.ts'
 import type { Decoder, Target, WireEvent } from '../wire/protocol.ts'
@@ -289,7 +290,7 @@ const finishReasonOf = (
   if (cause === 'content_filter') return 'contentFilter'
   // The answer was cut, for one limit or another.
   if (end === 'incomplete' || cause === 'max_output_tokens') return 'length'
-  return hasCalls ? 'toolCalls' : 'stop'
+  return endReason(stringAt(response, 'status'), hasCalls)
 }
 
 /** OpenRouter gives the cost here as well. */
