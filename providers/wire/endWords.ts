@@ -11,6 +11,7 @@ const words: Partial<Record<FinishReason, readonly string[]>> = {
     'completed',
     'complete',
     'in_progress',
+    'queued',
     'load',
     'unload',
   ],
