@@ -78,11 +78,11 @@ const adviceOn = (name: string, model: string | undefined): string => {
   if (owner !== undefined) return `Write "${owner}:${name}".`
   const names = allProviders().flatMap((each) => [each.name, ...each.aliases])
   const meant = nearest(name, names, 2)
-  if (meant !== undefined) return `Did you mean "${model === undefined ? meant : `${meant}:${model}`}"?`
   const whole = model === undefined ? name : `${name}:${model}`
-  if (knownModel(openWeightModels, whole))
+  if (meant === undefined && knownModel(openWeightModels, whole))
     return `Write "ollama:${whole}", or another provider of such models.`
-  return `Known providers: ${allProviders()
+  const guess = meant && `Did you mean "${model === undefined ? meant : `${meant}:${model}`}"? `
+  return `${guess ?? ''}Known providers: ${allProviders()
     .map((each) => each.name)
     .join(', ')}.`
 }
