@@ -2,6 +2,7 @@ import { lastSaid } from '../../src/messages/compaction.ts'
 import { describeThrown, type ErrorData } from '../../src/messages/errors.ts'
 import { copyJson, isJsonObject } from '../../src/messages/json.ts'
 import { type ChatMessage, textPart } from '../../src/messages/messages.ts'
+import { unknownOption } from '../../src/messages/optionRules.ts'
 import { isFatal, validateHistory } from '../../src/messages/validateHistory.ts'
 import type { GenerationSettings } from '../../src/model/chatModel.ts'
 import { snapshotVersion } from '../stored/version.ts'
@@ -61,6 +62,8 @@ type RunInput = {
 const readInput = (input: AgentInput | undefined, ofAgent: RunLimits): RunInput => {
   try {
     const options = optionsOf(input ?? {}, ofAgent)
+    const unknown = unknownOption('The input of a run', input ?? {}, inputNames)
+    if (unknown !== undefined) return { history: [], prompt: [], options, failure: refusal(unknown) }
     if (isText(input)) {
       const asked: ChatMessage = { role: 'user', parts: [textPart(input.prompt)] }
       return { history: [asked], prompt: [asked], options, failure: null }
@@ -73,6 +76,18 @@ const readInput = (input: AgentInput | undefined, ofAgent: RunLimits): RunInput 
     const failure = refusal(`The input is not usable: it holds ${describeThrown(thrown)}.`)
     return { history: [], prompt: [], options: optionsOf({}, ofAgent), failure }
   }
+}
+
+const inputNames: Record<keyof AgentInput, true> = {
+  prompt: true,
+  attachments: true,
+  history: true,
+  outputSchema: true,
+  id: true,
+  system: true,
+  settings: true,
+  maxSteps: true,
+  limits: true,
 }
 
 const optionsOf = (input: AgentInput, ofAgent: RunLimits): RunOptions => {

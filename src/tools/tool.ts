@@ -120,7 +120,7 @@ export const toolRule: Rule = (name, value) => {
   const isTool = typeof own === 'string' && typeof validate === 'function'
   if (isTool) return undefined
   if (Array.isArray(tools)) return listOf(toolRule)(`${name}.tools`, tools)
-  return `${name} is not a tool: make it with tool({ name, description, execute }).`
+  return `${name} is not a tool: make it with tool({ name, description, input, execute }).`
 }
 
 /**
@@ -145,6 +145,10 @@ export const toolRule: Rule = (name, value) => {
 export const tool = <S extends Schema = { jsonSchema: JsonObject }, Deps = unknown>(
   options: ToolOptions<S, Deps>,
 ): Tool<Deps> => {
+  if (typeof Object(options).validate === 'function')
+    throw new ConfigurationError(
+      'What tool() takes is a tool already: use it as it is, or write { ...made, name } without tool() to change it.',
+    )
   checkOptions('What tool() takes', options, rules)
   const { name, execute, needsApproval = false } = options
   // What a name may hold differs between providers, and each says so itself; none allows blanks.
