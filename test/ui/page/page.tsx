@@ -20,7 +20,7 @@ const Chat = ({ name }: { name: keyof typeof transports }) => {
     sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
   })
   const parts = messages.at(-1)?.parts ?? []
-  const asked = parts.find((part) => 'approval' in part && part.state === 'approval-requested')
+  const asked = parts.find((part) => 'approval' in part && part.approval !== undefined)
   const id = asked && 'approval' in asked ? (asked.approval?.id ?? '') : ''
   return (
     <section id={name}>
