@@ -21,6 +21,7 @@ import {
   type TurnEvent,
   type TurnListener,
   type TurnOutcome,
+  withUsage,
 } from './turn.ts'
 
 /**
@@ -36,10 +37,12 @@ export class AgentChats implements Chats {
     this.#waiting = waiting
   }
 
-  async ask(chatId: string, { prompt, history }: Question, context: TurnContext): Promise<Turn> {
+  async ask(chatId: string, { prompt, history, id }: Question, context: TurnContext): Promise<Turn> {
     // A client that asks something else no longer wants to decide.
     this.#waiting.delete(chatId)
-    return this.#turn(chatId, prompt, { ...this.#options(context), history })
+    const metadata = id === undefined ? {} : { metadata: { id } }
+    const turn = this.#turn(chatId, prompt, { ...this.#options(context), history, ...metadata })
+    return { ...turn, ...(id !== undefined && { promptId: id }) }
   }
 
   async resume(
@@ -78,7 +81,9 @@ export class AgentChats implements Chats {
 }
 
 /** The conversation, the context of the tools, and the tools of the client. */
-export type AgentTurnOptions = Pick<AnyOptions, 'history' | 'context'> & { clientTools?: readonly Tool[] }
+export type AgentTurnOptions = Pick<AnyOptions, 'history' | 'context' | 'metadata'> & {
+  clientTools?: readonly Tool[]
+}
 
 /** The outcome of a turn, and the run if it waits. */
 type AgentTurn = { outcome: TurnOutcome; pendingApproval: PendingApproval | undefined }
@@ -113,7 +118,7 @@ export const agentTurn = async (
   else onEvent({ type: 'end', finishReason, ...(usage && { usage }) })
   const before = isStored(from) ? conversationOf(from).before : (options.history ?? [])
   const outcome = {
-    messages: [...before, ...messages],
+    messages: withUsage([...before, ...messages], usage),
     finishReason,
     ...(usage && { usage }),
     pending: pendingApproval?.calls ?? [],

@@ -85,10 +85,11 @@ export const uiMessageHandler = (
       return new Response(null, { status: 204 })
     } else {
       const turn = await chats.current(chatId)
+      // Version 5 would show an answer that it already has twice.
+      if (!turn || (turn.isOver && version === 5)) return new Response(null, { status: 204 })
       const { onError } = options
       // Its outcome is reported to the request that asked.
-      const reread = turn && reported(turn, request, { ...(onError && { onError }) })
-      return reread ? show(request, newMessage(reread)) : new Response(null, { status: 204 })
+      return show(request, newMessage(reported(turn, request, { ...(onError && { onError }) })))
     }
     throw new HttpError(404, 'The messages of this chat are not stored here.', 'not_found')
   }
@@ -141,7 +142,7 @@ export const showTurn = async (
   client: UiClient,
   listener: Omit<TurnListener, 'onEvent'>,
 ): Promise<void> => {
-  const writer = new UiMessageWriter({ ...client, messageId, decisions })
+  const writer = new UiMessageWriter({ ...client, messageId, decisions, promptId: turn.promptId })
   try {
     await turn.follow({ ...listener, onEvent: (event) => writer.onEvent(event) })
   } catch (error) {

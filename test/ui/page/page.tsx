@@ -20,12 +20,13 @@ const Chat = ({ name }: { name: keyof typeof transports }) => {
     sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
   })
   const parts = messages.at(-1)?.parts ?? []
+  const asked = parts.flatMap((part) => ('approval' in part && part.approval ? [part.approval.id] : []))
   return (
     <section id={name}>
       <button type="button" onClick={() => sendMessage({ text: 'Send it' })}>
         Ask
       </button>
-      <button type="button" onClick={() => addToolApprovalResponse({ id: 'c1', approved: true })}>
+      <button type="button" onClick={() => addToolApprovalResponse({ id: asked[0] ?? '', approved: true })}>
         Approve
       </button>
       <output>
