@@ -110,6 +110,10 @@ export type TurnEvent =
   | { type: 'progress'; callId: string; value: JsonValue }
   /** A result of a call. It may come twice: when the call ends, and with the message of all results of the round. */
   | { type: 'result'; result: ToolResultPart }
+  /** Data that a tool shows, under a name of its own. */
+  | { type: 'data'; name: string; data: JsonValue; id?: string; transient?: boolean }
+  /** The state that a page of AG-UI shares with the tools. */
+  | { type: 'pageState'; state: JsonValue }
   /** Pauses the turn until these calls are decided. */
   | { type: 'waits'; calls: readonly PendingCall[] }
   | { type: 'end'; finishReason: FinishReason; usage?: Usage }

@@ -61,6 +61,8 @@ export class AguiWriter {
     else if (event.type === 'answer') this.#answer(event.message)
     else if (event.type === 'progress')
       this.#send('CUSTOM', { name: 'progress', value: { toolCallId: event.callId, value: event.value } })
+    else if (event.type === 'data') this.#send('CUSTOM', { name: event.name, value: event.data })
+    else if (event.type === 'pageState') this.#send('STATE_SNAPSHOT', { snapshot: event.state })
     else if (event.type === 'result') this.#result(event.result)
     else if (event.type === 'waits') this.#waits(event.calls)
     else if (event.type === 'end') this.#finish({ type: 'success' }, event.usage)

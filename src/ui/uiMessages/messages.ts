@@ -6,6 +6,7 @@ import {
   type ToolResultPart,
   toolResultsOf,
 } from '../../messages/messages.ts'
+import type { Usage } from '../../messages/result.ts'
 import { type Source, sourcesOf } from '../sources.ts'
 import { errorTextOf, outputOf, promptIdOf } from '../turn.ts'
 
@@ -106,6 +107,25 @@ const outcomeOf = (result: ToolResultPart): { [key: string]: JsonValue } => {
   if (result.isError) return { state: 'output-error', errorText: errorTextOf(result) }
   return { state: 'output-available', output: outputOf(result) }
 }
+
+/**
+ * The tools of a list as the types of a page's messages.
+ *
+ * @example const chat = useChat<UIMessage<UiMetadata, UiData, UiTools<typeof tools>>>()
+ */
+export type UiTools<Tools extends readonly { readonly name: string }[]> = {
+  [T in Tools[number] as T['name']]: TypesOf<T>
+}
+
+type TypesOf<T> = T extends { readonly '~types'?: infer Types }
+  ? NonNullable<Types>
+  : { input: unknown; output: unknown }
+
+/** The metadata of an answer. */
+export type UiMetadata = { usage?: Usage }
+
+/** The data parts that a handler makes: see the guide. */
+export type UiData = { state: { state: string }; progress: JsonValue; restart: JsonObject }
 
 /** A chunk of a stream of UI messages. `ai` 5, 6 and 7 understand it, unless it is marked. */
 export type UiChunk =

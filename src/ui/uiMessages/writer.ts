@@ -63,6 +63,8 @@ export class UiMessageWriter {
     else if (event.type === 'answer') this.#answer(event.message)
     else if (event.type === 'progress')
       this.#send({ type: 'data-progress', id: event.callId, data: event.value })
+    else if (event.type === 'data') this.#data(event)
+    else if (event.type === 'pageState') return
     else if (event.type === 'result') this.#result(event.result)
     else if (event.type === 'waits') this.#waits(event.calls)
     else this.#finish(event.finishReason, event.usage)
@@ -90,6 +92,11 @@ export class UiMessageWriter {
       if (decision.approve) this.#send({ type: 'tool-output-available', toolCallId, output: 'approved' })
       else this.#deny(toolCallId, 'rejected')
     }
+  }
+
+  #data({ name, data, id, transient }: TurnEvent & { type: 'data' }): void {
+    const options = { ...(id !== undefined && { id }), ...(transient && { transient }) }
+    this.#send({ type: `data-${name}`, data, ...options })
   }
 
   #text(text: string): void {
