@@ -14,6 +14,8 @@ export type AgentInput = {
   prompt?: string | Part[]
   /** Parts that are added to the prompt. */
   attachments?: Part[]
+  /** Metadata of the prompt's message, such as its id in a page. No provider gets it. */
+  metadata?: JsonObject
   /** The conversation so far; without a prompt its last message must be the user's. */
   history?: ChatMessage[]
   /** Asks for an answer of this shape; see `Agent.sendFor`. */

@@ -110,7 +110,10 @@ const optionsOf = (input: AgentInput, ofAgent: RunLimits): RunOptions => {
 
 /** A text alone needs neither a copy nor a check. */
 const isText = (input: AgentInput | undefined): input is { prompt: string } =>
-  typeof input?.prompt === 'string' && input.history === undefined && input.attachments === undefined
+  typeof input?.prompt === 'string' &&
+  input.history === undefined &&
+  input.attachments === undefined &&
+  input.metadata === undefined
 
 const messagesOf = (messages: readonly ChatMessage[]): ChatMessage[] => {
   if (!Array.isArray(messages)) throw new TypeError('a history that is not a list of messages')
@@ -118,12 +121,13 @@ const messagesOf = (messages: readonly ChatMessage[]): ChatMessage[] => {
   return copyJson(messages) as ChatMessage[]
 }
 
-const promptMessage = ({ prompt = [], attachments = [] }: AgentInput): ChatMessage[] => {
+const promptMessage = ({ prompt = [], attachments = [], metadata }: AgentInput): ChatMessage[] => {
   const parts = typeof prompt === 'string' ? [textPart(prompt)] : prompt
   if (!Array.isArray(parts)) throw new TypeError('a prompt that is neither a string nor a list of parts')
   if (!Array.isArray(attachments)) throw new TypeError('attachments that are not a list of parts')
+  if (metadata !== undefined && !isJsonObject(metadata)) throw new TypeError('metadata that is not an object')
   const all = [...parts, ...attachments]
-  return all.length > 0 ? [{ role: 'user', parts: all }] : []
+  return all.length > 0 ? [{ role: 'user', parts: all, ...(metadata && { metadata }) }] : []
 }
 
 const refusal = (message: string): ErrorData => ({ name: 'ConfigurationError', message })

@@ -113,6 +113,7 @@ const sendRules: Rules<AnyOptions> = {
   id: text,
   history: listOf(messageRule),
   attachments: listOf(object),
+  metadata: object,
   system: text,
   maxSteps: sharedRules.maxSteps,
   limits: fields(limitRules),

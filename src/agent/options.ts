@@ -149,6 +149,8 @@ export type AnyOptions = Omit<SendOptions<never>, 'context'> & {
   schema?: Schema
   /** Called like `onStart`, but does not make the caller hold the run: for `Chat`, which only steers it. */
   onRun?: (run: AnyRun, internals: WaitingInternals) => void
+  /** Metadata of the prompt's message: for pages, which give it an id. */
+  metadata?: JsonObject
 }
 
 /** The last argument: it may be left out if nothing in it is required. */
@@ -178,13 +180,14 @@ export const inputOf = (
   id: string,
   outputSchema: JsonObject | undefined,
 ): AgentInput => {
-  const { history, attachments, system, maxSteps, limits } = options
+  const { history, attachments, metadata, system, maxSteps, limits } = options
   const settings = settingsOf(options)
   return {
     prompt,
     id,
     ...(history && { history }),
     ...(attachments && { attachments }),
+    ...(metadata && { metadata }),
     ...(system !== undefined && { system }),
     ...(maxSteps !== undefined && { maxSteps }),
     ...(limits !== undefined && { limits }),

@@ -83,7 +83,7 @@ describe.each([
   })
 
   it('although a source gains a tool', async () => {
-    const source = { tools: [getWeather] }
+    const source: { tools: Tool[] } = { tools: [getWeather] }
     const { agent } = watched({
       ...settings,
       tools: [
