@@ -7,6 +7,7 @@ import type { ChatResult, PendingCall, SendResult, Usage, Warning } from '../../
 import type { GenerationSettings } from '../../src/model/chatModel.ts'
 import type { Delta } from '../../src/model/delta.ts'
 import type { ApprovalOptions } from '../../src/tools/approval.ts'
+import type { PrefixChange, RequestPrefix, SentPrefix } from '../model/requestPrefix.ts'
 import type { LimitReached, RunLimits } from './limits.ts'
 
 /** The input of a run. Plain JSON. */
@@ -30,6 +31,8 @@ export type AgentInput = {
   maxSteps?: number
   /** Limits in place of the agent's limits of the same name. */
   limits?: RunLimits
+  /** The last request of the conversation, as a stored chat has it: a first request that differs is reported. */
+  prefix?: RequestPrefix
 }
 
 /** A command to a running agent. */
@@ -54,8 +57,8 @@ export type CallCommand = Extract<AgentCommand, { callId: string }>
 
 /** An event from one of the agent's own children. `at` is the time of the clock, so that guards stay pure. */
 export type ChildEvent =
-  /** The deltas of one network read; `seq` counts the reads of one request from 0. */
-  | { type: 'model.deltas'; deltas: readonly Delta[]; seq: number; at: number }
+  /** The deltas of one network read; `seq` counts the reads of one request from 0. The first has what was `sent`. */
+  | { type: 'model.deltas'; deltas: readonly Delta[]; seq: number; at: number; sent?: SentPrefix }
   /** The choices of `prepareStep` for the request. */
   | { type: 'model.prepared'; prepared: PreparedRequest }
   | { type: 'model.done'; at: number }
@@ -102,6 +105,11 @@ export type AgentEmitted =
   | ({ type: 'limit'; callId: string; question?: string } & LimitReached)
   /** The model did not get a setting as it was given: see {@link Warning}. Once per run, setting and model. */
   | ({ type: 'warning' } & Warning)
+  /**
+   * A request did not begin with the one before it in its conversation: the provider's cache and signed thinking count up
+   * to the first difference only. It comes with the answer, once the tokens are known.
+   */
+  | ({ type: 'prefix' } & PrefixChange)
   /** The run continues with another model; `restart` as above. */
   | { type: 'fallback'; provider: string; model: string; restart: boolean; error: ErrorData | null }
 

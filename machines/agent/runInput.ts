@@ -5,6 +5,7 @@ import { type ChatMessage, textPart } from '../../src/messages/messages.ts'
 import { unknownOption } from '../../src/messages/optionRules.ts'
 import { isFatal, validateHistory } from '../../src/messages/validateHistory.ts'
 import type { GenerationSettings } from '../../src/model/chatModel.ts'
+import { prefixShape, type RequestPrefix } from '../model/requestPrefix.ts'
 import { snapshotVersion } from '../stored/version.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
 import type { AgentInput } from './events.ts'
@@ -36,7 +37,7 @@ export const initialState = (
     request: { modelIndex: 0, attempt: 0, retryAt: 0, prepared: null },
     round: noRound,
     remembered: [],
-    totals: nothingYet,
+    totals: { ...nothingYet, ...prefixOf(input) },
     paused: null,
     draft: null,
     bounds: noBounds,
@@ -46,6 +47,14 @@ export const initialState = (
     failure,
     abortReason: '',
   }
+}
+
+/** The request before, if the conversation has one. Anything else is not compared with. */
+const prefixOf = (input: AgentInput | undefined): { prefix?: RequestPrefix } => {
+  const { prefix } = input ?? {}
+  return prefix && prefixShape('prefix', prefix) === undefined
+    ? { prefix: copyJson(prefix) as RequestPrefix }
+    : {}
 }
 
 type RunInput = {

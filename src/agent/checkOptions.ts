@@ -122,6 +122,7 @@ const sendRules: Rules<AnyOptions> = {
   signal: having('addEventListener'),
   onStart: callable,
   onRun: callable,
+  prefix: object,
   parent: having('send'),
   schema: (name, value) => (Object(value) === value ? undefined : `${name} must be a schema.`),
   context: () => undefined,

@@ -254,6 +254,7 @@ describe('an agent machine', () => {
     accumulator: ['an empty object'],
     toolExecutor: ['an empty object'],
     onApproval: ['a function'],
+    callsTools: [],
     newId: ['a function'],
     random: ['a function'],
     name: ['an empty text', 'a wrong word'],
