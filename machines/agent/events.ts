@@ -7,6 +7,7 @@ import type { ChatResult, PendingCall, SendResult, Usage, Warning } from '../../
 import type { GenerationSettings } from '../../src/model/chatModel.ts'
 import type { Delta } from '../../src/model/delta.ts'
 import type { ApprovalOptions } from '../../src/tools/approval.ts'
+import type { PrefixChange, RequestPrefix, SentPrefix } from '../model/requestPrefix.ts'
 import type { Verdict, Verdicts } from '../policy/policyLogic.ts'
 import type { Gate } from '../policy/questions.ts'
 import type { LimitReached, RunLimits } from './limits.ts'
@@ -16,6 +17,8 @@ export type AgentInput = {
   prompt?: string | Part[]
   /** Parts that are added to the prompt. */
   attachments?: Part[]
+  /** Metadata of the prompt's message, such as its id in a page. No provider gets it. */
+  metadata?: JsonObject
   /** The conversation so far; without a prompt its last message must be the user's. */
   history?: ChatMessage[]
   /** Asks for an answer of this shape; see `Agent.sendFor`. */
@@ -34,6 +37,8 @@ export type AgentInput = {
   policy?: JsonObject
   /** The questions that the policy is not asked: a part of a larger answer has another prompt, or is not the answer. */
   unasked?: ('prompt' | 'answer')[]
+  /** The last request of the conversation, as a stored chat has it: a first request that differs is reported. */
+  prefix?: RequestPrefix
 }
 
 /** A command to a running agent. */
@@ -58,8 +63,8 @@ export type CallCommand = Extract<AgentCommand, { callId: string }>
 
 /** An event from one of the agent's own children. `at` is the time of the clock, so that guards stay pure. */
 export type ChildEvent =
-  /** The deltas of one network read; `seq` counts the reads of one request from 0. */
-  | { type: 'model.deltas'; deltas: readonly Delta[]; seq: number; at: number }
+  /** The deltas of one network read; `seq` counts the reads of one request from 0. The first has what was `sent`. */
+  | { type: 'model.deltas'; deltas: readonly Delta[]; seq: number; at: number; sent?: SentPrefix }
   /** The choices of `prepareStep` for the request. */
   | { type: 'model.prepared'; prepared: PreparedRequest }
   | { type: 'model.done'; at: number }
@@ -72,8 +77,8 @@ export type ChildEvent =
   | { type: 'tool.finished'; results: readonly ToolResultPart[]; usage?: Usage }
   /** The progress of a call. */
   | { type: 'tool.progress'; callId: string; value: JsonValue }
-  /** The calls that the sub-agent of a call waits for; none when it works again. */
-  | { type: 'tool.waiting'; callId: string; calls: readonly PendingCall[] }
+  /** The calls that the sub-agent of a call waits for; `isAtWork`: other parts of it do not wait. */
+  | { type: 'tool.waiting'; callId: string; calls: readonly PendingCall[]; isAtWork: boolean }
   /** The executor was restored, with these runs of sub-agents: the calls that were running are cut off. */
   | { type: 'tool.restored'; runs: { [callId: string]: Snapshot<unknown> } }
   /** A decision for the sub-agent of a call that is not there yet after a restore. */
@@ -121,6 +126,11 @@ export type AgentEmitted =
       state: string
       reason?: string
     }
+  /**
+   * A request did not begin with the one before it in its conversation: the provider's cache and signed thinking count up
+   * to the first difference only. It comes with the answer, once the tokens are known.
+   */
+  | ({ type: 'prefix' } & PrefixChange)
   /** The run continues with another model; `restart` as above. */
   | { type: 'fallback'; provider: string; model: string; restart: boolean; error: ErrorData | null }
 

@@ -290,6 +290,8 @@ const runPhaseState = (
     input: ({ context }: { context: PhasedRun }) => ({
       ...askedOfAll(context.input),
       ...withPolicy(context, (input as (state: PhasedRun) => AgentInput)(context), isDraft),
+      // The request before may have been another phase's.
+      ...(context.totals.prefix && { prefix: context.totals.prefix }),
     }),
     onDone: [
       { guard: { type: 'isAborted', params: outputOf }, target: 'Aborted', actions: absorbRun },

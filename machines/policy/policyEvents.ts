@@ -68,7 +68,7 @@ export type PolicyEvents<Tools extends readonly object[]> =
 
 type EventsOf<Tool> = Tool extends {
   readonly name: infer Name extends string
-  readonly '~types'?: { args: infer Args; result: infer Result }
+  readonly '~types'?: { input: infer Args; output: infer Result }
 }
   ? CallEvents<Name, Args, Result>
   : never

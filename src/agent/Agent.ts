@@ -11,6 +11,7 @@ import type { Infer, Schema } from '../tools/schema.ts'
 import type { Tool } from '../tools/tool.ts'
 import { AgentInternals } from './AgentInternals.ts'
 import { type AgentToolOptions, agentTool } from './agentTool.ts'
+import { checkEmbed } from './checkOptions.ts'
 import type {
   ActorOptions,
   AgentOptions,
@@ -102,7 +103,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
     schema: S,
     ...rest: Last<SendOptions<Deps>>
   ): Promise<SendResult<Infer<S>>> {
-    return await this.#internals.send(prompt, { ...lastOf(rest), schema })
+    return await this.#internals.send(prompt, { ...lastOf(rest), schema: needed(schema) })
   }
 
   /** Asks for a value chunk by chunk: each `output` is the value so far, the last one is validated. */
@@ -111,7 +112,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
     schema: S,
     ...rest: Last<SendOptions<Deps>>
   ): AsyncIterableIterator<ChatResult<DeepPartial<Infer<S>>>> {
-    return this.#internals.stream(() => prompt, { ...lastOf(rest), schema })
+    return this.#internals.stream(() => prompt, { ...lastOf(rest), schema: needed(schema) })
   }
 
   /**
@@ -160,11 +161,18 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
     purpose: 'query' | 'document',
     options: EmbedOptions,
   ): Promise<EmbeddingsResult<number[][]>> {
+    checkEmbed(options)
     const model = this.#internals.embeddings?.()
     if (!model) throw new ConfigurationError(`${this.model.provider} does not make embeddings.`)
     const { vectors, usage } = await model.embed(texts, purpose, options)
     return { embeddings: vectors, model: model.model, ...(usage && { usage }) }
   }
+}
+
+/** The schema of a typed answer. Without one, the answer would be text. */
+const needed = <S extends Schema>(schema: S): S => {
+  if (schema) return schema
+  throw new ConfigurationError('sendFor needs a schema: write sendFor(prompt, z.object({ … })).')
 }
 
 /** The options of a call: which of them are required is a matter of types. */

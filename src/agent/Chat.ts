@@ -1,4 +1,5 @@
 import type { AnyActorLogic } from 'xstate'
+import type { RequestPrefix } from '../../machines/model/requestPrefix.ts'
 import { ConfigurationError, OrchestrationError, StatewireError } from '../messages/errors.ts'
 import { isJsonObject, type JsonObject } from '../messages/json.ts'
 import { messageRule } from '../messages/messageFlaw.ts'
@@ -39,13 +40,14 @@ export type ChatSendOptions<Deps = unknown> = Omit<SendOptions<Deps>, 'history' 
 /** `Omit` forgets which fields are required for some `Deps`. */
 type Context<Deps> = Pick<ResumeOptions<Deps>, 'context' & keyof ResumeOptions<Deps>>
 
-/** A chat as JSON: its conversation, and the answer that waits for a decision. */
+/** A chat as JSON: its conversation, the answer that waits for a decision, and the hashes of its last request. */
 export type StoredChat = {
   version: 1
   history: ChatMessage[]
   pending?: PendingApproval
   /** The agent's policy, as the last answer left it. */
   policy?: JsonObject
+  prefix?: RequestPrefix
 }
 
 /** A reader of a chat's stream; `wait`: what the run waited for when the reader left. */
@@ -76,6 +78,7 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
   #history: ChatMessage[]
   #pending: PendingApproval | undefined
   #policy: JsonObject | undefined
+  #prefix: RequestPrefix | undefined
   #run: AnyRun | undefined
   #internals: WaitingInternals | undefined
   /** Steering for a send that has not started yet. */
@@ -100,23 +103,18 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
     stored: StoredChat,
     options: Omit<ChatOptions, 'history'> = {},
   ): Chat<Deps, Machine> {
-    const { history, pending, policy } = checkedChat(stored)
+    const { history, pending, prefix, policy } = checkedChat(stored)
     const chat = new Chat(agent, { ...options, history })
     chat.#pending = pending
+    chat.#prefix = prefix
     chat.#policy = policy
     return chat
   }
 
   /** The chat as JSON, without an answer that is still running. */
   toJSON(): StoredChat {
-    const pending = this.#pending
-    const policy = this.#policy
-    return copyOf({
-      version: 1,
-      history: this.#history,
-      ...(pending && { pending }),
-      ...(policy && { policy }),
-    })
+    const [pending, policy, prefix] = [this.#pending, this.#policy, this.#prefix]
+    return copyOf({ version: 1, history: this.#history, pending, policy, prefix })
   }
 
   /** The conversation so far. */
@@ -288,10 +286,12 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
       this.#internals = internals
       for (const text of this.#early.splice(0)) run.steer(text)
     }
-    return { ...options, history: this.#history, ...(this.#policy && { policy: this.#policy }), onRun }
+    const policy = this.#policy
+    return { ...options, history: this.#history, prefix: this.#prefix, ...(policy && { policy }), onRun }
   }
 
   #leave(turn: Turn): void {
+    this.#prefix = this.#internals?.prefix ?? this.#prefix
     // However the answer ended: what the policy has seen, it has seen.
     this.#policy = this.#internals?.policy ?? this.#policy
     this.#internals?.release()
@@ -329,7 +329,9 @@ const checkChat = (agent: unknown, options: unknown): void => {
   checkOptions('The options of a chat', options, chatRules)
 }
 
-const copyOf = (stored: StoredChat): StoredChat => JSON.parse(JSON.stringify(stored))
+/** A copy, as JSON: fields that are undefined are left out. */
+const copyOf = (stored: { [Key in keyof StoredChat]: unknown }): StoredChat =>
+  JSON.parse(JSON.stringify(stored))
 
 const optionsOf = (rest: readonly unknown[]): AnyOptions => (rest[0] ?? {}) as AnyOptions
 
@@ -341,7 +343,5 @@ const checkedChat = (stored: StoredChat): StoredChat => {
   const { pending } = stored
   if (pending !== undefined && !(isJsonObject(pending) && isJsonObject(pending.snapshot)))
     throw new ConfigurationError('The stored chat is not usable: what it waits for is not a pendingApproval.')
-  if (stored.policy !== undefined && !isJsonObject(stored.policy))
-    throw new ConfigurationError('The stored chat is not usable: its policy is not an object.')
   return copyOf(stored)
 }

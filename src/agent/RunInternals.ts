@@ -1,7 +1,9 @@
 import type { Actor, Snapshot } from 'xstate'
+import { isRunResult } from '../../machines/agent/agentOutput.ts'
 import type { AgentMachine } from '../../machines/agent/agentSnapshot.ts'
 import type { AgentCommand, AgentEmitted } from '../../machines/agent/events.ts'
 import { copyOf } from '../../machines/agent/streamingState.ts'
+import type { RequestPrefix } from '../../machines/model/requestPrefix.ts'
 import { openIn, pendingIn, unattendedIn } from '../../machines/tools/pendingCalls.ts'
 import { describeThrown, OrchestrationError } from '../messages/errors.ts'
 import type { JsonObject } from '../messages/json.ts'
@@ -167,6 +169,12 @@ export class RunInternals<T, C> {
   /** The policy as the run left it, once it has ended. */
   get policy(): JsonObject | undefined {
     return this.#actor.getSnapshot().output?.policy
+  }
+
+  /** The last request that was answered, to compare the next one of the conversation with. */
+  get prefix(): RequestPrefix | undefined {
+    const { context }: { context?: unknown } = this.#actor.getSnapshot()
+    return isRunResult(context) ? context.totals.prefix : undefined
   }
 
   /** The calls that the run waits for at this moment, to be resumed. */

@@ -5,6 +5,7 @@ import { settingRules, sharedRules } from '../../machines/agent/configRules.ts'
 import type { AgentInput } from '../../machines/agent/events.ts'
 import type { RunLimits } from '../../machines/agent/limits.ts'
 import type { PrepareStep } from '../../machines/model/prepareStep.ts'
+import type { RequestPrefix } from '../../machines/model/requestPrefix.ts'
 import type { Orchestrator } from '../../machines/orchestrators/orchestrator.ts'
 import type { PolicyOptions } from '../../machines/policy/policyEvents.ts'
 import type { ConnectionOptions } from '../../providers/provider.ts'
@@ -35,6 +36,7 @@ export type AgentOptions<Deps = unknown, Machine extends AnyActorLogic = AnyActo
     | 'prepareStep'
     | 'compaction'
     | 'policy'
+    | 'callsTools'
   > & {
     /** Tools that the model may call, and sources of tools that change. Default: none. */
     tools?: readonly (Tool<Deps> | ToolSource)[]
@@ -138,7 +140,10 @@ export type SendOptions<Deps = unknown> = ResumeOptions<Deps> &
   }
 
 /** The part of a run's internals that `Chat` uses. */
-export type WaitingInternals = Pick<RunInternals<unknown, unknown>, 'waitsFor' | 'release' | 'policy'>
+export type WaitingInternals = Pick<
+  RunInternals<unknown, unknown>,
+  'waitsFor' | 'release' | 'prefix' | 'policy'
+>
 
 /** Asks for a value of this schema: `output` is validated. */
 export type TypedOptions<S extends Schema> = { schema?: S }
@@ -153,8 +158,12 @@ export type PartialOutput<S extends Schema> = [S] extends [never] ? string : Dee
 export type AnyOptions = Omit<SendOptions<never>, 'context'> & {
   context?: unknown
   schema?: Schema
+  /** The last request of the conversation, as `Chat` keeps it. */
+  prefix?: RequestPrefix | undefined
   /** Called like `onStart`, but does not make the caller hold the run: for `Chat`, which only steers it. */
   onRun?: (run: AnyRun, internals: WaitingInternals) => void
+  /** Metadata of the prompt's message: for pages, which give it an id. */
+  metadata?: JsonObject
 }
 
 /** The last argument: it may be left out if nothing in it is required. */
@@ -184,18 +193,20 @@ export const inputOf = (
   id: string,
   outputSchema: JsonObject | undefined,
 ): AgentInput => {
-  const { history, attachments, system, maxSteps, limits, policy } = options
+  const { history, attachments, metadata, system, maxSteps, limits, prefix, policy } = options
   const settings = settingsOf(options)
   return {
     prompt,
     id,
     ...(history && { history }),
     ...(attachments && { attachments }),
+    ...(metadata && { metadata }),
     ...(system !== undefined && { system }),
     ...(maxSteps !== undefined && { maxSteps }),
     ...(limits !== undefined && { limits }),
     ...(policy !== undefined && { policy }),
     ...(settings && { settings }),
     ...(outputSchema && { outputSchema }),
+    ...(prefix && { prefix }),
   }
 }

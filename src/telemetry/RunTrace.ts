@@ -163,6 +163,7 @@ class ChatTrace {
       ...named(usageNames, usage),
       ...(accumulated.responseId !== '' && { [attribute.responseId]: shortId(accumulated.responseId) }),
       ...(wait !== undefined && { [attribute.timeToFirstChunk]: wait }),
+      ...(answer.sent?.changed.length && { [own.prefixChanged]: answer.sent.changed }),
     })
     if (draft && this.#agent.shows(operation))
       operation.describe({ [content.output]: messagesContent([draft], this.#agent.hide, finish).json })

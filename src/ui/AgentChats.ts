@@ -21,6 +21,7 @@ import {
   type TurnEvent,
   type TurnListener,
   type TurnOutcome,
+  withUsage,
 } from './turn.ts'
 
 /**
@@ -36,10 +37,12 @@ export class AgentChats implements Chats {
     this.#waiting = waiting
   }
 
-  async ask(chatId: string, { prompt, history }: Question, context: TurnContext): Promise<Turn> {
+  async ask(chatId: string, { prompt, history, id }: Question, context: TurnContext): Promise<Turn> {
     // A client that asks something else no longer wants to decide.
     this.#waiting.delete(chatId)
-    return this.#turn(chatId, prompt, { ...this.#options(context), history })
+    const metadata = id === undefined ? {} : { metadata: { id } }
+    const turn = this.#turn(chatId, prompt, { ...this.#options(context), history, ...metadata })
+    return { ...turn, ...(id !== undefined && { promptId: id }) }
   }
 
   async resume(
@@ -47,13 +50,13 @@ export class AgentChats implements Chats {
     decide: (calls: readonly PendingCall[]) => Decisions,
     context: TurnContext,
   ): Promise<Turn> {
-    const pending = this.#waiting.get(chatId)
+    const { pending, agent = this.#agent } = this.#waiting.get(chatId) ?? {}
     const decisions = pending ? decide(pending.calls) : {}
     if (!pending || Object.keys(decisions).length === 0) throw nothingDecided()
-    const options = this.#options(context)
+    const options = this.#options(context, agent)
     // Deleted first, so that the same decision cannot be used twice.
     this.#waiting.delete(chatId)
-    return this.#turn(chatId, { snapshot: pending.snapshot, decisions }, options)
+    return this.#turn(chatId, { snapshot: pending.snapshot, decisions }, options, agent)
   }
 
   async current(): Promise<undefined> {}
@@ -62,15 +65,15 @@ export class AgentChats implements Chats {
 
   async history(): Promise<undefined> {}
 
-  #options({ context, tools = [] }: TurnContext): AgentTurnOptions {
-    return { context, clientTools: clientToolsFor(this.#agent, tools) }
+  #options({ context, tools = [] }: TurnContext, agent = this.#agent): AgentTurnOptions {
+    return { context, clientTools: clientToolsFor(agent, tools) }
   }
 
-  #turn(chatId: string, from: StartFrom, options: AgentTurnOptions): Turn {
+  #turn(chatId: string, from: StartFrom, options: AgentTurnOptions, agent = this.#agent): Turn {
     return {
       follow: async (listener) => {
-        const { pendingApproval, outcome } = await agentTurn(this.#agent, from, options, listener)
-        if (pendingApproval) this.#waiting.put(chatId, pendingApproval)
+        const { pendingApproval, outcome } = await agentTurn(agent, from, options, listener)
+        if (pendingApproval) this.#waiting.put(chatId, pendingApproval, agent)
         return outcome
       },
     }
@@ -78,7 +81,9 @@ export class AgentChats implements Chats {
 }
 
 /** The conversation, the context of the tools, and the tools of the client. */
-export type AgentTurnOptions = Pick<AnyOptions, 'history' | 'context'> & { clientTools?: readonly Tool[] }
+export type AgentTurnOptions = Pick<AnyOptions, 'history' | 'context' | 'metadata'> & {
+  clientTools?: readonly Tool[]
+}
 
 /** The outcome of a turn, and the run if it waits. */
 type AgentTurn = { outcome: TurnOutcome; pendingApproval: PendingApproval | undefined }
@@ -113,7 +118,7 @@ export const agentTurn = async (
   else onEvent({ type: 'end', finishReason, ...(usage && { usage }) })
   const before = isStored(from) ? conversationOf(from).before : (options.history ?? [])
   const outcome = {
-    messages: [...before, ...messages],
+    messages: withUsage([...before, ...messages], usage),
     finishReason,
     ...(usage && { usage }),
     pending: pendingApproval?.calls ?? [],
@@ -171,7 +176,8 @@ export const clientToolsFor = (agent: AnyAgent, described: readonly ClientTool[]
   })
 }
 
-type Waiting = { stored: string; at: number }
+/** A run as JSON, and the agent that continues it. */
+type Waiting = { stored: string; at: number; agent: Agent | undefined }
 
 /**
  * Runs that wait for a decision, by the id of their chat, as JSON. The oldest make room for new ones, and each is dropped
@@ -192,16 +198,16 @@ export class WaitingRuns {
     this.#maxText = maxText
   }
 
-  get(id: string): PendingApproval | undefined {
+  get(id: string): { pending: PendingApproval; agent: Agent | undefined } | undefined {
     this.#forgetOld()
     const found = this.#runs.get(id)
-    return found && JSON.parse(found.stored)
+    return found && { pending: JSON.parse(found.stored), agent: found.agent }
   }
 
-  put(id: string, pending: PendingApproval): void {
+  put(id: string, pending: PendingApproval, agent?: Agent): void {
     this.delete(id)
     const stored = JSON.stringify(pending)
-    this.#runs.set(id, { stored, at: Date.now() })
+    this.#runs.set(id, { stored, at: Date.now(), agent })
     this.#text += stored.length
     this.#forgetOld()
   }

@@ -255,6 +255,7 @@ describe('an agent machine', () => {
     accumulator: ['an empty object'],
     toolExecutor: ['an empty object'],
     onApproval: ['a function'],
+    callsTools: [],
     newId: ['a function'],
     random: ['a function'],
     name: ['an empty text', 'a wrong word'],
@@ -304,6 +305,7 @@ describe('a tool', () => {
     onInterrupted: [],
     maxResult: ['Infinity'],
     repeatable: [],
+    wire: ['an empty object'],
   }
   const { taken, refused } = rows(takes)
   const isRequired = (option: string) => option === 'name'
