@@ -23,7 +23,7 @@ export const createAgentMachine = (options: AgentMachineConfig): AgentMachine =>
 /** The machine of a configuration; a run that belongs to a chart of runs reports to that chart. */
 export const agentMachineOf = (config: ResolvedConfig, reportsToParent = false): AgentMachine =>
   runMachine(chartOf(config), {
-    fastPath: readDeltas(config.accumulator),
+    fastPath: readDeltas(config.accumulator, config.policy?.holdsChunks),
     stored: {
       flawIn: (stored) => storedFlaw(stored) ?? storedPolicyFlaw(config.policy, stored),
       migrations: agentMigrations,

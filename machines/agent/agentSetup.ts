@@ -10,6 +10,7 @@ import {
 } from 'xstate'
 import { describeThrown, type ErrorData } from '../../src/messages/errors.ts'
 import { appended } from '../../src/messages/growing.ts'
+import { toolCallsOf } from '../../src/messages/messages.ts'
 import type { Usage } from '../../src/messages/result.ts'
 import { retryDelayMs } from '../../src/model/retryPolicy.ts'
 import * as room from '../compaction/contextWindow.ts'
@@ -37,6 +38,7 @@ import {
   askEvent,
   askedIn,
   finalChunk,
+  heldAnswer,
   restartChunk,
   restartChunks,
   resultEvent,
@@ -191,7 +193,17 @@ export const agentSetup = (config: ResolvedConfig) => {
         enqueue.emit({ type: 'retry', attempt: 0, delayMs: 0, restart: true, error: null })
         enqueue.emit(restartChunk())
       }),
-      releaseAnswer: enqueueActions(() => {}),
+      releaseAnswer: enqueueActions(({ context, enqueue }) => {
+        if (!policy?.holdsChunks) return
+        for (const each of heldAnswer(context)) enqueue.emit(each)
+      }),
+      /** An answer that the policy may refuse is not shown before, if its text is held. */
+      announceAnswer: enqueueActions(({ context: { messages, totals }, enqueue }) => {
+        const message = messages.at(-1)
+        const isHeld = policy?.holdsChunks && message && toolCallsOf(message).length === 0
+        if (!message || isHeld) return
+        for (const each of announcementOf(totals.responseId, message)) enqueue.emit(each)
+      }),
       noteRefusal: assign((_, judged: verdicts.JudgedGate) => ({
         failure: verdicts.policyRefusal(judged),
       })),
@@ -289,7 +301,7 @@ export const agentSetup = (config: ResolvedConfig) => {
       receive: enqueueActions(({ context, event, enqueue }) => {
         if (event.type !== 'model.deltas') return
         try {
-          const received = receiveDeltas(context, event, accumulator)
+          const received = receiveDeltas(context, event, accumulator, policy?.holdsChunks)
           enqueue.assign({ answer: received.context.answer, totals: received.context.totals })
           for (const each of received.emitted) enqueue.emit(each)
         } catch (thrown) {

@@ -5,6 +5,7 @@ import {
   type ToolCallPart,
   type ToolResultPart,
   textOf,
+  toolCallsOf,
 } from '../../src/messages/messages.ts'
 import type { ChatResult, PendingCall } from '../../src/messages/result.ts'
 import { timeIn } from '../logic/systemTime.ts'
@@ -51,6 +52,18 @@ export const restartChunks = (state: StreamingState): Chunk[] => {
 export const announcementOf = (responseId: string, stored: ChatMessage): AgentEmitted[] => {
   const message = copyOf(stored)
   return [chunkOf(responseId, '', [message], {}), { type: 'message', message }]
+}
+
+/** The text of an answer that was held back, and its message. One with calls was announced before they were judged. */
+export const heldAnswer = ({ messages, totals, answer }: StreamingState): AgentEmitted[] => {
+  const message = messages.at(-1)
+  if (!message) return []
+  const text = textOf(message)
+  const output = answer.newlineDue ? `\n${text}` : text
+  return [
+    ...(text === '' ? [] : [chunkOf(totals.responseId, output, [], {})]),
+    ...(toolCallsOf(message).length > 0 ? [] : announcementOf(totals.responseId, message)),
+  ]
 }
 
 /** The last chunk of a run: how it ended, and what all its steps used. */

@@ -468,7 +468,7 @@ export const chartOf = (config: ResolvedConfig) => {
           { guard: 'hasFailed', target: 'Failed' },
           { guard: 'isPausedByProvider', target: 'MessageReset', actions: 'keepPausedMessage' },
           { guard: 'isEmptyAfterTools', target: 'MessageReset', actions: 'countEmptyAnswer' },
-          { target: 'ToolCheck', actions: ['storeMessage', 'announceMessage'] },
+          { target: 'ToolCheck', actions: ['storeMessage', 'announceAnswer'] },
         ],
       },
 

@@ -14,7 +14,10 @@ type Node = {
 
 const nodeOf = (snapshot: unknown): Node => {
   const { status, value, context, children }: Readonly<Record<string, unknown>> = Object(snapshot)
-  const below = Object.values(Object(children)).map((child) => snapshotOf(child) ?? Object(child).snapshot)
+  // The policy of a run is not a part of its work: nothing of it runs while the run waits for a person.
+  const { policy, ...rest } = Object(children)
+  const parts = isRun(context) ? rest : { ...rest, ...(policy && { policy }) }
+  const below = Object.values(parts).map((child) => snapshotOf(child) ?? Object(child).snapshot)
   return { status, value, context: isJsonObject(context) ? context : {}, below }
 }
 

@@ -5,6 +5,7 @@ import type { AnyOptions } from '../agent/options.ts'
 import type { AnyRun } from '../agent/Run.ts'
 import { conversationOf } from '../durable/conversation.ts'
 import { ConfigurationError } from '../messages/errors.ts'
+import type { JsonObject } from '../messages/json.ts'
 import type { PendingApproval, PendingCall } from '../messages/result.ts'
 import type { StandardSchema } from '../tools/schema.ts'
 import { type Tool, tool, toolsByName } from '../tools/tool.ts'
@@ -41,7 +42,9 @@ export class AgentChats implements Chats {
     // A client that asks something else no longer wants to decide.
     this.#waiting.delete(chatId)
     const metadata = id === undefined ? {} : { metadata: { id } }
-    const turn = this.#turn(chatId, prompt, { ...this.#options(context), history, ...metadata })
+    const policy = this.#waiting.policyOf(chatId)
+    const kept = policy ? { policy } : {}
+    const turn = this.#turn(chatId, prompt, { ...this.#options(context), history, ...metadata, ...kept })
     return { ...turn, ...(id !== undefined && { promptId: id }) }
   }
 
@@ -72,7 +75,8 @@ export class AgentChats implements Chats {
   #turn(chatId: string, from: StartFrom, options: AgentTurnOptions, agent = this.#agent): Turn {
     return {
       follow: async (listener) => {
-        const { pendingApproval, outcome } = await agentTurn(agent, from, options, listener)
+        const onPolicy = (policy: JsonObject) => this.#waiting.keepPolicy(chatId, policy)
+        const { pendingApproval, outcome } = await agentTurn(agent, from, { ...options, onPolicy }, listener)
         if (pendingApproval) this.#waiting.put(chatId, pendingApproval, agent)
         return outcome
       },
@@ -81,7 +85,9 @@ export class AgentChats implements Chats {
 }
 
 /** The conversation, the context of the tools, and the tools of the client. */
-export type AgentTurnOptions = Pick<AnyOptions, 'history' | 'context' | 'metadata'> & {
+export type AgentTurnOptions = Pick<AnyOptions, 'history' | 'context' | 'metadata' | 'policy'> & {
+  /** Called with the policy that the run leaves, however it ends. */
+  onPolicy?: (policy: JsonObject) => void
   clientTools?: readonly Tool[]
 }
 
@@ -92,7 +98,7 @@ type AgentTurn = { outcome: TurnOutcome; pendingApproval: PendingApproval | unde
 export const agentTurn = async (
   agent: Agent,
   from: StartFrom,
-  { clientTools = [], ...options }: AgentTurnOptions,
+  { clientTools = [], onPolicy, ...options }: AgentTurnOptions,
   { onEvent, signal }: Pick<TurnListener, 'onEvent' | 'signal'>,
 ): Promise<AgentTurn> => {
   // A listener throws at an event that its protocol cannot show: then the run ends.
@@ -105,15 +111,25 @@ export const agentTurn = async (
     }
   }
   const internals = agentInternals(agent)
+  let leftPolicy = (): JsonObject | undefined => undefined
   const sent = internals.send(from, {
     ...options,
     ...(clientTools.length > 0 && { tools: [...internals.tools, ...clientTools] }),
     signal: AbortSignal.any([signal, lost.signal]),
-    onRun: (run) => follow(run, send),
+    onRun: (run, ofRun) => {
+      leftPolicy = () => ofRun.policy
+      follow(run, send)
+    },
   })
-  const { pendingApproval, messages, finishReason, usage } = await sent.catch((error: unknown) => {
-    throw lost.signal.aborted ? lost.signal.reason : error
-  })
+  const keepPolicy = () => {
+    const policy = leftPolicy()
+    if (policy) onPolicy?.(policy)
+  }
+  const { pendingApproval, messages, finishReason, usage } = await sent
+    .finally(keepPolicy)
+    .catch((error: unknown) => {
+      throw lost.signal.aborted ? lost.signal.reason : error
+    })
   if (pendingApproval) onEvent({ type: 'waits', calls: pendingApproval.calls })
   else onEvent({ type: 'end', finishReason, ...(usage && { usage }) })
   const before = isStored(from) ? conversationOf(from).before : (options.history ?? [])
@@ -176,6 +192,9 @@ export const clientToolsFor = (agent: AnyAgent, described: readonly ClientTool[]
   })
 }
 
+/** Conversations whose policies are kept. */
+const mostPolicies = 10_000
+
 /** A run as JSON, and the agent that continues it. */
 type Waiting = { stored: string; at: number; agent: Agent | undefined }
 
@@ -191,6 +210,8 @@ export class WaitingRuns {
   /** Runs in the order of their age. */
   readonly #runs = new Map<string, Waiting>()
   #text = 0
+  /** The policies of conversations, as JSON, the oldest first. */
+  readonly #policies = new Map<string, string>()
 
   constructor(max: number, maxAgeMs: number, maxText = 64 * 1024 * 1024) {
     this.#max = max
@@ -210,6 +231,19 @@ export class WaitingRuns {
     this.#runs.set(id, { stored, at: Date.now(), agent })
     this.#text += stored.length
     this.#forgetOld()
+  }
+
+  /** The policy of a conversation that the page keeps: it is not for the page to say what the policy has seen. */
+  policyOf(id: string): JsonObject | undefined {
+    const stored = this.#policies.get(id)
+    return stored === undefined ? undefined : JSON.parse(stored)
+  }
+
+  keepPolicy(id: string, policy: JsonObject): void {
+    this.#policies.delete(id)
+    this.#policies.set(id, JSON.stringify(policy))
+    const [oldest = ''] = this.#policies.keys()
+    if (this.#policies.size > mostPolicies) this.#policies.delete(oldest)
   }
 
   delete(id: string): void {

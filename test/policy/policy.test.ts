@@ -391,3 +391,26 @@ test('listeners get every verdict', async () => {
     { gate: 'Answer', verdict: 'pass', state: 'Verified' },
   ])
 })
+
+test('with chunks held, the text of an answer is shown once it is accepted', async () => {
+  const machine = createMachine({
+    on: {
+      answer: { guard: ({ event }) => !event.text.includes('secret'), actions: () => {} },
+      'look.call': { actions: () => {} },
+    },
+  })
+  const model = scriptedModel([
+    [{ text: 'let me ' }, { text: 'see' }, call('l', 'look')],
+    [{ text: 'a sec' }, { text: 'ret' }],
+    [{ text: 'all ' }, { text: 'fine' }],
+  ])
+  const agent = new Agent(model, { tools: [plain('look')], policy: { machine, chunks: 'hold' } })
+  const shown: string[] = []
+  for await (const { output, messages } of agent.sendStream('Go'))
+    shown.push(output, ...messages.map((message) => JSON.stringify(message)))
+  expect(shown.filter((text) => text !== '').slice(-2)).toEqual([
+    '\nall fine',
+    '{"role":"model","parts":[{"type":"text","text":"all fine"}]}',
+  ])
+  expect(shown.join()).not.toContain('secret')
+})

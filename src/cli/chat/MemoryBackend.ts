@@ -60,7 +60,8 @@ export class MemoryBackend implements ChatBackend {
   }
 
   async change(): Promise<void> {
-    this.#chat = new Chat(this.#makeAgent(), { history: this.#chat.history })
+    const { pending: _, ...stored } = this.#chat.toJSON()
+    this.#chat = Chat.from(this.#makeAgent(), stored)
   }
 
   async close(): Promise<void> {}

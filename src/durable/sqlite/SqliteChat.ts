@@ -1,9 +1,10 @@
 import { ConfigurationError, OrchestrationError } from '../../messages/errors.ts'
+import type { JsonObject } from '../../messages/json.ts'
 import type { ChatMessage, Part } from '../../messages/messages.ts'
 import { checkValue, wholeFrom } from '../../messages/optionRules.ts'
 import type { PendingCall } from '../../messages/result.ts'
 import { newId } from '../../model/newId.ts'
-import { conversationAfter, conversationOf, isPrompt } from '../conversation.ts'
+import { conversationAfter, conversationOf, isPrompt, policyAfter } from '../conversation.ts'
 import { checkId, contextJson, promptText } from '../runOptions.ts'
 import type { DurableChat, DurableRun, TurnOptions } from '../runs.ts'
 import type { ChatRow } from './ChatRows.ts'
@@ -17,7 +18,14 @@ import { SqliteRun } from './SqliteRun.ts'
 type Begin = (run: RunRequest) => Promise<DurableRun>
 
 /** The current end of a chat: its last run, and the conversation without an answer that is still running. */
-type ChatEnd = { chat: ChatRow; run: RunRow | undefined; items: Items; history: ChatMessage[] }
+type ChatEnd = {
+  chat: ChatRow
+  run: RunRow | undefined
+  items: Items
+  history: ChatMessage[]
+  /** The agent's policy, as the last answer left it, also if that answer is replaced: what it has seen, it has seen. */
+  policy?: JsonObject
+}
 
 /** The question of a turn; without a prompt, the conversation ends with one. */
 type Question = { before: ChatMessage[]; prompt?: string | Part[] }
@@ -109,7 +117,7 @@ export class SqliteChat implements DurableChat {
     // As for `start`: a client that is not sure whether the prompt arrived may send it again.
     if (known) return new SqliteRun(this.#owner, known)
     const end = this.#idleEnd()
-    const { chat, run, items } = end
+    const { chat, run, items, policy } = end
     const { before, prompt } = ask(end)
     const base = run && { run: run.n, counts: extentOf(pack({ before }, items)) }
     return this.#begin({
@@ -121,6 +129,7 @@ export class SqliteChat implements DurableChat {
         ...(prompt !== undefined && { prompt }),
         ...(metadata && { metadata }),
         ...(before.length > 0 && { history: before }),
+        ...(policy && { policy }),
       },
       context: contextJson(context),
       ...(base && before.length > 0 && { base }),
@@ -157,9 +166,10 @@ export class SqliteChat implements DurableChat {
     const run = chat.run === undefined ? undefined : runs.byNumber(chat.run)
     if (!run) return { chat, run, items: new Items(), history: [] }
     const items = itemRows.load(run.n, run.base)
-    const conversation = conversationOf(hostedFrom(run.packedSnapshot, items))
+    const from = hostedFrom(run.packedSnapshot, items)
+    const conversation = conversationOf(from)
     const isOver = run.status !== 'running' && run.status !== 'waiting'
     const history = isOver ? conversationAfter(conversation) : conversation.before
-    return { chat, run, items, history: history.slice(0, chat.length) }
+    return { chat, run, items, history: history.slice(0, chat.length), ...policyAfter(from) }
   }
 }

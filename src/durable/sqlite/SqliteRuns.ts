@@ -5,7 +5,7 @@ import { ConfigurationError } from '../../messages/errors.ts'
 import type { Part } from '../../messages/messages.ts'
 import { checkValue, wholeFrom } from '../../messages/optionRules.ts'
 import { newId } from '../../model/newId.ts'
-import { conversationOf, forkedHistory, renameRun } from '../conversation.ts'
+import { conversationOf, forkedHistory, policyAfter, renameRun } from '../conversation.ts'
 import { checkId, contextJson, isDate, isStatus, promptText, unknownRun } from '../runOptions.ts'
 import {
   type DurableChat,
@@ -166,7 +166,7 @@ const forkRun = (owner: RunOwner, origin: RunRow, { id, agent, atStep }: Fork): 
   const answers = conversation.added.filter(({ role }) => role === 'model').length
   const step = atStep ?? Math.max(1, answers)
   checkValue('atStep', step, wholeFrom(1))
-  const input = { history: forkedHistory(origin.id, conversation, step), id }
+  const input = { history: forkedHistory(origin.id, conversation, step), id, ...policyAfter(from) }
   owner.begin({ ...taken, input, base: { run: origin.n, counts: extentOf(pack({ input }, items)) } })
 }
 
