@@ -24,6 +24,8 @@ export type PolicyItem = {
   key: string
   mode: 'ask' | 'show' | 'look' | 'report'
   event?: AnyEventObject
+  /** The verdict on a call that no state of the machine mentions, if it is more than that of the state. */
+  others?: 'refuse' | 'ask' | 'allow'
   /** The event for a policy that has refused the item, so that it can leave the state. */
   refused?: AnyEventObject
 }
@@ -112,9 +114,11 @@ export const policyLogic = (
         }
       }
       if (mode === 'report') return withOpen(snapshot, next(open))
-      const isRefused = snapshot.hasTag('refuse')
-      const isAsked = mode !== 'show' && snapshot.hasTag('approval')
-      const verdict = verdictOf(machine, snapshot, isRefused ? 'refuse' : isAsked ? 'ask' : 'pass')
+      const isRefused = snapshot.hasTag('refuse') || item.others === 'refuse'
+      const isAsked = (mode !== 'show' && snapshot.hasTag('approval')) || item.others === 'ask'
+      const decided = verdictOf(machine, snapshot, isRefused ? 'refuse' : isAsked ? 'ask' : 'pass')
+      const verdict =
+        item.others === 'refuse' ? { ...decided, reason: 'the policy has no rule for it' } : decided
       return settle(snapshot, open, { ...item, ...(!isRefused && { refused: undefined }) }, verdict, scope)
     }
 

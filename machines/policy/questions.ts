@@ -74,7 +74,7 @@ const answerItem = ({ mentions }: ResolvedPolicy, key: string, text: string): Po
 
 /** A call that the policy is asked about, or its result without a question. */
 export type JudgedCall = { call: ToolCallPart } & (
-  | { item: PolicyItem; isOther: boolean; isAnswer: boolean }
+  | { item: PolicyItem; isAnswer: boolean }
   | { result: ToolResultPart }
 )
 
@@ -93,15 +93,14 @@ export const judgedCalls = (policy: ResolvedPolicy, state: StreamingState, tools
     if (problem !== undefined) return { call, result: misfit(call, problem) }
     if (tool.inputSchema === null) {
       const item = answerItem(policy, call.id, JSON.stringify(call.arguments))
-      return { call, item, isOther: false, isAnswer: true }
+      return { call, item, isAnswer: true }
     }
-    const isOther = !policy.mentions(`${call.name}.call`)
     const about = { callId: call.id, args }
     const refused = { type: `${call.name}.refused`, ...about }
-    const item: PolicyItem = isOther
-      ? { key: call.id, mode: 'look', refused }
-      : { key: call.id, mode: 'ask', event: { type: `${call.name}.call`, ...about }, refused }
-    return { call, item, isOther, isAnswer: false }
+    const item: PolicyItem = policy.mentions(`${call.name}.call`)
+      ? { key: call.id, mode: 'ask', event: { type: `${call.name}.call`, ...about }, refused }
+      : { key: call.id, mode: 'look', others: policy.others, refused }
+    return { call, item, isAnswer: false }
   })
 }
 

@@ -67,13 +67,12 @@ export const decidedRound = (
       results.push(each.result)
       continue
     }
-    const { isOther, isAnswer } = each
+    const { isAnswer } = each
     const verdict = verdictFor(answer, call.id)
     if (verdict.verdict === 'refuse') results.push(refusedCall(call, verdict, isAnswer))
-    else if (isOther && policy.others === 'refuse') results.push(unmentioned(call))
     else {
       if (isAnswer) continue
-      if (verdict.verdict === 'ask' || (isOther && policy.others === 'ask')) asked.push(call.id)
+      if (verdict.verdict === 'ask') asked.push(call.id)
       judged.push(call.id)
     }
   }
@@ -108,9 +107,6 @@ const refusedCall = (call: Call, { state, reason, possible }: Verdict, isAnswer:
   const thing = isAnswer ? 'an answer' : `"${call.name}"`
   return errorResult(call, `${what}: the policy does not allow ${thing} ${where}.${now}`)
 }
-
-const unmentioned = (call: Call): ToolResultPart =>
-  errorResult(call, `The call was not made: the policy has no rule for "${call.name}".`)
 
 const sentence = (reason: string): string => reason.replace(/\.?$/, '.')
 
