@@ -7,10 +7,11 @@ import { doctor } from './doctor.ts'
 import { graph } from './graph.ts'
 import { inspect } from './inspect.ts'
 import { models } from './models.ts'
+import { policy } from './policy.ts'
 import { run } from './run.ts'
 import { runs } from './runs.ts'
 
-export const commands: readonly Command[] = [chat, run, inspect, runs, graph, models, doctor, demo]
+export const commands: readonly Command[] = [chat, run, inspect, runs, graph, policy, models, doctor, demo]
 
 /** The help for `statewire` alone. */
 export const overview = (paint: Paint): string =>
