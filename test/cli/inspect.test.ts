@@ -70,9 +70,7 @@ it.skipIf(!isBuilt)(
     child.stdin.end()
     const { code, stdout, stderr } = await ended(child)
     expect(stderr.split('\n').slice(0, 3)).toEqual([
-      expect.stringMatching(
-        /^An agent plans a trip\. Watch it in a browser: http:\/\/127\.0\.0\.1:\d+\/\S+\/$/,
-      ),
+      'An agent plans a trip.',
       expect.stringContaining('One request fails, and is tried again'),
       expect.stringContaining('There is no terminal to ask'),
     ])
