@@ -1,6 +1,6 @@
 import { describeThrown, errorDataOf } from '../../src/messages/errors.ts'
 import { isJsonObject } from '../../src/messages/json.ts'
-import { type ChatMessage, textOf } from '../../src/messages/messages.ts'
+import { answerTextOf, type ChatMessage, textOf } from '../../src/messages/messages.ts'
 import { wholeMetadata } from '../../src/messages/metadata.ts'
 import type { Reached } from '../../src/messages/result.ts'
 import type { AgentOutput } from './events.ts'
@@ -17,7 +17,7 @@ export const textOfRun = (messages: readonly ChatMessage[]): string =>
 /** The text of the last model message that has any. */
 export const lastText = (messages: readonly ChatMessage[]): string => {
   const last = messages.findLast((message) => message.role === 'model' && textOf(message) !== '')
-  return last ? textOf(last) : ''
+  return last ? answerTextOf(last) : ''
 }
 
 /** The data that a run's output is made of. */

@@ -66,8 +66,8 @@ export type ChildEvent =
   | { type: 'tool.finished'; results: readonly ToolResultPart[]; usage?: Usage }
   /** The progress of a call. */
   | { type: 'tool.progress'; callId: string; value: JsonValue }
-  /** The calls that the sub-agent of a call waits for; none when it works again. */
-  | { type: 'tool.waiting'; callId: string; calls: readonly PendingCall[] }
+  /** The calls that the sub-agent of a call waits for; `isAtWork`: other parts of it do not wait. */
+  | { type: 'tool.waiting'; callId: string; calls: readonly PendingCall[]; isAtWork: boolean }
   /** The executor was restored, with these runs of sub-agents: the calls that were running are cut off. */
   | { type: 'tool.restored'; runs: { [callId: string]: Snapshot<unknown> } }
   /** A decision for the sub-agent of a call that is not there yet after a restore. */

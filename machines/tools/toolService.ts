@@ -59,7 +59,7 @@ export type ToolServiceEvent =
 export type CallReport =
   | { type: 'call.progress'; callId: string; value: JsonValue }
   | { type: 'call.run'; callId: string; run: AnyActorRef }
-  | { type: 'call.waits'; callId: string; calls: PendingCall[] }
+  | { type: 'call.waits'; callId: string; calls: PendingCall[]; isAtWork: boolean }
 
 /**
  * The tool executor as a service: runs the calls that the chart sends it, and reports what comes of them. Each call is
@@ -143,9 +143,9 @@ export const toolService = (
           return { ...snapshot, runs: { ...snapshot.runs, [callId]: event.run } }
         }
         case 'call.waits': {
-          const { callId } = event
+          const { callId, isAtWork } = event
           const calls = event.calls.map((each) => ({ ...each, id: `${callId}/${each.id}` }))
-          scope.defer(() => report(self, { type: 'tool.waiting', callId, calls }))
+          scope.defer(() => report(self, { type: 'tool.waiting', callId, calls, isAtWork }))
           return snapshot
         }
         case 'tool.approve':
@@ -185,13 +185,16 @@ const persisted = (run: AnyActorRef): Snapshot<unknown> => run.getPersistedSnaps
 
 const report = (self: AnyActorRef, event: ChildEvent): void => self._parent?.send(event)
 
-/** Passes a decision on to the run of a sub-agent; the chart keeps it for one that was restored and is not there yet. */
+/**
+ * Passes a decision on to the run of a sub-agent; the chart keeps it for one that was restored and is not there yet. The id
+ * of a call may hold a slash, so that the decision may seem to be for two runs: the one that did not ask ignores it.
+ */
 const passOn = ({ runs }: ToolServiceSnapshot, command: CallCommand, self: AnyActorRef): void => {
-  const callId = Object.keys(runs).find((id) => command.callId.startsWith(`${id}/`))
-  const run = callId === undefined ? undefined : ownOf(runs, callId)
-  if (callId === undefined || !run) return
-  if (isActor(run)) run.send({ ...command, callId: command.callId.slice(callId.length + 1) })
-  else report(self, { type: 'tool.postponed', callId, command })
+  for (const [callId, run] of Object.entries(runs)) {
+    if (!command.callId.startsWith(`${callId}/`)) continue
+    if (isActor(run)) run.send({ ...command, callId: command.callId.slice(callId.length + 1) })
+    else report(self, { type: 'tool.postponed', callId, command })
+  }
 }
 
 /** A user's batch. Returns the function that stops it. */

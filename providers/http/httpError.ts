@@ -38,8 +38,7 @@ export const httpError = (answer: WholeAnswer, reader: ErrorReader): ErrorData =
     ...(waitMs !== undefined && { retryAfterMs: waitMs }),
   }
   const advised = shouldRetry(header)
-  const isWordless = advised === undefined && answer.body.trim() === ''
-  const data = modelError(problem, { status, mayPass: advised ?? isRetryableStatus(status), isWordless })
+  const data = modelError(problem, { status, mayPass: advised ?? isRetryableStatus(status) })
   // A server may echo a key anywhere, even in the id of a request.
   return redactError({ ...data, provider }, secrets)
 }

@@ -1,18 +1,20 @@
 import type { AnyActorRef } from 'xstate'
 import { ConfigurationError } from '../messages/errors.ts'
-import type { JsonObject } from '../messages/json.ts'
+import { isJsonObject, type JsonObject } from '../messages/json.ts'
 import {
   amount,
   callable,
   checkOptions,
   flag,
   listOf,
+  members,
   oneOf,
   type Rule,
   type Rules,
   text,
 } from '../messages/optionRules.ts'
 import type { Usage } from '../messages/result.ts'
+import type { ToolWire } from '../model/chatModel.ts'
 import { type CompiledSchema, compileSchema, type Infer, type Schema } from './schema.ts'
 import { defaultMaxResult } from './toolResult.ts'
 
@@ -60,6 +62,11 @@ export type ToolOptions<S extends Schema, Deps = unknown> = {
   onInterrupted?: OnInterrupted
   /** The tool may be called again and again with the same result, as for polling: it does not count for `limits.repeats`. Default: `false`. */
   repeatable?: boolean
+  /**
+   * The tool's definition in the words of a provider that has trained its models for it, such as Claude's `memory` or OpenAI's
+   * `apply_patch`. Other providers get an ordinary function. Default: a function for all.
+   */
+  wire?: ToolWire
   /** The number of characters of a result that the model gets. It sees the beginning and the end of a longer one. Default: 65,536. */
   maxResult?: number
 }
@@ -88,6 +95,8 @@ export type Tool<Deps = unknown> = {
   readonly repeatable: boolean
   /** True if its calls are runs of an agent: kept with the run that calls, step by step. */
   readonly isAgent: boolean
+  /** The entries of a request's `tools` that define it, by protocol; a function for the others. */
+  readonly wire?: ToolWire
   /** The server of a tool that comes from a source: an approval is not for a tool of the same name elsewhere. */
   readonly origin?: string
 }
@@ -99,6 +108,12 @@ const noArguments: CompiledSchema<unknown> = {
   jsonSchema: { type: 'object', properties: {}, additionalProperties: false },
   validate: () => ({ ok: true, value: {} }),
 }
+
+/** An entry of a request's `tools`. */
+const wireEntry: Rule = (name, value) =>
+  isJsonObject(value) && typeof value.type === 'string'
+    ? undefined
+    : `${name} must be an entry of the provider's tools, such as { type: 'bash_20250124', name: 'bash' }.`
 
 const rules: Rules<ToolOptions<Schema>> = {
   // The name and the input are checked below, with errors that say more.
@@ -112,6 +127,7 @@ const rules: Rules<ToolOptions<Schema>> = {
   onInterrupted: oneOf('unknown', 'rerun', 'ask'),
   maxResult: amount,
   repeatable: flag,
+  wire: members({ anthropic: wireEntry, 'openai-responses': wireEntry }),
 }
 
 /** Something that {@link tool} made, or a source of such. */
@@ -177,6 +193,7 @@ export const tool = <S extends Schema = { jsonSchema: JsonObject }, Deps = unkno
     maxResult: options.maxResult ?? defaultMaxResult,
     repeatable: options.repeatable ?? false,
     isAgent: false,
+    ...(options.wire && { wire: options.wire }),
   }
 }
 

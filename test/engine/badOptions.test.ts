@@ -304,6 +304,7 @@ describe('a tool', () => {
     onInterrupted: [],
     maxResult: ['Infinity'],
     repeatable: [],
+    wire: ['an empty object'],
   }
   const { taken, refused } = rows(takes)
   const isRequired = (option: string) => option === 'name'
