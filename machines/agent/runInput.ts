@@ -90,6 +90,8 @@ const readInput = (input: AgentInput | undefined, ofAgent: RunLimits): RunInput 
 const inputNames: Record<keyof AgentInput, true> = {
   prompt: true,
   attachments: true,
+  metadata: true,
+  prefix: true,
   history: true,
   outputSchema: true,
   id: true,

@@ -27,7 +27,7 @@ import type {
 } from './options.ts'
 import type { DeepPartial } from './partialValues.ts'
 import type { Run } from './Run.ts'
-import type { Inspect } from './watching.ts'
+import { type Inspect, watchedWait } from './watching.ts'
 
 export type { AgentOptions, AnyAgent, HostedFrom, MachineOf, StartFrom } from './options.ts'
 
@@ -89,7 +89,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
 
   /** Runs the prompt to its end and returns the whole result. Throws a typed error with the partial result. */
   async send(prompt: string | Part[], ...rest: Last<SendOptions<Deps>>): Promise<SendResult> {
-    return await this.#internals.send(prompt, lastOf(rest))
+    return watchedWait(await this.#internals.send(prompt, lastOf(rest)))
   }
 
   /** Sends a prompt and yields the answer chunk by chunk. Leaving the loop early ends the run and closes its connection. */
