@@ -1,6 +1,7 @@
 import type { AgentEmitted } from '../../machines/agent/events.ts'
 import type { Agent, AnyAgent, StartFrom } from '../agent/Agent.ts'
 import { agentInternals } from '../agent/AgentInternals.ts'
+import { commandFor } from '../agent/commands.ts'
 import type { AnyOptions } from '../agent/options.ts'
 import type { AnyRun } from '../agent/Run.ts'
 import { conversationOf } from '../durable/conversation.ts'
@@ -30,6 +31,8 @@ import {
 export class AgentChats implements Chats {
   readonly #agent: Agent
   readonly #waiting: WaitingRuns
+  /** The answers that are being given, by the id of their chat. A part of one may wait while the rest works. */
+  readonly #live = new Map<string, LiveTurn>()
 
   constructor(agent: Agent, waiting: WaitingRuns) {
     this.#agent = agent
@@ -48,6 +51,8 @@ export class AgentChats implements Chats {
     context: TurnContext,
   ): Promise<Turn> {
     const pending = this.#waiting.get(chatId)
+    const live = this.#live.get(chatId)
+    if (!pending && live) return joinedTurn(live, decide(live.run.pending))
     const decisions = pending ? decide(pending.calls) : {}
     if (!pending || Object.keys(decisions).length === 0) throw nothingDecided()
     const options = this.#options(context)
@@ -69,9 +74,19 @@ export class AgentChats implements Chats {
   #turn(chatId: string, from: StartFrom, options: AgentTurnOptions): Turn {
     return {
       follow: async (listener) => {
-        const { pendingApproval, outcome } = await agentTurn(this.#agent, from, options, listener)
-        if (pendingApproval) this.#waiting.put(chatId, pendingApproval)
-        return outcome
+        let live: LiveTurn | undefined
+        const onRun = (run: AnyRun) => {
+          live = { run, end: () => turn }
+          this.#live.set(chatId, live)
+        }
+        const turn = agentTurn(this.#agent, from, options, { ...listener, onRun })
+        try {
+          const { pendingApproval, outcome } = await turn
+          if (pendingApproval) this.#waiting.put(chatId, pendingApproval)
+          return outcome
+        } finally {
+          if (this.#live.get(chatId) === live) this.#live.delete(chatId)
+        }
       },
     }
   }
@@ -79,6 +94,42 @@ export class AgentChats implements Chats {
 
 /** The conversation, the context of the tools, and the tools of the client. */
 export type AgentTurnOptions = Pick<AnyOptions, 'history' | 'context'> & { clientTools?: readonly Tool[] }
+
+/** An answer that is being given, and its end. */
+type LiveTurn = { run: AnyRun; end: () => Promise<AgentTurn> }
+
+/** Decides on calls of an answer that is being given, and shows the rest of it. It ends when its first reader leaves. */
+const joinedTurn = ({ run, end }: LiveTurn, decisions: Decisions): Turn => {
+  if (Object.keys(decisions).length === 0) throw nothingDecided()
+  for (const [callId, decision] of Object.entries(decisions)) decideOn(run, callId, decision)
+  return {
+    follow: async ({ onEvent, signal }) => {
+      const reading = follow(run, (event) => {
+        if (!signal.aborted) onEvent(event)
+      })
+      try {
+        const { outcome } = await end()
+        if (!signal.aborted) onEvent(lastEvent(outcome))
+        // Its outcome is reported to the first reader.
+        return undefined
+      } finally {
+        reading.unsubscribe()
+      }
+    },
+  }
+}
+
+const decideOn = (run: AnyRun, callId: string, decision: Decisions[string]): void => {
+  const command = commandFor(callId, decision)
+  if (command.type === 'tool.approve') run.approve(callId, command)
+  else if (command.type === 'tool.reject') run.reject(callId, command.reason, command)
+  else run.answer(callId, command.result, command)
+}
+
+const lastEvent = ({ pending, finishReason, usage }: TurnOutcome): TurnEvent =>
+  pending.length > 0
+    ? { type: 'waits', calls: pending }
+    : { type: 'end', finishReason, ...(usage && { usage }) }
 
 /** The outcome of a turn, and the run if it waits. */
 type AgentTurn = { outcome: TurnOutcome; pendingApproval: PendingApproval | undefined }
@@ -88,7 +139,7 @@ export const agentTurn = async (
   agent: Agent,
   from: StartFrom,
   { clientTools = [], ...options }: AgentTurnOptions,
-  { onEvent, signal }: Pick<TurnListener, 'onEvent' | 'signal'>,
+  { onEvent, signal, onRun }: Pick<TurnListener, 'onEvent' | 'signal'> & { onRun?: (run: AnyRun) => void },
 ): Promise<AgentTurn> => {
   // A listener throws at an event that its protocol cannot show: then the run ends.
   const lost = new AbortController()
@@ -104,13 +155,14 @@ export const agentTurn = async (
     ...options,
     ...(clientTools.length > 0 && { tools: [...internals.tools, ...clientTools] }),
     signal: AbortSignal.any([signal, lost.signal]),
-    onRun: (run) => follow(run, send),
+    onRun: (run) => {
+      follow(run, send)
+      onRun?.(run)
+    },
   })
   const { pendingApproval, messages, finishReason, usage } = await sent.catch((error: unknown) => {
     throw lost.signal.aborted ? lost.signal.reason : error
   })
-  if (pendingApproval) onEvent({ type: 'waits', calls: pendingApproval.calls })
-  else onEvent({ type: 'end', finishReason, ...(usage && { usage }) })
   const before = isStored(from) ? conversationOf(from).before : (options.history ?? [])
   const outcome = {
     messages: [...before, ...messages],
@@ -118,6 +170,7 @@ export const agentTurn = async (
     ...(usage && { usage }),
     pending: pendingApproval?.calls ?? [],
   }
+  onEvent(lastEvent(outcome))
   return { outcome, pendingApproval }
 }
 
@@ -126,10 +179,10 @@ const isStored = (from: StartFrom): from is Extract<StartFrom, { snapshot: unkno
   typeof from === 'object' && 'snapshot' in from
 
 /** Passes on the events of a run, and each state that it enters. */
-const follow = (run: AnyRun, onEvent: (event: TurnEvent) => void): void => {
+const follow = (run: AnyRun, onEvent: (event: TurnEvent) => void): { unsubscribe(): void } => {
   let state = ''
   onEvent({ type: 'begin', runId: run.id })
-  run.on('*', (event) => {
+  return run.on('*', (event) => {
     if (run.state !== state) {
       state = run.state
       onEvent({ type: 'state', state })
