@@ -11,7 +11,7 @@ import { attachmentBlocks, readableBlock, resultContent } from '../wire/attachme
 import type { Target } from '../wire/protocol.ts'
 import { type IdRule, wireIdsOf } from '../wire/request.ts'
 import type { OpenAIResponsesProfile } from './profile.ts'
-import { customCallsIn, replayItems } from './replay.ts'
+import { callersIn, customCallsIn, replayItems } from './replay.ts'
 
 const callIdRule: IdRule = { pattern: /^.{1,64}$/s, length: 40 }
 
@@ -23,10 +23,13 @@ export const responsesInput = (
 ): JsonObject[] => {
   const wireId = wireIds(turns, start)
   const custom = customCallIds(turns, target.provider)
+  const callers = new Map(turns.flatMap((turn) => callersIn(turn, target.provider)))
   return turns
     .slice(start)
     .flatMap((turn) =>
-      turn.role === 'model' ? modelItems(turn, target, wireId) : userItems(turn, target, wireId, custom),
+      turn.role === 'model'
+        ? modelItems(turn, target, wireId)
+        : userItems(turn, target, wireId, { custom, callers }),
     )
 }
 
@@ -34,13 +37,17 @@ const userItems = (
   turn: ChatMessage,
   target: Target<OpenAIResponsesProfile>,
   wireId: (id: string) => string,
-  custom: Set<string>,
+  { custom, callers }: { custom: ReadonlySet<string>; callers: ReadonlyMap<string, JsonObject> },
 ): JsonObject[] => {
-  const results = toolResultsOf(turn).map((part) => ({
-    type: custom.has(part.id) ? 'custom_tool_call_output' : 'function_call_output',
-    call_id: wireId(part.id),
-    output: outputOf(part, target),
-  }))
+  const results = toolResultsOf(turn).map((part): JsonObject => {
+    const caller = callers.get(part.id)
+    return {
+      type: custom.has(part.id) ? 'custom_tool_call_output' : 'function_call_output',
+      call_id: wireId(part.id),
+      output: outputOf(part, target),
+      ...(caller && { caller }),
+    }
+  })
   return [...results, ...userMessage(userContent(turn.parts, target))]
 }
 

@@ -28,8 +28,9 @@ export class OutputItem {
     this.callOrder = callOrder
   }
 
+  /** True for a call that the client answers. The calls that xAI's search on X makes of its own tools look like them. */
   get isCall(): boolean {
-    return isCallType(this.type)
+    return isCallType(this.type) && !this.callId.startsWith('xs_')
   }
 
   /** Takes what names the item. Ids may change with every event, so the first one is kept. */
@@ -56,9 +57,14 @@ export class OutputItem {
     return this.id !== '' && this.id === stringAt(item, 'id')
   }
 
-  /** True where this is certainly another call than `item`. */
+  /** True where this is certainly another call than `item`. A tool of the server may change its ids. */
   isOtherCallThan(item: JsonObject): boolean {
-    return this.callId !== '' && Boolean(stringAt(item, 'call_id')) && !this.isSameAs(item)
+    return (
+      isCallType(this.type) &&
+      this.callId !== '' &&
+      Boolean(stringAt(item, 'call_id')) &&
+      !this.isSameAs(item)
+    )
   }
 }
 
@@ -109,9 +115,10 @@ class Candidates {
     return named?.isSameAs(item) ? named : undefined
   }
 
-  /** The first that may be this one: a call with an id cannot be one that has another. */
+  /** The first that may be this one: a call with an id cannot be one that has another. A tool of the server may change its id. */
   first(item: JsonObject): OutputItem | undefined {
-    const [found] = stringAt(item, 'call_id') ? this.#nameless : this.#all
+    const isNamed = isCallType(stringAt(item, 'type') ?? '') && stringAt(item, 'call_id')
+    const [found] = isNamed ? this.#nameless : this.#all
     return found
   }
 }

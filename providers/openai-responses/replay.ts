@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
 import { type ChatMessage, type ToolCallPart, textOf, toolCallsOf } from '../../src/messages/messages.ts'
-import { arrayAt, numberAt, stringAt } from '../wire/json.ts'
+import { arrayAt, numberAt, objectAt, stringAt } from '../wire/json.ts'
 import { opaqueOf } from '../wire/request.ts'
 import { isServerTool } from './itemContent.ts'
 import type { OutputItem } from './outputItems.ts'
@@ -16,6 +16,10 @@ export const layoutFor = (items: readonly OutputItem[], calls: readonly OutputIt
   for (const item of items) {
     const entry = entryFor(item, orders)
     if (item.type === 'reasoning') reasoning.push(...(entry ? [entry] : []))
+    else if (isKept(item.type)) {
+      layout.push(...reasoning, ...(entry ? [entry] : []))
+      reasoning = []
+    }
     // Reasoning that led to a server-side tool goes with it: the tool's item is not sent back either.
     else if (!item.isCall && isServerTool(item.type)) reasoning = []
     else if (entry) {
@@ -28,11 +32,37 @@ export const layoutFor = (items: readonly OutputItem[], calls: readonly OutputIt
 
 const entryFor = (item: OutputItem, orders: ReadonlyMap<OutputItem, number>): JsonObject | undefined => {
   if (item.type === 'reasoning') return encryptedReasoning(item.done)
+  if (isKept(item.type)) return item.done && withoutAuthor(item.done)
   const order = orders.get(item)
-  if (item.isCall) return order === undefined ? undefined : { type: item.type, call: order }
+  if (item.isCall)
+    return order === undefined ? undefined : { type: item.type, call: order, ...placeOf(item.done) }
   if (item.type !== 'message' || item.textLength === 0) return undefined
   const phase = stringAt(item.done ?? item.announced, 'phase')
   return { type: 'message', length: item.textLength, ...(phase !== undefined && { phase }) }
+}
+
+/**
+ * The items that go back as they came: the API refuses a call of a tool that was searched for without the search, and
+ * forgets what it compacted without the compaction.
+ */
+const keptTypes: ReadonlySet<unknown> = new Set([
+  'tool_search_call',
+  'tool_search_output',
+  'additional_tools',
+  'program',
+  'program_output',
+  'compaction',
+])
+
+const isKept = (type: unknown): boolean => keptTypes.has(type)
+
+const withoutAuthor = ({ created_by: _, ...item }: JsonObject): JsonObject => item
+
+/** The namespace of the tool that was called, and the program that called it: the API asks for both again. */
+const placeOf = (item: JsonObject | undefined): JsonObject => {
+  const namespace = stringAt(item, 'namespace')
+  const caller = objectAt(item, 'caller')
+  return { ...(namespace !== undefined && { namespace }), ...(caller && { caller }) }
 }
 
 /** Reasoning is worth keeping only with its encrypted content: without it the item exists at the provider alone. */
@@ -54,7 +84,9 @@ const encryptedReasoning = (item: JsonObject | undefined): JsonObject | undefine
 /** True for at most one message, then function calls: the order that a message has anyway. */
 const isPlain = (layout: readonly JsonObject[]): boolean =>
   layout.every((entry, i) =>
-    i === 0 && entry.type === 'message' ? !entry.phase : entry.type === 'function_call',
+    i === 0 && entry.type === 'message'
+      ? !entry.phase
+      : entry.type === 'function_call' && !entry.namespace && !entry.caller,
   )
 
 export const protocolName = 'openai-responses'
@@ -85,8 +117,12 @@ export const replayItems = (
     items.push(...reasoning, item)
     reasoning = []
   }
-  const addCall = (call: ToolCallPart) =>
-    add(customCalls.has(call) ? customCall(call, wireId(call.id)) : functionCall(call, wireId(call.id)))
+  const addCall = (call: ToolCallPart, entry?: JsonObject) => {
+    const item = customCalls.has(call)
+      ? customCall(call, wireId(call.id))
+      : functionCall(call, wireId(call.id))
+    add({ ...item, ...placeOf(entry) })
+  }
 
   const left = new Set(calls)
   if (texts.rest !== '') add(assistantMessage(texts.rest))
@@ -95,8 +131,9 @@ export const replayItems = (
     const text = texts.of.get(entry)
     if (entry.type === 'reasoning') {
       if (stringAt(entry, 'encrypted_content')) reasoning.push(entry)
-    } else if (text) add(assistantMessage(text, stringAt(entry, 'phase')))
-    else if (call && left.delete(call)) addCall(call)
+    } else if (isKept(entry.type)) add(entry)
+    else if (text) add(assistantMessage(text, stringAt(entry, 'phase')))
+    else if (call && left.delete(call)) addCall(call, entry)
   }
   for (const call of left) addCall(call)
   return items
@@ -107,6 +144,16 @@ export const customCallsIn = (message: ChatMessage, provider: string): Set<ToolC
   const calls = toolCallsOf(message)
   const custom = layoutOf(message, provider).filter((entry) => entry.type === 'custom_tool_call')
   return new Set(custom.map((entry) => callAt(calls, entry)).filter((call) => call !== undefined))
+}
+
+/** The programs that made calls, by the ids of the calls: the results name them as well. */
+export const callersIn = (message: ChatMessage, provider: string): [string, JsonObject][] => {
+  const calls = toolCallsOf(message)
+  return layoutOf(message, provider).flatMap((entry): [string, JsonObject][] => {
+    const caller = objectAt(entry, 'caller')
+    const call = callAt(calls, entry)
+    return caller && call ? [[call.id, caller]] : []
+  })
 }
 
 const callAt = (calls: ToolCallPart[], entry: JsonObject): ToolCallPart | undefined =>
