@@ -1,6 +1,7 @@
 import type { AgentEmitted } from '../../machines/agent/events.ts'
 import type { Agent, AnyAgent, StartFrom } from '../agent/Agent.ts'
 import { agentInternals } from '../agent/AgentInternals.ts'
+import { commandFor } from '../agent/commands.ts'
 import type { AnyOptions } from '../agent/options.ts'
 import type { AnyRun } from '../agent/Run.ts'
 import { conversationOf } from '../durable/conversation.ts'
@@ -31,6 +32,8 @@ import {
 export class AgentChats implements Chats {
   readonly #agent: Agent
   readonly #waiting: WaitingRuns
+  /** The answers that are being given, by the id of their chat. A part of one may wait while the rest works. */
+  readonly #live = new Map<string, LiveTurn>()
 
   constructor(agent: Agent, waiting: WaitingRuns) {
     this.#agent = agent
@@ -51,6 +54,8 @@ export class AgentChats implements Chats {
     context: TurnContext,
   ): Promise<Turn> {
     const { pending, agent = this.#agent } = this.#waiting.get(chatId) ?? {}
+    const live = this.#live.get(chatId)
+    if (!pending && live) return joinedTurn(live, decide(live.run.pending))
     const decisions = pending ? decide(pending.calls) : {}
     if (!pending || Object.keys(decisions).length === 0) throw nothingDecided()
     const options = this.#options(context, agent)
@@ -72,9 +77,19 @@ export class AgentChats implements Chats {
   #turn(chatId: string, from: StartFrom, options: AgentTurnOptions, agent = this.#agent): Turn {
     return {
       follow: async (listener) => {
-        const { pendingApproval, outcome } = await agentTurn(agent, from, options, listener)
-        if (pendingApproval) this.#waiting.put(chatId, pendingApproval, agent)
-        return outcome
+        let live: LiveTurn | undefined
+        const onRun = (run: AnyRun) => {
+          live = { run, end: () => turn }
+          this.#live.set(chatId, live)
+        }
+        const turn = agentTurn(agent, from, options, { ...listener, onRun })
+        try {
+          const { pendingApproval, outcome } = await turn
+          if (pendingApproval) this.#waiting.put(chatId, pendingApproval, agent)
+          return outcome
+        } finally {
+          if (this.#live.get(chatId) === live) this.#live.delete(chatId)
+        }
       },
     }
   }
@@ -85,6 +100,42 @@ export type AgentTurnOptions = Pick<AnyOptions, 'history' | 'context' | 'metadat
   clientTools?: readonly Tool[]
 }
 
+/** An answer that is being given, and its end. */
+type LiveTurn = { run: AnyRun; end: () => Promise<AgentTurn> }
+
+/** Decides on calls of an answer that is being given, and shows the rest of it. It ends when its first reader leaves. */
+const joinedTurn = ({ run, end }: LiveTurn, decisions: Decisions): Turn => {
+  if (Object.keys(decisions).length === 0) throw nothingDecided()
+  for (const [callId, decision] of Object.entries(decisions)) decideOn(run, callId, decision)
+  return {
+    follow: async ({ onEvent, signal }) => {
+      const reading = follow(run, (event) => {
+        if (!signal.aborted) onEvent(event)
+      })
+      try {
+        const { outcome } = await end()
+        if (!signal.aborted) onEvent(lastEvent(outcome))
+        // Its outcome is reported to the first reader.
+        return undefined
+      } finally {
+        reading.unsubscribe()
+      }
+    },
+  }
+}
+
+const decideOn = (run: AnyRun, callId: string, decision: Decisions[string]): void => {
+  const command = commandFor(callId, decision)
+  if (command.type === 'tool.approve') run.approve(callId, command)
+  else if (command.type === 'tool.reject') run.reject(callId, command.reason, command)
+  else run.answer(callId, command.result, command)
+}
+
+const lastEvent = ({ pending, finishReason, usage }: TurnOutcome): TurnEvent =>
+  pending.length > 0
+    ? { type: 'waits', calls: pending }
+    : { type: 'end', finishReason, ...(usage && { usage }) }
+
 /** The outcome of a turn, and the run if it waits. */
 type AgentTurn = { outcome: TurnOutcome; pendingApproval: PendingApproval | undefined }
 
@@ -93,7 +144,7 @@ export const agentTurn = async (
   agent: Agent,
   from: StartFrom,
   { clientTools = [], ...options }: AgentTurnOptions,
-  { onEvent, signal }: Pick<TurnListener, 'onEvent' | 'signal'>,
+  { onEvent, signal, onRun }: Pick<TurnListener, 'onEvent' | 'signal'> & { onRun?: (run: AnyRun) => void },
 ): Promise<AgentTurn> => {
   // A listener throws at an event that its protocol cannot show: then the run ends.
   const lost = new AbortController()
@@ -109,13 +160,14 @@ export const agentTurn = async (
     ...options,
     ...(clientTools.length > 0 && { tools: [...internals.tools, ...clientTools] }),
     signal: AbortSignal.any([signal, lost.signal]),
-    onRun: (run) => follow(run, send),
+    onRun: (run) => {
+      follow(run, send)
+      onRun?.(run)
+    },
   })
   const { pendingApproval, messages, finishReason, usage } = await sent.catch((error: unknown) => {
     throw lost.signal.aborted ? lost.signal.reason : error
   })
-  if (pendingApproval) onEvent({ type: 'waits', calls: pendingApproval.calls })
-  else onEvent({ type: 'end', finishReason, ...(usage && { usage }) })
   const before = isStored(from) ? conversationOf(from).before : (options.history ?? [])
   const outcome = {
     messages: withUsage([...before, ...messages], usage),
@@ -123,6 +175,7 @@ export const agentTurn = async (
     ...(usage && { usage }),
     pending: pendingApproval?.calls ?? [],
   }
+  onEvent(lastEvent(outcome))
   return { outcome, pendingApproval }
 }
 
@@ -131,10 +184,10 @@ const isStored = (from: StartFrom): from is Extract<StartFrom, { snapshot: unkno
   typeof from === 'object' && 'snapshot' in from
 
 /** Passes on the events of a run, and each state that it enters. */
-const follow = (run: AnyRun, onEvent: (event: TurnEvent) => void): void => {
+const follow = (run: AnyRun, onEvent: (event: TurnEvent) => void): { unsubscribe(): void } => {
   let state = ''
   onEvent({ type: 'begin', runId: run.id })
-  run.on('*', (event) => {
+  return run.on('*', (event) => {
     if (run.state !== state) {
       state = run.state
       onEvent({ type: 'state', state })
