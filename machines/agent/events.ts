@@ -6,6 +6,7 @@ import type { ChatMessage, Part, ToolCallPart, ToolResultPart } from '../../src/
 import type { ChatResult, PendingCall, Reached, Usage, Warning } from '../../src/messages/result.ts'
 import type { GenerationSettings } from '../../src/model/chatModel.ts'
 import type { Delta } from '../../src/model/delta.ts'
+import type { ModelPrices } from '../../src/model/prices.ts'
 import type { ApprovalOptions } from '../../src/tools/approval.ts'
 import type { PrefixChange, RequestPrefix, SentPrefix } from '../model/requestPrefix.ts'
 import type { LimitReached, RunLimits } from './limits.ts'
@@ -119,6 +120,8 @@ export type Asked = { agent?: string; provider: string; model: string; protocol?
 
 /** The choices of `prepareStep`, as data. */
 export type PreparedRequest = {
+  /** The list prices of the model, for the cost of its answer. */
+  prices?: ModelPrices
   provider: string
   model: string
   protocol?: string
