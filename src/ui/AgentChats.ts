@@ -81,7 +81,7 @@ export class AgentChats implements Chats {
 }
 
 /** The conversation, the context of the tools, and the tools of the client. */
-export type AgentTurnOptions = Pick<AnyOptions, 'history' | 'context' | 'metadata'> & {
+export type AgentTurnOptions = Pick<AnyOptions, 'history' | 'context' | 'metadata' | 'schema'> & {
   clientTools?: readonly Tool[]
 }
 
@@ -97,7 +97,10 @@ export const agentTurn = async (
 ): Promise<AgentTurn> => {
   // A listener throws at an event that its protocol cannot show: then the run ends.
   const lost = new AbortController()
+  const isTyped = options.schema !== undefined
   const send = (event: TurnEvent) => {
+    // A typed answer is shown once it is whole: its text may be that of a tool, or be corrected.
+    if (isTyped && (event.type === 'text' || event.type === 'restart')) return
     try {
       if (!lost.signal.aborted) onEvent(event)
     } catch (thrown) {
@@ -111,9 +114,10 @@ export const agentTurn = async (
     signal: AbortSignal.any([signal, lost.signal]),
     onRun: (run) => follow(run, send),
   })
-  const { pendingApproval, messages, finishReason, usage } = await sent.catch((error: unknown) => {
+  const { pendingApproval, output, messages, finishReason, usage } = await sent.catch((error: unknown) => {
     throw lost.signal.aborted ? lost.signal.reason : error
   })
+  if (isTyped && !pendingApproval) onEvent({ type: 'text', text: JSON.stringify(output) })
   if (pendingApproval) onEvent({ type: 'waits', calls: pendingApproval.calls })
   else onEvent({ type: 'end', finishReason, ...(usage && { usage }) })
   const before = isStored(from) ? conversationOf(from).before : (options.history ?? [])

@@ -6,6 +6,7 @@ import {
   Chat,
   reasoningOrchestrator,
   reflectionOrchestrator,
+  type Tool,
   tool,
 } from '../../src/index.ts'
 import { compactionMarker } from '../../src/messages/compaction.ts'

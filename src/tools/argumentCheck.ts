@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../messages/json.ts'
 import { numeric } from '../schema/dialect.ts'
 import { readSchema } from '../schema/readSchema.ts'
-import { type StandardSchema, validateJsonSchema } from '../tools/schema.ts'
+import { type StandardSchema, validateJsonSchema } from './schema.ts'
 
 /** The most schemas that are checked here; the server checks the others. */
 const mostSchemas = 2000
