@@ -72,7 +72,12 @@ export class AgentChats implements Chats {
   #turn(chatId: string, from: StartFrom, options: AgentTurnOptions, agent = this.#agent): Turn {
     return {
       follow: async (listener) => {
-        const { pendingApproval, outcome } = await agentTurn(agent, from, options, listener)
+        const { pendingApproval, outcome } = await agentTurn(
+          agent,
+          from,
+          { ...options, conversation: chatId },
+          listener,
+        )
         if (pendingApproval) this.#waiting.put(chatId, pendingApproval, agent)
         return outcome
       },
@@ -81,7 +86,10 @@ export class AgentChats implements Chats {
 }
 
 /** The conversation, the context of the tools, and the tools of the client. */
-export type AgentTurnOptions = Pick<AnyOptions, 'history' | 'context' | 'metadata' | 'schema'> & {
+export type AgentTurnOptions = Pick<
+  AnyOptions,
+  'history' | 'context' | 'metadata' | 'schema' | 'conversation'
+> & {
   clientTools?: readonly Tool[]
 }
 
