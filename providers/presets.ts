@@ -65,6 +65,7 @@ export const presets: readonly Provider[] = [
       efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'],
       reasoningReplay: 'reasoning_details',
       pdfLinks: true,
+      replaysImages: true,
       serverTools: 'openrouter',
       // Claude caches nothing that is not marked.
       ...(model.includes('claude') && { promptCache: 'markers' }),

@@ -108,6 +108,7 @@ export const totalsAfter = ({ totals, answer: { accumulated, shown } }: Streamin
     ...(accumulated.thinking !== '' && { thinking: accumulated.thinking }),
   }),
   ...(totals.warnings && { warnings: totals.warnings }),
+  ...(totals.prefix && { prefix: totals.prefix }),
 })
 
 /**

@@ -66,6 +66,8 @@ export type OpenAIChatProfile = ModelProfile & {
   promptCache?: 'key' | 'markers'
   /** The vendor whose server tools there are; chat completions themselves have none. */
   serverTools?: 'openrouter' | 'groq'
+  /** Images that a model made go back in `images` of its own message (OpenRouter); elsewhere they are left out. */
+  replaysImages?: boolean
   /** The values of `input_audio.format` a server takes; OpenAI takes wav and mp3. */
   audioFormats?: readonly string[]
 }

@@ -14,6 +14,10 @@ export class OutputItem {
   /** The content parts that have given text; a part that streamed is not read again from a whole. */
   readonly parts = new Set<number>()
   textLength = 0
+  /** The text of a message that is not the answer: what the model says while it works. */
+  commentary = ''
+  /** The space that was added before the text, after commentary. */
+  gap = ''
   isCited = false
   isReported = false
   callId = ''
@@ -32,10 +36,17 @@ export class OutputItem {
     return isCallType(this.type)
   }
 
+  /** True for text that is not the answer; models since gpt-5.3 mark it. */
+  get isCommentary(): boolean {
+    return stringAt(this.done ?? this.announced, 'phase') === 'commentary'
+  }
+
   /** Takes what names the item. Ids may change with every event, so the first one is kept. */
   identify(item: JsonObject): void {
     this.id ||= stringAt(item, 'id') ?? ''
-    this.callId ||= stringAt(item, 'call_id') ?? ''
+    // A request for an approval is answered by its own id.
+    const callId = item.type === 'mcp_approval_request' ? 'id' : 'call_id'
+    this.callId ||= stringAt(item, callId) ?? ''
     this.name ||= stringAt(item, 'name') ?? ''
   }
 

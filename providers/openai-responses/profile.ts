@@ -14,6 +14,8 @@ export type OpenAIResponsesProfile = ModelProfile & {
   efforts?: readonly EffortWord[]
   /** `false` asks for no summary of the thinking, which OpenAI gives to verified organisations only. */
   reasoningSummary?: boolean
+  /** The outputs of server tools are asked for with `include` (OpenAI); other servers may refuse the words. */
+  toolOutputs?: boolean
   /** `prompt_cache_key` is sent (OpenAI); other servers may refuse it. */
   promptCache?: 'key'
   /** `input_file` reads more than PDF: office documents, spreadsheets, source code (OpenAI). */
@@ -28,7 +30,7 @@ export const openaiResponsesProfile = (model: string, isOtherServer = false): Op
     ...abilitiesOf(facts, { schemaWithTools: true }),
     ...(refuses && { refuses }),
     ...(efforts && { efforts }),
-    ...(!isOtherServer && { promptCache: 'key' }),
+    ...(!isOtherServer && { promptCache: 'key', toolOutputs: true }),
     anyFile: true,
   }
 }

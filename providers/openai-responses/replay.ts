@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
 import { type ChatMessage, type ToolCallPart, textOf, toolCallsOf } from '../../src/messages/messages.ts'
-import { arrayAt, numberAt, stringAt } from '../wire/json.ts'
+import { arrayAt, numberAt, objectAt, stringAt } from '../wire/json.ts'
 import { opaqueOf } from '../wire/request.ts'
 import { isServerTool } from './itemContent.ts'
 import type { OutputItem } from './outputItems.ts'
@@ -17,7 +17,7 @@ export const layoutFor = (items: readonly OutputItem[], calls: readonly OutputIt
     const entry = entryFor(item, orders)
     if (item.type === 'reasoning') reasoning.push(...(entry ? [entry] : []))
     // Reasoning that led to a server-side tool goes with it: the tool's item is not sent back either.
-    else if (!item.isCall && isServerTool(item.type)) reasoning = []
+    else if (!item.isCall && !orders.has(item) && isServerTool(item.type)) reasoning = []
     else if (entry) {
       layout.push(...reasoning, entry)
       reasoning = []
@@ -30,9 +30,16 @@ const entryFor = (item: OutputItem, orders: ReadonlyMap<OutputItem, number>): Js
   if (item.type === 'reasoning') return encryptedReasoning(item.done)
   const order = orders.get(item)
   if (item.isCall) return order === undefined ? undefined : { type: item.type, call: order }
-  if (item.type !== 'message' || item.textLength === 0) return undefined
+  if (order !== undefined && item.done) return { type: item.type, call: order, item: item.done }
   const phase = stringAt(item.done ?? item.announced, 'phase')
-  return { type: 'message', length: item.textLength, ...(phase !== undefined && { phase }) }
+  if (item.type !== 'message' || item.textLength === 0) return undefined
+  const gap = item.gap.length
+  return {
+    type: 'message',
+    length: item.textLength,
+    ...(gap > 0 && { gap }),
+    ...(phase !== undefined && { phase }),
+  }
 }
 
 /** Reasoning is worth keeping only with its encrypted content: without it the item exists at the provider alone. */
@@ -62,7 +69,8 @@ export const protocolName = 'openai-responses'
 /**
  * A model message is one text and its calls; the API's answer was a list of items. The layout is what is needed to
  * get from the one back to the other: reasoning items in full, the rest as references into the message
- * (`{ type: 'message', length, phase? }`, `{ type: 'function_call' | 'custom_tool_call', call }`).
+ * (`{ type: 'message', length, gap?, phase? }`, `{ type: 'function_call' | 'custom_tool_call', call }`). A call of a tool that
+ * OpenAI defines is an item of its own kind, which is kept whole (`item`).
  * A message without a layout is its text followed by its calls.
  */
 const layoutOf = (message: ChatMessage, provider: string): JsonObject[] =>
@@ -76,7 +84,7 @@ export const replayItems = (
 ): JsonObject[] => {
   const layout = layoutOf(message, provider)
   const calls = toolCallsOf(message)
-  const customCalls = customCallsIn(message, provider)
+  const types = callTypesIn(message, provider)
   const texts = textsIn(textOf(message), layout)
   const items: JsonObject[] = []
   let reasoning: JsonObject[] = []
@@ -86,14 +94,21 @@ export const replayItems = (
     reasoning = []
   }
   const addCall = (call: ToolCallPart) =>
-    add(customCalls.has(call) ? customCall(call, wireId(call.id)) : functionCall(call, wireId(call.id)))
+    add(
+      types.get(call) === 'custom_tool_call'
+        ? customCall(call, wireId(call.id))
+        : functionCall(call, wireId(call.id)),
+    )
 
   const left = new Set(calls)
   if (texts.rest !== '') add(assistantMessage(texts.rest))
   for (const entry of layout) {
     const call = callAt(calls, entry)
     const text = texts.of.get(entry)
-    if (entry.type === 'reasoning') {
+    const own = objectAt(entry, 'item')
+    if (call && own) {
+      if (left.delete(call)) add(clientItem(own, wireId(call.id)))
+    } else if (entry.type === 'reasoning') {
       if (stringAt(entry, 'encrypted_content')) reasoning.push(entry)
     } else if (text) add(assistantMessage(text, stringAt(entry, 'phase')))
     else if (call && left.delete(call)) addCall(call)
@@ -102,11 +117,21 @@ export const replayItems = (
   return items
 }
 
-/** The calls that were made to a custom tool: they take and answer plain text, in their own item types. */
-export const customCallsIn = (message: ChatMessage, provider: string): Set<ToolCallPart> => {
+const clientItem = (item: JsonObject, callId: string): JsonObject => ({
+  ...item,
+  [item.type === 'mcp_approval_request' ? 'id' : 'call_id']: callId,
+})
+
+/** The item types of the calls that are not plain functions: their results have their own item types, too. */
+export const callTypesIn = (message: ChatMessage, provider: string): Map<ToolCallPart, string> => {
   const calls = toolCallsOf(message)
-  const custom = layoutOf(message, provider).filter((entry) => entry.type === 'custom_tool_call')
-  return new Set(custom.map((entry) => callAt(calls, entry)).filter((call) => call !== undefined))
+  const types = new Map<ToolCallPart, string>()
+  for (const entry of layoutOf(message, provider)) {
+    const call = callAt(calls, entry)
+    const type = stringAt(entry, 'type')
+    if (call && type !== undefined && type !== 'function_call') types.set(call, type)
+  }
+  return types
 }
 
 const callAt = (calls: ToolCallPart[], entry: JsonObject): ToolCallPart | undefined =>
@@ -118,6 +143,7 @@ const textsIn = (text: string, layout: JsonObject[]): { of: Map<JsonObject, stri
   if (messages.length === 0) return { of: new Map(), rest: text }
   let start = 0
   const pieces = messages.map((entry, i): [JsonObject, string] => {
+    start += numberAt(entry, 'gap') ?? 0
     // The last one takes what is left, so that nothing is lost if the text was changed in between.
     const end = i === messages.length - 1 ? text.length : start + (numberAt(entry, 'length') ?? 0)
     const piece = text.slice(start, end)

@@ -5,7 +5,16 @@ import type { Delta } from './delta.ts'
 import type { ServerTool } from './serverTools.ts'
 
 /** A tool as the model sees it. */
-export type ToolSpec = { name: string; description: string; inputSchema: JsonObject }
+export type ToolSpec = {
+  name: string
+  description: string
+  inputSchema: JsonObject
+  /** The entries of `tools` that are sent instead of a function, by the protocol that has such a tool. */
+  wire?: ToolWire
+}
+
+/** The definitions of a tool that providers have trained their models for, by the name of the protocol. */
+export type ToolWire = Readonly<Partial<Record<'anthropic' | 'openai-responses', JsonObject>>>
 
 /** The choice whether the model may, must or must not call a tool, or which one it must. */
 export type ToolChoice = 'auto' | 'none' | 'required' | { tool: string }

@@ -171,6 +171,7 @@ class ChatTrace {
       ...(usage.cost !== undefined && { [costName]: usage.cost }),
       ...(accumulated.responseId !== '' && { [attribute.responseId]: shortId(accumulated.responseId) }),
       ...(wait !== undefined && { [attribute.timeToFirstChunk]: wait }),
+      ...(answer.sent?.changed.length && { [own.prefixChanged]: answer.sent.changed }),
     })
     if (draft && this.#agent.shows(operation))
       operation.describe({ [content.output]: messagesContent([draft], this.#agent.hide, finish).json })

@@ -55,6 +55,8 @@ export const own = {
   waitsFor: 'statewire.wait.kind',
   waitingTools: 'statewire.wait.tools',
   omittedMessages: 'statewire.omitted_messages',
+  /** The parts in which a request does not begin with the one before it. */
+  prefixChanged: 'statewire.prefix.changed',
 } as const
 
 export const settingNames = {

@@ -51,11 +51,11 @@ const isStandard = (schema: object): schema is StandardSchema => '~standard' in 
 const isZod = (schema: object): schema is $ZodType & StandardSchema => '_zod' in schema
 
 export const compileSchema = <S extends Schema>(schema: S, what: string): CompiledSchema<Infer<S>> => {
-  if (!schema || (typeof schema !== 'object' && typeof schema !== 'function')) throw notASchema(what)
+  if (!schema || (typeof schema !== 'object' && typeof schema !== 'function')) throw notASchema(what, schema)
   if (isStandard(schema)) {
     return { jsonSchema: jsonSchemaOf(schema, what), validate: validateStandard<Infer<S>>(schema) }
   }
-  if (!schema.jsonSchema || typeof schema.jsonSchema !== 'object') throw notASchema(what)
+  if (!schema.jsonSchema || typeof schema.jsonSchema !== 'object') throw notASchema(what, schema)
   const jsonSchema = jsonOf(schema.jsonSchema, what)
   // Read here, so that a schema which cannot be understood is refused here and not in the middle of a run.
   const understood = readSchema(jsonSchema, what)
@@ -72,13 +72,26 @@ const jsonOf = (jsonSchema: JsonObject, what: string): JsonObject => {
   }
 }
 
-const notASchema = (what: string) =>
+const notASchema = (what: string, given: unknown) =>
   new ConfigurationError(
-    `${what} needs a zod schema, { jsonSchema, schema } with a Standard Schema validator, or { jsonSchema }.`,
+    `${what} needs a zod schema, { jsonSchema, schema } with a Standard Schema validator, or { jsonSchema }.${adviceOn(given)}`,
   )
+
+/** Advice for a JSON Schema alone, and for the fields of an object without the object. */
+const adviceOn = (given: unknown): string => {
+  const { type, properties } = Object(given)
+  if (typeof type === 'string' || Object(properties) === properties)
+    return ' Write { jsonSchema: { … } } around this JSON Schema.'
+  const isField = (field: unknown) => isStandard(Object(field))
+  return Object.values(Object(given)).some(isField) ? ' Write z.object({ … }) around these fields.' : ''
+}
 
 const jsonSchemaOf = (schema: StandardSchema, what: string): JsonObject => {
   if (!isZod(schema)) {
+    if (schema['~standard'].vendor === 'zod')
+      throw new ConfigurationError(
+        `${what} is a schema of zod 3, which cannot be written as JSON Schema: import { z } from 'zod/v4', or install zod 4.`,
+      )
     throw new ConfigurationError(
       `${what} is a ${schema['~standard'].vendor} schema: pass { jsonSchema, schema } so that the model can see its shape.`,
     )

@@ -1,18 +1,20 @@
 import type { AnyActorRef } from 'xstate'
 import { ConfigurationError } from '../messages/errors.ts'
-import type { JsonObject } from '../messages/json.ts'
+import { isJsonObject, type JsonObject } from '../messages/json.ts'
 import {
   amount,
   callable,
   checkOptions,
   flag,
   listOf,
+  members,
   oneOf,
   type Rule,
   type Rules,
   text,
 } from '../messages/optionRules.ts'
 import type { Usage } from '../messages/result.ts'
+import type { ToolWire } from '../model/chatModel.ts'
 import { type CompiledSchema, compileSchema, type Infer, type Schema } from './schema.ts'
 import { defaultMaxResult } from './toolResult.ts'
 
@@ -60,6 +62,11 @@ export type ToolOptions<S extends Schema, Deps = unknown, Name extends string = 
   onInterrupted?: OnInterrupted
   /** The tool may be called again and again with the same result, as for polling: it does not count for `limits.repeats`. Default: `false`. */
   repeatable?: boolean
+  /**
+   * The tool's definition in the words of a provider that has trained its models for it, such as Claude's `memory` or OpenAI's
+   * `apply_patch`. Other providers get an ordinary function. Default: a function for all.
+   */
+  wire?: ToolWire
   /** The number of characters of a result that the model gets. It sees the beginning and the end of a longer one. Default: 65,536. */
   maxResult?: number
 }
@@ -88,6 +95,8 @@ export type Tool<Deps = unknown> = {
   readonly repeatable: boolean
   /** True if its calls are runs of an agent: kept with the run that calls, step by step. */
   readonly isAgent: boolean
+  /** The entries of a request's `tools` that define it, by protocol; a function for the others. */
+  readonly wire?: ToolWire
   /** The server of a tool that comes from a source: an approval is not for a tool of the same name elsewhere. */
   readonly origin?: string
 }
@@ -107,6 +116,12 @@ const noArguments: CompiledSchema<unknown> = {
   validate: () => ({ ok: true, value: {} }),
 }
 
+/** An entry of a request's `tools`. */
+const wireEntry: Rule = (name, value) =>
+  isJsonObject(value) && typeof value.type === 'string'
+    ? undefined
+    : `${name} must be an entry of the provider's tools, such as { type: 'bash_20250124', name: 'bash' }.`
+
 const rules: Rules<ToolOptions<Schema>> = {
   // The name and the input are checked below, with errors that say more.
   name: () => undefined,
@@ -119,6 +134,7 @@ const rules: Rules<ToolOptions<Schema>> = {
   onInterrupted: oneOf('unknown', 'rerun', 'ask'),
   maxResult: amount,
   repeatable: flag,
+  wire: members({ anthropic: wireEntry, 'openai-responses': wireEntry }),
 }
 
 /** Something that {@link tool} made, or a source of such. */
@@ -127,7 +143,7 @@ export const toolRule: Rule = (name, value) => {
   const isTool = typeof own === 'string' && typeof validate === 'function'
   if (isTool) return undefined
   if (Array.isArray(tools)) return listOf(toolRule)(`${name}.tools`, tools)
-  return `${name} is not a tool: make it with tool({ name, description, execute }).`
+  return `${name} is not a tool: make it with tool({ name, description, input, execute }).`
 }
 
 /**
@@ -157,6 +173,10 @@ export const tool = <
 >(
   options: ToolOptions<S, Deps, Name, Result>,
 ): TypedTool<Name, Infer<S>, Awaited<Result>, Deps> => {
+  if (typeof Object(options).validate === 'function')
+    throw new ConfigurationError(
+      'What tool() takes is a tool already: use it as it is, or write { ...made, name } without tool() to change it.',
+    )
   checkOptions('What tool() takes', options, rules)
   const { name, execute, needsApproval = false } = options
   // What a name may hold differs between providers, and each says so itself; none allows blanks.
@@ -185,6 +205,7 @@ export const tool = <
     maxResult: options.maxResult ?? defaultMaxResult,
     repeatable: options.repeatable ?? false,
     isAgent: false,
+    ...(options.wire && { wire: options.wire }),
   }
 }
 

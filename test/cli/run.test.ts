@@ -119,7 +119,7 @@ it('ends with 2 when the prompt is empty, the provider unknown or the key missin
   ])
   expect([empty.code, unknown.code, keyless.code]).toEqual([2, 2, 2])
   expect(empty.stderr).toContain('The prompt is empty.')
-  expect(unknown.stderr).toContain('There is no provider "opnai". Known providers: openai,')
+  expect(unknown.stderr).toContain('There is no provider "opnai". Did you mean "openai')
   expect(keyless.stderr).toContain(
     'set the environment variable OPENAI_API_KEY, or choose another model with --model.\n',
   )

@@ -76,6 +76,10 @@ export const openaiHandler = (
 ): ((request: Request) => Promise<Response>) => {
   const limits = checkHandler('openaiHandler', options, rules)
   checkValue('The agents of openaiHandler', agents, object)
+  if (agents instanceof Agent)
+    throw new ConfigurationError(
+      'The agents of openaiHandler have names: write openaiHandler({ weather: agent }).',
+    )
   const models = new Map(Object.entries(agents).map(([name, agent]) => [name, agentOf(name, agent)]))
   const { authorize, context, store } = options
   const { showError, maxBodyBytes } = limits

@@ -41,9 +41,12 @@ const fold = (deltas: readonly Delta[]) => {
     deltas.filter((delta): delta is Extract<Delta, { type: T }> => delta.type === type)
   const usage = Object.assign({}, ...of('usage').map((delta) => delta.usage))
   return {
-    text: of('text')
-      .map((delta) => delta.text)
-      .join(''),
+    text: withoutGaps(
+      of('text')
+        .map((delta) => delta.text)
+        .join(''),
+      of('metadata').flatMap(({ metadata }) => metadata.commentary ?? []),
+    ),
     thinking: of('thinking')
       .map((delta) => delta.text)
       .join(''),
@@ -54,6 +57,10 @@ const fold = (deltas: readonly Delta[]) => {
     error: of('error')[0]?.error,
   }
 }
+
+/** The recordings have commentary and answer in one; a decoder puts a gap between them. */
+const withoutGaps = (text: string, commentary: readonly unknown[]): string =>
+  commentary.reduce((rest: string, remark) => rest.replace(`${remark}\n\n`, `${remark}`), text)
 
 const fields = ['text', 'thinking', 'toolCalls', 'usage', 'responseId', 'error']
 
