@@ -117,6 +117,7 @@ const sendRules: Rules<AnyOptions> = {
   history: listOf(messageRule),
   attachments: listOf(object),
   metadata: object,
+  conversation: text,
   system: text,
   maxSteps: sharedRules.maxSteps,
   limits: fields(limitRules),

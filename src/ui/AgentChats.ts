@@ -82,7 +82,8 @@ export class AgentChats implements Chats {
           live = { run, end: () => turn }
           this.#live.set(chatId, live)
         }
-        const turn = agentTurn(agent, from, options, { ...listener, onRun })
+        const asked = { ...options, conversation: chatId }
+        const turn = agentTurn(agent, from, asked, { ...listener, onRun })
         try {
           const { pendingApproval, outcome } = await turn
           if (pendingApproval) this.#waiting.put(chatId, pendingApproval, agent)
@@ -96,7 +97,10 @@ export class AgentChats implements Chats {
 }
 
 /** The conversation, the context of the tools, and the tools of the client. */
-export type AgentTurnOptions = Pick<AnyOptions, 'history' | 'context' | 'metadata'> & {
+export type AgentTurnOptions = Pick<
+  AnyOptions,
+  'history' | 'context' | 'metadata' | 'schema' | 'conversation'
+> & {
   clientTools?: readonly Tool[]
 }
 
@@ -148,7 +152,10 @@ export const agentTurn = async (
 ): Promise<AgentTurn> => {
   // A listener throws at an event that its protocol cannot show: then the run ends.
   const lost = new AbortController()
+  const isTyped = options.schema !== undefined
   const send = (event: TurnEvent) => {
+    // A typed answer is shown once it is whole: its text may be that of a tool, or be corrected.
+    if (isTyped && (event.type === 'text' || event.type === 'restart')) return
     try {
       if (!lost.signal.aborted) onEvent(event)
     } catch (thrown) {
@@ -165,9 +172,10 @@ export const agentTurn = async (
       onRun?.(run)
     },
   })
-  const { pendingApproval, messages, finishReason, usage } = await sent.catch((error: unknown) => {
+  const { pendingApproval, output, messages, finishReason, usage } = await sent.catch((error: unknown) => {
     throw lost.signal.aborted ? lost.signal.reason : error
   })
+  if (isTyped && !pendingApproval) onEvent({ type: 'text', text: JSON.stringify(output) })
   const before = isStored(from) ? conversationOf(from).before : (options.history ?? [])
   const outcome = {
     messages: withUsage([...before, ...messages], usage),

@@ -123,6 +123,7 @@ export class SqliteChat implements DurableChat {
         ...(before.length > 0 && { history: before }),
       },
       context: contextJson(context),
+      conversation: this.id,
       ...(base && before.length > 0 && { base }),
       inSameWrite: (n) => {
         if (this.#isNew) chats.insert(chat)
