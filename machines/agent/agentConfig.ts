@@ -47,6 +47,11 @@ export type AgentMachineConfig = {
   fallback?: readonly ChatModel[]
   /** The tools that the model may call. Default: none. */
   tools?: readonly AnyToolEntry[]
+  /**
+   * `false` for a run that knows the tools and calls none, such as a critic in a conversation with tools: requests stay as
+   * they were up to the new messages, so that caches and signed thinking count. Default: true.
+   */
+  callsTools?: boolean
   /** The system prompt. Default: none. */
   system?: string
   /** Temperature, thinking and other settings of the model. Default: the provider's. */
@@ -99,6 +104,7 @@ export type ResolvedConfig = {
   tools: readonly AnyToolEntry[]
   /** Tools that come with a prompt replace the agent's. */
   takesTools: boolean
+  callsTools: boolean
   /** The tools that the agent does not have: a chart made of runs adds them to some of its runs. */
   ownTools: readonly AnyToolEntry[]
   system: string | undefined
@@ -144,6 +150,7 @@ export const resolveConfig = (
     name: config.name,
     tools: [...tools],
     takesTools: tools === ofAgent || (tools.length > 0 && ofAgent.every((each) => tools.includes(each))),
+    callsTools: config.callsTools ?? true,
     ownTools: tools.filter((each) => !ofAgent.includes(each)),
     system: config.system,
     settings: config.settings ?? {},

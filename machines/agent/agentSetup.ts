@@ -9,6 +9,7 @@ import { hostOf, valuesOf } from '../logic/runEnvironment.ts'
 import { timeIn } from '../logic/systemTime.ts'
 import { modelActor, timer } from '../model/modelActor.ts'
 import { receiveDeltas, unreadable } from '../model/receiveDeltas.ts'
+import { prefixChange } from '../model/requestPrefix.ts'
 import * as approvals from '../tools/approvals.ts'
 import { isAbout } from '../tools/question.ts'
 import * as results from '../tools/results.ts'
@@ -280,6 +281,16 @@ export const agentSetup = (config: ResolvedConfig) => {
           return { failure: brokenPart(thrown, 'Consolidating') }
         }
       }),
+      /** The request counts for the next one once it was answered: a cache has it from then on. */
+      comparePrefix: enqueueActions(({ context: { step, answer, totals }, enqueue }) => {
+        const { sent, accumulated } = answer
+        if (!sent) return
+        const change = prefixChange(step, sent, totals.prefix, accumulated.usage)
+        const { inputTokens: tokens } = accumulated.usage ?? {}
+        const prefix = { ...sent.prefix, ...(tokens !== undefined && { tokens }) }
+        enqueue.assign({ totals: { ...totals, prefix } })
+        if (change) enqueue.emit({ type: 'prefix', ...copyOf(change) })
+      }),
       announceStep: emit(({ context, system }) => stepOf(context, system, askedIn(config, context))),
       keepPausedMessage: assign(({ context }) => answers.keepPaused(context)),
       countEmptyAnswer: assign(({ context }) => ({
@@ -292,6 +303,7 @@ export const agentSetup = (config: ResolvedConfig) => {
         const begun = approvals.beginRound(
           context,
           toolsOf(config, self),
+          config.callsTools,
           valuesOf(self).context,
           newIdFor(self, context)(),
         )

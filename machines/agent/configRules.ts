@@ -129,6 +129,7 @@ const configRules: Rules<AgentMachineConfig> = {
   fallback: listOf(chatModelRule),
   compaction: compactionRule(chatModelRule),
   settings: fields(settingRules),
+  callsTools: flag,
   newId: callable,
   random: callable,
 }

@@ -6,7 +6,9 @@ import type { ChatMessage, Part, ToolCallPart, ToolResultPart } from '../../src/
 import type { ChatResult, PendingCall, Reached, Usage, Warning } from '../../src/messages/result.ts'
 import type { GenerationSettings } from '../../src/model/chatModel.ts'
 import type { Delta } from '../../src/model/delta.ts'
+import type { ModelPrices } from '../../src/model/prices.ts'
 import type { ApprovalOptions } from '../../src/tools/approval.ts'
+import type { PrefixChange, RequestPrefix, SentPrefix } from '../model/requestPrefix.ts'
 import type { LimitReached, RunLimits } from './limits.ts'
 
 /** The input of a run. Plain JSON. */
@@ -14,6 +16,8 @@ export type AgentInput = {
   prompt?: string | Part[]
   /** Parts that are added to the prompt. */
   attachments?: Part[]
+  /** Metadata of the prompt's message, such as its id in a page. No provider gets it. */
+  metadata?: JsonObject
   /** The conversation so far; without a prompt its last message must be the user's. */
   history?: ChatMessage[]
   /** Asks for an answer of this shape; see `Agent.sendFor`. */
@@ -28,6 +32,8 @@ export type AgentInput = {
   maxSteps?: number
   /** Limits in place of the agent's limits of the same name. */
   limits?: RunLimits
+  /** The last request of the conversation, as a stored chat has it: a first request that differs is reported. */
+  prefix?: RequestPrefix
 }
 
 /** A command to a running agent. */
@@ -52,8 +58,8 @@ export type CallCommand = Extract<AgentCommand, { callId: string }>
 
 /** An event from one of the agent's own children. `at` is the time of the clock, so that guards stay pure. */
 export type ChildEvent =
-  /** The deltas of one network read; `seq` counts the reads of one request from 0. */
-  | { type: 'model.deltas'; deltas: readonly Delta[]; seq: number; at: number }
+  /** The deltas of one network read; `seq` counts the reads of one request from 0. The first has what was `sent`. */
+  | { type: 'model.deltas'; deltas: readonly Delta[]; seq: number; at: number; sent?: SentPrefix }
   /** The choices of `prepareStep` for the request. */
   | { type: 'model.prepared'; prepared: PreparedRequest }
   | { type: 'model.done'; at: number }
@@ -101,6 +107,11 @@ export type AgentEmitted =
   | ({ type: 'limit'; callId: string; question?: string } & LimitReached)
   /** The model did not get a setting as it was given: see {@link Warning}. Once per run, setting and model. */
   | ({ type: 'warning' } & Warning)
+  /**
+   * A request did not begin with the one before it in its conversation: the provider's cache and signed thinking count up
+   * to the first difference only. It comes with the answer, once the tokens are known.
+   */
+  | ({ type: 'prefix' } & PrefixChange)
   /** The run continues with another model; `restart` as above. */
   | { type: 'fallback'; provider: string; model: string; restart: boolean; error: ErrorData | null }
 
@@ -109,6 +120,8 @@ export type Asked = { agent?: string; provider: string; model: string; protocol?
 
 /** The choices of `prepareStep`, as data. */
 export type PreparedRequest = {
+  /** The list prices of the model, for the cost of its answer. */
+  prices?: ModelPrices
   provider: string
   model: string
   protocol?: string

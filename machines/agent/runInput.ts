@@ -5,6 +5,7 @@ import { type ChatMessage, textPart } from '../../src/messages/messages.ts'
 import { unknownOption } from '../../src/messages/optionRules.ts'
 import { isFatal, validateHistory } from '../../src/messages/validateHistory.ts'
 import type { GenerationSettings } from '../../src/model/chatModel.ts'
+import { prefixShape, type RequestPrefix } from '../model/requestPrefix.ts'
 import { snapshotVersion } from '../stored/version.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
 import type { AgentInput } from './events.ts'
@@ -36,7 +37,7 @@ export const initialState = (
     request: { modelIndex: 0, attempt: 0, retryAt: 0, prepared: null },
     round: noRound,
     remembered: [],
-    totals: nothingYet,
+    totals: { ...nothingYet, ...prefixOf(input) },
     paused: null,
     draft: null,
     bounds: noBounds,
@@ -46,6 +47,14 @@ export const initialState = (
     failure,
     abortReason: '',
   }
+}
+
+/** The request before, if the conversation has one. Anything else is not compared with. */
+const prefixOf = (input: AgentInput | undefined): { prefix?: RequestPrefix } => {
+  const { prefix } = input ?? {}
+  return prefix && prefixShape('prefix', prefix) === undefined
+    ? { prefix: copyJson(prefix) as RequestPrefix }
+    : {}
 }
 
 type RunInput = {
@@ -81,6 +90,8 @@ const readInput = (input: AgentInput | undefined, ofAgent: RunLimits): RunInput 
 const inputNames: Record<keyof AgentInput, true> = {
   prompt: true,
   attachments: true,
+  metadata: true,
+  prefix: true,
   history: true,
   outputSchema: true,
   id: true,
@@ -110,7 +121,10 @@ const optionsOf = (input: AgentInput, ofAgent: RunLimits): RunOptions => {
 
 /** A text alone needs neither a copy nor a check. */
 const isText = (input: AgentInput | undefined): input is { prompt: string } =>
-  typeof input?.prompt === 'string' && input.history === undefined && input.attachments === undefined
+  typeof input?.prompt === 'string' &&
+  input.history === undefined &&
+  input.attachments === undefined &&
+  input.metadata === undefined
 
 const messagesOf = (messages: readonly ChatMessage[]): ChatMessage[] => {
   if (!Array.isArray(messages)) throw new TypeError('a history that is not a list of messages')
@@ -118,12 +132,13 @@ const messagesOf = (messages: readonly ChatMessage[]): ChatMessage[] => {
   return copyJson(messages) as ChatMessage[]
 }
 
-const promptMessage = ({ prompt = [], attachments = [] }: AgentInput): ChatMessage[] => {
+const promptMessage = ({ prompt = [], attachments = [], metadata }: AgentInput): ChatMessage[] => {
   const parts = typeof prompt === 'string' ? [textPart(prompt)] : prompt
   if (!Array.isArray(parts)) throw new TypeError('a prompt that is neither a string nor a list of parts')
   if (!Array.isArray(attachments)) throw new TypeError('attachments that are not a list of parts')
+  if (metadata !== undefined && !isJsonObject(metadata)) throw new TypeError('metadata that is not an object')
   const all = [...parts, ...attachments]
-  return all.length > 0 ? [{ role: 'user', parts: all }] : []
+  return all.length > 0 ? [{ role: 'user', parts: all, ...(metadata && { metadata }) }] : []
 }
 
 const refusal = (message: string): ErrorData => ({ name: 'ConfigurationError', message })

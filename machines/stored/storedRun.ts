@@ -21,6 +21,7 @@ import {
   type Totals,
   type Window,
 } from '../agent/streamingState.ts'
+import { prefixShape, sentShape } from '../model/requestPrefix.ts'
 import { askedCalls } from '../tools/approvals.ts'
 import { currentCalls, externalCalls } from '../tools/round.ts'
 import * as is from './shape.ts'
@@ -63,6 +64,7 @@ export const totalsShape = is.fields<Totals>({
   usage,
   metadata: growing,
   warnings: is.optional(is.listOf(warning)),
+  prefix: is.optional(prefixShape),
 })
 
 export const failureShape = is.orNull(is.like<ErrorData>(is.fields({ name: is.text, message: is.text })))
@@ -93,6 +95,7 @@ const answerShape = is.fields<Answer>({
   shown: growing,
   askedAt: is.number,
   firstChunkAt: is.orNull(is.number),
+  sent: is.optional(sentShape),
 })
 
 const preparedShape = is.like<PreparedRequest>(

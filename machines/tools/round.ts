@@ -250,7 +250,7 @@ export const openQuestions = (state: StreamingState): PendingCall[] =>
 
 type OpenCalls = { calls: PendingCall[]; isAtWork: boolean }
 
-/** What the calls that run wait for. One that is about to get a decision is at work: it must not be stored as waiting, and run. */
+/** The waits of the calls that run. One that is about to get a decision is at work: it must not be stored as waiting, and run. */
 const openOf = (state: StreamingState): OpenCalls[] => {
   const { waiting, working = [], commands } = state.round
   if (Object.keys(waiting).length === 0) return []

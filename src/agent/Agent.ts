@@ -1,5 +1,6 @@
 import type { Actor, AnyActorLogic, Snapshot } from 'xstate'
 import type { AgentInput } from '../../machines/agent/events.ts'
+import { tracedEmbeddings } from '../../machines/logic/runEnvironment.ts'
 import type { EmbedOptions } from '../../providers/provider.ts'
 import { ConfigurationError } from '../messages/errors.ts'
 import { isJsonObject } from '../messages/json.ts'
@@ -164,7 +165,10 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
     checkEmbed(options)
     const model = this.#internals.embeddings?.()
     if (!model) throw new ConfigurationError(`${this.model.provider} does not make embeddings.`)
-    const { vectors, usage } = await model.embed(texts, purpose, options)
+    const asked = { provider: this.model.provider, model: model.model, texts: texts.length }
+    const inspectors = [this.#internals.options.inspect ?? []].flat()
+    const embed = () => model.embed(texts, purpose, options)
+    const { vectors, usage } = await tracedEmbeddings(inspectors, asked, embed)
     return { embeddings: vectors, model: model.model, ...(usage && { usage }) }
   }
 }

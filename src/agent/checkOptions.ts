@@ -52,6 +52,8 @@ const keyRule = objectOr(
   rule(keyForms, (value) => typeof value === 'string' || typeof value === 'function'),
 )
 
+const priceRules = { input: amount, output: amount, cached: amount, written: amount, above: fields({}) }
+
 const profileRules: Rules<ModelProfile & { like: string }> = {
   like: text,
   tools: flag,
@@ -62,6 +64,7 @@ const profileRules: Rules<ModelProfile & { like: string }> = {
   attachments: fields({ images: flag, pdf: flag, audio: flag, video: flag, links: flag }),
   window: wholeFrom(1),
   maxOutput: wholeFrom(1),
+  prices: fields(priceRules),
 }
 
 const transportRules: Rules<TransportOptions> = {
@@ -113,6 +116,8 @@ const sendRules: Rules<AnyOptions> = {
   id: text,
   history: listOf(messageRule),
   attachments: listOf(object),
+  metadata: object,
+  conversation: text,
   system: text,
   maxSteps: sharedRules.maxSteps,
   limits: fields(limitRules),
@@ -121,6 +126,7 @@ const sendRules: Rules<AnyOptions> = {
   signal: having('addEventListener'),
   onStart: callable,
   onRun: callable,
+  prefix: object,
   parent: having('send'),
   schema: (name, value) => (Object(value) === value ? undefined : `${name} must be a schema.`),
   context: () => undefined,

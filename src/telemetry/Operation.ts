@@ -50,7 +50,8 @@ export class Operation {
     this.#measured = { ...named, ...measured }
     this.outside = above?.context ?? context.active()
     const tracer = trace.getTracerProvider().getTracer(scope.name, undefined, { schemaUrl: scope.schemaUrl })
-    const kind = operation === 'chat' ? SpanKind.CLIENT : SpanKind.INTERNAL
+    const isRequest = operation === 'chat' || operation === 'embeddings'
+    const kind = isRequest ? SpanKind.CLIENT : SpanKind.INTERNAL
     const begin = { kind, attributes: { ...attributes, ...this.#measured } }
     this.#span = tracer.startSpan(nameOf(options), begin, this.outside)
     this.context = trace.setSpan(this.outside, this.#span)

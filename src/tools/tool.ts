@@ -39,9 +39,9 @@ export type ToolContext<Deps = unknown> = {
 }
 
 /** Options of {@link tool}. */
-export type ToolOptions<S extends Schema, Deps = unknown> = {
+export type ToolOptions<S extends Schema, Deps = unknown, Name extends string = string, Result = unknown> = {
   /** The name that the model uses. Letters, digits, `_` and `-` work with every provider. */
-  name: string
+  name: Name
   /** The purpose of the tool: the model decides by it. */
   description: string
   /** The schema of the arguments. Default: no arguments. */
@@ -51,7 +51,7 @@ export type ToolOptions<S extends Schema, Deps = unknown> = {
    * parts, everything else as JSON. A throw becomes an error result. Default: the tool is external, and a browser, a person
    * or another service answers its calls (`run.answer`).
    */
-  execute?: (args: Infer<S>, context: ToolContext<Deps>) => unknown
+  execute?: (args: Infer<S>, context: ToolContext<Deps>) => Result
   /** Makes a person approve a call before it runs. Default: `false`. */
   needsApproval?: boolean | ((args: Infer<S>, run: { context: Deps }) => boolean)
   /** The time that a call may take; `Infinity` for no limit. External tools have none. Default: 5 minutes. */
@@ -99,6 +99,13 @@ export type Tool<Deps = unknown> = {
   readonly wire?: ToolWire
   /** The server of a tool that comes from a source: an approval is not for a tool of the same name elsewhere. */
   readonly origin?: string
+}
+
+/** A tool whose types are known: pages infer those of their messages from it. */
+export type TypedTool<Name extends string, Input, Output, Deps = unknown> = Tool<Deps> & {
+  readonly name: Name
+  /** Types only: no value is there. */
+  readonly '~types'?: { input: Input; output: Output }
 }
 
 export const defaultToolTimeoutMs = 300_000
@@ -158,9 +165,14 @@ export const toolRule: Rule = (name, value) => {
  *   execute: (_, { context }: ToolContext<{ userId: string }>) => database.ordersOf(context.userId),
  * })
  */
-export const tool = <S extends Schema = { jsonSchema: JsonObject }, Deps = unknown>(
-  options: ToolOptions<S, Deps>,
-): Tool<Deps> => {
+export const tool = <
+  S extends Schema = { jsonSchema: JsonObject },
+  Deps = unknown,
+  const Name extends string = string,
+  Result = unknown,
+>(
+  options: ToolOptions<S, Deps, Name, Result>,
+): TypedTool<Name, Infer<S>, Awaited<Result>, Deps> => {
   if (typeof Object(options).validate === 'function')
     throw new ConfigurationError(
       'What tool() takes is a tool already: use it as it is, or write { ...made, name } without tool() to change it.',

@@ -255,6 +255,7 @@ describe('an agent machine', () => {
     accumulator: ['an empty object'],
     toolExecutor: ['an empty object'],
     onApproval: ['a function'],
+    callsTools: [],
     onToolError: ['a function'],
     newId: ['a function'],
     random: ['a function'],

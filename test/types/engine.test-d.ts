@@ -52,7 +52,8 @@ describe('tool', () => {
         expectTypeOf(context.callId).toEqualTypeOf<string>()
       },
     })
-    expectTypeOf(made).toEqualTypeOf<Tool>()
+    expectTypeOf(made).toExtend<Tool>()
+    expectTypeOf(made.name).toEqualTypeOf<'t'>()
   })
 
   test('types them after transforms: what the schema gives, not what it takes', () => {

@@ -124,20 +124,41 @@ class StreamReader {
   }
 
   async *read(after: string | undefined, signal: AbortSignal): AsyncGenerator<Shown, undefined> {
+    let isBegin = true
     if (after !== undefined) {
       const start = this.#startAfter(readCursor(after))
+      this.#seq = start.seq - 1
+      const last = start.seq === 0 ? undefined : this.#next()
       this.#seq = start.seq
       if (start.isLost) yield { cursor: cursorOf(start), chunk: restartChunk() }
+      else isBegin = !last || endsText(last.chunk)
     }
     while (!signal.aborted) {
+      if (isBegin) this.#skipDiscarded()
+      isBegin = false
       const next = this.#next()
       if (next) {
         this.#seq = next.seq
+        isBegin = endsText(next.chunk)
         yield { cursor: cursorOf(next), chunk: next.chunk }
         if (next.chunk.pendingApproval) return
       } else if (!this.#isOver()) await this.#owner.chunks.next(this.#run.n, signal)
       // The last chunks may have been stored since.
       else if (!this.#next()) return
+    }
+  }
+
+  /** Skips text that was discarded since: a reader that has not seen it does not need it. */
+  #skipDiscarded(): void {
+    const { stream } = this.#owner.store
+    for (let seq = this.#seq; ; ) {
+      const batch = stream.after(this.#run.n, seq)
+      if (!batch) return
+      for (const chunk of batch.chunks.slice(seq - batch.seq)) {
+        seq += 1
+        if (isRestart(chunk)) this.#seq = seq
+        else if (beginsText(chunk)) return
+      }
     }
   }
 
@@ -190,12 +211,16 @@ class StreamReader {
   }
 }
 
-/** Recognises a stored chunk that a text begins after. */
+/** Recognises a chunk that a text begins after. */
+const endsText = ({ messages, metadata, pendingApproval }: DurableChunk): boolean =>
+  messages.length > 0 || metadata.restart === true || pendingApproval !== undefined
+
+/** Recognises a stored chunk that a text begins after: it has no empty fields. */
 const beginsText = (chunk: unknown): boolean =>
-  isJsonObject(chunk) &&
-  ('messages' in chunk ||
-    'pendingApproval' in chunk ||
-    (isJsonObject(chunk.metadata) && chunk.metadata.restart === true))
+  isJsonObject(chunk) && ('messages' in chunk || 'pendingApproval' in chunk || isRestart(chunk))
+
+const isRestart = (chunk: unknown): boolean =>
+  isJsonObject(chunk) && isJsonObject(chunk.metadata) && chunk.metadata.restart === true
 
 /** Writes the place of a chunk as readers keep it. */
 export const cursorOf = ({ incarnation, seq }: StreamPosition): string => `${incarnation}.${seq}`
