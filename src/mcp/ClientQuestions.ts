@@ -58,7 +58,7 @@ export class ClientQuestions {
 
   /** True if a client can be asked: older protocols have no way back to it. */
   canAsk({ envelope }: Asked, calls: readonly PendingCall[]): boolean {
-    const capabilities = envelope?.[this.#sdk.CLIENT_CAPABILITIES_META_KEY]
+    const capabilities: unknown = Reflect.get(Object(envelope), this.#sdk.CLIENT_CAPABILITIES_META_KEY)
     return isJsonObject(Object(capabilities).elicitation) && calls.every(({ kind }) => kind !== 'answer')
   }
 
@@ -74,13 +74,13 @@ export class ClientQuestions {
     return inputRequired({ inputRequests: Object.fromEntries(asked), requestState: id })
   }
 
-  /** Reads the decisions of a request that is repeated; undefined if it is the first one, or a result if nothing waits. */
-  async decided(tool: string, asked: Asked): Promise<Decided | CallToolResult | undefined> {
+  /** Reads the decisions of a request that is repeated; undefined if it is the first one. Nothing may wait for it. */
+  async decided(tool: string, asked: Asked): Promise<Decided | { refusal: CallToolResult } | undefined> {
     const id = asked.requestState<unknown>()
     if (id === undefined) return undefined
     const stored = typeof id === 'string' && id.length <= 100 ? await this.#store.get(id) : undefined
     const waiting: ({ tool: string } & PendingApproval) | undefined = stored && JSON.parse(stored)
-    if (!waiting || waiting.tool !== tool) return nothingWaits
+    if (!waiting || waiting.tool !== tool) return { refusal: nothingWaits }
     // Deleted first, so that the same answer cannot be used twice.
     await this.#store.delete(String(id))
     const { snapshot, calls } = waiting

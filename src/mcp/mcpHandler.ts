@@ -181,7 +181,7 @@ const answer = async (
   const progressToken = _meta?.progressToken
   try {
     const decided = await questions.decided(tool, asked)
-    if (decided && !('snapshot' in decided)) return decided
+    if (decided && 'refusal' in decided) return decided.refusal
     const run = await start(decided ?? prompt)
     let progress = 0
     run.on('chunk', ({ output: message }) => {

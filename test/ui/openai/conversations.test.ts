@@ -34,22 +34,11 @@ describe('an answer of a shape', () => {
   ]
 
   test('is a chat completion, whole and streamed, for both SDKs', async () => {
-    for (const pick of ['client', 'old'] as const) {
-      const made = await served([...turns, ...turns])
-      const client = made[pick]
-      const whole = await client.chat.completions.parse({
-        model: 'it',
-        messages: [...messages],
-        response_format: chatFormat,
-      })
-      expect(JSON.parse(whole.choices[0]?.message.content ?? '')).toEqual(rome)
-      const stream = client.chat.completions.stream({
-        model: 'it',
-        messages: [...messages],
-        response_format: chatFormat,
-      })
-      expect(JSON.parse((await stream.finalContent()) ?? '')).toEqual(rome)
-    }
+    const { client, old } = await served([...turns, ...turns, ...turns])
+    const asked = { model: 'it', messages: [...messages], response_format: chatFormat }
+    const whole = [await client.chat.completions.parse(asked), await old.chat.completions.parse(asked)]
+    for (const { choices } of whole) expect(JSON.parse(choices[0]?.message.content ?? '')).toEqual(rome)
+    expect(JSON.parse((await client.chat.completions.stream(asked).finalContent()) ?? '')).toEqual(rome)
   })
 
   test('is a response, whole and streamed', async () => {
