@@ -2,7 +2,7 @@ import { describeThrown, errorDataOf } from '../../src/messages/errors.ts'
 import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
 import { answerTextOf, type ChatMessage, textOf } from '../../src/messages/messages.ts'
 import { wholeMetadata } from '../../src/messages/metadata.ts'
-import type { SendResult } from '../../src/messages/result.ts'
+import type { Reached } from '../../src/messages/result.ts'
 import type { RequestPrefix } from '../model/requestPrefix.ts'
 import type { AgentOutput } from './events.ts'
 import type { StreamingState } from './streamingState.ts'
@@ -37,7 +37,7 @@ export const isRunResult = (context: unknown): context is RunResult =>
   isJsonObject(context) && isJsonObject(context.totals) && Array.isArray(context.messages)
 
 /** The run as one result, everything merged or summed. */
-export const resultOf = ({ messages, totals, policy }: RunResult): SendResult => ({
+export const resultOf = ({ messages, totals, policy }: RunResult): Reached => ({
   id: totals.responseId,
   output: textOfRun(messages),
   answer: lastText(messages),

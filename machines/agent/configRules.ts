@@ -110,6 +110,7 @@ export const sharedRules = {
   accumulator: members(accumulatorRules),
   toolExecutor: members(executorRules),
   onApproval: callable,
+  onToolError: callable,
 } satisfies Partial<Rules<AgentMachineConfig>>
 
 export const chatModelRule: Rule = (name, value) =>

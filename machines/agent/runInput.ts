@@ -100,6 +100,8 @@ const readInput = (
 const inputNames: Record<keyof AgentInput, true> = {
   prompt: true,
   attachments: true,
+  metadata: true,
+  prefix: true,
   history: true,
   outputSchema: true,
   id: true,
@@ -107,8 +109,6 @@ const inputNames: Record<keyof AgentInput, true> = {
   settings: true,
   maxSteps: true,
   limits: true,
-  prefix: true,
-  metadata: true,
   policy: true,
   unasked: true,
 }

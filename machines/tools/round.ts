@@ -251,7 +251,7 @@ export const openQuestions = (state: StreamingState): PendingCall[] =>
 
 type OpenCalls = { calls: PendingCall[]; isAtWork: boolean }
 
-/** The calls that run, with what each waits for. One that is about to get a decision is at work: it must not be stored as waiting, and run. */
+/** The waits of the calls that run. One that is about to get a decision is at work: it must not be stored as waiting, and run. */
 const openOf = (state: StreamingState): OpenCalls[] => {
   const { waiting, working = [], commands } = state.round
   if (Object.keys(waiting).length === 0) return []

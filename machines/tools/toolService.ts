@@ -3,6 +3,7 @@ import type { JsonValue } from '../../src/messages/json.ts'
 import type { ToolCallPart, ToolResultPart } from '../../src/messages/messages.ts'
 import type { PendingCall, Usage } from '../../src/messages/result.ts'
 import { LazySignal } from '../../src/tools/lazySignal.ts'
+import { errorOf, reportToolError, withError } from '../../src/tools/toolError.ts'
 import type { ExecutionOptions } from '../../src/tools/toolExecutor.ts'
 import { asToolResult } from '../../src/tools/toolResult.ts'
 import type { ResolvedConfig } from '../agent/agentConfig.ts'
@@ -213,6 +214,12 @@ const runBatch = (
   const send = (event: ToolServiceEvent) => {
     if (!isStopped) self.send(event)
   }
+  /** Takes a result as the batch gave it, with the exception that it was made of. */
+  const taken = (call: ToolCallPart, given: ToolResultPart | undefined): ToolResultPart => {
+    const error = given && errorOf(given)
+    reportToolError(config.onToolError, error, call)
+    return withError(asToolResult(call, given), error)
+  }
   const finish = (results: ToolResultPart[]) => {
     for (const { id } of results) open.delete(id)
     if (results.length > 0) send({ type: 'batch.finished', results, ...used.take() })
@@ -234,7 +241,7 @@ const runBatch = (
     addUsage: used.add,
     onResult: (given) => {
       const call = open.get(given?.id)
-      if (call) finish([asToolResult(call, given)])
+      if (call) finish([taken(call, given)])
     },
   }
   const execute = () => {
@@ -254,7 +261,7 @@ const runBatch = (
           error: new TypeError('executeBatch did not return a list of results'),
         })
       const given = new Map(results.map((result) => [result?.id, result]))
-      finish([...open.values()].map((call) => asToolResult(call, given.get(call.id))))
+      finish([...open.values()].map((call) => taken(call, given.get(call.id))))
     },
     (error) => send({ type: 'batch.failed', error }),
   )

@@ -1,5 +1,6 @@
 import type { Actor, AnyActorLogic, Snapshot } from 'xstate'
 import type { AgentInput } from '../../machines/agent/events.ts'
+import { tracedEmbeddings } from '../../machines/logic/runEnvironment.ts'
 import type { EmbedOptions } from '../../providers/provider.ts'
 import { ConfigurationError } from '../messages/errors.ts'
 import { isJsonObject } from '../messages/json.ts'
@@ -27,7 +28,7 @@ import type {
 } from './options.ts'
 import type { DeepPartial } from './partialValues.ts'
 import type { Run } from './Run.ts'
-import type { Inspect } from './watching.ts'
+import { type Inspect, watchedWait } from './watching.ts'
 
 export type { AgentOptions, AnyAgent, HostedFrom, MachineOf, StartFrom } from './options.ts'
 
@@ -89,7 +90,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
 
   /** Runs the prompt to its end and returns the whole result. Throws a typed error with the partial result. */
   async send(prompt: string | Part[], ...rest: Last<SendOptions<Deps>>): Promise<SendResult> {
-    return await this.#internals.send(prompt, lastOf(rest))
+    return watchedWait(await this.#internals.send(prompt, lastOf(rest)))
   }
 
   /** Sends a prompt and yields the answer chunk by chunk. Leaving the loop early ends the run and closes its connection. */
@@ -164,7 +165,10 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
     checkEmbed(options)
     const model = this.#internals.embeddings?.()
     if (!model) throw new ConfigurationError(`${this.model.provider} does not make embeddings.`)
-    const { vectors, usage } = await model.embed(texts, purpose, options)
+    const asked = { provider: this.model.provider, model: model.model, texts: texts.length }
+    const inspectors = [this.#internals.options.inspect ?? []].flat()
+    const embed = () => model.embed(texts, purpose, options)
+    const { vectors, usage } = await tracedEmbeddings(inspectors, asked, embed)
     return { embeddings: vectors, model: model.model, ...(usage && { usage }) }
   }
 }

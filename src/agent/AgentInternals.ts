@@ -193,14 +193,16 @@ export class AgentInternals {
 
   /** The machine for one run: what answers, and the values it is given. */
   machineFor(options: AnyOptions, answerSchema?: WireSchema): AgentMachine {
-    const { context, tools, prepareStep, parent } = options
+    const { context, tools, prepareStep, parent, conversation } = options
     const isTyped = answerSchema !== undefined && !this.options.orchestrator
     const machine = isTyped ? this.#typedMachine(tools) : this.machine
-    const isPlain = !answerSchema && context === undefined && !tools && !prepareStep && !parent
+    const isPlain =
+      !answerSchema && context === undefined && !tools && !prepareStep && !parent && !conversation
     if (isPlain) return machine
     return withValues(machine, {
       context,
       ...(answerSchema && { answerSchema }),
+      ...(conversation !== undefined && { conversation }),
       ...(tools && { tools }),
       ...(prepareStep && { prepareStep: this.#withModels(prepareStep) }),
     })

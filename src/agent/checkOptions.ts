@@ -53,6 +53,8 @@ const keyRule = objectOr(
   rule(keyForms, (value) => typeof value === 'string' || typeof value === 'function'),
 )
 
+const priceRules = { input: amount, output: amount, cached: amount, written: amount, above: fields({}) }
+
 const profileRules: Rules<ModelProfile & { like: string }> = {
   like: text,
   tools: flag,
@@ -63,6 +65,7 @@ const profileRules: Rules<ModelProfile & { like: string }> = {
   attachments: fields({ images: flag, pdf: flag, audio: flag, video: flag, links: flag }),
   window: wholeFrom(1),
   maxOutput: wholeFrom(1),
+  prices: fields(priceRules),
 }
 
 const transportRules: Rules<TransportOptions> = {
@@ -116,6 +119,7 @@ const sendRules: Rules<AnyOptions> = {
   history: listOf(messageRule),
   attachments: listOf(object),
   metadata: object,
+  conversation: text,
   system: text,
   maxSteps: sharedRules.maxSteps,
   limits: fields(limitRules),
@@ -160,7 +164,8 @@ export const checkAgent = (model: unknown, options: AgentOptions<never>): void =
   checkSteps(options)
 }
 
-const actorRules: Rules<ActorValues & { schema: unknown }> = {
+const actorRules: Rules<ActorValues & { schema: unknown; conversation: string }> = {
+  conversation: text,
   context: sendRules.context,
   tools: sendRules.tools,
   prepareStep: sendRules.prepareStep,

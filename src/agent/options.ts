@@ -162,6 +162,8 @@ export type AnyOptions = Omit<SendOptions<never>, 'context'> & {
   prefix?: RequestPrefix | undefined
   /** Called like `onStart`, but does not make the caller hold the run: for `Chat`, which only steers it. */
   onRun?: (run: AnyRun, internals: WaitingInternals) => void
+  /** The id of the chat that the run is a turn of, for tracers. */
+  conversation?: string
   /** Metadata of the prompt's message: for pages, which give it an id. */
   metadata?: JsonObject
 }

@@ -2,7 +2,7 @@ import type { AgentCommand } from '../../machines/agent/events.ts'
 import type { ErrorData } from '../messages/errors.ts'
 import type { JsonObject } from '../messages/json.ts'
 import type { ChatMessage, Part } from '../messages/messages.ts'
-import type { ChatResult, PendingCall, SendResult, Usage } from '../messages/result.ts'
+import type { ChatResult, PendingCall, Settled, Usage } from '../messages/result.ts'
 
 /** The status of a stored run. `abandoned`: it could not continue, and its `error` says why; `fork` continues from it. */
 export type RunStatus = 'running' | 'waiting' | 'complete' | 'failed' | 'aborted' | 'abandoned'
@@ -49,7 +49,7 @@ export type WaitsFor = { calls: [PendingCall, ...PendingCall[]] }
 export type DurableChunk = Omit<ChatResult, 'pendingApproval'> & { pendingApproval?: WaitsFor }
 
 /** The result of a stored run: the whole answer, or what the run waits for. */
-export type DurableResult = Omit<SendResult, 'pendingApproval'> & { pendingApproval?: WaitsFor }
+export type DurableResult = Settled<string, WaitsFor>
 
 /** A run that outlives its process. The handle holds no resources, and can be made again at any time. */
 export type DurableRun = {

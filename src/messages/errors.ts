@@ -63,13 +63,14 @@ export class StatewireError extends Error {
   readonly agent: string | undefined
   /** The kind of failure in one word, where there is one: the provider's own word, or one of ours, such as `policy_refused`. */
   readonly code: string | undefined
-  readonly partial: ChatResult | undefined
+  /** The result so far. Not enumerable: an uncaught error is printed without the conversation. */
+  declare readonly partial: ChatResult | undefined
 
   constructor(message: string, options: ErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.agent = options.agent
     this.code = options.code
-    this.partial = options.partial
+    Object.defineProperty(this, 'partial', { value: options.partial })
   }
 }
 

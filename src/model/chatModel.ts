@@ -2,6 +2,7 @@ import type { ErrorData } from '../messages/errors.ts'
 import type { JsonObject } from '../messages/json.ts'
 import type { ChatMessage } from '../messages/messages.ts'
 import type { Delta } from './delta.ts'
+import type { ModelPrices } from './prices.ts'
 import type { ServerTool } from './serverTools.ts'
 
 /** A tool as the model sees it. */
@@ -89,6 +90,8 @@ export type ModelProfile = {
   window?: number
   /** The longest answer in tokens, where it is known. */
   maxOutput?: number
+  /** The list prices of its provider, where they are known: `usage.cost` without a `price` function. */
+  prices?: ModelPrices
 }
 
 /** An HTTP request as it goes out, without its credentials: `***` is in their place. */

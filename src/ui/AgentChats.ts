@@ -1,6 +1,7 @@
 import type { AgentEmitted } from '../../machines/agent/events.ts'
 import type { Agent, AnyAgent, StartFrom } from '../agent/Agent.ts'
 import { agentInternals } from '../agent/AgentInternals.ts'
+import { commandFor } from '../agent/commands.ts'
 import type { AnyOptions } from '../agent/options.ts'
 import type { AnyRun } from '../agent/Run.ts'
 import { conversationOf } from '../durable/conversation.ts'
@@ -32,6 +33,8 @@ import {
 export class AgentChats implements Chats {
   readonly #agent: Agent
   readonly #waiting: WaitingRuns
+  /** The answers that are being given, by the id of their chat. A part of one may wait while the rest works. */
+  readonly #live = new Map<string, LiveTurn>()
 
   constructor(agent: Agent, waiting: WaitingRuns) {
     this.#agent = agent
@@ -54,6 +57,8 @@ export class AgentChats implements Chats {
     context: TurnContext,
   ): Promise<Turn> {
     const { pending, agent = this.#agent } = this.#waiting.get(chatId) ?? {}
+    const live = this.#live.get(chatId)
+    if (!pending && live) return joinedTurn(live, decide(live.run.pending))
     const decisions = pending ? decide(pending.calls) : {}
     if (!pending || Object.keys(decisions).length === 0) throw nothingDecided()
     const options = this.#options(context, agent)
@@ -75,21 +80,71 @@ export class AgentChats implements Chats {
   #turn(chatId: string, from: StartFrom, options: AgentTurnOptions, agent = this.#agent): Turn {
     return {
       follow: async (listener) => {
+        let live: LiveTurn | undefined
+        const onRun = (run: AnyRun) => {
+          live = { run, end: () => turn }
+          this.#live.set(chatId, live)
+        }
         const onPolicy = (policy: JsonObject) => this.#waiting.keepPolicy(chatId, policy)
-        const { pendingApproval, outcome } = await agentTurn(agent, from, { ...options, onPolicy }, listener)
-        if (pendingApproval) this.#waiting.put(chatId, pendingApproval, agent)
-        return outcome
+        const asked = { ...options, conversation: chatId, onPolicy }
+        const turn = agentTurn(agent, from, asked, { ...listener, onRun })
+        try {
+          const { pendingApproval, outcome } = await turn
+          if (pendingApproval) this.#waiting.put(chatId, pendingApproval, agent)
+          return outcome
+        } finally {
+          if (this.#live.get(chatId) === live) this.#live.delete(chatId)
+        }
       },
     }
   }
 }
 
 /** The conversation, the context of the tools, and the tools of the client. */
-export type AgentTurnOptions = Pick<AnyOptions, 'history' | 'context' | 'metadata' | 'policy'> & {
+export type AgentTurnOptions = Pick<
+  AnyOptions,
+  'history' | 'context' | 'metadata' | 'schema' | 'conversation' | 'policy'
+> & {
   /** Called with the policy that the run leaves, however it ends. */
   onPolicy?: (policy: JsonObject) => void
   clientTools?: readonly Tool[]
 }
+
+/** An answer that is being given, and its end. */
+type LiveTurn = { run: AnyRun; end: () => Promise<AgentTurn> }
+
+/** Decides on calls of an answer that is being given, and shows the rest of it. It ends when its first reader leaves. */
+const joinedTurn = ({ run, end }: LiveTurn, decisions: Decisions): Turn => {
+  if (Object.keys(decisions).length === 0) throw nothingDecided()
+  for (const [callId, decision] of Object.entries(decisions)) decideOn(run, callId, decision)
+  return {
+    follow: async ({ onEvent, signal }) => {
+      const reading = follow(run, (event) => {
+        if (!signal.aborted) onEvent(event)
+      })
+      try {
+        const { outcome } = await end()
+        if (!signal.aborted) onEvent(lastEvent(outcome))
+        // Its outcome is reported to the first reader.
+        return undefined
+      } finally {
+        reading.unsubscribe()
+      }
+    },
+  }
+}
+
+const decideOn = (run: AnyRun, callId: string, decision: Decisions[string]): void => {
+  const command = commandFor(callId, decision)
+  if (command.type === 'tool.approve') run.approve(callId, command)
+  else if (command.type === 'tool.reject') run.reject(callId, command.reason, command)
+  else run.answer(callId, command.result, command)
+}
+
+const lastEvent = ({ pending, finishReason, usage }: TurnOutcome): TurnEvent =>
+  pending.length > 0
+    ? { type: 'waits', calls: pending }
+    : { type: 'end', finishReason, ...(usage && { usage }) }
 
 /** The outcome of a turn, and the run if it waits. */
 type AgentTurn = { outcome: TurnOutcome; pendingApproval: PendingApproval | undefined }
@@ -99,11 +154,14 @@ export const agentTurn = async (
   agent: Agent,
   from: StartFrom,
   { clientTools = [], onPolicy, ...options }: AgentTurnOptions,
-  { onEvent, signal }: Pick<TurnListener, 'onEvent' | 'signal'>,
+  { onEvent, signal, onRun }: Pick<TurnListener, 'onEvent' | 'signal'> & { onRun?: (run: AnyRun) => void },
 ): Promise<AgentTurn> => {
   // A listener throws at an event that its protocol cannot show: then the run ends.
   const lost = new AbortController()
+  const isTyped = options.schema !== undefined
   const send = (event: TurnEvent) => {
+    // A typed answer is shown once it is whole: its text may be that of a tool, or be corrected.
+    if (isTyped && (event.type === 'text' || event.type === 'restart')) return
     try {
       if (!lost.signal.aborted) onEvent(event)
     } catch (thrown) {
@@ -119,19 +177,19 @@ export const agentTurn = async (
     onRun: (run, ofRun) => {
       leftPolicy = () => ofRun.policy
       follow(run, send)
+      onRun?.(run)
     },
   })
   const keepPolicy = () => {
     const policy = leftPolicy()
     if (policy) onPolicy?.(policy)
   }
-  const { pendingApproval, messages, finishReason, usage } = await sent
+  const { pendingApproval, output, messages, finishReason, usage } = await sent
     .finally(keepPolicy)
     .catch((error: unknown) => {
       throw lost.signal.aborted ? lost.signal.reason : error
     })
-  if (pendingApproval) onEvent({ type: 'waits', calls: pendingApproval.calls })
-  else onEvent({ type: 'end', finishReason, ...(usage && { usage }) })
+  if (isTyped && !pendingApproval) onEvent({ type: 'text', text: JSON.stringify(output) })
   const before = isStored(from) ? conversationOf(from).before : (options.history ?? [])
   const outcome = {
     messages: withUsage([...before, ...messages], usage),
@@ -139,6 +197,7 @@ export const agentTurn = async (
     ...(usage && { usage }),
     pending: pendingApproval?.calls ?? [],
   }
+  onEvent(lastEvent(outcome))
   return { outcome, pendingApproval }
 }
 
@@ -147,10 +206,10 @@ const isStored = (from: StartFrom): from is Extract<StartFrom, { snapshot: unkno
   typeof from === 'object' && 'snapshot' in from
 
 /** Passes on the events of a run, and each state that it enters. */
-const follow = (run: AnyRun, onEvent: (event: TurnEvent) => void): void => {
+const follow = (run: AnyRun, onEvent: (event: TurnEvent) => void): { unsubscribe(): void } => {
   let state = ''
   onEvent({ type: 'begin', runId: run.id })
-  run.on('*', (event) => {
+  return run.on('*', (event) => {
     if (run.state !== state) {
       state = run.state
       onEvent({ type: 'state', state })

@@ -7,7 +7,7 @@
 export { aguiHandler } from './agui/handler.ts'
 export type { ChatHandlerOptions, HandlerOptions, Served } from './handlerOptions.ts'
 export { type Handler, nodeListener } from './nodeListener.ts'
-export { type OpenaiHandlerOptions, openaiHandler } from './openai/handler.ts'
+export { type OpenaiHandlerOptions, openaiHandler, type ResponseStore } from './openai/handler.ts'
 export type { Page } from './page.ts'
 export type { ErrorPlace, FinishedAnswer, ReportOptions } from './reports.ts'
 export type { TurnOutcome } from './turn.ts'

@@ -47,7 +47,7 @@ describe('24: a server that asks to come back later', () => {
     const { agent, server } = await agentAt(often)
     expect(await rejection(agent.send('Hi.'), ModelError)).toMatchObject({
       status: 529,
-      message: expect.stringMatching(/^busy /),
+      message: expect.stringMatching(/^busy \(openai:gpt-4o at /),
     })
     expect(server.requests).toHaveLength(3)
   })

@@ -132,6 +132,7 @@ export class SqliteChat implements DurableChat {
         ...(policy && { policy }),
       },
       context: contextJson(context),
+      conversation: this.id,
       ...(base && before.length > 0 && { base }),
       inSameWrite: (n) => {
         if (this.#isNew) chats.insert(chat)

@@ -3,7 +3,7 @@ import { isJsonObject } from '../../messages/json.ts'
 import { waitReason } from '../../messages/result.ts'
 import { restartChunk } from '../chunks.ts'
 import { endResult, partialResult } from '../outcome.ts'
-import type { DurableChunk, DurableResult, DurableRun, RunInfo } from '../runs.ts'
+import type { DurableChunk, DurableResult, DurableRun, RunInfo, WaitsFor } from '../runs.ts'
 import { chunkFrom, type PlacedChunk, type StreamBatch, type StreamPosition } from './ChunkLog.ts'
 import { type ItemSource, itemFrom } from './Items.ts'
 import { hostedFrom } from './pack.ts'
@@ -73,7 +73,8 @@ const storedResult = ({ items }: OpenStore, run: RunRow): DurableResult => {
   if (run.error) throw errorFrom(run.error, partial)
   const [first, ...rest] = run.pending
   if (!first) throw new OrchestrationError(`The run "${run.id}" ended without a result.`, { partial })
-  return { ...partial, finishReason: waitReason(run.pending), pendingApproval: { calls: [first, ...rest] } }
+  const pendingApproval: WaitsFor = { calls: [first, ...rest] }
+  return { ...partial, status: 'waiting', finishReason: waitReason(run.pending), pendingApproval }
 }
 
 type Shown = { cursor: string; chunk: DurableChunk }

@@ -61,14 +61,14 @@ export const sqlite = (path: string, options: SqliteOptions = {}): RunStore => {
 const made = new WeakMap<RunStore, SqliteOptions>()
 
 /** Opens a store that `sqlite` made. */
-export const openStore = async (store: RunStore): Promise<OpenStore> => {
+export const openStore = async (store: RunStore, path = store.path): Promise<OpenStore> => {
   const options = made.get(store)
   if (!options) throw new ConfigurationError('store must be a store, such as sqlite(path).')
   const { driver = await findDriver(), synchronous = 'full' } = options
   const deadline = performance.now() + busyMs
   for (;;) {
     try {
-      return openTables(store.path, driver, synchronous)
+      return openTables(path, driver, synchronous)
     } catch (thrown) {
       if (!(thrown instanceof LockedFile) || performance.now() > deadline) throw thrown
     }

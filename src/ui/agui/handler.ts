@@ -61,7 +61,7 @@ export const aguiHandler = (
   return (request) => respond(request, answer, { showError, ...reporting(options, request) })
 }
 
-/** What a page shares with the tools, unless the handler has a `context` of its own. */
+/** The values that a page shares with the tools, unless the handler has its own `context`. */
 const sharedByPage = (_request: Request, _chatId: string, { body }: Page): JsonObject => {
   const { state = null, context = [], forwardedProps = {} } = body
   return { state, context, forwardedProps }
