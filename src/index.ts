@@ -44,6 +44,7 @@ export type { Compaction } from './messages/compaction.ts'
 export {
   AbortedError,
   ConfigurationError,
+  ConflictError,
   type ErrorData,
   ModelError,
   OrchestrationError,

@@ -31,6 +31,8 @@ export type RunHost = {
    * do not count as steps.
    */
   writeAhead?(): void
+  /** Says whether the run is about to be stopped: calls that run may end, and no other one starts. */
+  isStopping?(): boolean
   /**
    * Ids that a run makes, by its own id: an engine that replays it needs the same ones, even if other runs run beside
    * it.

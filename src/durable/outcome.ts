@@ -1,4 +1,7 @@
+import { validatedOutput } from '../agent/partialValues.ts'
 import { outcomeOf, partialResult as resultSoFar } from '../agent/runOutcome.ts'
+import { OrchestrationError } from '../messages/errors.ts'
+import type { CompiledSchema } from '../tools/schema.ts'
 import type { DurableResult } from './runs.ts'
 
 /** The result of a run that is over, by its output; undefined if it has none. Throws the error of one that failed. */
@@ -14,4 +17,17 @@ export const endResult = (output: unknown): DurableResult | undefined => {
 export const partialResult = (snapshot: unknown): DurableResult & { pendingApproval?: never } => {
   const { pendingApproval: _, ...result } = resultSoFar(snapshot)
   return result
+}
+
+/** The result of a run that was asked for a value: validated, or what it waits for. */
+export const typedResult = async <V>(
+  { output, pendingApproval, ...result }: DurableResult,
+  schema: CompiledSchema<V>,
+): Promise<DurableResult<V>> => {
+  if (pendingApproval)
+    throw new OrchestrationError(
+      `The typed answer waits for ${pendingApproval.calls.map(({ name }) => name).join(', ')}: decide on it with runs.send, and read the result again.`,
+      { partial: { ...result, output } },
+    )
+  return { ...result, output: await validatedOutput({ ...result, output }, schema) }
 }

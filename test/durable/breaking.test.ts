@@ -129,7 +129,16 @@ describe('what a run has reached', () => {
     })
     expect(messages.map(({ role }) => role)).toEqual(['user', 'model'])
     expect(pendingApproval).toEqual({
-      calls: [{ type: 'toolCall', id: 'c', name: 'wipe', arguments: { file: 'b' }, kind: 'approval' }],
+      calls: [
+        {
+          type: 'toolCall',
+          id: 'c',
+          name: 'wipe',
+          arguments: { file: 'b' },
+          kind: 'approval',
+          question: expect.any(String),
+        },
+      ],
     })
     expect(await run.info()).toMatchObject({ usage, step: 1 })
   })

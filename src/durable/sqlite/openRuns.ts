@@ -13,6 +13,7 @@ import {
 import { Agents } from '../runOptions.ts'
 import type { RunInfo, StoredRuns } from '../runs.ts'
 import { RunOwner } from './RunOwner.ts'
+import { whenFree } from './SqliteFile.ts'
 import { SqliteRuns } from './SqliteRuns.ts'
 import { openStore, type RunStore } from './sqlite.ts'
 import { setOwner } from './storeView.ts'
@@ -26,8 +27,13 @@ export type OpenOptions = {
    * and forks for the process that has them, and never runs anything itself.
    */
   agents?: Readonly<Record<string, AnyAgent>>
-  /** Restarts of a run without progress before it is abandoned. Default: 50. */
+  /**
+   * Restarts of a run without progress before it is abandoned, because it may be what ends the process. Restarts after
+   * `close` do not count. Default: 50.
+   */
   maxRecoveries?: number
+  /** Runs that may be under way in this process at the same time; the others wait for a place. Default: no limit. */
+  concurrency?: number
   /** Makes the `context` of the tools from what was stored with the run: connections, for example. */
   context?: (stored: unknown, info: RunInfo) => unknown
 }
@@ -45,11 +51,15 @@ export const openRuns = async (options: OpenOptions): Promise<StoredRuns> => {
     store: object,
     agents: agentsRule,
     maxRecoveries: wholeFrom(0),
+    concurrency: wholeFrom(1),
     context: callable,
   })
   checkValue('The options of openRuns', options, member('store', object))
   const { store, agents = {}, maxRecoveries = 50, context = (stored) => stored } = options
-  const owner = new RunOwner(await openStore(store), { agents: new Agents(agents), maxRecoveries, context })
+  const { concurrency = Number.POSITIVE_INFINITY } = options
+  const known = new Agents(agents)
+  const owner = new RunOwner(await openStore(store), { agents: known, maxRecoveries, concurrency, context })
+  await whenFree(() => owner.open())
   const runs = new SqliteRuns(owner)
   setOwner(runs, owner)
   environmentInspector()?.show(runs)
