@@ -167,6 +167,6 @@ test('tables of a later release are left alone', async () => {
   await (await open(databaseUrl)).close()
   await postgres.query(databaseUrl, 'UPDATE statewire.version SET version = 99')
   expect(await refused(databaseUrl)).toContain(
-    'are of version 99, and this release of statewire reads version 1',
+    'are of version 99, and this release of statewire reads version 2',
   )
 })

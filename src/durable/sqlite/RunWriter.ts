@@ -94,16 +94,20 @@ export class RunWriter {
     this.#packedSnapshot = checkpoint.packedSnapshot
   }
 
-  /** Stores what was shown. */
+  /**
+   * Stores what is shown. A message is on the disk before a reader gets its cursor: text may start over after a power
+   * failure, but a message comes once.
+   */
   storeShown(hasTools: boolean): void {
     const n = this.#number ?? 0
-    this.#write('normal', () => n, false, hasTools ? longWaitMs : shortWaitMs)
+    const synchronous = this.log.mustStore ? this.#place.store.synchronous : 'normal'
+    this.#write(synchronous, () => n, false, hasTools ? longWaitMs : shortWaitMs)
   }
 
   /** Stores that the run waits or is over, and that its readers know. */
   storeStatus(status: RunStatus): void {
     const n = this.#number ?? 0
-    this.#write('normal', () => this.#setStatus(n, status, false))
+    this.#write(this.#place.store.synchronous, () => this.#setStatus(n, status, false))
   }
 
   /** Stores what was shown, and that the run was stopped in good order. */

@@ -143,20 +143,42 @@ class StreamReader {
   }
 
   async *read(after: string | undefined, signal: AbortSignal): AsyncGenerator<Shown, undefined> {
+    // Says whether the reader has nothing of the message that comes next.
+    let isFresh = true
     if (after !== undefined) {
       const start = this.#startAfter(readCursor(after))
       this.#seq = start.seq
+      isFresh = start.isLost
       if (start.isLost) yield { cursor: cursorOf(start), chunk: restartChunk() }
     }
     while (!signal.aborted) {
+      if (isFresh) this.#seq = this.#lastRestart() ?? this.#seq
       const next = this.#next()
       if (next) {
         this.#seq = next.seq
-        yield { cursor: cursorOf(next), chunk: next.chunk }
+        yield { cursor: cursorOf(next), chunk: isFresh ? withoutRestart(next.chunk) : next.chunk }
+        isFresh = beginsText(next.chunk)
         if (next.chunk.pendingApproval) return
       } else if (!this.#isOver()) await this.#owner.chunks.next(this.#run.n, signal)
       // The last chunks may have been stored since.
       else if (!this.#next()) return
+    }
+  }
+
+  /** Finds the last stored restart of the message that comes next: what was shown before it does not count. */
+  #lastRestart(): number | undefined {
+    const { stream } = this.#owner.store
+    let found: number | undefined
+    for (let seq = this.#seq; ; ) {
+      const batch = stream.after(this.#run.n, seq)
+      if (!batch) return found
+      const first = batch.seq - batch.chunks.length + 1
+      for (const [index, chunk] of batch.chunks.entries()) {
+        if (first + index <= seq) continue
+        if (isRestart(chunk)) found = first + index - 1
+        else if (beginsText(chunk) || isEnd(chunk)) return found
+      }
+      seq = batch.seq
     }
   }
 
@@ -209,12 +231,25 @@ class StreamReader {
   }
 }
 
-/** Recognises a stored chunk that a text begins after. */
-const beginsText = (chunk: unknown): boolean =>
-  isJsonObject(chunk) &&
-  ('messages' in chunk ||
-    'pendingApproval' in chunk ||
-    (isJsonObject(chunk.metadata) && chunk.metadata.restart === true))
+const isRestart = (chunk: unknown): boolean =>
+  isJsonObject(chunk) && isJsonObject(chunk.metadata) && chunk.metadata.restart === true
+
+const isEnd = (chunk: unknown): boolean =>
+  isJsonObject(chunk) && (chunk.finishReason ?? 'unspecified') !== 'unspecified'
+
+/** Recognises a chunk, stored or whole, that a text begins after. */
+const beginsText = (chunk: unknown): boolean => {
+  const { messages = [], pendingApproval }: { messages?: unknown; pendingApproval?: unknown } = Object(chunk)
+  // A stored list of messages is a range of places.
+  const hasMessages = Array.isArray(messages) ? messages.length > 0 : true
+  return hasMessages || pendingApproval !== undefined || isRestart(chunk)
+}
+
+/** The chunk for a reader that has nothing to discard. */
+const withoutRestart = (chunk: DurableChunk): DurableChunk => {
+  const { restart: _, ...metadata } = chunk.metadata
+  return { ...chunk, metadata }
+}
 
 /** Writes the place of a chunk as readers keep it. */
 export const cursorOf = ({ incarnation, seq }: StreamPosition): string => `${incarnation}.${seq}`
