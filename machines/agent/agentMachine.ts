@@ -1,7 +1,7 @@
-import { renewSummariser } from '../compaction/contextWindow.ts'
 import { runMachine } from '../logic/runMachine.ts'
 import { readDeltas } from '../model/receiveDeltas.ts'
 import { agentMigrations } from '../stored/migrations.ts'
+import { renewRun } from '../stored/renewRun.ts'
 import { storedFlaw } from '../stored/storedRun.ts'
 import { type AgentMachineConfig, type ResolvedConfig, resolveConfig } from './agentConfig.ts'
 import type { AgentMachine } from './agentSnapshot.ts'
@@ -23,7 +23,7 @@ export const createAgentMachine = (options: AgentMachineConfig): AgentMachine =>
 export const agentMachineOf = (config: ResolvedConfig, reportsToParent = false): AgentMachine =>
   runMachine(chartOf(config), {
     fastPath: readDeltas(config.accumulator),
-    stored: { flawIn: storedFlaw, migrations: agentMigrations, renew: renewSummariser(config) },
+    stored: { flawIn: storedFlaw, migrations: agentMigrations, renew: renewRun(config) },
     hasJsonContext: true,
     reportsToParent,
   })

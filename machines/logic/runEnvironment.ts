@@ -31,6 +31,8 @@ export type RunHost = {
    * do not count as steps.
    */
   writeAhead?(): void
+  /** Time between the last stored step of a restored run and its restart: it does not count as time of the run. */
+  stoppedMs?: number
   /** Says whether the run is about to be stopped: calls that run may end, and no other one starts. */
   isStopping?(): boolean
   /**

@@ -289,7 +289,7 @@ export class RunRows {
        FROM statewire.runs WHERE status IN ('running', 'waiting')`,
     )
     const alive = await this.#database.query(
-      'SELECT id FROM statewire.workers WHERE beat_at > clock_timestamp() - make_interval(secs => $1)',
+      'SELECT id FROM statewire.workers WHERE left_at IS NULL AND beat_at > clock_timestamp() - make_interval(secs => $1)',
       aliveMs / 1000,
     )
     return {

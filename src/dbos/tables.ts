@@ -63,6 +63,8 @@ const tables = [
   PRIMARY KEY (run, id)
 )`,
   `CREATE TABLE IF NOT EXISTS statewire.workers (id text PRIMARY KEY, beat_at timestamptz NOT NULL)`,
+  // A worker that left in good order: what it ran is taken over at once, and that does not count as a failure.
+  `ALTER TABLE statewire.workers ADD COLUMN IF NOT EXISTS left_at timestamptz`,
 ]
 
 /** Advisory locks: any numbers that no other program uses. */

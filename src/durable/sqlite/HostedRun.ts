@@ -27,6 +27,8 @@ export type HostedSetup = RunPlace & {
   answer: JsonObject | undefined
   /** Messages that its chart has not shown so far. */
   hidden: number
+  /** Time in which no process had it. */
+  stoppedMs: number
   /** Called when a chunk can be read, or the status of the run has changed. */
   onChange(run: HostedRun, isStatus: boolean): void
   /** Called when the run stopped here: it is over, it waits, it was stopped, or the store failed. */
@@ -56,12 +58,13 @@ export class HostedRun {
   #failure: Error | undefined
 
   constructor(setup: HostedSetup) {
-    const { id, agent, from, context, answer, hidden } = setup
+    const { id, agent, from, context, answer, hidden, stoppedMs } = setup
     this.id = id
     this.#setup = setup
     this.#writer = new RunWriter(setup)
     const host = {
       writeAhead: () => this.#writeAhead(),
+      stoppedMs,
       isStopping: () => this.#isStopping,
       // A run that is about to be stopped asks no model any more: the next process does.
       turn: (_: string, ask: (sink: ModelSink) => unknown, sink: ModelSink) =>

@@ -111,6 +111,7 @@ export class HostedRuns {
       recoveries: 0,
       released: 0,
       hidden: 0,
+      stoppedMs: 0,
       stored: undefined,
       insert: (checkpoint) => {
         const n = insert(checkpoint)

@@ -39,7 +39,8 @@ export const restoreRun = (
     const from = hostedFrom(packedSnapshot, items)
     const stored = { n, packedSnapshot, status, isUnsettled }
     const place = { id, store, items, tail, incarnation, recoveries, released: row.recoveries, stored }
-    const run = new HostedRun({ ...place, agent, from, context, answer, hidden, ...listeners })
+    const stoppedMs = status === 'running' ? Math.max(0, Date.now() - row.updated) : 0
+    const run = new HostedRun({ ...place, agent, from, context, answer, hidden, stoppedMs, ...listeners })
     if (run.refusal) return { error: run.refusal, isRefused: true }
     if (status === 'running' && 'snapshot' in from)
       run.show(missingChunks({ ...row, snapshot: from.snapshot }, tail))
