@@ -25,7 +25,7 @@ const inPresent = (
 ): StreamingState | undefined => {
   if (status !== 'active') return undefined
   // Its shape was checked before.
-  const state = context as StreamingState & JsonValue
+  const state = context as JsonObject & StreamingState
   const isGone = state.request.modelIndex >= models.length
   // A wait adds its own time when it ends.
   const isLate = stoppedMs > 0 && state.deadlineAt !== null && !isWait(value)

@@ -1,6 +1,9 @@
 /** Runs continue with another agent, in another release, and after a while in which no process had them. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { reflectionOrchestrator } from '../../machines/orchestrators/reflection.ts'
 import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
 import { findDriver } from '../../src/durable/sqlite/driver.ts'
 import { toolResultsOf } from '../../src/messages/messages.ts'
@@ -92,4 +95,66 @@ test('time in which no process had the run does not count for its timeout', asyn
   file.close()
   const again = await opened(path, { agent: wiping(['Done.'], { timeouts }).agent })
   expect((await (await again.get('job'))?.result)?.output).toBe('Done.')
+})
+
+/** Stores that a release has left, with a run in every state. They are written once, and never changed. */
+const releases = join(import.meta.dirname, 'releases')
+
+describe.each(readdirSync(releases))('a store of release %s', (release) => {
+  /** The agents of the store, in this release. Every request is answered, and no tool hangs. */
+  const successors = (wiped: string[]) => {
+    const wipe = tool({
+      name: 'wipe',
+      description: 'Wipes.',
+      input: z.object({ file: z.string() }),
+      needsApproval: true,
+      execute: ({ file }) => {
+        wiped.push(file)
+        return `wiped ${file}`
+      },
+    })
+    const slow = tool({ name: 'slow', description: 'Waits.', execute: () => 'waited' })
+    const free = tool({ name: 'free', description: 'Works.', execute: () => 'worked' })
+    const tools = [wipe, slow, free, tool({ name: 'ask', description: 'Asks a person.' })]
+    const one = (options: AgentOptions = {}, answers = 3) =>
+      new Agent(scriptedModel(Array.from({ length: answers }, () => 'Done.')), { tools, ...options })
+    return {
+      ...Object.fromEntries(
+        ['requesting', 'streaming', 'backingOff', 'approval', 'decided', 'executing', 'answer'].map(
+          (name) => [name, one({ retry: { maxRetries: 2, initialDelayMs: 1 } })],
+        ),
+      ),
+      limit: one({ limits: { toolCalls: 1 }, atLimit: 'ask' }),
+      crew: one({ tools: [one().asTool({ name: 'helper', description: 'Helps' })] }),
+      phases: one({ orchestrator: reflectionOrchestrator({ maxRounds: 1 }) }),
+      complete: one(),
+    }
+  }
+
+  test('continues: every run comes to its end, and nothing runs that was not approved', async () => {
+    const path = storeFile()
+    const file = open(path)
+    file.exec(readFileSync(join(releases, release), 'utf8'))
+    file.close()
+    const wiped: string[] = []
+    const runs = await opened(path, successors(wiped))
+    const all = await runs.list()
+    expect(all.map(({ id }) => id)).toHaveLength(11)
+    for (const { id, pending } of all)
+      for (const { id: callId, kind } of pending)
+        await runs.send(
+          id,
+          kind === 'answer'
+            ? { type: 'tool.answer', callId, result: 'yes' }
+            : { type: kind === 'limit' ? 'tool.approve' : 'tool.reject', callId },
+        )
+    for (const { id } of all) {
+      const result = await (await runs.get(id))?.result
+      expect([id, result?.finishReason, result?.pendingApproval]).toEqual([id, 'stop', undefined])
+    }
+    // One of two calls had been approved before.
+    expect(wiped).toEqual(['b'])
+    const executing = await (await runs.get('executing'))?.result
+    expect(executing?.messages.flatMap(toolResultsOf)[0]?.result).toMatch(/effect is unknown/)
+  })
 })
