@@ -119,6 +119,7 @@ describe('what a run has reached', () => {
     const { run, result } = await waiting()
     const { messages, pendingApproval, ...rest } = result
     expect(rest).toEqual({
+      status: 'waiting',
       id: 'r1',
       output: 'May I?',
       answer: 'May I?',

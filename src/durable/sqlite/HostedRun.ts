@@ -25,6 +25,8 @@ export type HostedSetup = RunPlace & {
   context: unknown
   /** The JSON Schema of the answer, if it must fit one. */
   answer: JsonObject | undefined
+  /** The id of the chat that it is a turn of. */
+  conversation: string | undefined
   /** Messages that its chart has not shown so far. */
   hidden: number
   /** Time in which no process had it. */
@@ -58,7 +60,7 @@ export class HostedRun {
   #failure: Error | undefined
 
   constructor(setup: HostedSetup) {
-    const { id, agent, from, context, answer, hidden, stoppedMs } = setup
+    const { id, agent, from, context, conversation, answer, hidden, stoppedMs } = setup
     this.id = id
     this.#setup = setup
     this.#writer = new RunWriter(setup)
@@ -70,7 +72,11 @@ export class HostedRun {
       turn: (_: string, ask: (sink: ModelSink) => unknown, sink: ModelSink) =>
         this.#isStopping ? undefined : ask(sink),
     }
-    const values = { context, ...(answer && { schema: { jsonSchema: answer } }) }
+    const values = {
+      context,
+      ...(answer && { schema: { jsonSchema: answer } }),
+      ...(conversation !== undefined && { conversation }),
+    }
     this.#actor = agentInternals(agent).actor(from, values, { host })
     this.#hidden = hidden
   }

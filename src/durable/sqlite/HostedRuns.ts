@@ -104,6 +104,7 @@ export class HostedRuns {
       agent: options.agents.get(agent),
       from: { input },
       answer: run.answer,
+      conversation: run.conversation,
       items,
       context: options.context(stored, infoOf(row)),
       tail: { seq: 0, incarnation: 0, delivered: 0, isOpen: false },

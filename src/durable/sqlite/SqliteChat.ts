@@ -108,7 +108,7 @@ export class SqliteChat implements DurableChat {
     asked: readonly unknown[],
     ask: (end: ChatEnd) => Question,
   ): Promise<DurableRun> {
-    const { id = newId(), context } = options
+    const { id = newId(), context, metadata } = options
     const { chats, runs } = this.#owner.store
     const known = runs.summary(id)
     const stored = contextJson(context)
@@ -126,8 +126,14 @@ export class SqliteChat implements DurableChat {
       id,
       agent: this.agent,
       prompt: promptText(prompt ?? before.at(-1)?.parts),
-      input: { id, ...(prompt !== undefined && { prompt }), ...(before.length > 0 && { history: before }) },
+      input: {
+        id,
+        ...(prompt !== undefined && { prompt }),
+        ...(metadata && { metadata }),
+        ...(before.length > 0 && { history: before }),
+      },
       context: stored,
+      conversation: this.id,
       request,
       base: before.length > 0 ? base : undefined,
       forkedFrom: undefined,

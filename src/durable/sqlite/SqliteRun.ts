@@ -5,7 +5,7 @@ import type { CompiledSchema } from '../../tools/schema.ts'
 import { restartChunk } from '../chunks.ts'
 import { endResult, partialResult, typedResult } from '../outcome.ts'
 import { unknownRun } from '../runOptions.ts'
-import type { DurableChunk, DurableResult, DurableRun, RunInfo } from '../runs.ts'
+import type { DurableChunk, DurableResult, DurableRun, RunInfo, WaitsFor } from '../runs.ts'
 import { chunkFrom, type PlacedChunk, type StreamBatch, type StreamPosition } from './ChunkLog.ts'
 import { type ItemSource, itemFrom } from './Items.ts'
 import { hostedFrom } from './pack.ts'
@@ -93,7 +93,8 @@ const storedResult = ({ items }: OpenStore, run: RunRow): DurableResult => {
   if (run.error) throw errorFrom(run.error, partial)
   const [first, ...rest] = run.pending
   if (!first) throw new OrchestrationError(`The run "${run.id}" ended without a result.`, { partial })
-  return { ...partial, finishReason: waitReason(run.pending), pendingApproval: { calls: [first, ...rest] } }
+  const pendingApproval: WaitsFor = { calls: [first, ...rest] }
+  return { ...partial, status: 'waiting', finishReason: waitReason(run.pending), pendingApproval }
 }
 
 type Shown = { cursor: string; chunk: DurableChunk }
@@ -143,21 +144,23 @@ class StreamReader {
   }
 
   async *read(after: string | undefined, signal: AbortSignal): AsyncGenerator<Shown, undefined> {
-    // Says whether the reader has nothing of the message that comes next.
-    let isFresh = true
+    let isBegin = true
     if (after !== undefined) {
       const start = this.#startAfter(readCursor(after))
+      this.#seq = start.seq - 1
+      const last = start.seq === 0 ? undefined : this.#next()
       this.#seq = start.seq
-      isFresh = start.isLost
       if (start.isLost) yield { cursor: cursorOf(start), chunk: restartChunk() }
+      else isBegin = !last || endsText(last.chunk)
     }
     while (!signal.aborted) {
-      if (isFresh) this.#seq = this.#lastRestart() ?? this.#seq
+      if (isBegin) this.#skipDiscarded()
+      isBegin = false
       const next = this.#next()
       if (next) {
         this.#seq = next.seq
-        yield { cursor: cursorOf(next), chunk: isFresh ? withoutRestart(next.chunk) : next.chunk }
-        isFresh = beginsText(next.chunk)
+        isBegin = endsText(next.chunk)
+        yield { cursor: cursorOf(next), chunk: next.chunk }
         if (next.chunk.pendingApproval) return
       } else if (!this.#isOver()) await this.#owner.chunks.next(this.#run.n, signal)
       // The last chunks may have been stored since.
@@ -165,20 +168,17 @@ class StreamReader {
     }
   }
 
-  /** Finds the last stored restart of the message that comes next: what was shown before it does not count. */
-  #lastRestart(): number | undefined {
+  /** Skips text that was discarded since: a reader that has not seen it does not need it. */
+  #skipDiscarded(): void {
     const { stream } = this.#owner.store
-    let found: number | undefined
     for (let seq = this.#seq; ; ) {
       const batch = stream.after(this.#run.n, seq)
-      if (!batch) return found
-      const first = batch.seq - batch.chunks.length + 1
-      for (const [index, chunk] of batch.chunks.entries()) {
-        if (first + index <= seq) continue
-        if (isRestart(chunk)) found = first + index - 1
-        else if (beginsText(chunk) || isEnd(chunk)) return found
+      if (!batch) return
+      for (const chunk of batch.chunks.slice(seq - batch.seq)) {
+        seq += 1
+        if (isRestart(chunk)) this.#seq = seq
+        else if (beginsText(chunk)) return
       }
-      seq = batch.seq
     }
   }
 
@@ -231,25 +231,16 @@ class StreamReader {
   }
 }
 
+/** Recognises a chunk that a text begins after. */
+const endsText = ({ messages, metadata, pendingApproval }: DurableChunk): boolean =>
+  messages.length > 0 || metadata.restart === true || pendingApproval !== undefined
+
+/** Recognises a stored chunk that a text begins after: it has no empty fields. */
+const beginsText = (chunk: unknown): boolean =>
+  isJsonObject(chunk) && ('messages' in chunk || 'pendingApproval' in chunk || isRestart(chunk))
+
 const isRestart = (chunk: unknown): boolean =>
   isJsonObject(chunk) && isJsonObject(chunk.metadata) && chunk.metadata.restart === true
-
-const isEnd = (chunk: unknown): boolean =>
-  isJsonObject(chunk) && (chunk.finishReason ?? 'unspecified') !== 'unspecified'
-
-/** Recognises a chunk, stored or whole, that a text begins after. */
-const beginsText = (chunk: unknown): boolean => {
-  const { messages = [], pendingApproval }: { messages?: unknown; pendingApproval?: unknown } = Object(chunk)
-  // A stored list of messages is a range of places.
-  const hasMessages = Array.isArray(messages) ? messages.length > 0 : true
-  return hasMessages || pendingApproval !== undefined || isRestart(chunk)
-}
-
-/** The chunk for a reader that has nothing to discard. */
-const withoutRestart = (chunk: DurableChunk): DurableChunk => {
-  const { restart: _, ...metadata } = chunk.metadata
-  return { ...chunk, metadata }
-}
 
 /** Writes the place of a chunk as readers keep it. */
 export const cursorOf = ({ incarnation, seq }: StreamPosition): string => `${incarnation}.${seq}`

@@ -1,3 +1,6 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
 import type { AnyAgent } from '../../agent/Agent.ts'
 import { environmentInspector } from '../../agent/environmentInspector.ts'
 import {
@@ -39,7 +42,8 @@ export type OpenOptions = {
 }
 
 /**
- * Opens a store of runs, and continues those that a process left behind.
+ * Opens a store of runs, and continues those that a process left behind. While `next build` imports the module, the
+ * store is left alone; in development, it closes what an earlier version of the module has opened.
  *
  * @example
  * const runs = await openRuns({ store: sqlite('runs.db'), agents: { janitor } })
@@ -48,23 +52,52 @@ export type OpenOptions = {
  */
 export const openRuns = async (options: OpenOptions): Promise<StoredRuns> => {
   checkOptions<OpenOptions>('The options of openRuns', options, {
-    store: object,
+    store: storeRule,
     agents: agentsRule,
     maxRecoveries: wholeFrom(0),
     concurrency: wholeFrom(1),
     context: callable,
   })
-  checkValue('The options of openRuns', options, member('store', object))
+  checkValue('The options of openRuns', options, member('store', storeRule))
   const { store, agents = {}, maxRecoveries = 50, context = (stored) => stored } = options
   const { concurrency = Number.POSITIVE_INFINITY } = options
-  const known = new Agents(agents)
-  const owner = new RunOwner(await openStore(store), { agents: known, maxRecoveries, concurrency, context })
+  const isBuild = process.env.NEXT_PHASE === 'phase-production-build'
+  const isReloaded = process.env.NODE_ENV === 'development' && !isBuild && Object.keys(agents).length > 0
+  if (isReloaded) await closeEarlier(store.path)
+  const opened = await (isBuild ? openStore(store, emptyFile()) : openStore(store))
+  const known = new Agents(isBuild ? {} : agents)
+  const owner = new RunOwner(opened, { agents: known, maxRecoveries, concurrency, context })
   await whenFree(() => owner.open())
   const runs = new SqliteRuns(owner)
   setOwner(runs, owner)
+  if (isReloaded) earlierRuns().set(resolve(store.path), runs)
   environmentInspector()?.show(runs)
   return runs
 }
+
+/** A file for a process that only imports the module, and needs none. */
+const emptyFile = (): string => join(mkdtempSync(join(tmpdir(), 'statewire-build-')), 'runs.db')
+
+/** The key of what this process has opened, for all copies of this module: a reload makes another copy. */
+const registry = Symbol.for('statewire.runs.1')
+
+const earlierRuns = (): Map<string, StoredRuns> => {
+  const shared = globalThis as { [registry]?: Map<string, StoredRuns> }
+  shared[registry] ??= new Map()
+  return shared[registry]
+}
+
+/** Closes what an earlier version of a module has opened: it would go on to run the agents of before a reload. */
+const closeEarlier = async (path: string): Promise<void> => {
+  const earlier = earlierRuns().get(resolve(path))
+  // Closed by hand, or with its folder: either way it runs nothing any more.
+  await earlier?.close({ drain: 0 }).catch(() => {})
+}
+
+const storeRule: Rule = (name, value) =>
+  typeof value === 'string'
+    ? `${name} must be a store, not a path: write store: sqlite('runs.db').`
+    : object(name, value)
 
 const agentsRule: Rule = (name, value) =>
   object(name, value) ??

@@ -16,6 +16,8 @@ export type OwnerOptions = {
 /** A run that is to be started. */
 export type RunRequest = Omit<NewRun, keyof Checkpoint> & {
   input: AgentInput
+  /** The id of the chat that it is a turn of. */
+  conversation?: string
   /** Called inside the transaction that stores the run, with the run's number. */
   inSameWrite?: (n: number) => void
 }

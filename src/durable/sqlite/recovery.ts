@@ -40,7 +40,9 @@ export const restoreRun = (
     const stored = { n, packedSnapshot, status, isUnsettled }
     const place = { id, store, items, tail, incarnation, recoveries, released: row.recoveries, stored }
     const stoppedMs = status === 'running' ? Math.max(0, Date.now() - row.updated) : 0
-    const run = new HostedRun({ ...place, agent, from, context, answer, hidden, stoppedMs, ...listeners })
+    const conversation = store.chats.ofRun(n)
+    const parts = { agent, from, context, conversation, answer, hidden, stoppedMs }
+    const run = new HostedRun({ ...place, ...parts, ...listeners })
     if (run.refusal) return { error: run.refusal, isRefused: true }
     if (status === 'running' && 'snapshot' in from)
       run.show(missingChunks({ ...row, snapshot: from.snapshot }, tail))

@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { ConfigurationError } from '../../messages/errors.ts'
-import { callable, checkOptions, checkValue, oneOf, rule } from '../../messages/optionRules.ts'
+import { callable, checkOptions, checkValue, oneOf, type Rule, rule } from '../../messages/optionRules.ts'
 import { ChatRows } from './ChatRows.ts'
 import { StreamRows } from './ChunkLog.ts'
 import { CommandRows } from './CommandRows.ts'
@@ -58,18 +58,21 @@ export const sqlite = (path: string, options: SqliteOptions = {}): RunStore => {
 const made = new WeakMap<RunStore, SqliteOptions>()
 
 /** Opens a store that `sqlite` made. */
-export const openStore = async (store: RunStore): Promise<OpenStore> => {
+export const openStore = async (store: RunStore, path = store.path): Promise<OpenStore> => {
   const options = made.get(store)
   if (!options) throw new ConfigurationError('store must be a store, such as sqlite(path).')
   const { driver = await findDriver(), synchronous = 'full' } = options
   // Two that make a new file at the same time would wait for each other: SQLite refuses one of them at once.
-  return whenFree(() => openTables(store.path, driver, synchronous))
+  return whenFree(() => openTables(path, driver, synchronous))
 }
 
-export const filePath = rule(
-  'the path of a file',
-  (value) => typeof value === 'string' && value !== '' && value !== ':memory:',
-)
+const path = rule('the path of a file', (value) => typeof value === 'string' && value !== '')
+
+/** The path of a file. SQLite's own word for none, `:memory:`, is refused: such runs would not survive their process. */
+export const filePath: Rule = (name, value) =>
+  typeof value === 'string' && /^(file:)?:memory:/.test(value)
+    ? `${name} cannot be ":memory:": stored runs are there to survive their process. Write a path, such as sqlite('runs.db'); agent.send stores nothing.`
+    : path(name, value)
 
 /** Refuses a missing folder. Each driver would report it in its own way, or make a file elsewhere. */
 const checkFolder = (path: string): void => {
