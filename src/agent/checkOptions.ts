@@ -161,11 +161,12 @@ export const checkAgent = (model: unknown, options: AgentOptions<never>): void =
   checkSteps(options)
 }
 
-const actorRules: Rules<ActorValues & { schema: unknown }> = {
+const actorRules: Rules<ActorValues & { schema: unknown; conversation: unknown }> = {
   context: sendRules.context,
   tools: sendRules.tools,
   prepareStep: sendRules.prepareStep,
   schema: sendRules.schema,
+  conversation: sendRules.conversation,
 }
 
 /** Refuses what the actor of a run cannot be given. */
