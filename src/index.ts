@@ -51,6 +51,7 @@ export type { Compaction } from './messages/compaction.ts'
 export {
   AbortedError,
   ConfigurationError,
+  ConflictError,
   type ErrorData,
   ModelError,
   OrchestrationError,

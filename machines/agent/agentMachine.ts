@@ -1,8 +1,8 @@
-import { renewSummariser } from '../compaction/contextWindow.ts'
 import { runMachine } from '../logic/runMachine.ts'
 import { readDeltas } from '../model/receiveDeltas.ts'
 import { storedPolicyFlaw } from '../policy/policyConfig.ts'
 import { agentMigrations } from '../stored/migrations.ts'
+import { renewRun } from '../stored/renewRun.ts'
 import { storedFlaw } from '../stored/storedRun.ts'
 import { type AgentMachineConfig, type ResolvedConfig, resolveConfig } from './agentConfig.ts'
 import type { AgentMachine } from './agentSnapshot.ts'
@@ -27,7 +27,7 @@ export const agentMachineOf = (config: ResolvedConfig, reportsToParent = false):
     stored: {
       flawIn: (stored) => storedFlaw(stored) ?? storedPolicyFlaw(config.policy, stored),
       migrations: agentMigrations,
-      renew: renewSummariser(config),
+      renew: renewRun(config),
     },
     hasJsonContext: true,
     reportsToParent,

@@ -73,7 +73,9 @@ type Decided = Pick<CallCommand, 'callId' | 'question'>
 /** The parts that the agent's chart names: its children, guards and actions, each as small as its name. */
 export const agentSetup = (config: ResolvedConfig) => {
   const { retry, accumulator, policy } = config
-  const concurrency = config.executeBatch ? Number.POSITIVE_INFINITY : concurrencyOf(config.toolExecution)
+  const allowed = config.executeBatch ? Number.POSITIVE_INFINITY : concurrencyOf(config.toolExecution)
+  /** Calls that may run at the same time. A run that is about to be stopped starts no other one: it would be in doubt. */
+  const concurrencyIn = (self: AnyActorRef) => (hostOf(self).isStopping?.() ? 0 : allowed)
   const newIdFor = (self: AnyActorRef, { options }: StreamingState) => {
     const { newId } = hostOf(self)
     return newId ? () => newId(options.id) : config.newId
@@ -418,8 +420,8 @@ export const agentSetup = (config: ResolvedConfig) => {
           enqueue.emit(resultEvent(result))
         },
       ),
-      startCalls: enqueueActions(({ context, enqueue }) =>
-        noteStep(enqueue, context, round.beginCalls(context, concurrency)),
+      startCalls: enqueueActions(({ context, self, enqueue }) =>
+        noteStep(enqueue, context, round.beginCalls(context, concurrencyIn(self))),
       ),
       /** The executor, which is there by now, has taken the runs of sub-agents over. */
       runCalls: enqueueActions(({ context, enqueue }) => {
@@ -429,8 +431,8 @@ export const agentSetup = (config: ResolvedConfig) => {
       }),
       announceProgress: emit((_, progress: Extract<AgentEvent, { type: 'tool.progress' }>) => progress),
       noteResults: enqueueActions(
-        ({ context, enqueue }, { results, usage }: Extract<AgentEvent, { type: 'tool.finished' }>) =>
-          takeStep(enqueue, context, round.finishCalls(context, results, concurrency), usage),
+        ({ context, self, enqueue }, { results, usage }: Extract<AgentEvent, { type: 'tool.finished' }>) =>
+          takeStep(enqueue, context, round.finishCalls(context, results, concurrencyIn(self)), usage),
       ),
       takeResults: enqueueActions(({ context, enqueue }, output: ToolServiceOutput) => {
         const all = results.allResults(context, output.results)
@@ -438,7 +440,11 @@ export const agentSetup = (config: ResolvedConfig) => {
       }),
       resumeCalls: enqueueActions(
         ({ context, self, enqueue }, { runs }: Extract<AgentEvent, { type: 'tool.restored' }>) =>
-          takeStep(enqueue, context, round.resumeCalls(context, toolsOf(config, self), runs, concurrency)),
+          takeStep(
+            enqueue,
+            context,
+            round.resumeCalls(context, toolsOf(config, self), runs, concurrencyIn(self)),
+          ),
       ),
       noteWait: enqueueActions(
         ({ context, enqueue }, wait: Extract<AgentEvent, { type: 'tool.waiting' }>) => {

@@ -164,12 +164,13 @@ export const checkAgent = (model: unknown, options: AgentOptions<never>): void =
   checkSteps(options)
 }
 
-const actorRules: Rules<ActorValues & { schema: unknown; conversation: string }> = {
-  conversation: text,
+const actorRules: Rules<ActorValues & { schema: unknown; conversation: unknown }> = {
   context: sendRules.context,
   tools: sendRules.tools,
   prepareStep: sendRules.prepareStep,
   schema: sendRules.schema,
+  // A stored chat gives its turns its own id.
+  conversation: sendRules.conversation,
 }
 
 /** Refuses what the actor of a run cannot be given. */

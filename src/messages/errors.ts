@@ -10,6 +10,7 @@ export type ErrorName =
   | 'OutputValidationError'
   | 'AbortedError'
   | 'TimeoutError'
+  | 'ConflictError'
 
 /** An error as plain data: what the statechart keeps in its context, and what a snapshot can store. */
 export type ErrorData = {
@@ -168,6 +169,11 @@ export class TimeoutError extends StatewireError {
   override readonly name = 'TimeoutError'
 }
 
+/** An id is already in use for something else: the request was not a repetition. Nothing was changed. */
+export class ConflictError extends StatewireError {
+  override readonly name = 'ConflictError'
+}
+
 const classes = {
   StatewireError,
   ConfigurationError,
@@ -177,6 +183,7 @@ const classes = {
   OutputValidationError,
   AbortedError,
   TimeoutError,
+  ConflictError,
 } satisfies Record<ErrorName, new (message: string, options?: ErrorOptions) => StatewireError>
 
 /** Rebuilds the typed error from its data, with what the run had so far. */

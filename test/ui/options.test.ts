@@ -40,7 +40,7 @@ const wrongForChats: Record<string, unknown[]> = {
 const cases: [string, Record<string, unknown[]>][] = [
   ['uiMessageHandler', { ...wrongForChats, clientVersion: [4, 8, '7'] }],
   ['aguiHandler', wrongForChats],
-  ['openaiHandler', wrong],
+  ['openaiHandler', { ...wrong, store: ['no', { get: 7 }] }],
 ]
 
 describe.each(cases)('%s', (name, options) => {
