@@ -117,6 +117,7 @@ const configRules: Rules<AgentMachineConfig> = {
   compaction: compactionRule(chatModelRule),
   settings: fields(settingRules),
   callsTools: flag,
+  skillList: text,
   newId: callable,
   random: callable,
 }

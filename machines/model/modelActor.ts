@@ -1,8 +1,9 @@
 import { type EventObject, fromCallback } from 'xstate'
 import { ConfigurationError, describeThrown, OrchestrationError } from '../../src/messages/errors.ts'
 import { systemMessage } from '../../src/messages/messages.ts'
-import type { ChatModel, ModelRequest, ModelSink } from '../../src/model/chatModel.ts'
+import type { ChatModel, ModelRequest, ModelSink, ToolSpec } from '../../src/model/chatModel.ts'
 import { longestTimeoutMs } from '../../src/model/clock.ts'
+import { searchToolName } from '../../src/model/deferredTools.ts'
 import type { Delta } from '../../src/model/delta.ts'
 import type { Tool } from '../../src/tools/tool.ts'
 import type { ResolvedConfig } from '../agent/agentConfig.ts'
@@ -94,19 +95,23 @@ const offeredTools = (prepared: PreparedStep, tools: ReadonlyMap<string, Tool>):
 
 /** The request, and the model that is asked. */
 const requestOf = (
-  { models, system: systemOfAgent, settings, callsTools }: ResolvedConfig,
+  { models, system: systemOfAgent, skillList, settings, callsTools }: ResolvedConfig,
   { messages, options, modelIndex, isLast }: ModelInput,
   tools: ReadonlyMap<string, Tool>,
   prepared: PreparedStep,
 ): { model: ChatModel; request: ModelRequest } => {
   const model = (modelIndex === 0 && prepared.model) || models[modelIndex]
   if (!model) throw new ConfigurationError(`The agent has no model number ${modelIndex}.`)
-  const system = prepared.system ?? options.system ?? systemOfAgent
+  const prompt = prepared.system ?? options.system ?? systemOfAgent ?? ''
+  const system = [prompt, skillList].filter((text) => text !== '').join('\n\n')
   const { outputSchema } = options
   const offered = offeredTools(prepared, tools)
   // Some models take the shape of an answer or tools, not both.
   const isShapeOnly = !callsTools && outputSchema !== null && !model.profile.schemaWithTools
-  const specs = isShapeOnly ? [] : specsOf(tools).filter(({ name }) => offered?.includes(name) ?? true)
+  const known = specsOf(tools, model.profile.deferredTools === true)
+  const isOffered = ({ name, deferred }: ToolSpec) =>
+    offered === undefined || offered.includes(deferred ? searchToolName : name)
+  const specs = isShapeOnly ? [] : known.filter(isOffered)
   const answerTool = outputSchema && specs.find(({ name }) => tools.get(name)?.inputSchema === null)
   const request: ModelRequest = {
     ...settings,
@@ -115,7 +120,7 @@ const requestOf = (
     ...(prepared.toolChoice !== undefined && { toolChoice: prepared.toolChoice }),
     // The tools stay: without them the provider's cache would be of no use, and some refuse the calls in the history.
     ...((isLast || !callsTools) && specs.length > 0 && { toolChoice: 'none' as const }),
-    messages: system === undefined ? messages : [systemMessage(system), ...messages],
+    messages: system === '' ? messages : [systemMessage(system), ...messages],
     ...(specs.length > 0 && {
       tools: answerTool
         ? specs.map((spec) => (spec === answerTool ? { ...spec, inputSchema: outputSchema } : spec))

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
 import type { ChatMessage, ToolResultPart } from '../../src/messages/messages.ts'
+import { foundIn } from '../../src/model/deferredTools.ts'
 import { anthropicForms } from '../wire/attachmentForms.ts'
 import { attachmentBlocks, mentioned, resultAndFollowUp, resultContent } from '../wire/attachments.ts'
 import { stringAt } from '../wire/json.ts'
@@ -9,12 +10,16 @@ import { type IdRule, opaqueOf, wireIdsOf } from '../wire/request.ts'
 import type { AnthropicProfile } from './profile.ts'
 import { containerAt, rebuild, skeletonAt, textBlock, toolUseBlock } from './replay.ts'
 
-/** A history as the API wants it: roles alternate, tool results open the message that answers the calls. */
+/**
+ * A history as the API wants it: roles alternate, tool results open the message that answers the calls. `deferred` are the
+ * tools that the API loads where a result names them.
+ */
 export const anthropicMessages = (
   turns: readonly ChatMessage[],
   target: Target<AnthropicProfile>,
+  deferred: ReadonlySet<string> = new Set(),
 ): WireMessage[] => {
-  const all = alternating(turns.map((turn) => wireMessage(turn, target)))
+  const all = alternating(turns.map((turn) => wireMessage(turn, target, deferred)))
   const messages = sinceCompaction(all)
   const last = messages.at(-1)
   const prompt = messages.findLastIndex(isPrompt)
@@ -144,19 +149,37 @@ const idRule: IdRule = { pattern: /^[a-zA-Z0-9_-]+$/, length: 40 }
 const wireId = wireIdsOf([], idRule)
 
 /** A message in the API's blocks; the content may be empty. */
-const wireMessage = (turn: ChatMessage, target: Target<AnthropicProfile>): WireMessage =>
+const wireMessage = (
+  turn: ChatMessage,
+  target: Target<AnthropicProfile>,
+  deferred: ReadonlySet<string>,
+): WireMessage =>
   turn.role === 'model'
     ? { role: 'assistant', content: assistantBlocks(turn, target).filter(isSendable) }
-    : { role: 'user', content: userBlocks(turn, target).filter(isSendable) }
+    : { role: 'user', content: userBlocks(turn, target, deferred).filter(isSendable) }
 
-const userBlocks = (turn: ChatMessage, target: Target<AnthropicProfile>): JsonObject[] =>
+const userBlocks = (
+  turn: ChatMessage,
+  target: Target<AnthropicProfile>,
+  deferred: ReadonlySet<string>,
+): JsonObject[] =>
   turn.parts.flatMap((part): JsonObject[] => {
     if (part.type === 'text') return [textBlock(part.text)]
-    if (part.type === 'toolResult') return toolResultBlocks(part, target)
+    if (part.type === 'toolResult') return toolResultBlocks(part, target, deferred)
     return part.type === 'toolCall' ? [] : attachmentBlocks(part, target, anthropicForms(target.profile))
   })
 
-const toolResultBlocks = (part: ToolResultPart, target: Target<AnthropicProfile>): JsonObject[] => {
+const toolResultBlocks = (
+  part: ToolResultPart,
+  target: Target<AnthropicProfile>,
+  deferred: ReadonlySet<string>,
+): JsonObject[] => {
+  // A reference to a tool that is gone by now would be refused.
+  const found = deferred.size > 0 ? foundIn(part).filter((name) => deferred.has(name)) : []
+  if (found.length > 0) {
+    const content = found.map((tool_name) => ({ type: 'tool_reference', tool_name }))
+    return [{ type: 'tool_result', tool_use_id: wireId(part.id), content }]
+  }
   const forms = anthropicForms(target.profile)
   if (part.isError) {
     // An error must have text and nothing else; its files follow it.

@@ -40,6 +40,7 @@ export const anthropicProfile = (model: string, isOtherServer = false): Anthropi
     sampling,
     maxOutput,
     forcedToolChoice,
-    ...(bindsThinking && { bindsThinking }),
+    // The same generation loads tools on demand.
+    ...(bindsThinking && { bindsThinking, deferredTools: true }),
   }
 }

@@ -72,15 +72,16 @@ export const anthropicRequest = (request: ModelRequest, target: Target<Anthropic
 
 /** The messages, without thinking that is bound to another conversation, and the hash of everything that is sent. */
 const conversation = (
-  { providerOptions }: ModelRequest,
+  { providerOptions, tools = [] }: ModelRequest,
   turns: readonly ChatMessage[],
   opening: JsonObject,
   target: Target<AnthropicProfile>,
 ): { messages: WireMessage[]; prefix?: string } => {
-  const messages = anthropicMessages(turns, target)
+  const deferred = new Set(tools.filter((each) => each.deferred).map(({ name }) => name))
+  const messages = anthropicMessages(turns, target, deferred)
   if (!target.profile.bindsThinking) return { messages }
-  const { system, tools } = withProviderOptions(opening, providerOptions)
-  return boundMessages(messages, turns, chained('', [system ?? '', tools ?? []]), target.provider)
+  const { system, tools: sent } = withProviderOptions(opening, providerOptions)
+  return boundMessages(messages, turns, chained('', [system ?? '', sent ?? []]), target.provider)
 }
 
 const outputConfig = (effort: string | undefined, schema: JsonObject | undefined): JsonObject =>
@@ -152,10 +153,11 @@ const callingChoice = (
     : { type: 'any', ...limit }
 }
 
-const toolDefinition = ({ name, description, inputSchema }: ToolSpec): JsonObject => ({
+const toolDefinition = ({ name, description, inputSchema, deferred }: ToolSpec): JsonObject => ({
   name,
   ...(description !== '' && { description }),
   input_schema: toDialect(inputSchema, anthropicToolDialect),
+  ...(deferred && { defer_loading: true }),
 })
 
 /** The schema of an answer for `output_config.format`; undefined when the API could not hold a model to it. */

@@ -144,6 +144,19 @@ const rows: readonly Row[] = [
     request: withPlainNames,
   },
   {
+    name: 'deferredTools',
+    setting: 'deferred',
+    change: 'replaced',
+    said: 'does not load tools on demand: it gets all of them.',
+    isRefused: (text, { request }) =>
+      request.tools?.some(({ deferred }) => deferred) === true &&
+      /defer_loading|tool_reference|additional_tools/i.test(text),
+    request: (request) =>
+      request.tools?.some(({ deferred }) => deferred)
+        ? { ...request, tools: request.tools.map(({ deferred: _, ...spec }) => spec) }
+        : request,
+  },
+  {
     name: 'summary',
     setting: 'thinking',
     change: 'replaced',

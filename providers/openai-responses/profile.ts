@@ -29,6 +29,8 @@ export const openaiResponsesProfile = (model: string, isOtherServer = false): Op
     ...(refuses && { refuses }),
     ...(efforts && { efforts }),
     ...(!isOtherServer && { promptCache: 'key' }),
+    // The generation that thinks beside tools on this API alone also takes tools in the middle of a conversation.
+    ...(!isOtherServer && facts.chat === 'toolsOnlyWithoutThinking' && { deferredTools: true }),
     anyFile: true,
   }
 }

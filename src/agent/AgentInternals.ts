@@ -21,6 +21,7 @@ import type { ChatModel } from '../model/chatModel.ts'
 import { parseModelString } from '../model/modelString.ts'
 import { newId } from '../model/newId.ts'
 import { type CompiledSchema, compileSchema, type Schema } from '../tools/schema.ts'
+import { readSkills, type Skills } from '../tools/skills.ts'
 import type { AnyToolEntry } from '../tools/tool.ts'
 import { type WireSchema, wireSchemaOf } from '../tools/typedAnswer.ts'
 import { ChunkStream } from './ChunkStream.ts'
@@ -67,6 +68,7 @@ export class AgentInternals {
   readonly embeddings: (() => EmbeddingsModel) | undefined
   readonly #inspect: Inspect | undefined
   readonly #compaction: AgentMachineConfig['compaction']
+  readonly #skills: Skills | undefined
   #machine: AgentMachine | undefined
   /** Machines for typed answers: without tools (false) and with them. */
   readonly #typedMachines = new Map<boolean, AgentMachine>()
@@ -84,6 +86,7 @@ export class AgentInternals {
       const { embeddingsModel } = provider
       if (embeddingsModel) this.embeddings = () => embeddingsModel(name.embeddings, options)
     }
+    if (options.skills !== undefined) this.#skills = readSkills(options.skills)
     this.#compaction = withSummariser(options.compaction, this.model, options)
     internalsOf.set(agent, this)
   }
@@ -94,7 +97,12 @@ export class AgentInternals {
   }
 
   get tools(): readonly AnyToolEntry[] {
-    return this.options.tools ?? []
+    return this.#withSkills(this.options.tools ?? [])
+  }
+
+  /** Tools with the one that loads skills: the system prompt names it. */
+  #withSkills(tools: readonly AnyToolEntry[]): readonly AnyToolEntry[] {
+    return this.#skills ? [...tools, this.#skills.tool] : tools
   }
 
   get machine(): AgentMachine {
@@ -189,7 +197,8 @@ export class AgentInternals {
 
   /** The machine for one run: what answers, and the values it is given. */
   machineFor(options: AnyOptions, answerSchema?: WireSchema): AgentMachine {
-    const { context, tools, prepareStep, parent } = options
+    const { context, prepareStep, parent } = options
+    const tools = options.tools && this.#withSkills(options.tools)
     const isTyped = answerSchema !== undefined && !this.options.orchestrator
     const machine = isTyped ? this.#typedMachine(tools) : this.machine
     const isPlain = !answerSchema && context === undefined && !tools && !prepareStep && !parent
@@ -215,6 +224,7 @@ export class AgentInternals {
     const parts = orchestratorParts({
       ...machineOptions(this.options),
       tools,
+      ...(this.#skills && { skillList: this.#skills.list }),
       ...(prepareStep && { prepareStep: this.#withModels(prepareStep) }),
       ...(this.#compaction !== undefined && { compaction: this.#compaction }),
       model: this.model,

@@ -59,6 +59,7 @@ const profileRules: Rules<ModelProfile & { like: string }> = {
   nativeSchema: flag,
   schemaWithTools: flag,
   thinking: flag,
+  deferredTools: flag,
   attachments: fields({ images: flag, pdf: flag, audio: flag, video: flag, links: flag }),
   window: wholeFrom(1),
   maxOutput: wholeFrom(1),
@@ -103,6 +104,7 @@ const agentRules: Rules<AgentOptions> = {
   fallback: listOf(fallbackRule),
   compaction: compactionRule(objectOr(chatModelRule, text)),
   orchestrator: having('create'),
+  skills: rule('the path of a folder', (value) => typeof value === 'string' && value !== ''),
   clock: having('now', 'setTimeout', 'clearTimeout'),
   inspect: (name, value) => (Array.isArray(value) ? listOf(inspectRule) : inspectRule)(name, value),
 }

@@ -5,7 +5,13 @@ import type { Delta } from './delta.ts'
 import type { ServerTool } from './serverTools.ts'
 
 /** A tool as the model sees it. */
-export type ToolSpec = { name: string; description: string; inputSchema: JsonObject }
+export type ToolSpec = {
+  name: string
+  description: string
+  inputSchema: JsonObject
+  /** The API keeps it from the model until a search finds it; only where the profile has `deferredTools`. */
+  deferred?: true
+}
 
 /** The choice whether the model may, must or must not call a tool, or which one it must. */
 export type ToolChoice = 'auto' | 'none' | 'required' | { tool: string }
@@ -76,6 +82,8 @@ export type ModelProfile = {
   thinking: boolean
   /** The media it reads beside text. `links`: the provider fetches them itself. */
   attachments: { images: boolean; pdf: boolean; audio: boolean; video?: boolean; links: boolean }
+  /** The API takes tools that are loaded when the model asks for them. Default: false. */
+  deferredTools?: boolean
   /** The context window in tokens, where it is known. */
   window?: number
   /** The longest answer in tokens, where it is known. */

@@ -92,6 +92,7 @@ describe('an agent', () => {
     orchestrator: [],
     clock: [],
     inspect: ['an empty object', 'an empty list', 'a function'],
+    skills: [],
     name: ['an empty text', 'a wrong word'],
     prepareStep: ['a function'],
   }
@@ -255,6 +256,7 @@ describe('an agent machine', () => {
     toolExecutor: ['an empty object'],
     onApproval: ['a function'],
     callsTools: [],
+    skillList: ['an empty text', 'a wrong word'],
     newId: ['a function'],
     random: ['a function'],
     name: ['an empty text', 'a wrong word'],
