@@ -60,6 +60,7 @@ const profileRules: Rules<ModelProfile & { like: string }> = {
   schemaWithTools: flag,
   thinking: flag,
   deferredTools: flag,
+  appendsChanges: flag,
   attachments: fields({ images: flag, pdf: flag, audio: flag, video: flag, links: flag }),
   window: wholeFrom(1),
   maxOutput: wholeFrom(1),

@@ -82,6 +82,8 @@ export type ModelProfile = {
   thinking: boolean
   /** The media it reads beside text. `links`: the provider fetches them itself. */
   attachments: { images: boolean; pdf: boolean; audio: boolean; video?: boolean; links: boolean }
+  /** The API takes changes of the system prompt and of the tools in the middle of a conversation. Default: false. */
+  appendsChanges?: boolean
   /** The API takes tools that are loaded when the model asks for them. Default: false. */
   deferredTools?: boolean
   /** The context window in tokens, where it is known. */

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonValue } from '../messages/json.ts'
 import type { ToolResultPart } from '../messages/messages.ts'
+import type { ModelRequest } from './chatModel.ts'
 import { parseArguments } from './toolArguments.ts'
 
 /** The name of the tool that finds deferred tools. */
@@ -12,3 +13,12 @@ export const foundIn = ({ name, result, isError }: ToolResultPart): string[] => 
   const list: JsonValue[] = Array.isArray(found.tools) ? found.tools : []
   return list.flatMap((each) => (isJsonObject(each) && typeof each.name === 'string' ? [each.name] : []))
 }
+
+/** True for a request with tools that the API loads when a search finds them. */
+export const hasDeferred = ({ tools = [] }: ModelRequest): boolean => tools.some(({ deferred }) => deferred)
+
+/** Writes a request for a server that does not load tools: it gets all of them at once. */
+export const withAllTools = (request: ModelRequest): ModelRequest =>
+  hasDeferred(request)
+    ? { ...request, tools: request.tools?.map(({ deferred: _, ...spec }) => spec) ?? [] }
+    : request

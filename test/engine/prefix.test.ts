@@ -21,7 +21,10 @@ const prefixesOf = async (agent: Agent, prompt = 'Oslo?') => {
 }
 
 it('names the change, and the tokens that were not read from the cache', async () => {
-  const model = scriptedModel([call, [{ text: 'Warm.' }, { usage: { inputTokens: 950, cachedInputTokens: 200 } }]])
+  const model = scriptedModel([
+    call,
+    [{ text: 'Warm.' }, { usage: { inputTokens: 950, cachedInputTokens: 200 } }],
+  ])
   const prepareStep = ({ step }: { step: number }) => (step === 2 ? { system: 'Be kind.' } : {})
   const agent = new Agent(model, { tools: [weather], system: 'Be brief.', prepareStep })
   expect(await prefixesOf(agent)).toEqual([{ type: 'prefix', step: 2, changed: ['system'], lostTokens: 700 }])
