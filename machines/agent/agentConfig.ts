@@ -8,6 +8,7 @@ import { defaultTimeouts, type Timeouts } from '../../src/model/timeouts.ts'
 import type { OnApproval } from '../../src/tools/approval.ts'
 import { isThenable } from '../../src/tools/isThenable.ts'
 import { type AnyToolEntry, toolsByName } from '../../src/tools/tool.ts'
+import { type OnToolError, warnOfToolError } from '../../src/tools/toolError.ts'
 import { createToolExecutor, isOwnBatch, type ToolExecutor } from '../../src/tools/toolExecutor.ts'
 import type { PrepareStep } from '../model/prepareStep.ts'
 import { checkConfig } from './configRules.ts'
@@ -84,6 +85,11 @@ export type AgentMachineConfig = {
   toolExecutor?: Partial<ToolExecutor>
   /** Decides on calls of tools with `needsApproval`. Default: the run waits for `tool.approve` and `tool.reject`. */
   onApproval?: OnApproval
+  /**
+   * Called with each exception of a tool, whose message alone goes to the model. Default: its stack is a warning on standard
+   * error, unless `NODE_ENV` is `production` or `test`.
+   */
+  onToolError?: OnToolError
   /** Called before each model call: it may choose another model, fewer tools or other settings for this step. Default: none. */
   prepareStep?: PrepareStep
   /** Makes ids for calls whose provider gave none. Default: UUID v7, which sorts by time. */
@@ -121,6 +127,7 @@ export type ResolvedConfig = {
   /** The batch function, only if the user provides one. */
   executeBatch: ToolExecutor['executeBatch'] | undefined
   onApproval: OnApproval | undefined
+  onToolError: OnToolError
   prepareStep: PrepareStep | undefined
   /** Takes the credentials of the models out of a text. */
   hide: (text: string) => string
@@ -164,6 +171,7 @@ export const resolveConfig = (
     executeSingle,
     executeBatch,
     onApproval: config.onApproval,
+    onToolError: config.onToolError ?? warnOfToolError(hide),
     prepareStep: config.prepareStep,
     hide,
     newId: config.newId ?? newId,

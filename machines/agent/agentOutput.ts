@@ -1,8 +1,8 @@
 import { describeThrown, errorDataOf } from '../../src/messages/errors.ts'
 import { isJsonObject } from '../../src/messages/json.ts'
-import { type ChatMessage, textOf } from '../../src/messages/messages.ts'
+import { answerTextOf, type ChatMessage, textOf } from '../../src/messages/messages.ts'
 import { wholeMetadata } from '../../src/messages/metadata.ts'
-import type { SendResult } from '../../src/messages/result.ts'
+import type { Reached } from '../../src/messages/result.ts'
 import type { RequestPrefix } from '../model/requestPrefix.ts'
 import type { AgentOutput } from './events.ts'
 import type { StreamingState } from './streamingState.ts'
@@ -18,7 +18,7 @@ export const textOfRun = (messages: readonly ChatMessage[]): string =>
 /** The text of the last model message that has any. */
 export const lastText = (messages: readonly ChatMessage[]): string => {
   const last = messages.findLast((message) => message.role === 'model' && textOf(message) !== '')
-  return last ? textOf(last) : ''
+  return last ? answerTextOf(last) : ''
 }
 
 /** The data that a run's output is made of. */
@@ -29,7 +29,7 @@ export const isRunResult = (context: unknown): context is RunResult =>
   isJsonObject(context) && isJsonObject(context.totals) && Array.isArray(context.messages)
 
 /** The run as one result, everything merged or summed. */
-export const resultOf = ({ messages, totals }: RunResult): SendResult => ({
+export const resultOf = ({ messages, totals }: RunResult): Reached => ({
   id: totals.responseId,
   output: textOfRun(messages),
   answer: lastText(messages),

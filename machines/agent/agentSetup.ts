@@ -366,8 +366,8 @@ export const agentSetup = (config: ResolvedConfig) => {
           takeStep(enqueue, context, round.resumeCalls(context, toolsOf(config, self), runs, concurrency)),
       ),
       noteWait: enqueueActions(
-        ({ context, enqueue }, { callId, calls }: Extract<AgentEvent, { type: 'tool.waiting' }>) => {
-          const step = round.noteWait(context, callId, calls)
+        ({ context, enqueue }, wait: Extract<AgentEvent, { type: 'tool.waiting' }>) => {
+          const step = round.noteWait(context, wait)
           if (step.round !== context.round) noteStep(enqueue, context, step)
         },
       ),
@@ -377,10 +377,9 @@ export const agentSetup = (config: ResolvedConfig) => {
         }),
       ),
       deliverCommands: enqueueActions(({ context, enqueue }, { callId }: { callId: string }) => {
-        const { commands } = context.round
-        const due = round.ownOf(commands, callId)
-        if (!due) return
-        enqueue.assign({ round: { ...context.round, commands: round.without(commands, callId) } })
+        const { due, step } = round.takeCommands(context, callId)
+        if (due.length === 0) return
+        noteStep(enqueue, context, step)
         for (const command of due) enqueue.sendTo('toolExecutor', command)
       }),
       noteExecutorFailure: assign((_, { error }: { error: unknown }) => ({

@@ -1,11 +1,12 @@
 import type { Snapshot } from 'xstate'
 import type { Compaction } from '../../src/messages/compaction.ts'
-import type { ErrorData } from '../../src/messages/errors.ts'
+import type { ErrorData, ToolExecutionError } from '../../src/messages/errors.ts'
 import type { JsonObject, JsonValue } from '../../src/messages/json.ts'
 import type { ChatMessage, Part, ToolCallPart, ToolResultPart } from '../../src/messages/messages.ts'
-import type { ChatResult, PendingCall, SendResult, Usage, Warning } from '../../src/messages/result.ts'
+import type { ChatResult, PendingCall, Reached, Usage, Warning } from '../../src/messages/result.ts'
 import type { GenerationSettings } from '../../src/model/chatModel.ts'
 import type { Delta } from '../../src/model/delta.ts'
+import type { ModelPrices } from '../../src/model/prices.ts'
 import type { ApprovalOptions } from '../../src/tools/approval.ts'
 import type { PrefixChange, RequestPrefix, SentPrefix } from '../model/requestPrefix.ts'
 import type { LimitReached, RunLimits } from './limits.ts'
@@ -15,6 +16,8 @@ export type AgentInput = {
   prompt?: string | Part[]
   /** Parts that are added to the prompt. */
   attachments?: Part[]
+  /** Metadata of the prompt's message, such as its id in a page. No provider gets it. */
+  metadata?: JsonObject
   /** The conversation so far; without a prompt its last message must be the user's. */
   history?: ChatMessage[]
   /** Asks for an answer of this shape; see `Agent.sendFor`. */
@@ -69,8 +72,8 @@ export type ChildEvent =
   | { type: 'tool.finished'; results: readonly ToolResultPart[]; usage?: Usage }
   /** The progress of a call. */
   | { type: 'tool.progress'; callId: string; value: JsonValue }
-  /** The calls that the sub-agent of a call waits for; none when it works again. */
-  | { type: 'tool.waiting'; callId: string; calls: readonly PendingCall[] }
+  /** The calls that the sub-agent of a call waits for; `isAtWork`: other parts of it do not wait. */
+  | { type: 'tool.waiting'; callId: string; calls: readonly PendingCall[]; isAtWork: boolean }
   /** The executor was restored, with these runs of sub-agents: the calls that were running are cut off. */
   | { type: 'tool.restored'; runs: { [callId: string]: Snapshot<unknown> } }
   /** A decision for the sub-agent of a call that is not there yet after a restore. */
@@ -93,7 +96,8 @@ export type AgentEmitted =
   | { type: 'tool.call'; callId: string; call: ToolCallPart }
   /** The progress of a call, as its tool reports it (`report`). */
   | { type: 'tool.progress'; callId: string; value: JsonValue }
-  | { type: 'tool.result'; callId: string; result: ToolResultPart }
+  /** `error`: the exception of its tool, with what it threw as its `cause`. It is never stored. */
+  | { type: 'tool.result'; callId: string; result: ToolResultPart; error?: ToolExecutionError }
   | ({ type: 'step'; step: number; usage: Usage | null; metrics: StepMetrics } & Asked)
   /** `restart`: the answer starts over; discard what was shown of it, text and pieces of calls. */
   | { type: 'retry'; attempt: number; delayMs: number; restart: boolean; error: ErrorData | null }
@@ -116,6 +120,8 @@ export type Asked = { agent?: string; provider: string; model: string; protocol?
 
 /** The choices of `prepareStep`, as data. */
 export type PreparedRequest = {
+  /** The list prices of the model, for the cost of its answer. */
+  prices?: ModelPrices
   provider: string
   model: string
   protocol?: string
@@ -128,8 +134,8 @@ export type StepMetrics = { timeToFirstChunkMs: number | null; durationMs: numbe
 
 /** The end of a run: exactly one of these, with everything that was reached in every case. */
 export type AgentOutput =
-  | ({ status: 'complete' } & Reached)
-  | ({ status: 'failed'; error: ErrorData } & Reached)
-  | ({ status: 'aborted'; reason: string } & Reached)
+  | ({ status: 'complete' } & Result)
+  | ({ status: 'failed'; error: ErrorData } & Result)
+  | ({ status: 'aborted'; reason: string } & Result)
 
-type Reached = ChatResult & Partial<SendResult>
+type Result = ChatResult & Partial<Reached>

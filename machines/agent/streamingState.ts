@@ -144,6 +144,8 @@ export type ToolRound = {
   runs: { [callId: string]: Snapshot<unknown> }
   /** The calls that sub-agents wait for, by the id of the call that runs the sub-agent. */
   waiting: { [callId: string]: PendingCall[] }
+  /** The calls of sub-agents of which a part is at work while another part waits. */
+  working?: string[]
   /** Decisions for a restored sub-agent that is not there yet, by the id of the call that runs it. */
   commands: { [callId: string]: CallCommand[] }
   /** The origins of the tools that people were asked about, by call id: an approval is for no other tool of the name. */

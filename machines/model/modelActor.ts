@@ -147,11 +147,12 @@ const preparedRequest = (
   prepared: PreparedStep,
 ): PreparedRequest => {
   const asked: Partial<ChatModel> = (modelIndex === 0 && prepared.model) || (models[modelIndex] ?? {})
-  const { provider = '', model = '', protocol } = asked
+  const { provider = '', model = '', protocol, profile } = asked
   return {
     provider,
     model,
     ...(protocol !== undefined && { protocol }),
+    ...(profile?.prices && { prices: profile.prices }),
     tools: offeredTools(prepared, tools) ?? null,
   }
 }

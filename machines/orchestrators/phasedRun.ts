@@ -48,11 +48,12 @@ export const historyOf = ({ input, messages }: Pick<PhasedRun, 'input' | 'messag
 
 /** The user's question with the task of the first phase below it: two user messages in a row would not be a dialogue. */
 export const firstQuestion = ({ input }: PhasedRun, task: string): AgentInput => {
-  const { prompt = [], attachments = [], history = [] } = input
+  const { prompt = [], attachments = [], history = [], metadata } = input
   // As below.
   if (typeof prompt !== 'string' && !Array.isArray(prompt)) return input
   const asked: Part[] = [...(typeof prompt === 'string' ? [textPart(prompt)] : prompt), ...attachments]
-  if (asked.length > 0) return { history, prompt: [...asked, textPart(`\n\n${task}`)] }
+  if (asked.length > 0)
+    return { history, prompt: [...asked, textPart(`\n\n${task}`)], ...(metadata && { metadata }) }
   // There is no prompt, or the history has it: the run itself knows which of the two is a mistake.
   return history.at(-1)?.role === 'user' ? { history, prompt: task } : { history }
 }

@@ -122,6 +122,7 @@ const roundShape = is.fields<ToolRound>({
   interruptions: is.recordOf(is.count),
   runs: is.like<ToolRound['runs']>(is.recordOf(is.object)),
   waiting: is.recordOf(is.listOf(pendingCall)),
+  working: is.optional(ids),
   commands: is.recordOf(is.listOf(callCommand)),
   origins: is.optional(is.recordOf(is.text)),
   edited: is.recordOf(is.object),
@@ -297,7 +298,9 @@ const roundFlaw = (
   const keys = [edited, interruptions, runs, waiting, commands, state.round.origins ?? {}].flatMap(
     Object.keys,
   )
-  const named = [pendingApprovals, cleared, external, ending, inDoubt, keys, started, answered].flat()
+  const { working = [] } = state.round
+  const lists = [pendingApprovals, cleared, external, ending, inDoubt, working, keys, started, answered]
+  const named = lists.flat()
   const unknown = named.find((id) => !calls.has(id))
   if (unknown !== undefined) return `"${unknown}" is not a call of its last message`
   const isCleared = new Set(cleared)

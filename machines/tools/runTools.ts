@@ -81,11 +81,12 @@ export const specsOf = (tools: Tools, loadsDeferred = false): ToolSpec[] => {
 
 const madeSpecs = (tools: Tools): Specs => {
   const all = [...tools.values()].map(
-    ({ name, description, inputSchema, isDeferred }): ToolSpec => ({
+    ({ name, description, inputSchema, isDeferred, wire }): ToolSpec => ({
       name,
       description,
       inputSchema: inputSchema ?? {},
       ...(isDeferred && { deferred: true }),
+      ...(wire && { wire }),
     }),
   )
   const hasDeferred = all.some(({ deferred }) => deferred)

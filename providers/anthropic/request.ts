@@ -15,7 +15,7 @@ import {
   withSchemaInstruction,
 } from '../wire/request.ts'
 import { anthropicAnswerDialect, anthropicGrammar, anthropicToolDialect } from '../wire/schemaDialects.ts'
-import { anthropicServerTools, serverToolsOf } from '../wire/serverTools.ts'
+import { anthropicServerTools, checkClientTools, serverToolsOf } from '../wire/serverTools.ts'
 import {
   anthropicMessages,
   boundMessages,
@@ -63,13 +63,15 @@ export const anthropicRequest = (request: ModelRequest, target: Target<Anthropic
     stream: true,
   }
   const betas = [...(thinking.thinking?.block_binding ? [bindingBeta] : []), ...changeBetas(turns)]
+  const whole = withProviderOptions(body, request.providerOptions)
+  checkClientTools(whole, request, target, isClientEntry)
   return {
     path: '/messages',
     headers: {
       ...anthropicHeaders,
       ...(betas.length > 0 && { 'anthropic-beta': betas.join(',') }),
     },
-    body: withCacheMarkers(withProviderOptions(body, request.providerOptions), request.cache),
+    body: withCacheMarkers(whole, request.cache),
     ...(prefix !== undefined && { prefix }),
   }
 }
@@ -168,12 +170,17 @@ const callingChoice = (
     : { type: 'any', ...limit }
 }
 
-const toolDefinition = ({ name, description, inputSchema, deferred }: ToolSpec): JsonObject => ({
-  name,
-  ...(description !== '' && { description }),
-  input_schema: toDialect(inputSchema, anthropicToolDialect),
-  ...(deferred && { defer_loading: true }),
-})
+const toolDefinition = ({ name, description, inputSchema, deferred, wire }: ToolSpec): JsonObject =>
+  wire?.anthropic ?? {
+    name,
+    ...(description !== '' && { description }),
+    input_schema: toDialect(inputSchema, anthropicToolDialect),
+    ...(deferred && { defer_loading: true }),
+  }
+
+/** Tools that Anthropic defines and the client runs. */
+const isClientEntry = ({ type }: JsonObject): boolean =>
+  typeof type === 'string' && /^(?:memory|bash|text_editor|computer)_\d/.test(type)
 
 /** The schema of an answer for `output_config.format`; undefined when the API could not hold a model to it. */
 const outputSchema = (schema: JsonObject): JsonObject | undefined => {

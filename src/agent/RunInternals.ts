@@ -11,6 +11,7 @@ import {
   type ChatResult,
   type PendingApproval,
   type PendingCall,
+  type Reached,
   type SendResult,
   waitReason,
 } from '../messages/result.ts'
@@ -159,7 +160,7 @@ export class RunInternals<T, C> {
   }
 
   /** The result so far. */
-  partial(): SendResult {
+  partial(): Reached {
     const result = partialResult(this.#actor.getSnapshot(), this.#messages)
     // A reader may change what it gets: that must not change the run.
     return { ...result, messages: copyOf(result.messages) }
@@ -240,7 +241,7 @@ export class RunInternals<T, C> {
       const pendingApproval = this.waitsFor()
       if (!pendingApproval) return
       const finishReason = waitReason(pendingApproval.calls)
-      this.#settle({ result: { ...this.partial(), finishReason, pendingApproval } })
+      this.#settle({ result: { ...this.partial(), status: 'waiting', finishReason, pendingApproval } })
       // Without a handle it can only continue from its snapshot, and must not do so twice.
       if (!this.#isHeld) this.#stop()
     } catch (thrown) {

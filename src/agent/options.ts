@@ -159,6 +159,10 @@ export type AnyOptions = Omit<SendOptions<never>, 'context'> & {
   prefix?: RequestPrefix | undefined
   /** Called like `onStart`, but does not make the caller hold the run: for `Chat`, which only steers it. */
   onRun?: (run: AnyRun, internals: WaitingInternals) => void
+  /** The id of the chat that the run is a turn of, for tracers. */
+  conversation?: string
+  /** Metadata of the prompt's message: for pages, which give it an id. */
+  metadata?: JsonObject
 }
 
 /** The last argument: it may be left out if nothing in it is required. */
@@ -188,13 +192,14 @@ export const inputOf = (
   id: string,
   outputSchema: JsonObject | undefined,
 ): AgentInput => {
-  const { history, attachments, system, maxSteps, limits, prefix } = options
+  const { history, attachments, metadata, system, maxSteps, limits, prefix } = options
   const settings = settingsOf(options)
   return {
     prompt,
     id,
     ...(history && { history }),
     ...(attachments && { attachments }),
+    ...(metadata && { metadata }),
     ...(system !== undefined && { system }),
     ...(maxSteps !== undefined && { maxSteps }),
     ...(limits !== undefined && { limits }),

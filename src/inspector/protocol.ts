@@ -195,6 +195,8 @@ export type ToolRow = {
   startedAt: number | null
   endedAt: number | null
   result: string | null
+  /** The stack of what its tool threw. A stored run does not have it. */
+  stack: string | null
   images: ImageRow[]
   /** True if a person rejected the call. */
   isRejected: boolean

@@ -88,6 +88,7 @@ describe('an agent', () => {
     accumulator: ['an empty object'],
     toolExecutor: ['an empty object'],
     onApproval: ['a function'],
+    onToolError: ['a function'],
     fallback: ['an empty list'],
     orchestrator: [],
     clock: [],
@@ -257,6 +258,7 @@ describe('an agent machine', () => {
     onApproval: ['a function'],
     callsTools: [],
     skillList: ['an empty text', 'a wrong word'],
+    onToolError: ['a function'],
     newId: ['a function'],
     random: ['a function'],
     name: ['an empty text', 'a wrong word'],
@@ -305,6 +307,7 @@ describe('a tool', () => {
     onInterrupted: [],
     maxResult: ['Infinity'],
     repeatable: [],
+    wire: ['an empty object'],
   }
   const { taken, refused } = rows(takes)
   const isRequired = (option: string) => option === 'name'

@@ -55,7 +55,7 @@ describe('where the API loads no tools by itself', () => {
   })
 
   it('a source that gains tools changes no request, and its new tools are found', async () => {
-    const source = { tools: [...numbered] }
+    const source: { tools: Tool[] } = { tools: [...numbered] }
     const model = scriptedModel([search, 'Nothing.', search, throughTool, 'Sunny.'])
     const agent = new Agent(model, {
       tools: [

@@ -9,6 +9,7 @@ import {
   reasoningOrchestrator,
   reflectionOrchestrator,
   type SendOptions,
+  type Tool,
   tool,
 } from '../../src/index.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
@@ -219,7 +220,7 @@ const paths: Path[] = [
     'a source that gains a tool in the middle of a run',
     [],
     async ({ agent, watching }) => {
-      const source = { tools: [getWeather] }
+      const source: { tools: Tool[] } = { tools: [getWeather] }
       const changing = {
         get tools() {
           return source.tools
