@@ -116,6 +116,7 @@ export {
 } from './model/serverTools.ts'
 export type { Timeouts } from './model/timeouts.ts'
 export type { Approval, ApprovalOptions, CallDecision, OnApproval } from './tools/approval.ts'
+export { deferred } from './tools/deferred.ts'
 export type { Infer, Schema, StandardSchema } from './tools/schema.ts'
 export {
   type OnInterrupted,

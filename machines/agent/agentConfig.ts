@@ -58,6 +58,8 @@ export type AgentMachineConfig = {
   callsTools?: boolean
   /** The system prompt. Default: none. */
   system?: string
+  /** The list of skills: below the system prompt of every request, whichever it has. Default: none. */
+  skillList?: string
   /** Temperature, thinking and other settings of the model. Default: the provider's. */
   settings?: GenerationSettings
   /** The most model calls of one run: short for `limits.steps`. Default: 25. */
@@ -114,6 +116,7 @@ export type ResolvedConfig = {
   /** The tools that the agent does not have: a chart made of runs adds them to some of its runs. */
   ownTools: readonly AnyToolEntry[]
   system: string | undefined
+  skillList: string
   settings: GenerationSettings
   limits: RunLimits
   atLimit: AtLimit
@@ -160,6 +163,7 @@ export const resolveConfig = (
     callsTools: config.callsTools ?? true,
     ownTools: tools.filter((each) => !ofAgent.includes(each)),
     system: config.system,
+    skillList: config.skillList ?? '',
     settings: config.settings ?? {},
     limits: limitsOf(config),
     atLimit: config.atLimit ?? 'stop',

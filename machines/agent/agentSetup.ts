@@ -353,7 +353,7 @@ export const agentSetup = (config: ResolvedConfig) => {
         if (answers.isPausedInVain(context))
           return { failure: emptyPauses(context.answer.accumulated.finish?.raw) }
         try {
-          return answers.consolidate(context, accumulator, newIdFor(self, context))
+          return answers.consolidate(context, accumulator, toolsOf(config, self), newIdFor(self, context))
         } catch (thrown) {
           return { failure: brokenPart(thrown, 'Consolidating') }
         }

@@ -13,6 +13,8 @@ import { type Accumulator, nothingAccumulated } from '../../src/model/accumulato
 import type { ChatModel } from '../../src/model/chatModel.ts'
 import type { WireToolCall } from '../../src/model/delta.ts'
 import { costOf, type ModelPrices } from '../../src/model/prices.ts'
+import { unwrapped } from '../../src/tools/deferred.ts'
+import type { Tool } from '../../src/tools/tool.ts'
 import { missingResult, resultMessage } from '../tools/results.ts'
 import { currentCalls } from '../tools/round.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
@@ -62,19 +64,25 @@ export const isNewlineDue = ({ options, messages, paused }: StreamingState): boo
 export const consolidate = (
   state: StreamingState,
   accumulator: Accumulator,
+  tools: ReadonlyMap<string, Tool>,
   newId: () => string,
 ): Change => ({
   totals: { ...totalsAfter(state), finishReason: finishReasonOf(state) },
   // A copy: a user's accumulator may return anything, and keep it.
-  draft: copyOf(consolidated(state, accumulator, newId)),
+  draft: copyOf(consolidated(state, accumulator, tools, newId)),
 })
 
 /** The finished message, with a unique id for each tool call. Not yet part of the history. */
-const consolidated = (state: StreamingState, accumulator: Accumulator, newId: () => string): ChatMessage => {
+const consolidated = (
+  state: StreamingState,
+  accumulator: Accumulator,
+  tools: ReadonlyMap<string, Tool>,
+  newId: () => string,
+): ChatMessage => {
   const { accumulated } = state.answer
   const message = accumulator.consolidate(accumulated)
   const { parts, providerCallIds } = assignToolIds(
-    accumulated.calls,
+    accumulated.calls.map((call) => unwrapped(call, tools)),
     [...state.history, ...(state.paused ? [state.paused] : [])],
     newId,
   )

@@ -132,6 +132,7 @@ const configRules: Rules<AgentMachineConfig> = {
   policy: policyRule(chatModelRule),
   settings: fields(settingRules),
   callsTools: flag,
+  skillList: text,
   newId: callable,
   random: callable,
 }

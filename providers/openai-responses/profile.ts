@@ -30,9 +30,12 @@ export type OpenAIResponsesProfile = ModelProfile & {
 
 /** The profile of OpenAI's models over the Responses API. */
 export const openaiResponsesProfile = (model: string, isOtherServer = false): OpenAIResponsesProfile => {
+  const facts = factsOf(openaiModels, model)
   return {
-    ...responsesProfileOf(factsOf(openaiModels, model)),
+    ...responsesProfileOf(facts),
     ...(!isOtherServer && { promptCache: 'key', toolOutputs: true }),
+    // The generation that thinks beside tools on this API alone also takes tools in the middle of a conversation.
+    ...(!isOtherServer && facts.chat === 'toolsOnlyWithoutThinking' && { deferredTools: true }),
     anyFile: true,
   }
 }

@@ -22,6 +22,7 @@ import type { ChatModel } from '../model/chatModel.ts'
 import { parseModelString } from '../model/modelString.ts'
 import { newId } from '../model/newId.ts'
 import { type CompiledSchema, compileSchema, type Schema } from '../tools/schema.ts'
+import { readSkills, type Skills } from '../tools/skills.ts'
 import type { AnyToolEntry } from '../tools/tool.ts'
 import { type WireSchema, wireSchemaOf } from '../tools/typedAnswer.ts'
 import { ChunkStream } from './ChunkStream.ts'
@@ -69,6 +70,7 @@ export class AgentInternals {
   readonly #inspect: Inspect | undefined
   readonly #compaction: AgentMachineConfig['compaction']
   readonly #policy: PolicyOptions | undefined
+  readonly #skills: Skills | undefined
   #machine: AgentMachine | undefined
   /** Machines for typed answers: without tools (false) and with them. */
   readonly #typedMachines = new Map<boolean, AgentMachine>()
@@ -86,6 +88,7 @@ export class AgentInternals {
       const { embeddingsModel } = provider
       if (embeddingsModel) this.embeddings = () => embeddingsModel(name.embeddings, options)
     }
+    if (options.skills !== undefined) this.#skills = readSkills(options.skills)
     this.#compaction = withSummariser(options.compaction, this.model, options)
     this.#policy = withPolicyModels(options.policy, this.tools, this.model, options)
     internalsOf.set(agent, this)
@@ -97,7 +100,12 @@ export class AgentInternals {
   }
 
   get tools(): readonly AnyToolEntry[] {
-    return this.options.tools ?? []
+    return this.#withSkills(this.options.tools ?? [])
+  }
+
+  /** Tools with the one that loads skills: the system prompt names it. */
+  #withSkills(tools: readonly AnyToolEntry[]): readonly AnyToolEntry[] {
+    return this.#skills ? [...tools, this.#skills.tool] : tools
   }
 
   get machine(): AgentMachine {
@@ -193,7 +201,8 @@ export class AgentInternals {
 
   /** The machine for one run: what answers, and the values it is given. */
   machineFor(options: AnyOptions, answerSchema?: WireSchema): AgentMachine {
-    const { context, tools, prepareStep, parent, conversation } = options
+    const { context, prepareStep, parent, conversation } = options
+    const tools = options.tools && this.#withSkills(options.tools)
     const isTyped = answerSchema !== undefined && !this.options.orchestrator
     const machine = isTyped ? this.#typedMachine(tools) : this.machine
     const isPlain =
@@ -221,6 +230,7 @@ export class AgentInternals {
     const parts = orchestratorParts({
       ...machineOptions(this.options),
       tools,
+      ...(this.#skills && { skillList: this.#skills.list }),
       ...(prepareStep && { prepareStep: this.#withModels(prepareStep) }),
       ...(this.#compaction !== undefined && { compaction: this.#compaction }),
       ...(this.#policy && { policy: this.#policy }),

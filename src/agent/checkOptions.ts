@@ -62,6 +62,8 @@ const profileRules: Rules<ModelProfile & { like: string }> = {
   nativeSchema: flag,
   schemaWithTools: flag,
   thinking: flag,
+  deferredTools: flag,
+  appendsChanges: flag,
   attachments: fields({ images: flag, pdf: flag, audio: flag, video: flag, links: flag }),
   window: wholeFrom(1),
   maxOutput: wholeFrom(1),
@@ -108,6 +110,7 @@ const agentRules: Rules<AgentOptions> = {
   compaction: compactionRule(objectOr(chatModelRule, text)),
   policy: policyRule(objectOr(chatModelRule, text)),
   orchestrator: having('create'),
+  skills: rule('the path of a folder', (value) => typeof value === 'string' && value !== ''),
   clock: having('now', 'setTimeout', 'clearTimeout'),
   inspect: (name, value) => (Array.isArray(value) ? listOf(inspectRule) : inspectRule)(name, value),
 }

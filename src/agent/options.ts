@@ -37,9 +37,15 @@ export type AgentOptions<Deps = unknown, Machine extends AnyActorLogic = AnyActo
     | 'compaction'
     | 'policy'
     | 'callsTools'
+    | 'skillList'
   > & {
     /** Tools that the model may call, and sources of tools that change. Default: none. */
     tools?: readonly (Tool<Deps> | ToolSource)[]
+    /**
+     * A folder of Agent Skills: folders with a `SKILL.md`. The model sees their names and descriptions, and loads what it
+     * needs. Default: none.
+     */
+    skills?: string
     /** Called before each model call: it may choose another model, fewer tools or other settings for this step. Default: none. */
     prepareStep?: PrepareStep<Deps, string | ChatModel>
     /** The rules of its runs as a statechart: what it is asked and cannot take does not happen. Default: none. */

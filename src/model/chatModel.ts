@@ -10,6 +10,8 @@ export type ToolSpec = {
   name: string
   description: string
   inputSchema: JsonObject
+  /** The API keeps it from the model until a search finds it; only where the profile has `deferredTools`. */
+  deferred?: true
   /** The entries of `tools` that are sent instead of a function, by the protocol that has such a tool. */
   wire?: ToolWire
 }
@@ -86,6 +88,10 @@ export type ModelProfile = {
   thinking: boolean
   /** The media it reads beside text. `links`: the provider fetches them itself. */
   attachments: { images: boolean; pdf: boolean; audio: boolean; video?: boolean; links: boolean }
+  /** The API takes changes of the system prompt and of the tools in the middle of a conversation. Default: false. */
+  appendsChanges?: boolean
+  /** The API takes tools that are loaded when the model asks for them. Default: false. */
+  deferredTools?: boolean
   /** The context window in tokens, where it is known. */
   window?: number
   /** The longest answer in tokens, where it is known. */
