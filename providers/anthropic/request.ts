@@ -3,6 +3,7 @@ import { type ChatMessage, toolCallsOf } from '../../src/messages/messages.ts'
 import type { ModelRequest, PromptCache, ToolSpec } from '../../src/model/chatModel.ts'
 import { isEnforceable } from '../../src/schema/enforceable.ts'
 import { toDialect } from '../../src/schema/toDialect.ts'
+import { anthropicFilesBeta } from '../files/protocols.ts'
 import { arrayAt, stringAt } from '../wire/json.ts'
 import { chained } from '../wire/prefix.ts'
 import type { Target, WireRequest } from '../wire/protocol.ts'
@@ -59,13 +60,17 @@ export const anthropicRequest = (request: ModelRequest, target: Target<Anthropic
     ...(container !== undefined && { container }),
     stream: true,
   }
+  const betas = [
+    ...(thinking.thinking?.block_binding ? [bindingBeta] : []),
+    ...(messages.some(({ content }) => content.some(isStoredFile)) ? [anthropicFilesBeta] : []),
+  ]
   const whole = withProviderOptions(body, request.providerOptions)
   checkClientTools(whole, request, target, isClientEntry)
   return {
     path: '/messages',
     headers: {
       ...anthropicHeaders,
-      ...(thinking.thinking?.block_binding && { 'anthropic-beta': bindingBeta }),
+      ...(betas.length > 0 && { 'anthropic-beta': betas.join(',') }),
     },
     body: withCacheMarkers(whole, request.cache),
     ...(prefix !== undefined && { prefix }),
@@ -160,6 +165,9 @@ const toolDefinition = ({ name, description, inputSchema, wire }: ToolSpec): Jso
     ...(description !== '' && { description }),
     input_schema: toDialect(inputSchema, anthropicToolDialect),
   }
+
+const isStoredFile = ({ type, source }: JsonObject): boolean =>
+  type === 'container_upload' || (isJsonObject(source) && source.type === 'file')
 
 /** Tools that Anthropic defines and the client runs. */
 const isClientEntry = ({ type }: JsonObject): boolean =>

@@ -11,7 +11,7 @@ import {
   orchestratorParts,
 } from '../../machines/orchestrators/orchestrator.ts'
 import { typedOutputOrchestrator } from '../../machines/orchestrators/typedOutput.ts'
-import type { EmbeddingsModel } from '../../providers/provider.ts'
+import type { EmbeddingsModel, MediaModel } from '../../providers/provider.ts'
 import { findProvider } from '../../providers/registry.ts'
 import { ConfigurationError, describeThrown, isOwnError, OrchestrationError } from '../messages/errors.ts'
 import { isJsonObject, type JsonObject } from '../messages/json.ts'
@@ -65,6 +65,7 @@ export class AgentInternals {
   readonly model: ChatModel
   readonly options: AgentOptions<never>
   readonly embeddings: (() => EmbeddingsModel) | undefined
+  readonly media: (() => MediaModel) | undefined
   readonly #inspect: Inspect | undefined
   readonly #compaction: AgentMachineConfig['compaction']
   #machine: AgentMachine | undefined
@@ -81,7 +82,8 @@ export class AgentInternals {
       const name = parseModelString(model)
       const provider = findProvider(name.provider)
       this.model = provider.chatModel(name.chat, options)
-      const { embeddingsModel } = provider
+      const { embeddingsModel, mediaModel } = provider
+      if (mediaModel) this.media = () => mediaModel(name.media, options)
       if (embeddingsModel) this.embeddings = () => embeddingsModel(name.embeddings, options)
     }
     this.#compaction = withSummariser(options.compaction, this.model, options)

@@ -148,7 +148,7 @@ describe('tools that OpenAI defines and the agent runs', () => {
   it.each([
     ['openai-responses', { type: 'apply_patch' }],
     ['openai-responses', { type: 'shell' }],
-    ['openai-responses', { type: 'mcp', server_label: 'crm', server_url: 'https://crm.example' }],
+    ['openai-responses', { type: 'mcp', server_label: 'crm', require_approval: 'always' }],
     ['anthropic', { type: 'memory_20250818', name: 'memory' }],
     ['anthropic', { type: 'bash_20250124', name: 'bash' }],
   ])('refuses an entry that nothing runs: %s %o', async (provider, entry) => {
