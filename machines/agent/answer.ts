@@ -111,6 +111,7 @@ export const totalsAfter = ({ totals, answer: { accumulated, shown } }: Streamin
     ...(accumulated.thinking !== '' && { thinking: accumulated.thinking }),
   }),
   ...(totals.warnings && { warnings: totals.warnings }),
+  ...(totals.prefix && { prefix: totals.prefix }),
 })
 
 /**

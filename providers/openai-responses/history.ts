@@ -12,7 +12,7 @@ import type { Target } from '../wire/protocol.ts'
 import { type IdRule, wireIdsOf } from '../wire/request.ts'
 import { clientOutput, isClientCall } from './clientTools.ts'
 import type { OpenAIResponsesProfile } from './profile.ts'
-import { callTypesIn, replayItems } from './replay.ts'
+import { callersIn, callTypesIn, replayItems } from './replay.ts'
 
 const callIdRule: IdRule = { pattern: /^.{1,64}$/s, length: 40 }
 
@@ -24,10 +24,13 @@ export const responsesInput = (
 ): JsonObject[] => {
   const wireId = wireIds(turns, start)
   const types = callTypes(turns, target.provider)
+  const callers = new Map(turns.flatMap((turn) => callersIn(turn, target.provider)))
   return turns
     .slice(start)
     .flatMap((turn) =>
-      turn.role === 'model' ? modelItems(turn, target, wireId) : userItems(turn, target, wireId, types),
+      turn.role === 'model'
+        ? modelItems(turn, target, wireId)
+        : userItems(turn, target, wireId, { types, callers }),
     )
 }
 
@@ -35,15 +38,17 @@ const userItems = (
   turn: ChatMessage,
   target: Target<OpenAIResponsesProfile>,
   wireId: (id: string) => string,
-  types: ReadonlyMap<string, string>,
+  { types, callers }: { types: ReadonlyMap<string, string>; callers: ReadonlyMap<string, JsonObject> },
 ): JsonObject[] => {
   const results = toolResultsOf(turn).map((part): JsonObject => {
     const type = types.get(part.id) ?? 'function_call'
+    const caller = callers.get(part.id)
     return (
       clientOutput(type, wireId(part.id), part, target) ?? {
         type: `${type}_output`,
         call_id: wireId(part.id),
         output: outputOf(part, target),
+        ...(caller && { caller }),
       }
     )
   })

@@ -39,9 +39,9 @@ export type ToolContext<Deps = unknown> = {
 }
 
 /** Options of {@link tool}. */
-export type ToolOptions<S extends Schema, Deps = unknown> = {
+export type ToolOptions<S extends Schema, Deps = unknown, Name extends string = string, Result = unknown> = {
   /** The name that the model uses. Letters, digits, `_` and `-` work with every provider. */
-  name: string
+  name: Name
   /** The purpose of the tool: the model decides by it. */
   description: string
   /** The schema of the arguments. Default: no arguments. */
@@ -51,7 +51,7 @@ export type ToolOptions<S extends Schema, Deps = unknown> = {
    * parts, everything else as JSON. A throw becomes an error result. Default: the tool is external, and a browser, a person
    * or another service answers its calls (`run.answer`).
    */
-  execute?: (args: Infer<S>, context: ToolContext<Deps>) => unknown
+  execute?: (args: Infer<S>, context: ToolContext<Deps>) => Result
   /** Makes a person approve a call before it runs. Default: `false`. */
   needsApproval?: boolean | ((args: Infer<S>, run: { context: Deps }) => boolean)
   /** The time that a call may take; `Infinity` for no limit. External tools have none. Default: 5 minutes. */
@@ -101,6 +101,13 @@ export type Tool<Deps = unknown> = {
   readonly origin?: string
 }
 
+/** A tool whose types are known: pages infer those of their messages from it. */
+export type TypedTool<Name extends string, Input, Output, Deps = unknown> = Tool<Deps> & {
+  readonly name: Name
+  /** Types only: no value is there. */
+  readonly '~types'?: { input: Input; output: Output }
+}
+
 export const defaultToolTimeoutMs = 300_000
 
 /** A tool without arguments ignores any that a model sends. */
@@ -136,7 +143,7 @@ export const toolRule: Rule = (name, value) => {
   const isTool = typeof own === 'string' && typeof validate === 'function'
   if (isTool) return undefined
   if (Array.isArray(tools)) return listOf(toolRule)(`${name}.tools`, tools)
-  return `${name} is not a tool: make it with tool({ name, description, execute }).`
+  return `${name} is not a tool: make it with tool({ name, description, input, execute }).`
 }
 
 /**
@@ -158,9 +165,18 @@ export const toolRule: Rule = (name, value) => {
  *   execute: (_, { context }: ToolContext<{ userId: string }>) => database.ordersOf(context.userId),
  * })
  */
-export const tool = <S extends Schema = { jsonSchema: JsonObject }, Deps = unknown>(
-  options: ToolOptions<S, Deps>,
-): Tool<Deps> => {
+export const tool = <
+  S extends Schema = { jsonSchema: JsonObject },
+  Deps = unknown,
+  const Name extends string = string,
+  Result = unknown,
+>(
+  options: ToolOptions<S, Deps, Name, Result>,
+): TypedTool<Name, Infer<S>, Awaited<Result>, Deps> => {
+  if (typeof Object(options).validate === 'function')
+    throw new ConfigurationError(
+      'What tool() takes is a tool already: use it as it is, or write { ...made, name } without tool() to change it.',
+    )
   checkOptions('What tool() takes', options, rules)
   const { name, execute, needsApproval = false } = options
   // What a name may hold differs between providers, and each says so itself; none allows blanks.

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../messages/json.ts'
 import { eventStream } from '../eventStream.ts'
 import {
   admission,
@@ -7,6 +8,7 @@ import {
   checkHandler,
   type Served,
 } from '../handlerOptions.ts'
+import { type Page, PageChannel } from '../page.ts'
 import { reported, reporting } from '../reports.ts'
 import { HttpError, readBody, respond } from '../request.ts'
 import { readRunInput } from './readRequest.ts'
@@ -26,19 +28,22 @@ export const aguiHandler = (
 ): ((request: Request) => Promise<Response>) => {
   const limits = checkHandler('aguiHandler', options, chatHandlerRules)
   const { showError, maxBodyBytes } = limits
-  const chats = chatsOf(served, options)
-  const admit = admission(options)
+  const find = chatsOf(served, options)
+  const admit = admission({ context: sharedByPage, ...options })
 
   const answer = async (request: Request): Promise<Response> => {
     if (request.method !== 'POST') throw new HttpError(405, 'Use POST.', 'method_not_allowed')
-    const input = readRunInput(await readBody(request, maxBodyBytes))
+    const body = await readBody(request, maxBodyBytes)
+    const input = readRunInput(body)
     const { threadId, runId, messages, tools } = input
-    const given = { ...(await admit(request, threadId)), tools }
+    const channel = new PageChannel(body)
+    const given = { ...(await admit(request, threadId, channel.page)), tools }
+    const chats = await find(request, threadId, body)
     const asked =
       'question' in input
         ? await chats.ask(threadId, input.question, given)
         : await chats.resume(threadId, input.decide, given)
-    const turn = reported(asked, request, { ...options, chatId: threadId })
+    const turn = channel.attach(reported(asked, request, { ...options, chatId: threadId }))
     return eventStream(request, {}, limits, async (outlet, signal) => {
       const send = (event: object) => outlet.send(JSON.stringify(event))
       const writer = new AguiWriter({ send, threadId, runId, messages, showError })
@@ -54,4 +59,10 @@ export const aguiHandler = (
     })
   }
   return (request) => respond(request, answer, { showError, ...reporting(options, request) })
+}
+
+/** The values that a page shares with the tools, unless the handler has its own `context`. */
+const sharedByPage = (_request: Request, _chatId: string, { body }: Page): JsonObject => {
+  const { state = null, context = [], forwardedProps = {} } = body
+  return { state, context, forwardedProps }
 }
