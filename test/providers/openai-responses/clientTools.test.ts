@@ -211,6 +211,21 @@ describe('the outputs of server tools', () => {
   })
 })
 
+it('gives the files that a code interpreter made as parts', () => {
+  const annotation = {
+    type: 'container_file_citation',
+    container_id: 'cntr_1',
+    file_id: 'cfile_1',
+    filename: 'plot.png',
+  }
+  const content = [{ type: 'output_text', text: 'Here', annotations: [annotation] }]
+  const item = { type: 'message', id: 'msg_1', role: 'assistant', content }
+  const deltas = decode(created(), done(0, item), completed({ output: [item] }))
+  expect(ofType(deltas, 'part').map(({ part }) => part)).toEqual([
+    { type: 'link', url: 'openai-file:cntr_1/cfile_1', name: 'plot.png' },
+  ])
+})
+
 describe('commentary', () => {
   const both = [said('Got it', 'commentary'), said('Here are', 'final_answer')]
 
