@@ -1,13 +1,17 @@
+import { fromBase64 } from '../src/messages/base64.ts'
 import { ConfigurationError } from '../src/messages/errors.ts'
+import type { JsonValue } from '../src/messages/json.ts'
 import type { ChatModel, ModelProfile } from '../src/model/chatModel.ts'
 import { httpEmbeddingsModel } from './embeddings/httpEmbeddingsModel.ts'
 import type { EmbeddingsProtocol } from './embeddings/vectors.ts'
-import type { Wire } from './http/connection.ts'
+import type { MediaProtocol } from './files/media.ts'
+import type { FilesProtocol } from './files/protocols.ts'
+import type { ProviderRequest, Wire } from './http/connection.ts'
 import { connectionOf, isOtherServer, type Place, serverUrl } from './http/connectionOf.ts'
 import { httpChatModel, type Recover } from './http/httpChatModel.ts'
 import { httpJson, inTime, readModels, retrying } from './http/httpJson.ts'
 import { pricesOf } from './models/prices.ts'
-import type { Capability, ConnectionOptions, ProfileOverride, Provider } from './provider.ts'
+import type { Capability, ConnectionOptions, ProfileOverride, Provider, RequestOptions } from './provider.ts'
 import type { Protocol } from './wire/protocol.ts'
 
 /** A provider as a preset describes it: a protocol, a place, a key, and the quirks of its models. */
@@ -22,6 +26,10 @@ export type ProviderPreset<P extends ModelProfile> = Place & {
   /** The name of its list of prices. Default: the provider's own name. */
   prices?: string
   embeddings?: { protocol: EmbeddingsProtocol; defaultModel: string }
+  /** The images that it makes. */
+  media?: { protocol: MediaProtocol; defaultModel: string }
+  /** The way to upload a file. */
+  files?: FilesProtocol
   /** The list of the provider's models. `baseUrl` changes the base URL, where the list is elsewhere. */
   models?: { path: string; baseUrl?(ownUrl: string): string }
 }
@@ -43,7 +51,23 @@ export const defineProvider = <const P extends ModelProfile>(preset: ProviderPre
 export const providerWithWire = <const P extends ModelProfile>(
   preset: ProviderPreset<P> & { wire?: () => Promise<Wire> },
 ): Provider => {
-  const { name, protocol, recover, embeddings, models } = preset
+  const { name, protocol, recover, embeddings, models, media, files } = preset
+
+  /** Sends a request that has one JSON answer, again where that may help. */
+  const ask = (
+    wanted: ProviderRequest,
+    { signal, retry, timeouts, ...options }: ConnectionOptions & RequestOptions,
+    baseUrl?: (ownUrl: string) => string,
+  ): Promise<JsonValue> =>
+    inTime(
+      (signal) => {
+        const own = connectionOf(preset, options)
+        const connection = { ...own, baseUrl: baseUrl?.(own.baseUrl) ?? own.baseUrl }
+        const place = { provider: name, connection, error: protocol.error, signal, timeouts }
+        return retrying(() => httpJson(place, wanted), signal, retry)
+      },
+      { signal, ...(timeouts && { timeouts }) },
+    )
 
   const chatModel = (given: string | undefined, options: ConnectionOptions): ChatModel => {
     const model = named(preset, given ?? preset.defaultModel)
@@ -97,18 +121,28 @@ export const providerWithWire = <const P extends ModelProfile>(
           options,
         }),
     }),
-    ...(models && {
-      listModels: ({ signal, retry, timeouts, ...options }) =>
-        inTime(
-          async (signal) => {
-            const own = connectionOf(preset, options)
-            const baseUrl = models.baseUrl?.(own.baseUrl) ?? own.baseUrl
-            const place = { provider: name, connection: { ...own, baseUrl }, error: protocol.error }
-            const ask = () => httpJson({ ...place, signal, timeouts }, { path: models.path })
-            return readModels(await retrying(ask, signal, retry))
+    ...(media && {
+      mediaModel: (given, options) => {
+        const model = named(preset, given ?? media.defaultModel)
+        return {
+          provider: name,
+          model,
+          generate: async (prompt, wish = {}) => {
+            const { signal = options.signal } = wish
+            const answer = await ask(media.protocol.request(prompt, wish, model), { ...options, signal })
+            return media.protocol.read(answer, wish)
           },
-          { signal, ...(timeouts && { timeouts }) },
-        ),
+        }
+      },
+    }),
+    ...(files && {
+      uploadFile: async ({ data, mimeType, name = 'file' }, options) => {
+        const file = { data: fromBase64(data), mimeType, name }
+        return files.read(await ask(files.request(file), options, files.baseUrl), file)
+      },
+    }),
+    ...(models && {
+      listModels: async (options) => readModels(await ask({ path: models.path }, options, models.baseUrl)),
     }),
   }
 }

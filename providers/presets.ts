@@ -12,6 +12,8 @@ import {
   ollamaEmbeddings,
   openaiEmbeddings,
 } from './embeddings/protocols.ts'
+import { googleMedia } from './files/media.ts'
+import { anthropicFiles, googleFiles } from './files/protocols.ts'
 import { geminiProfile, google } from './google/index.ts'
 import { serverIn } from './http/connectionOf.ts'
 import { mistral, mistralProfile } from './mistral/index.ts'
@@ -42,6 +44,7 @@ export const presets: readonly Provider[] = [
     headers: anthropicHeaders,
     defaultModel: 'claude-sonnet-5-5',
     profile: anthropicProfile,
+    files: anthropicFiles,
     models: { path: '/models?limit=1000' },
   }),
   defineProvider({
@@ -54,6 +57,8 @@ export const presets: readonly Provider[] = [
     keyHeader: (key) => ({ 'x-goog-api-key': key }),
     defaultModel: 'gemini-3.8-flash',
     profile: geminiProfile,
+    media: { protocol: googleMedia, defaultModel: 'gemini-3.1-flash-image' },
+    files: googleFiles,
     embeddings: { protocol: googleEmbeddings, defaultModel: 'gemini-embedding-001' },
     models: { path: '/models?pageSize=1000' },
   }),

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici'
 import type { JsonObject } from '../src/messages/json.ts'
+import type { DataPart, LinkPart } from '../src/messages/messages.ts'
 import type { Usage } from '../src/messages/result.ts'
 import type { ChatModel, ModelProfile } from '../src/model/chatModel.ts'
 import type { RetryPolicy } from '../src/model/retryPolicy.ts'
@@ -101,6 +102,25 @@ export type EmbeddingsModel = {
   ): Promise<{ vectors: number[][]; usage?: Usage }>
 }
 
+/** Options of a request for media. */
+export type MediaOptions = {
+  /** The types that you want, the best first. Default: `image/png`. */
+  mimeTypes?: readonly string[]
+  /** Images to change, with their bytes: `dataPart('image/png', bytes)`. Default: none. */
+  attachments?: readonly (DataPart | LinkPart)[]
+  /** Ends the request when it is aborted. */
+  signal?: AbortSignal
+  /** Merged into the request untouched. */
+  providerOptions?: JsonObject
+}
+
+/** Makes images of words, or of other images. */
+export type MediaModel = {
+  readonly provider: string
+  readonly model: string
+  generate(prompt: string, options?: MediaOptions): Promise<{ media: (DataPart | LinkPart)[]; usage?: Usage }>
+}
+
 /** A model that a provider offers; `details` is what the provider says about it. */
 export type ModelInfo = { id: string; details: JsonObject }
 
@@ -110,6 +130,10 @@ export type Provider = ProviderInfo & {
   chatModel(model: string | undefined, options: ConnectionOptions): ChatModel
   /** Makes a model for embeddings; missing where the provider has none. */
   embeddingsModel?(model: string | undefined, options: ConnectionOptions & RequestOptions): EmbeddingsModel
+  /** Makes a model for images; missing where the provider has none. */
+  mediaModel?(model: string | undefined, options: ConnectionOptions & RequestOptions): MediaModel
+  /** Uploads a file, for messages that name it; missing where the provider keeps none. */
+  uploadFile?(file: DataPart, options: ConnectionOptions & RequestOptions): Promise<LinkPart>
   /** Asks the provider for its models. */
   listModels?(options: ConnectionOptions & RequestOptions): Promise<ModelInfo[]>
 }

@@ -1,6 +1,9 @@
 import { ConfigurationError } from '../src/messages/errors.ts'
+import { partFlaw } from '../src/messages/messageFlaw.ts'
+import type { DataPart, LinkPart } from '../src/messages/messages.ts'
 import { nearest } from '../src/messages/optionNames.ts'
 import type { ChatModel } from '../src/model/chatModel.ts'
+import { parseModelString } from '../src/model/modelString.ts'
 import { modelTables } from './models/index.ts'
 import { knownModel, type ModelTable } from './models/modelFacts.ts'
 import { openWeightModels } from './models/openWeights.ts'
@@ -46,7 +49,10 @@ const fromFactory = (name: string, chatModel: ProviderFactory): Provider => ({
  * @example listProviders().filter(({ capabilities }) => capabilities.includes('embeddings'))
  */
 export const listProviders = (): ProviderInfo[] =>
-  allProviders().map(({ chatModel: _, embeddingsModel: __, listModels: ___, ...info }) => info)
+  allProviders().map(
+    ({ chatModel: _, embeddingsModel: __, listModels: ___, mediaModel: ____, uploadFile: _____, ...info }) =>
+      info,
+  )
 
 /**
  * The models a provider offers right now, asked from its API.
@@ -60,6 +66,27 @@ export const listModels = async (
   const { name, listModels } = findProvider(provider)
   if (!listModels) throw new ConfigurationError(`${name} has no list of models.`)
   return listModels(options)
+}
+
+/**
+ * Uploads a file to the provider of a model. The part that it returns goes into messages to that provider instead of the
+ * bytes, as often as you like.
+ *
+ * @example
+ * const report = await uploadFile('anthropic', dataPart('application/pdf', bytes, 'report.pdf'))
+ * await agent.send('Summarise it', { attachments: [report] })
+ */
+export const uploadFile = async (
+  model: string,
+  file: DataPart,
+  options: ConnectionOptions & RequestOptions = {},
+): Promise<LinkPart> => {
+  const { name, uploadFile } = findProvider(parseModelString(model).provider)
+  if (!uploadFile) throw new ConfigurationError(`${name} keeps no files: attach the bytes themselves.`)
+  if (partFlaw(file) !== undefined || file.type !== 'data') {
+    throw new ConfigurationError('uploadFile takes a file with its bytes: dataPart(mimeType, bytes, name).')
+  }
+  return uploadFile(file, options)
 }
 
 /** Finds a provider by name or alias, in upper or lower case. `model`: what follows it in a model string, for the advice. */

@@ -25,12 +25,13 @@ export type { ApiKey } from '../providers/http/credentials.ts'
 export type {
   ConnectionOptions,
   EmbedOptions,
+  MediaOptions,
   Provider,
   ProviderInfo,
   RequestOptions,
   TransportOptions,
 } from '../providers/provider.ts'
-export { listModels, listProviders, registerProvider } from '../providers/registry.ts'
+export { listModels, listProviders, registerProvider, uploadFile } from '../providers/registry.ts'
 export { Agent } from './agent/Agent.ts'
 export { Chat, type ChatOptions, type ChatSendOptions, type StoredChat } from './agent/Chat.ts'
 export { createDecision } from './agent/createDecision.ts'

@@ -12,12 +12,13 @@ import { addUsage, type FinishReason, type Usage } from '../../src/messages/resu
 import { type Accumulator, nothingAccumulated } from '../../src/model/accumulator.ts'
 import type { ChatModel } from '../../src/model/chatModel.ts'
 import type { WireToolCall } from '../../src/model/delta.ts'
-import { costOf, type ModelPrices } from '../../src/model/prices.ts'
+import { costOf } from '../../src/model/prices.ts'
 import { unwrapped } from '../../src/tools/deferred.ts'
 import type { Tool } from '../../src/tools/tool.ts'
 import { missingResult, resultMessage } from '../tools/results.ts'
 import { currentCalls } from '../tools/round.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
+import type { PreparedRequest } from './events.ts'
 import {
   type Answer,
   append,
@@ -196,7 +197,7 @@ export const closingMessage = ({ history, totals }: StreamingState): ChatMessage
 
 /** The usage of the current answer, with its cost: the provider's own figure, the user's price, or the list price. */
 export const priced = (config: ResolvedConfig, { answer, request }: StreamingState): Usage | null =>
-  withCost(config, request.prepared ?? askedOf(config.models[request.modelIndex]), answer.accumulated.usage)
+  withCost(config, request.prepared ?? config.models[request.modelIndex], answer.accumulated.usage)
 
 /** The usage of a summary, with its cost. */
 export const usageOfSummary = (
@@ -205,32 +206,27 @@ export const usageOfSummary = (
   usage: Usage | null,
 ): Usage | null => {
   const { model } = { ...config.compaction }
-  return withCost(config, askedOf(model ?? config.models[request.modelIndex]), usage)
-}
-
-/** A model as far as its cost needs it. */
-type AskedModel = { provider: string; model: string; prices?: ModelPrices }
-
-const askedOf = (model: ChatModel | undefined): AskedModel | undefined => {
-  if (!model) return undefined
-  const { prices } = model.profile
-  return { provider: model.provider, model: model.model, ...(prices && { prices }) }
+  return withCost(config, model ?? config.models[request.modelIndex], usage)
 }
 
 const withCost = (
   { price }: ResolvedConfig,
-  asked: AskedModel | undefined,
+  asked: ChatModel | PreparedRequest | undefined,
   usage: Usage | null,
 ): Usage | null => {
   if (!usage || usage.cost !== undefined || !asked) return usage
-  const { provider, model, prices } = asked
+  const { provider, model } = asked
   try {
-    const listed = prices && costOf(usage, prices)
-    const cost = price ? price({ provider, model }, { ...usage }) : listed
+    const cost = price ? price({ provider, model }, { ...usage }) : listedCost(asked, usage)
     return Number.isFinite(cost) ? { ...usage, cost: cost as number } : usage
   } catch {
     return usage
   }
+}
+
+const listedCost = (asked: ChatModel | PreparedRequest, usage: Usage): number | undefined => {
+  const { prices } = 'profile' in asked ? asked.profile : asked
+  return prices && costOf(usage, prices)
 }
 
 export const withUsage = (totals: Totals, usage: Usage | null): Totals =>

@@ -4,6 +4,7 @@ import type { ModelRequest, PromptCache, ToolSpec } from '../../src/model/chatMo
 import { toolChangeOf } from '../../src/model/promptChange.ts'
 import { isEnforceable } from '../../src/schema/enforceable.ts'
 import { toDialect } from '../../src/schema/toDialect.ts'
+import { anthropicFilesBeta } from '../files/protocols.ts'
 import { arrayAt, stringAt } from '../wire/json.ts'
 import { chained } from '../wire/prefix.ts'
 import type { Target, WireRequest } from '../wire/protocol.ts'
@@ -62,7 +63,11 @@ export const anthropicRequest = (request: ModelRequest, target: Target<Anthropic
     ...(container !== undefined && { container }),
     stream: true,
   }
-  const betas = [...(thinking.thinking?.block_binding ? [bindingBeta] : []), ...changeBetas(turns)]
+  const betas = [
+    ...(thinking.thinking?.block_binding ? [bindingBeta] : []),
+    ...(messages.some(({ content }) => content.some(isStoredFile)) ? [anthropicFilesBeta] : []),
+    ...changeBetas(turns),
+  ]
   const whole = withProviderOptions(body, request.providerOptions)
   checkClientTools(whole, request, target, isClientEntry)
   return {
@@ -177,6 +182,9 @@ const toolDefinition = ({ name, description, inputSchema, deferred, wire }: Tool
     input_schema: toDialect(inputSchema, anthropicToolDialect),
     ...(deferred && { defer_loading: true }),
   }
+
+const isStoredFile = ({ type, source }: JsonObject): boolean =>
+  type === 'container_upload' || (isJsonObject(source) && source.type === 'file')
 
 /** Tools that Anthropic defines and the client runs. */
 const isClientEntry = ({ type }: JsonObject): boolean =>

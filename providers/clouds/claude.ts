@@ -15,7 +15,7 @@ export const claudeElsewhere = (
     const { model: _, ...rest } = body
     const { 'anthropic-version': __, 'anthropic-beta': beta, ...others } = headers
     // A beta is a field of the body here, too.
-    const betas = beta === undefined ? {} : { anthropic_beta: [beta] }
+    const betas = beta === undefined ? {} : { anthropic_beta: beta.split(',') }
     const wire = { path: '', body: { anthropic_version: version, ...betas, ...rest }, headers: others }
     return { ...adapt(wire, target.model), ...(prefix !== undefined && { prefix }) }
   },

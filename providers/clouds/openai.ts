@@ -2,6 +2,8 @@ import type { ChatModel } from '../../src/model/chatModel.ts'
 import { chatProfileAt } from '../chatHosts.ts'
 import { defineProvider, type ProviderPreset } from '../defineProvider.ts'
 import { openaiEmbeddings } from '../embeddings/protocols.ts'
+import { openaiMedia, xaiMedia } from '../files/media.ts'
+import { openaiFiles } from '../files/protocols.ts'
 import { bearer, isOtherServer, serverIn } from '../http/connectionOf.ts'
 import type { Recover } from '../http/httpChatModel.ts'
 import { factsOf } from '../models/modelFacts.ts'
@@ -95,6 +97,8 @@ export const openai: readonly Provider[] = overBothProtocols({
   keyVariable: 'OPENAI_API_KEY',
   defaultModel: 'gpt-6-luna',
   models: { path: '/models' },
+  media: { protocol: openaiMedia, defaultModel: 'gpt-image-2' },
+  files: openaiFiles,
   embeddings: { protocol: openaiEmbeddings, defaultModel: 'text-embedding-3-small' },
 })
 
@@ -112,6 +116,7 @@ export const xai: Provider = defineProvider({
     systemAsMessage: true,
     promptCache: 'key',
   }),
+  media: { protocol: xaiMedia, defaultModel: 'grok-imagine-image' },
   models: { path: '/models' },
   recover,
 })

@@ -50,7 +50,13 @@ export type Wire = {
 }
 
 /** A request as a mapper writes it; without a body it is a GET. */
-export type ProviderRequest = { path: string; body?: JsonObject; headers?: Record<string, string> }
+export type ProviderRequest = {
+  path: string
+  body?: JsonObject
+  /** A body that is not JSON; its type is among the headers. */
+  bytes?: Uint8Array<ArrayBuffer>
+  headers?: Record<string, string>
+}
 
 /** A connection made ready: builds HTTP requests, and knows what must never be shown. */
 export type Endpoint = {
@@ -93,13 +99,14 @@ export const endpointOf = (connection: Connection): Endpoint => {
     if (latest?.path !== path) latest = { path, url: urlOf(base, path) }
     return latest.url
   }
-  const build = ({ path, body, headers }: ProviderRequest, sets: HeaderSets): HttpRequest => {
+  const build = ({ path, body, bytes, headers }: ProviderRequest, sets: HeaderSets): HttpRequest => {
     const common = body ? sets.withBody : sets.plain
     return {
-      method: body ? 'POST' : 'GET',
+      method: body || bytes ? 'POST' : 'GET',
       url: urlFor(path),
       headers: headers ? mergeHeaders(common, headers, users) : common,
       ...(body && { body: wellFormedJson(body) }),
+      ...(bytes && { body: bytes }),
     }
   }
 

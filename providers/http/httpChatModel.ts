@@ -272,7 +272,7 @@ const sentRequest = (
         secretName.test(name) ? hiddenValue(value) : hide(value),
       ]),
     ),
-    body,
+    body: typeof body === 'string' ? body : '',
     hide,
     secrets: () => own,
   }

@@ -61,7 +61,8 @@ const assistantMessage = (
 }
 
 const isImage = (part: Part): part is DataPart | LinkPart =>
-  part.type === 'link' || (part.type === 'data' && part.mimeType.startsWith('image/'))
+  (part.type === 'link' && /^https?:/i.test(part.url)) ||
+  (part.type === 'data' && part.mimeType.startsWith('image/'))
 
 const imageOf = (part: DataPart | LinkPart): JsonObject => ({
   type: 'image_url',

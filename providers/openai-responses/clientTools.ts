@@ -119,7 +119,7 @@ export const clientOutput = (
 export const isClientEntry = (entry: JsonObject): boolean => {
   const type = stringAt(entry, 'type') ?? ''
   if (type === 'shell') return !stringAt(environmentOf(entry), 'type')?.startsWith('container')
-  if (type === 'mcp') return (entry.require_approval ?? 'always') === 'always'
+  if (type === 'mcp') return entry.require_approval === 'always'
   return clientEntries.has(type)
 }
 

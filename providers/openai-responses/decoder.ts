@@ -19,6 +19,7 @@ import {
   isOnlyNamed,
   isServerTool,
   isWritten,
+  madeFiles,
   type Piece,
   partKey,
   pictureOf,
@@ -148,7 +149,7 @@ class ResponsesDecoder implements Decoder {
   #cite(event: JsonObject, annotation: JsonObject | undefined): readonly Delta[] {
     if (!annotation) return []
     this.#items.at('message', event).isCited = true
-    return [{ type: 'metadata', metadata: { citations: [annotation] } }]
+    return cited([annotation])
   }
 
   #announce(event: JsonObject, announced: JsonObject | undefined): readonly Delta[] {
@@ -192,7 +193,7 @@ class ResponsesDecoder implements Decoder {
     const citations = item.isCited ? [] : annotationsOf(whole)
     if (citations.length === 0) return deltas
     item.isCited = true
-    return [...deltas, { type: 'metadata', metadata: { citations } }]
+    return [...deltas, ...cited(citations)]
   }
 
   /** Reports what the model said beside its answer, once it is whole. */
@@ -265,6 +266,12 @@ class ResponsesDecoder implements Decoder {
     ]
   }
 }
+
+/** Citations, and the files among them as parts of the message. */
+const cited = (citations: JsonObject[]): Delta[] => [
+  ...madeFiles(citations).map((part): Delta => ({ type: 'part', part })),
+  { type: 'metadata', metadata: { citations } },
+]
 
 const isOutput = ({ type }: OutputItem): boolean => type.endsWith('_output')
 

@@ -1,7 +1,8 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
-import type { DataPart } from '../../src/messages/messages.ts'
+import type { DataPart, LinkPart } from '../../src/messages/messages.ts'
 import type { Delta, WireToolCall } from '../../src/model/delta.ts'
 import { parseArguments } from '../../src/model/toolArguments.ts'
+import { fileLink } from '../wire/attachedFile.ts'
 import { neverClosed, toolDelta, withheld } from '../wire/decoder.ts'
 import { arrayAt, numberAt, stringAt } from '../wire/json.ts'
 import { clientCallOf } from './clientTools.ts'
@@ -78,6 +79,15 @@ export const pictureOf = (item: JsonObject): DataPart | undefined => {
   const format = stringAt(item, 'output_format') ?? 'png'
   return { type: 'data', mimeType: `image/${/^\w+$/.test(format) ? format : 'png'}`, data }
 }
+
+/** The files that citations name: a code interpreter made them, and the provider keeps them. */
+export const madeFiles = (citations: readonly JsonObject[]): LinkPart[] =>
+  citations.flatMap((citation) => {
+    const [container, id] = [stringAt(citation, 'container_id'), stringAt(citation, 'file_id')]
+    const name = stringAt(citation, 'filename')
+    if (citation.type !== 'container_file_citation' || !container || !id) return []
+    return [{ type: 'link', url: fileLink('openai-file', `${container}/${id}`), ...(name && { name }) }]
+  })
 
 export const withoutPicture = (item: JsonObject): JsonObject => {
   if (item.type !== 'image_generation_call') return item

@@ -30,6 +30,16 @@ const linkedFile = ({ url, mimeType, name }: LinkPart): LinkedFile => {
   return { kind, mimeType: type, ...(name !== undefined && { name }), url }
 }
 
+/** The schemes of files that a provider keeps: only its own protocol can read them. */
+export type FileScheme = 'openai-file' | 'anthropic-file'
+
+/** The link to a file that a provider keeps. */
+export const fileLink = (scheme: FileScheme, id: string): string => `${scheme}:${id}`
+
+/** The id of a file that the provider of this protocol keeps; undefined for other links. */
+export const fileIdIn = (url: string, scheme: FileScheme): string | undefined =>
+  url.startsWith(`${scheme}:`) ? url.slice(scheme.length + 1) : undefined
+
 /** The text of a file that is text by nature. */
 export const textIn = ({ data }: InlineFile): string => textFromBase64(data)
 

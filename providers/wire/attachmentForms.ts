@@ -10,6 +10,15 @@ export const anthropicForms = ({ attachments }: ModelProfile): AttachmentForms =
   ...(attachments.pdf && {
     textFile: (data, name) => anthropicDocument({ type: 'text', media_type: 'text/plain', data }, name),
   }),
+  stored: {
+    scheme: 'anthropic-file',
+    write: (file_id, kind) => {
+      if (kind === 'image') return { type: 'image', source: { type: 'file', file_id } }
+      // Only code in the container can read the others.
+      if (kind !== 'pdf' && kind !== 'text') return { type: 'container_upload', file_id }
+      return { type: 'document', source: { type: 'file', file_id } }
+    },
+  },
   image: {
     formats: webImages,
     inline: (file) => ({ type: 'image', source: anthropicBytes(file) }),
@@ -69,6 +78,11 @@ export const googleResultForms: AttachmentForms = {
 export const responsesForms = ({ anyFile = false }: { anyFile?: boolean }): AttachmentForms => ({
   text: (text) => ({ type: 'input_text', text }),
   textLink: { formats: linkedTexts, link: responsesLink },
+  stored: {
+    scheme: 'openai-file',
+    write: (file_id, kind) =>
+      kind === 'image' ? { type: 'input_image', file_id, detail: 'auto' } : { type: 'input_file', file_id },
+  },
   image: { formats: webImages, inline: responsesImage, link: responsesImage },
   pdf: { inline: responsesFile, link: responsesLink },
   ...(anyFile && { other: { inline: responsesFile, link: responsesLink } }),
@@ -97,6 +111,10 @@ export const chatForms = ({
   audioFormats = ['wav', 'mp3'],
 }: ChatFiles): AttachmentForms => ({
   text,
+  stored: {
+    scheme: 'openai-file',
+    write: (file_id, kind) => (kind === 'image' ? undefined : { type: 'file', file: { file_id } }),
+  },
   image: { formats: webImages, inline: chatImage, link: chatImage },
   pdf: { inline: chatPdf, ...(pdfLinks && { link: chatPdf }) },
   audio: {

@@ -6,6 +6,8 @@ import {
   type AttachedFile,
   attachedFile,
   type FileKind,
+  type FileScheme,
+  fileIdIn,
   type InlineFile,
   type LinkedFile,
   textIn,
@@ -26,6 +28,8 @@ export type AttachmentForms = {
   /** A text with a name; where this is left out, a text with its name above it. */
   textFile?: (text: string, name: string | undefined) => JsonObject
   textLink?: Omit<AttachmentForm, 'inline'>
+  /** A file that the provider keeps, by its id. */
+  stored?: { scheme: FileScheme; write: (id: string, kind: FileKind) => JsonObject | undefined }
 } & Partial<Record<Exclude<FileKind, 'text'>, AttachmentForm>>
 
 /** The texts that APIs fetch by their address, where they fetch texts at all. SVG is not among them. */
@@ -127,6 +131,8 @@ const placed = (
   forms: AttachmentForms,
 ): { block: JsonObject; advice?: never } | { block?: never; advice: string } => {
   const { kind, mimeType } = file
+  const stored = 'url' in file && forms.stored ? storedBlock(file, forms.stored) : undefined
+  if (stored) return { block: stored }
   const form: AttachmentForm | undefined = kind === 'text' ? forms.textLink : forms[kind]
   if (kind !== 'text' && !form) return { advice: otherModel }
   const medium = mediumOf(kind)
@@ -143,6 +149,14 @@ const placed = (
   }
   const isReachable = attachments.links && /^(https?|gs):/i.test(file.url)
   return form?.link && isReachable ? { block: form.link(file) } : { advice: fetchIt }
+}
+
+const storedBlock = (
+  { url, kind }: LinkedFile,
+  { scheme, write }: NonNullable<AttachmentForms['stored']>,
+): JsonObject | undefined => {
+  const id = fileIdIn(url, scheme)
+  return id === undefined ? undefined : write(id, kind)
 }
 
 const fetchIt = 'Fetch it and attach its bytes with dataPart.'

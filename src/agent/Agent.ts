@@ -1,10 +1,10 @@
 import type { Actor, AnyActorLogic, Snapshot } from 'xstate'
 import type { AgentInput } from '../../machines/agent/events.ts'
 import { tracedEmbeddings } from '../../machines/logic/runEnvironment.ts'
-import type { EmbedOptions } from '../../providers/provider.ts'
+import type { EmbedOptions, MediaOptions } from '../../providers/provider.ts'
 import { ConfigurationError } from '../messages/errors.ts'
 import { isJsonObject } from '../messages/json.ts'
-import type { Part } from '../messages/messages.ts'
+import type { DataPart, LinkPart, Part } from '../messages/messages.ts'
 import type { ChatResult, PendingApproval, SendResult, Usage } from '../messages/result.ts'
 import type { ChatModel } from '../model/chatModel.ts'
 import type { CallDecision } from '../tools/approval.ts'
@@ -34,6 +34,9 @@ export type { AgentOptions, AnyAgent, HostedFrom, MachineOf, StartFrom } from '.
 
 /** The vectors of one text or of several, and the usage. */
 export type EmbeddingsResult<T> = { embeddings: T; model: string; usage?: Usage }
+
+/** The images that a model made, and the usage. */
+export type MediaResult = { media: (DataPart | LinkPart)[]; model: string; usage?: Usage }
 
 /**
  * A model with tools and settings. Every send is one run of its statechart, and runs share nothing.
@@ -155,6 +158,26 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
     options: EmbedOptions = {},
   ): Promise<EmbeddingsResult<number[][]>> {
     return this.#embed(texts, 'document', options)
+  }
+
+  /**
+   * Makes images of words, or of the images in `attachments`, with the provider's model for them: `?media=` in the model
+   * string names another.
+   */
+  async generateMedia(prompt: string, options: MediaOptions = {}): Promise<MediaResult> {
+    const model = this.#internals.media?.()
+    if (!model) throw new ConfigurationError(`${this.model.provider} does not make media.`)
+    const { media, usage } = await model.generate(prompt, options)
+    return { media, model: model.model, ...(usage && { usage }) }
+  }
+
+  /** Makes images and yields each of them as it is there. */
+  async *generateMediaStream(
+    prompt: string,
+    options: MediaOptions = {},
+  ): AsyncGenerator<DataPart | LinkPart, void> {
+    const { media } = await this.generateMedia(prompt, options)
+    yield* media
   }
 
   async #embed(

@@ -12,7 +12,7 @@ import {
 } from '../../machines/orchestrators/orchestrator.ts'
 import { typedOutputOrchestrator } from '../../machines/orchestrators/typedOutput.ts'
 import type { PolicyOptions } from '../../machines/policy/policyEvents.ts'
-import type { EmbeddingsModel } from '../../providers/provider.ts'
+import type { EmbeddingsModel, MediaModel } from '../../providers/provider.ts'
 import { findProvider } from '../../providers/registry.ts'
 import { ConfigurationError, describeThrown, isOwnError, OrchestrationError } from '../messages/errors.ts'
 import { isJsonObject, type JsonObject } from '../messages/json.ts'
@@ -67,6 +67,7 @@ export class AgentInternals {
   readonly model: ChatModel
   readonly options: AgentOptions<never>
   readonly embeddings: (() => EmbeddingsModel) | undefined
+  readonly media: (() => MediaModel) | undefined
   readonly #inspect: Inspect | undefined
   readonly #compaction: AgentMachineConfig['compaction']
   readonly #policy: PolicyOptions | undefined
@@ -85,7 +86,8 @@ export class AgentInternals {
       const name = parseModelString(model)
       const provider = findProvider(name.provider, name.chat)
       this.model = provider.chatModel(name.chat, options)
-      const { embeddingsModel } = provider
+      const { embeddingsModel, mediaModel } = provider
+      if (mediaModel) this.media = () => mediaModel(name.media, options)
       if (embeddingsModel) this.embeddings = () => embeddingsModel(name.embeddings, options)
     }
     if (options.skills !== undefined) this.#skills = readSkills(options.skills)

@@ -1,10 +1,10 @@
 import { ConfigurationError } from '../messages/errors.ts'
 
 /** The parts of a model string: a provider, and its models by use; a model left out means the provider's default. */
-export type ModelName = { provider: string; chat?: string; embeddings?: string }
+export type ModelName = { provider: string; chat?: string; embeddings?: string; media?: string }
 
 /**
- * Reads a model string: `provider`, `provider:model`, `provider/model`, `provider?chat=a&embeddings=b`. After a colon
+ * Reads a model string: `provider`, `provider:model`, `provider/model`, `provider?chat=a&embeddings=b&media=c`. After a colon
  * the model keeps its own slashes and colons.
  *
  * @example parseModelString('openrouter:google/gemini-3.8-flash') // { provider: 'openrouter', chat: 'google/gemini-3.8-flash' }
@@ -25,16 +25,17 @@ export const parseModelString = (text: string): ModelName => {
     provider,
     ...(chat && { chat }),
     ...(roles.embeddings && { embeddings: roles.embeddings }),
+    ...(roles.media && { media: roles.media }),
   }
 }
 
-const parseQuery = (text: string, query: string): { chat?: string; embeddings?: string } => {
-  const roles: { chat?: string; embeddings?: string } = {}
+const parseQuery = (text: string, query: string): Omit<ModelName, 'provider'> => {
+  const roles: Omit<ModelName, 'provider'> = {}
   for (const pair of query.split('&')) {
     const at = pair.indexOf('=')
     const key = at < 0 ? pair : pair.slice(0, at)
-    if (key !== 'chat' && key !== 'embeddings') {
-      throw bad(text, `"${key}" is not a role: use chat or embeddings`)
+    if (key !== 'chat' && key !== 'embeddings' && key !== 'media') {
+      throw bad(text, `"${key}" is not a role: use chat, embeddings or media`)
     }
     roles[key] = at < 0 ? '' : decoded(pair.slice(at + 1))
   }
@@ -46,12 +47,12 @@ const parseQuery = (text: string, query: string): { chat?: string; embeddings?: 
  *
  * @example formatModelString({ provider: 'openai', chat: 'gpt-6-luna' }) // 'openai:gpt-6-luna'
  */
-export const formatModelString = ({ provider, chat, embeddings }: ModelName): string => {
-  if (embeddings === undefined) return chat === undefined ? provider : `${provider}:${encoded(chat)}`
-  const roles = [
-    ...(chat === undefined ? [] : [`chat=${encoded(chat)}`]),
-    `embeddings=${encoded(embeddings)}`,
-  ]
+export const formatModelString = ({ provider, chat, embeddings, media }: ModelName): string => {
+  if (embeddings === undefined && media === undefined)
+    return chat === undefined ? provider : `${provider}:${encoded(chat)}`
+  const roles = Object.entries({ chat, embeddings, media }).flatMap(([role, model]) =>
+    model === undefined ? [] : [`${role}=${encoded(model)}`],
+  )
   return `${provider}?${roles.join('&')}`
 }
 

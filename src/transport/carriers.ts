@@ -1,7 +1,13 @@
 import type { Dispatcher } from 'undici'
 import { UnknownEncoding } from './networkError.ts'
 
-export type HttpRequest = { method: 'GET' | 'POST'; url: URL; headers: Record<string, string>; body?: string }
+export type HttpRequest = {
+  method: 'GET' | 'POST'
+  url: URL
+  headers: Record<string, string>
+  /** Text for all but uploads. */
+  body?: string | Uint8Array<ArrayBuffer>
+}
 
 /** Reads one response header by its lower-case name. */
 export type HeaderReader = (name: string) => string | undefined

@@ -148,7 +148,7 @@ describe('tools that OpenAI defines and the agent runs', () => {
   it.each([
     ['openai-responses', { type: 'apply_patch' }],
     ['openai-responses', { type: 'shell' }],
-    ['openai-responses', { type: 'mcp', server_label: 'crm', server_url: 'https://crm.example' }],
+    ['openai-responses', { type: 'mcp', server_label: 'crm', require_approval: 'always' }],
     ['anthropic', { type: 'memory_20250818', name: 'memory' }],
     ['anthropic', { type: 'bash_20250124', name: 'bash' }],
   ])('refuses an entry that nothing runs: %s %o', async (provider, entry) => {
@@ -209,6 +209,21 @@ describe('the outputs of server tools', () => {
     ])
     expect(bodyOf({ messages: [], serverTools })).not.toHaveProperty('include')
   })
+})
+
+it('gives the files that a code interpreter made as parts', () => {
+  const annotation = {
+    type: 'container_file_citation',
+    container_id: 'cntr_1',
+    file_id: 'cfile_1',
+    filename: 'plot.png',
+  }
+  const content = [{ type: 'output_text', text: 'Here', annotations: [annotation] }]
+  const item = { type: 'message', id: 'msg_1', role: 'assistant', content }
+  const deltas = decode(created(), done(0, item), completed({ output: [item] }))
+  expect(ofType(deltas, 'part').map(({ part }) => part)).toEqual([
+    { type: 'link', url: 'openai-file:cntr_1/cfile_1', name: 'plot.png' },
+  ])
 })
 
 describe('commentary', () => {
