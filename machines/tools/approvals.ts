@@ -20,7 +20,7 @@ import {
   type ToolRound,
 } from '../agent/streamingState.ts'
 import { asQuestion, isAbout } from './question.ts'
-import { currentCalls, externalCalls, ownOf } from './round.ts'
+import { callWithId, currentCalls, externalCalls, ownOf } from './round.ts'
 import { originIn, ownOrigin } from './runTools.ts'
 import { onStop } from './toolCall.ts'
 
@@ -123,10 +123,10 @@ export const pendingCalls = (state: StreamingState): ToolCallPart[] => {
   return currentCalls(state).filter(({ id }) => pending.has(id))
 }
 
-/** The pending calls as a person is asked about them. */
-export const askedCalls = (state: StreamingState): PendingCall[] => {
+/** The pending calls as a person is asked about them; `only`: the one with this id. */
+export const askedCalls = (state: StreamingState, only?: string): PendingCall[] => {
   const isInDoubt = new Set(state.round.inDoubt)
-  return pendingCalls(state).map((call) => ({
+  return (only === undefined ? pendingCalls(state) : pendingCall(state, only)).map((call) => ({
     ...asQuestion(state, call, 'approval'),
     ...(isInDoubt.has(call.id) && { inDoubt: true }),
   }))
@@ -141,10 +141,13 @@ export const isPending = (
   state: StreamingState,
   command: Pick<ApprovalCommand, 'callId' | 'question'>,
 ): boolean => {
-  const { callId } = command
-  if (!state.round.pendingApprovals.includes(callId)) return false
-  const call = currentCalls(state).find(({ id }) => id === callId)
+  const [call] = pendingCall(state, command.callId)
   return call !== undefined && isAbout(command, asQuestion(state, call, 'approval'))
+}
+
+const pendingCall = (state: StreamingState, id: string): ToolCallPart[] => {
+  const call = state.round.pendingApprovals.includes(id) ? callWithId(state, id) : undefined
+  return call ? [call] : []
 }
 
 type ApprovalCommand = Omit<Extract<AgentCommand, { type: 'tool.approve' }>, 'type'>
@@ -154,7 +157,7 @@ export const approve = (
   state: StreamingState,
   { callId, arguments: edited, remember }: ApprovalCommand,
 ): Partial<StreamingState> => {
-  const call = currentCalls(state).find(({ id }) => id === callId)
+  const call = callWithId(state, callId)
   if (!call) return {}
   const own = isJsonObject(edited) ? (copyJson(edited) as typeof edited) : undefined
   const args = own ?? call.arguments

@@ -39,6 +39,16 @@ export const pendingIn = (snapshot: unknown): PendingCall[] =>
 export const openIn = (snapshot: unknown): PendingCall[] =>
   copyOf(waitsIn(snapshot, openQuestions).flatMap(({ calls }) => calls))
 
+/**
+ * The calls that a decision on `callId` may be about, as they are: to compare it with, and not to be shown. The other calls
+ * are left out where there is such a call: a turn may have thousands.
+ */
+export const questionsAbout = (snapshot: unknown, callId: string): PendingCall[] => {
+  const of = (only?: string) => waitsIn(snapshot, openQuestions, only).flatMap(({ calls }) => calls)
+  const found = of(callId)
+  return found.some(({ id }) => id === callId) ? found : of()
+}
+
 /** The calls that a run waits for and that `onApproval` is not asked about, once nothing else is at work. */
 export const unattendedIn = (snapshot: unknown): PendingCall[] => unattended(waitsIn(snapshot, waitsFor))
 
@@ -51,7 +61,7 @@ export const waitIn = (snapshot: unknown): { calls: PendingCall[]; isAtWork: boo
 const unattended = (waits: readonly Wait[]): PendingCall[] =>
   waits.flatMap(({ calls, isAttended }) => (isAttended ? [] : calls))
 
-const waitsIn = (snapshot: unknown, below: typeof waitsFor): Wait[] => {
+const waitsIn = (snapshot: unknown, below: typeof waitsFor, only?: string): Wait[] => {
   if (!isJsonObject(snapshot) || snapshot.status !== 'active') return []
   // A store may have been written by an older release.
   const isStored = isRun(snapshot.context) && snapshot.context.version !== snapshotVersion
@@ -62,16 +72,16 @@ const waitsIn = (snapshot: unknown, below: typeof waitsFor): Wait[] => {
   }: RunNode = isStored ? currentForm(snapshot, agentMigrations) : snapshot
   if (isRun(context)) {
     const { waitsFor: kind } = factsOf(value) ?? {}
-    if (kind) return [{ calls: asked[kind](context), isAttended: isActive(children.approver) }]
+    if (kind) return [{ calls: asked[kind](context, only), isAttended: isActive(children.approver) }]
     if (children.toolExecutor) return [{ calls: below(context), isAttended: false }]
     // What a check of the policy waits for is not the run's own question.
     return []
   }
-  return Object.values(children).flatMap((child) => waitsIn(snapshotOf(child), below))
+  return Object.values(children).flatMap((child) => waitsIn(snapshotOf(child), below, only))
 }
 
 /** The calls that a run itself waits for, by the kind of decision. */
-const asked: Record<PendingCall['kind'], (state: StreamingState) => PendingCall[]> = {
+const asked: Record<PendingCall['kind'], (state: StreamingState, only?: string) => PendingCall[]> = {
   approval: askedCalls,
   answer: awaitedCalls,
   limit: limitQuestion,

@@ -28,6 +28,10 @@ const callsById = (state: StreamingState): ReadonlyMap<string, ToolCallPart> => 
   return calls
 }
 
+/** A call of the current round. */
+export const callWithId = (state: StreamingState, id: string): ToolCallPart | undefined =>
+  callsById(state).get(id)
+
 /** The calls of the current round. */
 export const currentCalls = (state: StreamingState): ToolCallPart[] => [...callsById(state).values()]
 

@@ -83,7 +83,7 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
   approve(callId: string, options: ApprovalOptions = {}): void {
     const { question } = options
     const call = waitingCall(
-      this.pending,
+      this.#internals.questionsAbout(callId),
       { callId, ...(question !== undefined && { question }) },
       'approval',
     )
@@ -92,13 +92,19 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
 
   /** Refuses a pending call; the model learns why. Refusing to raise a limit ends the run. */
   reject(callId: string, reason?: string, about: AboutQuestion = {}): void {
-    this.#internals.send(rejection(waitingCall(this.pending, { callId, ...about }), reason))
+    this.#internals.send(
+      rejection(waitingCall(this.#internals.questionsAbout(callId), { callId, ...about }), reason),
+    )
   }
 
   /** Gives the result of an external tool: a text, JSON or parts, as from `execute`. */
   answer(callId: string, result: unknown, options: { isError?: boolean } & AboutQuestion = {}): void {
     const { question } = options
-    const call = waitingCall(this.pending, { callId, ...(question !== undefined && { question }) }, 'answer')
+    const call = waitingCall(
+      this.#internals.questionsAbout(callId),
+      { callId, ...(question !== undefined && { question }) },
+      'answer',
+    )
     this.#internals.send(answer(call, result, options))
   }
 

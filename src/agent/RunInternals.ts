@@ -4,7 +4,7 @@ import type { AgentMachine } from '../../machines/agent/agentSnapshot.ts'
 import type { AgentCommand, AgentEmitted } from '../../machines/agent/events.ts'
 import { copyOf } from '../../machines/agent/streamingState.ts'
 import type { RequestPrefix } from '../../machines/model/requestPrefix.ts'
-import { openIn, pendingIn, unattendedIn } from '../../machines/tools/pendingCalls.ts'
+import { openIn, pendingIn, questionsAbout, unattendedIn } from '../../machines/tools/pendingCalls.ts'
 import { describeThrown, OrchestrationError } from '../messages/errors.ts'
 import type { JsonObject } from '../messages/json.ts'
 import type { ChatMessage } from '../messages/messages.ts'
@@ -152,6 +152,11 @@ export class RunInternals<T, C> {
     return openIn(this.#actor.getSnapshot())
   }
 
+  /** The pending calls to compare a decision on a call with. */
+  questionsAbout(callId: string): readonly PendingCall[] {
+    return questionsAbout(this.#actor.getSnapshot(), callId)
+  }
+
   snapshot(): Snapshot<unknown> {
     try {
       return JSON.parse(JSON.stringify(this.#actor.getPersistedSnapshot()))
@@ -232,9 +237,15 @@ export class RunInternals<T, C> {
     for (const { reader } of this.#readings) reader.chunk(chunk)
   }
 
+  /** A look at what the run waits for is due: one for all calls of a turn. */
+  #isLooking = false
+
   /** Pauses the run if no listener decides on what it waits for. Deferred: the calls of a turn are announced one by one. */
   #waitIfUnattended(): void {
+    if (this.#isLooking) return
+    this.#isLooking = true
     queueMicrotask(() => {
+      this.#isLooking = false
       if (!this.#hasBegun) return
       for (const call of unattendedIn(this.#actor.getSnapshot())) this.#listeners.announce(call)
       const calls = this.#outcome ? [] : unattendedIn(this.#actor.getSnapshot())
