@@ -41,6 +41,7 @@ export type Verdict = {
   possible?: string[]
 }
 
+/** The verdicts on the items of a question, by their keys. */
 export type Verdicts = { [key: string]: Verdict }
 
 /** The progress of a question. The items are the run's own data, and not stored twice. */

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import {
   AbortedError,
   ConfigurationError,
+  ConflictError,
   describeThrown,
   type ErrorData,
   errorDataOf,
@@ -12,7 +13,6 @@ import {
   OutputValidationError,
   StatewireError,
   TimeoutError,
-  ConflictError,
   ToolExecutionError,
 } from '../../src/messages/errors.ts'
 import type { JsonObject } from '../../src/messages/json.ts'
