@@ -9,14 +9,28 @@ import type { Delta } from '../../src/model/delta.ts'
 import type { ApprovalOptions } from '../../src/tools/approval.ts'
 import type { LimitReached, RunLimits } from './limits.ts'
 
-/** The input of a run. Plain JSON. */
-export type AgentInput = {
+/** The value that the tools of a run get as their `context`: required where one of them needs it. */
+export type ContextOption<Deps> = undefined extends Deps
+  ? {
+      /** The `context` of the tools of this run. Never stored: a resumed run is given it again. */
+      context?: Deps
+    }
+  : {
+      /** The `context` of the tools of this run. Never stored: a resumed run is given it again. */
+      context: Deps
+    }
+
+/** The input of a run: plain JSON, and the `context` of its tools, which may be anything and is never stored. */
+export type AgentInput<Deps = unknown> = StoredInput & ContextOption<Deps>
+
+/** The part of a run's input that is stored. Plain JSON. */
+export type StoredInput = {
   prompt?: string | Part[]
   /** Parts that are added to the prompt. */
   attachments?: Part[]
   /** The conversation so far; without a prompt its last message must be the user's. */
   history?: ChatMessage[]
-  /** Asks for an answer of this shape; see `Agent.sendFor`. */
+  /** Asks for an answer of this shape. The answer is text, which is not checked: `Agent.machineFor` checks it. */
   outputSchema?: JsonObject
   /** The id of the run. */
   id?: string
@@ -28,6 +42,8 @@ export type AgentInput = {
   maxSteps?: number
   /** Limits in place of the agent's limits of the same name. */
   limits?: RunLimits
+  /** Set by the run itself if it gets a `context`: restored without one, it fails. */
+  hasContext?: boolean
 }
 
 /** A command to a running agent. */
@@ -119,9 +135,18 @@ export type PreparedRequest = {
 export type StepMetrics = { timeToFirstChunkMs: number | null; durationMs: number; chunks: number }
 
 /** The end of a run: exactly one of these, with everything that was reached in every case. */
-export type AgentOutput =
-  | ({ status: 'complete' } & Reached)
+export type AgentOutput<T = string> =
+  | ({ status: 'complete' } & Reached<T>)
   | ({ status: 'failed'; error: ErrorData } & Reached)
   | ({ status: 'aborted'; reason: string } & Reached)
 
-type Reached = ChatResult & Partial<SendResult>
+type Reached<T = string> = ChatResult<T> & Partial<SendResult<T>>
+
+/**
+ * An event that a run sends to the machine that invoked or spawned it, under the id that it has there: when it begins
+ * to wait for people, when it works again, and when it ends. Never for each chunk.
+ */
+export type AgentReport<T = string> =
+  | { type: 'agent.waiting'; id: string; calls: PendingCall[] }
+  | { type: 'agent.working'; id: string }
+  | { type: 'agent.done'; id: string; output: AgentOutput<T> }

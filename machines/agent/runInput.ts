@@ -90,6 +90,7 @@ const optionsOf = (input: AgentInput, ofAgent: RunLimits): RunOptions => {
     system,
     settings: copyJson(settings) as GenerationSettings,
     limits: finiteLimits({ ...ofAgent, ...(maxSteps !== undefined && { steps: maxSteps }), ...limits }),
+    ...(input.hasContext === true && { hasContext: true }),
   }
 }
 

@@ -66,6 +66,8 @@ export type RunOptions = {
   settings: GenerationSettings
   /** The limits of the run. */
   limits: RunLimits
+  /** The run got a `context` with its input, which is not stored; absent where it did not. */
+  hasContext?: boolean
 }
 
 /** The counts that keep a run from going on for ever. */

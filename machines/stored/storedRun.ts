@@ -73,6 +73,7 @@ const optionsShape = is.fields<RunOptions>({
   system: is.orNull(is.text),
   settings: is.object,
   limits: is.like<RunLimits>((name, value) => (areLimits(value) ? undefined : `${name} must be limits`)),
+  hasContext: is.optional(is.flag),
 })
 
 const answerShape = is.fields<Answer>({

@@ -7,7 +7,7 @@ import type { ToolContext } from '../../src/tools/tool.ts'
 import type { AgentMachine } from '../agent/agentSnapshot.ts'
 import type { AgentOutput } from '../agent/events.ts'
 import { withValues } from '../logic/runEnvironment.ts'
-import { clockIn } from '../logic/systemTime.ts'
+import { clockOf } from '../logic/systemTime.ts'
 import { unattendedIn } from './pendingCalls.ts'
 import { keysOf } from './round.ts'
 import { callOf } from './toolCall.ts'
@@ -35,7 +35,7 @@ export const subRun = (
       ...(of?.stored && { snapshot: of.stored }),
     })
     const report = (event: CallReport) => self?._parent?.send(event)
-    const clock = self ? clockIn(self.system) : systemClock
+    const clock = self ? clockOf(self) : systemClock
     let timer: unknown
     const stopTimer = () => {
       if (timer !== undefined) clock.clearTimeout(timer)

@@ -1,3 +1,4 @@
+import type { AnyActorLogic } from 'xstate'
 import { Agent, type AnyAgent } from '../agent/Agent.ts'
 import type { StoredRuns } from '../durable/runs.ts'
 import { ConfigurationError } from '../messages/errors.ts'
@@ -29,19 +30,34 @@ export type HandlerOptions = ReportOptions & {
   maxUnreadBytes?: number
 }
 
-/** Options of the chat handlers. */
-export type ChatHandlerOptions = HandlerOptions & {
-  /** Allows or refuses the use of a chat. Default: anyone who knows the id of a chat may use it. */
-  authorize?: (request: Request, chatId: string) => boolean | Promise<boolean>
+/** The context of the tools of an agent, for each request: required where one of its tools needs it. */
+type RequestContext<For> =
+  For extends Agent<infer Deps, infer Machine>
+    ? [undefined, Machine] extends [Deps, AnyActorLogic]
+      ? OptionalContext<Deps>
+      : {
+          /** Gives the tools their `context`. */
+          context: (request: Request, chatId: string) => Deps | Promise<Deps>
+        }
+    : OptionalContext<unknown>
+
+type OptionalContext<Deps> = {
   /** Gives the tools their `context`. For stored runs it must be JSON. */
-  context?: (request: Request, chatId: string) => unknown
-  /** The agent that answers in new chats of stored runs. Not needed if there is only one agent. */
-  agent?: string
-  /** The most chats of an agent that may wait for a decision; the oldest are dropped. Default: 1,000. */
-  maxWaiting?: number
-  /** The longest time that a chat of an agent may wait, in milliseconds. Default: a day. */
-  maxWaitMs?: number
+  context?: (request: Request, chatId: string) => Deps | Promise<Deps>
 }
+
+/** Options of the chat handlers. */
+export type ChatHandlerOptions<For extends Served = Served> = HandlerOptions &
+  RequestContext<For> & {
+    /** Allows or refuses the use of a chat. Default: anyone who knows the id of a chat may use it. */
+    authorize?: (request: Request, chatId: string) => boolean | Promise<boolean>
+    /** The agent that answers in new chats of stored runs. Not needed if there is only one agent. */
+    agent?: string
+    /** The most chats of an agent that may wait for a decision; the oldest are dropped. Default: 1,000. */
+    maxWaiting?: number
+    /** The longest time that a chat of an agent may wait, in milliseconds. Default: a day. */
+    maxWaitMs?: number
+  }
 
 /** An agent, or stored runs. */
 export type Served = AnyAgent | StoredRuns

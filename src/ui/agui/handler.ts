@@ -1,3 +1,4 @@
+import type { Last } from '../../agent/options.ts'
 import { eventStream } from '../eventStream.ts'
 import {
   admission,
@@ -20,10 +21,11 @@ import { AguiWriter } from './writer.ts'
  * const handler = aguiHandler(agent) // new HttpAgent({ url: '/api/agent' })
  * export { handler as POST }
  */
-export const aguiHandler = (
-  served: Served,
-  options: ChatHandlerOptions = {},
+export const aguiHandler = <For extends Served>(
+  served: For,
+  ...[given]: Last<ChatHandlerOptions<For>>
 ): ((request: Request) => Promise<Response>) => {
+  const options: ChatHandlerOptions = given ?? {}
   const limits = checkHandler('aguiHandler', options, chatHandlerRules)
   const { showError, maxBodyBytes } = limits
   const chats = chatsOf(served, options)
