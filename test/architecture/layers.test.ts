@@ -36,6 +36,7 @@ const mayImport: Record<string, readonly string[]> = {
     'src/agent',
     'src/durable',
   ],
+  'src/react': ['src/messages', 'src/tools', 'machines', 'src/agent'],
   'src/testing': ['src/messages', 'src/model', 'src/transport', 'src/tools', 'src/visualize', 'providers'],
   'src/simulator': ['src/messages'],
   'src/visualize': [],
