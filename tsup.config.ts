@@ -1,5 +1,5 @@
-import { copyFile, cp } from 'node:fs/promises'
-import { defineConfig } from 'tsup'
+import { copyFile, cp, readFile, writeFile } from 'node:fs/promises'
+import { build, defineConfig, type Options } from 'tsup'
 import buildPage from './scripts/page.ts'
 
 const library = {
@@ -16,6 +16,31 @@ const library = {
   mcp: 'src/mcp/index.ts',
   ui: 'src/ui/index.ts',
   react: 'src/react/index.ts',
+}
+
+/** The entry for apps on XState 6: whole, with its own copy of XState 5, since the app's copy is another one. */
+const forXState6: Options = {
+  config: false,
+  silent: true,
+  entry: { xstate6: 'src/xstate6/index.ts' },
+  format: ['esm', 'cjs'],
+  target: 'node20',
+  dts: { compilerOptions: { noCheck: true } },
+  treeshake: true,
+  splitting: false,
+  noExternal: ['uuid', 'xstate'],
+  shims: true,
+}
+
+/** In such an app `xstate` is XState 6, which is `xstate6` here; the types of XState 5 go with the entry. */
+const nameXStates = async (): Promise<void> => {
+  await cp('node_modules/xstate/dist/declarations/src', 'dist/xstate5', { recursive: true })
+  await writeFile('dist/xstate5/package.json', '{ "type": "commonjs" }\n')
+  for (const file of ['dist/xstate6.d.ts', 'dist/xstate6.d.cts']) {
+    const types = await readFile(file, 'utf8')
+    const ofOurs = types.replaceAll("from 'xstate'", "from './xstate5/index.js'")
+    await writeFile(file, ofOurs.replaceAll("from 'xstate6'", "from 'xstate'"))
+  }
 }
 
 export default defineConfig({
@@ -41,6 +66,8 @@ export default defineConfig({
     },
   ],
   onSuccess: async () => {
+    await build(forXState6)
+    await nameXStates()
     await copyFile('node_modules/elkjs/lib/elk.bundled.js', 'dist/elk.bundled.cjs')
     await buildPage()
     await cp('src/inspector/page', 'dist/page', {

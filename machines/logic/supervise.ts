@@ -8,11 +8,8 @@ import type {
 } from 'xstate'
 import { ConfigurationError } from '../../src/messages/errors.ts'
 import { isJsonObject } from '../../src/messages/json.ts'
-import type { PendingCall } from '../../src/messages/result.ts'
-import type { AgentEmitted, AgentReport } from '../agent/events.ts'
-import { copyOf } from '../agent/streamingState.ts'
-import { unattendedIn } from '../tools/pendingCalls.ts'
-import { keysOf } from '../tools/round.ts'
+import type { AgentEmitted } from '../agent/events.ts'
+import { reportBetween } from './reports.ts'
 import { giveValues, hostOf, valuesOf } from './runEnvironment.ts'
 import { type AnyRunMachine, isChart, wrapLogic } from './wrapLogic.ts'
 
@@ -219,24 +216,12 @@ const reportToApp = (
   after: AnyMachineSnapshot,
   scope: AnyActorScope,
 ): void => {
-  if (before?.tags === after.tags && !after.tags.has('waiting')) return
   const { _parent: parent, id } = scope.self
   if (!parent || !('logic' in parent) || !isChart(Object(parent.logic))) return
-  const send = (reportOf: () => AgentReport) => scope.defer(() => scope.defer(() => parent.send(reportOf())))
-  if (after.status === 'done' && before?.status !== 'done')
-    // Around this machine may be one that turns the text of the answer into a value.
-    send(() => ({ type: 'agent.done', id, output: scope.self.getSnapshot().output }))
-  else {
-    const calls = questionsOf(after)
-    if (keysOf(calls) === keysOf(before ? questionsOf(before) : [])) return
-    // A copy: what the parent does to it must not change the run.
-    const shown = copyOf(calls)
-    send(() =>
-      shown.length > 0 ? { type: 'agent.waiting', id, calls: shown } : { type: 'agent.working', id },
-    )
-  }
+  const report = reportBetween(before, after, id)
+  if (!report) return
+  // Around this machine may be one that turns the text of the answer into a value.
+  const last = () =>
+    report.type === 'agent.done' ? { ...report, output: scope.self.getSnapshot().output } : report
+  scope.defer(() => scope.defer(() => parent.send(last())))
 }
-
-/** The questions that a run waits with, and that no `onApproval` is asked. */
-const questionsOf = (snapshot: AnyMachineSnapshot): PendingCall[] =>
-  snapshot.tags.has('waiting') ? unattendedIn(snapshot) : []
