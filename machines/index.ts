@@ -35,6 +35,7 @@ export type {
 export type { RunEmitted, RunStatusEvent } from './logic/supervise.ts'
 export type { RunMachine, RunParts } from './logic/wrapLogic.ts'
 export type { PreparedStep, PrepareStep, StepInfo } from './model/prepareStep.ts'
+export type { PrefixChange, PrefixPart, RequestPrefix, SentPrefix } from './model/requestPrefix.ts'
 export {
   createDecisionLogic,
   type DecidedEvent,

@@ -1,5 +1,9 @@
 import { ConfigurationError } from '../src/messages/errors.ts'
+import { nearest } from '../src/messages/optionNames.ts'
 import type { ChatModel } from '../src/model/chatModel.ts'
+import { modelTables } from './models/index.ts'
+import { knownModel, type ModelTable } from './models/modelFacts.ts'
+import { openWeightModels } from './models/openWeights.ts'
 import { presets } from './presets.ts'
 import type { ConnectionOptions, ModelInfo, Provider, ProviderInfo, RequestOptions } from './provider.ts'
 
@@ -58,16 +62,43 @@ export const listModels = async (
   return listModels(options)
 }
 
-/** Finds a provider by name or alias, in upper or lower case. */
-export const findProvider = (name: string): Provider => {
+/** Finds a provider by name or alias, in upper or lower case. `model`: what follows it in a model string, for the advice. */
+export const findProvider = (name: string, model?: string): Provider => {
   const wanted = name.toLowerCase()
   const found = allProviders().find(
     (each) => each.name.toLowerCase() === wanted || each.aliases.includes(wanted),
   )
   if (found) return found
-  const names = allProviders().map((each) => each.name)
-  throw new ConfigurationError(`There is no provider "${name}". Known providers: ${names.join(', ')}.`)
+  throw new ConfigurationError(`There is no provider "${name.slice(0, 100)}". ${adviceOn(name, model)}`)
 }
+
+/** Advice on a provider that does not exist: it may be the name of a model, or misspelled. */
+const adviceOn = (name: string, model: string | undefined): string => {
+  const owner = model === undefined ? ownerOf(name) : undefined
+  if (owner !== undefined) return `Write "${owner}:${name}".`
+  const names = allProviders().flatMap((each) => [each.name, ...each.aliases])
+  const meant = nearest(name, names, 2)
+  const whole = model === undefined ? name : `${name}:${model}`
+  if (meant === undefined && knownModel(openWeightModels, whole))
+    return `Write "ollama:${whole}", or another provider of such models.`
+  const guess = meant && `Did you mean "${model === undefined ? meant : `${meant}:${model}`}"? `
+  return `${guess ?? ''}Known providers: ${allProviders()
+    .map((each) => each.name)
+    .join(', ')}.`
+}
+
+/** The provider whose models have such names: by its table, or by the word that its names begin with. */
+const ownerOf = (model: string): string | undefined => {
+  const vendors = modelTables.filter(({ provider }) => vendorsOfModels.includes(provider))
+  const wordOf = (name: string) => /^[a-z]+/i.exec(name)?.[0].toLowerCase()
+  const hasWord = ({ rows }: ModelTable) =>
+    rows.some(({ names }) => names.some((each) => wordOf(each) === wordOf(model)))
+  const owner = vendors.find((table) => knownModel(table, model)) ?? vendors.find(hasWord)
+  return owner?.provider
+}
+
+/** Vendors of their own models: a model of open weights has many hosts. */
+const vendorsOfModels = ['openai', 'anthropic', 'google', 'mistral', 'cohere', 'deepseek', 'xai']
 
 const allProviders = (): Provider[] => [
   ...registered.values(),

@@ -125,5 +125,6 @@ export {
   type ToolSource,
   tool,
 } from './tools/tool.ts'
+export type { OnToolError } from './tools/toolError.ts'
 export { createToolExecutor, type ToolExecutor } from './tools/toolExecutor.ts'
 export type { Limits } from './transport/limits.ts'

@@ -11,7 +11,7 @@ const weatherTool = tool({
   execute: weather.execute,
 })
 
-export const agentOf = ({ wire, baseUrl, hasTools, typed: _, ...rest }) =>
+export const agentOf = ({ wire, baseUrl, hasTools, typed: _, driver: __, ...rest }) =>
   new Agent(wire.model, {
     baseUrl,
     apiKey: 'none',

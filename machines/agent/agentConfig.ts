@@ -8,6 +8,7 @@ import { defaultTimeouts, type Timeouts } from '../../src/model/timeouts.ts'
 import type { OnApproval } from '../../src/tools/approval.ts'
 import { isThenable } from '../../src/tools/isThenable.ts'
 import { type AnyToolEntry, toolsByName } from '../../src/tools/tool.ts'
+import { type OnToolError, warnOfToolError } from '../../src/tools/toolError.ts'
 import { createToolExecutor, isOwnBatch, type ToolExecutor } from '../../src/tools/toolExecutor.ts'
 import type { PrepareStep } from '../model/prepareStep.ts'
 import { checkConfig } from './configRules.ts'
@@ -46,6 +47,11 @@ export type AgentMachineConfig = {
   fallback?: readonly ChatModel[]
   /** The tools that the model may call. Default: none. */
   tools?: readonly AnyToolEntry[]
+  /**
+   * `false` for a run that knows the tools and calls none, such as a critic in a conversation with tools: requests stay as
+   * they were up to the new messages, so that caches and signed thinking count. Default: true.
+   */
+  callsTools?: boolean
   /** The system prompt. Default: none. */
   system?: string
   /** Temperature, thinking and other settings of the model. Default: the provider's. */
@@ -77,6 +83,11 @@ export type AgentMachineConfig = {
   toolExecutor?: Partial<ToolExecutor>
   /** Decides on calls of tools with `needsApproval`. Default: the run waits for `tool.approve` and `tool.reject`. */
   onApproval?: OnApproval
+  /**
+   * Called with each exception of a tool, whose message alone goes to the model. Default: its stack is a warning on standard
+   * error, unless `NODE_ENV` is `production` or `test`.
+   */
+  onToolError?: OnToolError
   /** Called before each model call: it may choose another model, fewer tools or other settings for this step. Default: none. */
   prepareStep?: PrepareStep
   /** Makes ids for calls whose provider gave none. Default: UUID v7, which sorts by time. */
@@ -93,6 +104,7 @@ export type ResolvedConfig = {
   tools: readonly AnyToolEntry[]
   /** Tools that come with a prompt replace the agent's. */
   takesTools: boolean
+  callsTools: boolean
   /** The tools that the agent does not have: a chart made of runs adds them to some of its runs. */
   ownTools: readonly AnyToolEntry[]
   system: string | undefined
@@ -112,6 +124,7 @@ export type ResolvedConfig = {
   /** The batch function, only if the user provides one. */
   executeBatch: ToolExecutor['executeBatch'] | undefined
   onApproval: OnApproval | undefined
+  onToolError: OnToolError
   prepareStep: PrepareStep | undefined
   /** Takes the credentials of the models out of a text. */
   hide: (text: string) => string
@@ -137,6 +150,7 @@ export const resolveConfig = (
     name: config.name,
     tools: [...tools],
     takesTools: tools === ofAgent || (tools.length > 0 && ofAgent.every((each) => tools.includes(each))),
+    callsTools: config.callsTools ?? true,
     ownTools: tools.filter((each) => !ofAgent.includes(each)),
     system: config.system,
     settings: config.settings ?? {},
@@ -153,6 +167,7 @@ export const resolveConfig = (
     executeSingle,
     executeBatch,
     onApproval: config.onApproval,
+    onToolError: config.onToolError ?? warnOfToolError(hide),
     prepareStep: config.prepareStep,
     hide,
     newId: config.newId ?? newId,

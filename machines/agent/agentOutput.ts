@@ -1,8 +1,9 @@
 import { describeThrown, errorDataOf } from '../../src/messages/errors.ts'
 import { isJsonObject } from '../../src/messages/json.ts'
-import { type ChatMessage, textOf } from '../../src/messages/messages.ts'
+import { answerTextOf, type ChatMessage, textOf } from '../../src/messages/messages.ts'
 import { wholeMetadata } from '../../src/messages/metadata.ts'
-import type { SendResult } from '../../src/messages/result.ts'
+import type { Reached } from '../../src/messages/result.ts'
+import type { RequestPrefix } from '../model/requestPrefix.ts'
 import type { AgentOutput } from './events.ts'
 import type { StreamingState } from './streamingState.ts'
 
@@ -17,7 +18,7 @@ export const textOfRun = (messages: readonly ChatMessage[]): string =>
 /** The text of the last model message that has any. */
 export const lastText = (messages: readonly ChatMessage[]): string => {
   const last = messages.findLast((message) => message.role === 'model' && textOf(message) !== '')
-  return last ? textOf(last) : ''
+  return last ? answerTextOf(last) : ''
 }
 
 /** The data that a run's output is made of. */
@@ -28,7 +29,7 @@ export const isRunResult = (context: unknown): context is RunResult =>
   isJsonObject(context) && isJsonObject(context.totals) && Array.isArray(context.messages)
 
 /** The run as one result, everything merged or summed. */
-export const resultOf = ({ messages, totals }: RunResult): SendResult => ({
+export const resultOf = ({ messages, totals }: RunResult): Reached => ({
   id: totals.responseId,
   output: textOfRun(messages),
   answer: lastText(messages),
@@ -40,6 +41,16 @@ export const resultOf = ({ messages, totals }: RunResult): SendResult => ({
   ...(totals.warnings && { warnings: totals.warnings }),
 })
 
+/** The last request of a run, by its output: the next run of the conversation is compared with it. */
+const prefixes = new WeakMap<AgentOutput, RequestPrefix>()
+
+export const prefixOf = (output: AgentOutput): RequestPrefix | undefined => prefixes.get(output)
+
+const withPrefix = (output: AgentOutput, { totals }: RunResult): AgentOutput => {
+  if (totals.prefix) prefixes.set(output, totals.prefix)
+  return output
+}
+
 /** Notes that an end was asked for. Commands may come from anywhere: the context keeps plain texts only. */
 export const abortedBy = (
   { totals }: RunResult,
@@ -50,21 +61,15 @@ export const abortedBy = (
 })
 
 /** The output of a run that is complete. */
-export const completeOutput = (state: RunResult): AgentOutput => ({
-  status: 'complete',
-  ...resultOf(state),
-})
+export const completeOutput = (state: RunResult): AgentOutput =>
+  withPrefix({ status: 'complete', ...resultOf(state) }, state)
 
 /** The output of a run that failed: its error, and everything reached before. */
-export const failedOutput = (state: RunResult): AgentOutput => ({
-  status: 'failed',
-  error: state.failure ?? errorDataOf('The run failed without a reason.'),
-  ...resultOf(state),
-})
+export const failedOutput = (state: RunResult): AgentOutput => {
+  const error = state.failure ?? errorDataOf('The run failed without a reason.')
+  return withPrefix({ status: 'failed', error, ...resultOf(state) }, state)
+}
 
 /** The output of a run that was aborted: the reason, and everything reached before. */
-export const abortedOutput = (state: RunResult): AgentOutput => ({
-  status: 'aborted',
-  reason: state.abortReason,
-  ...resultOf(state),
-})
+export const abortedOutput = (state: RunResult): AgentOutput =>
+  withPrefix({ status: 'aborted', reason: state.abortReason, ...resultOf(state) }, state)

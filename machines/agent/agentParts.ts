@@ -125,6 +125,7 @@ export type AgentActions = Plain<
   | 'announceFallback'
   | 'consolidate'
   | 'announceStep'
+  | 'comparePrefix'
   | 'keepPausedMessage'
   | 'countEmptyAnswer'
   | 'storeMessage'

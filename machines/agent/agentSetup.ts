@@ -9,6 +9,7 @@ import { hostOf, valuesOf } from '../logic/runEnvironment.ts'
 import { timeOf } from '../logic/systemTime.ts'
 import { modelActor, timer } from '../model/modelActor.ts'
 import { receiveDeltas, unreadable } from '../model/receiveDeltas.ts'
+import { prefixChange } from '../model/requestPrefix.ts'
 import * as approvals from '../tools/approvals.ts'
 import { isAbout } from '../tools/question.ts'
 import * as results from '../tools/results.ts'
@@ -280,6 +281,16 @@ export const agentSetup = (config: ResolvedConfig) => {
           return { failure: brokenPart(thrown, 'Consolidating') }
         }
       }),
+      /** The request counts for the next one once it was answered: a cache has it from then on. */
+      comparePrefix: enqueueActions(({ context: { step, answer, totals }, enqueue }) => {
+        const { sent, accumulated } = answer
+        if (!sent) return
+        const change = prefixChange(step, sent, totals.prefix, accumulated.usage)
+        const { inputTokens: tokens } = accumulated.usage ?? {}
+        const prefix = { ...sent.prefix, ...(tokens !== undefined && { tokens }) }
+        enqueue.assign({ totals: { ...totals, prefix } })
+        if (change) enqueue.emit({ type: 'prefix', ...copyOf(change) })
+      }),
       announceStep: emit(({ context, self }) => stepOf(context, self, askedIn(config, context))),
       keepPausedMessage: assign(({ context }) => answers.keepPaused(context)),
       countEmptyAnswer: assign(({ context }) => ({
@@ -292,6 +303,7 @@ export const agentSetup = (config: ResolvedConfig) => {
         const begun = approvals.beginRound(
           context,
           toolsOf(config, self),
+          config.callsTools,
           valuesOf(self).context,
           newIdFor(self, context)(),
         )
@@ -352,8 +364,8 @@ export const agentSetup = (config: ResolvedConfig) => {
           takeStep(enqueue, context, round.resumeCalls(context, toolsOf(config, self), runs, concurrency)),
       ),
       noteWait: enqueueActions(
-        ({ context, enqueue }, { callId, calls }: Extract<AgentEvent, { type: 'tool.waiting' }>) => {
-          const step = round.noteWait(context, callId, calls)
+        ({ context, enqueue }, wait: Extract<AgentEvent, { type: 'tool.waiting' }>) => {
+          const step = round.noteWait(context, wait)
           if (step.round !== context.round) noteStep(enqueue, context, step)
         },
       ),
@@ -363,10 +375,9 @@ export const agentSetup = (config: ResolvedConfig) => {
         }),
       ),
       deliverCommands: enqueueActions(({ context, enqueue }, { callId }: { callId: string }) => {
-        const { commands } = context.round
-        const due = round.ownOf(commands, callId)
-        if (!due) return
-        enqueue.assign({ round: { ...context.round, commands: round.without(commands, callId) } })
+        const { due, step } = round.takeCommands(context, callId)
+        if (due.length === 0) return
+        noteStep(enqueue, context, step)
         for (const command of due) enqueue.sendTo('toolExecutor', command)
       }),
       noteExecutorFailure: assign((_, { error }: { error: unknown }) => ({

@@ -7,6 +7,7 @@ import {
   textOf,
 } from '../../src/messages/messages.ts'
 import type { ChatResult, PendingCall } from '../../src/messages/result.ts'
+import { errorOf } from '../../src/tools/toolError.ts'
 import { timeOf } from '../logic/systemTime.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
 import type { RunResult } from './agentOutput.ts'
@@ -78,11 +79,10 @@ export const stepOf = ({ step, answer }: StreamingState, self: AnyActorRef, aske
   },
 })
 
-export const resultEvent = (result: ToolResultPart): AgentEmitted => ({
-  type: 'tool.result',
-  callId: result.id,
-  result: copyOf(result),
-})
+export const resultEvent = (result: ToolResultPart): AgentEmitted => {
+  const error = errorOf(result)
+  return { type: 'tool.result', callId: result.id, result: copyOf(result), ...(error && { error }) }
+}
 
 export const callEvent = (call: ToolCallPart): AgentEmitted => ({
   type: 'tool.call',

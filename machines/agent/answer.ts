@@ -10,7 +10,9 @@ import {
 import { addMetadata, mergeMetadata, wholeMetadata } from '../../src/messages/metadata.ts'
 import { addUsage, type FinishReason, type Usage } from '../../src/messages/result.ts'
 import { type Accumulator, nothingAccumulated } from '../../src/model/accumulator.ts'
+import type { ChatModel } from '../../src/model/chatModel.ts'
 import type { WireToolCall } from '../../src/model/delta.ts'
+import { costOf, type ModelPrices } from '../../src/model/prices.ts'
 import { missingResult, resultMessage } from '../tools/results.ts'
 import { currentCalls } from '../tools/round.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
@@ -108,6 +110,7 @@ export const totalsAfter = ({ totals, answer: { accumulated, shown } }: Streamin
     ...(accumulated.thinking !== '' && { thinking: accumulated.thinking }),
   }),
   ...(totals.warnings && { warnings: totals.warnings }),
+  ...(totals.prefix && { prefix: totals.prefix }),
 })
 
 /**
@@ -183,9 +186,9 @@ export const closingMessage = ({ history, totals }: StreamingState): ChatMessage
   }
 }
 
-/** The usage of the current answer, with its cost: the provider's own figure, or else the user's price. */
+/** The usage of the current answer, with its cost: the provider's own figure, the user's price, or the list price. */
 export const priced = (config: ResolvedConfig, { answer, request }: StreamingState): Usage | null =>
-  withCost(config, request.prepared ?? config.models[request.modelIndex], answer.accumulated.usage)
+  withCost(config, request.prepared ?? askedOf(config.models[request.modelIndex]), answer.accumulated.usage)
 
 /** The usage of a summary, with its cost. */
 export const usageOfSummary = (
@@ -194,18 +197,28 @@ export const usageOfSummary = (
   usage: Usage | null,
 ): Usage | null => {
   const { model } = { ...config.compaction }
-  return withCost(config, model ?? config.models[request.modelIndex], usage)
+  return withCost(config, askedOf(model ?? config.models[request.modelIndex]), usage)
+}
+
+/** A model as far as its cost needs it. */
+type AskedModel = { provider: string; model: string; prices?: ModelPrices }
+
+const askedOf = (model: ChatModel | undefined): AskedModel | undefined => {
+  if (!model) return undefined
+  const { prices } = model.profile
+  return { provider: model.provider, model: model.model, ...(prices && { prices }) }
 }
 
 const withCost = (
   { price }: ResolvedConfig,
-  asked: { provider: string; model: string } | undefined,
+  asked: AskedModel | undefined,
   usage: Usage | null,
 ): Usage | null => {
-  if (!usage || usage.cost !== undefined || !price || !asked) return usage
-  const { provider, model } = asked
+  if (!usage || usage.cost !== undefined || !asked) return usage
+  const { provider, model, prices } = asked
   try {
-    const cost = price({ provider, model }, { ...usage })
+    const listed = prices && costOf(usage, prices)
+    const cost = price ? price({ provider, model }, { ...usage }) : listed
     return Number.isFinite(cost) ? { ...usage, cost: cost as number } : usage
   } catch {
     return usage

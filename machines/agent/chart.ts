@@ -279,7 +279,7 @@ export const chartOf = (config: ResolvedConfig) => {
 
       Consolidating: {
         description: 'The answer is complete: it is counted, and becomes a message.',
-        entry: ['countAnswer', 'announceStep', 'consolidate'],
+        entry: ['countAnswer', 'comparePrefix', 'announceStep', 'consolidate'],
         always: [
           { guard: 'hasFailed', target: 'Failed' },
           { guard: 'isPausedByProvider', target: 'MessageReset', actions: 'keepPausedMessage' },

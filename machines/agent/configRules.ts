@@ -89,11 +89,15 @@ export const compactionRule = (model: Rule): Rule =>
     rule('false or an object', (value) => value === false),
   )
 
+/** Tools by name, as other libraries take them. */
+const namedTools: Rule = (name) =>
+  `${name} must be a list, not an object: write ${name}: [weather], each made with tool({ name, … }).`
+
 /** The options that an agent and its machine have in common. */
 export const sharedRules = {
   name: text,
   prepareStep: callable,
-  tools: listOf(toolRule),
+  tools: objectOr(namedTools, listOf(toolRule)),
   system: text,
   maxSteps: wholeFrom(1),
   limits: fields(limitRules),
@@ -105,10 +109,19 @@ export const sharedRules = {
   accumulator: members(accumulatorRules),
   toolExecutor: members(executorRules),
   onApproval: callable,
+  onToolError: callable,
 } satisfies Partial<Rules<AgentMachineConfig>>
 
 export const chatModelRule: Rule = (name, value) =>
-  having('stream')(name, value) ?? member('profile', object)(name, value)
+  foreignModel(name, value) ?? having('stream')(name, value) ?? member('profile', object)(name, value)
+
+/** A model of the AI SDK, which is found by its name here. */
+const foreignModel: Rule = (name, value) => {
+  const { doStream, provider, modelId } = Object(value)
+  if (typeof doStream !== 'function') return undefined
+  const [vendor = ''] = String(provider).split('.')
+  return `${name} is a model of the AI SDK. Write its name: '${vendor}:${modelId}'.`
+}
 
 const configRules: Rules<AgentMachineConfig> = {
   ...sharedRules,
@@ -116,6 +129,7 @@ const configRules: Rules<AgentMachineConfig> = {
   fallback: listOf(chatModelRule),
   compaction: compactionRule(chatModelRule),
   settings: fields(settingRules),
+  callsTools: flag,
   newId: callable,
   random: callable,
 }

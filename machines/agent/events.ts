@@ -1,12 +1,14 @@
 import type { Snapshot } from 'xstate'
 import type { Compaction } from '../../src/messages/compaction.ts'
-import type { ErrorData } from '../../src/messages/errors.ts'
+import type { ErrorData, ToolExecutionError } from '../../src/messages/errors.ts'
 import type { JsonObject, JsonValue } from '../../src/messages/json.ts'
 import type { ChatMessage, Part, ToolCallPart, ToolResultPart } from '../../src/messages/messages.ts'
-import type { ChatResult, PendingCall, SendResult, Usage, Warning } from '../../src/messages/result.ts'
+import type { ChatResult, PendingCall, Reached, Usage, Warning } from '../../src/messages/result.ts'
 import type { GenerationSettings } from '../../src/model/chatModel.ts'
 import type { Delta } from '../../src/model/delta.ts'
+import type { ModelPrices } from '../../src/model/prices.ts'
 import type { ApprovalOptions } from '../../src/tools/approval.ts'
+import type { PrefixChange, RequestPrefix, SentPrefix } from '../model/requestPrefix.ts'
 import type { LimitReached, RunLimits } from './limits.ts'
 
 /** The value that the tools of a run get as their `context`: required where one of them needs it. */
@@ -28,6 +30,8 @@ export type StoredInput = {
   prompt?: string | Part[]
   /** Parts that are added to the prompt. */
   attachments?: Part[]
+  /** Metadata of the prompt's message, such as its id in a page. No provider gets it. */
+  metadata?: JsonObject
   /** The conversation so far; without a prompt its last message must be the user's. */
   history?: ChatMessage[]
   /** Asks for an answer of this shape. The answer is text, which is not checked: `Agent.machineFor` checks it. */
@@ -44,6 +48,8 @@ export type StoredInput = {
   limits?: RunLimits
   /** Set by the run itself if it gets a `context`: restored without one, it fails. */
   hasContext?: boolean
+  /** The last request of the conversation, as a stored chat has it: a first request that differs is reported. */
+  prefix?: RequestPrefix
 }
 
 /** A command to a running agent. */
@@ -68,8 +74,8 @@ export type CallCommand = Extract<AgentCommand, { callId: string }>
 
 /** An event from one of the agent's own children. `at` is the time of the clock, so that guards stay pure. */
 export type ChildEvent =
-  /** The deltas of one network read; `seq` counts the reads of one request from 0. */
-  | { type: 'model.deltas'; deltas: readonly Delta[]; seq: number; at: number }
+  /** The deltas of one network read; `seq` counts the reads of one request from 0. The first has what was `sent`. */
+  | { type: 'model.deltas'; deltas: readonly Delta[]; seq: number; at: number; sent?: SentPrefix }
   /** The choices of `prepareStep` for the request. */
   | { type: 'model.prepared'; prepared: PreparedRequest }
   | { type: 'model.done'; at: number }
@@ -82,8 +88,8 @@ export type ChildEvent =
   | { type: 'tool.finished'; results: readonly ToolResultPart[]; usage?: Usage }
   /** The progress of a call. */
   | { type: 'tool.progress'; callId: string; value: JsonValue }
-  /** The calls that the sub-agent of a call waits for; none when it works again. */
-  | { type: 'tool.waiting'; callId: string; calls: readonly PendingCall[] }
+  /** The calls that the sub-agent of a call waits for; `isAtWork`: other parts of it do not wait. */
+  | { type: 'tool.waiting'; callId: string; calls: readonly PendingCall[]; isAtWork: boolean }
   /** The executor was restored, with these runs of sub-agents: the calls that were running are cut off. */
   | { type: 'tool.restored'; runs: { [callId: string]: Snapshot<unknown> } }
   /** A decision for the sub-agent of a call that is not there yet after a restore. */
@@ -106,7 +112,8 @@ export type AgentEmitted =
   | { type: 'tool.call'; callId: string; call: ToolCallPart }
   /** The progress of a call, as its tool reports it (`report`). */
   | { type: 'tool.progress'; callId: string; value: JsonValue }
-  | { type: 'tool.result'; callId: string; result: ToolResultPart }
+  /** `error`: the exception of its tool, with what it threw as its `cause`. It is never stored. */
+  | { type: 'tool.result'; callId: string; result: ToolResultPart; error?: ToolExecutionError }
   | ({ type: 'step'; step: number; usage: Usage | null; metrics: StepMetrics } & Asked)
   /** `restart`: the answer starts over; discard what was shown of it, text and pieces of calls. */
   | { type: 'retry'; attempt: number; delayMs: number; restart: boolean; error: ErrorData | null }
@@ -116,6 +123,11 @@ export type AgentEmitted =
   | ({ type: 'limit'; callId: string; question?: string } & LimitReached)
   /** The model did not get a setting as it was given: see {@link Warning}. Once per run, setting and model. */
   | ({ type: 'warning' } & Warning)
+  /**
+   * A request did not begin with the one before it in its conversation: the provider's cache and signed thinking count up
+   * to the first difference only. It comes with the answer, once the tokens are known.
+   */
+  | ({ type: 'prefix' } & PrefixChange)
   /** The run continues with another model; `restart` as above. */
   | { type: 'fallback'; provider: string; model: string; restart: boolean; error: ErrorData | null }
 
@@ -124,6 +136,8 @@ export type Asked = { agent?: string; provider: string; model: string; protocol?
 
 /** The choices of `prepareStep`, as data. */
 export type PreparedRequest = {
+  /** The list prices of the model, for the cost of its answer. */
+  prices?: ModelPrices
   provider: string
   model: string
   protocol?: string
@@ -136,11 +150,11 @@ export type StepMetrics = { timeToFirstChunkMs: number | null; durationMs: numbe
 
 /** The end of a run: exactly one of these, with everything that was reached in every case. */
 export type AgentOutput<T = string> =
-  | ({ status: 'complete' } & Reached<T>)
-  | ({ status: 'failed'; error: ErrorData } & Reached)
-  | ({ status: 'aborted'; reason: string } & Reached)
+  | ({ status: 'complete' } & Result<T>)
+  | ({ status: 'failed'; error: ErrorData } & Result)
+  | ({ status: 'aborted'; reason: string } & Result)
 
-type Reached<T = string> = ChatResult<T> & Partial<SendResult<T>>
+type Result<T = string> = ChatResult<T> & Partial<Reached<T>>
 
 /**
  * An event that a run sends to the machine that invoked or spawned it, under the id that it has there: when it begins

@@ -2,8 +2,10 @@ import { lastSaid } from '../../src/messages/compaction.ts'
 import { describeThrown, type ErrorData } from '../../src/messages/errors.ts'
 import { copyJson, isJsonObject } from '../../src/messages/json.ts'
 import { type ChatMessage, textPart } from '../../src/messages/messages.ts'
+import { unknownOption } from '../../src/messages/optionRules.ts'
 import { isFatal, validateHistory } from '../../src/messages/validateHistory.ts'
 import type { GenerationSettings } from '../../src/model/chatModel.ts'
+import { prefixShape, type RequestPrefix } from '../model/requestPrefix.ts'
 import { snapshotVersion } from '../stored/version.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
 import type { AgentInput } from './events.ts'
@@ -35,7 +37,7 @@ export const initialState = (
     request: { modelIndex: 0, attempt: 0, retryAt: 0, prepared: null },
     round: noRound,
     remembered: [],
-    totals: nothingYet,
+    totals: { ...nothingYet, ...prefixOf(input) },
     paused: null,
     draft: null,
     bounds: noBounds,
@@ -45,6 +47,14 @@ export const initialState = (
     failure,
     abortReason: '',
   }
+}
+
+/** The request before, if the conversation has one. Anything else is not compared with. */
+const prefixOf = (input: AgentInput | undefined): { prefix?: RequestPrefix } => {
+  const { prefix } = input ?? {}
+  return prefix && prefixShape('prefix', prefix) === undefined
+    ? { prefix: copyJson(prefix) as RequestPrefix }
+    : {}
 }
 
 type RunInput = {
@@ -61,6 +71,8 @@ type RunInput = {
 const readInput = (input: AgentInput | undefined, ofAgent: RunLimits): RunInput => {
   try {
     const options = optionsOf(input ?? {}, ofAgent)
+    const unknown = unknownOption('The input of a run', input ?? {}, inputNames)
+    if (unknown !== undefined) return { history: [], prompt: [], options, failure: refusal(unknown) }
     if (isText(input)) {
       const asked: ChatMessage = { role: 'user', parts: [textPart(input.prompt)] }
       return { history: [asked], prompt: [asked], options, failure: null }
@@ -73,6 +85,23 @@ const readInput = (input: AgentInput | undefined, ofAgent: RunLimits): RunInput 
     const failure = refusal(`The input is not usable: it holds ${describeThrown(thrown)}.`)
     return { history: [], prompt: [], options: optionsOf({}, ofAgent), failure }
   }
+}
+
+const inputNames: Record<keyof AgentInput, true> = {
+  prompt: true,
+  attachments: true,
+  metadata: true,
+  prefix: true,
+  history: true,
+  outputSchema: true,
+  id: true,
+  system: true,
+  settings: true,
+  maxSteps: true,
+  limits: true,
+  hasContext: true,
+  // The run has taken it out by now.
+  context: true,
 }
 
 const optionsOf = (input: AgentInput, ofAgent: RunLimits): RunOptions => {
@@ -96,7 +125,10 @@ const optionsOf = (input: AgentInput, ofAgent: RunLimits): RunOptions => {
 
 /** A text alone needs neither a copy nor a check. */
 const isText = (input: AgentInput | undefined): input is { prompt: string } =>
-  typeof input?.prompt === 'string' && input.history === undefined && input.attachments === undefined
+  typeof input?.prompt === 'string' &&
+  input.history === undefined &&
+  input.attachments === undefined &&
+  input.metadata === undefined
 
 const messagesOf = (messages: readonly ChatMessage[]): ChatMessage[] => {
   if (!Array.isArray(messages)) throw new TypeError('a history that is not a list of messages')
@@ -104,12 +136,13 @@ const messagesOf = (messages: readonly ChatMessage[]): ChatMessage[] => {
   return copyJson(messages) as ChatMessage[]
 }
 
-const promptMessage = ({ prompt = [], attachments = [] }: AgentInput): ChatMessage[] => {
+const promptMessage = ({ prompt = [], attachments = [], metadata }: AgentInput): ChatMessage[] => {
   const parts = typeof prompt === 'string' ? [textPart(prompt)] : prompt
   if (!Array.isArray(parts)) throw new TypeError('a prompt that is neither a string nor a list of parts')
   if (!Array.isArray(attachments)) throw new TypeError('attachments that are not a list of parts')
+  if (metadata !== undefined && !isJsonObject(metadata)) throw new TypeError('metadata that is not an object')
   const all = [...parts, ...attachments]
-  return all.length > 0 ? [{ role: 'user', parts: all }] : []
+  return all.length > 0 ? [{ role: 'user', parts: all, ...(metadata && { metadata }) }] : []
 }
 
 const refusal = (message: string): ErrorData => ({ name: 'ConfigurationError', message })

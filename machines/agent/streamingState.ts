@@ -7,6 +7,7 @@ import type { ChatMessage, ToolResultPart } from '../../src/messages/messages.ts
 import type { FinishReason, PendingCall, Usage, Warning } from '../../src/messages/result.ts'
 import { type Accumulated, nothingAccumulated } from '../../src/model/accumulator.ts'
 import type { GenerationSettings } from '../../src/model/chatModel.ts'
+import type { RequestPrefix, SentPrefix } from '../model/requestPrefix.ts'
 import type { CallCommand, PreparedRequest } from './events.ts'
 import type { LimitReached, RunLimits } from './limits.ts'
 
@@ -119,6 +120,8 @@ export type Answer = {
   shown: MergedPieces<JsonObject>
   askedAt: number
   firstChunkAt: number | null
+  /** The request, compared with the one before it; absent until the answer begins. */
+  sent?: SentPrefix
 }
 
 /**
@@ -143,6 +146,8 @@ export type ToolRound = {
   runs: { [callId: string]: Snapshot<unknown> }
   /** The calls that sub-agents wait for, by the id of the call that runs the sub-agent. */
   waiting: { [callId: string]: PendingCall[] }
+  /** The calls of sub-agents of which a part is at work while another part waits. */
+  working?: string[]
   /** Decisions for a restored sub-agent that is not there yet, by the id of the call that runs it. */
   commands: { [callId: string]: CallCommand[] }
   /** The origins of the tools that people were asked about, by call id: an approval is for no other tool of the name. */
@@ -166,6 +171,8 @@ export type Totals = {
   metadata: MergedPieces<JsonObject>
   /** The settings that a request was sent without; absent where there are none. */
   warnings?: Warning[]
+  /** The last request of the conversation that was answered. */
+  prefix?: RequestPrefix
 }
 
 export const noBounds: Bounds = { reached: null, repeats: 0, emptyAnswers: 0 }
@@ -223,6 +230,7 @@ export const modelInput = (state: StreamingState) => ({
   step: state.step,
   usage: state.totals.usage,
   isLast: state.bounds.reached !== null,
+  ...(state.totals.prefix && { prefix: state.totals.prefix }),
 })
 
 /** The time at which the wait before the next try is over. */

@@ -1,5 +1,6 @@
 import type { AnyActorRef, InspectionEvent } from 'xstate'
 import type { ToolCallPart, ToolResultPart } from '../../src/messages/messages.ts'
+import type { Usage } from '../../src/messages/result.ts'
 import type { ChatModel, ModelRequest, ModelSink } from '../../src/model/chatModel.ts'
 import type { Clock } from '../../src/model/clock.ts'
 import type { AnyToolEntry, Tool } from '../../src/tools/tool.ts'
@@ -17,6 +18,8 @@ export type RunValues = {
   answerSchema?: WireSchema
   /** The value that the run's tools get as their context. */
   context?: unknown
+  /** The id of the chat that the run is a turn of, for tracers. */
+  conversation?: string
   /** The tools of the run, in place of the agent's. */
   tools?: readonly AnyToolEntry[]
   prepareStep?: PrepareStep
@@ -221,3 +224,26 @@ const chain = (tracers: readonly RunTracer[], place: number): RunTracer => ({
 
 /** All tracers of the run that an actor belongs to, as one. */
 export const tracerOf = ({ system }: AnyActorRef): RunTracer => chain(tracersOf().get(system) ?? [], 0)
+
+/** A request for vectors. */
+export type TracedEmbeddings = { provider: string; model: string; texts: number }
+
+/** Traces a request for vectors, which no actor makes: `embed` sends it. */
+export type TraceEmbeddings = <T extends { usage?: Usage | undefined }>(
+  asked: TracedEmbeddings,
+  embed: () => Promise<T>,
+) => Promise<T>
+
+/** The key under which an inspector has the function that traces embeddings. */
+export const embeddingsTracer = Symbol.for('statewire.embeddings.1')
+
+/** Traces a request for vectors with each of these inspectors that can. */
+export const tracedEmbeddings = <T extends { usage?: Usage | undefined }>(
+  inspectors: readonly unknown[],
+  asked: TracedEmbeddings,
+  embed: () => Promise<T>,
+): Promise<T> =>
+  inspectors.reduce<() => Promise<T>>((inner, inspector) => {
+    const trace: TraceEmbeddings | undefined = Object(inspector)[embeddingsTracer]
+    return trace ? () => trace(asked, inner) : inner
+  }, embed)()

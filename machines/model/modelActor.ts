@@ -13,6 +13,7 @@ import { clockOf } from '../logic/systemTime.ts'
 import { specsOf, toolsOf } from '../tools/runTools.ts'
 import { AnswerTimer, askModel, modelFailure } from './modelRequest.ts'
 import { offeredNames, type PreparedStep, preparedStep } from './prepareStep.ts'
+import { type SentPrefix, sentPrefix } from './requestPrefix.ts'
 
 export type ModelInput = ReturnType<typeof modelInput>
 
@@ -25,6 +26,7 @@ export const modelActor = (config: ResolvedConfig) =>
     const clock = clockOf(self)
     let seq = 0
     let isOver = false
+    let sent: SentPrefix | undefined
     const report = (event: ChildEvent) => {
       if (isOver) return
       isOver = event.type === 'model.done' || event.type === 'model.failed'
@@ -39,7 +41,8 @@ export const modelActor = (config: ResolvedConfig) =>
         if (!Array.isArray(deltas)) return fail(new TypeError('The model did not send a list of deltas.'))
         const at = clock.now()
         if (deltas.some(isContent)) timer.read(at)
-        report({ type: 'model.deltas', deltas, seq: seq++, at })
+        report({ type: 'model.deltas', deltas, seq: seq++, at, ...(sent && { sent }) })
+        sent = undefined
         const last = deltas.at(-1)
         if (last?.type === 'error') report({ type: 'model.failed', error: last.error, at })
       },
@@ -49,6 +52,7 @@ export const modelActor = (config: ResolvedConfig) =>
     const tools = toolsOf(config, self)
     const ask = (prepared: PreparedStep): (() => void) => {
       const asked = requestOf(config, input, tools, prepared)
+      sent = sentPrefix(asked.model, asked.request, input.prefix)
       return askModel(config, self, { ...asked, name: `${input.options.id}/turn ${input.step}` }, sink)
     }
     const timer = new AnswerTimer(config, clock, input.deadlineAt, fail)
@@ -90,7 +94,7 @@ const offeredTools = (prepared: PreparedStep, tools: ReadonlyMap<string, Tool>):
 
 /** The request, and the model that is asked. */
 const requestOf = (
-  { models, system: systemOfAgent, settings }: ResolvedConfig,
+  { models, system: systemOfAgent, settings, callsTools }: ResolvedConfig,
   { messages, options, modelIndex, isLast }: ModelInput,
   tools: ReadonlyMap<string, Tool>,
   prepared: PreparedStep,
@@ -100,7 +104,9 @@ const requestOf = (
   const system = prepared.system ?? options.system ?? systemOfAgent
   const { outputSchema } = options
   const offered = offeredTools(prepared, tools)
-  const specs = specsOf(tools).filter(({ name }) => offered?.includes(name) ?? true)
+  // Some models take the shape of an answer or tools, not both.
+  const isShapeOnly = !callsTools && outputSchema !== null && !model.profile.schemaWithTools
+  const specs = isShapeOnly ? [] : specsOf(tools).filter(({ name }) => offered?.includes(name) ?? true)
   const answerTool = outputSchema && specs.find(({ name }) => tools.get(name)?.inputSchema === null)
   const request: ModelRequest = {
     ...settings,
@@ -108,7 +114,7 @@ const requestOf = (
     ...prepared.settings,
     ...(prepared.toolChoice !== undefined && { toolChoice: prepared.toolChoice }),
     // The tools stay: without them the provider's cache would be of no use, and some refuse the calls in the history.
-    ...(isLast && specs.length > 0 && { toolChoice: 'none' as const }),
+    ...((isLast || !callsTools) && specs.length > 0 && { toolChoice: 'none' as const }),
     messages: system === undefined ? messages : [systemMessage(system), ...messages],
     ...(specs.length > 0 && {
       tools: answerTool
@@ -127,11 +133,12 @@ const preparedRequest = (
   prepared: PreparedStep,
 ): PreparedRequest => {
   const asked: Partial<ChatModel> = (modelIndex === 0 && prepared.model) || (models[modelIndex] ?? {})
-  const { provider = '', model = '', protocol } = asked
+  const { provider = '', model = '', protocol, profile } = asked
   return {
     provider,
     model,
     ...(protocol !== undefined && { protocol }),
+    ...(profile?.prices && { prices: profile.prices }),
     tools: offeredTools(prepared, tools) ?? null,
   }
 }

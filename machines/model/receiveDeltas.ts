@@ -16,7 +16,7 @@ type DeltasEvent = Extract<ChildEvent, { type: 'model.deltas' }>
  */
 export const receiveDeltas = (
   state: StreamingState,
-  { deltas, at }: Pick<DeltasEvent, 'deltas' | 'at'>,
+  { deltas, at, sent = state.answer.sent }: Pick<DeltasEvent, 'deltas' | 'at' | 'sent'>,
   accumulator: Accumulator,
 ): { context: StreamingState; emitted: AgentEmitted[] } => {
   const { answer, totals } = state
@@ -65,7 +65,16 @@ export const receiveDeltas = (
     context: {
       ...state,
       totals: after,
-      answer: { accumulated, chunks, toolCallPieces, newlineDue, shown, askedAt, firstChunkAt },
+      answer: {
+        accumulated,
+        chunks,
+        toolCallPieces,
+        newlineDue,
+        shown,
+        askedAt,
+        firstChunkAt,
+        ...(sent && { sent }),
+      },
     },
     emitted,
   }

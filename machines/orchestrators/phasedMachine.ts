@@ -275,6 +275,8 @@ const runPhaseState = (name: string, { description, input, next, isAnswer = fals
     input: ({ context }: { context: PhasedRun }) => ({
       ...askedOfAll(context.input),
       ...(input as (state: PhasedRun) => AgentInput)(context),
+      // The request before may have been another phase's.
+      ...(context.totals.prefix && { prefix: context.totals.prefix }),
     }),
     onDone: [
       { guard: { type: 'isAborted', params: outputOf }, target: 'Aborted', actions: absorbRun },

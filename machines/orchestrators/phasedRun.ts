@@ -2,9 +2,10 @@ import { copyJson } from '../../src/messages/json.ts'
 import { type ChatMessage, type Part, textPart } from '../../src/messages/messages.ts'
 import { addMetadata } from '../../src/messages/metadata.ts'
 import { addUsage, addWarnings } from '../../src/messages/result.ts'
-import { type RunResult, textOfRun } from '../agent/agentOutput.ts'
+import { prefixOf, type RunResult, textOfRun } from '../agent/agentOutput.ts'
 import type { AgentEmitted, AgentInput, AgentOutput } from '../agent/events.ts'
 import { nothingYet } from '../agent/streamingState.ts'
+import type { RequestPrefix } from '../model/requestPrefix.ts'
 import { snapshotVersion } from '../stored/version.ts'
 
 /** The data of an answer that is found in several runs: what they brought, put together. JSON only. */
@@ -23,7 +24,7 @@ export const initialPhases = (input: AgentInput): PhasedRun => ({
   version: snapshotVersion,
   input: ownCopy(input),
   messages: [],
-  totals: nothingYet,
+  totals: { ...nothingYet, ...withPrefix(input?.prefix) },
   failure: null,
   abortReason: '',
   answer: null,
@@ -47,11 +48,12 @@ export const historyOf = ({ input, messages }: Pick<PhasedRun, 'input' | 'messag
 
 /** The user's question with the task of the first phase below it: two user messages in a row would not be a dialogue. */
 export const firstQuestion = ({ input }: PhasedRun, task: string): AgentInput => {
-  const { prompt = [], attachments = [], history = [] } = input
+  const { prompt = [], attachments = [], history = [], metadata } = input
   // As below.
   if (typeof prompt !== 'string' && !Array.isArray(prompt)) return input
   const asked: Part[] = [...(typeof prompt === 'string' ? [textPart(prompt)] : prompt), ...attachments]
-  if (asked.length > 0) return { history, prompt: [...asked, textPart(`\n\n${task}`)] }
+  if (asked.length > 0)
+    return { history, prompt: [...asked, textPart(`\n\n${task}`)], ...(metadata && { metadata }) }
   // There is no prompt, or the history has it: the run itself knows which of the two is a mistake.
   return history.at(-1)?.role === 'user' ? { history, prompt: task } : { history }
 }
@@ -70,10 +72,14 @@ export const absorb = <State extends PhasedRun>(
     usage: addUsage(totals.usage ?? undefined, output.usage) ?? null,
     metadata: addMetadata(totals.metadata, output.metadata),
     ...((totals.warnings || output.warnings) && addedWarnings(totals, output)),
+    ...withPrefix(prefixOf(output) ?? totals.prefix),
   },
   failure: output.status === 'failed' ? output.error : null,
   abortReason: output.status === 'aborted' ? output.reason : abortReason,
 })
+
+const withPrefix = (prefix: RequestPrefix | undefined): { prefix?: RequestPrefix } =>
+  prefix ? { prefix } : {}
 
 const addedWarnings = (
   totals: Pick<AgentOutput, 'warnings'>,

@@ -46,7 +46,7 @@ export const reasoningPhases = (
   options: ReasoningOptions = {},
 ): PhasedOptions<object, ReasoningState> => {
   const prompts = { ...defaultPrompts, ...options.prompts }
-  const thinker = lifecycle({ tools: [] })
+  const thinker = lifecycle({ callsTools: false })
   const researcher = lifecycle()
   const asking = (prompt: string) => (state: PhasedRun) => ({ history: historyOf(state), prompt })
   return {

@@ -58,7 +58,7 @@ export const reflectionPhases = (
 ): PhasedOptions<{ round: number }, ReflectionState> => {
   const { critique, revision } = { ...defaultPrompts, ...prompts }
   const author = lifecycle()
-  const critic = lifecycle({ tools: [] })
+  const critic = lifecycle({ callsTools: false })
   return {
     id: 'reflection',
     // Revisions so far.

@@ -1,6 +1,12 @@
 import { type AnyActorRef, fromPromise } from 'xstate'
 import { ConfigurationError, ToolExecutionError } from '../../src/messages/errors.ts'
-import { type ChatMessage, textOf, toolCallsOf, toolResultsOf } from '../../src/messages/messages.ts'
+import {
+  answerTextOf,
+  type ChatMessage,
+  textOf,
+  toolCallsOf,
+  toolResultsOf,
+} from '../../src/messages/messages.ts'
 import { addMetadata } from '../../src/messages/metadata.ts'
 import { defaultToolTimeoutMs, type Tool, toolsByName } from '../../src/tools/tool.ts'
 import { type ReadAnswer, readAnswer, type WireSchema } from '../../src/tools/typedAnswer.ts'
@@ -212,12 +218,17 @@ const correctionOf = (problem: string): string =>
  */
 const relays: Record<TypedOutputStrategy, (emitted: AgentEmitted) => readonly AgentEmitted[]> = {
   // Words before a call were shown because they might have been the answer.
-  native: (emitted) => (isTextBesideCalls(emitted) ? [emitted, restartChunk()] : [emitted]),
+  native: (emitted) =>
+    isTextBesideCalls(emitted) || isCommentary(emitted) ? [emitted, restartChunk()] : [emitted],
   twoPhases: (emitted) => (hasText(emitted) || isLastWord(emitted) ? [] : [emitted]),
   returnResult: (emitted) => (hasText(emitted) ? [] : [emitted]),
 }
 
 const hasText = (emitted: AgentEmitted): boolean => emitted.type === 'chunk' && emitted.output !== ''
+
+/** The end of what the model said before its answer. */
+const isCommentary = (emitted: AgentEmitted): boolean =>
+  emitted.type === 'chunk' && emitted.metadata.commentary !== undefined
 
 /** Text beside tool calls, which is never the answer. */
 const isTextBesideCalls = (emitted: AgentEmitted): boolean =>
@@ -254,4 +265,4 @@ const finalAnswerOf = (output: AgentOutput): string => {
 }
 
 /** The text of the last message, which is the model's. A tool of a source may have any name, and answers nothing. */
-const lastTextOf = ({ messages }: AgentOutput): string => messages.slice(-1).map(textOf).join('')
+const lastTextOf = ({ messages }: AgentOutput): string => messages.slice(-1).map(answerTextOf).join('')

@@ -21,6 +21,7 @@ import {
   type Totals,
   type Window,
 } from '../agent/streamingState.ts'
+import { prefixShape, sentShape } from '../model/requestPrefix.ts'
 import { askedCalls } from '../tools/approvals.ts'
 import { currentCalls, externalCalls } from '../tools/round.ts'
 import * as is from './shape.ts'
@@ -63,6 +64,7 @@ export const totalsShape = is.fields<Totals>({
   usage,
   metadata: growing,
   warnings: is.optional(is.listOf(warning)),
+  prefix: is.optional(prefixShape),
 })
 
 export const failureShape = is.orNull(is.like<ErrorData>(is.fields({ name: is.text, message: is.text })))
@@ -94,6 +96,7 @@ const answerShape = is.fields<Answer>({
   shown: growing,
   askedAt: is.number,
   firstChunkAt: is.orNull(is.number),
+  sent: is.optional(sentShape),
 })
 
 const preparedShape = is.like<PreparedRequest>(
@@ -120,6 +123,7 @@ const roundShape = is.fields<ToolRound>({
   interruptions: is.recordOf(is.count),
   runs: is.like<ToolRound['runs']>(is.recordOf(is.object)),
   waiting: is.recordOf(is.listOf(pendingCall)),
+  working: is.optional(ids),
   commands: is.recordOf(is.listOf(callCommand)),
   origins: is.optional(is.recordOf(is.text)),
   edited: is.recordOf(is.object),
@@ -295,7 +299,9 @@ const roundFlaw = (
   const keys = [edited, interruptions, runs, waiting, commands, state.round.origins ?? {}].flatMap(
     Object.keys,
   )
-  const named = [pendingApprovals, cleared, external, ending, inDoubt, keys, started, answered].flat()
+  const { working = [] } = state.round
+  const lists = [pendingApprovals, cleared, external, ending, inDoubt, working, keys, started, answered]
+  const named = lists.flat()
   const unknown = named.find((id) => !calls.has(id))
   if (unknown !== undefined) return `"${unknown}" is not a call of its last message`
   const isCleared = new Set(cleared)

@@ -26,10 +26,11 @@ import { onStop } from './toolCall.ts'
 export const beginRound = (
   state: StreamingState,
   tools: ReadonlyMap<string, Tool>,
+  callsTools: boolean,
   context: unknown,
   id: string,
 ): ToolRound => {
-  const offered = state.request.prepared?.tools ?? [...tools.keys()]
+  const offered = callsTools ? (state.request.prepared?.tools ?? [...tools.keys()]) : []
   const isOffered = new Set(offered)
   const round: ToolRound = {
     ...noRound,

@@ -40,8 +40,16 @@ export const openIn = (snapshot: unknown): PendingCall[] =>
   copyOf(waitsIn(snapshot, openQuestions).flatMap(({ calls }) => calls))
 
 /** The calls that a run waits for and that `onApproval` is not asked about, once nothing else is at work. */
-export const unattendedIn = (snapshot: unknown): PendingCall[] =>
-  waitsIn(snapshot, waitsFor).flatMap(({ calls, isAttended }) => (isAttended ? [] : calls))
+export const unattendedIn = (snapshot: unknown): PendingCall[] => unattended(waitsIn(snapshot, waitsFor))
+
+/** The wait of a sub-agent: the calls that can be decided on, and whether another part of it is at work. */
+export const waitIn = (snapshot: unknown): { calls: PendingCall[]; isAtWork: boolean } => ({
+  calls: unattended(waitsIn(snapshot, openQuestions)),
+  isAtWork: unattendedIn(snapshot).length === 0,
+})
+
+const unattended = (waits: readonly Wait[]): PendingCall[] =>
+  waits.flatMap(({ calls, isAttended }) => (isAttended ? [] : calls))
 
 const waitsIn = (snapshot: unknown, below: typeof waitsFor): Wait[] => {
   if (!isJsonObject(snapshot) || snapshot.status !== 'active') return []

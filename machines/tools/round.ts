@@ -9,7 +9,7 @@ import {
 import type { PendingCall } from '../../src/messages/result.ts'
 import type { Tool } from '../../src/tools/tool.ts'
 import { errorResult } from '../../src/tools/toolResult.ts'
-import type { CallCommand } from '../agent/events.ts'
+import type { CallCommand, ChildEvent } from '../agent/events.ts'
 import type { StreamingState, ToolRound } from '../agent/streamingState.ts'
 import { isAbout } from './question.ts'
 import type { CallInput } from './toolCall.ts'
@@ -141,11 +141,18 @@ const unknownEffect = (call: ToolCallPart): ToolResultPart =>
   )
 
 /** Notes what the sub-agent of a call waits for. */
-export const noteWait = (state: StreamingState, callId: string, calls: readonly PendingCall[]): RoundStep => {
-  const { round } = state
-  const isKnown = keysOf(ownOf(round.waiting, callId) ?? []) === keysOf(calls)
-  const waiting = isKnown ? round.waiting : { ...round.waiting, [callId]: [...calls] }
-  return stepTo(state, isKnown ? round : { ...round, waiting }, [], 0)
+export const noteWait = (
+  state: StreamingState,
+  { callId, calls, isAtWork }: Omit<Extract<ChildEvent, { type: 'tool.waiting' }>, 'type'>,
+): RoundStep => {
+  const { working: before = [], ...round } = state.round
+  const isPartly = isAtWork && calls.length > 0
+  const isKnown =
+    keysOf(ownOf(round.waiting, callId) ?? []) === keysOf(calls) && before.includes(callId) === isPartly
+  if (isKnown) return stepTo(state, state.round, [], 0)
+  const working = [...before.filter((id) => id !== callId), ...(isPartly ? [callId] : [])]
+  const waiting = { ...round.waiting, [callId]: [...calls] }
+  return stepTo(state, { ...round, waiting, ...(working.length > 0 && { working }) }, [], 0)
 }
 
 const stepTo = (
@@ -223,27 +230,35 @@ export const isAnnounced = ({ round }: StreamingState, { id }: ToolCallPart): bo
 
 /** True if nothing is at work: only sub-agents that wait are left. */
 export const isWaiting = (state: StreamingState): boolean => {
-  const { waiting } = state.round
+  const { waiting, working = [] } = state.round
   if (Object.keys(waiting).length === 0) return false
   const running = runningCalls(state)
-  return running.length > 0 && running.every(({ id }) => (ownOf(waiting, id) ?? []).length > 0)
+  const isAsking = ({ id }: ToolCallPart) => (ownOf(waiting, id) ?? []).length > 0 && !working.includes(id)
+  return running.length > 0 && running.every(isAsking)
 }
 
 /** The calls of sub-agents that the turn waits for: none while anything is at work, and none that is decided on. */
 export const waitsFor = (state: StreamingState): PendingCall[] => {
   const open = openOf(state)
-  return open.every((calls) => calls.length > 0) ? open.flat() : []
+  const isPaused = open.every(({ calls, isAtWork }) => calls.length > 0 && !isAtWork)
+  return isPaused ? open.flatMap(({ calls }) => calls) : []
 }
 
 /** The calls of sub-agents that wait and are not decided on, while others may be at work. */
-export const openQuestions = (state: StreamingState): PendingCall[] => openOf(state).flat()
+export const openQuestions = (state: StreamingState): PendingCall[] =>
+  openOf(state).flatMap(({ calls }) => calls)
 
-const openOf = (state: StreamingState): PendingCall[][] => {
-  const { waiting, commands } = state.round
+type OpenCalls = { calls: PendingCall[]; isAtWork: boolean }
+
+/** The waits of the calls that run. One that is about to get a decision is at work: it must not be stored as waiting, and run. */
+const openOf = (state: StreamingState): OpenCalls[] => {
+  const { waiting, working = [], commands } = state.round
   if (Object.keys(waiting).length === 0) return []
   return runningCalls(state).map(({ id }) => {
     const decided = ownOf(commands, id) ?? []
-    return (ownOf(waiting, id) ?? []).filter((call) => !decided.some((command) => decidesOn(command, call)))
+    const isOpen = (call: PendingCall) => !decided.some((command) => decidesOn(command, call))
+    const isAtWork = working.includes(id) || decided.length > 0
+    return { calls: (ownOf(waiting, id) ?? []).filter(isOpen), isAtWork }
   })
 }
 
@@ -267,6 +282,18 @@ export const withCommand = (round: ToolRound, callId: string, command: CallComma
   ...round,
   commands: { ...round.commands, [callId]: [...(ownOf(round.commands, callId) ?? []), command] },
 })
+
+/** The decisions for a sub-agent that is there again. What it waits for beside them is asked for now. */
+export const takeCommands = (
+  state: StreamingState,
+  callId: string,
+): { due: readonly CallCommand[]; step: RoundStep } => {
+  const { commands } = state.round
+  const due = ownOf(commands, callId) ?? []
+  const step = stepTo(state, { ...state.round, commands: without(commands, callId) }, [], 0)
+  const isDecided = (call: PendingCall) => due.some((command) => decidesOn(command, call))
+  return { due, step: { ...step, asked: step.asked.filter((call) => !isDecided(call)) } }
+}
 
 export const ownOf = <T>(record: { readonly [id: string]: T }, id: string): T | undefined =>
   Object.hasOwn(record, id) ? record[id] : undefined

@@ -70,10 +70,11 @@ const specs = new WeakMap<Tools, ToolSpec[]>()
 export const specsOf = (tools: Tools): ToolSpec[] => {
   const known =
     specs.get(tools) ??
-    [...tools.values()].map(({ name, description, inputSchema }) => ({
+    [...tools.values()].map(({ name, description, inputSchema, wire }) => ({
       name,
       description,
       inputSchema: inputSchema ?? {},
+      ...(wire && { wire }),
     }))
   specs.set(tools, known)
   return known

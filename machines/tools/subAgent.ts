@@ -1,6 +1,5 @@
 import { createActor, type Snapshot } from 'xstate'
 import { ToolExecutionError } from '../../src/messages/errors.ts'
-import type { PendingCall } from '../../src/messages/result.ts'
 import { longestTimeoutMs, systemClock } from '../../src/model/clock.ts'
 import { newId } from '../../src/model/newId.ts'
 import type { ToolContext } from '../../src/tools/tool.ts'
@@ -8,7 +7,7 @@ import type { AgentMachine } from '../agent/agentSnapshot.ts'
 import type { AgentOutput } from '../agent/events.ts'
 import { withValues } from '../logic/runEnvironment.ts'
 import { clockOf } from '../logic/systemTime.ts'
-import { unattendedIn } from './pendingCalls.ts'
+import { waitIn } from './pendingCalls.ts'
 import { keysOf } from './round.ts'
 import { callOf } from './toolCall.ts'
 import type { CallReport } from './toolService.ts'
@@ -58,25 +57,25 @@ export const subRun = (
       reject(new ToolExecutionError(problem))
       abort()
     }
-    const wait = (calls: PendingCall[]) => {
-      if (calls.length === 0) startTimer()
+    const wait = ({ calls, isAtWork }: ReturnType<typeof waitIn>) => {
+      if (isAtWork) startTimer()
       else stopTimer()
-      if (of) report({ type: 'call.waits', callId: of.call.id, calls })
+      if (of) report({ type: 'call.waits', callId: of.call.id, calls, isAtWork })
       else if (calls.length > 0)
         end(
           `The agent needs a decision on ${calls.map((each) => each.name).join(', ')}, and has no onApproval.`,
         )
     }
     // A restored run reports what it waits for, if only that it waits no longer; another one has nothing to report yet.
-    let waiting = of?.stored ? undefined : keysOf([])
+    let waiting = of?.stored ? undefined : keyOf({ calls: [], isAtWork: true })
     if (waiting !== undefined) startTimer()
     actor.subscribe({
       next: (snapshot: Snapshot<unknown>) => {
-        const calls = unattendedIn(snapshot)
-        const keys = keysOf(calls)
-        if (keys === waiting) return
-        waiting = keys
-        wait(calls)
+        const found = waitIn(snapshot)
+        const key = keyOf(found)
+        if (key === waiting) return
+        waiting = key
+        wait(found)
       },
       complete: () => {
         settle()
@@ -96,3 +95,5 @@ export const subRun = (
     if (of) report({ type: 'call.run', callId: of.call.id, run: actor })
     actor.start()
   })
+
+const keyOf = ({ calls, isAtWork }: ReturnType<typeof waitIn>): string => `${isAtWork} ${keysOf(calls)}`

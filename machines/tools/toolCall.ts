@@ -1,10 +1,11 @@
 import type { ActorLogic, AnyActorRef, Snapshot } from 'xstate'
-import { describeThrown } from '../../src/messages/errors.ts'
+import { describeThrown, type ToolExecutionError } from '../../src/messages/errors.ts'
 import { copyJson, type JsonValue } from '../../src/messages/json.ts'
 import type { ToolCallPart, ToolResultPart } from '../../src/messages/messages.ts'
 import { addUsage, type Usage } from '../../src/messages/result.ts'
 import { LazySignal } from '../../src/tools/lazySignal.ts'
 import type { Tool } from '../../src/tools/tool.ts'
+import { errorOf, reportToolError, withError } from '../../src/tools/toolError.ts'
 import type { Attempt, ExecutionOptions } from '../../src/tools/toolExecutor.ts'
 import { asToolResult, errorResult } from '../../src/tools/toolResult.ts'
 import type { ResolvedConfig } from '../agent/agentConfig.ts'
@@ -67,10 +68,17 @@ export const callLogic = (config: ResolvedConfig) => {
       const tools = toolsOf(config, self)
       const tool = tools.get(call.name)
       const traced = { calls: [call], tools, attemptAt: () => attempt, hide: config.hide }
-      const execute = async () =>
-        isReplaced(input, tools)
-          ? replacedResult(call)
-          : tracerOf(self).calls(self, traced, () => config.executeSingle(call, tools, options))
+      /** The exception of the tool. A host may store the result, and return a copy of it. */
+      let error: ToolExecutionError | undefined
+      const execute = async () => {
+        if (isReplaced(input, tools)) return replacedResult(call)
+        const result = await tracerOf(self).calls(self, traced, () =>
+          config.executeSingle(call, tools, options),
+        )
+        error = errorOf(result)
+        reportToolError(config.onToolError, error, call)
+        return result
+      }
       // The steps of a sub-agent's run are kept one by one.
       const { call: hosted } = tool?.isAgent ? {} : hostOf(self)
       const finish = (result: ToolResultPart) => {
@@ -79,7 +87,7 @@ export const callLogic = (config: ResolvedConfig) => {
       settled(
         () => (hosted ? hosted(attempt.idempotencyKey, execute, tool) : execute()),
         // A custom executor may forget whose result it is.
-        (result) => finish(asToolResult(call, result)),
+        (result) => finish(withError(asToolResult(call, result), error)),
         (thrown) => finish(errorResult(call, describeThrown(thrown))),
       )
     },

@@ -40,7 +40,7 @@ export const askOutside = (
       signal.removeEventListener('abort', settle)
       end.removeEventListener('abort', takeBack)
       // An aborted run gets no more events.
-      if (!signal.aborted) report({ type: 'call.waits', callId, calls: [] })
+      if (!signal.aborted) report({ type: 'call.waits', callId, calls: [], isAtWork: true })
       resolve(actor.getSnapshot().output)
     }
     actor.subscribe({ complete: settle })
@@ -48,5 +48,5 @@ export const askOutside = (
     end.addEventListener('abort', takeBack)
     report({ type: 'call.run', callId, run: actor })
     actor.start()
-    report({ type: 'call.waits', callId, calls: [call] })
+    report({ type: 'call.waits', callId, calls: [call], isAtWork: false })
   })

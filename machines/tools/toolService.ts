@@ -3,6 +3,7 @@ import type { JsonValue } from '../../src/messages/json.ts'
 import type { ToolCallPart, ToolResultPart } from '../../src/messages/messages.ts'
 import type { PendingCall, Usage } from '../../src/messages/result.ts'
 import { LazySignal } from '../../src/tools/lazySignal.ts'
+import { errorOf, reportToolError, withError } from '../../src/tools/toolError.ts'
 import type { ExecutionOptions } from '../../src/tools/toolExecutor.ts'
 import { asToolResult } from '../../src/tools/toolResult.ts'
 import type { ResolvedConfig } from '../agent/agentConfig.ts'
@@ -58,7 +59,7 @@ export type ToolServiceEvent =
 export type CallReport =
   | { type: 'call.progress'; callId: string; value: JsonValue }
   | { type: 'call.run'; callId: string; run: AnyActorRef }
-  | { type: 'call.waits'; callId: string; calls: PendingCall[] }
+  | { type: 'call.waits'; callId: string; calls: PendingCall[]; isAtWork: boolean }
 
 /**
  * The tool executor as a service: runs the calls that the chart sends it, and reports what comes of them. Each call is
@@ -142,9 +143,9 @@ export const toolService = (
           return { ...snapshot, runs: { ...snapshot.runs, [callId]: event.run } }
         }
         case 'call.waits': {
-          const { callId } = event
+          const { callId, isAtWork } = event
           const calls = event.calls.map((each) => ({ ...each, id: `${callId}/${each.id}` }))
-          scope.defer(() => report(self, { type: 'tool.waiting', callId, calls }))
+          scope.defer(() => report(self, { type: 'tool.waiting', callId, calls, isAtWork }))
           return snapshot
         }
         case 'tool.approve':
@@ -184,13 +185,16 @@ const persisted = (run: AnyActorRef): Snapshot<unknown> => run.getPersistedSnaps
 
 const report = (self: AnyActorRef, event: ChildEvent): void => self._parent?.send(event)
 
-/** Passes a decision on to the run of a sub-agent; the chart keeps it for one that was restored and is not there yet. */
+/**
+ * Passes a decision on to the run of a sub-agent; the chart keeps it for one that was restored and is not there yet. The id
+ * of a call may hold a slash, so that the decision may seem to be for two runs: the one that did not ask ignores it.
+ */
 const passOn = ({ runs }: ToolServiceSnapshot, command: CallCommand, self: AnyActorRef): void => {
-  const callId = Object.keys(runs).find((id) => command.callId.startsWith(`${id}/`))
-  const run = callId === undefined ? undefined : ownOf(runs, callId)
-  if (callId === undefined || !run) return
-  if (isActor(run)) run.send({ ...command, callId: command.callId.slice(callId.length + 1) })
-  else report(self, { type: 'tool.postponed', callId, command })
+  for (const [callId, run] of Object.entries(runs)) {
+    if (!command.callId.startsWith(`${callId}/`)) continue
+    if (isActor(run)) run.send({ ...command, callId: command.callId.slice(callId.length + 1) })
+    else report(self, { type: 'tool.postponed', callId, command })
+  }
 }
 
 /** A user's batch. Returns the function that stops it. */
@@ -209,6 +213,12 @@ const runBatch = (
   /** A batch may continue after its stop, and after its last result; what it reports is ignored then. */
   const send = (event: ToolServiceEvent) => {
     if (!isStopped) self.send(event)
+  }
+  /** Takes a result as the batch gave it, with the exception that it was made of. */
+  const taken = (call: ToolCallPart, given: ToolResultPart | undefined): ToolResultPart => {
+    const error = given && errorOf(given)
+    reportToolError(config.onToolError, error, call)
+    return withError(asToolResult(call, given), error)
   }
   const finish = (results: ToolResultPart[]) => {
     for (const { id } of results) open.delete(id)
@@ -231,7 +241,7 @@ const runBatch = (
     addUsage: used.add,
     onResult: (given) => {
       const call = open.get(given?.id)
-      if (call) finish([asToolResult(call, given)])
+      if (call) finish([taken(call, given)])
     },
   }
   const execute = () => {
@@ -251,7 +261,7 @@ const runBatch = (
           error: new TypeError('executeBatch did not return a list of results'),
         })
       const given = new Map(results.map((result) => [result?.id, result]))
-      finish([...open.values()].map((call) => asToolResult(call, given.get(call.id))))
+      finish([...open.values()].map((call) => taken(call, given.get(call.id))))
     },
     (error) => send({ type: 'batch.failed', error }),
   )

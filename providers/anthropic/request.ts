@@ -14,7 +14,7 @@ import {
   withProviderOptions,
 } from '../wire/request.ts'
 import { anthropicAnswerDialect, anthropicGrammar, anthropicToolDialect } from '../wire/schemaDialects.ts'
-import { anthropicServerTools, serverToolsOf } from '../wire/serverTools.ts'
+import { anthropicServerTools, checkClientTools, serverToolsOf } from '../wire/serverTools.ts'
 import {
   anthropicMessages,
   boundMessages,
@@ -59,13 +59,15 @@ export const anthropicRequest = (request: ModelRequest, target: Target<Anthropic
     ...(container !== undefined && { container }),
     stream: true,
   }
+  const whole = withProviderOptions(body, request.providerOptions)
+  checkClientTools(whole, request, target, isClientEntry)
   return {
     path: '/messages',
     headers: {
       ...anthropicHeaders,
       ...(thinking.thinking?.block_binding && { 'anthropic-beta': bindingBeta }),
     },
-    body: withCacheMarkers(withProviderOptions(body, request.providerOptions), request.cache),
+    body: withCacheMarkers(whole, request.cache),
     ...(prefix !== undefined && { prefix }),
   }
 }
@@ -152,11 +154,16 @@ const callingChoice = (
     : { type: 'any', ...limit }
 }
 
-const toolDefinition = ({ name, description, inputSchema }: ToolSpec): JsonObject => ({
-  name,
-  ...(description !== '' && { description }),
-  input_schema: toDialect(inputSchema, anthropicToolDialect),
-})
+const toolDefinition = ({ name, description, inputSchema, wire }: ToolSpec): JsonObject =>
+  wire?.anthropic ?? {
+    name,
+    ...(description !== '' && { description }),
+    input_schema: toDialect(inputSchema, anthropicToolDialect),
+  }
+
+/** Tools that Anthropic defines and the client runs. */
+const isClientEntry = ({ type }: JsonObject): boolean =>
+  typeof type === 'string' && /^(?:memory|bash|text_editor|computer)_\d/.test(type)
 
 /** The schema of an answer for `output_config.format`; undefined when the API could not hold a model to it. */
 const outputSchema = (schema: JsonObject): JsonObject | undefined => {

@@ -34,7 +34,7 @@ export const httpEmbeddingsModel = (from: HttpEmbeddingsModelOptions): Embedding
       const all = async (signal: AbortSignal) => {
         const batches = batchesOf(texts, protocol.batchSize, protocol.batchTokens)
         const answers = await inParallel(batches, async (batch) => {
-          const place = { provider, connection: from.connection(), error, signal, timeouts }
+          const place = { provider, model, connection: from.connection(), error, signal, timeouts }
           const wanted = protocol.request(batch, target)
           const body = await retrying(() => httpJson(place, wanted), signal, retry)
           return protocol.read(body, batch.length, target)

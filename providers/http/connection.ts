@@ -99,7 +99,7 @@ export const endpointOf = (connection: Connection): Endpoint => {
       method: body ? 'POST' : 'GET',
       url: urlFor(path),
       headers: headers ? mergeHeaders(common, headers, users) : common,
-      ...(body && { body: JSON.stringify(body) }),
+      ...(body && { body: wellFormedJson(body) }),
     }
   }
 
@@ -132,6 +132,18 @@ export const endpointOf = (connection: Connection): Endpoint => {
     keyAdvice: connection.keyAdvice,
     secrets: secrets.list,
   }
+}
+
+/**
+ * A body as text, with a replacement character for each half of a character, which a tool or a cut can leave behind:
+ * Anthropic refuses a history with one for ever. JSON writes such a half as an escape, and nothing else of that kind.
+ */
+const wellFormedJson = (body: JsonObject): string => {
+  const text = JSON.stringify(body)
+  if (!text.includes('\\ud')) return text
+  return text.replace(/\\(ud[89a-f][0-9a-f]{2}|.)/g, (whole, code: string) =>
+    code.length > 1 ? '\ufffd' : whole,
+  )
 }
 
 const parseBase = (baseUrl: string): URL => {

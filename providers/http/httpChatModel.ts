@@ -17,7 +17,7 @@ import type { Protocol, Target, WireRequest } from '../wire/protocol.ts'
 import { settingChanges } from '../wire/settings.ts'
 import { type Connection, type Endpoint, endpointOf } from './connection.ts'
 import { secretName } from './credentials.ts'
-import { httpError, requestIdHeaders, requestIdOf, unsentError } from './httpError.ts'
+import { httpError, requestIdHeaders, requestIdOf, unsentError, withPlace } from './httpError.ts'
 import {
   bodyAfter,
   type Lesson,
@@ -104,6 +104,8 @@ const startCall = <P extends ModelProfile>(
   /** The names of tools that were changed, and their own. */
   let ownNames: ReadonlyMap<string, string> = new Map()
   let warnings: Warning[] = []
+  /** Adds the place that refused the last request. What else looks at the error reads the provider's own words. */
+  let refusedBy: ((error: ErrorData) => ErrorData) | undefined
 
   /** The warnings come with the first read, so that they cost no event. */
   const dueWarnings = (): Delta[] => {
@@ -141,7 +143,7 @@ const startCall = <P extends ModelProfile>(
     else {
       isOver = true
       if (warnings.length > 0) sink.deltas(dueWarnings())
-      sink.fail(error)
+      sink.fail(refusedBy?.(error) ?? error)
     }
   }
 
@@ -171,6 +173,7 @@ const startCall = <P extends ModelProfile>(
     const batch = new DeltaBatch(decoder, (text) => withoutSecrets(text, secrets))
     const { wire } = sink
     let head: ResponseHead | undefined
+    refusedBy = undefined
     wire?.request(sentRequest(httpRequest, secrets))
 
     const finish = (failure: ErrorData | undefined): void => {
@@ -211,7 +214,9 @@ const startCall = <P extends ModelProfile>(
           send(sent.request)
           return
         }
-        finish(httpError(answer, { provider, error: protocol.error, secrets, keyAdvice }))
+        refusedBy = (error) =>
+          withPlace(error, { provider, model: target.model, url: httpRequest.url, secrets, keyAdvice })
+        finish(httpError(answer, { provider, error: protocol.error, secrets }))
       },
     }
     return openStream(httpRequest, carrier, limits, secrets, handler, endpoint.framing())

@@ -1,6 +1,8 @@
 import { type ErrorData, errorDataOf } from '../../src/messages/errors.ts'
+import { nearest } from '../../src/messages/optionNames.ts'
 import type { HeaderReader, WholeAnswer } from '../../src/transport/carriers.ts'
 import { redact, redactError } from '../../src/transport/redact.ts'
+import { modelTables } from '../models/index.ts'
 import { isRetryableStatus, modelError } from '../wire/error.ts'
 import type { WireError } from '../wire/protocol.ts'
 
@@ -8,6 +10,15 @@ type ErrorReader = {
   provider: string
   /** The protocol's reader of error bodies. */
   error(body: unknown): WireError | undefined
+  secrets: readonly string[]
+}
+
+/** The request that a server refused. */
+type Refused = {
+  provider: string
+  /** Left out where no model was asked. */
+  model?: string
+  url: URL
   secrets: readonly string[]
   /** The advice where the key is refused, if it is not to check it. */
   keyAdvice?: string | undefined
@@ -27,8 +38,7 @@ export const httpError = (answer: WholeAnswer, reader: ErrorReader): ErrorData =
     ...(waitMs !== undefined && { retryAfterMs: waitMs }),
   }
   const advised = shouldRetry(header)
-  const isWordless = advised === undefined && answer.body.trim() === ''
-  const data = modelError(problem, { status, mayPass: advised ?? isRetryableStatus(status), isWordless })
+  const data = modelError(problem, { status, mayPass: advised ?? isRetryableStatus(status) })
   // A server may echo a key anywhere, even in the id of a request.
   return redactError({ ...data, provider }, secrets)
 }
@@ -59,14 +69,44 @@ const shouldRetry = (header: HeaderReader): boolean | undefined => {
 
 const messageOf = (answer: WholeAnswer, wire: WireError | undefined, reader: ErrorReader): string => {
   const { status } = answer
-  const { provider, secrets, keyAdvice } = reader
+  const { secrets } = reader
   // A browser's `fetch` hides a redirect behind status 0.
   if (status === 0 || (status >= 300 && status < 400)) return redact(redirectMessage(answer), secrets)
   // Redacted before anything is cut off: half a key would not be recognised.
-  const message = wire?.message ? redact(wire.message, secrets) : fallbackMessage(answer, secrets)
-  if (status === 401) return `${message} (${keyAdvice ?? `Check the API key of ${provider}.`})`
-  if (status === 403) return `${message} (${keyAdvice ?? `Check what the API key of ${provider} may do.`})`
-  return message
+  return wire?.message ? redact(wire.message, secrets) : fallbackMessage(answer, secrets)
+}
+
+/** The error with the place that answered and the usual cause, for people. The provider's own words stay first. */
+export const withPlace = (error: ErrorData, refused: Refused): ErrorData => {
+  const { status } = error
+  if (!status || error.code === 'context_overflow') return error
+  const { provider, model, url, secrets } = refused
+  const who = model === undefined ? provider : `${provider}:${model}`
+  const place = redact(`${url.host}${url.pathname}`, secrets)
+  const advice = adviceOn(status, refused)
+  const said = error.message.startsWith(`HTTP ${status}`) ? '' : `, HTTP ${status}`
+  const message = `${error.message} (${who} at ${place}${said}${advice && `. ${advice}`})`
+  return { ...error, message, ...(model !== undefined && { model }) }
+}
+
+/** The usual cause of a status. */
+const adviceOn = (status: number, { provider, model = '', url, keyAdvice }: Refused): string => {
+  if (status === 401) return keyAdvice ?? `Check the API key of ${provider}.`
+  if (status === 402) return 'The account has no credit left.'
+  if (status === 403) return keyAdvice ?? `Check what the API key of ${provider} may do.`
+  if (status !== 404 && status !== 405) return ''
+  if (!/\/(v\d|api\b|inference)/.test(url.pathname)) return 'Is /v1 missing from baseUrl?'
+  const meant = similarModel(model)
+  return meant === undefined
+    ? 'Check the name of the model and baseUrl.'
+    : `Did you mean ${provider}:${meant}?`
+}
+
+/** A known model that differs in one or two letters. */
+const similarModel = (model: string): string | undefined => {
+  const names = modelTables.flatMap(({ rows }) => rows.flatMap((row) => row.names))
+  const meant = nearest(model, names, 2)
+  return meant === model ? undefined : meant
 }
 
 const fallbackMessage = ({ status, statusText, body }: WholeAnswer, secrets: readonly string[]): string => {

@@ -9,10 +9,12 @@ import type { ModelInfo, RequestOptions } from '../provider.ts'
 import { arrayAt, stringAt } from '../wire/json.ts'
 import type { WireError } from '../wire/protocol.ts'
 import { type Connection, endpointOf, type ProviderRequest } from './connection.ts'
-import { httpError, unsentError } from './httpError.ts'
+import { httpError, unsentError, withPlace } from './httpError.ts'
 
 type HttpJsonOptions = {
   provider: string
+  /** Left out where no model is asked. */
+  model?: string
   connection: Connection
   /** The protocol's reader of error bodies. */
   error(body: unknown): WireError | undefined
@@ -22,7 +24,7 @@ type HttpJsonOptions = {
 
 /** Sends a request that has one JSON answer; rejects with a typed error that names the provider. */
 export const httpJson = async (options: HttpJsonOptions, wanted: ProviderRequest): Promise<JsonValue> => {
-  const { provider, connection, error, signal } = options
+  const { provider, model, connection, error, signal } = options
   const firstChunkMs = options.timeouts?.firstChunkMs ?? defaultTimeouts.firstChunkMs
   const idleMs = options.timeouts?.idleMs ?? defaultTimeouts.idleMs
   const { carrier, limits, secrets, keyAdvice, ...endpoint } = endpointOf(connection)
@@ -38,18 +40,21 @@ export const httpJson = async (options: HttpJsonOptions, wanted: ProviderRequest
       throw errorFrom(unsentError(thrown, provider, secrets))
     }
   }
-  const ask = async (): Promise<JsonValue> =>
-    requestJson({
-      request: await built(),
+  const ask = async (): Promise<JsonValue> => {
+    const request = await built()
+    const refused = { provider, ...(model !== undefined && { model }), url: request.url, secrets, keyAdvice }
+    return requestJson({
+      request,
       carrier,
       limits,
       secrets,
       provider,
-      refusal: (answer) => httpError(answer, { provider, error, secrets, keyAdvice }),
+      refusal: (answer) => withPlace(httpError(answer, { provider, error, secrets }), refused),
       signal,
       firstChunkMs,
       idleMs,
     })
+  }
 
   try {
     return await ask()

@@ -4,6 +4,7 @@ import { systemMessage } from '../../src/messages/messages.ts'
 import type { Warning } from '../../src/messages/result.ts'
 import type { ModelRequest } from '../../src/model/chatModel.ts'
 import { anyEffort, type EffortWord, effortFor } from '../models/modelFacts.ts'
+import { isFailedCall } from '../wire/error.ts'
 import { schemaInstruction } from '../wire/request.ts'
 import { type Setting, settingFields, valueAt, withValueAt } from '../wire/settings.ts'
 import { foreignThinking, withoutThinking } from './thinkingBlocks.ts'
@@ -263,6 +264,7 @@ const refusals: ReadonlySet<number | undefined> = new Set([undefined, 400, 404, 
 export const lessonOf = (error: ErrorData, sent: Sent, known: readonly Lesson[]): Lesson | undefined => {
   const { status, code, message: text } = error
   if (!refusals.has(status) || error.name !== 'ModelError' || code === 'context_overflow') return undefined
+  if (isFailedCall(code)) return undefined
   const row = rows.find((each) => each.isRefused(text, sent))
   if (!row) return undefined
   const lesson = { row: row.name, refusal: text.slice(0, longestRefusal), ...row.learn?.(text, sent) }

@@ -52,9 +52,7 @@ export const chatStreamError = (body: JsonObject): ErrorData => {
   const status = statusIn(error.code) ?? numberAt(found, 'status_code') ?? numberAt(found, 'status')
   const mayPass =
     isPassing({ ...error, type: stringAt(found, 'type') ?? '' }) ||
-    (status !== undefined && isRetryableStatus(status)) ||
-    // Groq's word for a call that it could not parse: another sample is usually fine.
-    error.code === 'tool_use_failed'
+    (status !== undefined && isRetryableStatus(status))
   return streamError(error, { status, mayPass })
 }
 

@@ -1,6 +1,9 @@
 import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
 import {
   type ChatMessage,
+  type DataPart,
+  type LinkPart,
+  type Part,
   type ToolCallPart,
   textOf,
   toolCallsOf,
@@ -39,7 +42,8 @@ const assistantMessage = (
   // A spoken answer goes back as its words: the recording itself expires.
   const text = textOf(turn) || (stringAt(turn.metadata, 'transcript') ?? '')
   const calls = toolCallsOf(turn)
-  if (text === '' && calls.length === 0) return []
+  const images = target.profile.replaysImages ? turn.parts.filter(isImage).map(imageOf) : []
+  if (text === '' && calls.length === 0 && images.length === 0) return []
   const extras = arrayAt(opaque, 'extraContent') ?? []
   const toolCalls = calls.map((call, at): JsonObject => {
     const extra = extras[at]
@@ -50,10 +54,19 @@ const assistantMessage = (
       role: 'assistant',
       content: text === '' ? null : text,
       ...(calls.length > 0 && { tool_calls: toolCalls }),
+      ...(images.length > 0 && { images }),
       ...reasoningOf(turn, opaque, target),
     },
   ]
 }
+
+const isImage = (part: Part): part is DataPart | LinkPart =>
+  part.type === 'link' || (part.type === 'data' && part.mimeType.startsWith('image/'))
+
+const imageOf = (part: DataPart | LinkPart): JsonObject => ({
+  type: 'image_url',
+  image_url: { url: part.type === 'link' ? part.url : `data:${part.mimeType};base64,${part.data}` },
+})
 
 const reasoningOf = (
   turn: ChatMessage,

@@ -1,11 +1,14 @@
 import type { ErrorData } from '../../src/messages/errors.ts'
 import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
+import { commentaryGap } from '../../src/messages/messages.ts'
 import type { FinishReason, Usage } from '../../src/messages/result.ts'
 import type { Delta } from '../../src/model/delta.ts'
 import { callDeltas, openaiUsage, toolCallDelta, truncated } from '../wire/decoder.ts'
+import { endReason } from '../wire/endWords.ts'
 import { streamError } from '../wire/error.ts'
 import { arrayAt, BadWireJson, objectAt, parseWireObject, stringAt } from '../wire/json.ts'
 import type { Decoder, Target, WireEvent } from '../wire/protocol.ts'
+import { isClientCall } from './clientTools.ts'
 import { responsesError } from './error.ts'
 import {
   annotationsOf,
@@ -38,6 +41,8 @@ class ResponsesDecoder implements Decoder {
   /** The message whose text came last, and whether texts came in another order than their items. */
   #writing: OutputItem | undefined
   #isScrambled = false
+  /** The reasoning item and the part of it whose text came last. */
+  #thinking: { item: OutputItem; part: number } | undefined
   #isOver = false
 
   constructor(provider: string) {
@@ -113,21 +118,31 @@ class ResponsesDecoder implements Decoder {
     const part = partKey(event)
     if (piece.isWhole && item.parts.has(part)) return []
     item.parts.add(part)
-    return this.#emit(item, piece)
+    return this.#emit(item, piece, part)
   }
 
-  #emit(item: OutputItem, { kind, text }: Piece): readonly Delta[] {
-    if (kind === 'thinking') return [{ type: 'thinking', text }]
+  #emit(item: OutputItem, { kind, text }: Piece, part: number): readonly Delta[] {
+    if (kind === 'thinking') {
+      const last = this.#thinking
+      const isNext = last !== undefined && (last.item !== item || last.part !== part)
+      this.#thinking = { item, part }
+      // Each part is a paragraph, and most begin with a heading.
+      return [{ type: 'thinking', text: isNext ? `\n\n${text}` : text }]
+    }
     if (kind === 'refusal') {
       this.#refusal += text
       return [{ type: 'progress' }]
     }
-    if (this.#writing && this.#writing !== item) {
-      this.#isScrambled ||= item.textLength > 0 || item.index < this.#writing.index
+    const before = this.#writing
+    if (before && before !== item) {
+      this.#isScrambled ||= item.textLength > 0 || item.index < before.index
+      if (before.isCommentary && !this.#isScrambled) item.gap = commentaryGap
     }
+    const gap = item.textLength === 0 ? item.gap : ''
     this.#writing = item
     item.textLength += text.length
-    return [{ type: 'text', text }]
+    if (item.isCommentary) item.commentary += text
+    return [{ type: 'text', text: `${gap}${text}` }]
   }
 
   #cite(event: JsonObject, annotation: JsonObject | undefined): readonly Delta[] {
@@ -148,12 +163,12 @@ class ResponsesDecoder implements Decoder {
     if (!piece) return []
     const item = this.#items.at(type, event)
     item.pieces += piece
-    return [progressOf(item, piece)]
+    return [item.isCall ? progressOf(item, piece) : { type: 'progress' }]
   }
 
   #completeArguments(item: OutputItem, source: JsonObject, written: unknown): readonly Delta[] {
     item.name ||= stringAt(source, 'name') ?? ''
-    if (!isWritten(written)) return []
+    if (!isWritten(written) || !item.isCall) return []
     const isNews = item.pieces === '' && item.whole === undefined
     item.whole = written
     return isNews ? [progressOf(item, typeof written === 'string' ? written : JSON.stringify(written))] : []
@@ -173,15 +188,27 @@ class ResponsesDecoder implements Decoder {
     if (item.type !== 'message' && item.type !== 'reasoning') return this.#report(item, whole)
     const pieces = item.parts.size > 0 ? [] : piecesOf(whole)
     if (pieces.length > 0) item.parts.add(0)
-    const deltas = pieces.flatMap((piece) => this.#emit(item, piece))
+    const deltas = [...pieces.flatMap((piece, part) => this.#emit(item, piece, part)), ...this.#remark(item)]
     const citations = item.isCited ? [] : annotationsOf(whole)
     if (citations.length === 0) return deltas
     item.isCited = true
     return [...deltas, { type: 'metadata', metadata: { citations } }]
   }
 
+  /** Reports what the model said beside its answer, once it is whole. */
+  #remark(item: OutputItem): readonly Delta[] {
+    if (item.commentary === '' || item.isReported) return []
+    item.isReported = true
+    return [{ type: 'metadata', metadata: { commentary: [item.commentary] } }]
+  }
+
   #report(item: OutputItem, whole: JsonObject): readonly Delta[] {
-    if (item.isReported || !isServerTool(item.type)) return []
+    // Calls that the client may have to run are sorted out at the end.
+    if (item.isReported || !isServerTool(item.type) || isClientCall(item.type)) return []
+    return this.#reported(item, whole)
+  }
+
+  #reported(item: OutputItem, whole: JsonObject): readonly Delta[] {
     item.isReported = true
     const picture = pictureOf(whole)
     const report: Delta = { type: 'metadata', metadata: { serverTools: [withoutPicture(whole)] } }
@@ -198,7 +225,16 @@ class ResponsesDecoder implements Decoder {
       if (item.announced && !item.done && !item.isCall) deltas.push(...this.#deliver(item, item.announced))
     }
     if (this.#refusal !== '') deltas.push({ type: 'metadata', metadata: { refusal: this.#refusal } })
-    const calls = items.filter((item) => item.isCall && item.hasContent)
+    const answered = new Set(items.filter(isOutput).map(({ callId }) => callId))
+    const isOwn = (item: OutputItem) => item.isCall && item.hasContent
+    const isClients = (item: OutputItem) =>
+      isClientCall(item.type) && item.done !== undefined && !answered.has(item.callId)
+    // A shell in a container of the provider is a server tool: its result is in the same answer.
+    for (const item of items) {
+      if (item.done && isClientCall(item.type) && !isClients(item))
+        deltas.push(...this.#reported(item, item.done))
+    }
+    const calls = items.filter((item) => isOwn(item) || isClients(item))
     const reason = finishReasonOf(end, response, calls.length > 0, this.#refusal !== '')
     const wireCalls = calls.map((item) => callAtEnd(item, end === 'incomplete'))
     for (const delta of callDeltas(wireCalls, reason)) deltas.push(delta)
@@ -230,10 +266,12 @@ class ResponsesDecoder implements Decoder {
   }
 }
 
+const isOutput = ({ type }: OutputItem): boolean => type.endsWith('_output')
+
 /** The server finds a call it keeps by its `call_id` alone; without one for each, the calls must be sent along. */
 const areAnswerable = (calls: readonly OutputItem[]): boolean => {
   const ids = new Set(calls.map((item) => item.callId))
-  return ids.size === calls.length && !ids.has('') && !calls.some(isOnlyNamed)
+  return ids.size === calls.length && !ids.has('') && !calls.some((item) => item.isCall && isOnlyNamed(item))
 }
 
 /** The end of a response. */
@@ -289,7 +327,7 @@ const finishReasonOf = (
   if (cause === 'content_filter') return 'contentFilter'
   // The answer was cut, for one limit or another.
   if (end === 'incomplete' || cause === 'max_output_tokens') return 'length'
-  return hasCalls ? 'toolCalls' : 'stop'
+  return endReason(stringAt(response, 'status'), hasCalls)
 }
 
 /** OpenRouter gives the cost here as well. */

@@ -10,8 +10,9 @@ import { responsesForms } from '../wire/attachmentForms.ts'
 import { attachmentBlocks, readableBlock, resultContent } from '../wire/attachments.ts'
 import type { Target } from '../wire/protocol.ts'
 import { type IdRule, wireIdsOf } from '../wire/request.ts'
+import { clientOutput, isClientCall } from './clientTools.ts'
 import type { OpenAIResponsesProfile } from './profile.ts'
-import { customCallsIn, replayItems } from './replay.ts'
+import { callersIn, callTypesIn, replayItems } from './replay.ts'
 
 const callIdRule: IdRule = { pattern: /^.{1,64}$/s, length: 40 }
 
@@ -22,11 +23,14 @@ export const responsesInput = (
   target: Target<OpenAIResponsesProfile>,
 ): JsonObject[] => {
   const wireId = wireIds(turns, start)
-  const custom = customCallIds(turns, target.provider)
+  const types = callTypes(turns, target.provider)
+  const callers = new Map(turns.flatMap((turn) => callersIn(turn, target.provider)))
   return turns
     .slice(start)
     .flatMap((turn) =>
-      turn.role === 'model' ? modelItems(turn, target, wireId) : userItems(turn, target, wireId, custom),
+      turn.role === 'model'
+        ? modelItems(turn, target, wireId)
+        : userItems(turn, target, wireId, { types, callers }),
     )
 }
 
@@ -34,13 +38,20 @@ const userItems = (
   turn: ChatMessage,
   target: Target<OpenAIResponsesProfile>,
   wireId: (id: string) => string,
-  custom: Set<string>,
+  { types, callers }: { types: ReadonlyMap<string, string>; callers: ReadonlyMap<string, JsonObject> },
 ): JsonObject[] => {
-  const results = toolResultsOf(turn).map((part) => ({
-    type: custom.has(part.id) ? 'custom_tool_call_output' : 'function_call_output',
-    call_id: wireId(part.id),
-    output: outputOf(part, target),
-  }))
+  const results = toolResultsOf(turn).map((part): JsonObject => {
+    const type = types.get(part.id) ?? 'function_call'
+    const caller = callers.get(part.id)
+    return (
+      clientOutput(type, wireId(part.id), part, target) ?? {
+        type: `${type}_output`,
+        call_id: wireId(part.id),
+        output: outputOf(part, target),
+        ...(caller && { caller }),
+      }
+    )
+  })
   return [...results, ...userMessage(userContent(turn.parts, target))]
 }
 
@@ -94,5 +105,12 @@ const wireIds = (turns: readonly ChatMessage[], start: number): ((id: string) =>
   return (id) => (held.has(id) ? original(id) : accepted(id))
 }
 
-const customCallIds = (turns: readonly ChatMessage[], provider: string): Set<string> =>
-  new Set(turns.flatMap((turn) => [...customCallsIn(turn, provider)].map((call) => call.id)))
+/** The item types of calls by their ids. A history may come from anywhere: other types are taken for functions. */
+const callTypes = (turns: readonly ChatMessage[], provider: string): Map<string, string> =>
+  new Map(
+    turns.flatMap((turn) =>
+      [...callTypesIn(turn, provider)]
+        .filter(([, type]) => type === 'custom_tool_call' || isClientCall(type))
+        .map(([call, type]): [string, string] => [call.id, type]),
+    ),
+  )

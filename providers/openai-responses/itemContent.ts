@@ -4,6 +4,7 @@ import type { Delta, WireToolCall } from '../../src/model/delta.ts'
 import { parseArguments } from '../../src/model/toolArguments.ts'
 import { neverClosed, toolDelta, withheld } from '../wire/decoder.ts'
 import { arrayAt, numberAt, stringAt } from '../wire/json.ts'
+import { clientCallOf } from './clientTools.ts'
 import type { OutputItem } from './outputItems.ts'
 
 /** A piece of what the model wrote, and where it goes; a whole repeats what its pieces may have had. */
@@ -99,6 +100,8 @@ const isCutItem = (item: OutputItem): boolean => stringAt(item.done, 'status') =
 /** The call so far. One that was cut never runs, even if its arguments happen to be valid. */
 export const callOf = (item: OutputItem, isCut = isCutItem(item)): WireToolCall => {
   const written = writtenIn(item)
+  const clients = item.done && clientCallOf(item.done)
+  if (clients) return { id: item.callId || item.id, ...clients }
   const call = { id: item.callId || item.id, name: item.name }
   if (isCut) {
     const argumentsRaw = typeof written === 'string' ? written : written ? JSON.stringify(written) : ''
@@ -116,6 +119,7 @@ export const callOf = (item: OutputItem, isCut = isCutItem(item)): WireToolCall 
  * if it takes any text: only arguments that are a whole object need no end event.
  */
 export const callAtEnd = (item: OutputItem, isIncomplete: boolean): WireToolCall => {
+  if (!item.isCall) return callOf(item)
   const isOpenEnded = item.type === 'custom_tool_call' || isOnlyNamed(item)
   return callOf(item, isCutItem(item) || (!isClosed(item) && (isIncomplete || isOpenEnded)))
 }

@@ -14,6 +14,10 @@ export class OutputItem {
   /** The content parts that have given text; a part that streamed is not read again from a whole. */
   readonly parts = new Set<number>()
   textLength = 0
+  /** The text of a message that is not the answer: what the model says while it works. */
+  commentary = ''
+  /** The space that was added before the text, after commentary. */
+  gap = ''
   isCited = false
   isReported = false
   callId = ''
@@ -28,14 +32,22 @@ export class OutputItem {
     this.callOrder = callOrder
   }
 
+  /** True for a call that the client answers. The calls that xAI's search on X makes of its own tools look like them. */
   get isCall(): boolean {
-    return isCallType(this.type)
+    return isCallType(this.type) && !this.callId.startsWith('xs_')
+  }
+
+  /** True for text that is not the answer; models since gpt-5.3 mark it. */
+  get isCommentary(): boolean {
+    return stringAt(this.done ?? this.announced, 'phase') === 'commentary'
   }
 
   /** Takes what names the item. Ids may change with every event, so the first one is kept. */
   identify(item: JsonObject): void {
     this.id ||= stringAt(item, 'id') ?? ''
-    this.callId ||= stringAt(item, 'call_id') ?? ''
+    // A request for an approval is answered by its own id.
+    const callId = item.type === 'mcp_approval_request' ? 'id' : 'call_id'
+    this.callId ||= stringAt(item, callId) ?? ''
     this.name ||= stringAt(item, 'name') ?? ''
   }
 
@@ -56,9 +68,14 @@ export class OutputItem {
     return this.id !== '' && this.id === stringAt(item, 'id')
   }
 
-  /** True where this is certainly another call than `item`. */
+  /** True where this is certainly another call than `item`. A tool of the server may change its ids. */
   isOtherCallThan(item: JsonObject): boolean {
-    return this.callId !== '' && Boolean(stringAt(item, 'call_id')) && !this.isSameAs(item)
+    return (
+      isCallType(this.type) &&
+      this.callId !== '' &&
+      Boolean(stringAt(item, 'call_id')) &&
+      !this.isSameAs(item)
+    )
   }
 }
 
@@ -109,9 +126,10 @@ class Candidates {
     return named?.isSameAs(item) ? named : undefined
   }
 
-  /** The first that may be this one: a call with an id cannot be one that has another. */
+  /** The first that may be this one: a call with an id cannot be one that has another. A tool of the server may change its id. */
   first(item: JsonObject): OutputItem | undefined {
-    const [found] = stringAt(item, 'call_id') ? this.#nameless : this.#all
+    const isNamed = isCallType(stringAt(item, 'type') ?? '') && stringAt(item, 'call_id')
+    const [found] = isNamed ? this.#nameless : this.#all
     return found
   }
 }

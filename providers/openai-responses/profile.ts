@@ -1,5 +1,11 @@
 import type { ModelProfile } from '../../src/model/chatModel.ts'
-import { abilitiesOf, type EffortWord, factsOf, type RefusedSetting } from '../models/modelFacts.ts'
+import {
+  abilitiesOf,
+  type EffortWord,
+  factsOf,
+  type ModelFacts,
+  type RefusedSetting,
+} from '../models/modelFacts.ts'
 import { openaiModels } from '../models/openai.ts'
 
 /** The abilities of a model behind the Responses API, and its quirks. */
@@ -14,6 +20,8 @@ export type OpenAIResponsesProfile = ModelProfile & {
   efforts?: readonly EffortWord[]
   /** `false` asks for no summary of the thinking, which OpenAI gives to verified organisations only. */
   reasoningSummary?: boolean
+  /** The outputs of server tools are asked for with `include` (OpenAI); other servers may refuse the words. */
+  toolOutputs?: boolean
   /** `prompt_cache_key` is sent (OpenAI); other servers may refuse it. */
   promptCache?: 'key'
   /** `input_file` reads more than PDF: office documents, spreadsheets, source code (OpenAI). */
@@ -22,16 +30,19 @@ export type OpenAIResponsesProfile = ModelProfile & {
 
 /** The profile of OpenAI's models over the Responses API. */
 export const openaiResponsesProfile = (model: string, isOtherServer = false): OpenAIResponsesProfile => {
-  const facts = factsOf(openaiModels, model)
-  const { refuses, efforts } = facts
   return {
-    ...abilitiesOf(facts, { schemaWithTools: true }),
-    ...(refuses && { refuses }),
-    ...(efforts && { efforts }),
-    ...(!isOtherServer && { promptCache: 'key' }),
+    ...responsesProfileOf(factsOf(openaiModels, model)),
+    ...(!isOtherServer && { promptCache: 'key', toolOutputs: true }),
     anyFile: true,
   }
 }
+
+/** The profile of any model behind a Responses API. */
+export const responsesProfileOf = (facts: ModelFacts): OpenAIResponsesProfile => ({
+  ...abilitiesOf(facts, { schemaWithTools: true }),
+  ...(facts.refuses && { refuses: facts.refuses }),
+  ...(facts.efforts && { efforts: facts.efforts }),
+})
 
 /** True where chat completions refuse what the model is for: tools while it thinks, or the model itself. */
 export const needsResponses = (model: string): boolean => factsOf(openaiModels, model).chat !== undefined

@@ -11,7 +11,8 @@ import { isEdited, prefixAt, prefixOfTurns } from '../wire/prefix.ts'
 import type { Target, WireRequest } from '../wire/protocol.ts'
 import { cacheKey, conversationOf, opaqueOf, withProviderOptions } from '../wire/request.ts'
 import { openaiDialect, openaiStrict } from '../wire/schemaDialects.ts'
-import { responsesServerTools, serverToolsOf } from '../wire/serverTools.ts'
+import { checkClientTools, responsesServerTools, serverToolsOf } from '../wire/serverTools.ts'
+import { isClientEntry } from './clientTools.ts'
 import { responsesInput } from './history.ts'
 import type { OpenAIResponsesProfile } from './profile.ts'
 import { protocolName } from './replay.ts'
@@ -28,11 +29,29 @@ export const responsesRequest = (
     ...(target.profile.promptCache === 'key' && cacheKey(request)),
     stream: true,
   }
+  const whole = withProviderOptions(body, request.providerOptions)
+  checkClientTools(whole, request, target, isClientEntry)
+  const include = target.profile.toolOutputs ? outputsOf(whole) : []
   return {
     path: '/responses',
-    body: withProviderOptions(body, request.providerOptions),
+    body: include.length > 0 ? { ...whole, include } : whole,
     ...(!isStateless(request, target) && { prefix: prefixOfTurns(conversationOf(request.messages).turns) }),
   }
+}
+
+/** The parts of an answer that the API leaves out unless they are asked for, by the tool that makes them. */
+const toolOutputs: Readonly<Record<string, string>> = {
+  code_interpreter: 'code_interpreter_call.outputs',
+  web_search: 'web_search_call.action.sources',
+  file_search: 'file_search_call.results',
+}
+
+const outputsOf = ({ tools, include }: JsonObject): JsonValue[] => {
+  const types = Array.isArray(tools)
+    ? tools.map((tool) => stringAt(isJsonObject(tool) ? tool : {}, 'type'))
+    : []
+  const asked = types.flatMap((type) => ownValue(toolOutputs, type ?? '') ?? [])
+  return [...new Set([...(Array.isArray(include) ? include : []), ...asked])]
 }
 
 const isStateless = ({ providerOptions }: ModelRequest, { profile }: Target<OpenAIResponsesProfile>) =>
@@ -66,21 +85,26 @@ const toolSettings = (
   if (offered.length === 0 && !providerOptions?.tools) return {}
   return {
     ...(offered.length > 0 && { tools: offered }),
-    ...(toolChoice !== undefined && { tool_choice: choiceOf(toolChoice) }),
+    ...(toolChoice !== undefined && { tool_choice: choiceOf(toolChoice, tools) }),
     ...(parallelToolCalls !== undefined &&
       !refuses.includes('parallelToolCalls') && { parallel_tool_calls: parallelToolCalls }),
   }
 }
 
-const functionTool = ({ name, description, inputSchema }: ToolSpec): JsonObject => {
+const functionTool = ({ name, description, inputSchema, wire }: ToolSpec): JsonObject => {
+  const own = wire?.[protocolName]
+  if (own) return own
   const parameters = toDialect(inputSchema, openaiDialect)
   // Always said: left out, the API would rewrite the schema and make every property required.
   const strict = isEnforceable(parameters, openaiStrict)
   return { type: 'function', name, description, parameters, strict }
 }
 
-const choiceOf = (choice: ToolChoice): JsonValue =>
-  typeof choice === 'string' ? choice : { type: 'function', name: choice.tool }
+const choiceOf = (choice: ToolChoice, tools: readonly ToolSpec[]): JsonValue => {
+  if (typeof choice === 'string') return choice
+  const type = tools.find(({ name }) => name === choice.tool)?.wire?.[protocolName]?.type
+  return type === undefined ? { type: 'function', name: choice.tool } : { type }
+}
 
 const generationSettings = (request: ModelRequest, profile: OpenAIResponsesProfile): JsonObject => {
   const { temperature, topP, maxOutputTokens, thinking, outputSchema } = request

@@ -2,7 +2,19 @@ import type { FinishReason } from '../../src/messages/result.ts'
 
 /** The words with which servers end an answer, by their meaning. Upper and lower case are the same. */
 const words: Partial<Record<FinishReason, readonly string[]>> = {
-  stop: ['stop', 'stop_sequence', 'end_turn', 'eos', 'eos_token', 'completed', 'complete', 'load', 'unload'],
+  stop: [
+    'stop',
+    'stop_sequence',
+    'end_turn',
+    'eos',
+    'eos_token',
+    'completed',
+    'complete',
+    'in_progress',
+    'queued',
+    'load',
+    'unload',
+  ],
   length: ['length', 'max_tokens', 'max_output_tokens', 'model_length', 'continuation'],
   toolCalls: ['tool_calls', 'tool_call', 'tool_use', 'function_call'],
   contentFilter: [

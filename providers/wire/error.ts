@@ -1,9 +1,10 @@
 import type { ErrorData } from '../../src/messages/errors.ts'
 import type { WireError } from './protocol.ts'
 
-const retryableStatus = new Set([408, 409, 429])
+/** Beside those of HTTP: a model of Bedrock that failed (424), and a Groq that is at its capacity (498). */
+const retryableStatus = new Set([408, 409, 424, 429, 498])
 
-/** True for an HTTP status that is worth another try: 408, 409, 429, and 500 or more. */
+/** True for an HTTP status that is worth another try: 408, 409, 424, 429, 498, and 500 or more. */
 export const isRetryableStatus = (status: number): boolean => retryableStatus.has(status) || status >= 500
 
 /** An account without money: OpenAI says so with the status of a rate limit, but no wait will help. */
@@ -27,7 +28,7 @@ export const modelError = (
   return {
     name: 'ModelError',
     message: error.message,
-    retryable: mayPass && !overflow && !isFinal(error),
+    retryable: (mayPass || isFailedCall(error.code)) && !overflow && !isFinal(error),
     ...(status !== undefined && { status }),
     ...(code !== undefined && { code }),
     ...(error.requestId !== undefined && { requestId: error.requestId }),
@@ -55,6 +56,9 @@ export const statusIn = (code = ''): number | undefined =>
 const passing =
   /overloaded|rate_?limit|server_error|api_error|unavailable|timeout|internal|exhausted|capacity/i
 
+/** True for Groq's word for a call that it could not read, also with the status 400: another sample is usually fine. */
+export const isFailedCall = (code: string | undefined): boolean => code === 'tool_use_failed'
+
 /** True where the words of an error event say that it may pass. */
 export const isPassing = ({ code = '', type = '' }: WireError): boolean => passing.test(`${code} ${type}`)
 
@@ -74,18 +78,13 @@ export type Overflow = { window?: number; requested?: number }
 /** The facts about an error beside its words. */
 type Circumstances = {
   status?: number | undefined
-  /** The server said nothing but the status, as Cerebras does. */
-  isWordless?: boolean
 }
 
 /**
  * Reads what an error says about the size of the request; undefined if that was not the problem. This comes before anything
  * else: some servers say "too long" with a status that means "try again".
  */
-export const overflowOf = (
-  error: WireError,
-  { status, isWordless }: Circumstances = {},
-): Overflow | undefined => {
+export const overflowOf = (error: WireError, { status }: Circumstances = {}): Overflow | undefined => {
   const { message, code = '', type = '', window, requested } = error
   const text = message.slice(0, longestText)
   const named = { ...(window !== undefined && { window }), ...(requested !== undefined && { requested }) }
@@ -94,8 +93,7 @@ export const overflowOf = (
   if (otherCodes.has(code) || otherTexts.test(text)) return undefined
   const inText = countsIn(text)
   if (inText) return { ...inText, ...named }
-  const isOverflow = codes.has(code) || codes.has(type) || status === 413 || (status === 400 && isWordless)
-  return isOverflow ? named : undefined
+  return codes.has(code) || codes.has(type) || status === 413 ? named : undefined
 }
 
 const longestText = 4000

@@ -1,7 +1,8 @@
 import { ConfigurationError } from '../../src/messages/errors.ts'
-import type { JsonObject } from '../../src/messages/json.ts'
+import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
 import type { ModelRequest } from '../../src/model/chatModel.ts'
 import type { KnownServerTool, SearchLocation, ServerTool, WebSearch } from '../../src/model/serverTools.ts'
+import { arrayAt, stringAt } from './json.ts'
 import type { Target } from './protocol.ts'
 
 /** The form of one server tool on a wire, and which of its options the wire has a word for. */
@@ -21,6 +22,26 @@ export const serverToolsOf = (
   target: Target,
   forms: ServerToolForms,
 ): JsonObject[] => serverTools.map((tool) => (isKnown(tool) ? entryOf(tool, target, forms) : tool))
+
+/**
+ * Refuses an entry of `tools` whose calls the client must run and no tool of the agent does: the model would call it, and
+ * nothing would happen.
+ */
+export const checkClientTools = (
+  body: JsonObject,
+  { tools = [] }: ModelRequest,
+  { provider }: Target,
+  isClients: (entry: JsonObject) => boolean,
+): void => {
+  const own = new Set<unknown>(tools.flatMap(({ wire }) => Object.values(wire ?? {})))
+  for (const entry of arrayAt(body, 'tools') ?? []) {
+    if (!isJsonObject(entry) || own.has(entry) || !isClients(entry)) continue
+    const name = stringAt(entry, 'name') ?? stringAt(entry, 'server_label') ?? stringAt(entry, 'type')
+    throw new ConfigurationError(
+      `${provider} does not run the tool ${name} itself: write tool({ name: '${name}', wire, execute }), with this entry in its wire.`,
+    )
+  }
+}
 
 const isKnown = (tool: ServerTool): tool is KnownServerTool => tool.serverTool !== undefined
 

@@ -1,5 +1,6 @@
 import type { Actor, AnyActorLogic, AnyStateMachine, Snapshot } from 'xstate'
 import type { AgentInput } from '../../machines/agent/events.ts'
+import { tracedEmbeddings } from '../../machines/logic/runEnvironment.ts'
 import type { EmbedOptions } from '../../providers/provider.ts'
 import { ConfigurationError } from '../messages/errors.ts'
 import { isJsonObject } from '../messages/json.ts'
@@ -11,6 +12,7 @@ import type { Infer, Schema } from '../tools/schema.ts'
 import type { Tool } from '../tools/tool.ts'
 import { AgentInternals } from './AgentInternals.ts'
 import { type AgentToolOptions, agentTool } from './agentTool.ts'
+import { checkEmbed } from './checkOptions.ts'
 import type {
   ActorOptions,
   ActorValues,
@@ -28,7 +30,7 @@ import type {
 import type { DeepPartial } from './partialValues.ts'
 import type { Run } from './Run.ts'
 import type { TypedMachine } from './typedMachine.ts'
-import type { Inspect } from './watching.ts'
+import { type Inspect, watchedWait } from './watching.ts'
 
 export type { AgentOptions, AnyAgent, HostedFrom, MachineOf, StartFrom } from './options.ts'
 
@@ -109,7 +111,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
 
   /** Runs the prompt to its end and returns the whole result. Throws a typed error with the partial result. */
   async send(prompt: string | Part[], ...rest: Last<SendOptions<Deps>>): Promise<SendResult> {
-    return await this.#internals.send(prompt, lastOf(rest))
+    return watchedWait(await this.#internals.send(prompt, lastOf(rest)))
   }
 
   /** Sends a prompt and yields the answer chunk by chunk. Leaving the loop early ends the run and closes its connection. */
@@ -123,7 +125,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
     schema: S,
     ...rest: Last<SendOptions<Deps>>
   ): Promise<SendResult<Infer<S>>> {
-    return await this.#internals.send(prompt, { ...lastOf(rest), schema })
+    return await this.#internals.send(prompt, { ...lastOf(rest), schema: needed(schema) })
   }
 
   /** Asks for a value chunk by chunk: each `output` is the value so far, the last one is validated. */
@@ -132,7 +134,7 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
     schema: S,
     ...rest: Last<SendOptions<Deps>>
   ): AsyncIterableIterator<ChatResult<DeepPartial<Infer<S>>>> {
-    return this.#internals.stream(() => prompt, { ...lastOf(rest), schema })
+    return this.#internals.stream(() => prompt, { ...lastOf(rest), schema: needed(schema) })
   }
 
   /**
@@ -181,11 +183,21 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
     purpose: 'query' | 'document',
     options: EmbedOptions,
   ): Promise<EmbeddingsResult<number[][]>> {
+    checkEmbed(options)
     const model = this.#internals.embeddings?.()
     if (!model) throw new ConfigurationError(`${this.model.provider} does not make embeddings.`)
-    const { vectors, usage } = await model.embed(texts, purpose, options)
+    const asked = { provider: this.model.provider, model: model.model, texts: texts.length }
+    const inspectors = [this.#internals.options.inspect ?? []].flat()
+    const embed = () => model.embed(texts, purpose, options)
+    const { vectors, usage } = await tracedEmbeddings(inspectors, asked, embed)
     return { embeddings: vectors, model: model.model, ...(usage && { usage }) }
   }
+}
+
+/** The schema of a typed answer. Without one, the answer would be text. */
+const needed = <S extends Schema>(schema: S): S => {
+  if (schema) return schema
+  throw new ConfigurationError('sendFor needs a schema: write sendFor(prompt, z.object({ … })).')
 }
 
 /** The options of a call: which of them are required is a matter of types. */

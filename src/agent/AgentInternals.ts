@@ -31,7 +31,7 @@ import { type CompiledSchema, compileSchema, type Schema } from '../tools/schema
 import type { AnyToolEntry } from '../tools/tool.ts'
 import { type WireSchema, wireSchemaOf } from '../tools/typedAnswer.ts'
 import { ChunkStream } from './ChunkStream.ts'
-import { checkAgent, checkSend } from './checkOptions.ts'
+import { checkActor, checkAgent, checkSend } from './checkOptions.ts'
 import { environmentInspector } from './environmentInspector.ts'
 import { fallbackModel, withModelStrings, withSummariser } from './namedModels.ts'
 import {
@@ -88,7 +88,7 @@ export class AgentInternals {
     if (typeof model !== 'string') this.model = model
     else {
       const name = parseModelString(model)
-      const provider = findProvider(name.provider)
+      const provider = findProvider(name.provider, name.chat)
       this.model = provider.chatModel(name.chat, options)
       const { embeddingsModel } = provider
       if (embeddingsModel) this.embeddings = () => embeddingsModel(name.embeddings, options)
@@ -157,6 +157,7 @@ export class AgentInternals {
     values: AnyOptions,
     { inspect: also, host }: { inspect?: Inspect | undefined; host?: RunHost } = {},
   ): Actor<AgentMachine> {
+    checkActor(values)
     const asked = this.#asked(values.schema)
     const start: RunStart =
       asked && 'input' in from ? { input: { ...from.input, outputSchema: asked.outputSchema } } : from
@@ -171,7 +172,7 @@ export class AgentInternals {
   }
 
   #internals<T, C>(from: StartFrom, options: AnyOptions, isHeld: boolean): RunInternals<T, C> {
-    checkSend(options)
+    checkSend(from, options)
     const { schema, signal, parent } = options
     const stored = isStored(from) ? storedRun(from.snapshot) : undefined
     if (stored?.isTyped && !schema)
@@ -206,21 +207,23 @@ export class AgentInternals {
 
   /** The machine of runs with a typed output: the values of the schema. */
   typedMachine(schema: Schema | undefined, values: AnyOptions): AnyActorLogic {
-    checkSend(values)
+    checkActor(values)
     const asked = this.#asked(schema)
     return this.machineFor(values, asked?.wire, asked && valueOutput(asked.compiled, asked.outputSchema))
   }
 
   /** The machine for one run: what answers, and the values it is given. */
   machineFor(options: AnyOptions, answerSchema?: WireSchema, change?: MachineChange): AgentMachine {
-    const { context, tools, prepareStep, parent } = options
+    const { context, tools, prepareStep, parent, conversation } = options
     const isTyped = answerSchema !== undefined && !this.options.orchestrator
     const machine = isTyped ? this.#typedMachine(tools) : this.machine
-    const isPlain = !answerSchema && context === undefined && !tools && !prepareStep && !parent
+    const isPlain =
+      !answerSchema && context === undefined && !tools && !prepareStep && !parent && !conversation
     if (isPlain) return machine
     const values = {
       context,
       ...(answerSchema && { answerSchema }),
+      ...(conversation !== undefined && { conversation }),
       ...(tools && { tools }),
       ...(prepareStep && { prepareStep: this.#withModels(prepareStep) }),
     }

@@ -1,4 +1,5 @@
 import type { AnyActorLogic } from 'xstate'
+import type { RequestPrefix } from '../../machines/model/requestPrefix.ts'
 import { ConfigurationError, OrchestrationError, StatewireError } from '../messages/errors.ts'
 import { isJsonObject } from '../messages/json.ts'
 import { messageRule } from '../messages/messageFlaw.ts'
@@ -39,8 +40,13 @@ export type ChatSendOptions<Deps = unknown> = Omit<SendOptions<Deps>, 'history'>
 /** `Omit` forgets which fields are required for some `Deps`. */
 type Context<Deps> = Pick<ResumeOptions<Deps>, 'context' & keyof ResumeOptions<Deps>>
 
-/** A chat as JSON: its conversation, and the answer that waits for a decision. */
-export type StoredChat = { version: 1; history: ChatMessage[]; pending?: PendingApproval }
+/** A chat as JSON: its conversation, the answer that waits for a decision, and the hashes of its last request. */
+export type StoredChat = {
+  version: 1
+  history: ChatMessage[]
+  pending?: PendingApproval
+  prefix?: RequestPrefix
+}
 
 /** A reader of a chat's stream; `wait`: what the run waited for when the reader left. */
 type Consumer<C> = {
@@ -69,6 +75,7 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
   readonly #turns: Turns
   #history: ChatMessage[]
   #pending: PendingApproval | undefined
+  #prefix: RequestPrefix | undefined
   #run: AnyRun | undefined
   #internals: WaitingInternals | undefined
   /** Steering for a send that has not started yet. */
@@ -93,16 +100,23 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
     stored: StoredChat,
     options: Omit<ChatOptions, 'history'> = {},
   ): Chat<Deps, Machine> {
-    const { history, pending } = checkedChat(stored)
+    const { history, pending, prefix } = checkedChat(stored)
     const chat = new Chat(agent, { ...options, history })
     chat.#pending = pending
+    chat.#prefix = prefix
     return chat
   }
 
   /** The chat as JSON, without an answer that is still running. */
   toJSON(): StoredChat {
     const pending = this.#pending
-    return copyOf({ version: 1, history: this.#history, ...(pending && { pending }) })
+    const prefix = this.#prefix
+    return copyOf({
+      version: 1,
+      history: this.#history,
+      ...(pending && { pending }),
+      ...(prefix && { prefix }),
+    })
   }
 
   /** The conversation so far. */
@@ -274,10 +288,11 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
       this.#internals = internals
       for (const text of this.#early.splice(0)) run.steer(text)
     }
-    return { ...options, history: this.#history, onRun }
+    return { ...options, history: this.#history, prefix: this.#prefix, onRun }
   }
 
   #leave(turn: Turn): void {
+    this.#prefix = this.#internals?.prefix ?? this.#prefix
     this.#internals?.release()
     this.#run = undefined
     this.#internals = undefined

@@ -5,7 +5,7 @@ import type { ChatMessage } from '../messages/messages.ts'
 import type { ChatResult, PendingCall, SendResult } from '../messages/result.ts'
 import type { AboutQuestion, ApprovalOptions } from '../tools/approval.ts'
 import { ChunkStream } from './ChunkStream.ts'
-import { answer, approval, waitingCall } from './commands.ts'
+import { answer, approval, rejection, waitingCall } from './commands.ts'
 import type { RunInternals } from './RunInternals.ts'
 
 type Listener<Type> = (event: Type extends '*' ? AgentEmitted : Extract<AgentEmitted, { type: Type }>) => void
@@ -92,8 +92,7 @@ export class Run<T = string, C = T> implements AsyncIterable<ChatResult<C>> {
 
   /** Refuses a pending call; the model learns why. Refusing to raise a limit ends the run. */
   reject(callId: string, reason?: string, about: AboutQuestion = {}): void {
-    waitingCall(this.pending, { callId, ...about })
-    this.#internals.send({ type: 'tool.reject', callId, ...about, ...(reason !== undefined && { reason }) })
+    this.#internals.send(rejection(waitingCall(this.pending, { callId, ...about }), reason))
   }
 
   /** Gives the result of an external tool: a text, JSON or parts, as from `execute`. */

@@ -1,7 +1,9 @@
 import type { Actor, Snapshot } from 'xstate'
+import { isRunResult } from '../../machines/agent/agentOutput.ts'
 import type { AgentMachine } from '../../machines/agent/agentSnapshot.ts'
 import type { AgentCommand, AgentEmitted } from '../../machines/agent/events.ts'
 import { copyOf } from '../../machines/agent/streamingState.ts'
+import type { RequestPrefix } from '../../machines/model/requestPrefix.ts'
 import { openIn, pendingIn, unattendedIn } from '../../machines/tools/pendingCalls.ts'
 import { describeThrown, OrchestrationError } from '../messages/errors.ts'
 import type { ChatMessage } from '../messages/messages.ts'
@@ -9,6 +11,7 @@ import {
   type ChatResult,
   type PendingApproval,
   type PendingCall,
+  type Reached,
   type SendResult,
   waitReason,
 } from '../messages/result.ts'
@@ -157,10 +160,16 @@ export class RunInternals<T, C> {
   }
 
   /** The result so far. */
-  partial(): SendResult {
+  partial(): Reached {
     const result = partialResult(this.#actor.getSnapshot(), this.#messages)
     // A reader may change what it gets: that must not change the run.
     return { ...result, messages: copyOf(result.messages) }
+  }
+
+  /** The last request that was answered, to compare the next one of the conversation with. */
+  get prefix(): RequestPrefix | undefined {
+    const { context }: { context?: unknown } = this.#actor.getSnapshot()
+    return isRunResult(context) ? context.totals.prefix : undefined
   }
 
   /** The calls that the run waits for at this moment, to be resumed. */
@@ -232,7 +241,7 @@ export class RunInternals<T, C> {
       const pendingApproval = this.waitsFor()
       if (!pendingApproval) return
       const finishReason = waitReason(pendingApproval.calls)
-      this.#settle({ result: { ...this.partial(), finishReason, pendingApproval } })
+      this.#settle({ result: { ...this.partial(), status: 'waiting', finishReason, pendingApproval } })
       // Without a handle it can only continue from its snapshot, and must not do so twice.
       if (!this.#isHeld) this.#stop()
     } catch (thrown) {

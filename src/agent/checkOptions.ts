@@ -8,7 +8,7 @@ import {
 } from '../../machines/agent/configRules.ts'
 import { headerForms, readHeaders } from '../../providers/http/connection.ts'
 import { misplacedRules } from '../../providers/http/connectionOf.ts'
-import type { ConnectionOptions, TransportOptions } from '../../providers/provider.ts'
+import type { ConnectionOptions, EmbedOptions, TransportOptions } from '../../providers/provider.ts'
 import { messageRule } from '../messages/messageFlaw.ts'
 import {
   amount,
@@ -32,7 +32,7 @@ import {
 } from '../messages/optionRules.ts'
 import type { ModelProfile } from '../model/chatModel.ts'
 import type { Limits } from '../transport/limits.ts'
-import type { AgentOptions, AnyOptions } from './options.ts'
+import type { ActorValues, AgentOptions, AnyOptions } from './options.ts'
 
 const sizeRules: Rules<Limits> = {
   maxEventSize: amount,
@@ -52,6 +52,8 @@ const keyRule = objectOr(
   rule(keyForms, (value) => typeof value === 'string' || typeof value === 'function'),
 )
 
+const priceRules = { input: amount, output: amount, cached: amount, written: amount, above: fields({}) }
+
 const profileRules: Rules<ModelProfile & { like: string }> = {
   like: text,
   tools: flag,
@@ -62,6 +64,7 @@ const profileRules: Rules<ModelProfile & { like: string }> = {
   attachments: fields({ images: flag, pdf: flag, audio: flag, video: flag, links: flag }),
   window: wholeFrom(1),
   maxOutput: wholeFrom(1),
+  prices: fields(priceRules),
 }
 
 const transportRules: Rules<TransportOptions> = {
@@ -113,6 +116,8 @@ const sendRules: Rules<AnyOptions> = {
   id: text,
   history: listOf(messageRule),
   attachments: listOf(object),
+  metadata: object,
+  conversation: text,
   system: text,
   maxSteps: sharedRules.maxSteps,
   limits: fields(limitRules),
@@ -121,13 +126,32 @@ const sendRules: Rules<AnyOptions> = {
   signal: having('addEventListener'),
   onStart: callable,
   onRun: callable,
+  prefix: object,
   parent: having('send'),
   schema: (name, value) => (Object(value) === value ? undefined : `${name} must be a schema.`),
   context: () => undefined,
 }
 
-const modelString = rule('a model string or a chat model', (value) => typeof value === 'string')
-const modelRule = objectOr(chatModelRule, modelString)
+const modelString = rule(
+  "a model string, such as 'openai:gpt-6-luna', or a chat model",
+  (value) => typeof value === 'string',
+)
+const modelRule = objectOr(
+  (name, value) =>
+    typeof Object(value).model === 'string' && typeof Object(value).stream !== 'function'
+      ? `${name} comes first: write new Agent('${Object(value).model.slice(0, 100)}', { … }).`
+      : chatModelRule(name, value),
+  modelString,
+)
+
+/** A text, a list of parts, or a stored run. */
+const promptRule: Rule = (name, value) => {
+  if (typeof value === 'string' || 'snapshot' in Object(value)) return undefined
+  if (!Array.isArray(value))
+    return `${name} must be a string or a list of parts. Write send('…', { history }).`
+  const isMessage = value.some((each) => 'role' in Object(each))
+  return isMessage ? `${name} is a list of messages. Write send('…', { history: messages }).` : undefined
+}
 
 /** Refuses what an agent cannot be made of. */
 export const checkAgent = (model: unknown, options: AgentOptions<never>): void => {
@@ -137,8 +161,30 @@ export const checkAgent = (model: unknown, options: AgentOptions<never>): void =
   checkSteps(options)
 }
 
+const actorRules: Rules<ActorValues & { schema: unknown }> = {
+  context: sendRules.context,
+  tools: sendRules.tools,
+  prepareStep: sendRules.prepareStep,
+  schema: sendRules.schema,
+}
+
+/** Refuses what the actor of a run cannot be given. */
+export const checkActor = (values: object): void =>
+  checkOptions('The options of an actor', values, actorRules)
+
+const embedRules: Rules<EmbedOptions> = {
+  dimensions: wholeFrom(1),
+  signal: sendRules.signal,
+  providerOptions: object,
+}
+
+/** Refuses what a request for embeddings cannot be given. */
+export const checkEmbed = (options: EmbedOptions): void =>
+  checkOptions('The options of embeddings', options, embedRules)
+
 /** Refuses what a run cannot be given. */
-export const checkSend = (options: AnyOptions): void => {
+export const checkSend = (from: unknown, options: AnyOptions): void => {
+  checkValue('The prompt', from, promptRule)
   checkOptions('The options of a send', options, sendRules)
   checkSteps(options)
 }

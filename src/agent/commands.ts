@@ -5,7 +5,7 @@ import { isAbout } from '../../machines/tools/question.ts'
 import { ConfigurationError, describeThrown } from '../messages/errors.ts'
 import { copyJson, isJsonObject, type JsonObject, type JsonValue } from '../messages/json.ts'
 import type { PendingCall } from '../messages/result.ts'
-import type { AboutQuestion, Approval, ApprovalOptions, CallDecision } from '../tools/approval.ts'
+import type { Approval, ApprovalOptions, CallDecision } from '../tools/approval.ts'
 import { toolResultOf } from '../tools/toolResult.ts'
 
 /** Longer than anything that a person or a tool has to say. */
@@ -16,7 +16,7 @@ export const checkCommand = (given: unknown, pending: readonly PendingCall[]): A
   const command = plainData(given)
   if (!isJsonObject(command)) throw new ConfigurationError('A command is an object with a type.')
   const { type, callId, reason } = command
-  const about = command.question === undefined ? {} : { question: text('question', command.question) }
+  const about = questionIn(command)
   switch (type) {
     case 'abort':
       return { type, ...optionalReason(reason) }
@@ -24,15 +24,15 @@ export const checkCommand = (given: unknown, pending: readonly PendingCall[]): A
       return { type, text: text('text', command.text) }
     case 'tool.approve': {
       const call = waitingCall(pending, { callId: text('callId', callId), ...about }, 'approval')
-      return approval(call, { ...command, ...about })
+      return approval(call, command)
     }
     case 'tool.reject': {
-      const { id } = waitingCall(pending, { callId: text('callId', callId), ...about })
-      return { type, callId: id, ...about, ...optionalReason(reason) }
+      const call = waitingCall(pending, { callId: text('callId', callId), ...about })
+      return rejection(call, reason)
     }
     case 'tool.answer': {
       const call = waitingCall(pending, { callId: text('callId', callId), ...about }, 'answer')
-      return answer(call, command.result, { isError: command.isError === true, ...about })
+      return answer(call, command.result, { isError: command.isError === true })
     }
     case 'compact':
       return { type }
@@ -80,20 +80,23 @@ const checkedDecision = (
   if (command.type === 'tool.answer')
     return answer(waitingCall(pending, command, 'answer'), command.result, command)
   if (command.type === 'tool.approve') return approval(waitingCall(pending, command, 'approval'), command)
-  waitingCall(pending, command)
-  return command
+  return rejection(waitingCall(pending, command), command.reason)
 }
 
 const isAnswer = (decision: CallDecision): decision is Exclude<CallDecision, Approval> =>
   isJsonObject(decision) && 'result' in decision
 
-/** The call that a decision is about. Throws if the run does not wait for such a decision on it. */
+/**
+ * The call that a decision is about. Throws if the run does not wait for such a decision on it. The command for it names the
+ * question of the call: when it arrives, another call may have the same id.
+ */
 export const waitingCall = (
   pending: readonly PendingCall[],
   { callId, question }: { callId: string; question?: string },
   kind?: PendingCall['kind'],
 ): PendingCall => {
-  const call = pending.find(({ id }) => id === callId)
+  const named = pending.filter(({ id }) => id === callId)
+  const call = named.find((each) => isAbout({ question }, each)) ?? named[0]
   if (call && !isAbout({ question }, call))
     throw new ConfigurationError(
       `The decision on "${callId}" is about another question than the one that waits now: show the pending call again, and decide on that one.`,
@@ -109,30 +112,38 @@ export const waitingCall = (
 
 /** The command that approves a call, or lets a run at a limit continue. */
 export const approval = (
-  { id: callId, kind }: PendingCall,
-  { arguments: edited, remember, question }: ApprovalOptions,
+  call: PendingCall,
+  { arguments: edited, remember }: Omit<ApprovalOptions, 'question'>,
 ): AgentCommand => {
   if (edited !== undefined && !isJsonObject(edited))
     throw new ConfigurationError('The arguments of an approval must be an object.')
   if (remember !== undefined && remember !== 'tool' && remember !== 'arguments')
     throw new ConfigurationError('remember must be "tool" or "arguments".')
   const given = edited && jsonOf(edited)
-  if (kind === 'limit' && given && !areLimits(given))
+  if (call.kind === 'limit' && given && !areLimits(given))
     throw new ConfigurationError('A limit is raised with other limits as the arguments, such as { cost: 5 }.')
   return {
     type: 'tool.approve',
-    callId,
-    ...questionIn({ question }),
+    callId: call.id,
+    ...questionIn(call),
     ...(given && { arguments: given }),
     ...(remember !== undefined && { remember }),
   }
 }
 
+/** The command that refuses a call, or ends a run at a limit. */
+export const rejection = (call: PendingCall, reason?: unknown): AgentCommand => ({
+  type: 'tool.reject',
+  callId: call.id,
+  ...questionIn(call),
+  ...optionalReason(reason),
+})
+
 /** The command that answers a call of an external tool. */
 export const answer = (
   call: PendingCall,
   result: unknown,
-  { isError, question }: { isError?: boolean } & AboutQuestion,
+  { isError }: { isError?: boolean },
 ): AgentCommand => {
   try {
     toolResultOf(call, result)
@@ -144,7 +155,7 @@ export const answer = (
   return {
     type: 'tool.answer',
     callId: call.id,
-    ...questionIn({ question }),
+    ...questionIn(call),
     result,
     ...(isError === true && { isError }),
   }

@@ -14,7 +14,7 @@ export const fallbackModel = (fallback: FallbackModel, connection: ConnectionOpt
     typeof fallback === 'string' ? { model: fallback } : fallback
   const { provider, chat } = parseModelString(model)
   const route = { ...routeOf(connection), ...own.connection }
-  return findProvider(provider).chatModel(chat, { ...own, connection: route })
+  return findProvider(provider, chat).chatModel(chat, { ...own, connection: route })
 }
 
 /** The way to the network alone: a key, an address and limits belong to one provider. */
@@ -29,7 +29,7 @@ const routeOf = ({ connection: { dispatcher, fetch } = {} }: ConnectionOptions):
  */
 const namedModel = (text: string, ofAgent: ChatModel, connection: ConnectionOptions): ChatModel => {
   const { provider, chat } = parseModelString(text)
-  const found = findProvider(provider)
+  const found = findProvider(provider, chat)
   return found.chatModel(
     chat,
     found.name === ofAgent.provider ? connection : { connection: routeOf(connection) },

@@ -6,6 +6,7 @@ import type { AgentInput, ContextOption } from '../../machines/agent/events.ts'
 import type { RunLimits } from '../../machines/agent/limits.ts'
 import type { RunMachine } from '../../machines/logic/wrapLogic.ts'
 import type { PrepareStep } from '../../machines/model/prepareStep.ts'
+import type { RequestPrefix } from '../../machines/model/requestPrefix.ts'
 import type { Orchestrator } from '../../machines/orchestrators/orchestrator.ts'
 import type { ConnectionOptions } from '../../providers/provider.ts'
 import type { JsonObject } from '../messages/json.ts'
@@ -34,6 +35,7 @@ export type AgentOptions<Deps = unknown, Machine extends AnyActorLogic = AnyActo
     | 'tools'
     | 'prepareStep'
     | 'compaction'
+    | 'callsTools'
   > & {
     /** Tools that the model may call, and sources of tools that change. Default: none. */
     tools?: readonly (Tool<Deps> | ToolSource)[]
@@ -131,7 +133,7 @@ export type SendOptions<Deps = unknown> = ResumeOptions<Deps> &
   }
 
 /** The part of a run's internals that `Chat` uses. */
-export type WaitingInternals = Pick<RunInternals<unknown, unknown>, 'waitsFor' | 'release'>
+export type WaitingInternals = Pick<RunInternals<unknown, unknown>, 'waitsFor' | 'release' | 'prefix'>
 
 /** Asks for a value of this schema: `output` is validated. */
 export type TypedOptions<S extends Schema> = { schema?: S }
@@ -146,8 +148,14 @@ export type PartialOutput<S extends Schema> = [S] extends [never] ? string : Dee
 export type AnyOptions = Omit<SendOptions<never>, 'context'> & {
   context?: unknown
   schema?: Schema
+  /** The last request of the conversation, as `Chat` keeps it. */
+  prefix?: RequestPrefix | undefined
   /** Called like `onStart`, but does not make the caller hold the run: for `Chat`, which only steers it. */
   onRun?: (run: AnyRun, internals: WaitingInternals) => void
+  /** The id of the chat that the run is a turn of, for tracers. */
+  conversation?: string
+  /** Metadata of the prompt's message: for pages, which give it an id. */
+  metadata?: JsonObject
 }
 
 /** The last argument: it may be left out if nothing in it is required. */
@@ -177,17 +185,19 @@ export const inputOf = (
   id: string,
   outputSchema: JsonObject | undefined,
 ): AgentInput => {
-  const { history, attachments, system, maxSteps, limits } = options
+  const { history, attachments, metadata, system, maxSteps, limits, prefix } = options
   const settings = settingsOf(options)
   return {
     prompt,
     id,
     ...(history && { history }),
     ...(attachments && { attachments }),
+    ...(metadata && { metadata }),
     ...(system !== undefined && { system }),
     ...(maxSteps !== undefined && { maxSteps }),
     ...(limits !== undefined && { limits }),
     ...(settings && { settings }),
     ...(outputSchema && { outputSchema }),
+    ...(prefix && { prefix }),
   }
 }

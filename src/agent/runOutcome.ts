@@ -13,13 +13,13 @@ import {
 import { isJsonObject } from '../messages/json.ts'
 import { isMessage } from '../messages/messageFlaw.ts'
 import type { ChatMessage } from '../messages/messages.ts'
-import type { ChatResult, SendResult } from '../messages/result.ts'
+import type { ChatResult, Reached, SendResult } from '../messages/result.ts'
 
 /** The end of a run, or its wait. An error is made when it is asked for, so that its stack names the caller. */
 export type RunOutcome = { result: SendResult } | { error: () => Error }
 
 export const isWaiting = (outcome: RunOutcome): boolean =>
-  'result' in outcome && outcome.result.pendingApproval !== undefined
+  'result' in outcome && outcome.result.status === 'waiting'
 
 /** The outcome of an output; undefined if a user's machine ended with something else. */
 export const outcomeOf = (output: unknown): RunOutcome | undefined => {
@@ -34,11 +34,15 @@ export const outcomeOf = (output: unknown): RunOutcome | undefined => {
     const { status: _, reason, ...reached } = output
     return { error: () => abortedError(reason, withAnswer({ ...reached, messages })) }
   }
-  const { status: _, ...reached } = output
-  return messages.length === reached.messages.length ? { result: withAnswer(reached) } : undefined
+  const { status, pendingApproval: _, ...reached } = output
+  return messages.length === reached.messages.length
+    ? { result: { ...withAnswer(reached), status } }
+    : undefined
 }
 
-const withAnswer = (reached: ChatResult & Partial<SendResult>): SendResult => ({
+const withAnswer = <R extends Omit<ChatResult, 'pendingApproval'> & Partial<Reached>>(
+  reached: R,
+): R & { answer: string } => ({
   ...reached,
   answer: reached.answer ?? lastText(reached.messages),
 })
@@ -54,7 +58,7 @@ const isOutput = (output: unknown): output is AgentOutput => {
  * The result of a run so far, by its snapshot, live or stored. Messages that it has `emitted` may not have reached the data
  * of an orchestrator yet.
  */
-export const partialResult = (snapshot: unknown, emitted: readonly ChatMessage[] = []): SendResult => {
+export const partialResult = (snapshot: unknown, emitted: readonly ChatMessage[] = []): Reached => {
   const context = isJsonObject(snapshot) ? snapshot.context : undefined
   const known = isRunResult(context) ? resultOf(context) : nothingReached
   const added = messagesIn(snapshot)
@@ -66,7 +70,7 @@ export const partialResult = (snapshot: unknown, emitted: readonly ChatMessage[]
 export const brokenError = (
   actor: { logic: object; getSnapshot(): { value?: unknown } },
   cause: unknown,
-  { name, partial }: { name?: string | undefined; partial?: SendResult } = {},
+  { name, partial }: { name?: string | undefined; partial?: Reached } = {},
 ): StatewireError => {
   if (cause instanceof ConfigurationError) return cause
   const { id = 'unknown' }: { id?: string } = actor.logic
@@ -76,7 +80,7 @@ export const brokenError = (
   return new OrchestrationError(problem, { cause, orchestrator, state, partial })
 }
 
-export const abortedError = (reason: string, partial: SendResult): AbortedError =>
+export const abortedError = (reason: string, partial: Reached): AbortedError =>
   new AbortedError(reason === '' ? 'The run was aborted.' : `The run was aborted: ${reason}`, { partial })
 
 /** The error of a run whose signal was aborted before it began. */
@@ -86,7 +90,7 @@ export const neverStarted = (signal: AbortSignal | undefined): AbortedError =>
 export const reasonOf = (signal: AbortSignal | undefined): string =>
   signal?.reason === undefined ? '' : describeThrown(signal.reason)
 
-export const nothingReached: SendResult = {
+export const nothingReached: Reached = {
   id: '',
   output: '',
   answer: '',

@@ -1,5 +1,7 @@
 import type { InspectionEvent, Observer } from 'xstate'
 import { describeThrown } from '../messages/errors.ts'
+import type { SendResult } from '../messages/result.ts'
+import { emitWarning, isDevelopment } from '../messages/warn.ts'
 import { isThenable } from '../tools/isThenable.ts'
 
 /** Sees every actor, event and transition: what XState takes as `inspect`. */
@@ -42,5 +44,33 @@ const harmless = <Event>(who: string, watch: (event: Event) => unknown): ((event
   }
 }
 
-const emitWarning = (text: string): void =>
-  typeof process === 'undefined' ? console.warn(text) : process.emitWarning(text)
+let hasWarnedOfWait = false
+
+/**
+ * Warns once, in development, if the caller of a send does not look whether its run waits: the output of such a run is
+ * empty, and nothing continues it.
+ */
+export const watchedWait = (result: SendResult): SendResult => {
+  if (result.status === 'complete' || hasWarnedOfWait || !isDevelopment()) return result
+  const { status, pendingApproval } = result
+  let isSeen = false
+  const watched = <T>(value: T): PropertyDescriptor => ({
+    enumerable: true,
+    get: () => {
+      isSeen = true
+      return value
+    },
+  })
+  setTimeout(() => {
+    if (isSeen || hasWarnedOfWait) return
+    hasWarnedOfWait = true
+    const names = pendingApproval.calls.map(({ name }) => name).join(', ')
+    emitWarning(
+      `The run waits for a decision on ${names}, so its output is not complete. Look at result.status, and continue with agent.resume(result.pendingApproval, decisions).`,
+    )
+  })
+  return Object.defineProperties(
+    { ...result },
+    { status: watched(status), pendingApproval: watched(pendingApproval) },
+  )
+}

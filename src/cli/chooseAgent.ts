@@ -29,7 +29,7 @@ export const chooseAgent = async (invocation: Invocation, file: string | undefin
     const { model, options, said, close } = await chooseModel(invocation)
     const tools = () => [...(invocation.values['no-tools'] === true ? [] : builtInTools), ...servers.tools]
     return {
-      make: () => new Agent(model, { ...options, ...settings, tools: tools() }),
+      make: () => new Agent(model, { ...options, ...settings, tools: tools(), onToolError: () => {} }),
       said: `Model: ${said}`,
       close: async () => {
         await Promise.all([close(), servers.close()])

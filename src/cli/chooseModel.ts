@@ -51,7 +51,7 @@ const wished = async (
 ): Promise<ChosenModel> => {
   if (model.trim().toLowerCase() === 'simulator') return simulated(reason)
   const { provider, ...names } = parseModelString(model)
-  const { name, defaultModel } = findProvider(provider)
+  const { name, defaultModel } = findProvider(provider, names.chat)
   const full = formatModelString({
     provider: name,
     ...(defaultModel !== '' && { chat: defaultModel }),

@@ -71,7 +71,7 @@ export class PostgresRun implements DurableRun {
 const waitingResult = (id: string, result: unknown): DurableResult => {
   if (!isJsonObject(result) || !isJsonObject(result.pendingApproval) || !Array.isArray(result.messages))
     throw damaged(id)
-  return result as Partial<DurableResult> as DurableResult
+  return { ...(result as Partial<DurableResult>), status: 'waiting' } as DurableResult
 }
 
 const settledResult = (id: string, result: unknown, error: unknown): DurableResult => {

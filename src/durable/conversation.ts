@@ -1,3 +1,4 @@
+import { openIn } from '../../machines/tools/pendingCalls.ts'
 import type { HostedFrom } from '../agent/Agent.ts'
 import { ConfigurationError } from '../messages/errors.ts'
 import { isJsonObject, type JsonObject } from '../messages/json.ts'
@@ -64,9 +65,9 @@ export const forkedHistory = (id: string, conversation: Conversation, step: numb
 
 /**
  * Puts what a run continues from under another id, in place: `from` must be freshly parsed JSON. The run has its id in
- * its data, and the runs inside it are named after it.
+ * its data, and the runs inside it are named after it. What they wait for is asked again: the id is part of a question.
  */
-export const renameRun = (from: JsonObject, id: string, newId: string): void => {
+export const renameRun = (from: { input?: unknown; snapshot?: unknown }, id: string, newId: string): void => {
   const rename = (named: unknown, key = 'id') => {
     const name = isJsonObject(named) ? named[key] : undefined
     if (!isJsonObject(named) || typeof name !== 'string') return
@@ -86,6 +87,11 @@ export const renameRun = (from: JsonObject, id: string, newId: string): void => 
       Object.values(runs).forEach(visit)
     const children: JsonObject = isJsonObject(snapshot.children) ? snapshot.children : {}
     for (const child of Object.values(children)) visit(isJsonObject(child) ? child.snapshot : undefined)
+    const { waiting } = Object(round)
+    const { runs } = Object(Object(children.toolExecutor).snapshot)
+    for (const [callId, run] of Object.entries(Object(runs)))
+      if (isJsonObject(waiting) && Object.hasOwn(waiting, callId))
+        waiting[callId] = openIn(run).map((call) => ({ ...call, id: `${callId}/${call.id}` }))
   }
   visit('input' in from ? from : from.snapshot)
 }

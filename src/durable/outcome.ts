@@ -1,4 +1,5 @@
 import { outcomeOf, partialResult as resultSoFar } from '../agent/runOutcome.ts'
+import type { Reached } from '../messages/result.ts'
 import type { DurableResult } from './runs.ts'
 
 /** The result of a run that is over, by its output; undefined if it has none. Throws the error of one that failed. */
@@ -6,12 +7,12 @@ export const endResult = (output: unknown): DurableResult | undefined => {
   const outcome = outcomeOf(output)
   if (!outcome) return undefined
   if ('error' in outcome) throw outcome.error()
-  const { pendingApproval: _, ...result } = outcome.result
-  return result
+  const { pendingApproval: _, status: __, ...result } = outcome.result
+  return { ...result, status: 'complete' }
 }
 
 /** The partial result of a run that is not over. Decisions go through `runs.send`, so no snapshot goes with it. */
-export const partialResult = (snapshot: unknown): DurableResult & { pendingApproval?: never } => {
+export const partialResult = (snapshot: unknown): Omit<Reached, 'pendingApproval'> => {
   const { pendingApproval: _, ...result } = resultSoFar(snapshot)
   return result
 }

@@ -1,7 +1,8 @@
 import type { AgentCommand } from '../../machines/agent/events.ts'
 import type { ErrorData } from '../messages/errors.ts'
+import type { JsonObject } from '../messages/json.ts'
 import type { ChatMessage, Part } from '../messages/messages.ts'
-import type { ChatResult, PendingCall, SendResult, Usage } from '../messages/result.ts'
+import type { ChatResult, PendingCall, Settled, Usage } from '../messages/result.ts'
 
 /** The status of a stored run. `abandoned`: it could not continue, and its `error` says why; `fork` continues from it. */
 export type RunStatus = 'running' | 'waiting' | 'complete' | 'failed' | 'aborted' | 'abandoned'
@@ -48,7 +49,7 @@ export type WaitsFor = { calls: [PendingCall, ...PendingCall[]] }
 export type DurableChunk = Omit<ChatResult, 'pendingApproval'> & { pendingApproval?: WaitsFor }
 
 /** The result of a stored run: the whole answer, or what the run waits for. */
-export type DurableResult = Omit<SendResult, 'pendingApproval'> & { pendingApproval?: WaitsFor }
+export type DurableResult = Settled<string, WaitsFor>
 
 /** A run that outlives its process. The handle holds no resources, and can be made again at any time. */
 export type DurableRun = {
@@ -65,7 +66,7 @@ export type DurableRun = {
   /**
    * Reads the chunks after a cursor, or from the first one, past and future, in this process or another. It ends with
    * the run, or with a chunk that says that the run waits; read on after that one. At a chunk with `metadata.restart`,
-   * discard the text since the last message.
+   * discard the text since the last message; text that was discarded before you read it is left out.
    */
   stream(options?: {
     after?: string
@@ -102,7 +103,10 @@ export type Runs = {
 }
 
 /** Options of a turn of a chat, as of a run. */
-export type TurnOptions = Pick<StartOptions, 'id' | 'context'>
+export type TurnOptions = Pick<StartOptions, 'id' | 'context'> & {
+  /** Metadata of the prompt's message, such as its id in a page. No provider gets it. */
+  metadata?: JsonObject
+}
 
 /**
  * A conversation that outlives its process. Each turn is a run; earlier messages are shared, not copied. A turn that

@@ -1,4 +1,5 @@
 import type { StreamingState } from '../../machines/agent/streamingState.ts'
+import { prefixSentence } from '../../machines/model/requestPrefix.ts'
 import { compactionOf } from '../messages/compaction.ts'
 import { type ChatMessage, textOf, toolCallsOf } from '../messages/messages.ts'
 import type { Delta } from '../model/delta.ts'
@@ -36,7 +37,7 @@ export class Attempt {
   readonly thinking: SafeText
   readonly compaction: CompactionRow | null
   /** The settings that the model did not get as they were given, a sentence each. */
-  warnings: string[] = []
+  readonly #warnings: string[] = []
   drafts: CallDraft[] = []
   calls: readonly string[] = []
   /** The newest data of the run that is about this request. */
@@ -61,6 +62,11 @@ export class Attempt {
     this.compaction = compactionRow(marker, secrets)
     this.text = new SafeText(secrets, longestText)
     this.thinking = new SafeText(secrets, longestText)
+  }
+
+  get warnings(): string[] {
+    const { changed = [] } = this.state.answer.sent ?? {}
+    return changed.length > 0 ? [...this.#warnings, prefixSentence({ changed })] : this.#warnings
   }
 
   get facts(): AttemptFacts {
@@ -136,7 +142,7 @@ export class Attempt {
 
   #warn({ warning: { message, refusal } }: Extract<Delta, { type: 'warning' }>): void {
     const said = `${message}${refusal === undefined ? '' : ` It said: ${refusal}`}`.slice(0, longestWarning)
-    if (this.warnings.length < mostWarnings) this.warnings.push(hideSecrets(said, this.#secrets))
+    if (this.#warnings.length < mostWarnings) this.#warnings.push(hideSecrets(said, this.#secrets))
   }
 
   #draft({ index, name, arguments: piece }: Extract<Delta, { type: 'toolDelta' }>): void {

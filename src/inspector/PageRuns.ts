@@ -134,7 +134,8 @@ const modelOf = (model: unknown): string | undefined => {
   if (typeof model !== 'string' || model.length > longestModel)
     throw new Refusal(400, 'The model must be a model string, such as openai:gpt-6-luna.')
   try {
-    findProvider(parseModelString(model).provider)
+    const { provider, chat } = parseModelString(model)
+    findProvider(provider, chat)
     return model
   } catch (thrown) {
     throw new Refusal(400, describeThrown(thrown))

@@ -135,7 +135,7 @@ export type AttemptRow = {
   compaction: CompactionRow | null
   /** True if the model was asked again: this answer does not count. */
   isVoid: boolean
-  /** The settings that the model did not get as they were given, a sentence each. Not stored. */
+  /** The settings that the model did not get as they were given, and what changed since the request before. Not stored. */
   warnings: string[]
   text: string
   thinking: string
@@ -195,6 +195,8 @@ export type ToolRow = {
   startedAt: number | null
   endedAt: number | null
   result: string | null
+  /** The stack of what its tool threw. A stored run does not have it. */
+  stack: string | null
   images: ImageRow[]
   /** True if a person rejected the call. */
   isRejected: boolean

@@ -5,6 +5,7 @@ import type { InspectionEvent } from 'xstate'
 import { listProviders } from '../../providers/registry.ts'
 import type { Runs } from '../durable/index.ts'
 import { ConfigurationError } from '../messages/errors.ts'
+import { checkOptions, flag, having, listOf, type Rules, text, wholeFrom } from '../messages/optionRules.ts'
 import { PageRuns } from './PageRuns.ts'
 import { Pages } from './Pages.ts'
 import { Recorder } from './Recorder.ts'
@@ -39,6 +40,13 @@ export type Inspector = {
   close(): Promise<void>
 }
 
+const rules: Rules<InspectorOptions> = {
+  port: wholeFrom(0),
+  secrets: listOf(text),
+  runs: having('list', 'get'),
+  keepsAlive: flag,
+}
+
 /**
  * Starts the live inspector: a local page that shows runs while they happen. It works with any XState actor, needs no
  * network, and is reached only from this machine.
@@ -49,6 +57,7 @@ export type Inspector = {
  * const agent = new Agent('openai:gpt-6-luna', { inspect: inspector.inspect })
  */
 export const startInspector = async (options: InspectorOptions = {}): Promise<Inspector> => {
+  checkOptions('The options of startInspector', options, rules)
   const secrets = [...(options.secrets ?? []), ...keysOfEnvironment()]
   const pages = new Pages(secrets)
   const recorder = new Recorder(secrets, pages.wake)

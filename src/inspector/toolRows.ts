@@ -6,6 +6,7 @@ import { isJsonObject } from '../messages/json.ts'
 import { isMessage } from '../messages/messageFlaw.ts'
 import { type ToolCallPart, type ToolResultPart, toolCallsOf, toolResultsOf } from '../messages/messages.ts'
 import type { PendingCall } from '../messages/result.ts'
+import { errorOf, stackOf } from '../tools/toolError.ts'
 import type { ActorRecord } from './ActorRecord.ts'
 import { imagesIn } from './conversation.ts'
 import type { QuestionRow, ToolRow, ToolStatus } from './protocol.ts'
@@ -127,12 +128,19 @@ const rowOf = (
   startedAt: null,
   endedAt: null,
   result: answer ? String(readable(answer.result, secrets)) : null,
+  stack: stackOfResult(answer, secrets),
   images: imagesIn(answer?.parts ?? []),
   isRejected: answer?.rejected === true,
   progress: [],
   isInDoubt: false,
   child: null,
 })
+
+/** The stack of what the tool threw, while its run is in this process. */
+const stackOfResult = (answer: ToolResultPart | undefined, secrets: readonly string[]): string | null => {
+  const error = answer && errorOf(answer)
+  return error ? stackOf(error, (text) => String(readable(text, secrets))) : null
+}
 
 /** The decisions that a run waits for, its own and those of the runs below it. */
 export const questionRows = (subject: Subject, secrets: readonly string[]): QuestionRow[] =>

@@ -1,8 +1,8 @@
 import { ConfigurationError, describeThrown } from '../messages/errors.ts'
 import { type JsonObject, stableJson } from '../messages/json.ts'
 import { checkOptions, checkValue, having } from '../messages/optionRules.ts'
+import { argumentCheck } from '../tools/argumentCheck.ts'
 import { type Tool, tool } from '../tools/tool.ts'
-import { argumentCheck } from './argumentCheck.ts'
 import { type ActiveCall, runCall } from './call.ts'
 import { type CallOptions, listAll, type McpClient, sendCall } from './sdk.ts'
 import {

@@ -176,8 +176,11 @@ const fileOf = (mimeType: string, data: string, name?: string): Part =>
 
 const resourceOf = ({ uri, mimeType, text, blob }: JsonObject): Part => {
   const name = typeof uri === 'string' ? uri : 'resource'
-  if (typeof text === 'string') return textPart(`[${name}]\n${text}`)
   const type = typeof mimeType === 'string' ? mimeType : 'application/octet-stream'
+  // An app is for the page that shows the result: the model gets only files that it can read.
+  if (typeof text === 'string' && /^ui:/i.test(name))
+    return dataPart(type, new TextEncoder().encode(text), name)
+  if (typeof text === 'string') return textPart(`[${name}]\n${text}`)
   return typeof blob === 'string' ? fileOf(type, blob, name) : textPart(`[${name}]`)
 }
 

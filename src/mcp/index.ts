@@ -4,6 +4,7 @@
  * @module statewire/mcp
  */
 
+export type { WaitingStore } from './ClientQuestions.ts'
 export { connectMcp, type McpConnection, type McpConnectOptions } from './connectMcp.ts'
 export type { McpCommand, McpUrl } from './endpoint.ts'
 export { type McpHandler, type McpHandlerOptions, type McpServed, mcpHandler } from './mcpHandler.ts'

@@ -1,4 +1,10 @@
-import type { CallToolResult, McpHttpHandler, McpServer, ServerContext } from '@modelcontextprotocol/server'
+import type {
+  CallToolResult,
+  InputRequiredResult,
+  McpHttpHandler,
+  McpServer,
+  ServerContext,
+} from '@modelcontextprotocol/server'
 import type { AnyRun } from '../agent/Run.ts'
 import { ConfigurationError } from '../messages/errors.ts'
 import type { JsonObject } from '../messages/json.ts'
@@ -9,16 +15,18 @@ import {
   checkValue,
   having,
   listOf,
+  members,
   type Rules,
   text,
 } from '../messages/optionRules.ts'
 import { defaultToolTimeoutMs } from '../tools/tool.ts'
+import { ClientQuestions, type Decided, WaitingInMemory, type WaitingStore } from './ClientQuestions.ts'
 import { loadServer } from './sdk.ts'
 
 /** An agent with any context. */
 type ServedAgent = {
   readonly name: string | undefined
-  start(prompt: string, options: { signal: AbortSignal; context: never }): AnyRun
+  start(from: string | Decided, options: { signal: AbortSignal; context: never }): AnyRun
 }
 
 /**
@@ -49,6 +57,8 @@ export type McpHandlerOptions = {
   hosts?: readonly string[]
   /** The text of an error that a client sees. Default: only that there was one. */
   showError?: (error: unknown) => string
+  /** Keeps runs that wait until the client has decided on a call. Default: in memory, the newest 1,000. */
+  waiting?: WaitingStore
 }
 
 /**
@@ -65,6 +75,7 @@ const rules: Rules<McpHandlerOptions> = {
   origins: listOf(text),
   hosts: listOf(text),
   showError: callable,
+  waiting: members({ get: callable, set: callable, delete: callable }),
 }
 
 const promptSchema: JsonObject = {
@@ -106,9 +117,12 @@ export const mcpHandler = (
     )
   const { name = 'statewire', timeoutMs = defaultToolTimeoutMs, context = () => undefined } = options
   const { origins = [], hosts, showError = () => 'The agent could not answer.' } = options
+  const { waiting = new WaitingInMemory() } = options
 
   const open = async (): Promise<McpHttpHandler> => {
-    const { createMcpHandler, McpServer, fromJsonSchema } = await loadServer()
+    const sdk = await loadServer()
+    const { createMcpHandler, McpServer, fromJsonSchema } = sdk
+    const questions = new ClientQuestions(sdk, waiting)
     const inputSchema = fromJsonSchema<{ prompt: string }>(promptSchema)
     return createMcpHandler(({ requestInfo }) => {
       const server: McpServer = new McpServer({ name, version: '1' })
@@ -117,10 +131,10 @@ export const mcpHandler = (
           const signals = [mcpReq.signal, AbortSignal.timeout(Math.min(timeoutMs, 2 ** 31 - 1))]
           if (requestInfo) signals.push(requestInfo.signal)
           const signal = AbortSignal.any(signals)
-          const start = async (): Promise<AnyRun> =>
+          const start = async (from: string | Decided): Promise<AnyRun> =>
             // Only the user can give the types of the agent's tools.
-            agent.start(prompt, { signal, context: (requestInfo && (await context(requestInfo))) as never })
-          return answer(start, mcpReq, showError)
+            agent.start(from, { signal, context: (requestInfo && (await context(requestInfo))) as never })
+          return answer({ tool, prompt, start, questions, showError }, mcpReq)
         })
       return server
     })
@@ -150,17 +164,25 @@ const refusalOf = (
   return undefined
 }
 
-type Asked = Pick<ServerContext['mcpReq'], '_meta' | 'notify'>
+type Call = {
+  tool: string
+  prompt: string
+  start: (from: string | Decided) => Promise<AnyRun>
+  questions: ClientQuestions
+  showError: (error: unknown) => string
+}
 
-/** Answers a call. Clients that ask for progress get the text as it grows. */
+/** Answers a call. Clients that ask for progress get the text as it grows, and those that can be asked decide on calls. */
 const answer = async (
-  start: () => Promise<AnyRun>,
-  { _meta, notify }: Asked,
-  showError: (error: unknown) => string,
-): Promise<CallToolResult> => {
+  { tool, prompt, start, questions, showError }: Call,
+  asked: ServerContext['mcpReq'],
+): Promise<CallToolResult | InputRequiredResult> => {
+  const { _meta, notify } = asked
   const progressToken = _meta?.progressToken
   try {
-    const run = await start()
+    const decided = await questions.decided(tool, asked)
+    if (decided && !('snapshot' in decided)) return decided
+    const run = await start(decided ?? prompt)
     let progress = 0
     run.on('chunk', ({ output: message }) => {
       if (progressToken === undefined || message === '') return
@@ -172,10 +194,11 @@ const answer = async (
     })
     const { answer: text, pendingApproval } = await run.result
     if (!pendingApproval) return { content: [{ type: 'text', text }] }
+    if (questions.canAsk(asked, pendingApproval.calls)) return await questions.ask(tool, pendingApproval)
     run.abort('there is no one to ask')
     const waiting = pendingApproval.calls.map((call) => call.name).join(', ')
     return failed(
-      `The agent needs a decision on ${waiting}, and MCP cannot ask for it: give the agent onApproval.`,
+      `The agent needs a decision on ${waiting}, and this client cannot be asked: give the agent onApproval.`,
     )
   } catch (thrown) {
     return failed(showError(thrown))

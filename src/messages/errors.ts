@@ -60,12 +60,13 @@ export class StatewireError extends Error {
   override readonly name: ErrorName = 'StatewireError'
   /** The agent whose run it was, if it has a name. */
   readonly agent: string | undefined
-  readonly partial: ChatResult | undefined
+  /** The result so far. Not enumerable: an uncaught error is printed without the conversation. */
+  declare readonly partial: ChatResult | undefined
 
   constructor(message: string, options: ErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.agent = options.agent
-    this.partial = options.partial
+    Object.defineProperty(this, 'partial', { value: options.partial })
   }
 }
 

@@ -25,13 +25,22 @@ export const messageFlaw = (value: unknown): string | undefined => {
     const message = copyJson(value)
     if (!isJsonObject(message)) return 'It is not a message: messages are objects with a role and parts.'
     const { role, parts } = message
-    if (!roles.has(role)) return `${shown(role)} is not a role: use system, user or model.`
-    if (!Array.isArray(parts)) return 'It has no list of parts.'
+    if (!roles.has(role)) return `${shown(role)} is not a role: use system, user or model.${roleAdvice(role)}`
+    if (!Array.isArray(parts))
+      return `It has no list of parts.${'content' in message ? ` ${writeParts}` : ''}`
     return parts.map(partFlaw).find((flaw) => flaw !== undefined)
   } catch (thrown) {
     return `It is not plain JSON: it holds ${describeThrown(thrown)}.`
   }
 }
+
+/** Advice for a role of other libraries. */
+const roleAdvice = (role: JsonValue | undefined): string => {
+  if (role === 'assistant') return " Write role: 'model'."
+  return role === 'tool' ? ' The result of a tool is a toolResult part of a user message.' : ''
+}
+
+const writeParts = "Write parts: [{ type: 'text', text: '…' }] instead of content, or userMessage('…')."
 
 /** A rule for options that are messages. */
 export const messageRule: Rule = (name, value) => {
@@ -43,6 +52,8 @@ export const messageRule: Rule = (name, value) => {
 export const partFlaw = (part: JsonValue): string | undefined => {
   if (!isJsonObject(part)) return 'One of its parts is not an object.'
   const texts = partTexts.get(part.type)
+  if (!texts && 'role' in part)
+    return 'It is a message, not a part of one: pass earlier messages as history, and the last text as the prompt.'
   if (!texts) return `${shown(part.type)} is not a type of part.`
   const missing = texts.find((name) => typeof part[name] !== 'string')
   if (missing !== undefined) return `The ${missing} of one of its ${part.type} parts is not text.`

@@ -115,6 +115,18 @@ export const textOf = (message: ChatMessage): string => {
   return text
 }
 
+/** The space between what a model says while it works (`metadata.commentary`) and what follows it. */
+export const commentaryGap = '\n\n'
+
+/** The text of a message without the commentary before it; all of it where there is nothing else. */
+export const answerTextOf = (message: ChatMessage): string => {
+  const text = textOf(message)
+  const commentary = message.metadata?.commentary
+  if (!Array.isArray(commentary)) return text
+  const before = commentary.map((each) => `${each}${commentaryGap}`).join('')
+  return text.startsWith(before) ? text.slice(before.length) : text
+}
+
 /**
  * The tool calls of a message, in order.
  *

@@ -1,3 +1,5 @@
+import { distance } from 'fastest-levenshtein'
+
 /** Names that other libraries give to an option, and what to write here. */
 const elsewhere: Readonly<Record<string, string>> = {
   abortSignal: 'signal',
@@ -36,31 +38,13 @@ export const adviceOn = (unknown: string, names: readonly string[]): string => {
   return meant === undefined ? `There are: ${[...names].sort().join(', ')}.` : `Did you mean ${meant}?`
 }
 
-/** The name that was probably meant; undefined when none is near. */
-export const nearest = (typed: string, names: readonly string[]): string | undefined => {
-  const ranked = names
-    .map((name) => ({ name, distance: distance(typed.toLowerCase(), name.toLowerCase()) }))
-    .sort((a, b) => a.distance - b.distance)
-  const [best] = ranked
-  return best && best.distance <= Math.max(1, Math.floor(best.name.length / 2)) ? best.name : undefined
-}
-
-/** Letters to change, add or drop, with a swap of two neighbours as one. */
-const distance = (a: string, b: string): number => {
-  let before: number[] = []
-  let row = Array.from({ length: b.length + 1 }, (_, at) => at)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const cost = a[i - 1] === b[j - 1] ? 0 : 1
-      let best = Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, (row[j - 1] ?? 0) + cost)
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
-        best = Math.min(best, (before[j - 2] ?? 0) + 1)
-      }
-      next.push(best)
-    }
-    before = row
-    row = next
-  }
-  return row[b.length] ?? 0
+/** The name that was probably meant; undefined when none is near: when more than half of it would have to change, or `most`. */
+export const nearest = (
+  typed: string,
+  names: readonly string[],
+  most = Number.POSITIVE_INFINITY,
+): string | undefined => {
+  const changes = (name: string) => distance(typed.toLowerCase(), name.toLowerCase())
+  const [best] = names.map((name) => ({ name, count: changes(name) })).sort((a, b) => a.count - b.count)
+  return best && best.count <= Math.min(most, Math.ceil(best.name.length / 2)) ? best.name : undefined
 }

@@ -25,12 +25,16 @@ export const checkSome = (what: string, options: unknown, rules: Readonly<Record
 }
 
 /** Refuses an option that does not exist: a misspelled one would be ignored in silence. */
-const unknownOption = (name: string, options: object, rules: Readonly<Record<string, Rule>>) => {
+export const unknownOption = (
+  name: string,
+  options: object,
+  known: Readonly<Record<string, unknown>>,
+): string | undefined => {
   const unknown = Object.keys(options).find(
-    (key) => !Object.hasOwn(rules, key) && Reflect.get(options, key) !== undefined,
+    (key) => !Object.hasOwn(known, key) && Reflect.get(options, key) !== undefined,
   )
   if (unknown === undefined) return undefined
-  return `${name} cannot have "${unknown.slice(0, 40)}". ${adviceOn(unknown, Object.keys(rules))}`
+  return `${name} cannot have "${unknown.slice(0, 40)}". ${adviceOn(unknown, Object.keys(known))}`
 }
 
 /** Refuses a value that must be there and cannot work. */

@@ -92,11 +92,30 @@ export type ChatResult<T = string> = {
   pendingApproval?: PendingApproval
 }
 
-/** The result of a whole run. */
-export type SendResult<T = string> = ChatResult<T> & {
+/** Everything that a run has reached. */
+export type Reached<T = string> = ChatResult<T> & {
   /** The text of the last message alone; `output` is the text of all of them. */
   answer: string
 }
+
+/** The result of a whole run, or of its part up to a wait. */
+export type Settled<T, Waits> = Omit<Reached<T>, 'pendingApproval'> &
+  (
+    | {
+        /** The run is over. */
+        status: 'complete'
+        pendingApproval?: never
+      }
+    | {
+        /** The run is paused, and its output is not complete. */
+        status: 'waiting'
+        /** The calls to decide on or to answer. */
+        pendingApproval: Waits
+      }
+  )
+
+/** The result of a whole run. With `status: 'waiting'` it is paused: `pendingApproval` continues it, see `Agent.resume`. */
+export type SendResult<T = string> = Settled<T, PendingApproval>
 
 /**
  * A call that a run waits for: an `approval` by a person, or the `answer` of an external tool. A call of a sub-agent

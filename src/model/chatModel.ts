@@ -2,10 +2,20 @@ import type { ErrorData } from '../messages/errors.ts'
 import type { JsonObject } from '../messages/json.ts'
 import type { ChatMessage } from '../messages/messages.ts'
 import type { Delta } from './delta.ts'
+import type { ModelPrices } from './prices.ts'
 import type { ServerTool } from './serverTools.ts'
 
 /** A tool as the model sees it. */
-export type ToolSpec = { name: string; description: string; inputSchema: JsonObject }
+export type ToolSpec = {
+  name: string
+  description: string
+  inputSchema: JsonObject
+  /** The entries of `tools` that are sent instead of a function, by the protocol that has such a tool. */
+  wire?: ToolWire
+}
+
+/** The definitions of a tool that providers have trained their models for, by the name of the protocol. */
+export type ToolWire = Readonly<Partial<Record<'anthropic' | 'openai-responses', JsonObject>>>
 
 /** The choice whether the model may, must or must not call a tool, or which one it must. */
 export type ToolChoice = 'auto' | 'none' | 'required' | { tool: string }
@@ -80,6 +90,8 @@ export type ModelProfile = {
   window?: number
   /** The longest answer in tokens, where it is known. */
   maxOutput?: number
+  /** The list prices of its provider, where they are known: `usage.cost` without a `price` function. */
+  prices?: ModelPrices
 }
 
 /** An HTTP request as it goes out, without its credentials: `***` is in their place. */

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { setTimeout as pause } from 'node:timers/promises'
 import { describeThrown } from '../messages/errors.ts'
 import { isJsonObject, type JsonObject } from '../messages/json.ts'
+import { amount, checkOptions, flag, type Rules, wholeFrom } from '../messages/optionRules.ts'
 import { anthropicWire } from './anthropicWire.ts'
 import { openaiChatWire, openaiResponsesWire } from './openaiWires.ts'
 import { checkThinking } from './preservedThinking.ts'
@@ -30,6 +31,8 @@ export type Simulator = {
   close: () => Promise<void>
 }
 
+const rules: Rules<SimulatorOptions> = { delayMs: amount, port: wholeFrom(0), preservedThinking: flag }
+
 const wires: readonly Wire[] = [openaiChatWire, openaiResponsesWire, anthropicWire]
 const mostBytes = 8 * 1024 * 1024
 
@@ -44,11 +47,9 @@ const mostBytes = 8 * 1024 * 1024
  * await agent.send('Weather in Oslo?')
  * await simulator.close()
  */
-export const startSimulator = async ({
-  delayMs = 15,
-  port = 0,
-  preservedThinking = false,
-}: SimulatorOptions = {}): Promise<Simulator> => {
+export const startSimulator = async (options: SimulatorOptions = {}): Promise<Simulator> => {
+  checkOptions('The options of startSimulator', options, rules)
+  const { delayMs = 15, port = 0, preservedThinking = false } = options
   const server = createServer((request, response) => {
     void handle(request, response, { delayMs, preservedThinking })
   })

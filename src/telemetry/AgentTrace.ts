@@ -133,7 +133,7 @@ const longestType = 64
  * An error as a span shows it. Its type is the status of an HTTP answer or the class. Its message may quote prompts and
  * answers, so it is shown only where content is.
  */
-const failureOf = (
+export const failureOf = (
   { name, status, message }: Pick<ErrorData, 'name' | 'status' | 'message'>,
   show: ((text: string) => string) | undefined,
 ): Failure => ({

@@ -1,6 +1,7 @@
 import type { Attributes } from '@opentelemetry/api'
 import type { TracedCalls } from '../../machines/logic/runEnvironment.ts'
 import type { ToolCallPart, ToolResultPart } from '../messages/messages.ts'
+import { errorOf, stackOf } from '../tools/toolError.ts'
 import type { AgentTrace } from './AgentTrace.ts'
 import { argumentsContent, resultContent } from './content.ts'
 import { attribute, content, own, shortId, toolError } from './conventions.ts'
@@ -31,6 +32,8 @@ export class CallTraces {
       this.#open.delete(result.id)
       const text = this.#agent.shows(operation) ? resultContent(result, this.#agent.hide) : undefined
       if (text !== undefined) operation.describe({ [content.callResult]: text })
+      const error = errorOf(result)
+      if (error) operation.exception(error, text === undefined ? undefined : stackOf(error, this.#agent.hide))
       operation.end(result.isError ? { type: toolError, message: text } : undefined)
     }
   }

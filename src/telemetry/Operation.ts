@@ -10,6 +10,7 @@ import {
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api'
+import type { ToolExecutionError } from '../messages/errors.ts'
 import type { Usage } from '../messages/result.ts'
 import { attribute, metric, type OperationName, scope } from './conventions.ts'
 
@@ -49,7 +50,8 @@ export class Operation {
     this.#measured = { ...named, ...measured }
     this.outside = above?.context ?? context.active()
     const tracer = trace.getTracerProvider().getTracer(scope.name, undefined, { schemaUrl: scope.schemaUrl })
-    const kind = operation === 'chat' ? SpanKind.CLIENT : SpanKind.INTERNAL
+    const isRequest = operation === 'chat' || operation === 'embeddings'
+    const kind = isRequest ? SpanKind.CLIENT : SpanKind.INTERNAL
     const begin = { kind, attributes: { ...attributes, ...this.#measured } }
     this.#span = tracer.startSpan(nameOf(options), begin, this.outside)
     this.context = trace.setSpan(this.outside, this.#span)
@@ -86,6 +88,12 @@ export class Operation {
 
   event(name: string, attributes: Attributes): void {
     this.#span.addEvent(name, attributes)
+  }
+
+  /** Records an exception of a tool. Its texts are content: they are only there with a `stack`. */
+  exception({ message, cause }: ToolExecutionError, stack: string | undefined): void {
+    const name = cause instanceof Error ? cause.name : typeof cause
+    this.#span.recordException({ name, ...(stack !== undefined && { message, stack }) })
   }
 
   end(failure?: Failure): void {

@@ -13,6 +13,7 @@ import { messagesContent, systemContent, toolsContent } from './content.ts'
 import {
   attribute,
   content,
+  costName,
   finishReasons,
   own,
   providerName,
@@ -53,6 +54,12 @@ export class RunTrace {
       this.#chat = new ChatTrace(this.agent, turn, context, this.attributes)
     }
     return this.#chat.operation
+  }
+
+  /** Takes the model that answers a request: its provider may have chosen a version, or another model. */
+  answeredBy(model: string): void {
+    const chat = this.#summary ?? this.#chat
+    chat?.operation.describeMeasured({ [attribute.responseModel]: shortId(model) })
   }
 
   /** Begins a span for each request, even for a repeated one. */
@@ -161,8 +168,10 @@ class ChatTrace {
     operation.describe({
       [attribute.finishReasons]: [finish],
       ...named(usageNames, usage),
+      ...(usage.cost !== undefined && { [costName]: usage.cost }),
       ...(accumulated.responseId !== '' && { [attribute.responseId]: shortId(accumulated.responseId) }),
       ...(wait !== undefined && { [attribute.timeToFirstChunk]: wait }),
+      ...(answer.sent?.changed.length && { [own.prefixChanged]: answer.sent.changed }),
     })
     if (draft && this.#agent.shows(operation))
       operation.describe({ [content.output]: messagesContent([draft], this.#agent.hide, finish).json })
@@ -186,7 +195,7 @@ const askedIn = ({ model: { provider, model } }: TracedTurn, { request }: Stream
   JSON.stringify([request.modelIndex, provider, model])
 
 /** The values of some fields, under the names that the conventions have for them. */
-const named = <Field extends string>(
+export const named = <Field extends string>(
   names: Readonly<Record<Field, string>>,
   values: { readonly [F in NoInfer<Field>]?: number | string[] },
 ): Attributes => {

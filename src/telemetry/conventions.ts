@@ -8,7 +8,7 @@ import type { GenerationSettings } from '../model/chatModel.ts'
 
 export const scope = { name: 'statewire', schemaUrl: 'https://opentelemetry.io/schemas/1.41.0' } as const
 
-export type OperationName = 'invoke_agent' | 'chat' | 'execute_tool'
+export type OperationName = 'invoke_agent' | 'chat' | 'execute_tool' | 'embeddings'
 
 export const attribute = {
   operation: 'gen_ai.operation.name',
@@ -18,6 +18,9 @@ export const attribute = {
   stream: 'gen_ai.request.stream',
   outputType: 'gen_ai.output.type',
   responseId: 'gen_ai.response.id',
+  responseModel: 'gen_ai.response.model',
+  conversation: 'gen_ai.conversation.id',
+  session: 'session.id',
   finishReasons: 'gen_ai.response.finish_reasons',
   timeToFirstChunk: 'gen_ai.response.time_to_first_chunk',
   tool: 'gen_ai.tool.name',
@@ -44,6 +47,7 @@ export const own = {
   runStatus: 'statewire.run.status',
   phase: 'statewire.phase',
   step: 'statewire.step',
+  texts: 'statewire.embeddings.texts',
   attempt: 'statewire.attempt',
   delayMs: 'statewire.delay_ms',
   /** Marks a request for a summary. */
@@ -51,6 +55,8 @@ export const own = {
   waitsFor: 'statewire.wait.kind',
   waitingTools: 'statewire.wait.tools',
   omittedMessages: 'statewire.omitted_messages',
+  /** The parts in which a request does not begin with the one before it. */
+  prefixChanged: 'statewire.prefix.changed',
 } as const
 
 export const settingNames = {
@@ -68,6 +74,9 @@ export const usageNames = {
   cacheWriteTokens: 'gen_ai.usage.cache_creation.input_tokens',
   reasoningTokens: 'gen_ai.usage.reasoning.output_tokens',
 } as const satisfies Partial<Record<keyof Usage, string>>
+
+/** The cost of a request in US dollars. The conventions have no name for it; backends read this one. */
+export const costName = 'gen_ai.usage.cost'
 
 const seconds = {
   unit: 's',

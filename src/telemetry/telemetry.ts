@@ -10,20 +10,25 @@ import type {
 import type { AgentSnapshot } from '../../machines/agent/agentSnapshot.ts'
 import {
   addTracer,
+  embeddingsTracer,
   type RunTracer,
   type TracedCalls,
   type TracedTurn,
+  type TraceEmbeddings,
   valuesOf,
 } from '../../machines/logic/runEnvironment.ts'
 import { isRunMachine } from '../../machines/logic/wrapLogic.ts'
 import { isRun } from '../../machines/tools/pendingCalls.ts'
+import { errorDataOf } from '../messages/errors.ts'
 import { isJsonObject } from '../messages/json.ts'
 import { checkOptions, flag, object, type Rules } from '../messages/optionRules.ts'
 import type { ModelSink } from '../model/chatModel.ts'
-import { AgentTrace } from './AgentTrace.ts'
+import { AgentTrace, failureOf } from './AgentTrace.ts'
 import { CallTraces } from './CallTraces.ts'
-import { Meters, type Operation } from './Operation.ts'
-import { RunTrace } from './RunTrace.ts'
+import { attribute, own, providerName, usageNames } from './conventions.ts'
+import { Meters, Operation } from './Operation.ts'
+import { named, RunTrace } from './RunTrace.ts'
+import { withModel } from './responseModel.ts'
 
 /** Options of {@link telemetry}. None is required. */
 export type TelemetryOptions = {
@@ -61,7 +66,9 @@ export const telemetry = (options: TelemetryOptions = {}): ((event: InspectionEv
   checkOptions('The options of telemetry', options, rules)
   const { captureContent = false, metrics = true, attributes = {} } = options
   const attributesOf = typeof attributes === 'function' ? attributes : () => attributes
-  return new Tracing({ captureContent, attributesOf, meters: metrics ? new Meters() : undefined }).inspect
+  const meters = metrics ? new Meters() : undefined
+  const { inspect } = new Tracing({ captureContent, attributesOf, meters })
+  return Object.assign(inspect, { [embeddingsTracer]: embeddingsTrace(meters) })
 }
 
 /** A run that starts, or continues from where it was stored. */
@@ -72,7 +79,37 @@ export type TracedRun = {
   agent: string | undefined
   /** The `context` of the run's `SendOptions`. */
   context: unknown
+  /** The id of the chat that the run is a turn of, in a handler or a store. Its spans have it as their session. */
+  conversation: string | undefined
 }
+
+/** Traces requests for vectors. No run makes them, so they have none of its attributes. */
+const embeddingsTrace =
+  (meters: Meters | undefined): TraceEmbeddings =>
+  async ({ provider, model, texts }, embed) => {
+    const operation = unlessBroken(
+      () =>
+        new Operation({
+          operation: 'embeddings',
+          of: model,
+          attributes: { [own.texts]: texts },
+          measured: { [attribute.provider]: providerName(provider), [attribute.model]: model },
+          meters,
+        }),
+    )
+    if (!operation) return embed()
+    try {
+      const made = await context.with(operation.context, embed)
+      const { usage = {} } = made
+      operation.describe(named(usageNames, usage))
+      meters?.tokens(usage, operation.measured)
+      operation.end()
+      return made
+    } catch (error) {
+      operation.end(failureOf(errorDataOf(error), undefined))
+      throw error
+    }
+  }
 
 type TracingOptions = {
   captureContent: boolean
@@ -111,7 +148,7 @@ class Tracing implements RunTracer {
       deltas: context.bind(outside, (deltas) => sink.deltas(deltas)),
       end: context.bind(outside, () => sink.end()),
       fail: context.bind(outside, (error) => sink.fail(error)),
-      ...(sink.wire && { wire: sink.wire }),
+      wire: withModel(sink.wire, (model) => unlessBroken(() => run.answeredBy(model))),
     }
     return context.with(chat.context, () => ask(bound))
   }
@@ -162,8 +199,9 @@ class Tracing implements RunTracer {
     const { captureContent, meters, attributesOf } = this.#options
     // Without its own name, an actor has the id that XState gave it.
     const name = actor.id === actor.sessionId ? undefined : actor.id
-    const traced = { id: runId, agent: name, context: valuesOf(actor).context }
-    const attributes = unlessBroken(() => attributesOf(traced)) ?? {}
+    const { context: given, conversation } = valuesOf(actor)
+    const traced = { id: runId, agent: name, context: given, conversation }
+    const attributes = { ...sessionOf(conversation), ...unlessBroken(() => attributesOf(traced)) }
     return new AgentTrace({ name, runId, above: this.#above(actor), attributes, captureContent, meters })
   }
 
@@ -208,6 +246,11 @@ class Tracing implements RunTracer {
     })
   }
 }
+
+const sessionOf = (conversation: string | undefined): Attributes =>
+  conversation === undefined
+    ? {}
+    : { [attribute.conversation]: conversation, [attribute.session]: conversation }
 
 /** Ignores errors: an observer must not break the run that it observes. */
 const unlessBroken = <T>(observe: () => T): T | undefined => {

@@ -1,5 +1,6 @@
 import type { ErrorData } from '../messages/errors.ts'
 import type { JsonObject } from '../messages/json.ts'
+import { checkOptions, object, type Rules, text } from '../messages/optionRules.ts'
 import type { FinishReason, Usage } from '../messages/result.ts'
 import type { ChatModel, ModelProfile, ModelRequest, ModelSink } from '../model/chatModel.ts'
 import { type Clock, systemClock } from '../model/clock.ts'
@@ -51,6 +52,8 @@ export type ScriptOptions = {
   model?: string
 }
 
+const rules: Rules<ScriptOptions> = { clock: object, profile: object, provider: text, model: text }
+
 const everything: ModelProfile = {
   tools: true,
   parallelTools: true,
@@ -70,6 +73,7 @@ const everything: ModelProfile = {
  * ])
  */
 export const scriptedModel = (turns: readonly ScriptTurn[], options: ScriptOptions = {}): ScriptedModel => {
+  checkOptions('The options of scriptedModel', options, rules)
   const clock = options.clock ?? systemClock
   const requests: ModelRequest[] = []
   let closed = 0

@@ -1,18 +1,20 @@
 import type { AnyActorRef } from 'xstate'
 import { ConfigurationError } from '../messages/errors.ts'
-import type { JsonObject } from '../messages/json.ts'
+import { isJsonObject, type JsonObject } from '../messages/json.ts'
 import {
   amount,
   callable,
   checkOptions,
   flag,
   listOf,
+  members,
   oneOf,
   type Rule,
   type Rules,
   text,
 } from '../messages/optionRules.ts'
 import type { Usage } from '../messages/result.ts'
+import type { ToolWire } from '../model/chatModel.ts'
 import { type CompiledSchema, compileSchema, type Infer, type Schema } from './schema.ts'
 import { defaultMaxResult } from './toolResult.ts'
 
@@ -37,9 +39,9 @@ export type ToolContext<Deps = unknown> = {
 }
 
 /** Options of {@link tool}. */
-export type ToolOptions<S extends Schema, Deps = unknown> = {
+export type ToolOptions<S extends Schema, Deps = unknown, Name extends string = string, Result = unknown> = {
   /** The name that the model uses. Letters, digits, `_` and `-` work with every provider. */
-  name: string
+  name: Name
   /** The purpose of the tool: the model decides by it. */
   description: string
   /** The schema of the arguments. Default: no arguments. */
@@ -49,7 +51,7 @@ export type ToolOptions<S extends Schema, Deps = unknown> = {
    * parts, everything else as JSON. A throw becomes an error result. Default: the tool is external, and a browser, a person
    * or another service answers its calls (`run.answer`).
    */
-  execute?: (args: Infer<S>, context: ToolContext<Deps>) => unknown
+  execute?: (args: Infer<S>, context: ToolContext<Deps>) => Result
   /** Makes a person approve a call before it runs. Default: `false`. */
   needsApproval?: boolean | ((args: Infer<S>, run: { context: Deps }) => boolean)
   /** The time that a call may take; `Infinity` for no limit. External tools have none. Default: 5 minutes. */
@@ -60,6 +62,11 @@ export type ToolOptions<S extends Schema, Deps = unknown> = {
   onInterrupted?: OnInterrupted
   /** The tool may be called again and again with the same result, as for polling: it does not count for `limits.repeats`. Default: `false`. */
   repeatable?: boolean
+  /**
+   * The tool's definition in the words of a provider that has trained its models for it, such as Claude's `memory` or OpenAI's
+   * `apply_patch`. Other providers get an ordinary function. Default: a function for all.
+   */
+  wire?: ToolWire
   /** The number of characters of a result that the model gets. It sees the beginning and the end of a longer one. Default: 65,536. */
   maxResult?: number
 }
@@ -88,8 +95,17 @@ export type Tool<Deps = unknown> = {
   readonly repeatable: boolean
   /** True if its calls are runs of an agent: kept with the run that calls, step by step. */
   readonly isAgent: boolean
+  /** The entries of a request's `tools` that define it, by protocol; a function for the others. */
+  readonly wire?: ToolWire
   /** The server of a tool that comes from a source: an approval is not for a tool of the same name elsewhere. */
   readonly origin?: string
+}
+
+/** A tool whose types are known: pages infer those of their messages from it. */
+export type TypedTool<Name extends string, Input, Output, Deps = unknown> = Tool<Deps> & {
+  readonly name: Name
+  /** Types only: no value is there. */
+  readonly '~types'?: { input: Input; output: Output }
 }
 
 export const defaultToolTimeoutMs = 300_000
@@ -99,6 +115,12 @@ const noArguments: CompiledSchema<unknown> = {
   jsonSchema: { type: 'object', properties: {}, additionalProperties: false },
   validate: () => ({ ok: true, value: {} }),
 }
+
+/** An entry of a request's `tools`. */
+const wireEntry: Rule = (name, value) =>
+  isJsonObject(value) && typeof value.type === 'string'
+    ? undefined
+    : `${name} must be an entry of the provider's tools, such as { type: 'bash_20250124', name: 'bash' }.`
 
 const rules: Rules<ToolOptions<Schema>> = {
   // The name and the input are checked below, with errors that say more.
@@ -112,6 +134,7 @@ const rules: Rules<ToolOptions<Schema>> = {
   onInterrupted: oneOf('unknown', 'rerun', 'ask'),
   maxResult: amount,
   repeatable: flag,
+  wire: members({ anthropic: wireEntry, 'openai-responses': wireEntry }),
 }
 
 /** Something that {@link tool} made, or a source of such. */
@@ -120,7 +143,7 @@ export const toolRule: Rule = (name, value) => {
   const isTool = typeof own === 'string' && typeof validate === 'function'
   if (isTool) return undefined
   if (Array.isArray(tools)) return listOf(toolRule)(`${name}.tools`, tools)
-  return `${name} is not a tool: make it with tool({ name, description, execute }).`
+  return `${name} is not a tool: make it with tool({ name, description, input, execute }).`
 }
 
 /**
@@ -142,9 +165,18 @@ export const toolRule: Rule = (name, value) => {
  *   execute: (_, { context }: ToolContext<{ userId: string }>) => database.ordersOf(context.userId),
  * })
  */
-export const tool = <S extends Schema = { jsonSchema: JsonObject }, Deps = unknown>(
-  options: ToolOptions<S, Deps>,
-): Tool<Deps> => {
+export const tool = <
+  S extends Schema = { jsonSchema: JsonObject },
+  Deps = unknown,
+  const Name extends string = string,
+  Result = unknown,
+>(
+  options: ToolOptions<S, Deps, Name, Result>,
+): TypedTool<Name, Infer<S>, Awaited<Result>, Deps> => {
+  if (typeof Object(options).validate === 'function')
+    throw new ConfigurationError(
+      'What tool() takes is a tool already: use it as it is, or write { ...made, name } without tool() to change it.',
+    )
   checkOptions('What tool() takes', options, rules)
   const { name, execute, needsApproval = false } = options
   // What a name may hold differs between providers, and each says so itself; none allows blanks.
@@ -173,6 +205,7 @@ export const tool = <S extends Schema = { jsonSchema: JsonObject }, Deps = unkno
     maxResult: options.maxResult ?? defaultMaxResult,
     repeatable: options.repeatable ?? false,
     isAgent: false,
+    ...(options.wire && { wire: options.wire }),
   }
 }
 

@@ -1,13 +1,12 @@
 import type { AnyActorRef } from 'xstate'
-import { describeThrown } from '../messages/errors.ts'
 import { copyJson } from '../messages/json.ts'
 import type { ToolCallPart, ToolResultPart } from '../messages/messages.ts'
 import type { Usage } from '../messages/result.ts'
 import { type Clock, systemClock } from '../model/clock.ts'
 import { newId } from '../model/newId.ts'
-import { redact } from '../transport/redact.ts'
 import { LazySignal } from './lazySignal.ts'
 import type { Tool } from './tool.ts'
+import { thrownResult } from './toolError.ts'
 import { errorResult, misfit, toolResultOf, unknownTool } from './toolResult.ts'
 
 /** The number of an attempt at a call, and the key that all attempts at it share with no other call. */
@@ -95,9 +94,7 @@ export const createToolExecutor = (hide: (text: string) => string = (text) => te
           if (timeout !== undefined) clock.clearTimeout(timeout)
           resolve(result)
         }
-        runTool(tool, call, end, options).then(settle, (thrown) =>
-          settle(errorResult(call, hidden(describeThrown(thrown), hide))),
-        )
+        runTool(tool, call, end, options).then(settle, (thrown) => settle(thrownResult(call, thrown, hide)))
       })
     },
 
@@ -113,15 +110,6 @@ export const createToolExecutor = (hide: (text: string) => string = (text) => te
   }
   plainBatches.add(executor.executeBatch)
   return executor
-}
-
-/** Hides credentials. A text that cannot be searched for them is not shown. */
-const hidden = (problem: string, hide: (text: string) => string): string => {
-  try {
-    return redact(hide(problem), [])
-  } catch {
-    return 'The tool failed.'
-  }
 }
 
 const neverStarted = (call: ToolCallPart): ToolResultPart =>

@@ -17,7 +17,8 @@ export const errorResult = ({ id, name }: Answered, problem: string): ToolResult
   id,
   name,
   result: JSON.stringify({
-    error: problem.length > longestProblem ? `${problem.slice(0, longestProblem)}…` : problem,
+    error:
+      problem.length > longestProblem ? `${problem.slice(0, wholeAt(problem, longestProblem))}…` : problem,
   }),
   isError: true,
 })

@@ -15,7 +15,7 @@ const mebibyte = 1024 * 1024
 
 /** Limits far below the longest string of a runtime, which is 512 Mi characters, and below what a parsed document does to a heap. */
 export const defaultLimits: Limits = {
-  maxEventSize: 16 * mebibyte,
+  maxEventSize: 64 * mebibyte,
   maxResponseSize: 256 * mebibyte,
   maxDocumentSize: 64 * mebibyte,
   maxErrorBodySize: 64 * 1024,

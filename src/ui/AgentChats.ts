@@ -1,6 +1,7 @@
 import type { AgentEmitted } from '../../machines/agent/events.ts'
 import type { Agent, AnyAgent, StartFrom } from '../agent/Agent.ts'
 import { agentInternals } from '../agent/AgentInternals.ts'
+import { commandFor } from '../agent/commands.ts'
 import type { AnyOptions } from '../agent/options.ts'
 import type { AnyRun } from '../agent/Run.ts'
 import { conversationOf } from '../durable/conversation.ts'
@@ -21,6 +22,7 @@ import {
   type TurnEvent,
   type TurnListener,
   type TurnOutcome,
+  withUsage,
 } from './turn.ts'
 
 /**
@@ -30,16 +32,20 @@ import {
 export class AgentChats implements Chats {
   readonly #agent: Agent
   readonly #waiting: WaitingRuns
+  /** The answers that are being given, by the id of their chat. A part of one may wait while the rest works. */
+  readonly #live = new Map<string, LiveTurn>()
 
   constructor(agent: Agent, waiting: WaitingRuns) {
     this.#agent = agent
     this.#waiting = waiting
   }
 
-  async ask(chatId: string, { prompt, history }: Question, context: TurnContext): Promise<Turn> {
+  async ask(chatId: string, { prompt, history, id }: Question, context: TurnContext): Promise<Turn> {
     // A client that asks something else no longer wants to decide.
     this.#waiting.delete(chatId)
-    return this.#turn(chatId, prompt, { ...this.#options(context), history })
+    const metadata = id === undefined ? {} : { metadata: { id } }
+    const turn = this.#turn(chatId, prompt, { ...this.#options(context), history, ...metadata })
+    return { ...turn, ...(id !== undefined && { promptId: id }) }
   }
 
   async resume(
@@ -47,13 +53,15 @@ export class AgentChats implements Chats {
     decide: (calls: readonly PendingCall[]) => Decisions,
     context: TurnContext,
   ): Promise<Turn> {
-    const pending = this.#waiting.get(chatId)
+    const { pending, agent = this.#agent } = this.#waiting.get(chatId) ?? {}
+    const live = this.#live.get(chatId)
+    if (!pending && live) return joinedTurn(live, decide(live.run.pending))
     const decisions = pending ? decide(pending.calls) : {}
     if (!pending || Object.keys(decisions).length === 0) throw nothingDecided()
-    const options = this.#options(context)
+    const options = this.#options(context, agent)
     // Deleted first, so that the same decision cannot be used twice.
     this.#waiting.delete(chatId)
-    return this.#turn(chatId, { snapshot: pending.snapshot, decisions }, options)
+    return this.#turn(chatId, { snapshot: pending.snapshot, decisions }, options, agent)
   }
 
   async current(): Promise<undefined> {}
@@ -62,23 +70,75 @@ export class AgentChats implements Chats {
 
   async history(): Promise<undefined> {}
 
-  #options({ context, tools = [] }: TurnContext): AgentTurnOptions {
-    return { context, clientTools: clientToolsFor(this.#agent, tools) }
+  #options({ context, tools = [] }: TurnContext, agent = this.#agent): AgentTurnOptions {
+    return { context, clientTools: clientToolsFor(agent, tools) }
   }
 
-  #turn(chatId: string, from: StartFrom, options: AgentTurnOptions): Turn {
+  #turn(chatId: string, from: StartFrom, options: AgentTurnOptions, agent = this.#agent): Turn {
     return {
       follow: async (listener) => {
-        const { pendingApproval, outcome } = await agentTurn(this.#agent, from, options, listener)
-        if (pendingApproval) this.#waiting.put(chatId, pendingApproval)
-        return outcome
+        let live: LiveTurn | undefined
+        const onRun = (run: AnyRun) => {
+          live = { run, end: () => turn }
+          this.#live.set(chatId, live)
+        }
+        const asked = { ...options, conversation: chatId }
+        const turn = agentTurn(agent, from, asked, { ...listener, onRun })
+        try {
+          const { pendingApproval, outcome } = await turn
+          if (pendingApproval) this.#waiting.put(chatId, pendingApproval, agent)
+          return outcome
+        } finally {
+          if (this.#live.get(chatId) === live) this.#live.delete(chatId)
+        }
       },
     }
   }
 }
 
 /** The conversation, the context of the tools, and the tools of the client. */
-export type AgentTurnOptions = Pick<AnyOptions, 'history' | 'context'> & { clientTools?: readonly Tool[] }
+export type AgentTurnOptions = Pick<
+  AnyOptions,
+  'history' | 'context' | 'metadata' | 'schema' | 'conversation'
+> & {
+  clientTools?: readonly Tool[]
+}
+
+/** An answer that is being given, and its end. */
+type LiveTurn = { run: AnyRun; end: () => Promise<AgentTurn> }
+
+/** Decides on calls of an answer that is being given, and shows the rest of it. It ends when its first reader leaves. */
+const joinedTurn = ({ run, end }: LiveTurn, decisions: Decisions): Turn => {
+  if (Object.keys(decisions).length === 0) throw nothingDecided()
+  for (const [callId, decision] of Object.entries(decisions)) decideOn(run, callId, decision)
+  return {
+    follow: async ({ onEvent, signal }) => {
+      const reading = follow(run, (event) => {
+        if (!signal.aborted) onEvent(event)
+      })
+      try {
+        const { outcome } = await end()
+        if (!signal.aborted) onEvent(lastEvent(outcome))
+        // Its outcome is reported to the first reader.
+        return undefined
+      } finally {
+        reading.unsubscribe()
+      }
+    },
+  }
+}
+
+const decideOn = (run: AnyRun, callId: string, decision: Decisions[string]): void => {
+  const command = commandFor(callId, decision)
+  if (command.type === 'tool.approve') run.approve(callId, command)
+  else if (command.type === 'tool.reject') run.reject(callId, command.reason, command)
+  else run.answer(callId, command.result, command)
+}
+
+const lastEvent = ({ pending, finishReason, usage }: TurnOutcome): TurnEvent =>
+  pending.length > 0
+    ? { type: 'waits', calls: pending }
+    : { type: 'end', finishReason, ...(usage && { usage }) }
 
 /** The outcome of a turn, and the run if it waits. */
 type AgentTurn = { outcome: TurnOutcome; pendingApproval: PendingApproval | undefined }
@@ -88,11 +148,14 @@ export const agentTurn = async (
   agent: Agent,
   from: StartFrom,
   { clientTools = [], ...options }: AgentTurnOptions,
-  { onEvent, signal }: Pick<TurnListener, 'onEvent' | 'signal'>,
+  { onEvent, signal, onRun }: Pick<TurnListener, 'onEvent' | 'signal'> & { onRun?: (run: AnyRun) => void },
 ): Promise<AgentTurn> => {
   // A listener throws at an event that its protocol cannot show: then the run ends.
   const lost = new AbortController()
+  const isTyped = options.schema !== undefined
   const send = (event: TurnEvent) => {
+    // A typed answer is shown once it is whole: its text may be that of a tool, or be corrected.
+    if (isTyped && (event.type === 'text' || event.type === 'restart')) return
     try {
       if (!lost.signal.aborted) onEvent(event)
     } catch (thrown) {
@@ -104,20 +167,23 @@ export const agentTurn = async (
     ...options,
     ...(clientTools.length > 0 && { tools: [...internals.tools, ...clientTools] }),
     signal: AbortSignal.any([signal, lost.signal]),
-    onRun: (run) => follow(run, send),
+    onRun: (run) => {
+      follow(run, send)
+      onRun?.(run)
+    },
   })
-  const { pendingApproval, messages, finishReason, usage } = await sent.catch((error: unknown) => {
+  const { pendingApproval, output, messages, finishReason, usage } = await sent.catch((error: unknown) => {
     throw lost.signal.aborted ? lost.signal.reason : error
   })
-  if (pendingApproval) onEvent({ type: 'waits', calls: pendingApproval.calls })
-  else onEvent({ type: 'end', finishReason, ...(usage && { usage }) })
+  if (isTyped && !pendingApproval) onEvent({ type: 'text', text: JSON.stringify(output) })
   const before = isStored(from) ? conversationOf(from).before : (options.history ?? [])
   const outcome = {
-    messages: [...before, ...messages],
+    messages: withUsage([...before, ...messages], usage),
     finishReason,
     ...(usage && { usage }),
     pending: pendingApproval?.calls ?? [],
   }
+  onEvent(lastEvent(outcome))
   return { outcome, pendingApproval }
 }
 
@@ -126,10 +192,10 @@ const isStored = (from: StartFrom): from is Extract<StartFrom, { snapshot: unkno
   typeof from === 'object' && 'snapshot' in from
 
 /** Passes on the events of a run, and each state that it enters. */
-const follow = (run: AnyRun, onEvent: (event: TurnEvent) => void): void => {
+const follow = (run: AnyRun, onEvent: (event: TurnEvent) => void): { unsubscribe(): void } => {
   let state = ''
   onEvent({ type: 'begin', runId: run.id })
-  run.on('*', (event) => {
+  return run.on('*', (event) => {
     if (run.state !== state) {
       state = run.state
       onEvent({ type: 'state', state })
@@ -171,7 +237,8 @@ export const clientToolsFor = (agent: AnyAgent, described: readonly ClientTool[]
   })
 }
 
-type Waiting = { stored: string; at: number }
+/** A run as JSON, and the agent that continues it. */
+type Waiting = { stored: string; at: number; agent: Agent | undefined }
 
 /**
  * Runs that wait for a decision, by the id of their chat, as JSON. The oldest make room for new ones, and each is dropped
@@ -192,16 +259,16 @@ export class WaitingRuns {
     this.#maxText = maxText
   }
 
-  get(id: string): PendingApproval | undefined {
+  get(id: string): { pending: PendingApproval; agent: Agent | undefined } | undefined {
     this.#forgetOld()
     const found = this.#runs.get(id)
-    return found && JSON.parse(found.stored)
+    return found && { pending: JSON.parse(found.stored), agent: found.agent }
   }
 
-  put(id: string, pending: PendingApproval): void {
+  put(id: string, pending: PendingApproval, agent?: Agent): void {
     this.delete(id)
     const stored = JSON.stringify(pending)
-    this.#runs.set(id, { stored, at: Date.now() })
+    this.#runs.set(id, { stored, at: Date.now(), agent })
     this.#text += stored.length
     this.#forgetOld()
   }

@@ -15,6 +15,7 @@ export type ClientMessage = {
   role: 'user' | 'model'
   parts: Part[]
   results?: ReadonlyMap<string, ToolResultPart>
+  metadata?: JsonObject
 }
 
 /**
@@ -24,10 +25,10 @@ export type ClientMessage = {
 export const historyOf = (messages: readonly ClientMessage[]): ChatMessage[] => {
   const history: ChatMessage[] = []
   const seen = new Set<string>()
-  for (const { role, parts, results } of messages) {
+  for (const { role, parts, results, metadata } of messages) {
     const fresh = parts.filter((part) => part.type !== 'toolCall' || isFresh(part, seen))
     if (fresh.length === 0) continue
-    add(history, role, fresh)
+    add(history, role, fresh, metadata)
     const calls = toolCallsOf({ role, parts: fresh })
     if (calls.length > 0)
       add(
@@ -49,10 +50,18 @@ const isFresh = ({ id }: ToolCallPart, seen: Set<string>): boolean => {
   return true
 }
 
-const add = (history: ChatMessage[], role: ChatMessage['role'], parts: Part[]): void => {
+const add = (
+  history: ChatMessage[],
+  role: ChatMessage['role'],
+  parts: Part[],
+  metadata?: JsonObject,
+): void => {
   const last = history.at(-1)
-  if (last?.role === role) last.parts.push(...parts)
-  else history.push({ role, parts: [...parts] })
+  if (last?.role !== role) history.push({ role, parts: [...parts], ...(metadata && { metadata }) })
+  else {
+    last.parts.push(...parts)
+    if (metadata) last.metadata = { ...last.metadata, ...metadata }
+  }
 }
 
 const resultOf = ({ id, name }: ToolCallPart, results: ClientMessage['results']): ToolResultPart =>

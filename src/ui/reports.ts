@@ -68,6 +68,7 @@ export const reported = (
   request: Request,
   { chatId, ...options }: ReportOptions & { chatId?: string },
 ): Turn => ({
+  ...turn,
   follow: async (listener) => {
     let run: string | undefined
     const onEvent: typeof listener.onEvent = (event) => {

@@ -8,6 +8,8 @@ import { HttpError } from './request.ts'
 /** A question of a client. */
 export type Question = {
   prompt: Part[]
+  /** The id of its message in the page. */
+  id?: string
   /** The conversation before it, as the client sends it. */
   history: ChatMessage[]
   /** The texts of the prompts in it. */
@@ -37,6 +39,10 @@ export type Turn = {
   follow(listener: TurnListener): Promise<TurnOutcome | undefined>
   /** Waits for the outcome of an answer that continues without its listener. */
   outcome?(): Promise<TurnOutcome>
+  /** The page's id of the prompt that is answered. */
+  promptId?: string
+  /** True for an answer that has already ended. */
+  isOver?: boolean
 }
 
 /** The end of an answer, or what it waits for. */
@@ -59,12 +65,23 @@ export type Chats = {
     decide: (calls: readonly PendingCall[]) => Decisions,
     context: TurnContext,
   ): Promise<Turn>
-  /** The answer that is being given, or that waits, from its beginning. */
+  /** The answer that is being given, that waits, or that has just ended, from its beginning. */
   current(chatId: string): Promise<Turn | undefined>
   /** Ends the answer that is being given. */
   stop(chatId: string): Promise<void>
   /** The conversation up to the question that is being answered; undefined where the client stores it. */
   history(chatId: string): Promise<ChatMessage[] | undefined>
+}
+
+/** The id of a prompt's message in the page, if the page gave one. */
+export const promptIdOf = ({ metadata }: ChatMessage): string | undefined =>
+  typeof metadata?.id === 'string' ? metadata.id : undefined
+
+/** A conversation whose last answer says what it used, for pages that show it again. */
+export const withUsage = (messages: readonly ChatMessage[], usage: Usage | undefined): ChatMessage[] => {
+  const last = messages.at(-1)
+  if (!usage || last?.role !== 'model') return [...messages]
+  return [...messages.slice(0, -1), { ...last, metadata: { ...last.metadata, usage: { ...usage } } }]
 }
 
 /** The id under which a client is asked about a call: that of the question, since the id of a call may come again. */
@@ -93,6 +110,10 @@ export type TurnEvent =
   | { type: 'progress'; callId: string; value: JsonValue }
   /** A result of a call. It may come twice: when the call ends, and with the message of all results of the round. */
   | { type: 'result'; result: ToolResultPart }
+  /** Data that a tool shows, under a name of its own. */
+  | { type: 'data'; name: string; data: JsonValue; id?: string; transient?: boolean }
+  /** The state that a page of AG-UI shares with the tools. */
+  | { type: 'pageState'; state: JsonValue }
   /** Pauses the turn until these calls are decided. */
   | { type: 'waits'; calls: readonly PendingCall[] }
   | { type: 'end'; finishReason: FinishReason; usage?: Usage }

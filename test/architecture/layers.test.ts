@@ -17,7 +17,7 @@ const mayImport: Record<string, readonly string[]> = {
   'src/agent': ['src/messages', 'src/model', 'src/transport', 'src/tools', 'providers', 'machines'],
   'src/durable': ['src/messages', 'src/model', 'src/tools', 'machines', 'src/agent'],
   'src/dbos': ['src/messages', 'src/model', 'src/tools', 'machines', 'src/agent', 'src/durable'],
-  'src/telemetry': ['src/messages', 'src/model', 'src/transport', 'machines'],
+  'src/telemetry': ['src/messages', 'src/model', 'src/transport', 'src/tools', 'machines'],
   'src/mcp': [
     'src/messages',
     'src/model',
@@ -46,6 +46,7 @@ const mayImport: Record<string, readonly string[]> = {
     'src/messages',
     'src/model',
     'src/transport',
+    'src/tools',
     'src/visualize',
     'providers',
     'machines',

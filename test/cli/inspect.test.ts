@@ -1,9 +1,6 @@
-import { spawn } from 'node:child_process'
-import { readdirSync, statSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { listen } from '../inspector/watching.ts'
-import { askSimulator, bareEnvironment, binary, ended, seen, start, statewire } from './spawned.ts'
+import { askSimulator, ended, seen, start, statewire } from './spawned.ts'
 import { owning } from './storedRuns.ts'
 
 const address = /Inspector: (http:\/\/127\.0\.0\.1:\d+\/\S*)/
@@ -52,35 +49,6 @@ it('leaves at once when the run itself is interrupted', async () => {
   expect(stdout).toContain('  · Aborted\n')
   expect(code).toBe(130)
 })
-
-const newest = (path: string): number =>
-  statSync(path).isDirectory()
-    ? Math.max(...readdirSync(path).map((name) => newest(join(path, name))))
-    : statSync(path).mtimeMs
-const isBuilt = Math.max(...['src', 'machines', 'providers'].map(newest)) < statSync(binary).mtimeMs
-if (!isBuilt)
-  console.warn(
-    'npm start is not tested: dist is older than the sources, and building it here would disturb others.',
-  )
-
-it.skipIf(!isBuilt)(
-  'npm start needs no key and no network: without a terminal it ends by itself with the result',
-  async () => {
-    const child = spawn(process.execPath, ['scripts/start.mjs'], { env: bareEnvironment() })
-    child.stdin.end()
-    const { code, stdout, stderr } = await ended(child)
-    expect(stderr.split('\n').slice(0, 3)).toEqual([
-      expect.stringMatching(
-        /^An agent plans a trip\. Watch it in a browser: http:\/\/127\.0\.0\.1:\d+\/\S+\/$/,
-      ),
-      expect.stringContaining('One request fails, and is tried again'),
-      expect.stringContaining('There is no terminal to ask'),
-    ])
-    expect(stderr).toContain('  · get_weather(city: Oslo)\n  · get_weather(city: Bergen)\n')
-    expect(stdout).toContain('2 * 349 + 120 = 818. The train to Bergen at 08:25 is booked')
-    expect(code).toBe(0)
-  },
-)
 
 it('shows the runs of a file with --db, and runs none of them', async () => {
   const { cwd, runs } = await owning([

@@ -190,7 +190,7 @@ describe('statewire runs', () => {
       [['--db', 'none.db'], 'There is no file none.db: name the file of the runs with --db.'],
       [['--db', '.'], '. is not a file of runs.'],
       [['--db', 'empty.db'], 'empty.db is not a file of runs.'],
-      [['--db', 'notes.txt'], '"notes.txt" is not an SQLite database'],
+      [['--db', 'notes.txt'], `"${join(cwd, 'notes.txt')}" is not an SQLite database: give another path.`],
     ] as const
     for (const [words, message] of problems) {
       const { code, stdout, stderr } = await statewire(['runs', ...words], { cwd })

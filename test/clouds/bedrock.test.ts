@@ -316,7 +316,7 @@ describe('a stream of frames', () => {
     await expect(agentAt(server).send('hi')).rejects.toMatchObject({
       status: 400,
       requestId: 'req-1',
-      message: 'The provided model identifier is invalid.',
+      message: expect.stringMatching(/^The provided model identifier is invalid\. \(bedrock:/),
     })
   })
 })

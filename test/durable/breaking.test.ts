@@ -119,6 +119,7 @@ describe('what a run has reached', () => {
     const { run, result } = await waiting()
     const { messages, pendingApproval, ...rest } = result
     expect(rest).toEqual({
+      status: 'waiting',
       id: 'r1',
       output: 'May I?',
       answer: 'May I?',
@@ -129,7 +130,16 @@ describe('what a run has reached', () => {
     })
     expect(messages.map(({ role }) => role)).toEqual(['user', 'model'])
     expect(pendingApproval).toEqual({
-      calls: [{ type: 'toolCall', id: 'c', name: 'wipe', arguments: { file: 'b' }, kind: 'approval' }],
+      calls: [
+        {
+          type: 'toolCall',
+          id: 'c',
+          name: 'wipe',
+          arguments: { file: 'b' },
+          kind: 'approval',
+          question: expect.any(String),
+        },
+      ],
     })
     expect(await run.info()).toMatchObject({ usage, step: 1 })
   })

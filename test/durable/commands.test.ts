@@ -37,7 +37,7 @@ describe('a run gets of a command', () => {
         remember: 'tool',
         question: 'q1',
       },
-      pending,
+      pending.map((call) => ({ ...call, question: 'q1' })),
     ],
     ['an approval of a limit', { type: 'tool.approve', callId: 'limit' }, atLimit],
     ['a rejection', { type: 'tool.reject', callId: 'a' }, pending],

@@ -33,13 +33,17 @@ describe('a fork', () => {
     const before = await itemsIn(path)
     const fork = await runs.fork('job', { id: 'other' })
     expect(await itemsIn(path)).toBe(before)
-    expect(await fork.info()).toEqual({
-      ...(await run.info()),
+    const [origin, copy] = [await run.info(), await fork.info()]
+    expect(copy).toEqual({
+      ...origin,
       id: 'other',
       forkedFrom: 'job',
       createdAt: expect.any(Date),
       updatedAt: expect.any(Date),
+      pending: origin.pending.map((call) => ({ ...call, question: expect.any(String) })),
     })
+    // A yes for the one is not a yes for the other.
+    expect(copy.pending[0]?.question).not.toBe(origin.pending[0]?.question)
     const shown = await readAll(fork)
     expect(shown.messages).toEqual((await run.result).messages)
     expect(shown.chunks.at(-1)?.pendingApproval?.calls).toHaveLength(1)

@@ -39,11 +39,17 @@ test('a fork of a run whose sub-agent waits is a run of its own, sub-agent and a
   file.close()
   // The run itself, and the run below one of its calls.
   expect(row.head.match(/"(job|second)[^"]*"/g)?.toSorted()).toEqual(['"second"', '"second/a"'])
+  const questionOf = async (id: string) => (await (await runs.get(id))?.info())?.pending[0]?.question ?? ''
+  const questions = { job: await questionOf('job'), second: await questionOf('second') }
+  expect(questions.second).not.toBe(questions.job)
+  await expect(
+    runs.send('second', { type: 'tool.approve', callId: 'a/c', question: questions.job }),
+  ).rejects.toThrow('another question')
   for (const [id, output] of [
     ['second', 'All done.'],
     ['job', 'All done again.'],
   ] as const) {
-    await runs.send(id, { type: 'tool.approve', callId: 'a/c' })
+    await runs.send(id, { type: 'tool.approve', callId: 'a/c', question: questions[id] })
     expect(await (await runs.get(id))?.result).toMatchObject({ output })
   }
   expect(await fork.info()).toMatchObject({ status: 'complete', forkedFrom: 'job' })

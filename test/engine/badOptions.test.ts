@@ -88,6 +88,7 @@ describe('an agent', () => {
     accumulator: ['an empty object'],
     toolExecutor: ['an empty object'],
     onApproval: ['a function'],
+    onToolError: ['a function'],
     fallback: ['an empty list'],
     orchestrator: [],
     clock: [],
@@ -254,6 +255,8 @@ describe('an agent machine', () => {
     accumulator: ['an empty object'],
     toolExecutor: ['an empty object'],
     onApproval: ['a function'],
+    callsTools: [],
+    onToolError: ['a function'],
     newId: ['a function'],
     random: ['a function'],
     name: ['an empty text', 'a wrong word'],
@@ -302,6 +305,7 @@ describe('a tool', () => {
     onInterrupted: [],
     maxResult: ['Infinity'],
     repeatable: [],
+    wire: ['an empty object'],
   }
   const { taken, refused } = rows(takes)
   const isRequired = (option: string) => option === 'name'

@@ -33,7 +33,10 @@ test.each([
   ['Go', 'It is not a message: messages are objects with a role and parts.'],
   [[text], 'It is not a message: messages are objects with a role and parts.'],
   [{ parts: [text] }, 'undefined is not a role: use system, user or model.'],
-  [{ role: 'tool', parts: [text] }, '"tool" is not a role: use system, user or model.'],
+  [
+    { role: 'tool', parts: [text] },
+    '"tool" is not a role: use system, user or model. The result of a tool is a toolResult part of a user message.',
+  ],
   [{ role: 'user' }, 'It has no list of parts.'],
   [{ role: 'user', parts: 'Go' }, 'It has no list of parts.'],
   [user('Go'), 'One of its parts is not an object.'],

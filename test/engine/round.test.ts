@@ -163,14 +163,9 @@ describe('a turn waits', () => {
       ['a/x', 'a/y'],
       true,
     ],
-    ['not for what is decided on', { ...both, commands: { a: [yes('a/x')] } }, ['a/y', 'b/x'], true],
+    ['for nothing while a part of a sub-agent is at work', { ...both, working: ['a'] }, [], false],
     // The sub-agent has not taken it yet.
-    [
-      'for nothing once all of a sub-agent is decided on',
-      { ...both, commands: { b: [yes('b/x')] } },
-      [],
-      true,
-    ],
+    ['for nothing while a decision is on its way', { ...both, commands: { a: [yes('a/x')] } }, [], true],
     ['for nothing before anything has started', {}, [], false],
     [
       'only for what runs, if fewer calls may than before',
@@ -186,23 +181,31 @@ describe('a turn waits', () => {
 
   test('and asks for each call once: when nothing else is at work any more', () => {
     const state = turn(['a', 'b'], { started: [['a', 'b']] })
-    const first = noteWait(state, 'a', [asked('a/x')])
+    const first = noteWait(state, { callId: 'a', calls: [asked('a/x')], isAtWork: false })
     expect(first.asked).toEqual([])
     const then = finishCalls({ ...state, round: first.round }, [result('b')], 2)
     expect(then.asked).toEqual([asked('a/x')])
-    const more = noteWait({ ...state, round: then.round }, 'a', [asked('a/x'), asked('a/y')])
+    const more = noteWait(
+      { ...state, round: then.round },
+      { callId: 'a', calls: [asked('a/x'), asked('a/y')], isAtWork: false },
+    )
     expect(more.asked).toEqual([asked('a/y')])
-    const less = noteWait({ ...state, round: more.round }, 'a', [asked('a/y')])
+    const less = noteWait(
+      { ...state, round: more.round },
+      { callId: 'a', calls: [asked('a/y')], isAtWork: false },
+    )
     expect([less.asked, less.round.waiting]).toEqual([[], { a: [asked('a/y')] }])
     const answer: PendingCall = { ...call('a/y'), kind: 'answer' }
-    expect(noteWait({ ...state, round: less.round }, 'a', [answer]).asked).toEqual([answer])
+    expect(
+      noteWait({ ...state, round: less.round }, { callId: 'a', calls: [answer], isAtWork: false }).asked,
+    ).toEqual([answer])
   })
 
   test('and a report of what is known changes nothing', () => {
     const state = turn(['a'], { started: [['a']], waiting: { a: [asked('a/x')] } })
-    expect(noteWait(state, 'a', [asked('a/x')]).round).toBe(state.round)
+    expect(noteWait(state, { callId: 'a', calls: [asked('a/x')], isAtWork: false }).round).toBe(state.round)
     const working = turn(['a'], { started: [['a']] })
-    expect(noteWait(working, 'a', []).round).toBe(working.round)
+    expect(noteWait(working, { callId: 'a', calls: [], isAtWork: false }).round).toBe(working.round)
   })
 
   test('and keeps decisions in their order', () => {

@@ -50,6 +50,7 @@ describe('1: a plain answer', () => {
     const history = [userMessage('before'), modelMessage('yes')]
     const result = await new Agent(threeChunks()).send('Hi', { history })
     expect(result).toEqual({
+      status: 'complete',
       id: 'r1',
       output: 'Hello Ada',
       answer: 'Hello Ada',

@@ -156,6 +156,7 @@ describe('everything that a run emits', () => {
       'tool.delta 0 {',
       'fallback other second true {"name":"ModelError","message":"gone"}',
       'chunk output  way',
+      'prefix 3 ["model"]',
       step('3 other second', 1),
       ...said('model: Half way', 'r1'),
       'chunk id r1 finishReason stop rawFinishReason stop',

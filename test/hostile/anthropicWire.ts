@@ -1,10 +1,13 @@
 import type { JsonObject, JsonValue } from '../../src/messages/json.ts'
 import { type CallOnWire, halves, namedSse, objects, present, type Turn, text, type Wire } from './wire.ts'
 
-export const messageStart = (usage: JsonObject = { input_tokens: 10, output_tokens: 1 }): JsonObject => ({
+export const messageStart = (
+  usage: JsonObject = { input_tokens: 10, output_tokens: 1 },
+  id = 'msg_1',
+): JsonObject => ({
   type: 'message_start',
   message: {
-    id: 'msg_1',
+    id,
     type: 'message',
     role: 'assistant',
     model: 'm',

@@ -281,7 +281,6 @@ export const overflowRows: OverflowRow[] = [
     { message: 'Please reduce the input. Current length is 9000 while limit is 8192' },
     { window: 8192, requested: 9000 },
   ),
-  { server: 'Cerebras without a word (400)', model: 'openai:m', status: 400, body: '' },
   { server: 'Cerebras without a word (413)', model: 'openai:m', status: 413, body: '' },
   ...['Input is too long for requested model.', 'Too many input tokens', 'expected maxLength: 200000'].map(
     (message) => chat(`Bedrock: ${message}`, 400, { type: 'ValidationException', message }),

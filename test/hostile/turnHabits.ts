@@ -32,7 +32,7 @@ export const unknownWord = async (wire: Wire): Promise<void> => {
 
   expect(outcome.error).toBeUndefined()
   expect(outcome.result.output).toBe(farewell)
-  expect(outcome.result.finishReason).toBe('stop')
+  expect(outcome.result.finishReason).toBe('unspecified')
   expect(outcome.result.rawFinishReason).toBe('whatever_comes_next')
 }
 

@@ -114,7 +114,7 @@ describe('anthropic', () => {
       messageStart(),
       open(0, { type: 'text', text: 'One.' }),
       close(0),
-      messageStart(),
+      messageStart({ input_tokens: 10 }, 'msg_2'),
       open(0, { type: 'text', text: 'Two.' }),
       close(0),
       ...messageEnd('end_turn'),

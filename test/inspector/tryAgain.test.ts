@@ -2,8 +2,8 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
-import { startInspector } from '../../src/inspector/index.ts'
+import { Agent } from '../../src/agent/Agent.ts'
+import { type Inspector, startInspector } from '../../src/inspector/index.ts'
 import { type ChatMessage, dataPart, textOf, userMessage } from '../../src/messages/messages.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/index.ts'
 import { tool } from '../../src/tools/tool.ts'
@@ -28,9 +28,9 @@ const looksUp: ScriptTurn = [
 
 const textsOf = (messages: readonly ChatMessage[] | undefined) => messages?.map((each) => textOf(each))
 
-const agentOf = (turns: ScriptTurn[], options: AgentOptions) => {
+const agentOf = (turns: ScriptTurn[], { inspect }: Inspector) => {
   const model = scriptedModel(turns)
-  return { model, agent: new Agent(model, { tools: [weather], ...options }) }
+  return { model, agent: new Agent(model, { tools: [weather], inspect }) }
 }
 
 describe('A command to run again', () => {

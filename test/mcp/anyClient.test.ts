@@ -7,6 +7,8 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { Agent } from '../../src/agent/Agent.ts'
 import { connectMcp, type McpClient, type McpToolOptions, mcpTools } from '../../src/mcp/index.ts'
 import { ConfigurationError } from '../../src/messages/errors.ts'
+import type { JsonObject } from '../../src/messages/json.ts'
+import { toolResultsOf } from '../../src/messages/messages.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { everything } from './servers.ts'
 
@@ -147,4 +149,46 @@ test('a server that echoes the headers in its error does not get them into ours'
 test('a silent server is abandoned', async () => {
   const silent = { command: process.execPath, args: ['-e', 'setInterval(() => {}, 1000)'] }
   await expect(connectMcp({ ...silent, connectTimeoutMs: 200 })).rejects.toThrow('timed out')
+})
+
+test('arguments that are required and have a default are filled in, as servers do', async () => {
+  const inputSchema = {
+    type: 'object',
+    properties: {
+      unit: { type: 'string', default: 'celsius' },
+      place: {
+        type: 'object',
+        properties: { country: { type: 'string', default: 'NO' } },
+        required: ['country'],
+      },
+      days: { type: 'integer', default: 3 },
+      city: { type: 'string' },
+    },
+    required: ['unit', 'city'],
+  }
+  const called: unknown[] = []
+  const client: McpClient = {
+    listTools: async () => ({ tools: [{ name: 'weather', inputSchema }] }),
+    callTool: async (params) => {
+      called.push(params.arguments)
+      return { content: [{ type: 'text', text: 'ok' }] }
+    },
+  }
+  const tools = await mcpTools(client, { needsApproval: false })
+  const ask = (args: JsonObject) => [{ toolCall: { name: 'weather', arguments: args } }]
+  const model = scriptedModel([
+    ask({ city: 'Oslo', place: {} }),
+    ask({ city: 'Oslo', unit: 'kelvin' }),
+    ask({}),
+    'done',
+  ])
+  const { messages } = await new Agent(model, { tools }).send('go')
+  expect(called).toEqual([
+    { city: 'Oslo', place: { country: 'NO' }, unit: 'celsius' },
+    { city: 'Oslo', unit: 'kelvin' },
+  ])
+  expect(messages.flatMap(toolResultsOf).at(-1)).toMatchObject({
+    isError: true,
+    result: expect.stringContaining('city'),
+  })
 })

@@ -25,6 +25,16 @@ test.each([
     [text('[file:///a.txt]\nA')],
   ],
   [
+    'an app, for the page',
+    {
+      content: [
+        text('A chart.'),
+        { type: 'resource', resource: { uri: 'ui://chart', mimeType: 'text/html', text: '<b>é</b>' } },
+      ],
+    },
+    [text('A chart.'), { type: 'data', mimeType: 'text/html', data: 'PGI+w6k8L2I+', name: 'ui://chart' }],
+  ],
+  [
     'a binary resource without a type',
     { content: [{ type: 'resource', resource: { uri: 'a:b', blob: 'AA==' } }] },
     [{ type: 'data', mimeType: 'application/octet-stream', data: 'AA==', name: 'a:b' }],

@@ -25,7 +25,7 @@ const orchestrators = {
   reflection: { ...options, orchestrator: reflectionOrchestrator() },
 }
 
-test('phases without tools run without them', async () => {
+test('phases that call no tools offer the same ones, and forbid to call them', async () => {
   const runs = [
     (model: ChatModel) => new Agent(model, orchestrators.reasoning).send('Why?'),
     (model: ChatModel) => new Agent(model, orchestrators.reflection).send('Why?'),
@@ -34,7 +34,8 @@ test('phases without tools run without them', async () => {
     const model = scriptedModel(Array.from({ length: 12 }, () => 'APPROVED'))
     expect((await run(model)).answer).toBe('APPROVED')
     const offered = model.requests.map(({ tools = [] }) => tools.map(({ name }) => name).join())
-    expect([...new Set(offered)].sort()).toEqual(['', 'search'])
+    expect([...new Set(offered)]).toEqual(['search'])
+    expect(new Set(model.requests.map(({ toolChoice }) => toolChoice))).toEqual(new Set(['none', undefined]))
   }
 })
 

@@ -43,10 +43,23 @@ describe('reasoning in phases', () => {
     model.assertDone()
   })
 
-  test('offers tools for the evidence only', async () => {
+  test('lets tools be called for the evidence only, and sends them always', async () => {
     const { agent, model } = reasoning(phases)
     await agent.send('Is it warm in Oslo?')
-    expect(model.requests.map(({ tools }) => tools?.length ?? 0)).toEqual([0, 0, 1, 1, 0])
+    expect(model.requests.map(({ tools }) => tools?.length)).toEqual([1, 1, 1, 1, 1])
+    const choices = model.requests.map(({ toolChoice }) => toolChoice)
+    expect(choices).toEqual(['none', 'none', undefined, undefined, 'none'])
+  })
+
+  test('refuses a call in a phase that calls no tools', async () => {
+    const call: ScriptTurn = [{ toolCall: { id: 'w', name: 'get_weather', arguments: { city: 'Oslo' } } }]
+    const { agent } = reasoning([call, 'Analysis.', 'Warm or cold.', 'Warm.', 'It is warm.'])
+    const { messages } = await agent.send('Is it warm in Oslo?')
+    const [refused] = messages.flatMap(toolResultsOf)
+    expect(refused).toMatchObject({
+      isError: true,
+      result: expect.stringContaining('No tools are available'),
+    })
   })
 
   test('asks the question once, with the first task below it, and each later task as its own message', async () => {

@@ -70,11 +70,17 @@ describe('reflection', () => {
     expect((await outline(['Roses', '5', 'Red roses', '8'], { isContent })).output).toBe('Red roses')
   })
 
-  test('has tools for writing, not for judging', async () => {
+  test('may call tools for writing, not for judging, and sends them always', async () => {
     const call: ScriptTurn = [{ toolCall: { id: 'w', name: 'get_weather', arguments: { city: 'Oslo' } } }]
     const { agent, model } = reflecting([call, 'Warm.', 'More.', 'Very warm.'], { maxRounds: 1 })
     expect((await agent.send('Oslo?')).output).toBe('Very warm.')
-    expect(model.requests.map(({ tools }) => tools?.length ?? 0)).toEqual([1, 1, 0, 1])
+    expect(model.requests.map(({ tools }) => tools?.length)).toEqual([1, 1, 1, 1])
+    expect(model.requests.map(({ toolChoice }) => toolChoice)).toEqual([
+      undefined,
+      undefined,
+      'none',
+      undefined,
+    ])
   })
 
   test('asks with its own prompts, or with those it is given', async () => {

@@ -45,7 +45,10 @@ describe('24: a server that asks to come back later', () => {
   test('too often fails with its last answer', async () => {
     const often = Array.from({ length: 3 }, () => busy({ 'retry-after-ms': '1' }, 529))
     const { agent, server } = await agentAt(often)
-    expect(await rejection(agent.send('Hi.'), ModelError)).toMatchObject({ status: 529, message: 'busy' })
+    expect(await rejection(agent.send('Hi.'), ModelError)).toMatchObject({
+      status: 529,
+      message: expect.stringMatching(/^busy \(openai:gpt-4o at /),
+    })
     expect(server.requests).toHaveLength(3)
   })
 })

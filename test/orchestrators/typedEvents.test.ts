@@ -122,6 +122,8 @@ describe('everything that a typed run emits, with words beside a call and one co
       step(2, 1),
       'chunk id r2 metadata {"suppressedText":"Let me look.\\nIt is one."}',
       'chunk id r3 output {"n":"x"}',
+      // The second phase has no tools.
+      'prefix 1 ["tools"]',
       step(1, 1),
       ...said('r3', 'model: {"n":"x"}'),
       ...startsOver,

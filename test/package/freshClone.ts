@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 const root = join(import.meta.dirname, '../..')
 
 /** What git does not keep. */
-const untracked = ['.git', 'node_modules', 'dist', 'coverage', 'reports', '.stryker-tmp']
+export const untracked = ['.git', 'node_modules', 'dist', 'coverage', 'reports', '.stryker-tmp']
 
 export type Packed = { tarball: string; files: string[]; remove(): Promise<void> }
 

@@ -66,11 +66,11 @@ describe('a key of the environment', () => {
     vi.stubEnv('OPENAI_API_KEY', 'from-environment')
     const { url } = await loopback(() => ({ status: 401, body: { error: { message: 'No key' } } }))
     await expect(new Agent('openai:x', { baseUrl: url }).send('hi')).rejects.toThrow(
-      'No key (No key was sent: pass apiKey. OPENAI_API_KEY only goes to the hosts of openai.)',
+      /^No key \(openai:x at .*, HTTP 401\. No key was sent: pass apiKey\. OPENAI_API_KEY only goes to the hosts of openai\.\)$/,
     )
     vi.stubEnv('OPENAI_API_KEY', undefined)
     await expect(listModels('openai', { baseUrl: url })).rejects.toThrow(
-      'No key (No key was sent: pass apiKey.)',
+      /^No key \(openai at .*, HTTP 401\. No key was sent: pass apiKey\.\)$/,
     )
   })
 

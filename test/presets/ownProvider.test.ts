@@ -170,7 +170,7 @@ describe('one with a protocol of its own', () => {
     await expect(agent.send('hi')).rejects.toMatchObject({
       status: 400,
       code: 'unknown',
-      message: 'No such model.',
+      message: expect.stringMatching(/^No such model\. \(telegraph:/),
     })
   })
 })

@@ -227,5 +227,6 @@ test('an answer that ends well with the key as its name and its last word does n
   }
   const { url } = await loopback(() => ({ body: `data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n` }))
   const result = await new Agent('openai:m', { baseUrl: url, apiKey: key }).send('hi')
-  expect(result).toMatchObject({ output: 'Hi', id: 'resp-***', rawFinishReason: '***', finishReason: 'stop' })
+  expect(result).toMatchObject({ output: 'Hi', id: 'resp-***', rawFinishReason: '***' })
+  expect(result.finishReason).toBe('unspecified')
 })

@@ -6,6 +6,7 @@ import {
   Chat,
   reasoningOrchestrator,
   reflectionOrchestrator,
+  type Tool,
   tool,
 } from '../../src/index.ts'
 import { compactionMarker } from '../../src/messages/compaction.ts'
@@ -83,7 +84,7 @@ describe.each([
   })
 
   it('although a source gains a tool', async () => {
-    const source = { tools: [getWeather] }
+    const source: { tools: Tool[] } = { tools: [getWeather] }
     const { agent } = watched({
       ...settings,
       tools: [

@@ -85,7 +85,7 @@ describe('a fetch of the user', () => {
       message: expect.stringContaining('http://example.invalid/x.'),
     })
     const bad = await received(echoModel({ baseUrl: server.url, fetch }))
-    expect(bad.error).toMatchObject({ status: 400, message: 'bad' })
+    expect(bad.error).toMatchObject({ status: 400, message: expect.stringMatching(/^bad \(/) })
   })
 
   it('reads bodies that fetch has inflated already', async () => {
@@ -186,7 +186,7 @@ describe('compression', () => {
     })
     expect((await received(echoModel({ baseUrl: server.url }))).error).toMatchObject({
       status: 400,
-      message: 'bad',
+      message: expect.stringMatching(/^bad \(/),
     })
   })
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { Agent } from '../../src/agent/Agent.ts'
 import { echoModel, listen, received } from './echoModel.ts'
 import { pause, rawServer } from './rawServer.ts'
 
@@ -22,8 +23,9 @@ describe('an HTTP error', () => {
     expect(await refusal('429 Too Many Requests', body, ['retry-after: 1.5', 'x-request-id: other'])).toEqual(
       {
         name: 'ModelError',
-        message: 'slow down',
+        message: expect.stringMatching(/^slow down \(acme:echo-1 at 127\.0\.0\.1:\d+\/chat, HTTP 429\)$/),
         provider: 'acme',
+        model: 'echo-1',
         status: 429,
         code: 'rate_limit',
         requestId: 'req_1',
@@ -63,24 +65,28 @@ describe('an HTTP error', () => {
     const page = `<html><style>b{color:red}</style><script>alert(1)</script><h1>502 Bad\n Gateway</h1>${'y '.repeat(500)}`
     const { message } = (await refusal('502 Bad Gateway', page)) ?? { message: '' }
     expect(message).toMatch(/^HTTP 502 Bad Gateway: 502 Bad Gateway y y/)
-    expect(message.length).toBeLessThan(350)
+    expect(message.length).toBeLessThan(400)
   })
 
   it('falls back on the status when there is no body', async () => {
     expect(await refusal('503 Service Unavailable')).toMatchObject({
-      message: 'HTTP 503 Service Unavailable',
+      message: expect.stringMatching(
+        /^HTTP 503 Service Unavailable \(acme:echo-1 at 127\.0\.0\.1:\d+\/chat\)$/,
+      ),
     })
   })
 
   it('unwraps an error in an array', async () => {
-    expect(await refusal('429 X', '[{"error":{"message":"quota"}}]')).toMatchObject({ message: 'quota' })
+    expect(await refusal('429 X', '[{"error":{"message":"quota"}}]')).toMatchObject({
+      message: expect.stringMatching(/^quota \(/),
+    })
   })
 
   it('hints at the key for 401 and 403, and shows none', async () => {
     const body = `{"error":"Incorrect API key provided: ${apiKey}. Authorization was Bearer ${apiKey}, or sk-proj-abcdefgh1234"}`
     const error = await refusal('401 Unauthorized', body)
-    expect(error?.message).toBe(
-      'Incorrect API key provided: ***. Authorization was Bearer ***, or *** (Check the API key of acme.)',
+    expect(error?.message).toMatch(
+      /^Incorrect API key provided: \*\*\*\. Authorization was Bearer \*\*\*, or \*\*\* \(acme:.*, HTTP 401\. Check the API key of acme\.\)$/,
     )
     expect((await refusal('403 Forbidden', ''))?.message).toContain('API key of acme')
   })
@@ -112,8 +118,50 @@ describe('an HTTP error', () => {
       socket.write('HTTP/1.1 429 X\r\ncontent-length: 99\r\nretry-after: 3\r\n\r\nwait'),
     )
     const { error } = await listen(echoModel({ baseUrl: server.url })).over
-    expect(error).toMatchObject({ status: 429, retryAfterMs: 3000, message: 'HTTP 429 X: wait' })
+    expect(error).toMatchObject({
+      status: 429,
+      retryAfterMs: 3000,
+      message: expect.stringMatching(/^HTTP 429 X: wait \(/),
+    })
     await server.closed()
+  })
+})
+
+describe('the usual cause', () => {
+  it('of 404 is a missing /v1', async () => {
+    expect((await refusal('404 Not Found'))?.message).toMatch(
+      /^HTTP 404 Not Found \(acme:echo-1 at 127\.0\.0\.1:\d+\/chat\. Is \/v1 missing from baseUrl\?\)$/,
+    )
+  })
+
+  it('of 404 is a misspelled model', async () => {
+    const body = '{"error":{"message":"No such model"}}'
+    const server = await rawServer(({ socket }) =>
+      socket.write(`HTTP/1.1 404 X\r\ncontent-length: ${body.length}\r\n\r\n${body}`),
+    )
+    const at = { baseUrl: `${server.url}/v1`, apiKey }
+    await expect(new Agent('openai-chat:gpt-6-lnua', at).send('Hi')).rejects.toMatchObject({
+      message: expect.stringMatching(
+        /^No such model \(openai-chat:gpt-6-lnua at .*\/v1\/chat\/completions, HTTP 404\. Did you mean openai-chat:gpt-6-luna\?\)$/,
+      ),
+      model: 'gpt-6-lnua',
+    })
+    await expect(new Agent('openai-chat:house-model', at).send('Hi')).rejects.toThrow(
+      'Check the name of the model and baseUrl.',
+    )
+  })
+
+  it('of 402 is an empty account', async () => {
+    expect((await refusal('402 Payment Required'))?.message).toContain('The account has no credit left.')
+  })
+
+  it('has no key that is part of the path', async () => {
+    const server = await rawServer(({ socket }) =>
+      socket.write('HTTP/1.1 500 X\r\ncontent-length: 0\r\n\r\n'),
+    )
+    const { error } = await received(echoModel({ baseUrl: `${server.url}/${apiKey}`, apiKey }))
+    expect(error?.message).toContain('/***/')
+    expect(error?.message).not.toContain(apiKey)
   })
 })
 

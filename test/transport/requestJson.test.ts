@@ -50,7 +50,7 @@ describe('a JSON request', () => {
     expect(error).toBeInstanceOf(ModelError)
     expect(error).toMatchObject({
       name: 'ModelError',
-      message: 'no ***',
+      message: expect.stringMatching(/^no \*\*\* \(acme at /),
       provider: 'acme',
       status: 429,
       code: 'q',
@@ -138,7 +138,7 @@ describe('a JSON request', () => {
   it('reads no more of a bomb that is an error than its limit', async () => {
     const { url } = await bomb('500 No')
     const error = await ask(url).catch((thrown: unknown) => thrown)
-    expect(error).toMatchObject({ status: 500, message: `HTTP 500 No: ${'['.repeat(300)}` })
+    expect(error).toMatchObject({ status: 500, message: expect.stringMatching(/^HTTP 500 No: \[{300} \(/) })
   })
 
   it('says so, too, where the limit is higher than any string can hold', async () => {

@@ -52,7 +52,8 @@ describe('tool', () => {
         expectTypeOf(context.callId).toEqualTypeOf<string>()
       },
     })
-    expectTypeOf(made).toEqualTypeOf<Tool>()
+    expectTypeOf(made).toExtend<Tool>()
+    expectTypeOf(made.name).toEqualTypeOf<'t'>()
   })
 
   test('types them after transforms: what the schema gives, not what it takes', () => {
@@ -94,6 +95,14 @@ describe('tool', () => {
 })
 
 describe('results', () => {
+  test('a result says whether its run waits, and for what', () => {
+    expectTypeOf<SendResult['status']>().toEqualTypeOf<'complete' | 'waiting'>()
+    expectTypeOf<
+      Extract<SendResult, { status: 'waiting' }>['pendingApproval']
+    >().toEqualTypeOf<PendingApproval>()
+    expectTypeOf<Extract<SendResult, { status: 'complete' }>['pendingApproval']>().toEqualTypeOf<undefined>()
+  })
+
   test('send gives text, sendFor gives the schema’s type', () => {
     expectTypeOf(agent.send('x')).resolves.toEqualTypeOf<SendResult>()
     expectTypeOf(agent.send('x')).resolves.toHaveProperty('output').toEqualTypeOf<string>()

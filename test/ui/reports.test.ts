@@ -138,7 +138,7 @@ test('an error before a run is reported without one, and mistakes of a client ar
 })
 
 const erase = tool({ name: 'erase', description: 'Erase', needsApproval: true, execute: () => 'erased' })
-const decided = (messages: object[], toolCallId: string) => ({
+const decided = (messages: object[], toolCallId: string, question = '') => ({
   id: 'chat-1',
   messages: [
     ...messages,
@@ -151,7 +151,7 @@ const decided = (messages: object[], toolCallId: string) => ({
           toolCallId,
           state: 'approval-responded',
           input: {},
-          approval: { id: toolCallId, approved: true },
+          approval: { id: question, approved: true },
         },
       ],
     },
@@ -174,7 +174,8 @@ describe.each(['an agent', 'stored runs'])('%s', (kind) => {
     expect(finished.map(({ pending, messages }) => [pending.map(({ id }) => id), messages.length])).toEqual([
       [['c1'], 2],
     ])
-    await (await post(handler, '/chat', decided(page().messages, 'c1'))).text()
+    const question = finished[0]?.pending[0]?.question
+    await (await post(handler, '/chat', decided(page().messages, 'c1', question))).text()
     expect(finished).toHaveLength(2)
     expect(finished[1]).toMatchObject({ chatId: 'chat-1', pending: [], finishReason: 'stop' })
     // Saved as they are, they are what a page starts with.

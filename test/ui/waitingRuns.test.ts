@@ -13,7 +13,7 @@ test('the oldest make room, and one that waits again is the newest', () => {
   const runs = new WaitingRuns(2, 1000)
   for (const id of ['one', 'two', 'one', 'three']) runs.put(id, pending(id))
   expect(idsIn(runs, 'one', 'two', 'three')).toEqual(['one', 'three'])
-  expect(runs.get('one')?.calls[0].id).toBe('one')
+  expect(runs.get('one')?.pending.calls[0].id).toBe('one')
   runs.delete('one')
   runs.delete('unknown')
   runs.put('four', pending('four'))
@@ -25,7 +25,7 @@ test('what is given is a copy', () => {
   const given = pending('c1')
   runs.put('one', given)
   given.calls[0].id = 'c2'
-  expect(runs.get('one')?.calls[0].id).toBe('c1')
+  expect(runs.get('one')?.pending.calls[0].id).toBe('c1')
 })
 
 test('none is kept longer than it may be', () => {

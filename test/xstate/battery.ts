@@ -60,9 +60,10 @@ const plays: Record<string, Play> = { ...batteryOfRuns, ...batteryOfActors, ...b
 for (const [name, play] of Object.entries(plays)) report.runs[name] = await played(name, play)
 // What is reported late still counts.
 await new Promise((resolve) => setTimeout(resolve, 5))
-// Made-up ids are new each time: what counts is which of them are the same.
+// Made-up ids, and the questions that begin with one, are new each time: what counts is which of them are the same.
 const made = new Map<string, string>()
 const numbered = (id: string): string => made.get(id) ?? made.set(id, `id ${made.size}`).get(id) ?? id
-const text = JSON.stringify(report).replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, numbered)
+const madeUp = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(\.[0-9a-z]{8,14})?/g
+const text = JSON.stringify(report).replace(madeUp, numbered)
 // A run that hangs must not keep the process.
 process.stdout.write(text, () => process.exit())

@@ -15,7 +15,6 @@ import { answering, call, idle, playActor, type Watched } from './watchedRun.ts'
 
 const echo = tool({ name: 'echo', description: 'Says it again', execute: (_, { callId }) => `ran ${callId}` })
 const ask = tool({
-  ...echo,
   name: 'ask',
   description: 'Asks first',
   needsApproval: true,

@@ -32,11 +32,11 @@ export const demo: Command = {
     const { inspect, url } = inspector
     const agent = demoAgent({ baseUrl: simulator.baseUrl, inspect, pace: isWatched ? 1 : 0 })
     const said = [
-      `An agent plans a trip. ${isOpened ? 'Your browser shows it' : 'Watch it in a browser'}: ${url}`,
+      `An agent plans a trip.${isWatched ? ` ${isOpened ? 'Your browser shows it' : 'Watch it in a browser'}: ${url}` : ''}`,
       'No key, no network: a simulator answers. One request fails, and is tried again.',
       isWatched
         ? 'Within a minute it asks before it books a train: answer here, or on the page.'
-        : 'There is no terminal to ask: it is quick, and books the train without approval.',
+        : 'There is no terminal to ask: it is quick, books the train without approval, and has no page to watch.',
     ].join('\n')
     const close = async () => {
       await Promise.all([inspector.close(), simulator.close()])

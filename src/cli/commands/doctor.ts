@@ -70,7 +70,7 @@ export const checkNode = (version: string): { isGood: boolean; hint: string } =>
 
 /** Asks the providers named, or all, at the same time. */
 export const checkProviders = (names: readonly string[], env: NodeJS.ProcessEnv): Promise<Health[]> => {
-  const wanted: ProviderInfo[] = names.length > 0 ? names.map(findProvider) : listProviders()
+  const wanted: ProviderInfo[] = names.length > 0 ? names.map((name) => findProvider(name)) : listProviders()
   return Promise.all(wanted.map((provider) => check(provider, env)))
 }
 

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import type { AgentEmitted } from '../../../machines/agent/events.ts'
+import { prefixSentence } from '../../../machines/model/requestPrefix.ts'
 import { chooseAgent } from '../chooseAgent.ts'
 import { type Command, type Invocation, modelOptions, textOption } from '../command.ts'
 import { exit, exitCodeOf, showEnd, UsageError } from '../outcome.ts'
@@ -53,6 +54,7 @@ export const inspect: Command = {
       if (event.type === 'tool.call') quiet(callLine(event.call))
       if (event.type === 'tool.result') quiet(resultLine(event.result))
       if (event.type === 'compaction') quiet(compactionLine(event))
+      if (event.type === 'prefix') quiet(prefixSentence(event))
       if (event.type === 'warning') screen.line(paint.yellow(`  ! ${screen.clip(warningLine(event))}`))
       if (event.type === 'retry') screen.line(paint.yellow(`  ! ${screen.clip(retryLine(event))}`))
     }

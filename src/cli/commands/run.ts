@@ -1,4 +1,5 @@
 import type { AgentEmitted } from '../../../machines/agent/events.ts'
+import { prefixSentence } from '../../../machines/model/requestPrefix.ts'
 import { chooseAgent } from '../chooseAgent.ts'
 import { type Command, modelOptions } from '../command.ts'
 import { keepConversation } from '../history.ts'
@@ -55,6 +56,7 @@ export const run: Command = {
       if (event.type === 'tool.call') note(callLine(event.call))
       if (event.type === 'tool.result') note(resultLine(event.result))
       if (event.type === 'compaction') note(compactionLine(event))
+      if (event.type === 'prefix') note(prefixSentence(event))
       if (event.type === 'warning' && !isQuiet)
         screen.note(screen.notePaint.yellow(`  ! ${screen.clip(warningLine(event))}`))
       if (event.type === 'retry' && !isQuiet)

@@ -239,7 +239,7 @@ class ReplayedRun {
       this.#finish({
         status: 'waiting',
         snapshot,
-        result: { ...reached, finishReason: waitReason(pending), pendingApproval },
+        result: { ...reached, status: 'waiting', finishReason: waitReason(pending), pendingApproval },
         seen: this.#seen,
       })
       this.#actor.stop()

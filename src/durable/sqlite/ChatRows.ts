@@ -23,6 +23,12 @@ export class ChatRows {
     )
   }
 
+  /** Finds the chat whose last turn is this run. */
+  ofRun(run: number): string | undefined {
+    const row = this.#file.get('SELECT id FROM chats WHERE run = ? LIMIT 1', run)
+    return row && textIn(row, 'id')
+  }
+
   /** Finds the chat of an agent that had the last turn. */
   newest(agent: string): string | undefined {
     const row = this.#file.get(

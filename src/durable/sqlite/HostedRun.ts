@@ -26,6 +26,8 @@ export type HostedSetup = {
   from: HostedFrom
   /** The `context` of the tools. */
   context: unknown
+  /** The id of the chat that it is a turn of. */
+  conversation: string | undefined
   items: Items
   tail: StreamTail
   incarnation: number
@@ -78,7 +80,7 @@ export class HostedRun {
   #failure: Error | undefined
 
   constructor(setup: HostedSetup) {
-    const { id, agent, from, context, items, tail, incarnation, stored } = setup
+    const { id, agent, from, context, conversation, items, tail, incarnation, stored } = setup
     this.id = id
     this.#setup = setup
     this.#number = stored?.n
@@ -86,7 +88,8 @@ export class HostedRun {
     this.#status = { status: stored?.status ?? 'running', isUnsettled: stored?.isUnsettled ?? true }
     this.#log = new ChunkLog(items, tail, incarnation)
     const host = { writeAhead: () => this.#writeAhead() }
-    this.#actor = agentInternals(agent).actor(from, { context }, { host })
+    const values = { context, ...(conversation !== undefined && { conversation }) }
+    this.#actor = agentInternals(agent).actor(from, values, { host })
     this.#hidden = setup.hidden
   }
 

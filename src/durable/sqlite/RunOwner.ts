@@ -107,6 +107,7 @@ export class RunOwner {
       from: { input },
       items,
       context: this.#options.context(stored, infoOf(row)),
+      conversation: run.conversation,
       tail: { seq: 0, incarnation: 0, delivered: 0, isOpen: false },
       incarnation: 1,
       recoveries: 0,

@@ -103,7 +103,7 @@ export class SqliteChat implements DurableChat {
   }
 
   async #turn(options: TurnOptions, ask: (end: ChatEnd) => Question): Promise<DurableRun> {
-    const { id = newId(), context } = options
+    const { id = newId(), context, metadata } = options
     const { chats, runs } = this.#owner.store
     const known = runs.summary(id)
     // As for `start`: a client that is not sure whether the prompt arrived may send it again.
@@ -116,8 +116,14 @@ export class SqliteChat implements DurableChat {
       id,
       agent: this.agent,
       prompt: promptText(prompt ?? before.at(-1)?.parts),
-      input: { id, ...(prompt !== undefined && { prompt }), ...(before.length > 0 && { history: before }) },
+      input: {
+        id,
+        ...(prompt !== undefined && { prompt }),
+        ...(metadata && { metadata }),
+        ...(before.length > 0 && { history: before }),
+      },
       context: contextJson(context),
+      conversation: this.id,
       ...(base && before.length > 0 && { base }),
       inSameWrite: (n) => {
         if (this.#isNew) chats.insert(chat)

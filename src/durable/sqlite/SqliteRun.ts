@@ -3,7 +3,7 @@ import { isJsonObject } from '../../messages/json.ts'
 import { waitReason } from '../../messages/result.ts'
 import { restartChunk } from '../chunks.ts'
 import { endResult, partialResult } from '../outcome.ts'
-import type { DurableChunk, DurableResult, DurableRun, RunInfo } from '../runs.ts'
+import type { DurableChunk, DurableResult, DurableRun, RunInfo, WaitsFor } from '../runs.ts'
 import { chunkFrom, type PlacedChunk, type StreamBatch, type StreamPosition } from './ChunkLog.ts'
 import { type ItemSource, itemFrom } from './Items.ts'
 import { hostedFrom } from './pack.ts'
@@ -73,7 +73,8 @@ const storedResult = ({ items }: OpenStore, run: RunRow): DurableResult => {
   if (run.error) throw errorFrom(run.error, partial)
   const [first, ...rest] = run.pending
   if (!first) throw new OrchestrationError(`The run "${run.id}" ended without a result.`, { partial })
-  return { ...partial, finishReason: waitReason(run.pending), pendingApproval: { calls: [first, ...rest] } }
+  const pendingApproval: WaitsFor = { calls: [first, ...rest] }
+  return { ...partial, status: 'waiting', finishReason: waitReason(run.pending), pendingApproval }
 }
 
 type Shown = { cursor: string; chunk: DurableChunk }
@@ -123,20 +124,41 @@ class StreamReader {
   }
 
   async *read(after: string | undefined, signal: AbortSignal): AsyncGenerator<Shown, undefined> {
+    let isBegin = true
     if (after !== undefined) {
       const start = this.#startAfter(readCursor(after))
+      this.#seq = start.seq - 1
+      const last = start.seq === 0 ? undefined : this.#next()
       this.#seq = start.seq
       if (start.isLost) yield { cursor: cursorOf(start), chunk: restartChunk() }
+      else isBegin = !last || endsText(last.chunk)
     }
     while (!signal.aborted) {
+      if (isBegin) this.#skipDiscarded()
+      isBegin = false
       const next = this.#next()
       if (next) {
         this.#seq = next.seq
+        isBegin = endsText(next.chunk)
         yield { cursor: cursorOf(next), chunk: next.chunk }
         if (next.chunk.pendingApproval) return
       } else if (!this.#isOver()) await this.#owner.chunks.next(this.#run.n, signal)
       // The last chunks may have been stored since.
       else if (!this.#next()) return
+    }
+  }
+
+  /** Skips text that was discarded since: a reader that has not seen it does not need it. */
+  #skipDiscarded(): void {
+    const { stream } = this.#owner.store
+    for (let seq = this.#seq; ; ) {
+      const batch = stream.after(this.#run.n, seq)
+      if (!batch) return
+      for (const chunk of batch.chunks.slice(seq - batch.seq)) {
+        seq += 1
+        if (isRestart(chunk)) this.#seq = seq
+        else if (beginsText(chunk)) return
+      }
     }
   }
 
@@ -189,12 +211,16 @@ class StreamReader {
   }
 }
 
-/** Recognises a stored chunk that a text begins after. */
+/** Recognises a chunk that a text begins after. */
+const endsText = ({ messages, metadata, pendingApproval }: DurableChunk): boolean =>
+  messages.length > 0 || metadata.restart === true || pendingApproval !== undefined
+
+/** Recognises a stored chunk that a text begins after: it has no empty fields. */
 const beginsText = (chunk: unknown): boolean =>
-  isJsonObject(chunk) &&
-  ('messages' in chunk ||
-    'pendingApproval' in chunk ||
-    (isJsonObject(chunk.metadata) && chunk.metadata.restart === true))
+  isJsonObject(chunk) && ('messages' in chunk || 'pendingApproval' in chunk || isRestart(chunk))
+
+const isRestart = (chunk: unknown): boolean =>
+  isJsonObject(chunk) && isJsonObject(chunk.metadata) && chunk.metadata.restart === true
 
 /** Writes the place of a chunk as readers keep it. */
 export const cursorOf = ({ incarnation, seq }: StreamPosition): string => `${incarnation}.${seq}`

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { AgentCommand } from '../../../machines/agent/events.ts'
+import { openIn } from '../../../machines/tools/pendingCalls.ts'
 import { ConfigurationError } from '../../messages/errors.ts'
-import { isJsonObject } from '../../messages/json.ts'
 import type { Part } from '../../messages/messages.ts'
 import { checkValue, wholeFrom } from '../../messages/optionRules.ts'
 import { newId } from '../../model/newId.ts'
@@ -146,7 +146,8 @@ const forkRun = (owner: RunOwner, origin: RunRow, { id, agent, atStep }: Fork): 
   const taken = { id, agent, context, prompt: origin.prompt, forkedFrom: origin.id }
   const isUnderWay = 'input' in from || from.snapshot.status === 'active'
   if (atStep === undefined && isUnderWay) {
-    const packedSnapshot = renamed(origin.packedSnapshot, origin.id, id)
+    renameRun(from, origin.id, id)
+    const packedSnapshot = pack(from, items)
     owner.adopt({
       ...origin,
       ...taken,
@@ -155,6 +156,7 @@ const forkRun = (owner: RunOwner, origin: RunRow, { id, agent, atStep }: Fork): 
       recoveries: 0,
       hidden: 0,
       error: undefined,
+      pending: 'snapshot' in from ? openIn(from.snapshot) : [],
       packedSnapshot,
       base: { run: origin.n, counts: extentOf(packedSnapshot) },
     })
@@ -166,12 +168,6 @@ const forkRun = (owner: RunOwner, origin: RunRow, { id, agent, atStep }: Fork): 
   checkValue('atStep', step, wholeFrom(1))
   const input = { history: forkedHistory(origin.id, conversation, step), id }
   owner.begin({ ...taken, input, base: { run: origin.n, counts: extentOf(pack({ input }, items)) } })
-}
-
-const renamed = (packedSnapshot: string, id: string, newId: string): string => {
-  const from: unknown = JSON.parse(packedSnapshot)
-  if (isJsonObject(from)) renameRun(from, id, newId)
-  return JSON.stringify(from)
 }
 
 /**

@@ -42,12 +42,12 @@ export type OpenOptions = {
  */
 export const openRuns = async (options: OpenOptions): Promise<StoredRuns> => {
   checkOptions<OpenOptions>('The options of openRuns', options, {
-    store: object,
+    store: storeRule,
     agents: agentsRule,
     maxRecoveries: wholeFrom(0),
     context: callable,
   })
-  checkValue('The options of openRuns', options, member('store', object))
+  checkValue('The options of openRuns', options, member('store', storeRule))
   const { store, agents = {}, maxRecoveries = 50, context = (stored) => stored } = options
   const owner = new RunOwner(await openStore(store), { agents: new Agents(agents), maxRecoveries, context })
   const runs = new SqliteRuns(owner)
@@ -55,6 +55,11 @@ export const openRuns = async (options: OpenOptions): Promise<StoredRuns> => {
   environmentInspector()?.show(runs)
   return runs
 }
+
+const storeRule: Rule = (name, value) =>
+  typeof value === 'string'
+    ? `${name} must be a store, not a path: write store: sqlite('runs.db').`
+    : object(name, value)
 
 const agentsRule: Rule = (name, value) =>
   object(name, value) ??

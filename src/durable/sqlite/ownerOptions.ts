@@ -15,6 +15,8 @@ export type OwnerOptions = {
 export type RunRequest = Pick<NewRun, 'id' | 'agent' | 'prompt' | 'context'> &
   Partial<Pick<NewRun, 'forkedFrom' | 'base'>> & {
     input: AgentInput
+    /** The id of the chat that it is a turn of. */
+    conversation?: string
     /** Called inside the transaction that stores the run, with the run's number. */
     inSameWrite?: (n: number) => void
   }

@@ -38,7 +38,21 @@ export const restoreRun = (
     const items = store.items.load(n, row.base)
     const from = hostedFrom(packedSnapshot, items)
     const stored = { n, packedSnapshot, status, isUnsettled }
-    const setup = { id, store, agent, from, context, items, tail, incarnation, recoveries, hidden, stored }
+    const conversation = store.chats.ofRun(n)
+    const setup = {
+      id,
+      store,
+      agent,
+      from,
+      context,
+      conversation,
+      items,
+      tail,
+      incarnation,
+      recoveries,
+      hidden,
+      stored,
+    }
     const run = new HostedRun({ ...setup, ...listeners })
     if (run.refusal) return run.refusal
     if (status === 'running' && 'snapshot' in from)

@@ -2,7 +2,7 @@ import { existsSync, lstatSync, readlinkSync, realpathSync, statSync } from 'nod
 import { basename, dirname, join, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ConfigurationError } from '../../messages/errors.ts'
-import { callable, checkOptions, checkValue, oneOf, rule } from '../../messages/optionRules.ts'
+import { callable, checkOptions, checkValue, oneOf, type Rule, rule } from '../../messages/optionRules.ts'
 import { ChatRows } from './ChatRows.ts'
 import { StreamRows } from './ChunkLog.ts'
 import { findDriver, type OpenDriver } from './driver.ts'
@@ -77,10 +77,13 @@ export const openStore = async (store: RunStore): Promise<OpenStore> => {
   }
 }
 
-export const filePath = rule(
-  'the path of a file',
-  (value) => typeof value === 'string' && value !== '' && value !== ':memory:',
-)
+const path = rule('the path of a file', (value) => typeof value === 'string' && value !== '')
+
+/** The path of a file. SQLite's own word for none, `:memory:`, is refused: such runs would not survive their process. */
+export const filePath: Rule = (name, value) =>
+  typeof value === 'string' && /^(file:)?:memory:/.test(value)
+    ? `${name} cannot be ":memory:": stored runs are there to survive their process. Write a path, such as sqlite('runs.db'); agent.send stores nothing.`
+    : path(name, value)
 
 /** Refuses a missing folder. Each driver would report it in its own way, or make a file elsewhere. */
 const checkFolder = (path: string): void => {

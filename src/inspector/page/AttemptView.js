@@ -22,7 +22,7 @@ export class AttemptView {
   #text = new MarkdownFlow('text')
   #drafts = element('div', { class: 'drafts' })
   #mark = element('p', { class: 'mark-line' })
-  #warnings = element('p', { class: 'mark-line again' })
+  #warnings = element('p', { class: 'warning-line' })
   #answer
   #cards = element('div', { class: 'cards' })
   /** @type {AttemptRow | undefined} */

@@ -72,6 +72,7 @@ export class ToolCard {
       const name = row.isRejected ? 'Rejected' : row.status === 'failed' ? 'Error' : 'Result'
       const result = element('div', { class: 'result' }, ...resultView(row.result))
       result.append(...imagesView(shown, `Result of ${row.name}`))
+      if (row.stack !== null) result.append(stackView(row.stack))
       parts.push(line(name, result))
       if (row.progress.length > 0) parts.push(line('Progress', reportsView(row.progress)))
     }
@@ -127,6 +128,10 @@ const reportsView = (reports) =>
     element('summary', {}, plural(reports.length, 'report')),
     ...reports.map((each) => element('div', {}, progressView(each))),
   )
+
+/** @param {string} stack */
+const stackView = (stack) =>
+  element('details', {}, element('summary', {}, 'Stack'), element('pre', {}, stack))
 
 /** @param {string} result */
 const resultView = (result) => {

@@ -1,4 +1,5 @@
 import type { Last } from '../../agent/options.ts'
+import type { JsonObject } from '../../messages/json.ts'
 import { eventStream } from '../eventStream.ts'
 import {
   admission,
@@ -8,6 +9,7 @@ import {
   checkHandler,
   type Served,
 } from '../handlerOptions.ts'
+import { type Page, PageChannel } from '../page.ts'
 import { reported, reporting } from '../reports.ts'
 import { HttpError, readBody, respond } from '../request.ts'
 import { readRunInput } from './readRequest.ts'
@@ -25,22 +27,25 @@ export const aguiHandler = <For extends Served>(
   served: For,
   ...[given]: Last<ChatHandlerOptions<For>>
 ): ((request: Request) => Promise<Response>) => {
-  const options: ChatHandlerOptions = given ?? {}
+  const options: ChatHandlerOptions = given === undefined ? {} : given
   const limits = checkHandler('aguiHandler', options, chatHandlerRules)
   const { showError, maxBodyBytes } = limits
-  const chats = chatsOf(served, options)
-  const admit = admission(options)
+  const find = chatsOf(served, options)
+  const admit = admission({ context: sharedByPage, ...options })
 
   const answer = async (request: Request): Promise<Response> => {
     if (request.method !== 'POST') throw new HttpError(405, 'Use POST.', 'method_not_allowed')
-    const input = readRunInput(await readBody(request, maxBodyBytes))
+    const body = await readBody(request, maxBodyBytes)
+    const input = readRunInput(body)
     const { threadId, runId, messages, tools } = input
-    const given = { ...(await admit(request, threadId)), tools }
+    const channel = new PageChannel(body)
+    const given = { ...(await admit(request, threadId, channel.page)), tools }
+    const chats = await find(request, threadId, body)
     const asked =
       'question' in input
         ? await chats.ask(threadId, input.question, given)
         : await chats.resume(threadId, input.decide, given)
-    const turn = reported(asked, request, { ...options, chatId: threadId })
+    const turn = channel.attach(reported(asked, request, { ...options, chatId: threadId }))
     return eventStream(request, {}, limits, async (outlet, signal) => {
       const send = (event: object) => outlet.send(JSON.stringify(event))
       const writer = new AguiWriter({ send, threadId, runId, messages, showError })
@@ -56,4 +61,10 @@ export const aguiHandler = <For extends Served>(
     })
   }
   return (request) => respond(request, answer, { showError, ...reporting(options, request) })
+}
+
+/** The values that a page shares with the tools, unless the handler has its own `context`. */
+const sharedByPage = (_request: Request, _chatId: string, { body }: Page): JsonObject => {
+  const { state = null, context = [], forwardedProps = {} } = body
+  return { state, context, forwardedProps }
 }

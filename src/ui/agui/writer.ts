@@ -1,5 +1,5 @@
 import { AbortedError } from '../../messages/errors.ts'
-import type { JsonObject, JsonValue } from '../../messages/json.ts'
+import { type JsonObject, type JsonValue, stableJson } from '../../messages/json.ts'
 import {
   type ChatMessage,
   type ToolCallPart,
@@ -9,7 +9,13 @@ import {
 } from '../../messages/messages.ts'
 import type { PendingCall, Usage } from '../../messages/result.ts'
 import { newId } from '../../model/newId.ts'
+import { parseArguments } from '../../model/toolArguments.ts'
+import { sourcesOf } from '../sources.ts'
 import { questionIdOf, type TurnEvent } from '../turn.ts'
+import { fileOf } from '../uiMessages/messages.ts'
+
+/** A call that is being streamed; `text` is what was shown of its arguments. */
+type StreamedCall = { id: string; name: string; isBegun: boolean; text: string }
 
 /** The message that is being shown. */
 type Open = { kind: 'TEXT' | 'REASONING'; id: string; text: string }
@@ -31,6 +37,8 @@ export class AguiWriter {
   /** Calls whose result the client has. It has those of its own tools from the start. */
   readonly #results: Set<unknown>
   readonly #calls = new Set<string>()
+  /** Calls whose arguments are being streamed, by their index in the answer. */
+  readonly #streaming = new Map<number, StreamedCall>()
   #open: Open | undefined
   /** The message of the answer that is being streamed, to which its calls belong, too. */
   #answerId: string | undefined
@@ -48,10 +56,13 @@ export class AguiWriter {
     else if (event.type === 'state') this.#send('CUSTOM', { name: 'state', value: { state: event.state } })
     else if (event.type === 'text') this.#text(event.text)
     else if (event.type === 'thinking') this.#delta('REASONING', event.text)
+    else if (event.type === 'callDelta') this.#callDelta(event)
     else if (event.type === 'restart') this.#restart()
     else if (event.type === 'answer') this.#answer(event.message)
     else if (event.type === 'progress')
       this.#send('CUSTOM', { name: 'progress', value: { toolCallId: event.callId, value: event.value } })
+    else if (event.type === 'data') this.#send('CUSTOM', { name: event.name, value: event.data })
+    else if (event.type === 'pageState') this.#send('STATE_SNAPSHOT', { snapshot: event.state })
     else if (event.type === 'result') this.#result(event.result)
     else if (event.type === 'waits') this.#waits(event.calls)
     else if (event.type === 'end') this.#finish({ type: 'success' }, event.usage)
@@ -60,6 +71,7 @@ export class AguiWriter {
   /** Ends a turn that broke. */
   fail(error: unknown): void {
     this.#close()
+    this.#endCalls()
     if (error instanceof AbortedError) this.#finish({ type: 'cancelled' })
     else this.#send('RUN_ERROR', { message: this.#options.showError(error), code: 'run_failed' })
   }
@@ -112,7 +124,14 @@ export class AguiWriter {
     const calls = toolCallsOf(message)
     const id = this.#answerId ?? newId()
     this.#answerId = undefined
-    for (const call of calls) this.#call(call, id)
+    const streamed = new Map(this.#endCalls().map(({ id: callId, text }) => [callId, text]))
+    for (const call of calls)
+      if (!streamed.has(call.id)) this.#call(call, id)
+      else if (isWritten(call, streamed.get(call.id))) streamed.delete(call.id)
+    for (const part of message.parts)
+      if (part.type === 'data' || part.type === 'link')
+        this.#send('CUSTOM', { name: 'file', value: fileOf(part) })
+    for (const value of sourcesOf(message)) this.#send('CUSTOM', { name: 'source', value })
     const toolCalls = calls.map(({ id: callId, name, arguments: args }) => ({
       id: callId,
       type: 'function',
@@ -124,17 +143,54 @@ export class AguiWriter {
       content: textOf(message),
       ...(toolCalls.length > 0 && { toolCalls }),
     })
+    // A call that was shown is not in the answer, or has another id or other arguments there.
+    if (streamed.size > 0) this.#send('MESSAGES_SNAPSHOT', { messages: this.#messages })
   }
 
-  #call({ id: toolCallId, name, arguments: args }: ToolCallPart, parentMessageId?: string): void {
+  #callDelta({ index, id, name, arguments: text }: TurnEvent & { type: 'callDelta' }): void {
+    const call = this.#streaming.get(index) ?? { id: '', name: '', isBegun: false, text: '' }
+    this.#streaming.set(index, call)
+    call.id ||= id ?? ''
+    call.name ||= name ?? ''
+    call.text += text
+    const isNew = !call.isBegun
+    // Two calls may be streamed under one id: the whole calls have different ones.
+    if (isNew && (call.id === '' || call.name === '' || this.#calls.has(call.id))) return
+    if (isNew) {
+      this.#close()
+      this.#answerId ??= newId()
+      this.#beginCall(call, this.#answerId)
+      call.isBegun = true
+    }
+    const delta = isNew ? call.text : text
+    if (delta !== '') this.#send('TOOL_CALL_ARGS', { toolCallId: call.id, delta })
+  }
+
+  /** Ends the calls that are being streamed. A client takes arguments that were never shown as none. */
+  #endCalls(): StreamedCall[] {
+    const begun = [...this.#streaming.values()].filter(({ isBegun }) => isBegun)
+    this.#streaming.clear()
+    for (const { id: toolCallId, text } of begun) {
+      if (text.trim() === '') this.#send('TOOL_CALL_ARGS', { toolCallId, delta: '{}' })
+      this.#send('TOOL_CALL_END', { toolCallId })
+    }
+    return begun
+  }
+
+  #call(call: ToolCallPart, parentMessageId?: string): void {
+    const { id: toolCallId } = call
+    this.#beginCall(call, parentMessageId)
+    this.#send('TOOL_CALL_ARGS', { toolCallId, delta: JSON.stringify(call.arguments) })
+    this.#send('TOOL_CALL_END', { toolCallId })
+  }
+
+  #beginCall({ id: toolCallId, name }: Pick<ToolCallPart, 'id' | 'name'>, parentMessageId?: string): void {
     this.#calls.add(toolCallId)
     this.#send('TOOL_CALL_START', {
       toolCallId,
       toolCallName: name,
       ...(parentMessageId !== undefined && { parentMessageId }),
     })
-    this.#send('TOOL_CALL_ARGS', { toolCallId, delta: JSON.stringify(args) })
-    this.#send('TOOL_CALL_END', { toolCallId })
   }
 
   #result(result: ToolResultPart): void {
@@ -151,6 +207,7 @@ export class AguiWriter {
   /** Removes what was shown of an answer that starts over. */
   #restart(): void {
     this.#close()
+    for (const { id } of this.#endCalls()) this.#calls.delete(id)
     this.#answerId = undefined
     this.#send('MESSAGES_SNAPSHOT', { messages: this.#messages })
   }
@@ -170,6 +227,13 @@ export class AguiWriter {
     const used = usage && { usage: [usageOf(usage)] }
     this.#send('RUN_FINISHED', { ...this.#run, outcome, ...used })
   }
+}
+
+/** Says whether a call has the arguments that were shown while it was written. */
+const isWritten = (call: ToolCallPart, text = ''): boolean => {
+  const shown = parseArguments(text)
+  const isBroken = shown.argumentsError !== undefined && call.argumentsError === undefined
+  return !isBroken && stableJson(shown.arguments) === stableJson(call.arguments)
 }
 
 const interruptFor = (call: PendingCall): JsonObject => ({

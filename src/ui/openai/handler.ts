@@ -1,8 +1,10 @@
 import { Agent, type AnyAgent } from '../../agent/Agent.ts'
 import { ConfigurationError } from '../../messages/errors.ts'
 import type { JsonObject } from '../../messages/json.ts'
-import { callable, checkValue, object, type Rules } from '../../messages/optionRules.ts'
-import { agentTurn, clientToolsFor } from '../AgentChats.ts'
+import type { ChatMessage } from '../../messages/messages.ts'
+import { callable, checkValue, members, object, type Rules } from '../../messages/optionRules.ts'
+import { argumentCheck } from '../../tools/argumentCheck.ts'
+import { type AgentTurnOptions, agentTurn, clientToolsFor } from '../AgentChats.ts'
 import { eventStream } from '../eventStream.ts'
 import { checkHandler, type HandlerOptions, handlerRules } from '../handlerOptions.ts'
 import { reported, reporting } from '../reports.ts'
@@ -18,13 +20,29 @@ export type OpenaiHandlerOptions = HandlerOptions & {
   authorize?: (key: string, request: Request) => boolean | Promise<boolean>
   /** Gives the tools their `context`. */
   context?: (request: Request) => unknown
+  /**
+   * Keeps conversations by the id of their last response, for `previous_response_id`. A `Map` works; the request says
+   * whose conversation it is. Default: conversations are not kept.
+   */
+  store?: ResponseStore
 }
 
-const rules: Rules<OpenaiHandlerOptions> = { ...handlerRules, authorize: callable, context: callable }
+/** The place where {@link openaiHandler} keeps conversations, by the id of their last response. */
+export type ResponseStore = {
+  get(id: string, request: Request): ChatMessage[] | undefined | Promise<ChatMessage[] | undefined>
+  set(id: string, messages: ChatMessage[], request: Request): unknown
+}
+
+const rules: Rules<OpenaiHandlerOptions> = {
+  ...handlerRules,
+  authorize: callable,
+  context: callable,
+  store: members({ get: callable, set: callable }),
+}
 
 /** A form of requests and answers. */
 type Form = {
-  read: (body: JsonObject) => OpenaiRequest
+  read: (body: JsonObject, before: readonly ChatMessage[]) => OpenaiRequest
   writer: (model: string, send: SendEvent, body: JsonObject) => AnswerWriter
   /** Names its events, and has no `[DONE]` at the end. */
   hasNames: boolean
@@ -39,7 +57,7 @@ const forms: Readonly<Record<string, Form>> = {
   },
   '/responses': {
     read: readResponsesRequest,
-    writer: (model, send) => new ResponseWriter(model, send),
+    writer: (model, send, body) => new ResponseWriter(model, send, previousIn(body)),
     hasNames: true,
   },
 }
@@ -58,8 +76,12 @@ export const openaiHandler = (
 ): ((request: Request) => Promise<Response>) => {
   const limits = checkHandler('openaiHandler', options, rules)
   checkValue('The agents of openaiHandler', agents, object)
+  if (agents instanceof Agent)
+    throw new ConfigurationError(
+      'The agents of openaiHandler have names: write openaiHandler({ weather: agent }).',
+    )
   const models = new Map(Object.entries(agents).map(([name, agent]) => [name, agentOf(name, agent)]))
-  const { authorize, context } = options
+  const { authorize, context, store } = options
   const { showError, maxBodyBytes } = limits
 
   const agentNamed = (name: string): Agent => {
@@ -72,21 +94,41 @@ export const openaiHandler = (
     )
   }
 
+  const conversationBefore = async (body: JsonObject, request: Request): Promise<ChatMessage[]> => {
+    const id = previousIn(body)
+    if (id === null) return []
+    const found = await store?.get(id, request)
+    if (found) return found
+    const reason = store ? `The response ${JSON.stringify(id.slice(0, 100))} does not exist.` : notStored
+    throw new HttpError(
+      store ? 404 : 400,
+      reason,
+      store ? 'previous_response_not_found' : 'unsupported_parameter',
+    )
+  }
+
   const answer = async (request: Request, { read, writer, hasNames }: Form): Promise<Response> => {
     const body = await readBody(request, maxBodyBytes)
-    const { model, prompt, history, tools, isStream } = read(body)
+    const before = hasNames ? await conversationBefore(body, request) : []
+    const { model, prompt, history, tools, isStream, schema } = read(body, before)
     const agent = agentNamed(model)
     const clientTools = clientToolsFor(agent, tools)
-    const given = { history, clientTools, context: await context?.(request) }
-    const follow: Turn['follow'] = async (listener) =>
-      (await agentTurn(agent, prompt, given, listener)).outcome
-    const turn = reported({ follow }, request, options)
+    const given = { history, clientTools, context: await context?.(request), ...asked(schema) }
+    const turnFor = (writer: AnswerWriter): Turn => {
+      const follow: Turn['follow'] = async (listener) => {
+        const { outcome } = await agentTurn(agent, prompt, given, listener)
+        if (hasNames && body.store !== false)
+          await store?.set(writer.id, withoutInstructions(outcome.messages, body), request)
+        return outcome
+      }
+      return reported({ follow }, request, options)
+    }
     const ready = async () => {}
     if (!isStream) {
       const whole = writer(model, () => {}, body)
       const { signal } = request
       try {
-        await turn.follow({ onEvent: (event) => whole.onEvent(event), signal, ready })
+        await turnFor(whole).follow({ onEvent: (event) => whole.onEvent(event), signal, ready })
       } catch (error) {
         return jsonError(httpErrorOf(error, showError))
       }
@@ -99,7 +141,7 @@ export const openaiHandler = (
         body,
       )
       try {
-        await turn.follow({ onEvent: (event) => events.onEvent(event), signal, ready })
+        await turnFor(events).follow({ onEvent: (event) => events.onEvent(event), signal, ready })
         if (!hasNames) outlet.send('[DONE]')
       } catch (error) {
         events.fail(httpErrorOf(error, showError))
@@ -129,6 +171,28 @@ const agentOf = (name: string, agent: AnyAgent): Agent => {
   throw new ConfigurationError(
     `"${name}" is not an agent of this copy of statewire: make it with new Agent(model).`,
   )
+}
+
+const notStored =
+  'previous_response_id is not supported. Answers are not stored: send the whole conversation.'
+
+const previousIn = ({ previous_response_id: id }: JsonObject): string | null =>
+  typeof id === 'string' && id !== '' ? id : null
+
+/** The instructions of a request are not those of the next one. */
+const withoutInstructions = (messages: ChatMessage[], { instructions }: JsonObject): ChatMessage[] => {
+  const index = typeof instructions === 'string' ? messages.findIndex(({ role }) => role === 'system') : -1
+  return index < 0 ? messages : messages.toSpliced(index, 1)
+}
+
+/** Asks for an answer of a client's shape. Its patterns are not run here: they may be endless. */
+const asked = (jsonSchema: JsonObject | undefined): Pick<AgentTurnOptions, 'schema'> => {
+  if (!jsonSchema) return {}
+  try {
+    return { schema: { jsonSchema, schema: argumentCheck(jsonSchema) } }
+  } catch (error) {
+    throw error instanceof ConfigurationError ? new HttpError(400, error.message) : error
+  }
 }
 
 const modelOf = (id: string): JsonObject => ({ id, object: 'model', created: 0, owned_by: 'statewire' })

@@ -5,6 +5,7 @@ import {
   type ToolCallPart,
   type ToolResultPart,
   textOf,
+  toolCallsOf,
   toolResultsOf,
 } from '../../messages/messages.ts'
 import { parseArguments } from '../../model/toolArguments.ts'
@@ -27,32 +28,52 @@ export type OpenaiRequest = {
   history: ChatMessage[]
   tools: ClientTool[]
   isStream: boolean
+  /** The shape of the answer. */
+  schema: JsonObject | undefined
 }
 
 /** Reads a request to `/v1/chat/completions`. */
 export const readChatRequest = (body: JsonObject): OpenaiRequest => {
   if (typeof body.n === 'number' && body.n > 1) throw unsupported('n', 'There is only one answer.')
-  refuseFormat(body.response_format, 'response_format')
-  return requestOf(body, list(body.messages, 'messages'), list(body.tools ?? [], 'tools').map(chatTool))
+  const { response_format: format } = body
+  const { type, json_schema: described } = isJsonObject(format) ? format : {}
+  return requestOf(body, {
+    items: list(body.messages, 'messages'),
+    tools: list(body.tools ?? [], 'tools').map(chatTool),
+    schema: schemaOf(type, isJsonObject(described) ? described : {}, 'response_format'),
+  })
 }
 
-/** Reads a request to `/v1/responses`. */
-export const readResponsesRequest = (body: JsonObject): OpenaiRequest => {
-  if (body.previous_response_id)
-    throw unsupported('previous_response_id', 'Answers are not stored: send the whole conversation.')
-  if (body.background === true) throw unsupported('background', 'Answers are not stored.')
-  refuseFormat(isJsonObject(body.text) ? body.text.format : undefined, 'text.format')
+/** Reads a request to `/v1/responses`, which continues a conversation that was stored. */
+export const readResponsesRequest = (body: JsonObject, before: readonly ChatMessage[]): OpenaiRequest => {
+  if (body.background === true) throw unsupported('background', 'Ask for a stream.')
+  const format = isJsonObject(body.text) && isJsonObject(body.text.format) ? body.text.format : {}
   const { input, instructions } = body
   const items = typeof input === 'string' ? [{ role: 'user', content: input }] : list(input, 'input')
   const all = typeof instructions === 'string' ? [{ role: 'system', content: instructions }, ...items] : items
-  return requestOf(body, all, list(body.tools ?? [], 'tools').map(responsesTool))
+  return requestOf(body, {
+    before,
+    items: all,
+    tools: list(body.tools ?? [], 'tools').map(responsesTool),
+    schema: schemaOf(format.type, format, 'text.format'),
+  })
 }
 
-const requestOf = (body: JsonObject, items: readonly JsonObject[], tools: ClientTool[]): OpenaiRequest => {
+type ReadParts = Pick<OpenaiRequest, 'tools' | 'schema'> & {
+  items: readonly JsonObject[]
+  before?: readonly ChatMessage[]
+}
+
+const requestOf = (
+  body: JsonObject,
+  { items, tools, schema, before: earlier = [] }: ReadParts,
+): OpenaiRequest => {
   const { model, stream } = body
   if (typeof model !== 'string') throw new HttpError(400, 'model must be a string.')
-  const { system, messages } = readItems(items)
-  const history = historyOf(messages)
+  // The last answer is read with the items: they may have the results of its calls.
+  const answer = earlier.at(-1)
+  const { system, messages } = readItems(items, answer?.role === 'model' ? answer : undefined)
+  const history = [...(answer?.role === 'model' ? earlier.slice(0, -1) : earlier), ...historyOf(messages)]
   const last = history.at(-1)
   if (last?.role !== 'user')
     throw new HttpError(400, 'The last message must be from the user or a tool, and must not be empty.')
@@ -65,14 +86,18 @@ const requestOf = (body: JsonObject, items: readonly JsonObject[], tools: Client
     history: [...system, ...before],
     tools,
     isStream: stream === true,
+    schema,
   }
 }
 
 type Message = ClientMessage & { results: Map<string, ToolResultPart>; calls: Map<unknown, ToolCallPart> }
 
-const readItems = (items: readonly JsonObject[]): { system: ChatMessage[]; messages: Message[] } => {
+const readItems = (
+  items: readonly JsonObject[],
+  answered: ChatMessage | undefined,
+): { system: ChatMessage[]; messages: Message[] } => {
   const system: ChatMessage[] = []
-  const messages: Message[] = []
+  const messages: Message[] = answered ? [storedAnswer(answered)] : []
   const add = (role: Message['role'], parts: Part[]) => {
     const last = messages.at(-1)
     // The calls of an answer may come one by one, and all their results after them.
@@ -98,6 +123,14 @@ const readItems = (items: readonly JsonObject[]): { system: ChatMessage[]; messa
   }
   return { system, messages }
 }
+
+const storedAnswer = (message: ChatMessage): Message => ({
+  role: 'model',
+  parts: message.parts,
+  results: new Map(),
+  calls: new Map(toolCallsOf(message).map((call) => [call.id, call])),
+  ...(message.metadata && { metadata: message.metadata }),
+})
 
 const addResult = (
   messages: readonly Message[],
@@ -168,8 +201,21 @@ const responsesTool = (described: JsonObject): ClientTool => {
   throw unsupported('tools', 'Tools must be functions.')
 }
 
-const refuseFormat = (format: JsonValue | undefined, name: string): void => {
-  if (isJsonObject(format) && format.type !== 'text') throw unsupported(name, 'Answers are plain text.')
+/** The longest schema of an answer, in characters. */
+const longestSchema = 64_000
+
+const schemaOf = (
+  type: JsonValue | undefined,
+  { schema }: JsonObject,
+  name: string,
+): JsonObject | undefined => {
+  if (type === undefined || type === 'text') return undefined
+  if (type === 'json_object') return { type: 'object' }
+  if (type !== 'json_schema' || !isJsonObject(schema))
+    throw unsupported(name, 'Use text, json_object, or json_schema with a schema.')
+  if (JSON.stringify(schema).length > longestSchema)
+    throw new HttpError(400, `The schema of ${name} has more than ${longestSchema} characters.`)
+  return schema
 }
 
 const list = (value: JsonValue | undefined, name: string): JsonObject[] => {

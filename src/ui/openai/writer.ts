@@ -6,6 +6,8 @@ import type { TurnEvent } from '../turn.ts'
 
 /** Writes a turn in one of OpenAI's forms: event by event, or whole at the end. */
 export type AnswerWriter = {
+  /** The id of the answer. */
+  readonly id: string
   onEvent(event: TurnEvent): void
   /** Ends a turn that broke after its beginning was sent. */
   fail(error: HttpError): void
@@ -49,10 +51,12 @@ export class ChatCompletionWriter implements AnswerWriter {
   #finishReason = 'stop'
   #usage: JsonObject | null = null
 
+  readonly id = `chatcmpl-${newId()}`
+
   constructor(model: string, send: SendEvent, hasUsage: boolean) {
     this.#send = send
     this.#hasUsage = hasUsage
-    this.#common = { id: `chatcmpl-${newId()}`, created: seconds(), model }
+    this.#common = { id: this.id, created: seconds(), model }
   }
 
   onEvent(event: TurnEvent): void {
@@ -160,9 +164,12 @@ export class ResponseWriter implements AnswerWriter {
   #status = 'in_progress'
   #details: JsonObject = {}
 
-  constructor(model: string, send: SendEvent) {
+  readonly id = `resp_${newId()}`
+
+  constructor(model: string, send: SendEvent, previous: string | null = null) {
     this.#send = send
-    this.#common = { id: `resp_${newId()}`, object: 'response', created_at: seconds(), model }
+    const named = { id: this.id, object: 'response', created_at: seconds(), model }
+    this.#common = { ...named, previous_response_id: previous }
   }
 
   onEvent(event: TurnEvent): void {

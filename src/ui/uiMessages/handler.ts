@@ -10,6 +10,7 @@ import {
   checkHandler,
   type Served,
 } from '../handlerOptions.ts'
+import { PageChannel } from '../page.ts'
 import { reported, reporting } from '../reports.ts'
 import { chatIdOf, decodedSegment, HttpError, readBody, respond } from '../request.ts'
 import type { Chats, Decisions, Turn, TurnContext, TurnListener } from '../turn.ts'
@@ -48,11 +49,11 @@ export const uiMessageHandler = <For extends Served>(
   served: For,
   ...[given]: Last<UiMessageHandlerOptions<For>>
 ): ((request: Request) => Promise<Response>) => {
-  const options: UiMessageHandlerOptions = given ?? {}
+  const options: UiMessageHandlerOptions = given === undefined ? {} : given
   const limits = checkHandler('uiMessageHandler', options, rules)
   const { clientVersion: version = 7 } = options
   const { showError, maxBodyBytes } = limits
-  const chats = chatsOf(served, options)
+  const find = chatsOf(served, options)
   const admit = admission(options)
 
   const show = (request: Request, turn: UiTurn): Response =>
@@ -69,16 +70,18 @@ export const uiMessageHandler = <For extends Served>(
   const ask = async (request: Request): Promise<Response> => {
     const body = await readBody(request, maxBodyBytes)
     const chatId = chatIdOf(body.id)
-    const context = await admit(request, chatId)
-    const { turn, ...shown } = await startTurn(chats, chatId, body, context)
-    return show(request, { ...shown, turn: reported(turn, request, { ...options, chatId }) })
+    const channel = new PageChannel(body)
+    const context = await admit(request, chatId, channel.page)
+    const { turn, ...shown } = await startTurn(await find(request, chatId, body), chatId, body, context)
+    return show(request, { ...shown, turn: channel.attach(reported(turn, request, { ...options, chatId })) })
   }
 
   const readStored = async (request: Request): Promise<Response> => {
     const [, id = '', what] = /\/([^/]+)\/(stream|messages)\/?$/.exec(new URL(request.url).pathname) ?? []
     if (!what) throw new HttpError(404, 'This address does not exist. Use POST to ask.', 'not_found')
     const chatId = chatIdOf(decodedSegment(id))
-    await admit(request, chatId)
+    await admit(request, chatId, new PageChannel({}).page)
+    const chats = await find(request, chatId, {})
     if (what === 'messages') {
       const history = request.method === 'GET' ? await chats.history(chatId) : undefined
       if (history) return Response.json(uiMessagesOf(history))
@@ -87,10 +90,11 @@ export const uiMessageHandler = <For extends Served>(
       return new Response(null, { status: 204 })
     } else {
       const turn = await chats.current(chatId)
+      // Version 5 would show an answer that it already has twice.
+      if (!turn || (turn.isOver && version === 5)) return new Response(null, { status: 204 })
       const { onError } = options
       // Its outcome is reported to the request that asked.
-      const reread = turn && reported(turn, request, { ...(onError && { onError }) })
-      return reread ? show(request, newMessage(reread)) : new Response(null, { status: 204 })
+      return show(request, newMessage(reported(turn, request, { ...(onError && { onError }) })))
     }
     throw new HttpError(404, 'The messages of this chat are not stored here.', 'not_found')
   }
@@ -143,7 +147,7 @@ export const showTurn = async (
   client: UiClient,
   listener: Omit<TurnListener, 'onEvent'>,
 ): Promise<void> => {
-  const writer = new UiMessageWriter({ ...client, messageId, decisions })
+  const writer = new UiMessageWriter({ ...client, messageId, decisions, promptId: turn.promptId })
   try {
     await turn.follow({ ...listener, onEvent: (event) => writer.onEvent(event) })
   } catch (error) {

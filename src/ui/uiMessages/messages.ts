@@ -1,17 +1,39 @@
 import type { JsonObject, JsonValue } from '../../messages/json.ts'
-import { type ChatMessage, type ToolResultPart, toolResultsOf } from '../../messages/messages.ts'
-import { errorTextOf, outputOf } from '../turn.ts'
+import {
+  type ChatMessage,
+  type DataPart,
+  type LinkPart,
+  type ToolResultPart,
+  toolResultsOf,
+} from '../../messages/messages.ts'
+import type { Usage } from '../../messages/result.ts'
+import { type Source, sourcesOf } from '../sources.ts'
+import { errorTextOf, outputOf, promptIdOf } from '../turn.ts'
 
 /** A message of the AI SDK's hooks. */
-export type UiMessage = { id: string; role: 'user' | 'assistant'; parts: JsonObject[] }
+export type UiMessage = {
+  id: string
+  role: 'user' | 'assistant'
+  parts: JsonObject[]
+  metadata?: JsonObject
+}
 
 /**
- * Turns a conversation into messages of the AI SDK, which a page begins with.
+ * Turns a conversation into messages of the AI SDK, which a page begins with. Their ids and metadata are those that the
+ * page had while it read the answers.
  *
  * @example const messages = uiMessagesOf(await load(chatId)) // what onFinish has saved
  */
 export const uiMessagesOf = (history: readonly ChatMessage[]): UiMessage[] => {
   const messages: UiMessage[] = []
+  const ids = new Set<string>()
+  /** The id that the page gave, unless it gave it twice. */
+  const idOf = (message: ChatMessage, index: number): string => {
+    const given = promptIdOf(message)
+    const id = given === undefined || ids.has(given) ? `message-${index}` : given
+    ids.add(id)
+    return id
+  }
   history.forEach((message, index) => {
     const results = toolResultsOf(message)
     const last = messages.at(-1)
@@ -19,16 +41,33 @@ export const uiMessagesOf = (history: readonly ChatMessage[]): UiMessage[] => {
     if (message.role === 'user') {
       for (const result of results) settle(last, result)
       const parts = message.parts.flatMap(shownPart)
-      if (parts.length > 0) messages.push({ id: `message-${index}`, role: 'user', parts })
+      if (parts.length > 0) messages.push({ id: idOf(message, index), role: 'user', parts })
       return
     }
-    const parts = [{ type: 'step-start' }, ...thinkingOf(message), ...message.parts.flatMap(shownPart)]
+    const shown = message.parts.flatMap(shownPart)
+    const parts = [
+      { type: 'step-start' },
+      ...thinkingOf(message),
+      ...shown,
+      ...sourcesOf(message).map(sourcePart),
+    ]
     // All steps of an answer are one message.
-    if (last?.role === 'assistant') last.parts.push(...parts)
-    else messages.push({ id: `message-${index}`, role: 'assistant', parts })
+    const answer: UiMessage =
+      last?.role === 'assistant'
+        ? last
+        : { id: last ? answerIdOf(last.id) : `message-${index}`, role: 'assistant', parts: [] }
+    if (answer !== last) messages.push(answer)
+    answer.parts.push(...parts)
+    const usage = message.metadata?.usage
+    if (usage !== undefined) answer.metadata = { usage }
   })
   return messages
 }
+
+/** The id of the answer to a prompt: the same while it is read and after a reload. */
+export const answerIdOf = (promptId: string): string => `answer-${promptId}`
+
+const sourcePart = (source: Source): JsonObject => ({ type: 'source-url', ...source })
 
 const thinkingOf = ({ metadata }: ChatMessage): JsonObject[] =>
   typeof metadata?.thinking === 'string'
@@ -40,9 +79,8 @@ const shownPart = (part: ChatMessage['parts'][number]): JsonObject[] => {
     case 'text':
       return [{ type: 'text', text: part.text, state: 'done' }]
     case 'data':
-      return [filePart(`data:${part.mimeType};base64,${part.data}`, part.mimeType, part.name)]
     case 'link':
-      return [filePart(part.url, part.mimeType ?? 'application/octet-stream', part.name)]
+      return [{ type: 'file', ...fileOf(part), ...(part.name !== undefined && { filename: part.name }) }]
     case 'toolCall': {
       const call = { type: `tool-${part.name}`, toolCallId: part.id, input: part.arguments }
       return [{ ...call, state: 'input-available' }]
@@ -52,12 +90,11 @@ const shownPart = (part: ChatMessage['parts'][number]): JsonObject[] => {
   }
 }
 
-const filePart = (url: string, mediaType: string, filename: string | undefined): JsonObject => ({
-  type: 'file',
-  url,
-  mediaType,
-  ...(filename !== undefined && { filename }),
-})
+/** The address and the type of a file, which may be its own bytes. */
+export const fileOf = (part: DataPart | LinkPart): { url: string; mediaType: string } =>
+  part.type === 'data'
+    ? { url: `data:${part.mimeType};base64,${part.data}`, mediaType: part.mimeType }
+    : { url: part.url, mediaType: part.mimeType ?? 'application/octet-stream' }
 
 /** Adds a result to the newest call of its id: another turn may have used the same id. */
 const settle = (message: UiMessage | undefined, result: ToolResultPart): void => {
@@ -70,6 +107,25 @@ const outcomeOf = (result: ToolResultPart): { [key: string]: JsonValue } => {
   if (result.isError) return { state: 'output-error', errorText: errorTextOf(result) }
   return { state: 'output-available', output: outputOf(result) }
 }
+
+/**
+ * The tools of a list as the types of a page's messages.
+ *
+ * @example const chat = useChat<UIMessage<UiMetadata, UiData, UiTools<typeof tools>>>()
+ */
+export type UiTools<Tools extends readonly { readonly name: string }[]> = {
+  [T in Tools[number] as T['name']]: TypesOf<T>
+}
+
+type TypesOf<T> = T extends { readonly '~types'?: infer Types }
+  ? NonNullable<Types>
+  : { input: unknown; output: unknown }
+
+/** The metadata of an answer. */
+export type UiMetadata = { usage?: Usage }
+
+/** The data parts that a handler makes: see the guide. */
+export type UiData = { state: { state: string }; progress: JsonValue; restart: JsonObject }
 
 /** A chunk of a stream of UI messages. `ai` 5, 6 and 7 understand it, unless it is marked. */
 export type UiChunk =
@@ -101,6 +157,8 @@ export type UiChunk =
   | { type: 'tool-output-error'; toolCallId: string; errorText: string }
   /** A part that exists since `ai` 6. */
   | { type: 'tool-output-denied'; toolCallId: string }
+  | { type: 'file'; url: string; mediaType: string }
+  | ({ type: 'source-url' } & Source)
   | { type: `data-${string}`; id?: string; data: JsonValue; transient?: boolean }
   | { type: 'finish'; finishReason: UiFinishReason; messageMetadata?: JsonObject }
   | { type: 'error'; errorText: string }

@@ -36,7 +36,8 @@ export const readUiRequest = ({ messages, trigger, messageId, editedArgs }: Json
   if (prompt.length === 0) throw new HttpError(400, 'The last message is empty.')
   const intent = isRegenerated ? 'regenerate' : named === last ? 'edit' : 'new'
   const before = sent.slice(0, -1).flatMap(messagesOf)
-  return { question: { prompt, history: historyOf(before), asked: promptsIn(before), intent } }
+  const question = { prompt, history: historyOf(before), asked: promptsIn(before), intent } as const
+  return { question: { ...question, ...idOf(last) } }
 }
 
 /**
@@ -104,8 +105,28 @@ const showsCall = (part: JsonObject, { name, arguments: args }: PendingCall): bo
 /** Reads a message of a client. System messages are not for the client to write. */
 const messagesOf = (message: JsonObject): ClientMessage[] => {
   const parts = partsOf(message)
-  if (message.role === 'user') return [{ role: 'user', parts: parts.flatMap(userPart) }]
-  return message.role === 'assistant' ? stepsOf(parts) : []
+  if (message.role === 'user') {
+    const metadata = idOf(message)
+    return [{ role: 'user', parts: parts.flatMap(userPart), ...(metadata.id && { metadata }) }]
+  }
+  return message.role === 'assistant' ? withMetadata(stepsOf(parts), message.metadata) : []
+}
+
+/** The longest id of a message that is kept. */
+const longestId = 200
+
+const idOf = (message: JsonObject): { id?: string } => {
+  const id = textIn(message, 'id')
+  return id && id.length <= longestId ? { id } : {}
+}
+
+/** Keeps what an answer used: it is in the metadata of its last step. */
+const withMetadata = (steps: readonly ClientMessage[], metadata: JsonValue | undefined): ClientMessage[] => {
+  const used = isJsonObject(metadata) && isJsonObject(metadata.usage) ? metadata.usage : {}
+  const usage = Object.fromEntries(Object.entries(used).filter(([, count]) => typeof count === 'number'))
+  const last = steps.at(-1)
+  if (!last || Object.keys(usage).length === 0) return [...steps]
+  return [...steps.slice(0, -1), { ...last, metadata: { usage } }]
 }
 
 const userPart = (part: JsonObject): Part[] => {
@@ -127,6 +148,8 @@ const stepsOf = (parts: readonly JsonObject[]): ClientMessage[] => {
     }
     const text = textIn(part, 'text')
     if (part.type === 'text') step.parts.push(...textParts(text ?? ''))
+    // A picture that the model made is part of what it said.
+    if (part.type === 'file') step.parts.push(...userPart(part))
     const id = textIn(part, 'toolCallId')
     const name = toolNameOf(part)
     // A call of a sub-agent is not part of this conversation.

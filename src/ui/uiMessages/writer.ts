@@ -1,9 +1,15 @@
 import { AbortedError } from '../../messages/errors.ts'
 import type { JsonObject } from '../../messages/json.ts'
-import { type ToolCallPart, type ToolResultPart, toolCallsOf } from '../../messages/messages.ts'
+import {
+  type ChatMessage,
+  type ToolCallPart,
+  type ToolResultPart,
+  toolCallsOf,
+} from '../../messages/messages.ts'
 import type { FinishReason, PendingCall, Usage } from '../../messages/result.ts'
+import { sourcesOf } from '../sources.ts'
 import { type Decisions, errorTextOf, outputOf, questionIdOf, type TurnEvent } from '../turn.ts'
-import type { UiChunk, UiFinishReason } from './messages.ts'
+import { answerIdOf, fileOf, type UiChunk, type UiFinishReason } from './messages.ts'
 
 /** The part of a message that is being streamed. */
 type Open = { type: 'text' | 'reasoning'; id: string }
@@ -12,8 +18,10 @@ export type UiWriterOptions = {
   send: (chunk: UiChunk) => void
   /** The major version of `ai` in the page. */
   clientVersion: 5 | 6 | 7
-  /** The client's message that continues. A new message has the id of its run. */
+  /** The client's message that continues. */
   messageId: string | undefined
+  /** The client's id of the prompt, which names a new message; without it, the message has the id of its run. */
+  promptId?: string | undefined
   /** The decisions that continue the turn. */
   decisions: Decisions
   showError: (error: unknown) => string
@@ -52,9 +60,11 @@ export class UiMessageWriter {
     else if (event.type === 'thinking') this.#delta('reasoning', event.text)
     else if (event.type === 'callDelta') this.#callDelta(event)
     else if (event.type === 'restart') this.#restart()
-    else if (event.type === 'answer') this.#answer(toolCallsOf(event.message))
+    else if (event.type === 'answer') this.#answer(event.message)
     else if (event.type === 'progress')
       this.#send({ type: 'data-progress', id: event.callId, data: event.value })
+    else if (event.type === 'data') this.#data(event)
+    else if (event.type === 'pageState') return
     else if (event.type === 'result') this.#result(event.result)
     else if (event.type === 'waits') this.#waits(event.calls)
     else this.#finish(event.finishReason, event.usage)
@@ -72,7 +82,9 @@ export class UiMessageWriter {
   }
 
   #begin(runId: string): void {
-    const { messageId = runId, decisions } = this.#options
+    const { promptId, decisions } = this.#options
+    const newId = promptId === undefined ? runId : answerIdOf(promptId)
+    const { messageId = newId } = this.#options
     this.#send({ type: 'start', messageId })
     for (const [toolCallId, decision] of Object.entries(decisions)) {
       // The page never gets the result of a sub-agent's call.
@@ -80,6 +92,11 @@ export class UiMessageWriter {
       if (decision.approve) this.#send({ type: 'tool-output-available', toolCallId, output: 'approved' })
       else this.#deny(toolCallId, 'rejected')
     }
+  }
+
+  #data({ name, data, id, transient }: TurnEvent & { type: 'data' }): void {
+    const options = { ...(id !== undefined && { id }), ...(transient && { transient }) }
+    this.#send({ type: `data-${name}`, data, ...options })
   }
 
   #text(text: string): void {
@@ -114,9 +131,13 @@ export class UiMessageWriter {
     if (text !== '') this.#send({ type: 'tool-input-delta', toolCallId: call.id, inputTextDelta: text })
   }
 
-  #answer(calls: readonly ToolCallPart[]): void {
+  #answer(message: ChatMessage): void {
+    const calls = toolCallsOf(message)
     this.#beginStep()
     this.#closePart()
+    for (const part of message.parts)
+      if (part.type === 'data' || part.type === 'link') this.#send({ type: 'file', ...fileOf(part) })
+    for (const source of sourcesOf(message)) this.#send({ type: 'source-url', ...source })
     this.#dropUnfinished(new Set(calls.map(({ id }) => id)))
     for (const call of calls) this.#call(call)
     this.#round = calls

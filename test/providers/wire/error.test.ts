@@ -90,13 +90,12 @@ describe('an error of a provider', () => {
   })
 
   it.each([
-    [413, false, true],
-    [400, true, true],
-    [400, false, false],
-    [429, true, false],
-    [412, false, false],
-  ])('with status %d, wordless: %s, is an overflow: %s', (status, isWordless, isOverflow) => {
-    const error = modelError({ message: 'No.' }, { mayPass: false, status, isWordless })
+    [413, true],
+    [400, false],
+    [429, false],
+    [412, false],
+  ])('with status %d is an overflow: %s', (status, isOverflow) => {
+    const error = modelError({ message: 'No.' }, { mayPass: false, status })
     expect(error.code).toBe(isOverflow ? 'context_overflow' : undefined)
   })
 })

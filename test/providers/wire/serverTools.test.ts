@@ -116,7 +116,12 @@ describe('in the words of each provider', () => {
 
 describe.each(protocolNames)('server tools of %s', (name) => {
   it('that are raw are sent as they are, after the own tools of the agent', () => {
-    const raw = { type: 'mcp', server_label: 'docs', server_url: 'https://x.test/mcp' }
+    const raw = {
+      type: 'mcp',
+      server_label: 'docs',
+      server_url: 'https://x.test/mcp',
+      require_approval: 'never',
+    }
     const alone = everyProtocol[name]({ messages, tools: [weather] })
     const both = everyProtocol[name]({ messages, tools: [weather], serverTools: [raw] })
     expect(both.tools).toEqual([...(alone.tools as JsonObject[]), raw])

@@ -275,3 +275,70 @@ describe('with an agent, the client', () => {
     await expect(ask('hi')).rejects.toThrow(/403/)
   })
 })
+
+test('arguments arrive as they are written, and a call that is not completed is removed', async () => {
+  const piece = (index: number, text: string, more: object = {}) => ({
+    deltas: [{ type: 'toolDelta', index, arguments: text, ...more } as const],
+  })
+  const { agent, ask, types } = await served('an agent', [
+    [
+      { text: 'I look.' },
+      piece(0, '', { id: 'c1', name: 'get_weather' }),
+      piece(0, '{"city":'),
+      piece(0, '"Rome"}'),
+      piece(1, '{"half', { id: 'c2', name: 'get_weather' }),
+      { toolCall: { id: 'c1', name: 'get_weather', arguments: { city: 'Rome' } } },
+      { toolCall: { id: 'c3', name: 'get_weather' } },
+    ],
+    'It is 21 °C.',
+  ])
+  await ask('Weather?')
+  const calls = types().filter((type) => type.startsWith('TOOL_CALL'))
+  expect(calls.slice(0, 4)).toEqual([
+    'TOOL_CALL_START',
+    'TOOL_CALL_ARGS',
+    'TOOL_CALL_ARGS',
+    'TOOL_CALL_START',
+  ])
+  const made = agent.messages.flatMap((message) =>
+    message.role === 'assistant' ? (message.toolCalls ?? []) : [],
+  )
+  expect(made.map(({ id, function: called }) => [id, called.arguments])).toEqual([
+    ['c1', '{"city":"Rome"}'],
+    ['c3', '{}'],
+  ])
+  expect(said(agent.messages).at(-1)).toBe('assistant: It is 21 °C.')
+})
+
+test('arguments of an answer that starts over are shown once', async () => {
+  const begun = {
+    deltas: [{ type: 'toolDelta', index: 0, id: 'c1', name: 'get_weather', arguments: '{"ci' }],
+  } as const
+  const { agent, ask, errors } = await served(
+    'an agent',
+    [[begun, { cut: true }], [{ toolCall: { id: 'c1', name: 'get_weather' } }], 'Done.'],
+    {},
+    { retry: { midStream: true, initialDelayMs: 1 } },
+  )
+  await ask('Weather?')
+  expect(errors).toEqual([])
+  expect(
+    agent.messages.flatMap((message) => ('toolCalls' in message ? (message.toolCalls ?? []) : [])),
+  ).toMatchObject([{ id: 'c1', function: { arguments: '{}' } }])
+})
+
+test('pictures and sources are events of their own', async () => {
+  const picture = { type: 'data', mimeType: 'image/png', data: 'AAAA' } as const
+  const { agent, ask } = await served('an agent', [
+    [
+      { text: 'Here.' },
+      { deltas: [{ type: 'part', part: picture }] },
+      { metadata: { citations: ['https://a.example/'] } },
+    ],
+  ])
+  const seen: unknown[] = []
+  agent.subscribe({ onCustomEvent: ({ event }) => void seen.push([event.name, event.value]) })
+  await ask('Draw')
+  expect(seen).toContainEqual(['file', { url: 'data:image/png;base64,AAAA', mediaType: 'image/png' }])
+  expect(seen).toContainEqual(['source', { sourceId: 'source-1', url: 'https://a.example/' }])
+})

@@ -293,7 +293,7 @@ describe('a request', () => {
     ],
     ['a tool that is not a function', '/responses', { input: 'hi', tools: [{ type: 'web_search' }] }],
     ['a name that is not allowed', '/responses', { input: 'hi', tools: [{ type: 'function', name: 'a b' }] }],
-    ['a shape', '/chat/completions', { response_format: { type: 'json_object' } }],
+    ['a shape', '/chat/completions', { response_format: { type: 'grammar' } }],
     ['an earlier response', '/responses', { input: 'hi', previous_response_id: 'resp_1' }],
     ['no messages', '/chat/completions', { messages: 'hi' }],
     [

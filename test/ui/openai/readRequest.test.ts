@@ -7,7 +7,8 @@ import { HttpError } from '../../../src/ui/request.ts'
 const user = (content: JsonValue) => ({ role: 'user', content })
 const text = (value: string) => ({ type: 'text', text: value })
 const chat = (over: JsonObject = {}) => readChatRequest({ model: 'helper', messages: [user('hi')], ...over })
-const responses = (over: JsonObject = {}) => readResponsesRequest({ model: 'helper', input: 'hi', ...over })
+const responses = (over: JsonObject = {}) =>
+  readResponsesRequest({ model: 'helper', input: 'hi', ...over }, [])
 const refusal = (read: () => unknown) => {
   try {
     read()
@@ -16,7 +17,14 @@ const refusal = (read: () => unknown) => {
   }
   return undefined
 }
-const plain = { model: 'helper', prompt: [text('hi')], history: [], tools: [], isStream: false }
+const plain = {
+  model: 'helper',
+  prompt: [text('hi')],
+  history: [],
+  tools: [],
+  isStream: false,
+  schema: undefined,
+}
 
 describe('a plain request', () => {
   test('is a prompt for a model', () => {
@@ -58,7 +66,7 @@ describe('a plain request', () => {
     ['several answers', () => chat({ n: 2 }), 'unsupported_parameter', 'n is not supported'],
     [
       'a shape',
-      () => chat({ response_format: { type: 'json_object' } }),
+      () => chat({ response_format: { type: 'grammar' } }),
       'unsupported_parameter',
       'response_format is not supported',
     ],
@@ -67,12 +75,6 @@ describe('a plain request', () => {
       () => responses({ text: { format: { type: 'json_schema' } } }),
       'unsupported_parameter',
       'text.format is not supported',
-    ],
-    [
-      'an earlier response',
-      () => responses({ previous_response_id: 'r' }),
-      'unsupported_parameter',
-      'previous_response_id is not supported',
     ],
     ['a wish to wait', () => responses({ background: true }), 'unsupported_parameter', 'background is not'],
     [

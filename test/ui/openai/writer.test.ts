@@ -190,6 +190,7 @@ describe('a response', () => {
     metadata: {},
     output,
     parallel_tool_calls: true,
+    previous_response_id: null,
     temperature: null,
     tool_choice: 'auto',
     tools: [],

@@ -20,12 +20,14 @@ const Chat = ({ name }: { name: keyof typeof transports }) => {
     sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
   })
   const parts = messages.at(-1)?.parts ?? []
+  const asked = parts.find((part) => 'approval' in part && part.approval !== undefined)
+  const id = asked && 'approval' in asked ? (asked.approval?.id ?? '') : ''
   return (
     <section id={name}>
       <button type="button" onClick={() => sendMessage({ text: 'Send it' })}>
         Ask
       </button>
-      <button type="button" onClick={() => addToolApprovalResponse({ id: 'c1', approved: true })}>
+      <button type="button" onClick={() => addToolApprovalResponse({ id, approved: true })}>
         Approve
       </button>
       <output>

@@ -43,7 +43,7 @@ test('all steps of an answer are one message, with thinking, calls and their res
   expect(uiMessagesOf(history)).toStrictEqual([
     { id: 'message-1', role: 'user', parts: [{ type: 'text', text: 'Look', state: 'done' }] },
     {
-      id: 'message-2',
+      id: 'answer-message-1',
       role: 'assistant',
       parts: [
         { type: 'step-start' },
@@ -59,7 +59,7 @@ test('all steps of an answer are one message, with thinking, calls and their res
     },
     { id: 'message-5', role: 'user', parts: [{ type: 'text', text: 'Thanks', state: 'done' }] },
     {
-      id: 'message-6',
+      id: 'answer-message-5',
       role: 'assistant',
       parts: [{ type: 'step-start' }, { type: 'text', text: 'You are welcome.', state: 'done' }],
     },

@@ -87,9 +87,9 @@ describe('a question', () => {
     expect(prompt).toStrictEqual([text('One')])
     expect(asked).toStrictEqual(['One', 'Two'])
     expect(history).toStrictEqual([
-      { role: 'user', parts: [text('One')] },
+      { role: 'user', parts: [text('One')], metadata: { id: 'u1' } },
       { role: 'model', parts: [text('Yes.')] },
-      { role: 'user', parts: [text('Two')] },
+      { role: 'user', parts: [text('Two')], metadata: { id: 'u2' } },
       { role: 'model', parts: [text('Yes.')] },
     ])
   })

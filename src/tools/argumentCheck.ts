@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../messages/json.ts'
 import { numeric } from '../schema/dialect.ts'
 import { readSchema } from '../schema/readSchema.ts'
-import { type StandardSchema, validateJsonSchema } from '../tools/schema.ts'
+import { type StandardSchema, validateJsonSchema } from './schema.ts'
 
 /** The most schemas that are checked here; the server checks the others. */
 const mostSchemas = 2000
@@ -23,11 +23,27 @@ export const argumentCheck = (jsonSchema: JsonObject): StandardSchema<JsonObject
       version: 1,
       vendor: 'statewire',
       validate: (value) => {
-        const checked = validate(value)
+        const checked = validate(withDefaults(root, value, deepestDefault))
         return checked.ok ? { value: checked.value } : { issues: [{ message: checked.problem }] }
       },
     },
   }
+}
+
+/** Defaults are filled in to this depth. */
+const deepestDefault = 8
+
+/** Fills in what is required and has a default, as servers do: a model may take the default for an answer. */
+const withDefaults = (schema: JsonValue | undefined, value: unknown, depth: number): unknown => {
+  if (!isJsonObject(schema) || !isJsonObject(value) || depth === 0) return value
+  const properties = isJsonObject(schema.properties) ? schema.properties : {}
+  const required = Array.isArray(schema.required) ? schema.required : []
+  const filled = Object.entries(properties).flatMap(([name, each]): [string, unknown][] => {
+    if (Object.hasOwn(value, name)) return [[name, withDefaults(each, ownValue(value, name), depth - 1)]]
+    const isDue = required.includes(name) && isJsonObject(each) && each.default !== undefined
+    return isDue ? [[name, structuredClone(each.default)]] : []
+  })
+  return { ...value, ...Object.fromEntries(filled) }
 }
 
 /** Keywords that are checked as they are. Bounds on numbers and lengths are too. */

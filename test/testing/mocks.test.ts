@@ -1,0 +1,70 @@
+/** Mocks of other packages: what docs/testing.md says about each of them. */
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { Agent } from '../../src/agent/Agent.ts'
+import { blockRequests } from '../../src/testing/index.ts'
+import { fromRegistry } from '../fromRegistry.ts'
+
+const host = 'https://mocked.example'
+const answer = (text: string) =>
+  `data: {"choices":[{"index":0,"delta":{"content":"${text}"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n`
+const headers = { 'content-type': 'text/event-stream' }
+const throughFetch = { fetch: (...request: Parameters<typeof fetch>) => globalThis.fetch(...request) }
+const ask = async (connection: object = {}) => {
+  const agent = new Agent('openai-compatible:m', { baseUrl: `${host}/v1`, apiKey: 'k', connection })
+  return (await agent.send('hi')).output
+}
+
+afterEach(() => vi.restoreAllMocks())
+
+/** Checks that a mock answers through `fetch`, and that without it nothing leaves the process. */
+const answersThroughFetch = async () => {
+  expect(await ask(throughFetch)).toBe('mocked')
+  const unblock = blockRequests()
+  onTestFinished(unblock)
+  await expect(ask()).rejects.toThrow('was refused')
+}
+
+test('a spied fetch answers', async () => {
+  vi.spyOn(globalThis, 'fetch').mockImplementation(async () => new Response(answer('mocked'), { headers }))
+  await answersThroughFetch()
+})
+
+describe('from the registry', () => {
+  type Nock = {
+    (origin: string): { post(path: string): { reply(...all: unknown[]): void } }
+    cleanAll(): void
+    restore(): void
+  }
+
+  test('nock answers', async ({ skip }) => {
+    const found = await fromRegistry('nock', '14.0.17')
+    if ('problem' in found) return skip(found.problem)
+    const nock: Nock = createRequire(join(found.folder, 'package.json'))('nock')
+    onTestFinished(() => {
+      nock.cleanAll()
+      nock.restore()
+    })
+    nock(host).post('/v1/chat/completions').reply(200, answer('mocked'), headers)
+    await answersThroughFetch()
+  })
+
+  type Msw = { http: { post(url: string, answer: () => Response): unknown } }
+  type MswNode = { setupServer(...handlers: unknown[]): { listen(): void; close(): void } }
+
+  test('msw answers', async ({ skip }) => {
+    const found = await fromRegistry('msw', '2.15.0')
+    if ('problem' in found) return skip(found.problem)
+    const load = async (path: string) => import(pathToFileURL(join(found.folder, path)).href)
+    const { http }: Msw = await load('lib/core/index.mjs')
+    const { setupServer }: MswNode = await load('lib/node/index.mjs')
+    const server = setupServer(
+      http.post(`${host}/v1/chat/completions`, () => new Response(answer('mocked'), { headers })),
+    )
+    server.listen()
+    onTestFinished(() => server.close())
+    await answersThroughFetch()
+  })
+})
