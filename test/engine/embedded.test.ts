@@ -221,10 +221,7 @@ describe('machineFor', () => {
     const own = new Agent(scriptedModel([oslo, '{}']), {
       orchestrator: {
         providerHint: 'own',
-        create: ({ config }) =>
-          fromPromise(async () =>
-            new Agent(config.model).send('x').then((r) => ({ status: 'complete', ...r })),
-          ),
+        create: ({ config }) => fromPromise(async () => new Agent(config.model).send('x')),
       },
     })
     const run = () => toPromise(createActor(own.machineFor(city), { input: { prompt: 'x' } }).start())
