@@ -15,6 +15,7 @@ const library = {
   telemetry: 'src/telemetry/index.ts',
   mcp: 'src/mcp/index.ts',
   ui: 'src/ui/index.ts',
+  react: 'src/react/index.ts',
 }
 
 export default defineConfig({

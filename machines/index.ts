@@ -7,6 +7,7 @@
 export type { Timeouts } from '../src/model/timeouts.ts'
 export type { AgentMachineConfig, CompactionOptions, Price, ToolExecution } from './agent/agentConfig.ts'
 export { createAgentMachine } from './agent/agentMachine.ts'
+export type { AgentActions, AgentChildren, AgentGuards, AgentParts } from './agent/agentParts.ts'
 export type { AgentMachine, AgentSnapshot, AgentStateValue } from './agent/agentSnapshot.ts'
 export { createChart } from './agent/chart.ts'
 export type {
@@ -15,6 +16,7 @@ export type {
   AgentEvent,
   AgentInput,
   AgentOutput,
+  AgentReport,
   Asked,
   CallCommand,
   ChildEvent,

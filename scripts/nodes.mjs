@@ -55,6 +55,7 @@ const summary = ({ version, status, numPassedTests = 0, numPendingTests = 0, tes
 installIfMissing()
 prepareBrowser()
 run('build', bin('tsup'), '--silent')
+run('build for XState 6', process.execPath, 'scripts/xstate6.mjs')
 const results = majors.map((major) => testWith(fetchNode(major)))
 console.log(`\n${results.map(summary).join('\n')}`)
 if (results.some(({ status }) => status !== 0)) process.exitCode = 1

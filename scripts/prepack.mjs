@@ -4,3 +4,4 @@ import { bin, installIfMissing, run } from './run.mjs'
 
 if (!existsSync(bin('tsup'))) installIfMissing()
 run('build', bin('tsup'), '--silent')
+run('build for XState 6', process.execPath, 'scripts/xstate6.mjs')

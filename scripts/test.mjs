@@ -32,6 +32,7 @@ const check = async () => {
   await checkTypes('types', 'types')
   await checkTypes('types of the inspector page', 'page', '-p', 'tsconfig.page.json')
   await checkTypes('types of a page of the tests', 'ui', '-p', 'test/ui/page')
+  await checkTypes('types of a page with the hook', 'react', '-p', 'test/react/page')
 }
 
 /** Packs the project, which builds it. `test/package` installs what is packed here. */

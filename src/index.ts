@@ -6,8 +6,15 @@
 
 export type { AgentMachineConfig, CompactionOptions, ToolExecution } from '../machines/agent/agentConfig.ts'
 export { createAgentMachine } from '../machines/agent/agentMachine.ts'
+export type { AgentParts } from '../machines/agent/agentParts.ts'
 export type { AgentMachine, AgentSnapshot } from '../machines/agent/agentSnapshot.ts'
-export type { AgentCommand, AgentEmitted, AgentInput, AgentOutput } from '../machines/agent/events.ts'
+export type {
+  AgentCommand,
+  AgentEmitted,
+  AgentInput,
+  AgentOutput,
+  AgentReport,
+} from '../machines/agent/events.ts'
 export type { AtLimit, LimitReached, RunLimits } from '../machines/agent/limits.ts'
 export type { StreamingState } from '../machines/agent/streamingState.ts'
 export type { PrepareStep } from '../machines/model/prepareStep.ts'
@@ -47,6 +54,7 @@ export type {
 } from './agent/options.ts'
 export type { DeepPartial } from './agent/partialValues.ts'
 export type { Run } from './agent/Run.ts'
+export type { TypedMachine } from './agent/typedMachine.ts'
 export type { Inspect } from './agent/watching.ts'
 export type { Compaction } from './messages/compaction.ts'
 export {

@@ -16,7 +16,7 @@ import { retryDelayMs } from '../../src/model/retryPolicy.ts'
 import * as room from '../compaction/contextWindow.ts'
 import { summariser } from '../compaction/summariser.ts'
 import { hostOf, valuesOf } from '../logic/runEnvironment.ts'
-import { timeIn } from '../logic/systemTime.ts'
+import { timeOf } from '../logic/systemTime.ts'
 import { modelActor, timer } from '../model/modelActor.ts'
 import { receiveDeltas, unreadable } from '../model/receiveDeltas.ts'
 import { prefixChange } from '../model/requestPrefix.ts'
@@ -298,8 +298,8 @@ export const agentSetup = (config: ResolvedConfig) => {
         for (const each of announcementOf(context.totals.responseId, closing)) enqueue.emit(each)
       }),
       noteStop: assign(({ context: { totals } }) => ({ totals: { ...totals, finishReason: 'stop' } })),
-      beginStep: assign(({ context, system }) => answers.beginStep(context, timeIn(system))),
-      beginAttempt: assign(({ context, system }) => answers.beginAttempt(context, timeIn(system))),
+      beginStep: assign(({ context, self }) => answers.beginStep(context, timeOf(self))),
+      beginAttempt: assign(({ context, self }) => answers.beginAttempt(context, timeOf(self))),
       receive: enqueueActions(({ context, event, enqueue }) => {
         if (event.type !== 'model.deltas') return
         try {
@@ -325,14 +325,14 @@ export const agentSetup = (config: ResolvedConfig) => {
       noteTruncation: assign({ failure: truncation }),
       noteTotalTimeout: assign({ failure: () => totalTimeout(config.totalMs) }),
       closeModel: stopChild('model'),
-      scheduleRetry: assign(({ context: { request, failure }, system }) => {
+      scheduleRetry: assign(({ context: { request, failure }, self }) => {
         const attempt = request.attempt + 1
-        const retryAt = timeIn(system) + retryDelayMs(retry, attempt, failure ?? {}, config.random)
+        const retryAt = timeOf(self) + retryDelayMs(retry, attempt, failure ?? {}, config.random)
         return { request: { ...request, attempt, retryAt } }
       }),
-      announceRetry: enqueueActions(({ context, system, enqueue }) => {
+      announceRetry: enqueueActions(({ context, self, enqueue }) => {
         const { attempt, retryAt } = context.request
-        const delayMs = Math.max(0, retryAt - timeIn(system))
+        const delayMs = Math.max(0, retryAt - timeOf(self))
         const error = copyOf(context.failure)
         enqueue.emit({ type: 'retry', attempt, delayMs, restart: hasShown(context), error })
         if (context.answer.chunks > 0) for (const chunk of restartChunks(context)) enqueue.emit(chunk)
@@ -368,7 +368,7 @@ export const agentSetup = (config: ResolvedConfig) => {
         enqueue.assign({ totals: { ...totals, prefix } })
         if (change) enqueue.emit({ type: 'prefix', ...copyOf(change) })
       }),
-      announceStep: emit(({ context, system }) => stepOf(context, system, askedIn(config, context))),
+      announceStep: emit(({ context, self }) => stepOf(context, self, askedIn(config, context))),
       keepPausedMessage: assign(({ context }) => answers.keepPaused(context)),
       countEmptyAnswer: assign(({ context }) => ({
         ...answers.answerTaken(context),
@@ -387,8 +387,8 @@ export const agentSetup = (config: ResolvedConfig) => {
         enqueue.assign({ round: begun })
         for (const result of begun.results.flat()) enqueue.emit(resultEvent(result))
       }),
-      beginWaiting: assign(({ context, system }) => ({
-        round: { ...context.round, waitingSince: timeIn(system) },
+      beginWaiting: assign(({ context, self }) => ({
+        round: { ...context.round, waitingSince: timeOf(self) },
       })),
       askForApprovals: enqueueActions(({ context, enqueue }) => {
         for (const call of approvals.askedCalls(context)) enqueue.emit(askEvent(call))
@@ -397,11 +397,9 @@ export const agentSetup = (config: ResolvedConfig) => {
       askForAnswers: enqueueActions(({ context, enqueue }) => {
         for (const call of approvals.awaitedCalls(context)) enqueue.emit(askEvent(call))
       }),
-      endWaiting: assign(({ context, system }) => ({
+      endWaiting: assign(({ context, self }) => ({
         deadlineAt:
-          context.deadlineAt === null
-            ? null
-            : context.deadlineAt + timeIn(system) - context.round.waitingSince,
+          context.deadlineAt === null ? null : context.deadlineAt + timeOf(self) - context.round.waitingSince,
       })),
       approve: assign(({ context }, approval: Extract<AgentEvent, { type: 'tool.approve' }>) =>
         approvals.approve(context, approval),

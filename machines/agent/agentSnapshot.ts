@@ -1,10 +1,12 @@
 import type { AnyActorRef, MachineSnapshot, MetaObject, StateSchema } from 'xstate'
 import type { RunMachine } from '../logic/wrapLogic.ts'
-import type { AgentCommand, AgentOutput } from './events.ts'
+import type { AgentParts } from './agentParts.ts'
+import type { AgentCommand, AgentInput, AgentOutput } from './events.ts'
 import type { StreamingState } from './streamingState.ts'
 
-/** The machine of a run: what `Agent.machine` is and `createAgentMachine` makes. */
-export interface AgentMachine extends RunMachine<AgentSnapshot> {}
+/** The machine of a run: what `Agent.machine` is and `createAgentMachine` makes. `Deps` is the `context` of its tools. */
+export interface AgentMachine<Deps = unknown>
+  extends RunMachine<AgentSnapshot, AgentCommand, AgentInput<Deps>, AgentParts> {}
 
 /** The state of a run, with its data. */
 export type AgentSnapshot = MachineSnapshot<

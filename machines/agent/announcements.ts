@@ -9,7 +9,7 @@ import {
 } from '../../src/messages/messages.ts'
 import type { ChatResult, PendingCall } from '../../src/messages/result.ts'
 import { errorOf } from '../../src/tools/toolError.ts'
-import { timeIn } from '../logic/systemTime.ts'
+import { timeOf } from '../logic/systemTime.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
 import type { RunResult } from './agentOutput.ts'
 import { isNewlineDue } from './answer.ts'
@@ -81,18 +81,14 @@ export const finalChunk = ({ totals, policy }: RunResult): Chunk => ({
   ...(policy && { policy: copyOf(policy) }),
 })
 
-export const stepOf = (
-  { step, answer }: StreamingState,
-  system: AnyActorRef['system'],
-  asked: Asked,
-): AgentEmitted => ({
+export const stepOf = ({ step, answer }: StreamingState, self: AnyActorRef, asked: Asked): AgentEmitted => ({
   type: 'step',
   step,
   ...asked,
   usage: copyOf(answer.accumulated.usage),
   metrics: {
     timeToFirstChunkMs: answer.firstChunkAt === null ? null : answer.firstChunkAt - answer.askedAt,
-    durationMs: timeIn(system) - answer.askedAt,
+    durationMs: timeOf(self) - answer.askedAt,
     chunks: answer.chunks,
   },
 })

@@ -2,7 +2,7 @@ import { type AnyStateMachine, and, not } from 'xstate'
 import { errorDataOf } from '../../src/messages/errors.ts'
 import { summariserInput } from '../compaction/contextWindow.ts'
 import { deepFreeze } from '../logic/deepFreeze.ts'
-import { timeIn } from '../logic/systemTime.ts'
+import { timeOf } from '../logic/systemTime.ts'
 import { policyOf } from '../policy/policyConfig.ts'
 import type { Gate } from '../policy/questions.ts'
 import { holdEnd } from '../policy/verdicts.ts'
@@ -165,7 +165,7 @@ export const chartOf = (config: ResolvedConfig) => {
 
   return agentSetup(config).createMachine({
     id: 'agent',
-    context: ({ input, self }) => initialState(input, timeIn(self.system), config),
+    context: ({ input, self }) => initialState(input, timeOf(self), config),
     initial: 'Initialized',
     output: ({ event }) => event.output as AgentOutput,
 

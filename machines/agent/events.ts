@@ -13,8 +13,22 @@ import type { Verdict, Verdicts } from '../policy/policyLogic.ts'
 import type { Gate } from '../policy/questions.ts'
 import type { LimitReached, RunLimits } from './limits.ts'
 
-/** The input of a run. Plain JSON. */
-export type AgentInput = {
+/** The value that the tools of a run get as their `context`: required where one of them needs it. */
+export type ContextOption<Deps> = undefined extends Deps
+  ? {
+      /** The `context` of the tools of this run. Never stored: a resumed run is given it again. */
+      context?: Deps
+    }
+  : {
+      /** The `context` of the tools of this run. Never stored: a resumed run is given it again. */
+      context: Deps
+    }
+
+/** The input of a run: plain JSON, and the `context` of its tools, which may be anything and is never stored. */
+export type AgentInput<Deps = unknown> = StoredInput & ContextOption<Deps>
+
+/** The part of a run's input that is stored. Plain JSON. */
+export type StoredInput = {
   prompt?: string | Part[]
   /** Parts that are added to the prompt. */
   attachments?: Part[]
@@ -22,7 +36,7 @@ export type AgentInput = {
   metadata?: JsonObject
   /** The conversation so far; without a prompt its last message must be the user's. */
   history?: ChatMessage[]
-  /** Asks for an answer of this shape; see `Agent.sendFor`. */
+  /** Asks for an answer of this shape. The answer is text, which is not checked: `Agent.machineFor` checks it. */
   outputSchema?: JsonObject
   /** The id of the run. */
   id?: string
@@ -38,6 +52,8 @@ export type AgentInput = {
   policy?: JsonObject
   /** The questions that the policy is not asked: a part of a larger answer has another prompt, or is not the answer. */
   unasked?: ('prompt' | 'answer')[]
+  /** Set by the run itself if it gets a `context`: restored without one, it fails. */
+  hasContext?: boolean
   /** The last request of the conversation, as a stored chat has it: a first request that differs is reported. */
   prefix?: RequestPrefix
 }
@@ -154,9 +170,18 @@ export type PreparedRequest = {
 export type StepMetrics = { timeToFirstChunkMs: number | null; durationMs: number; chunks: number }
 
 /** The end of a run: exactly one of these, with everything that was reached in every case. */
-export type AgentOutput =
-  | ({ status: 'complete' } & Result)
+export type AgentOutput<T = string> =
+  | ({ status: 'complete' } & Result<T>)
   | ({ status: 'failed'; error: ErrorData } & Result)
   | ({ status: 'aborted'; reason: string } & Result)
 
-type Result = ChatResult & Partial<Reached>
+type Result<T = string> = ChatResult<T> & Partial<Reached<T>>
+
+/**
+ * An event that a run sends to the machine that invoked or spawned it, under the id that it has there: when it begins
+ * to wait for people, when it works again, and when it ends. Never for each chunk.
+ */
+export type AgentReport<T = string> =
+  | { type: 'agent.waiting'; id: string; calls: PendingCall[] }
+  | { type: 'agent.working'; id: string }
+  | { type: 'agent.done'; id: string; output: AgentOutput<T> }

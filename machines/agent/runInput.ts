@@ -111,6 +111,9 @@ const inputNames: Record<keyof AgentInput, true> = {
   limits: true,
   policy: true,
   unasked: true,
+  hasContext: true,
+  // The run has taken it out by now.
+  context: true,
 }
 
 const optionsOf = (input: AgentInput, ofAgent: RunLimits): RunOptions => {
@@ -128,6 +131,7 @@ const optionsOf = (input: AgentInput, ofAgent: RunLimits): RunOptions => {
     system,
     settings: copyJson(settings) as GenerationSettings,
     limits: finiteLimits({ ...ofAgent, ...(maxSteps !== undefined && { steps: maxSteps }), ...limits }),
+    ...(input.hasContext === true && { hasContext: true }),
   }
 }
 

@@ -71,6 +71,8 @@ export type RunOptions = {
   policy?: JsonObject
   /** The questions that the policy is not asked. */
   unasked?: ('prompt' | 'answer')[]
+  /** The run got a `context` with its input, which is not stored; absent where it did not. */
+  hasContext?: boolean
 }
 
 /** The counts that keep a run from going on for ever. */

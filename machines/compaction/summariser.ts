@@ -5,7 +5,7 @@ import type { ModelSink } from '../../src/model/chatModel.ts'
 import type { ResolvedConfig } from '../agent/agentConfig.ts'
 import type { ChildEvent } from '../agent/events.ts'
 import { noSummary, truncation } from '../agent/failures.ts'
-import { clockIn } from '../logic/systemTime.ts'
+import { clockOf } from '../logic/systemTime.ts'
 import { AnswerTimer, askModel, modelFailure } from '../model/modelRequest.ts'
 
 export type SummariserInput = {
@@ -21,8 +21,8 @@ export type SummariserInput = {
 
 /** Asks for a summary: reports `summary.done` or `summary.failed`, once. */
 export const summariser = (config: ResolvedConfig) =>
-  fromCallback<EventObject, SummariserInput>(({ input, sendBack, system, self }) => {
-    const clock = clockIn(system)
+  fromCallback<EventObject, SummariserInput>(({ input, sendBack, self }) => {
+    const clock = clockOf(self)
     /** Returns a function that closes the request. */
     const ask = (): (() => void) => {
       let text = ''

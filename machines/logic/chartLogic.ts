@@ -5,8 +5,10 @@ import type {
   AnyStateMachine,
   MachineContext,
 } from 'xstate'
+import { ConfigurationError } from '../../src/messages/errors.ts'
+import { adviceOn } from '../../src/messages/optionNames.ts'
 import type { AgentEmitted } from '../agent/events.ts'
-import { type AnyRunMachine, registerRunMachine } from './wrapLogic.ts'
+import { type AnyRunMachine, type RunParts, registerRunMachine } from './wrapLogic.ts'
 
 /** The effect of one event of a running stream: the next context, and what listeners get. */
 export type Read = { context: MachineContext; emitted: readonly AgentEmitted[] }
@@ -58,6 +60,7 @@ export const chartLogic = (
           : chart.getPersistedSnapshot(snapshot, options),
       restoreSnapshot: (stored, scope) => chart.restoreSnapshot(stored, scope),
       provide: (parts) => {
+        if (hasJsonContext) checkParts(chart, parts)
         const names = Object.keys({ ...parts.actions, ...parts.guards })
         const isReplaced = names.some((name) => fastPath?.replaces.includes(name))
         return chartLogic(chart.provide(parts), isReplaced ? undefined : fastPath, hasJsonContext)
@@ -65,6 +68,19 @@ export const chartLogic = (
     },
     ['chartLogic'],
   )
+
+/** Refuses parts that the chart does not name, which XState takes and never uses. A user's chart need not list its own. */
+const checkParts = ({ id, implementations }: AnyStateMachine, parts: RunParts): void => {
+  const known = new Map<string, object>(Object.entries(implementations))
+  for (const [kind, given] of Object.entries(parts)) {
+    const names = Object.keys(known.get(kind) ?? {})
+    const unknown = Object.keys(given).find((name) => !names.includes(name))
+    if (unknown !== undefined)
+      throw new ConfigurationError(
+        `The chart "${id}" has no ${kind} with the name "${unknown}". ${adviceOn(unknown, names)}`,
+      )
+  }
+}
 
 /** Returns the same snapshot with another context, whether its methods are its own or its prototype's. */
 const withContext = (snapshot: AnyMachineSnapshot, context: MachineContext): AnyMachineSnapshot =>

@@ -1,11 +1,13 @@
-import type { AnyActorRef } from 'xstate'
+import type { AnyActorRef, InspectionEvent } from 'xstate'
 import type { ToolCallPart, ToolResultPart } from '../../src/messages/messages.ts'
 import type { Usage } from '../../src/messages/result.ts'
 import type { ChatModel, ModelRequest, ModelSink } from '../../src/model/chatModel.ts'
+import type { Clock } from '../../src/model/clock.ts'
 import type { AnyToolEntry, Tool } from '../../src/tools/tool.ts'
 import type { Attempt } from '../../src/tools/toolExecutor.ts'
 import type { WireSchema } from '../../src/tools/typedAnswer.ts'
 import type { PrepareStep } from '../model/prepareStep.ts'
+import { inspectRun } from './inspectRun.ts'
 import { type AnyRunMachine, type RunParts, registerRunMachine, wrappersOf } from './wrapLogic.ts'
 
 // The environment of a run: all that it needs and that is not data. Nothing of it is stored.
@@ -49,27 +51,76 @@ export type RunHost = {
   call?(key: string, execute: () => Promise<ToolResultPart>, tool: Tool | undefined): Promise<ToolResultPart>
 }
 
-type Environment = { values?: RunValues; host?: RunHost }
+/** The parts of an agent that count for its runs wherever they run: below a machine of yours, too. */
+export type RunSurroundings = {
+  /** The clock of the runs. Default: that of the actor system. */
+  clock?: Clock
+  /** The inspectors of the runs. None of them throws. */
+  inspect?: readonly RunInspector[]
+}
+
+/** A function that sees every actor, event and transition of a run. */
+export type RunInspector = (event: InspectionEvent) => void
+
+type Environment = RunSurroundings & { values?: RunValues; host?: RunHost }
 
 /** Environments, by the machine that was made for one run. */
 const environments = new WeakMap<object, Environment>()
 
+/** Other members of a machine, made from its own. */
+export type MachineChange = (inner: AnyRunMachine) => Partial<AnyRunMachine>
+
+const unchanged: MachineChange = () => ({})
+
 /** Returns the machine for one run with these values: one machine serves all runs, with any values. */
-export const withValues = <M extends AnyRunMachine>(machine: M, values: RunValues): M =>
-  machineWithin(machine, { values })
+export const withValues = <M extends AnyRunMachine>(
+  machine: M,
+  values: RunValues,
+  change: MachineChange = unchanged,
+): M => machineWithin(machine, { values }, change)
 
 /** Returns the machine for one run with a host. */
 export const withHost = <M extends AnyRunMachine>(machine: M, host: RunHost): M =>
-  machineWithin(machine, { host })
+  machineWithin(machine, { host }, unchanged)
+
+/** Returns the machine for the runs of one agent. */
+export const withSurroundings = <M extends AnyRunMachine>(machine: M, surroundings: RunSurroundings): M =>
+  machineWithin(machine, surroundings, surroundings.inspect ? inspected : unchanged)
 
 /** A copy with the same logic: by its identity, actors find their environment from their first moment on. */
-const machineWithin = <M extends AnyRunMachine>(machine: M, environment: Environment): M => {
+const machineWithin = <M extends AnyRunMachine>(
+  machine: M,
+  environment: Environment,
+  change: MachineChange,
+): M => {
   const copy = {
     ...machine,
-    provide: (parts: RunParts) => machineWithin(machine.provide(parts), environment),
+    ...change(machine),
+    provide: (parts: RunParts) => machineWithin(machine.provide(parts), environment, change),
   }
   environments.set(copy, { ...environments.get(machine), ...environment })
   return registerRunMachine(copy, wrappersOf(machine))
+}
+
+/** The members of a machine whose actors are shown to their inspectors from their first moment on. */
+const inspected: MachineChange = ({ getInitialSnapshot, restoreSnapshot }) => {
+  const inspect = (self: AnyActorRef) => {
+    const inspectors = inspectorsOf(self)
+    if (inspectors.length > 0) inspectRun(self, inspectors)
+  }
+  return {
+    getInitialSnapshot: (scope, input) => {
+      inspect(scope.self)
+      return getInitialSnapshot(scope, input)
+    },
+    // Logic of a user need not have it.
+    ...(restoreSnapshot && {
+      restoreSnapshot: (stored, scope) => {
+        inspect(scope.self)
+        return restoreSnapshot(stored, scope)
+      },
+    }),
+  }
 }
 
 const environmentOf = (actor: AnyActorRef): Environment | undefined =>
@@ -77,9 +128,35 @@ const environmentOf = (actor: AnyActorRef): Environment | undefined =>
     ? environments.get(actor.logic)
     : undefined
 
+/** Values that came with the input of a run, by its actor. */
+const inputValues = new WeakMap<AnyActorRef, RunValues>()
+
+/** Gives values to the run of an actor, beside those that its machine has. */
+export const giveValues = (actor: AnyActorRef, values: RunValues): void => {
+  inputValues.set(actor, { ...inputValues.get(actor), ...values })
+}
+
 /** The values of the run that an actor belongs to: those of the nearest actor above it that was given any. */
-export const valuesOf = (actor: AnyActorRef | undefined): RunValues =>
-  actor ? (environmentOf(actor)?.values ?? valuesOf(actor._parent)) : {}
+export const valuesOf = (actor: AnyActorRef | undefined): RunValues => {
+  if (!actor) return {}
+  const given = inputValues.get(actor)
+  const values = environmentOf(actor)?.values ?? valuesOf(actor._parent)
+  return given ? { ...values, ...given } : values
+}
+
+/** The clock of the nearest agent above an actor that has its own. */
+export const agentClockOf = (actor: AnyActorRef | undefined): Clock | undefined =>
+  actor && (environmentOf(actor)?.clock ?? agentClockOf(actor._parent))
+
+/** The inspectors of the run of an actor that no run above it has. */
+export const inspectorsOf = (actor: AnyActorRef): readonly RunInspector[] => {
+  const own = environmentOf(actor)?.inspect ?? []
+  return own.filter((each) => !isInspected(actor._parent, each))
+}
+
+const isInspected = (actor: AnyActorRef | undefined, inspector: RunInspector): boolean =>
+  actor !== undefined &&
+  (environmentOf(actor)?.inspect?.includes(inspector) === true || isInspected(actor._parent, inspector))
 
 const noHost: RunHost = {}
 

@@ -1,7 +1,17 @@
-import type { AnyActor, AnyActorRef, AnyActorScope, AnyEventObject, AnyMachineSnapshot } from 'xstate'
+import type {
+  AnyActor,
+  AnyActorRef,
+  AnyActorScope,
+  AnyEventObject,
+  AnyMachineSnapshot,
+  Snapshot,
+} from 'xstate'
+import { ConfigurationError } from '../../src/messages/errors.ts'
+import { isJsonObject } from '../../src/messages/json.ts'
 import type { AgentEmitted } from '../agent/events.ts'
-import { hostOf } from './runEnvironment.ts'
-import { type AnyRunMachine, wrapLogic } from './wrapLogic.ts'
+import { reportBetween } from './reports.ts'
+import { giveValues, hostOf, valuesOf } from './runEnvironment.ts'
+import { type AnyRunMachine, isChart, wrapLogic } from './wrapLogic.ts'
 
 /** The report of a run to its parent: everything that one of its steps emitted, in order. */
 export type RunEmitted = { type: 'run.emitted'; emitted: readonly AgentEmitted[] }
@@ -18,11 +28,16 @@ export type RunStatusEvent = { type: 'run.waiting' } | { type: 'run.working' }
  *   running.
  * - A restored chart gets the end of children that had already ended. A snapshot may be taken while the done event of a
  *   child is on its way: XState keeps the child then, but not the event. Starting the child again repeats it.
+ * - The context of the tools, which comes with the input, is kept out of what is stored.
+ * - A child whose snapshot is refused starts, and fails: XState never starts one that it could not restore, and its
+ *   parent would wait for ever.
+ * - A run inside a user's machine reports to it when it waits, works again, and ends.
  * - A run of a chart that is made of runs reports to it what it emits, and when it waits: XState does not pass on what a
  *   child emits. All that one step emits is one event.
  */
 export const supervise = (machine: AnyRunMachine, reportsToParent: boolean): AnyRunMachine => {
   const restored = new WeakSet<AnyActorRef>()
+  const refused = new WeakMap<AnyMachineSnapshot, Refusal>()
   const reporting = new WeakMap<AnyActorScope, AnyActorScope>()
   const scopeOf = (scope: AnyActorScope): AnyActorScope => {
     if (!reportsToParent) return scope
@@ -35,13 +50,19 @@ export const supervise = (machine: AnyRunMachine, reportsToParent: boolean): Any
       const host = hostOf(scope.self)
       // A run that ends at once is never started.
       if (host.writeAhead) scope.defer(() => host.writeAhead?.())
-      return inner.getInitialSnapshot(scopeOf(scope), input)
+      const first: AnyMachineSnapshot = inner.getInitialSnapshot(
+        scopeOf(scope),
+        withoutContext(scope.self, input),
+      )
+      reportToApp(undefined, first, scope)
+      return first
     },
     transition: (snapshot: AnyMachineSnapshot, event, scope) => {
       writeFirst(snapshot, event, scope)
       try {
         const next: AnyMachineSnapshot = inner.transition(snapshot, event, scopeOf(scope))
         if (reportsToParent) reportWait(snapshot, next, scope)
+        else reportToApp(snapshot, next, scope)
         return next
       } catch (thrown) {
         stopChildren(snapshot, scope)
@@ -50,9 +71,22 @@ export const supervise = (machine: AnyRunMachine, reportsToParent: boolean): Any
     },
     restoreSnapshot: (stored, scope) => {
       restored.add(scope.self)
-      return inner.restoreSnapshot(stored, scope)
+      try {
+        const snapshot: AnyMachineSnapshot = inner.restoreSnapshot(stored, scope)
+        checkContext(snapshot, scope.self)
+        return snapshot
+      } catch (reason) {
+        if (!scope.self._parent) throw reason
+        const snapshot = noSnapshot(machine)
+        refused.set(snapshot, { stored, reason })
+        return snapshot
+      }
     },
+    getPersistedSnapshot: (snapshot: AnyMachineSnapshot, options) =>
+      refused.get(snapshot)?.stored ?? inner.getPersistedSnapshot(snapshot, options),
     start: (snapshot: AnyMachineSnapshot, scope) => {
+      const refusal = refused.get(snapshot)
+      if (refusal) throw refusal.reason
       hostOf(scope.self).writeAhead?.()
       // Before the others start: one that ends at once reports its end itself.
       const ended = Object.values<AnyActor>(snapshot.children).filter(
@@ -150,4 +184,46 @@ const reportingScope = (scope: AnyActorScope): AnyActorScope => {
       unreported.push(emitted)
     },
   }
+}
+
+/** Takes the context of the tools out of the input of a run. What is stored says only that there was one. */
+const withoutContext = (self: AnyActorRef, input: unknown): unknown => {
+  if (!isJsonObject(input) || input.context === undefined) return input
+  const { context, ...stored } = input
+  giveValues(self, { context })
+  return { ...stored, hasContext: true }
+}
+
+/** Refuses a run that had a context before it was stored, and now has none: its tools would get `undefined`. */
+const checkContext = ({ context }: AnyMachineSnapshot, self: AnyActorRef): void => {
+  // A chart of phases keeps its input, a single run its options.
+  const { options, input } = context
+  const { hasContext } = Object(options ?? input)
+  if (hasContext !== true || valuesOf(self).context !== undefined) return
+  throw new ConfigurationError(
+    'The run was given a context, which is not stored: restore it with agent.machineFor(schema, { context }) in place of agent.machine, without a schema if it had none.',
+  )
+}
+
+/** A stored snapshot that was refused, and why. */
+type Refusal = { stored: Snapshot<unknown>; reason: unknown }
+
+/** The snapshot of a run that cannot be restored, until it starts and fails. */
+const noSnapshot = ({ root }: AnyRunMachine): AnyMachineSnapshot =>
+  root.machine.resolveState({ value: {}, context: {} })
+
+/** Reports to the user's machine that invoked or spawned the run. Deferred twice, as emissions are. */
+const reportToApp = (
+  before: AnyMachineSnapshot | undefined,
+  after: AnyMachineSnapshot,
+  scope: AnyActorScope,
+): void => {
+  const { _parent: parent, id } = scope.self
+  if (!parent || !('logic' in parent) || !isChart(Object(parent.logic))) return
+  const report = reportBetween(before, after, id)
+  if (!report) return
+  // Around this machine may be one that turns the text of the answer into a value.
+  const last = () =>
+    report.type === 'agent.done' ? { ...report, output: scope.self.getSnapshot().output } : report
+  scope.defer(() => scope.defer(() => parent.send(last())))
 }

@@ -22,11 +22,12 @@ export interface RunMachine<
   Snapshot extends AnyMachineSnapshot = AnyMachineSnapshot,
   Command extends EventObject = AgentCommand,
   Input = AgentInput,
+  Parts = RunParts,
 > extends Required<ActorLogic<Snapshot, Command, Input, AnyActorRef['system'], AgentEmitted>>,
     Charted {
   readonly config: AnyStateMachine['config']
-  /** Returns the machine with your own parts in place of the chart's. */
-  provide(parts: RunParts): this
+  /** Returns the machine with your own parts in place of the chart's. A name that the chart does not have is refused. */
+  provide(parts: Parts): this
 }
 
 /** A run machine with any states, commands and input. */

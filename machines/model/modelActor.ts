@@ -11,7 +11,7 @@ import type { ResolvedConfig } from '../agent/agentConfig.ts'
 import type { ChildEvent, PreparedRequest } from '../agent/events.ts'
 import { copyOf, type modelInput } from '../agent/streamingState.ts'
 import { valuesOf } from '../logic/runEnvironment.ts'
-import { clockIn } from '../logic/systemTime.ts'
+import { clockOf } from '../logic/systemTime.ts'
 import { specsOf, toolsOf } from '../tools/runTools.ts'
 import { type AtHand, appendOnly } from './appendedChanges.ts'
 import { AnswerTimer, askModel, modelFailure } from './modelRequest.ts'
@@ -25,8 +25,8 @@ export type ModelInput = ReturnType<typeof modelInput>
  * and nothing more. It keeps the time itself, so that a read needs no new timer.
  */
 export const modelActor = (config: ResolvedConfig) =>
-  fromCallback<EventObject, ModelInput>(({ input, sendBack, system, self }) => {
-    const clock = clockIn(system)
+  fromCallback<EventObject, ModelInput>(({ input, sendBack, self }) => {
+    const clock = clockOf(self)
     let seq = 0
     let isOver = false
     let sent: SentPrefix | undefined
@@ -174,9 +174,9 @@ export type TimerInput = { at: number | null }
  * A wait. It is a child and not an `after`, because XState starts the children of a restored snapshot again but
  * forgets its `after` timers.
  */
-export const timer = fromCallback<EventObject, TimerInput>(({ input: { at }, sendBack, system }) => {
+export const timer = fromCallback<EventObject, TimerInput>(({ input: { at }, sendBack, self }) => {
   if (at === null) return
-  const clock = clockIn(system)
+  const clock = clockOf(self)
   let id: unknown
   const fire = () => {
     const fired: ChildEvent = { type: 'timer.fired', at: Math.max(at, clock.now()) }

@@ -1,4 +1,4 @@
-import { fromPromise } from 'xstate'
+import { type AnyActorRef, fromPromise } from 'xstate'
 import { ConfigurationError, ToolExecutionError } from '../../src/messages/errors.ts'
 import {
   answerTextOf,
@@ -152,9 +152,21 @@ export const typedOutputPhases = ({ config, lifecycle }: OrchestratorParts): Pha
   }
 }
 
-const answerCheck = fromPromise<ReadAnswer, { answer: string }>(({ input, self }) =>
-  readAnswer(input.answer, schemaOf(valuesOf(self).answerSchema)),
-)
+const answerCheck = fromPromise<ReadAnswer, { answer: string }>(async ({ input, self }) => {
+  const { value, ...read } = await readAnswer(input.answer, schemaOf(valuesOf(self).answerSchema))
+  // What the schema makes of the answer need not be JSON, so it is not part of what is stored.
+  if (self._parent && read.problem === '') validated.set(self._parent, { json: read.json, value })
+  return read
+})
+
+/** The values of answers that were found to fit, by the actor of the whole. */
+const validated = new WeakMap<AnyActorRef, { json: string; value: unknown }>()
+
+/** The value that the schema has made of an answer; undefined if the answer was not checked here. */
+export const validatedAnswer = (self: AnyActorRef, json: string): { value: unknown } | undefined => {
+  const found = validated.get(self)
+  return found?.json === json ? found : undefined
+}
 
 /**
  * Takes the answer as its arguments: checking them is all it does. An answer that does not fit is an error result, and
@@ -183,7 +195,9 @@ const returnResult: Tool = {
 
 const schemaOf = (schema: WireSchema | undefined): WireSchema => {
   if (!schema)
-    throw new ConfigurationError('A typed answer is resumed with the schema that it was asked for.')
+    throw new ConfigurationError(
+      'There is no schema for the typed answer: ask with sendFor or agent.machineFor(schema), and resume a run with the schema that it was asked for.',
+    )
   return schema
 }
 

@@ -77,6 +77,7 @@ const optionsShape = is.fields<RunOptions>({
   limits: is.like<RunLimits>((name, value) => (areLimits(value) ? undefined : `${name} must be limits`)),
   policy: is.optional(is.object),
   unasked: is.optional(is.listOf(is.oneOf('prompt', 'answer'))),
+  hasContext: is.optional(is.flag),
 })
 
 const answerShape = is.fields<Answer>({

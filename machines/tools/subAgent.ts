@@ -6,7 +6,7 @@ import type { ToolContext } from '../../src/tools/tool.ts'
 import type { AgentMachine } from '../agent/agentSnapshot.ts'
 import type { AgentOutput } from '../agent/events.ts'
 import { withValues } from '../logic/runEnvironment.ts'
-import { clockIn } from '../logic/systemTime.ts'
+import { clockOf } from '../logic/systemTime.ts'
 import { waitIn } from './pendingCalls.ts'
 import { keysOf } from './round.ts'
 import { callOf } from './toolCall.ts'
@@ -34,7 +34,7 @@ export const subRun = (
       ...(of?.stored && { snapshot: of.stored }),
     })
     const report = (event: CallReport) => self?._parent?.send(event)
-    const clock = self ? clockIn(self.system) : systemClock
+    const clock = self ? clockOf(self) : systemClock
     let timer: unknown
     const stopTimer = () => {
       if (timer !== undefined) clock.clearTimeout(timer)

@@ -10,7 +10,7 @@ import type { Attempt, ExecutionOptions } from '../../src/tools/toolExecutor.ts'
 import { asToolResult, errorResult } from '../../src/tools/toolResult.ts'
 import type { ResolvedConfig } from '../agent/agentConfig.ts'
 import { hostOf, tracerOf, valuesOf } from '../logic/runEnvironment.ts'
-import { clockIn } from '../logic/systemTime.ts'
+import { clockOf } from '../logic/systemTime.ts'
 import { originIn, toolsOf } from './runTools.ts'
 
 /** The outcome of one call; `usage`: what its tool used of models. */
@@ -39,7 +39,7 @@ export const callLogic = (config: ResolvedConfig) => {
   const logic: ActorLogic<CallSnapshot, CallEvent, CallInput> = {
     getInitialSnapshot: (_, input) => ({ ...input, status: 'active', output: undefined, error: undefined }),
 
-    start: (input, { self, system }) => {
+    start: (input, { self }) => {
       const { call } = input
       const attempt = attemptOf(input, call.id)
       inputs.set(self, self.getSnapshot())
@@ -55,7 +55,7 @@ export const callLogic = (config: ResolvedConfig) => {
           return end.signal
         },
         own: end,
-        clock: clockIn(system),
+        clock: clockOf(self),
         self,
         context: valuesOf(self).context,
         attemptAt: () => attempt,

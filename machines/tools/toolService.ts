@@ -9,7 +9,7 @@ import { asToolResult } from '../../src/tools/toolResult.ts'
 import type { ResolvedConfig } from '../agent/agentConfig.ts'
 import type { CallCommand, ChildEvent } from '../agent/events.ts'
 import { tracerOf, valuesOf } from '../logic/runEnvironment.ts'
-import { clockIn } from '../logic/systemTime.ts'
+import { clockOf } from '../logic/systemTime.ts'
 import { ownOf, without } from './round.ts'
 import { toolsOf } from './runTools.ts'
 import {
@@ -201,7 +201,7 @@ const passOn = ({ runs }: ToolServiceSnapshot, command: CallCommand, self: AnyAc
 const runBatch = (
   executeBatch: NonNullable<ResolvedConfig['executeBatch']>,
   inputs: CallInput[],
-  { self, system }: AnyActorScope,
+  { self }: AnyActorScope,
   config: ResolvedConfig,
 ): (() => void) => {
   const end = new LazySignal()
@@ -233,7 +233,7 @@ const runBatch = (
     get signal() {
       return end.signal
     },
-    clock: clockIn(system),
+    clock: clockOf(self),
     self,
     context: valuesOf(self).context,
     attemptAt,

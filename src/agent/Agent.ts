@@ -1,4 +1,4 @@
-import type { Actor, AnyActorLogic, Snapshot } from 'xstate'
+import type { Actor, AnyActorLogic, AnyStateMachine, Snapshot } from 'xstate'
 import type { AgentInput } from '../../machines/agent/events.ts'
 import { tracedEmbeddings } from '../../machines/logic/runEnvironment.ts'
 import type { EmbedOptions, MediaOptions } from '../../providers/provider.ts'
@@ -15,6 +15,7 @@ import { type AgentToolOptions, agentTool } from './agentTool.ts'
 import { checkEmbed } from './checkOptions.ts'
 import type {
   ActorOptions,
+  ActorValues,
   AgentOptions,
   AnyOptions,
   Last,
@@ -28,6 +29,7 @@ import type {
 } from './options.ts'
 import type { DeepPartial } from './partialValues.ts'
 import type { Run } from './Run.ts'
+import type { TypedMachine } from './typedMachine.ts'
 import { type Inspect, watchedWait } from './watching.ts'
 
 export type { AgentOptions, AnyAgent, HostedFrom, MachineOf, StartFrom } from './options.ts'
@@ -67,17 +69,36 @@ export class Agent<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic
    * The statechart that every send runs, for `createActor`, `invoke` and `provide`. Built once, on first use. With an
    * `orchestrator` it is the orchestrator's, which has the same input, events and output, but its own states.
    */
-  get machine(): MachineOf<Machine> {
+  get machine(): MachineOf<Machine, Deps> {
     // Without an orchestrator, the types describe the lifecycle machine.
     const machine: AnyActorLogic = this.#internals.machine
-    return machine as MachineOf<Machine>
+    return machine as MachineOf<Machine, Deps>
+  }
+
+  /**
+   * The machine of runs that answer with a value of this schema: the `output` of a complete run is the validated value.
+   * With `values`, the machine for one run, such as one that is restored and was given a `context`.
+   *
+   * @example
+   * const city = agent.machineFor(z.object({ name: z.string() }))
+   * const actor = createActor(city, { input: { prompt: 'The capital of Norway?' } })
+   */
+  machineFor<S extends Schema>(schema: S, values?: ActorValues<Deps>): TypedMachine<Infer<S>, Deps>
+  machineFor(schema: undefined, values?: ActorValues<Deps>): MachineOf<Machine, Deps>
+  machineFor(schema: Schema | undefined, values?: ActorValues<Deps>): AnyActorLogic {
+    return this.#internals.typedMachine(schema, lastOf([values]))
+  }
+
+  /** The chart of this agent as XState's own machine: for graphs, drawings, Stately Studio and JSON. Run `machine`, not this. */
+  get chart(): AnyStateMachine {
+    return this.#internals.chart
   }
 
   /** A new run as an actor: subscribe to it, listen to its events, then start it. */
-  actor(input: AgentInput, ...rest: Last<ActorOptions<Deps>>): Actor<MachineOf<Machine>> {
+  actor(input: AgentInput, ...rest: Last<ActorOptions<Deps>>): Actor<MachineOf<Machine, Deps>> {
     const { inspect, ...values }: AnyOptions & { inspect?: Inspect } = lastOf(rest)
     const actor: Actor<AnyActorLogic> = this.#internals.actor({ input }, values, { inspect })
-    return actor as Actor<MachineOf<Machine>>
+    return actor as Actor<MachineOf<Machine, Deps>>
   }
 
   /**

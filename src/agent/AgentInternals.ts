@@ -1,7 +1,14 @@
-import type { Actor, AnyActorLogic } from 'xstate'
+import type { Actor, AnyActorLogic, AnyStateMachine } from 'xstate'
 import { type AgentMachineConfig, synchronous } from '../../machines/agent/agentConfig.ts'
 import type { AgentMachine } from '../../machines/agent/agentSnapshot.ts'
-import { type RunHost, withHost, withValues } from '../../machines/logic/runEnvironment.ts'
+import {
+  type MachineChange,
+  type RunHost,
+  type RunSurroundings,
+  withHost,
+  withSurroundings,
+  withValues,
+} from '../../machines/logic/runEnvironment.ts'
 import { runMachineOf } from '../../machines/logic/runMachine.ts'
 import { isChart, registerRunMachine } from '../../machines/logic/wrapLogic.ts'
 import type { PrepareStep } from '../../machines/model/prepareStep.ts'
@@ -42,6 +49,7 @@ import {
 import { type AnyRun, Run } from './Run.ts'
 import { RunInternals } from './RunInternals.ts'
 import { createRunActor, type RunSetup, type RunStart, textForm, typedForm } from './runSetup.ts'
+import { valueOutput } from './typedMachine.ts'
 import { harmlessInspect, type Inspect } from './watching.ts'
 
 const internalsOf = new WeakMap<object, AgentInternals>()
@@ -68,7 +76,7 @@ export class AgentInternals {
   readonly options: AgentOptions<never>
   readonly embeddings: (() => EmbeddingsModel) | undefined
   readonly media: (() => MediaModel) | undefined
-  readonly #inspect: Inspect | undefined
+  readonly #surroundings: RunSurroundings
   readonly #compaction: AgentMachineConfig['compaction']
   readonly #policy: PolicyOptions | undefined
   readonly #skills: Skills | undefined
@@ -79,8 +87,9 @@ export class AgentInternals {
   constructor(agent: AnyAgent, model: string | ChatModel, options: AgentOptions<never>) {
     checkAgent(model, options)
     this.options = { ...options }
-    const inspectors = [options.inspect ?? [], environmentInspector()?.inspect ?? []].flat()
-    if (inspectors.length > 0) this.#inspect = harmlessInspect(inspectors)
+    const inspect = [options.inspect ?? [], environmentInspector()?.inspect ?? []].flat().map(harmlessInspect)
+    const { clock } = options
+    this.#surroundings = { ...(clock && { clock }), ...(inspect.length > 0 && { inspect }) }
     if (typeof model !== 'string') this.model = model
     else {
       const name = parseModelString(model)
@@ -108,6 +117,15 @@ export class AgentInternals {
   /** Tools with the one that loads skills: the system prompt names it. */
   #withSkills(tools: readonly AnyToolEntry[]): readonly AnyToolEntry[] {
     return this.#skills ? [...tools, this.#skills.tool] : tools
+  }
+
+  /** XState's own machine behind the runs. */
+  get chart(): AnyStateMachine {
+    const { root }: { root?: { machine: AnyStateMachine } } = this.machine
+    if (root) return root.machine
+    throw new ConfigurationError(
+      `The orchestrator "${this.name}" is not a chart: agent.chart is there for agents whose orchestrator makes a state machine.`,
+    )
   }
 
   get machine(): AgentMachine {
@@ -160,7 +178,7 @@ export class AgentInternals {
     return createRunActor({
       machine: host ? withHost(machine, host) : machine,
       start,
-      inspect: also ? harmlessInspect([this.#inspect ?? [], also].flat()) : this.#inspect,
+      inspect: also && harmlessInspect(also),
       clock: this.options.clock,
       name: this.name,
     })
@@ -181,7 +199,6 @@ export class AgentInternals {
       machine: this.machineFor(options, asked?.wire),
       start,
       signal,
-      inspect: this.#inspect,
       clock: this.options.clock,
       name: this.name,
       parent,
@@ -201,8 +218,15 @@ export class AgentInternals {
     return { compiled, wire, outputSchema }
   }
 
+  /** The machine of runs with a typed output: the values of the schema. */
+  typedMachine(schema: Schema | undefined, values: AnyOptions): AnyActorLogic {
+    checkActor(values)
+    const asked = this.#asked(schema)
+    return this.machineFor(values, asked?.wire, asked && valueOutput(asked.compiled, asked.outputSchema))
+  }
+
   /** The machine for one run: what answers, and the values it is given. */
-  machineFor(options: AnyOptions, answerSchema?: WireSchema): AgentMachine {
+  machineFor(options: AnyOptions, answerSchema?: WireSchema, change?: MachineChange): AgentMachine {
     const { context, prepareStep, parent, conversation } = options
     const tools = options.tools && this.#withSkills(options.tools)
     const isTyped = answerSchema !== undefined && !this.options.orchestrator
@@ -210,13 +234,14 @@ export class AgentInternals {
     const isPlain =
       !answerSchema && context === undefined && !tools && !prepareStep && !parent && !conversation
     if (isPlain) return machine
-    return withValues(machine, {
+    const values = {
       context,
       ...(answerSchema && { answerSchema }),
       ...(conversation !== undefined && { conversation }),
       ...(tools && { tools }),
       ...(prepareStep && { prepareStep: this.#withModels(prepareStep) }),
-    })
+    }
+    return withValues(machine, values, change)
   }
 
   /** The machine that answers for a schema, which comes with the input. It depends on whether there are tools. */
@@ -246,7 +271,9 @@ export class AgentInternals {
       throw new OrchestrationError(`The orchestrator "${providerHint}" did not return actor logic.`, {
         orchestrator: providerHint,
       })
-    return isChart(logic) ? runMachineOf(logic) : registerRunMachine(logic as AgentMachine)
+    const machine = isChart(logic) ? runMachineOf(logic) : registerRunMachine(logic as AgentMachine)
+    const isPlain = Object.keys(this.#surroundings).length === 0
+    return isPlain ? machine : withSurroundings(machine, this.#surroundings)
   }
 
   #withModels(prepare: PrepareStep<never, string | ChatModel>): PrepareStep {

@@ -2,8 +2,9 @@ import type { AnyActorLogic, AnyActorRef, AnyStateMachine, Snapshot } from 'xsta
 import type { AgentMachineConfig, CompactionOptions } from '../../machines/agent/agentConfig.ts'
 import type { AgentMachine } from '../../machines/agent/agentSnapshot.ts'
 import { settingRules, sharedRules } from '../../machines/agent/configRules.ts'
-import type { AgentInput } from '../../machines/agent/events.ts'
+import type { AgentInput, ContextOption } from '../../machines/agent/events.ts'
 import type { RunLimits } from '../../machines/agent/limits.ts'
+import type { RunMachine } from '../../machines/logic/wrapLogic.ts'
 import type { PrepareStep } from '../../machines/model/prepareStep.ts'
 import type { RequestPrefix } from '../../machines/model/requestPrefix.ts'
 import type { Orchestrator } from '../../machines/orchestrators/orchestrator.ts'
@@ -70,8 +71,17 @@ export type FallbackModel = string | (ConnectionOptions & { model: string }) | C
 /** An agent with any tools. */
 export type AnyAgent = { readonly model: ChatModel; readonly name: string | undefined }
 
-/** The machine of an agent: its orchestrator's, if the types know it, or else the lifecycle chart's. */
-export type MachineOf<Machine extends AnyActorLogic> = AnyActorLogic extends Machine ? AgentMachine : Machine
+/**
+ * The machine of an agent: its orchestrator's, if the types know it, or else the lifecycle chart's. Its input has the
+ * `context` that the tools need.
+ */
+export type MachineOf<Machine extends AnyActorLogic, Deps = unknown> = AnyActorLogic extends Machine
+  ? AgentMachine<Deps>
+  : unknown extends Deps
+    ? Machine
+    : Machine extends RunMachine<infer Snapshot, infer Command, infer Input, infer Parts>
+      ? RunMachine<Snapshot, Command, Input & ContextOption<Deps>, Parts>
+      : Machine
 
 /** The start of a run: a prompt, or a stored run with decisions on its pending calls, by id. */
 export type StartFrom =
@@ -81,17 +91,6 @@ export type StartFrom =
 
 /** The start of a run that a host stores: an input, or a stored snapshot. */
 export type HostedFrom = { input: AgentInput } | { snapshot: Snapshot<unknown> }
-
-/** Required where the tools need one. */
-type ContextOption<Deps> = undefined extends Deps
-  ? {
-      /** The `context` of the tools of this run. Never stored: a resumed run is given it again. */
-      context?: Deps
-    }
-  : {
-      /** The `context` of the tools of this run. Never stored: a resumed run is given it again. */
-      context: Deps
-    }
 
 /** Values that a run gets and cannot store: pass them again when you resume the run. */
 export type ActorValues<Deps = unknown> = ContextOption<Deps> & {

@@ -7,20 +7,21 @@ import { isThenable } from '../tools/isThenable.ts'
 /** Sees every actor, event and transition: what XState takes as `inspect`. */
 export type Inspect = Observer<InspectionEvent> | ((event: InspectionEvent) => void)
 
-/** Makes inspectors harmless, since they only watch: XState would let what one of them throws break the run, and keep it from the others. */
-export const harmlessInspect = (inspect: Inspect | readonly Inspect[]): Inspect => {
-  const inspectors = (isList(inspect) ? inspect : [inspect]).map((each) =>
-    harmless('The inspector of an agent', (event: InspectionEvent) =>
-      typeof each === 'function' ? each(event) : each.next?.(event),
-    ),
-  )
-  return (event) => {
-    for (const inspector of inspectors) inspector(event)
-  }
-}
+const harmlessOnes = new WeakMap<Inspect, (event: InspectionEvent) => void>()
 
-const isList = (inspect: Inspect | readonly Inspect[]): inspect is readonly Inspect[] =>
-  Array.isArray(inspect)
+/**
+ * Makes an inspector harmless, since it only watches: XState would let what it throws break the run, and keep it from
+ * other inspectors. The same function for the same inspector, so that a run inside a run is not shown to it twice.
+ */
+export const harmlessInspect = (inspect: Inspect): ((event: InspectionEvent) => void) => {
+  const known = harmlessOnes.get(inspect)
+  if (known) return known
+  const made = harmless('The inspector of an agent', (event: InspectionEvent) =>
+    typeof inspect === 'function' ? inspect(event) : inspect.next?.(event),
+  )
+  harmlessOnes.set(inspect, made)
+  return made
+}
 
 /** Makes a listener harmless: XState would let what it throws, and Node what it rejects with, end the process. */
 export const harmlessListener = <Event>(listener: (event: Event) => unknown): ((event: Event) => void) =>

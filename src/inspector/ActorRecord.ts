@@ -2,6 +2,7 @@ import type { AnyActor, AnyEventObject, Snapshot } from 'xstate'
 import type { StreamingState } from '../../machines/agent/streamingState.ts'
 import { type RunValues, valuesOf } from '../../machines/logic/runEnvironment.ts'
 import { isRun } from '../../machines/tools/pendingCalls.ts'
+import { isJsonObject } from '../messages/json.ts'
 import type { ChatMessage } from '../messages/messages.ts'
 import type { Charted } from '../visualize/transitions.ts'
 import { Attempt } from './Attempt.ts'
@@ -176,7 +177,8 @@ export class ActorRecord {
   #begin(event: AnyEventObject, snapshot: Snapshot<unknown>, seq: number, at: number): Moment {
     this.catchUp(at)
     const progress = this.moments.at(-1)?.progress ?? [-1, 0, 0]
-    const moment: Moment = { seq, at, event, steps: this.steps, snapshot, reads: 0, progress }
+    const shown = this.machine ? withoutContext(event) : event
+    const moment: Moment = { seq, at, event: shown, steps: this.steps, snapshot, reads: 0, progress }
     this.steps = []
     this.moments.push(moment)
     if (this.moments.length >= 2 * mostMoments) this.#dropOldest()
@@ -246,3 +248,10 @@ export const takenIn = (
 /** The conversation that a run began with, by data that was not compacted yet. */
 export const historyOf = ({ history, messages }: StreamingState): ChatMessage[] =>
   history.slice(0, Math.max(0, history.length - messages.length))
+
+/** The start of a run without the context of its tools, which may hold anything: tokens of a user, connections. */
+const withoutContext = (event: AnyEventObject): AnyEventObject => {
+  if (event.type !== 'xstate.init' || !isJsonObject(event.input)) return event
+  const { context: _, ...input } = event.input
+  return { ...event, input }
+}

@@ -1,4 +1,4 @@
-import { clockIn } from '../../machines/logic/systemTime.ts'
+import { clockOf } from '../../machines/logic/systemTime.ts'
 import { ToolExecutionError } from '../messages/errors.ts'
 import { copyJson, isJsonObject, type JsonObject, type JsonValue, stableJson } from '../messages/json.ts'
 import { dataPart, linkPart, type Part, type TextPart, textPart } from '../messages/messages.ts'
@@ -22,7 +22,7 @@ export const runCall = (context: ToolContext, limits: TimeLimits, send: SendCall
       reject(new ToolExecutionError(`${problem}; whether it took effect is unknown.`))
       controller.abort(problem)
     }
-    const clock = context.self ? clockIn(context.self.system) : systemClock
+    const clock = context.self ? clockOf(context.self) : systemClock
     const timer = new CallTimer(limits, clock, end)
     const stopListening = onAbort(context.signal, () =>
       end('The run was aborted while this tool was running'),

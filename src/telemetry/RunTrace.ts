@@ -4,7 +4,7 @@ import type { AgentSnapshot } from '../../machines/agent/agentSnapshot.ts'
 import { factsOf } from '../../machines/agent/states.ts'
 import type { StreamingState } from '../../machines/agent/streamingState.ts'
 import type { TracedTurn } from '../../machines/logic/runEnvironment.ts'
-import { timeIn } from '../../machines/logic/systemTime.ts'
+import { timeOf } from '../../machines/logic/systemTime.ts'
 import type { Verdicts } from '../../machines/policy/policyLogic.ts'
 import { pendingIn } from '../../machines/tools/pendingCalls.ts'
 import type { ErrorData } from '../messages/errors.ts'
@@ -100,7 +100,7 @@ export class RunTrace {
     const { failure, request } = context
     if (snapshot.matches({ Accumulating: 'Interrupted' })) chat.interrupt(failure)
     else if (snapshot.matches({ Accumulating: 'BackingOff' }))
-      chat.retry(request, request.retryAt - timeIn(this.#actor.system))
+      chat.retry(request, request.retryAt - timeOf(this.#actor))
     if (snapshot.matches('Accumulating')) return
     this.#chat = undefined
     if (snapshot.matches('Consolidating')) chat.complete(context)

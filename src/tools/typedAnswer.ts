@@ -36,14 +36,22 @@ const isPlainObject = ({ type, anyOf, oneOf, allOf, $ref }: JsonObject): boolean
 /** The JSON of an answer, or what is wrong with it; one of the two is empty. `asked`: the JSON in the shape of the wire. */
 export type ReadAnswer = { json: string; asked: string; problem: string }
 
-/** Reads and checks what a model answered. */
-export const readAnswer = async (answer: string, schema: WireSchema): Promise<ReadAnswer> => {
+/** Reads and checks what a model answered. `value`: what the schema makes of it. */
+export const readAnswer = async (
+  answer: string,
+  schema: WireSchema,
+): Promise<ReadAnswer & { value?: unknown }> => {
   const parsed = parseAnswer(answer, schema)
   if (!parsed.ok) return misread(parsed.problem)
   const validation = await schema.validate(parsed.value)
   if (!validation.ok) return misread(validation.problem)
   const json = JSON.stringify(parsed.value)
-  return { json, asked: schema.isWrapped ? `{"value":${json}}` : json, problem: '' }
+  return {
+    json,
+    asked: schema.isWrapped ? `{"value":${json}}` : json,
+    problem: '',
+    value: validation.value,
+  }
 }
 
 const misread = (problem: string): ReadAnswer => ({ json: '', asked: '', problem })

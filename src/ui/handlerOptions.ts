@@ -1,3 +1,4 @@
+import type { AnyActorLogic } from 'xstate'
 import { Agent, type AnyAgent } from '../agent/Agent.ts'
 import type { StoredRuns } from '../durable/runs.ts'
 import { ConfigurationError } from '../messages/errors.ts'
@@ -23,25 +24,42 @@ export type HandlerOptions = ReportOptions & {
   maxUnreadBytes?: number
 }
 
-/** Options of the chat handlers. */
-export type ChatHandlerOptions = HandlerOptions & {
-  /** Allows or refuses the use of a chat. Default: anyone who knows the id of a chat may use it. */
-  authorize?: (request: Request, chatId: string) => boolean | Promise<boolean>
+/** The context of the tools of an agent, for each request: required where one of its tools needs it. */
+type RequestContext<For> =
+  For extends Agent<infer Deps, infer Machine>
+    ? [undefined, Machine] extends [Deps, AnyActorLogic]
+      ? OptionalContext<Deps>
+      : {
+          /** Gives the tools their `context`; `page` has what the client sent, and shows data of your own. */
+          context: (request: Request, chatId: string, page: Page) => Deps | Promise<Deps>
+        }
+    : For extends (...args: never) => infer Chosen
+      ? RequestContext<Awaited<Chosen>>
+      : OptionalContext<unknown>
+
+type OptionalContext<Deps> = {
   /**
    * Gives the tools their `context`; `page` has what the client sent, and shows data of your own. For stored runs the
    * context must be JSON. Default: none; for `aguiHandler`, `{ state, context, forwardedProps }` of the client.
    */
-  context?: (request: Request, chatId: string, page: Page) => unknown
-  /**
-   * The name of the agent that answers in new chats of stored runs, or a function that chooses it. Not needed if there is
-   * only one agent.
-   */
-  agent?: string | ((request: Request, chatId: string, body: JsonObject) => string | Promise<string>)
-  /** The most chats of an agent that may wait for a decision; the oldest are dropped. Default: 1,000. */
-  maxWaiting?: number
-  /** The longest time that a chat of an agent may wait, in milliseconds. Default: a day. */
-  maxWaitMs?: number
+  context?: (request: Request, chatId: string, page: Page) => Deps | Promise<Deps>
 }
+
+/** Options of the chat handlers. */
+export type ChatHandlerOptions<For extends Served = Served> = HandlerOptions &
+  RequestContext<For> & {
+    /** Allows or refuses the use of a chat. Default: anyone who knows the id of a chat may use it. */
+    authorize?: (request: Request, chatId: string) => boolean | Promise<boolean>
+    /**
+     * The name of the agent that answers in new chats of stored runs, or a function that chooses it. Not needed if there is
+     * only one agent.
+     */
+    agent?: string | ((request: Request, chatId: string, body: JsonObject) => string | Promise<string>)
+    /** The most chats of an agent that may wait for a decision; the oldest are dropped. Default: 1,000. */
+    maxWaiting?: number
+    /** The longest time that a chat of an agent may wait, in milliseconds. Default: a day. */
+    maxWaitMs?: number
+  }
 
 /** An agent, a function that chooses one for each request, or stored runs. The body is not to be trusted. */
 export type Served =

@@ -11,6 +11,13 @@ export {
   describeMachine,
 } from './describeMachine.ts'
 export type { SvgOptions } from './drawing.ts'
+export {
+  type InvokeJson,
+  type MachineJson,
+  machineToJSON,
+  type StateJson,
+  type TransitionJson,
+} from './machineToJSON.ts'
 export { type MermaidOptions, toMermaid } from './toMermaid.ts'
 export { toSvg } from './toSvg.ts'
 export type { Charted } from './transitions.ts'

@@ -7,7 +7,7 @@ const schemaOf = (jsonSchema: object) => wireSchemaOf(compileSchema({ jsonSchema
 const object = schemaOf({ type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] })
 const list = schemaOf({ type: 'array', items: { type: 'integer' } })
 
-const fits = (json: string, asked = json) => ({ json, asked, problem: '' })
+const fits = (json: string, asked = json) => ({ json, asked, problem: '', value: JSON.parse(json) })
 const misread = (problem: unknown) => ({ json: '', asked: '', problem })
 
 describe('an answer', () => {

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { createActor, toPromise } from 'xstate'
 import { z } from 'zod'
 import { Agent } from '../../src/agent/Agent.ts'
 import type { Inspector } from '../../src/inspector/index.ts'
+import { Recorder } from '../../src/inspector/Recorder.ts'
 import type { ChatModel } from '../../src/model/chatModel.ts'
 import { type ScriptTurn, scriptedModel, TransitionCoverage } from '../../src/testing/index.ts'
 import { tool } from '../../src/tools/tool.ts'
@@ -38,6 +40,16 @@ const isOver = (feed: PageFeed) =>
   [...feed.actors.values()].some(({ parent, endedAt }) => parent === null && endedAt)
 
 describe('A run of an agent', () => {
+  it('is shown without the context of its tools', async () => {
+    const recorder = new Recorder([], () => {})
+    const { machine } = new Agent(scriptedModel(['ok']))
+    const input = { prompt: 'Hello', context: { token: 'hunter2' } }
+    await toPromise(createActor(machine, { input, inspect: recorder.inspect }).start())
+    const events = [...recorder.actors.values()].flatMap(({ moments }) => moments.map(({ event }) => event))
+    expect(events[0]).toMatchObject({ type: 'xstate.init', input: { prompt: 'Hello' } })
+    expect(JSON.stringify(events)).not.toContain('hunter2')
+  })
+
   it('shows which settings the model did not get', async () => {
     const warning = {
       setting: 'temperature',

@@ -111,9 +111,7 @@ describe.skipIf(!executablePath)('The page', { timeout: 120_000 }, () => {
     expect(await page.locator('.turn').count()).toBe(1)
     await page.locator('#live').click()
     await page.locator('.turn').nth(1).waitFor()
-    await page.locator('.scroll').evaluate((scroll) => {
-      scroll.scrollTop = 0
-    })
+    await page.locator('.scroll').evaluate((scroll) => void Object.assign(scroll, { scrollTop: 0 }))
     await expect
       .poll(() => strip.locator('.read .stay-name').allTextContents())
       .toEqual(['Requesting', 'Streaming', 'ToolExecution'])

@@ -1,3 +1,4 @@
+import type { Last } from '../../agent/options.ts'
 import type { JsonObject } from '../../messages/json.ts'
 import { eventStream } from '../eventStream.ts'
 import {
@@ -22,10 +23,11 @@ import { AguiWriter } from './writer.ts'
  * const handler = aguiHandler(agent) // new HttpAgent({ url: '/api/agent' })
  * export { handler as POST }
  */
-export const aguiHandler = (
-  served: Served,
-  options: ChatHandlerOptions = {},
+export const aguiHandler = <For extends Served>(
+  served: For,
+  ...[given]: Last<ChatHandlerOptions<For>>
 ): ((request: Request) => Promise<Response>) => {
+  const options: ChatHandlerOptions = given === undefined ? {} : given
   const limits = checkHandler('aguiHandler', options, chatHandlerRules)
   const { showError, maxBodyBytes } = limits
   const find = chatsOf(served, options)

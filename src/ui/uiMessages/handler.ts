@@ -1,3 +1,4 @@
+import type { Last } from '../../agent/options.ts'
 import type { JsonObject } from '../../messages/json.ts'
 import { type Rules, rule } from '../../messages/optionRules.ts'
 import { eventStream } from '../eventStream.ts'
@@ -17,8 +18,8 @@ import { type UiChunk, uiMessagesOf } from './messages.ts'
 import { readUiRequest } from './readRequest.ts'
 import { UiMessageWriter } from './writer.ts'
 
-/** Options of {@link uiMessageHandler}. None is required. */
-export type UiMessageHandlerOptions = ChatHandlerOptions & {
+/** Options of {@link uiMessageHandler}. None is required, except a `context` that tools need. */
+export type UiMessageHandlerOptions<For extends Served = Served> = ChatHandlerOptions<For> & {
   /** The major version of `ai` in the page. Version 5 has no approvals: see the guide. Default: 7. */
   clientVersion?: 5 | 6 | 7
 }
@@ -44,10 +45,11 @@ const headers = { 'x-vercel-ai-ui-message-stream': 'v1' }
  * // Chats that outlive a reload, and the process.
  * const handler = uiMessageHandler(await openRuns({ store: sqlite('chats.db'), agents: { assistant } }))
  */
-export const uiMessageHandler = (
-  served: Served,
-  options: UiMessageHandlerOptions = {},
+export const uiMessageHandler = <For extends Served>(
+  served: For,
+  ...[given]: Last<UiMessageHandlerOptions<For>>
 ): ((request: Request) => Promise<Response>) => {
+  const options: UiMessageHandlerOptions = given === undefined ? {} : given
   const limits = checkHandler('uiMessageHandler', options, rules)
   const { clientVersion: version = 7 } = options
   const { showError, maxBodyBytes } = limits
