@@ -158,8 +158,9 @@ export const checkAgent = (model: unknown, options: AgentOptions<never>): void =
   checkSteps(options)
 }
 
-const actorRules: Rules<ActorValues & { schema: unknown }> = {
+const actorRules: Rules<ActorValues & { schema: unknown; conversation?: string }> = {
   context: sendRules.context,
+  conversation: sendRules.conversation,
   tools: sendRules.tools,
   prepareStep: sendRules.prepareStep,
   schema: sendRules.schema,
