@@ -82,4 +82,13 @@ export {
   typedOutputOrchestrator,
   typedOutputPhases,
 } from './orchestrators/typedOutput.ts'
+export type {
+  PolicyEvents,
+  PolicyInput,
+  PolicyMeta,
+  PolicyOptions,
+  PolicyTag,
+} from './policy/policyEvents.ts'
+export type { Verdict, Verdicts } from './policy/policyLogic.ts'
+export type { Gate } from './policy/questions.ts'
 export { pendingIn } from './tools/pendingCalls.ts'

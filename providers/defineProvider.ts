@@ -3,9 +3,10 @@ import type { ChatModel, ModelProfile } from '../src/model/chatModel.ts'
 import { httpEmbeddingsModel } from './embeddings/httpEmbeddingsModel.ts'
 import type { EmbeddingsProtocol } from './embeddings/vectors.ts'
 import type { Wire } from './http/connection.ts'
-import { connectionOf, isOtherServer, type Place } from './http/connectionOf.ts'
+import { connectionOf, isOtherServer, type Place, serverUrl } from './http/connectionOf.ts'
 import { httpChatModel, type Recover } from './http/httpChatModel.ts'
 import { httpJson, inTime, readModels, retrying } from './http/httpJson.ts'
+import { pricesOf } from './models/prices.ts'
 import type { Capability, ConnectionOptions, ProfileOverride, Provider } from './provider.ts'
 import type { Protocol } from './wire/protocol.ts'
 
@@ -15,9 +16,11 @@ export type ProviderPreset<P extends ModelProfile> = Place & {
   protocol: Protocol<P>
   /** Empty where a model must be named. */
   defaultModel: string
-  /** `isOtherServer`: the user pointed the preset at another server, whose quirks are not known. */
-  profile: (model: string, isOtherServer: boolean) => P
+  /** `isOtherServer`: the user pointed the preset at another server, whose quirks are not known. `url`: the server. */
+  profile: (model: string, isOtherServer: boolean, url: string) => P
   recover?: Recover
+  /** The name of its list of prices. Default: the provider's own name. */
+  prices?: string
   embeddings?: { protocol: EmbeddingsProtocol; defaultModel: string }
   /** The list of the provider's models. `baseUrl` changes the base URL, where the list is elsewhere. */
   models?: { path: string; baseUrl?(ownUrl: string): string }
@@ -44,8 +47,13 @@ export const providerWithWire = <const P extends ModelProfile>(
 
   const chatModel = (given: string | undefined, options: ConnectionOptions): ChatModel => {
     const model = named(preset, given ?? preset.defaultModel)
+    const isOther = isOtherServer(preset, options)
+    const prices = isOther ? undefined : pricesOf(preset.prices ?? name, model)
     const profile = overriddenProfile(
-      preset.profile(options.profile?.like ?? model, isOtherServer(preset, options)),
+      {
+        ...preset.profile(options.profile?.like ?? model, isOther, serverUrl(preset, options.baseUrl)),
+        ...(prices && { prices }),
+      },
       options.profile,
     )
     let connected: ChatModel | undefined
@@ -117,7 +125,7 @@ const named = ({ name }: Place, model: string): string => {
 }
 
 const capabilitiesOf = <P extends ModelProfile>(preset: ProviderPreset<P>): Capability[] => {
-  const profile: ModelProfile = preset.profile(preset.defaultModel, false)
+  const profile: ModelProfile = preset.profile(preset.defaultModel, false, preset.baseUrl)
   const known: Record<Capability, boolean> = {
     chat: true,
     tools: profile.tools,

@@ -76,11 +76,11 @@ export const findProvider = (name: string, model?: string): Provider => {
 const adviceOn = (name: string, model: string | undefined): string => {
   const owner = model === undefined ? ownerOf(name) : undefined
   if (owner !== undefined) return `Write "${owner}:${name}".`
+  // A model of open weights with its size, as Ollama names it.
+  if (knownModel(openWeightModels, name))
+    return `Write "ollama:${model === undefined ? name : `${name}:${model}`}", or another provider of such models.`
   const names = allProviders().flatMap((each) => [each.name, ...each.aliases])
   const meant = nearest(name, names, 2)
-  const whole = model === undefined ? name : `${name}:${model}`
-  if (meant === undefined && knownModel(openWeightModels, whole))
-    return `Write "ollama:${whole}", or another provider of such models.`
   const guess = meant && `Did you mean "${model === undefined ? meant : `${meant}:${model}`}"? `
   return `${guess ?? ''}Known providers: ${allProviders()
     .map((each) => each.name)

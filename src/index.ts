@@ -14,6 +14,13 @@ export type { PrepareStep } from '../machines/model/prepareStep.ts'
 export type { Orchestrator } from '../machines/orchestrators/orchestrator.ts'
 export { reasoningOrchestrator } from '../machines/orchestrators/reasoning.ts'
 export { reflectionOrchestrator } from '../machines/orchestrators/reflection.ts'
+export type {
+  PolicyEvents,
+  PolicyInput,
+  PolicyMeta,
+  PolicyOptions,
+  PolicyTag,
+} from '../machines/policy/policyEvents.ts'
 export type { ApiKey } from '../providers/http/credentials.ts'
 export type {
   ConnectionOptions,
@@ -44,6 +51,7 @@ export type { Compaction } from './messages/compaction.ts'
 export {
   AbortedError,
   ConfigurationError,
+  ConflictError,
   type ErrorData,
   ModelError,
   OrchestrationError,
@@ -108,6 +116,7 @@ export {
 } from './model/serverTools.ts'
 export type { Timeouts } from './model/timeouts.ts'
 export type { Approval, ApprovalOptions, CallDecision, OnApproval } from './tools/approval.ts'
+export { deferred } from './tools/deferred.ts'
 export type { Infer, Schema, StandardSchema } from './tools/schema.ts'
 export {
   type OnInterrupted,

@@ -1,3 +1,4 @@
+import type { AnyStateMachine } from 'xstate'
 import { withDefaults } from '../../src/messages/optionRules.ts'
 import type { Usage } from '../../src/messages/result.ts'
 import { type Accumulator, messageAccumulator } from '../../src/model/accumulator.ts'
@@ -11,6 +12,9 @@ import { type AnyToolEntry, toolsByName } from '../../src/tools/tool.ts'
 import { type OnToolError, warnOfToolError } from '../../src/tools/toolError.ts'
 import { createToolExecutor, isOwnBatch, type ToolExecutor } from '../../src/tools/toolExecutor.ts'
 import type { PrepareStep } from '../model/prepareStep.ts'
+import { resolvePolicy } from '../policy/policyConfig.ts'
+import type { PolicyOptions } from '../policy/policyEvents.ts'
+import type { ResolvedPolicy } from '../policy/questions.ts'
 import { checkConfig } from './configRules.ts'
 import { type AtLimit, limitsOf, type RunLimits } from './limits.ts'
 import { copyOf } from './streamingState.ts'
@@ -54,6 +58,8 @@ export type AgentMachineConfig = {
   callsTools?: boolean
   /** The system prompt. Default: none. */
   system?: string
+  /** The list of skills: below the system prompt of every request, whichever it has. Default: none. */
+  skillList?: string
   /** Temperature, thinking and other settings of the model. Default: the provider's. */
   settings?: GenerationSettings
   /** The most model calls of one run: short for `limits.steps`. Default: 25. */
@@ -90,6 +96,8 @@ export type AgentMachineConfig = {
   onToolError?: OnToolError
   /** Called before each model call: it may choose another model, fewer tools or other settings for this step. Default: none. */
   prepareStep?: PrepareStep
+  /** The rules of its runs as a statechart: what it is asked and cannot take does not happen. Default: none. */
+  policy?: AnyStateMachine | PolicyOptions
   /** Makes ids for calls whose provider gave none. Default: UUID v7, which sorts by time. */
   newId?: () => string
   /** The random part of the wait before a retry, from 0 to 1. Default: `Math.random`. */
@@ -108,6 +116,7 @@ export type ResolvedConfig = {
   /** The tools that the agent does not have: a chart made of runs adds them to some of its runs. */
   ownTools: readonly AnyToolEntry[]
   system: string | undefined
+  skillList: string
   settings: GenerationSettings
   limits: RunLimits
   atLimit: AtLimit
@@ -126,6 +135,7 @@ export type ResolvedConfig = {
   onApproval: OnApproval | undefined
   onToolError: OnToolError
   prepareStep: PrepareStep | undefined
+  policy: ResolvedPolicy | undefined
   /** Takes the credentials of the models out of a text. */
   hide: (text: string) => string
   newId: () => string
@@ -153,6 +163,7 @@ export const resolveConfig = (
     callsTools: config.callsTools ?? true,
     ownTools: tools.filter((each) => !ofAgent.includes(each)),
     system: config.system,
+    skillList: config.skillList ?? '',
     settings: config.settings ?? {},
     limits: limitsOf(config),
     atLimit: config.atLimit ?? 'stop',
@@ -169,6 +180,7 @@ export const resolveConfig = (
     onApproval: config.onApproval,
     onToolError: config.onToolError ?? warnOfToolError(hide),
     prepareStep: config.prepareStep,
+    policy: config.policy && resolvePolicy(config.policy, ofAgent),
     hide,
     newId: config.newId ?? newId,
     random: config.random ?? Math.random,

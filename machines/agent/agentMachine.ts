@@ -1,7 +1,8 @@
-import { renewSummariser } from '../compaction/contextWindow.ts'
 import { runMachine } from '../logic/runMachine.ts'
 import { readDeltas } from '../model/receiveDeltas.ts'
+import { storedPolicyFlaw } from '../policy/policyConfig.ts'
 import { agentMigrations } from '../stored/migrations.ts'
+import { renewRun } from '../stored/renewRun.ts'
 import { storedFlaw } from '../stored/storedRun.ts'
 import { type AgentMachineConfig, type ResolvedConfig, resolveConfig } from './agentConfig.ts'
 import type { AgentMachine } from './agentSnapshot.ts'
@@ -22,8 +23,12 @@ export const createAgentMachine = (options: AgentMachineConfig): AgentMachine =>
 /** The machine of a configuration; a run that belongs to a chart of runs reports to that chart. */
 export const agentMachineOf = (config: ResolvedConfig, reportsToParent = false): AgentMachine =>
   runMachine(chartOf(config), {
-    fastPath: readDeltas(config.accumulator),
-    stored: { flawIn: storedFlaw, migrations: agentMigrations, renew: renewSummariser(config) },
+    fastPath: readDeltas(config.accumulator, config.policy?.holdsChunks),
+    stored: {
+      flawIn: (stored) => storedFlaw(stored) ?? storedPolicyFlaw(config.policy, stored),
+      migrations: agentMigrations,
+      renew: renewRun(config),
+    },
     hasJsonContext: true,
     reportsToParent,
   })

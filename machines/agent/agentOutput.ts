@@ -1,5 +1,5 @@
 import { describeThrown, errorDataOf } from '../../src/messages/errors.ts'
-import { isJsonObject } from '../../src/messages/json.ts'
+import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
 import { answerTextOf, type ChatMessage, textOf } from '../../src/messages/messages.ts'
 import { wholeMetadata } from '../../src/messages/metadata.ts'
 import type { Reached } from '../../src/messages/result.ts'
@@ -7,29 +7,37 @@ import type { RequestPrefix } from '../model/requestPrefix.ts'
 import type { AgentOutput } from './events.ts'
 import type { StreamingState } from './streamingState.ts'
 
+/** Says whether the policy refused this answer: it stays in the conversation, but is not part of the result. */
+const isRefusedAnswer = ({ metadata }: ChatMessage): boolean => metadata?.refused !== undefined
+
 /** The texts of a run's model messages as one text. */
 export const textOfRun = (messages: readonly ChatMessage[]): string =>
   messages
-    .filter((message) => message.role === 'model')
+    .filter((message) => message.role === 'model' && !isRefusedAnswer(message))
     .map(textOf)
     .filter((text) => text !== '')
     .join('\n')
 
 /** The text of the last model message that has any. */
 export const lastText = (messages: readonly ChatMessage[]): string => {
-  const last = messages.findLast((message) => message.role === 'model' && textOf(message) !== '')
+  const last = messages.findLast(
+    (message) => message.role === 'model' && !isRefusedAnswer(message) && textOf(message) !== '',
+  )
   return last ? answerTextOf(last) : ''
 }
 
 /** The data that a run's output is made of. */
-export type RunResult = Pick<StreamingState, 'messages' | 'totals' | 'failure' | 'abortReason'>
+export type RunResult = Pick<StreamingState, 'messages' | 'totals' | 'failure' | 'abortReason'> & {
+  /** The policy as the run leaves it. */
+  policy?: JsonObject
+}
 
 /** Says whether the data of a chart has a result: a user's chart may keep its data differently. */
 export const isRunResult = (context: unknown): context is RunResult =>
   isJsonObject(context) && isJsonObject(context.totals) && Array.isArray(context.messages)
 
 /** The run as one result, everything merged or summed. */
-export const resultOf = ({ messages, totals }: RunResult): Reached => ({
+export const resultOf = ({ messages, totals, policy }: RunResult): Reached => ({
   id: totals.responseId,
   output: textOfRun(messages),
   answer: lastText(messages),
@@ -39,6 +47,7 @@ export const resultOf = ({ messages, totals }: RunResult): Reached => ({
   metadata: wholeMetadata(totals.metadata),
   ...(totals.usage && { usage: totals.usage }),
   ...(totals.warnings && { warnings: totals.warnings }),
+  ...(policy && { policy }),
 })
 
 /** The last request of a run, by its output: the next run of the conversation is compared with it. */

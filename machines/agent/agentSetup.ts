@@ -1,6 +1,16 @@
-import { type AnyActorRef, assign, emit, enqueueActions, forwardTo, setup, stopChild } from 'xstate'
+import {
+  type AnyActorRef,
+  assign,
+  createMachine,
+  emit,
+  enqueueActions,
+  forwardTo,
+  setup,
+  stopChild,
+} from 'xstate'
 import { describeThrown, type ErrorData } from '../../src/messages/errors.ts'
 import { appended } from '../../src/messages/growing.ts'
+import { toolCallsOf } from '../../src/messages/messages.ts'
 import type { Usage } from '../../src/messages/result.ts'
 import { retryDelayMs } from '../../src/model/retryPolicy.ts'
 import * as room from '../compaction/contextWindow.ts'
@@ -10,6 +20,10 @@ import { timeIn } from '../logic/systemTime.ts'
 import { modelActor, timer } from '../model/modelActor.ts'
 import { receiveDeltas, unreadable } from '../model/receiveDeltas.ts'
 import { prefixChange } from '../model/requestPrefix.ts'
+import { policyOf } from '../policy/policyConfig.ts'
+import { policyLogic } from '../policy/policyLogic.ts'
+import { type Gate, questionAt } from '../policy/questions.ts'
+import * as verdicts from '../policy/verdicts.ts'
 import * as approvals from '../tools/approvals.ts'
 import { isAbout } from '../tools/question.ts'
 import * as results from '../tools/results.ts'
@@ -24,6 +38,8 @@ import {
   askEvent,
   askedIn,
   finalChunk,
+  heldAnswer,
+  restartChunk,
   restartChunks,
   resultEvent,
   stepOf,
@@ -56,8 +72,10 @@ type Decided = Pick<CallCommand, 'callId' | 'question'>
 
 /** The parts that the agent's chart names: its children, guards and actions, each as small as its name. */
 export const agentSetup = (config: ResolvedConfig) => {
-  const { retry, accumulator } = config
-  const concurrency = config.executeBatch ? Number.POSITIVE_INFINITY : concurrencyOf(config.toolExecution)
+  const { retry, accumulator, policy } = config
+  const allowed = config.executeBatch ? Number.POSITIVE_INFINITY : concurrencyOf(config.toolExecution)
+  /** Calls that may run at the same time. A run that is about to be stopped starts no other one: it would be in doubt. */
+  const concurrencyIn = (self: AnyActorRef) => (hostOf(self).isStopping?.() ? 0 : allowed)
   const newIdFor = (self: AnyActorRef, { options }: StreamingState) => {
     const { newId } = hostOf(self)
     return newId ? () => newId(options.id) : config.newId
@@ -73,6 +91,7 @@ export const agentSetup = (config: ResolvedConfig) => {
       tags: {} as 'streaming' | 'waiting',
     },
     actors: {
+      policy: policyLogic(config.policy?.machine ?? noPolicy),
       model: modelActor(config),
       timer,
       approver: approvals.approver(config.onApproval),
@@ -80,6 +99,15 @@ export const agentSetup = (config: ResolvedConfig) => {
       summariser: summariser(config),
     },
     guards: {
+      hasPolicy: (_) => policy !== undefined,
+      isVerdict: ({ context }, judged: verdicts.JudgedGate) => verdicts.isCurrent(context, judged),
+      isRefused: ({ context }, judged: verdicts.JudgedGate) =>
+        policy !== undefined && verdicts.isRefused(policy, context, judged),
+      /** The refusal of a last answer, or of everything: the model is not asked again. */
+      isRefusedForGood: ({ context }, judged: verdicts.JudgedGate) =>
+        policy !== undefined &&
+        verdicts.isRefused(policy, context, judged) &&
+        (context.bounds.reached !== null || judged.answer.ended !== undefined),
       hasFailed: ({ context }) => context.failure !== null,
       isLimitReached: ({ context }) => reachedLimit(context) !== undefined,
       // XState's types take a guard without parameters for one with any.
@@ -142,6 +170,55 @@ export const agentSetup = (config: ResolvedConfig) => {
       isSteered: ({ context }) => context.steering.length > 0,
     },
     actions: {
+      askPolicy: enqueueActions(({ context, self, enqueue }, { gate }: { gate: Gate }) => {
+        if (policy) enqueue.sendTo('policy', questionAt(gate, policy, context, toolsOf(config, self)))
+      }),
+      announceVerdicts: enqueueActions(({ enqueue }, judged: verdicts.JudgedGate) => {
+        for (const each of verdicts.verdictEvents(judged)) enqueue.emit(each)
+      }),
+      /** The policy has started from it. */
+      forgetOldPolicy: assign(({ context: { options } }) => {
+        const { policy: _, ...rest } = options
+        return { options: rest }
+      }),
+      decideCalls: enqueueActions(({ context, self, enqueue }, { answer }: verdicts.JudgedGate) => {
+        if (!policy) return
+        const decided = verdicts.decidedRound(policy, context, toolsOf(config, self), answer)
+        enqueue.assign({ round: decided.round })
+        for (const result of decided.results) enqueue.emit(resultEvent(result))
+      }),
+      withholdResults: assign(({ context }, { answer }: verdicts.JudgedGate) => ({
+        round: verdicts.shownRound(context, answer),
+      })),
+      refuseAnswer: enqueueActions(({ context, enqueue }, { answer }: verdicts.JudgedGate) => {
+        enqueue.assign(verdicts.refusedAnswer(context, answer))
+        enqueue.emit({ type: 'retry', attempt: 0, delayMs: 0, restart: true, error: null })
+        enqueue.emit(restartChunk())
+      }),
+      releaseAnswer: enqueueActions(({ context, enqueue }) => {
+        if (!policy?.holdsChunks) return
+        for (const each of heldAnswer(context)) enqueue.emit(each)
+      }),
+      /** An answer that the policy may refuse is not shown before, if its text is held. */
+      announceAnswer: enqueueActions(({ context: { messages, totals }, enqueue }) => {
+        const message = messages.at(-1)
+        const isHeld = policy?.holdsChunks && message && toolCallsOf(message).length === 0
+        if (!message || isHeld) return
+        for (const each of announcementOf(totals.responseId, message)) enqueue.emit(each)
+      }),
+      noteRefusal: assign((_, judged: verdicts.JudgedGate) => ({
+        failure: verdicts.policyRefusal(judged),
+      })),
+      dismissPolicy: stopChild('policy'),
+      notePolicyFailure: assign((_, { error }: { error: unknown }) => ({
+        failure: brokenPart(error, 'Judging'),
+      })),
+      noteHoldTimeout: assign(({ context: { deadlineAt } }, { at }: { at: number }) => ({
+        failure:
+          deadlineAt !== null && at >= deadlineAt
+            ? totalTimeout(config.totalMs)
+            : verdicts.policyTimeout(policy?.holdMs ?? 0),
+      })),
       announceMessage: enqueueActions(({ context: { messages, totals }, enqueue }) => {
         const message = messages.at(-1)
         if (message) for (const each of announcementOf(totals.responseId, message)) enqueue.emit(each)
@@ -226,7 +303,7 @@ export const agentSetup = (config: ResolvedConfig) => {
       receive: enqueueActions(({ context, event, enqueue }) => {
         if (event.type !== 'model.deltas') return
         try {
-          const received = receiveDeltas(context, event, accumulator)
+          const received = receiveDeltas(context, event, accumulator, policy?.holdsChunks)
           enqueue.assign({ answer: received.context.answer, totals: received.context.totals })
           for (const each of received.emitted) enqueue.emit(each)
         } catch (thrown) {
@@ -276,7 +353,7 @@ export const agentSetup = (config: ResolvedConfig) => {
         if (answers.isPausedInVain(context))
           return { failure: emptyPauses(context.answer.accumulated.finish?.raw) }
         try {
-          return answers.consolidate(context, accumulator, newIdFor(self, context))
+          return answers.consolidate(context, accumulator, toolsOf(config, self), newIdFor(self, context))
         } catch (thrown) {
           return { failure: brokenPart(thrown, 'Consolidating') }
         }
@@ -343,8 +420,8 @@ export const agentSetup = (config: ResolvedConfig) => {
           enqueue.emit(resultEvent(result))
         },
       ),
-      startCalls: enqueueActions(({ context, enqueue }) =>
-        noteStep(enqueue, context, round.beginCalls(context, concurrency)),
+      startCalls: enqueueActions(({ context, self, enqueue }) =>
+        noteStep(enqueue, context, round.beginCalls(context, concurrencyIn(self))),
       ),
       /** The executor, which is there by now, has taken the runs of sub-agents over. */
       runCalls: enqueueActions(({ context, enqueue }) => {
@@ -354,8 +431,8 @@ export const agentSetup = (config: ResolvedConfig) => {
       }),
       announceProgress: emit((_, progress: Extract<AgentEvent, { type: 'tool.progress' }>) => progress),
       noteResults: enqueueActions(
-        ({ context, enqueue }, { results, usage }: Extract<AgentEvent, { type: 'tool.finished' }>) =>
-          takeStep(enqueue, context, round.finishCalls(context, results, concurrency), usage),
+        ({ context, self, enqueue }, { results, usage }: Extract<AgentEvent, { type: 'tool.finished' }>) =>
+          takeStep(enqueue, context, round.finishCalls(context, results, concurrencyIn(self)), usage),
       ),
       takeResults: enqueueActions(({ context, enqueue }, output: ToolServiceOutput) => {
         const all = results.allResults(context, output.results)
@@ -363,7 +440,11 @@ export const agentSetup = (config: ResolvedConfig) => {
       }),
       resumeCalls: enqueueActions(
         ({ context, self, enqueue }, { runs }: Extract<AgentEvent, { type: 'tool.restored' }>) =>
-          takeStep(enqueue, context, round.resumeCalls(context, toolsOf(config, self), runs, concurrency)),
+          takeStep(
+            enqueue,
+            context,
+            round.resumeCalls(context, toolsOf(config, self), runs, concurrencyIn(self)),
+          ),
       ),
       noteWait: enqueueActions(
         ({ context, enqueue }, wait: Extract<AgentEvent, { type: 'tool.waiting' }>) => {
@@ -411,7 +492,11 @@ export const agentSetup = (config: ResolvedConfig) => {
       })),
       settle: enqueueActions(({ context, self, enqueue }) => {
         const { change, messages } = settle(
-          { ...context, answer: withUsageOf(context.answer, priced(config, context)) },
+          {
+            ...context,
+            answer: withUsageOf(context.answer, priced(config, context)),
+            ...(policy && verdicts.unjudged(policy, context)),
+          },
           newIdFor(self, context),
         )
         enqueue.assign(change)
@@ -419,10 +504,13 @@ export const agentSetup = (config: ResolvedConfig) => {
           for (const each of announcementOf(change.totals.responseId, message)) enqueue.emit(each)
         }
       }),
-      announceEnd: emit(({ context }) => finalChunk(context)),
+      announceEnd: emit(({ context, self }) => finalChunk({ ...context, ...policyOf(self) })),
     },
   })
 }
+
+/** A chart in the place of the policy of an agent that has none: it is never started. */
+const noPolicy = createMachine({})
 
 /** Says whether an answer that starts over makes anything obsolete: text, or pieces of a call that will not run. */
 const hasShown = ({ answer }: StreamingState): boolean => answer.chunks > 0 || answer.toolCallPieces > 0

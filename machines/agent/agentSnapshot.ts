@@ -24,6 +24,15 @@ export type AgentSnapshot = MachineSnapshot<
  */
 export type AgentStateValue =
   | 'Initialized'
+  | {
+      Judging:
+        | 'Decided'
+        | 'Accepted'
+        | { Prompt: 'Asking' | 'Holding' }
+        | { Calls: 'Asking' | 'Holding' }
+        | { Results: 'Asking' | 'Holding' }
+        | { Answer: 'Asking' | 'Holding' }
+    }
   | 'MessageReset'
   | { Accumulating: 'Requesting' | 'Streaming' | 'Interrupted' | 'BackingOff' }
   | 'AtLimit'

@@ -5,6 +5,7 @@ import {
   type ToolCallPart,
   type ToolResultPart,
   textOf,
+  toolCallsOf,
 } from '../../src/messages/messages.ts'
 import type { ChatResult, PendingCall } from '../../src/messages/result.ts'
 import { errorOf } from '../../src/tools/toolError.ts'
@@ -54,8 +55,20 @@ export const announcementOf = (responseId: string, stored: ChatMessage): AgentEm
   return [chunkOf(responseId, '', [message], {}), { type: 'message', message }]
 }
 
+/** The text of an answer that was held back, and its message. One with calls was announced before they were judged. */
+export const heldAnswer = ({ messages, totals, answer }: StreamingState): AgentEmitted[] => {
+  const message = messages.at(-1)
+  if (!message) return []
+  const text = textOf(message)
+  const output = answer.newlineDue ? `\n${text}` : text
+  return [
+    ...(text === '' ? [] : [chunkOf(totals.responseId, output, [], {})]),
+    ...(toolCallsOf(message).length > 0 ? [] : announcementOf(totals.responseId, message)),
+  ]
+}
+
 /** The last chunk of a run: how it ended, and what all its steps used. */
-export const finalChunk = ({ totals }: RunResult): Chunk => ({
+export const finalChunk = ({ totals, policy }: RunResult): Chunk => ({
   type: 'chunk',
   id: totals.responseId,
   output: '',
@@ -65,6 +78,7 @@ export const finalChunk = ({ totals }: RunResult): Chunk => ({
   metadata: {},
   ...(totals.usage && { usage: { ...totals.usage } }),
   ...(totals.warnings && { warnings: copyOf(totals.warnings) }),
+  ...(policy && { policy: copyOf(policy) }),
 })
 
 export const stepOf = (

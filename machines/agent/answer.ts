@@ -10,7 +10,11 @@ import {
 import { addMetadata, mergeMetadata, wholeMetadata } from '../../src/messages/metadata.ts'
 import { addUsage, type FinishReason, type Usage } from '../../src/messages/result.ts'
 import { type Accumulator, nothingAccumulated } from '../../src/model/accumulator.ts'
+import type { ChatModel } from '../../src/model/chatModel.ts'
 import type { WireToolCall } from '../../src/model/delta.ts'
+import { costOf, type ModelPrices } from '../../src/model/prices.ts'
+import { unwrapped } from '../../src/tools/deferred.ts'
+import type { Tool } from '../../src/tools/tool.ts'
 import { missingResult, resultMessage } from '../tools/results.ts'
 import { currentCalls } from '../tools/round.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
@@ -60,19 +64,25 @@ export const isNewlineDue = ({ options, messages, paused }: StreamingState): boo
 export const consolidate = (
   state: StreamingState,
   accumulator: Accumulator,
+  tools: ReadonlyMap<string, Tool>,
   newId: () => string,
 ): Change => ({
   totals: { ...totalsAfter(state), finishReason: finishReasonOf(state) },
   // A copy: a user's accumulator may return anything, and keep it.
-  draft: copyOf(consolidated(state, accumulator, newId)),
+  draft: copyOf(consolidated(state, accumulator, tools, newId)),
 })
 
 /** The finished message, with a unique id for each tool call. Not yet part of the history. */
-const consolidated = (state: StreamingState, accumulator: Accumulator, newId: () => string): ChatMessage => {
+const consolidated = (
+  state: StreamingState,
+  accumulator: Accumulator,
+  tools: ReadonlyMap<string, Tool>,
+  newId: () => string,
+): ChatMessage => {
   const { accumulated } = state.answer
   const message = accumulator.consolidate(accumulated)
   const { parts, providerCallIds } = assignToolIds(
-    accumulated.calls,
+    accumulated.calls.map((call) => unwrapped(call, tools)),
     [...state.history, ...(state.paused ? [state.paused] : [])],
     newId,
   )
@@ -184,9 +194,9 @@ export const closingMessage = ({ history, totals }: StreamingState): ChatMessage
   }
 }
 
-/** The usage of the current answer, with its cost: the provider's own figure, or else the user's price. */
+/** The usage of the current answer, with its cost: the provider's own figure, the user's price, or the list price. */
 export const priced = (config: ResolvedConfig, { answer, request }: StreamingState): Usage | null =>
-  withCost(config, request.prepared ?? config.models[request.modelIndex], answer.accumulated.usage)
+  withCost(config, request.prepared ?? askedOf(config.models[request.modelIndex]), answer.accumulated.usage)
 
 /** The usage of a summary, with its cost. */
 export const usageOfSummary = (
@@ -195,18 +205,28 @@ export const usageOfSummary = (
   usage: Usage | null,
 ): Usage | null => {
   const { model } = { ...config.compaction }
-  return withCost(config, model ?? config.models[request.modelIndex], usage)
+  return withCost(config, askedOf(model ?? config.models[request.modelIndex]), usage)
+}
+
+/** A model as far as its cost needs it. */
+type AskedModel = { provider: string; model: string; prices?: ModelPrices }
+
+const askedOf = (model: ChatModel | undefined): AskedModel | undefined => {
+  if (!model) return undefined
+  const { prices } = model.profile
+  return { provider: model.provider, model: model.model, ...(prices && { prices }) }
 }
 
 const withCost = (
   { price }: ResolvedConfig,
-  asked: { provider: string; model: string } | undefined,
+  asked: AskedModel | undefined,
   usage: Usage | null,
 ): Usage | null => {
-  if (!usage || usage.cost !== undefined || !price || !asked) return usage
-  const { provider, model } = asked
+  if (!usage || usage.cost !== undefined || !asked) return usage
+  const { provider, model, prices } = asked
   try {
-    const cost = price({ provider, model }, { ...usage })
+    const listed = prices && costOf(usage, prices)
+    const cost = price ? price({ provider, model }, { ...usage }) : listed
     return Number.isFinite(cost) ? { ...usage, cost: cost as number } : usage
   } catch {
     return usage
@@ -260,8 +280,9 @@ const interruptedMessages = (state: StreamingState, newId: () => string): ChatMe
     return [partial, { role: 'user', parts: calls.map(missingResult(state)) }, nothing]
   }
   if (partial.parts.length > 0) return [{ ...partial, metadata: { ...partial.metadata, ...marked } }]
-  // The last message is the user's: the prompt, or results.
-  return state.messages.some((message) => message.role === 'model') ? [nothing] : []
+  // The last message is the user's: the prompt, or results. Only the policy may still decide on an answer.
+  const isOpen = lastSaid(state.history)?.role === 'user'
+  return isOpen && state.messages.some((message) => message.role === 'model') ? [nothing] : []
 }
 
 /** The input was not accepted: its problems are not part of this run. */

@@ -3,6 +3,9 @@ import { errorDataOf } from '../../src/messages/errors.ts'
 import { summariserInput } from '../compaction/contextWindow.ts'
 import { deepFreeze } from '../logic/deepFreeze.ts'
 import { timeIn } from '../logic/systemTime.ts'
+import { policyOf } from '../policy/policyConfig.ts'
+import type { Gate } from '../policy/questions.ts'
+import { holdEnd } from '../policy/verdicts.ts'
 import { askedCalls } from '../tools/approvals.ts'
 import { executorInput } from '../tools/round.ts'
 import { type AgentMachineConfig, type ResolvedConfig, resolveConfig } from './agentConfig.ts'
@@ -57,6 +60,11 @@ const summaryEvents = <State extends 'Summarising' | 'Halving'>(state: State) =>
     ],
   }) as const
 
+/** The parameter of a guard or an action on a verdict of the policy. */
+const verdictAt =
+  <const Name extends Gate>(gate: Name) =>
+  ({ event }: { event: Extract<AgentEvent, { type: 'policy.verdict' }> }) => ({ gate, answer: event })
+
 type Summary = Extract<AgentEvent, { type: 'summary.done' }>
 type NoSummary = Extract<AgentEvent, { type: 'summary.failed' }>
 
@@ -73,7 +81,8 @@ const noteNoSummary = deepFreeze({
 /**
  * The lifecycle chart, state by state. Its guards and actions, by name, are in `agentSetup.ts`; the data they work on
  * is in `streamingState.ts`. Children: `model` streams one answer and watches its time, `timer` is any other wait of a
- * state, `approver` asks `onApproval`, `toolExecutor` runs the calls of one turn, `summariser` shortens a conversation.
+ * state, `approver` asks `onApproval`, `toolExecutor` runs the calls of one turn, `summariser` shortens a conversation,
+ * `policy` is the user's own chart of rules, which Judging asks.
  *
  * `meta` holds what the structure cannot show: what a state waits for, that a round of tool calls is open in it, and
  * which child of an outer state was stopped on the way to it.
@@ -97,11 +106,71 @@ export const chartOf = (config: ResolvedConfig) => {
     input: ({ context }: { context: run.StreamingState }) => summariserInput(config, context),
   }
 
+  /** A gate of the policy: its verdict decides where the run goes. A restored policy continues with the same question. */
+  const gate = <const Name extends Gate, const Exits>(
+    name: Name,
+    { onVerdict, ...state }: { description: string; meta?: object; onVerdict: Exits },
+  ) => {
+    const ask = { type: 'askPolicy', params: { gate: name } } as const
+    return {
+      ...state,
+      entry: ask,
+      on: { 'policy.ready': { actions: ask }, 'policy.verdict': onVerdict },
+      initial: 'Asking',
+      states: {
+        Asking: {
+          description: 'The policy is asked. Most answer at once.',
+          on: { 'policy.holds': 'Holding' },
+        },
+        Holding: {
+          description: 'The policy is in a state tagged hold: nothing begins until it leaves that state.',
+          meta: { isHeld: true },
+          entry: 'beginWaiting',
+          invoke: {
+            id: 'timer',
+            src: 'timer',
+            input: ({ context }: { context: run.StreamingState }) => ({ at: holdEnd(config, context) }),
+          },
+          on: {
+            'timer.fired': {
+              target: '#agent.Failed',
+              actions: {
+                type: 'noteHoldTimeout',
+                params: ({ event }: { event: { at: number } }) => ({ at: event.at }),
+              },
+            },
+          },
+        },
+      },
+    } as const
+  }
+
+  const policy = {
+    id: 'policy',
+    src: 'policy' as const,
+    input: ({ context: { options } }: { context: run.StreamingState }) => ({
+      id: options.id,
+      policy: options.policy ?? null,
+    }),
+    onError: {
+      target: '.Failed' as const,
+      actions: {
+        type: 'notePolicyFailure' as const,
+        params: ({ event }: { event: { error: unknown } }) => ({ error: event.error }),
+      },
+    },
+  }
+
+  const dismissed = config.policy ? (['dismissPolicy'] as const) : []
+
   return agentSetup(config).createMachine({
     id: 'agent',
     context: ({ input, self }) => initialState(input, timeIn(self.system), config),
     initial: 'Initialized',
     output: ({ event }) => event.output as AgentOutput,
+
+    // One that breaks ends the run in any state: it never allows anything by failing.
+    invoke: [...(config.policy ? [policy] : [])],
 
     on: {
       abort: {
@@ -117,8 +186,123 @@ export const chartOf = (config: ResolvedConfig) => {
         description: 'The input is checked; the prompt has joined the history.',
         always: [
           { guard: 'hasFailed', target: 'Failed' },
+          { guard: 'hasPolicy', target: '#agent.Judging.Prompt', actions: 'announceMessage' },
           { target: 'MessageReset', actions: 'announceMessage' },
         ],
+      },
+
+      Judging: {
+        description: 'The policy of the agent is asked. An agent without one is never here.',
+        initial: 'Prompt',
+        states: {
+          Prompt: gate('Prompt', {
+            description: 'Before the first request: may this prompt be answered?',
+            onVerdict: [
+              {
+                guard: { type: 'isRefused', params: verdictAt('Prompt') },
+                target: '#agent.Failed',
+                actions: [
+                  { type: 'announceVerdicts', params: verdictAt('Prompt') },
+                  { type: 'noteRefusal', params: verdictAt('Prompt') },
+                ],
+              },
+              {
+                guard: { type: 'isVerdict', params: verdictAt('Prompt') },
+                target: '#agent.MessageReset',
+                actions: [{ type: 'announceVerdicts', params: verdictAt('Prompt') }, 'forgetOldPolicy'],
+              },
+            ],
+          }),
+          Calls: gate('Calls', {
+            description: 'Before any call of a turn runs: which of them may?',
+            meta: { isInRound: true, isUndecided: true },
+            onVerdict: [
+              {
+                guard: { type: 'isRefused', params: verdictAt('Calls') },
+                target: '#agent.Failed',
+                actions: { type: 'noteRefusal', params: verdictAt('Calls') },
+              },
+              {
+                guard: { type: 'isVerdict', params: verdictAt('Calls') },
+                target: 'Decided',
+                actions: [
+                  { type: 'announceVerdicts', params: verdictAt('Calls') },
+                  { type: 'decideCalls', params: verdictAt('Calls') },
+                ],
+              },
+            ],
+          }),
+          Decided: {
+            description: 'Calls that were refused have their results.',
+            always: [
+              { guard: 'isApprovalNeeded', target: '#agent.AwaitingApproval' },
+              { target: '#agent.ToolExecution' },
+            ],
+          },
+          Results: gate('Results', {
+            description: 'After the calls of a turn: which results may the model see?',
+            meta: { isInRound: true },
+            onVerdict: [
+              {
+                guard: { type: 'isRefused', params: verdictAt('Results') },
+                target: '#agent.Failed',
+                actions: [
+                  { type: 'withholdResults', params: verdictAt('Results') },
+                  { type: 'noteRefusal', params: verdictAt('Results') },
+                ],
+              },
+              {
+                guard: { type: 'isVerdict', params: verdictAt('Results') },
+                target: '#agent.ToolResults',
+                actions: [
+                  { type: 'announceVerdicts', params: verdictAt('Results') },
+                  { type: 'withholdResults', params: verdictAt('Results') },
+                ],
+              },
+            ],
+          }),
+          Answer: gate('Answer', {
+            description: 'Before the run is complete: may this be its answer?',
+            meta: { isAnswered: true },
+            onVerdict: [
+              {
+                guard: { type: 'isRefusedForGood', params: verdictAt('Answer') },
+                target: '#agent.Failed',
+                actions: [
+                  { type: 'announceVerdicts', params: verdictAt('Answer') },
+                  { type: 'noteRefusal', params: verdictAt('Answer') },
+                ],
+              },
+              {
+                guard: { type: 'isRefused', params: verdictAt('Answer') },
+                target: '#agent.MessageReset',
+                actions: [
+                  { type: 'announceVerdicts', params: verdictAt('Answer') },
+                  { type: 'refuseAnswer', params: verdictAt('Answer') },
+                  'announceMessage',
+                ],
+              },
+              {
+                guard: { type: 'isVerdict', params: verdictAt('Answer') },
+                target: 'Accepted',
+                actions: { type: 'announceVerdicts', params: verdictAt('Answer') },
+              },
+            ],
+          }),
+          Accepted: {
+            description: 'The answer is accepted. It is the last one, unless the user has steered meanwhile.',
+            entry: 'releaseAnswer',
+            always: [
+              { guard: 'isLastAnswer', target: '#agent.Complete', actions: ['refuseCalls', ...atTheEnd] },
+              {
+                guard: 'isSteered',
+                target: '#agent.MessageReset',
+                actions: ['storeSteering', 'announceMessage'],
+              },
+              { target: '#agent.Complete' },
+            ],
+          },
+        },
       },
 
       MessageReset: {
@@ -284,7 +468,7 @@ export const chartOf = (config: ResolvedConfig) => {
           { guard: 'hasFailed', target: 'Failed' },
           { guard: 'isPausedByProvider', target: 'MessageReset', actions: 'keepPausedMessage' },
           { guard: 'isEmptyAfterTools', target: 'MessageReset', actions: 'countEmptyAnswer' },
-          { target: 'ToolCheck', actions: ['storeMessage', 'announceMessage'] },
+          { target: 'ToolCheck', actions: ['storeMessage', 'announceAnswer'] },
         ],
       },
 
@@ -292,10 +476,13 @@ export const chartOf = (config: ResolvedConfig) => {
         description: 'Decides what happens to the tool calls that are present, never by the finish reason.',
         entry: 'beginRound',
         always: [
+          { guard: and(['isLastAnswer', 'hasPolicy']), target: '#agent.Judging.Answer' },
           { guard: 'isLastAnswer', target: 'Complete', actions: ['refuseCalls', ...atTheEnd] },
+          { guard: and(['hasCalls', 'hasPolicy']), target: '#agent.Judging.Calls' },
           { guard: 'isApprovalNeeded', target: 'AwaitingApproval' },
           { guard: 'hasCalls', target: 'ToolExecution' },
           { guard: 'isSteered', target: 'MessageReset', actions: ['storeSteering', 'announceMessage'] },
+          { guard: 'hasPolicy', target: '#agent.Judging.Answer' },
           { target: 'Complete' },
         ],
       },
@@ -354,6 +541,7 @@ export const chartOf = (config: ResolvedConfig) => {
         always: [
           { guard: 'isApprovalNeeded', target: 'AwaitingApproval' },
           { guard: and([not('isAtWork'), 'isAnswerNeeded']), target: 'AwaitingTools' },
+          { guard: and([not('isAtWork'), 'hasPolicy']), target: '#agent.Judging.Results' },
           { guard: not('isAtWork'), target: 'ToolResults' },
         ],
         initial: { target: 'Working', actions: 'runCalls' },
@@ -391,7 +579,10 @@ export const chartOf = (config: ResolvedConfig) => {
             actions: { type: 'reject', params: ({ event }) => event },
           },
         },
-        always: { guard: not('isAnswerNeeded'), target: 'ToolResults' },
+        always: [
+          { guard: and([not('isAnswerNeeded'), 'hasPolicy']), target: '#agent.Judging.Results' },
+          { guard: not('isAnswerNeeded'), target: 'ToolResults' },
+        ],
       },
 
       ToolResults: {
@@ -406,20 +597,20 @@ export const chartOf = (config: ResolvedConfig) => {
       Complete: {
         description: 'The run has its answer.',
         type: 'final',
-        entry: 'announceEnd',
-        output: ({ context }) => completeOutput(context),
+        entry: ['announceEnd', ...dismissed],
+        output: ({ context, self }) => completeOutput({ ...context, ...policyOf(self) }),
       },
       Failed: {
         description: 'The run ends with an error, and with everything that was reached.',
         type: 'final',
-        entry: ['noteError', 'settle', 'announceEnd'],
-        output: ({ context }) => failedOutput(context),
+        entry: ['noteError', 'settle', 'announceEnd', ...dismissed],
+        output: ({ context, self }) => failedOutput({ ...context, ...policyOf(self) }),
       },
       Aborted: {
         description: 'The run was aborted; what was reached is kept.',
         type: 'final',
-        entry: ['settle', 'announceEnd'],
-        output: ({ context }) => abortedOutput(context),
+        entry: ['settle', 'announceEnd', ...dismissed],
+        output: ({ context, self }) => abortedOutput({ ...context, ...policyOf(self) }),
       },
     },
   })

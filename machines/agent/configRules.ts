@@ -27,6 +27,7 @@ import type { RetryPolicy } from '../../src/model/retryPolicy.ts'
 import type { Timeouts } from '../../src/model/timeouts.ts'
 import { toolRule } from '../../src/tools/tool.ts'
 import type { ToolExecutor } from '../../src/tools/toolExecutor.ts'
+import { policyRule } from '../policy/policyConfig.ts'
 import { recordOf } from '../stored/shape.ts'
 import type { AgentMachineConfig } from './agentConfig.ts'
 import type { RunLimits } from './limits.ts'
@@ -128,8 +129,10 @@ const configRules: Rules<AgentMachineConfig> = {
   model: chatModelRule,
   fallback: listOf(chatModelRule),
   compaction: compactionRule(chatModelRule),
+  policy: policyRule(chatModelRule),
   settings: fields(settingRules),
   callsTools: flag,
+  skillList: text,
   newId: callable,
   random: callable,
 }

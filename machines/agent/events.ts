@@ -6,8 +6,11 @@ import type { ChatMessage, Part, ToolCallPart, ToolResultPart } from '../../src/
 import type { ChatResult, PendingCall, Reached, Usage, Warning } from '../../src/messages/result.ts'
 import type { GenerationSettings } from '../../src/model/chatModel.ts'
 import type { Delta } from '../../src/model/delta.ts'
+import type { ModelPrices } from '../../src/model/prices.ts'
 import type { ApprovalOptions } from '../../src/tools/approval.ts'
 import type { PrefixChange, RequestPrefix, SentPrefix } from '../model/requestPrefix.ts'
+import type { Verdict, Verdicts } from '../policy/policyLogic.ts'
+import type { Gate } from '../policy/questions.ts'
 import type { LimitReached, RunLimits } from './limits.ts'
 
 /** The input of a run. Plain JSON. */
@@ -31,6 +34,10 @@ export type AgentInput = {
   maxSteps?: number
   /** Limits in place of the agent's limits of the same name. */
   limits?: RunLimits
+  /** The policy as the last run of the conversation left it (`result.policy`). */
+  policy?: JsonObject
+  /** The questions that the policy is not asked: a part of a larger answer has another prompt, or is not the answer. */
+  unasked?: ('prompt' | 'answer')[]
   /** The last request of the conversation, as a stored chat has it: a first request that differs is reported. */
   prefix?: RequestPrefix
 }
@@ -79,6 +86,12 @@ export type ChildEvent =
   | { type: 'tool.postponed'; callId: string; command: CallCommand }
   /** The restored sub-agent of a call is there again. */
   | { type: 'tool.resumed'; callId: string }
+  /** The policy was restored: a run that waits for its verdict asks again. */
+  | { type: 'policy.ready' }
+  /** The policy is in a state tagged `hold`: the verdict comes later. */
+  | { type: 'policy.holds'; id: string }
+  /** The verdicts on a question, by the keys of its items. `ended`: the policy has ended in a state that refuses. */
+  | { type: 'policy.verdict'; id: string; verdicts: Verdicts; ended?: Verdict }
 
 /** Every event of the machine of a run. */
 export type AgentEvent = AgentCommand | ChildEvent
@@ -106,6 +119,15 @@ export type AgentEmitted =
   | ({ type: 'limit'; callId: string; question?: string } & LimitReached)
   /** The model did not get a setting as it was given: see {@link Warning}. Once per run, setting and model. */
   | ({ type: 'warning' } & Warning)
+  /** A verdict of the policy: on a call, before it runs (`Calls`) and on its result (`Results`), on a prompt or an answer. */
+  | {
+      type: 'policy'
+      gate: Gate
+      callId?: string
+      verdict: Verdict['verdict']
+      state: string
+      reason?: string
+    }
   /**
    * A request did not begin with the one before it in its conversation: the provider's cache and signed thinking count up
    * to the first difference only. It comes with the answer, once the tokens are known.
@@ -119,6 +141,8 @@ export type Asked = { agent?: string; provider: string; model: string; protocol?
 
 /** The choices of `prepareStep`, as data. */
 export type PreparedRequest = {
+  /** The list prices of the model, for the cost of its answer. */
+  prices?: ModelPrices
   provider: string
   model: string
   protocol?: string

@@ -1,11 +1,13 @@
 import { lastSaid } from '../../src/messages/compaction.ts'
 import { describeThrown, type ErrorData } from '../../src/messages/errors.ts'
-import { copyJson, isJsonObject } from '../../src/messages/json.ts'
+import { copyJson, isJsonObject, type JsonObject } from '../../src/messages/json.ts'
 import { type ChatMessage, textPart } from '../../src/messages/messages.ts'
 import { unknownOption } from '../../src/messages/optionRules.ts'
 import { isFatal, validateHistory } from '../../src/messages/validateHistory.ts'
 import type { GenerationSettings } from '../../src/model/chatModel.ts'
 import { prefixShape, type RequestPrefix } from '../model/requestPrefix.ts'
+import { policyFlaw } from '../policy/policyLogic.ts'
+import type { ResolvedPolicy } from '../policy/questions.ts'
 import { snapshotVersion } from '../stored/version.ts'
 import type { ResolvedConfig } from './agentConfig.ts'
 import type { AgentInput } from './events.ts'
@@ -24,9 +26,13 @@ import {
 export const initialState = (
   input: AgentInput | undefined,
   now: number,
-  { totalMs, limits }: Pick<ResolvedConfig, 'totalMs' | 'limits'>,
+  {
+    totalMs,
+    limits,
+    policy,
+  }: Pick<ResolvedConfig, 'totalMs' | 'limits'> & Partial<Pick<ResolvedConfig, 'policy'>>,
 ): StreamingState => {
-  const { history, prompt, options, failure } = readInput(input, limits)
+  const { history, prompt, options, failure } = readInput(input, limits, policy)
   return {
     version: snapshotVersion,
     history,
@@ -68,9 +74,13 @@ type RunInput = {
  * Reads what a run starts with, or why it cannot start. It is a copy: if a tool or another run changes the history that
  * it was given, this run does not change.
  */
-const readInput = (input: AgentInput | undefined, ofAgent: RunLimits): RunInput => {
+const readInput = (
+  input: AgentInput | undefined,
+  ofAgent: RunLimits,
+  policy: ResolvedPolicy | undefined,
+): RunInput => {
   try {
-    const options = optionsOf(input ?? {}, ofAgent)
+    const options = { ...optionsOf(input ?? {}, ofAgent), ...policyOptions(input ?? {}, policy) }
     const unknown = unknownOption('The input of a run', input ?? {}, inputNames)
     if (unknown !== undefined) return { history: [], prompt: [], options, failure: refusal(unknown) }
     if (isText(input)) {
@@ -99,6 +109,8 @@ const inputNames: Record<keyof AgentInput, true> = {
   settings: true,
   maxSteps: true,
   limits: true,
+  policy: true,
+  unasked: true,
 }
 
 const optionsOf = (input: AgentInput, ofAgent: RunLimits): RunOptions => {
@@ -117,6 +129,21 @@ const optionsOf = (input: AgentInput, ofAgent: RunLimits): RunOptions => {
     settings: copyJson(settings) as GenerationSettings,
     limits: finiteLimits({ ...ofAgent, ...(maxSteps !== undefined && { steps: maxSteps }), ...limits }),
   }
+}
+
+/** The policy that the run continues. One that cannot be continued is refused: without it, rules would be forgotten. */
+const policyOptions = (
+  { policy: stored, unasked }: AgentInput,
+  policy: ResolvedPolicy | undefined,
+): Pick<RunOptions, 'policy' | 'unasked'> => {
+  if (!policy) return {}
+  if (unasked !== undefined && !Array.isArray(unasked))
+    throw new TypeError('questions that are not asked, but not as a list')
+  const asked = unasked === undefined ? {} : { unasked: [...unasked] }
+  if (stored === undefined) return asked
+  const flaw = policyFlaw(policy.machine, stored)
+  if (flaw !== undefined) throw new TypeError(`a policy that cannot be continued: ${flaw}`)
+  return { ...asked, policy: copyJson(stored) as JsonObject }
 }
 
 /** A text alone needs neither a copy nor a check. */

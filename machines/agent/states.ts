@@ -1,4 +1,4 @@
-import type { AnyStateMachine, AnyStateNode } from 'xstate'
+import { type AnyStateMachine, type AnyStateNode, createMachine } from 'xstate'
 import type { PendingCall } from '../../src/messages/result.ts'
 import type { ChatModel } from '../../src/model/chatModel.ts'
 import type { AgentMachineConfig } from './agentConfig.ts'
@@ -13,6 +13,12 @@ export type StateFacts = {
   waitsFor: PendingCall['kind'] | undefined
   /** A round of tool calls is open: the conversation then ends with the calls. */
   isInRound: boolean
+  /** The conversation ends with an answer that the policy decides on. */
+  isAnswered: boolean
+  /** Calls may wait for an approval, but people are not asked yet. */
+  isUndecided: boolean
+  /** The policy holds the run. */
+  isHeld: boolean
   /** The children that run in it with every configuration, and those that only some configurations have. */
   children: { always: readonly string[]; sometimes: readonly string[] }
 }
@@ -55,19 +61,27 @@ export const factsIn = (
   chartWith: (config: AgentMachineConfig) => AnyStateMachine,
 ): Map<string, StateFacts> => {
   const plain = childrenByPath(chartWith({ model }))
-  const full = chartWith({ model, onApproval: () => false, timeouts: { totalMs: 1 } })
+  const full = chartWith({
+    model,
+    onApproval: () => false,
+    timeouts: { totalMs: 1 },
+    policy: createMachine({}),
+  })
   return new Map(
     leavesOf(full.root).map((leaf): [string, StateFacts] => {
       const always = plain.get(pathOf(leaf)) ?? []
       const all = childrenOf(leaf)
-      const { waitsFor, isInRound = false } = metaOf(leaf)
+      const { waitsFor, isInRound, isAnswered, isUndecided, isHeld } = metaOf(leaf)
       return [
         pathOf(leaf),
         {
           isStorable: leaf.type !== 'final' && !isTransient(leaf),
           isFinal: leaf.type === 'final',
           waitsFor,
-          isInRound,
+          isInRound: isInRound ?? false,
+          isAnswered: isAnswered ?? false,
+          isUndecided: isUndecided ?? false,
+          isHeld: isHeld ?? false,
           children: { always, sometimes: all.filter((id) => !always.includes(id)) },
         },
       ]
@@ -90,7 +104,10 @@ const model: ChatModel = {
   stream: () => () => {},
 }
 
-type Meta = { waitsFor?: PendingCall['kind']; isInRound?: boolean; stopped?: readonly string[] }
+type Meta = Partial<Pick<StateFacts, 'isInRound' | 'isAnswered' | 'isUndecided' | 'isHeld'>> & {
+  waitsFor?: PendingCall['kind']
+  stopped?: readonly string[]
+}
 
 const metaOf = (node: AnyStateNode): Meta => Object.assign({}, ...lineOf(node).map(({ meta }) => meta))
 

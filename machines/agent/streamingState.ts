@@ -67,6 +67,10 @@ export type RunOptions = {
   settings: GenerationSettings
   /** The limits of the run. */
   limits: RunLimits
+  /** The policy of the conversation so far, until the run's own policy has started from it. */
+  policy?: JsonObject
+  /** The questions that the policy is not asked. */
+  unasked?: ('prompt' | 'answer')[]
 }
 
 /** The counts that keep a run from going on for ever. */
@@ -150,6 +154,8 @@ export type ToolRound = {
   commands: { [callId: string]: CallCommand[] }
   /** The origins of the tools that people were asked about, by call id: an approval is for no other tool of the name. */
   origins?: { [callId: string]: string }
+  /** Calls that the policy has let pass; absent without a policy. */
+  judged?: string[]
   /** Arguments that a person changed, by call id. */
   edited: { [callId: string]: JsonObject }
   waitingSince: number

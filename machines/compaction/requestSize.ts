@@ -40,11 +40,11 @@ const fixedSizes = new WeakMap<ReturnType<typeof currentTools>, number>()
 
 /** The part of each request that no compaction shrinks: system prompt and tools. */
 export const fixedCharacters = (config: ResolvedConfig, { options }: StreamingState): number => {
-  const { system = '' } = config
+  const { system = '', skillList } = config
   const tools = currentTools(config.tools)
   const known = fixedSizes.get(tools) ?? JSON.stringify(specsOf(tools)).length
   fixedSizes.set(tools, known)
-  return known + (options.system ?? system).length
+  return known + (options.system ?? system).length + skillList.length
 }
 
 export const requestCharacters = (config: ResolvedConfig, state: StreamingState): number =>

@@ -34,6 +34,10 @@ export type RunHost = {
    * do not count as steps.
    */
   writeAhead?(): void
+  /** Time between the last stored step of a restored run and its restart: it does not count as time of the run. */
+  stoppedMs?: number
+  /** Says whether the run is about to be stopped: calls that run may end, and no other one starts. */
+  isStopping?(): boolean
   /**
    * Ids that a run makes, by its own id: an engine that replays it needs the same ones, even if other runs run beside
    * it.

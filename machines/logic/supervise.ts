@@ -54,10 +54,12 @@ export const supervise = (machine: AnyRunMachine, reportsToParent: boolean): Any
     },
     start: (snapshot: AnyMachineSnapshot, scope) => {
       hostOf(scope.self).writeAhead?.()
+      // Before the others start: one that ends at once reports its end itself.
+      const ended = Object.values<AnyActor>(snapshot.children).filter(
+        (child) => child.getSnapshot().status !== 'active',
+      )
       inner.start(snapshot, scope)
-      for (const child of Object.values<AnyActor>(snapshot.children)) {
-        if (child.getSnapshot().status !== 'active') child.start()
-      }
+      for (const child of ended) child.start()
       // A parent that was stored before it got the report of a wait, or of its end, gets it now.
       if (reportsToParent && restored.has(scope.self)) scope.self._parent?.send(statusEvent(snapshot))
     },

@@ -1,9 +1,11 @@
 import { type EventObject, fromCallback } from 'xstate'
 import { ConfigurationError, describeThrown, OrchestrationError } from '../../src/messages/errors.ts'
 import { systemMessage } from '../../src/messages/messages.ts'
-import type { ChatModel, ModelRequest, ModelSink } from '../../src/model/chatModel.ts'
+import type { ChatModel, ModelRequest, ModelSink, ToolSpec } from '../../src/model/chatModel.ts'
 import { longestTimeoutMs } from '../../src/model/clock.ts'
+import { searchToolName } from '../../src/model/deferredTools.ts'
 import type { Delta } from '../../src/model/delta.ts'
+import { toolChangeOf } from '../../src/model/promptChange.ts'
 import type { Tool } from '../../src/tools/tool.ts'
 import type { ResolvedConfig } from '../agent/agentConfig.ts'
 import type { ChildEvent, PreparedRequest } from '../agent/events.ts'
@@ -11,9 +13,10 @@ import { copyOf, type modelInput } from '../agent/streamingState.ts'
 import { valuesOf } from '../logic/runEnvironment.ts'
 import { clockIn } from '../logic/systemTime.ts'
 import { specsOf, toolsOf } from '../tools/runTools.ts'
+import { type AtHand, appendOnly } from './appendedChanges.ts'
 import { AnswerTimer, askModel, modelFailure } from './modelRequest.ts'
-import { offeredNames, type PreparedStep, preparedStep } from './prepareStep.ts'
-import { type SentPrefix, sentPrefix } from './requestPrefix.ts'
+import { offeredNames, type PreparedStep, preparedStep, stepOfPolicy, withinPolicy } from './prepareStep.ts'
+import { repeatsHistory, type SentPrefix, sentPrefix } from './requestPrefix.ts'
 
 export type ModelInput = ReturnType<typeof modelInput>
 
@@ -51,23 +54,34 @@ export const modelActor = (config: ResolvedConfig) =>
     }
     const tools = toolsOf(config, self)
     const ask = (prepared: PreparedStep): (() => void) => {
-      const asked = requestOf(config, input, tools, prepared)
-      sent = sentPrefix(asked.model, asked.request, input.prefix)
-      return askModel(config, self, { ...asked, name: `${input.options.id}/turn ${input.step}` }, sink)
+      const { model, request: asked, atHand } = requestOf(config, input, tools, prepared)
+      const { prefix } = input
+      const before = prefix && repeatsHistory(asked, prefix) ? prefix.opening : undefined
+      const { request, opening } = model.profile.appendsChanges
+        ? appendOnly(asked, atHand, before)
+        : { request: asked }
+      sent = sentPrefix(model, request, prefix, opening)
+      return askModel(config, self, { model, request, name: `${input.options.id}/turn ${input.step}` }, sink)
     }
     const timer = new AnswerTimer(config, clock, input.deadlineAt, fail)
     let close = () => {}
     const { context, prepareStep = config.prepareStep } = valuesOf(self)
+    const ofPolicy = stepOfPolicy(config.policy, self._parent, tools)
     try {
-      if (!prepareStep || !self._parent) close = ask({})
-      else {
+      if (!prepareStep || !self._parent) {
+        if (ofPolicy) {
+          report({ type: 'model.prepared', prepared: preparedRequest(config, input, tools, ofPolicy) })
+        }
+        close = ask(ofPolicy ?? {})
+      } else {
         const { step, usage } = input
         const info = { step, messages: copyOf(input.messages), usage: usage ?? undefined, context }
         // A phase that has none of the agent's tools, such as a critic, offers none of those that are named.
         const known = config.takesTools ? new Set(tools.keys()) : undefined
         preparedStep(self._parent, prepareStep, info, known)
-          .then((prepared) => {
+          .then((given) => {
             if (isOver) return
+            const prepared = ofPolicy ? withinPolicy(ofPolicy, given) : given
             report({ type: 'model.prepared', prepared: preparedRequest(config, input, tools, prepared) })
             close = ask(prepared)
           })
@@ -94,19 +108,25 @@ const offeredTools = (prepared: PreparedStep, tools: ReadonlyMap<string, Tool>):
 
 /** The request, and the model that is asked. */
 const requestOf = (
-  { models, system: systemOfAgent, settings, callsTools }: ResolvedConfig,
+  { models, system: systemOfAgent, skillList, settings, callsTools }: ResolvedConfig,
   { messages, options, modelIndex, isLast }: ModelInput,
   tools: ReadonlyMap<string, Tool>,
   prepared: PreparedStep,
-): { model: ChatModel; request: ModelRequest } => {
+): { model: ChatModel; request: ModelRequest; atHand: AtHand } => {
   const model = (modelIndex === 0 && prepared.model) || models[modelIndex]
   if (!model) throw new ConfigurationError(`The agent has no model number ${modelIndex}.`)
-  const system = prepared.system ?? options.system ?? systemOfAgent
+  const ofRun = options.system ?? systemOfAgent ?? ''
+  const withSkills = (prompt: string) => [prompt, skillList].filter((text) => text !== '').join('\n\n')
+  const system = withSkills(prepared.system ?? ofRun)
   const { outputSchema } = options
+  const said = messages.some(toolChangeOf) ? messages.filter((each) => !toolChangeOf(each)) : messages
   const offered = offeredTools(prepared, tools)
   // Some models take the shape of an answer or tools, not both.
   const isShapeOnly = !callsTools && outputSchema !== null && !model.profile.schemaWithTools
-  const specs = isShapeOnly ? [] : specsOf(tools).filter(({ name }) => offered?.includes(name) ?? true)
+  const known = specsOf(tools, model.profile.deferredTools === true)
+  const isOffered = ({ name, deferred }: ToolSpec) =>
+    offered === undefined || offered.includes(deferred ? searchToolName : name)
+  const specs = isShapeOnly ? [] : known.filter(isOffered)
   const answerTool = outputSchema && specs.find(({ name }) => tools.get(name)?.inputSchema === null)
   const request: ModelRequest = {
     ...settings,
@@ -115,7 +135,7 @@ const requestOf = (
     ...(prepared.toolChoice !== undefined && { toolChoice: prepared.toolChoice }),
     // The tools stay: without them the provider's cache would be of no use, and some refuse the calls in the history.
     ...((isLast || !callsTools) && specs.length > 0 && { toolChoice: 'none' as const }),
-    messages: system === undefined ? messages : [systemMessage(system), ...messages],
+    messages: system === '' ? said : [systemMessage(system), ...said],
     ...(specs.length > 0 && {
       tools: answerTool
         ? specs.map((spec) => (spec === answerTool ? { ...spec, inputSchema: outputSchema } : spec))
@@ -123,7 +143,7 @@ const requestOf = (
     }),
     ...(outputSchema && !answerTool && { outputSchema }),
   }
-  return { model, request }
+  return { model, request, atHand: { system: withSkills(ofRun), tools: known } }
 }
 
 const preparedRequest = (
@@ -133,11 +153,12 @@ const preparedRequest = (
   prepared: PreparedStep,
 ): PreparedRequest => {
   const asked: Partial<ChatModel> = (modelIndex === 0 && prepared.model) || (models[modelIndex] ?? {})
-  const { provider = '', model = '', protocol } = asked
+  const { provider = '', model = '', protocol, profile } = asked
   return {
     provider,
     model,
     ...(protocol !== undefined && { protocol }),
+    ...(profile?.prices && { prices: profile.prices }),
     tools: offeredTools(prepared, tools) ?? null,
   }
 }

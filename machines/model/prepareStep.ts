@@ -5,6 +5,9 @@ import type { ChatMessage } from '../../src/messages/messages.ts'
 import type { Usage } from '../../src/messages/result.ts'
 import type { ChatModel, GenerationSettings, ToolChoice } from '../../src/model/chatModel.ts'
 import type { AnyTool } from '../../src/tools/tool.ts'
+import { policyActor } from '../policy/policyConfig.ts'
+import { metaIn } from '../policy/policyLogic.ts'
+import type { ResolvedPolicy } from '../policy/questions.ts'
 
 /** The status of a run when its next request is prepared. */
 export type StepInfo<Deps = unknown> = {
@@ -53,24 +56,52 @@ export const preparedStep = (
   return prepared
 }
 
+/** The changes that the states of the policy ask for; undefined if they ask for none. */
+export const stepOfPolicy = (
+  policy: ResolvedPolicy | undefined,
+  run: AnyActorRef | undefined,
+  tools: ReadonlyMap<string, unknown>,
+): PreparedStep | undefined => {
+  const actor = policy && run && policyActor(run)
+  if (!actor) return undefined
+  const { reason: _, model: named, ...meta } = metaIn(policy.machine, actor.getSnapshot())
+  const model = typeof named === 'string' ? policy.models.get(named) : named
+  if (named !== undefined && !model)
+    throw new ConfigurationError(`The policy names the model "${String(named)}": add it to policy.models.`)
+  const step: PreparedStep = { ...meta, ...(model && { model }) }
+  return Object.keys(step).length === 0 ? undefined : checked(step, new Set(tools.keys()), 'the policy')
+}
+
+/** The changes of a step, of which none may offer more tools than the policy does. */
+export const withinPolicy = (ofPolicy: PreparedStep, given: PreparedStep): PreparedStep => {
+  const allowed = offeredNames(ofPolicy)
+  const wanted = offeredNames(given)
+  const tools = allowed && wanted ? wanted.filter((name) => allowed.includes(name)) : (wanted ?? allowed)
+  return { ...ofPolicy, ...given, ...(tools && { tools }) }
+}
+
 /** Refuses anything that is not an object: nothing else has fields. */
 export const mustBePrepared = (given: unknown): void => {
   if (!isJsonObject(given)) throw new ConfigurationError('prepareStep must return an object, or nothing.')
 }
 
-const checked = (given: PreparedStep, tools: ReadonlySet<string> | undefined): PreparedStep => {
+const checked = (
+  given: PreparedStep,
+  tools: ReadonlySet<string> | undefined,
+  by = 'prepareStep',
+): PreparedStep => {
   mustBePrepared(given)
   const { model, system, settings }: { model?: unknown; system?: unknown; settings?: unknown } = given
   if (model !== undefined && !(isJsonObject(model) && typeof model.stream === 'function'))
-    throw new ConfigurationError('The model that prepareStep returns must be a model string or a chat model.')
+    throw new ConfigurationError(`The model that ${by} returns must be a model string or a chat model.`)
   if (system !== undefined && typeof system !== 'string')
-    throw new ConfigurationError('The system prompt that prepareStep returns must be a string.')
+    throw new ConfigurationError(`The system prompt that ${by} returns must be a string.`)
   if (settings !== undefined && !isJsonObject(settings))
-    throw new ConfigurationError('The settings that prepareStep returns must be an object.')
+    throw new ConfigurationError(`The settings that ${by} returns must be an object.`)
   const unknown = offeredNames(given)?.find((name) => tools && !tools.has(name))
   if (unknown === undefined) return given
   throw new ConfigurationError(
-    `prepareStep offers the tool "${unknown}", which the run does not have: give it to the agent or the send.`,
+    `${by} offers the tool "${unknown}", which the run does not have: give it to the agent or the send.`,
   )
 }
 

@@ -12,12 +12,14 @@ type DeltasEvent = Extract<ChildEvent, { type: 'model.deltas' }>
 
 /**
  * Takes in the deltas of one network read: the next state, and what listeners get. The chart's action and the fast
- * path both use this function. It costs the same at the first chunk and at the millionth.
+ * path both use this function. It costs the same at the first chunk and at the millionth. What is held is shown once the
+ * policy has accepted the answer.
  */
 export const receiveDeltas = (
   state: StreamingState,
   { deltas, at, sent = state.answer.sent }: Pick<DeltasEvent, 'deltas' | 'at' | 'sent'>,
   accumulator: Accumulator,
+  isHeld = false,
 ): { context: StreamingState; emitted: AgentEmitted[] } => {
   const { answer, totals } = state
   const accumulated = accumulator.accumulate(answer.accumulated, deltas)
@@ -31,12 +33,12 @@ export const receiveDeltas = (
   for (const delta of deltas) {
     switch (delta.type) {
       case 'text':
-        if (delta.text === '') break
+        if (delta.text === '' || isHeld) break
         show(newlineDue ? `\n${delta.text}` : delta.text, {})
         newlineDue = false
         break
       case 'thinking':
-        if (delta.text !== '') show('', { thinking: delta.text })
+        if (delta.text !== '' && !isHeld) show('', { thinking: delta.text })
         break
       case 'metadata': {
         const seen = [...totals.metadata, ...shown].map(({ value }) => value)
@@ -88,11 +90,11 @@ export const unreadable = (thrown: unknown, at: number): ChildEvent => ({
 })
 
 /** The fast path of reads after the first of an answer. */
-export const readDeltas = (accumulator: Accumulator): FastPath => ({
+export const readDeltas = (accumulator: Accumulator, isHeld = false): FastPath => ({
   read: ({ context }, event) => {
     if (event.type !== 'model.deltas' || event.seq === 0) return undefined
     try {
-      return receiveDeltas(context, event as DeltasEvent, accumulator)
+      return receiveDeltas(context, event as DeltasEvent, accumulator, isHeld)
     } catch (thrown) {
       return { instead: unreadable(thrown, event.at) }
     }

@@ -1,8 +1,9 @@
-import { type ChatMessage, textOf } from '../../src/messages/messages.ts'
+import type { ChatMessage } from '../../src/messages/messages.ts'
 import type { Usage } from '../../src/messages/result.ts'
-import type { ChatModel, ModelRequest, ToolSpec } from '../../src/model/chatModel.ts'
+import type { ChatModel, ModelRequest } from '../../src/model/chatModel.ts'
 import * as is from '../stored/shape.ts'
 import { digest } from '../tools/question.ts'
+import { digestOf, type Opening, openingShape, systemIn } from './appendedChanges.ts'
 
 // Caches, signed thinking and responses that a server keeps all depend on one thing: a request begins with the one before
 // it. Here is what a request begins with, in hashes, so that the next one of the conversation can be compared with it.
@@ -16,6 +17,8 @@ export type RequestPrefix = Record<PrefixPart, string> & {
   messages: number
   /** The tokens of its input, where the provider reports them. */
   tokens?: number
+  /** The beginning of the conversation, for a model that takes changes as messages. */
+  opening?: Opening
 }
 
 /** A request that was sent, and the parts in which it does not begin with the one before it. */
@@ -40,6 +43,7 @@ export const prefixShape = is.fields<RequestPrefix>({
   history: is.text,
   messages: is.count,
   tokens: is.optional(is.number),
+  opening: is.optional(openingShape),
 })
 
 const parts = ['model', 'system', 'tools', 'history'] as const
@@ -54,43 +58,37 @@ export const sentPrefix = (
   model: ChatModel,
   request: ModelRequest,
   before: RequestPrefix | undefined,
+  opening?: Opening,
 ): SentPrefix => {
-  const { system, history } = conversationIn(request.messages)
+  const history = historyIn(request.messages)
   const prefix = {
     model: digest(`${model.protocol ?? ''} ${model.provider} ${model.model}`),
-    system: digest(system),
+    system: digest(systemIn(request.messages)),
     tools: digest(JSON.stringify([request.tools?.map(digestOf), request.serverTools])),
     history: chain(history),
     messages: history.length,
+    ...(opening && { opening }),
   }
   if (!before) return { prefix, changed: [] }
-  const repeated = history.length < before.messages ? '' : chain(history.slice(0, before.messages))
-  return {
-    prefix,
-    changed: parts.filter((part) => before[part] !== (part === 'history' ? repeated : prefix[part])),
-  }
+  const isSame = (part: PrefixPart) =>
+    part === 'history' ? repeatsHistory(request, before) : before[part] === prefix[part]
+  return { prefix, changed: parts.filter((part) => !isSame(part)) }
 }
 
-/** The conversation as wires have it: system prompts from anywhere go first, and what is empty is left out. */
-const conversationIn = (
-  messages: readonly ChatMessage[],
-): { system: string; history: readonly ChatMessage[] } => {
-  const system = messages.filter(({ role }) => role === 'system').map(textOf)
+/** True for a request whose messages begin with those of the one before it. */
+export const repeatsHistory = ({ messages }: ModelRequest, before: RequestPrefix): boolean => {
+  const history = historyIn(messages)
+  return history.length >= before.messages && chain(history.slice(0, before.messages)) === before.history
+}
+
+/** The messages without system prompts, which go first on the wire, and without changes, which are kept apart. */
+const historyIn = (messages: readonly ChatMessage[]): readonly ChatMessage[] => {
   const said = messages.filter(({ role }) => role !== 'system')
   // An answer that was paused is continued: it is longer in the next request, and not yet history.
-  return { system: system.join('\n\n'), history: said.at(-1)?.role === 'model' ? said.slice(0, -1) : said }
+  return said.at(-1)?.role === 'model' ? said.slice(0, -1) : said
 }
 
 const chain = (messages: readonly ChatMessage[]): string => digest(messages.map(digestOf).join(' '))
-
-/** The hashes of messages and tools. Both stay the same objects between requests: only what is new is read. */
-const digests = new WeakMap<ChatMessage | ToolSpec, string>()
-
-const digestOf = (each: ChatMessage | ToolSpec): string => {
-  const known = digests.get(each) ?? digest(JSON.stringify(each))
-  digests.set(each, known)
-  return known
-}
 
 /** The event of an answered request that did not begin with the one before it; undefined for one that did. */
 export const prefixChange = (

@@ -166,10 +166,13 @@ const relaying =
 const chartOf = (options: AnyPhases): AnyStateMachine => {
   const { id, phases, guards = {}, takes = {} } = options
   const relay = relaying(options)
+  // If some phases say that they answer, the others do not.
+  const runs = Object.values(phases).flatMap((phase) => ('run' in phase ? phase : []))
+  const isDraft = (phase: RunPhase<never>) => !phase.isAnswer && runs.some(({ isAnswer }) => isAnswer)
   const states = Object.fromEntries(
     Object.entries(phases).map(([name, phase]) => [
       name,
-      'run' in phase ? runPhaseState(name, phase) : stepState(name, phase),
+      'run' in phase ? runPhaseState(name, phase, isDraft(phase)) : stepState(name, phase),
     ]),
   )
   const parts = setup({
@@ -265,7 +268,19 @@ const askedOfAll = ({ id, system, settings, maxSteps, limits }: AgentInput): Age
   ...(limits !== undefined && { limits }),
 })
 
-const runPhaseState = (name: string, { description, input, next, isAnswer = false }: RunPhase<never>) => {
+/** The input of a phase, with the policy as the last phase left it. It is asked about the user's prompt and the answer only. */
+const withPolicy = ({ policy, messages }: PhasedRun, input: AgentInput, isDraft: boolean): AgentInput => {
+  const unasked = new Set(input.unasked)
+  if (policy && messages.length > 0) unasked.add('prompt')
+  if (isDraft) unasked.add('answer')
+  return { ...input, ...(policy && { policy }), ...(unasked.size > 0 && { unasked: [...unasked] }) }
+}
+
+const runPhaseState = (
+  name: string,
+  { description, input, next, isAnswer = false }: RunPhase<never>,
+  isDraft: boolean,
+) => {
   const absorbRun = { type: 'absorbRun', params: outputOf }
   const kept = isAnswer ? [absorbRun, { type: 'takeAnswer', params: outputOf }] : [absorbRun]
   return runState({
@@ -274,7 +289,7 @@ const runPhaseState = (name: string, { description, input, next, isAnswer = fals
     description,
     input: ({ context }: { context: PhasedRun }) => ({
       ...askedOfAll(context.input),
-      ...(input as (state: PhasedRun) => AgentInput)(context),
+      ...withPolicy(context, (input as (state: PhasedRun) => AgentInput)(context), isDraft),
       // The request before may have been another phase's.
       ...(context.totals.prefix && { prefix: context.totals.prefix }),
     }),

@@ -74,6 +74,7 @@ export const absorb = <State extends PhasedRun>(
     ...((totals.warnings || output.warnings) && addedWarnings(totals, output)),
     ...withPrefix(prefixOf(output) ?? totals.prefix),
   },
+  ...(output.policy && { policy: output.policy }),
   failure: output.status === 'failed' ? output.error : null,
   abortReason: output.status === 'aborted' ? output.reason : abortReason,
 })

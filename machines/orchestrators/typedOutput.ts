@@ -78,7 +78,9 @@ export const typedOutputPhases = ({ config, lifecycle }: OrchestratorParts): Pha
             settings: { toolChoice: 'required', ...config.settings },
           })
         : lifecycle(),
-    input: (state) => (isInTwo ? withoutShape(questionOf(state)) : questionOf(state)),
+    // The words of the first of two phases are not the answer.
+    input: (state) =>
+      isInTwo ? { ...withoutShape(questionOf(state)), unasked: ['answer'] } : questionOf(state),
     relay: relays[strategy],
     next: [isInTwo ? { to: 'Formatting', take: 'takeFindings' } : checking],
   }

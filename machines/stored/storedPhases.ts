@@ -13,6 +13,7 @@ const phasesShape = is.fields<PhasedRun>({
   abortReason: is.text,
   answer: is.orNull(is.text),
   shown: is.text,
+  policy: is.optional(is.object),
 })
 
 /** The rule for a value of the kind that the data has at the start; what is null there may be anything. */

@@ -75,6 +75,8 @@ const optionsShape = is.fields<RunOptions>({
   system: is.orNull(is.text),
   settings: is.object,
   limits: is.like<RunLimits>((name, value) => (areLimits(value) ? undefined : `${name} must be limits`)),
+  policy: is.optional(is.object),
+  unasked: is.optional(is.listOf(is.oneOf('prompt', 'answer'))),
 })
 
 const answerShape = is.fields<Answer>({
@@ -125,6 +127,7 @@ const roundShape = is.fields<ToolRound>({
   working: is.optional(ids),
   commands: is.recordOf(is.listOf(callCommand)),
   origins: is.optional(is.recordOf(is.text)),
+  judged: is.optional(ids),
   edited: is.recordOf(is.object),
   waitingSince: is.number,
   started: is.runsOf(is.text),
@@ -222,7 +225,7 @@ const isSame = (a: unknown, b: unknown): boolean => stableJson(a) === stableJson
  */
 const childrenFlaw = (
   state: StreamingState,
-  { isInRound }: StateFacts,
+  { isInRound, isHeld }: StateFacts,
   { model, timer, approver, toolExecutor, summariser }: Readonly<Record<string, Child>>,
 ): string | undefined => {
   // They end when the run has processed it, and are gone then.
@@ -230,7 +233,8 @@ const childrenFlaw = (
   if (ended) return 'what it waits for has ended without a result'
   if (model && !isSame(model.snapshot.input, modelInput(state))) return 'its model is asked something else'
   const at = isInRound ? state.deadlineAt : retryTime(state)
-  if (timer && !isSame(timer.snapshot.input, { at })) return 'its timer waits for another moment'
+  // A hold of the policy has its own end.
+  if (timer && !isHeld && !isSame(timer.snapshot.input, { at })) return 'its timer waits for another moment'
   return (approver && approverFlaw(state, approver.snapshot)) ?? executorFlaw(state, toolExecutor?.snapshot)
 }
 
@@ -253,14 +257,16 @@ const approverFlaw = (
     : 'its approver is asked about other calls'
 }
 
-const conversationFlaw = (state: StreamingState, { isInRound }: StateFacts): string | undefined => {
+const conversationFlaw = (state: StreamingState, facts: StateFacts): string | undefined => {
+  const { isInRound, isAnswered } = facts
   const { history, messages } = state
   const own = history.slice(history.length - messages.length)
   if (!isSame(own, messages)) return 'its messages are not the end of its history'
-  const before = isInRound ? history.slice(0, -1) : history
+  const before = isInRound || isAnswered ? history.slice(0, -1) : history
   const [problem] = validateHistory(before).filter(isFatal)
   if (problem) return `its history is not valid: ${problem.message}`
   if (isInRound) return currentCalls(state).length > 0 ? undefined : 'its last message has no calls'
+  if (isAnswered) return lastSaid(history)?.role === 'model' ? undefined : 'its history has no answer'
   return lastSaid(history)?.role === 'user' ? undefined : 'its history does not end with a user message'
 }
 
@@ -280,12 +286,11 @@ const executorFlaw = (
 }
 
 /** Each call of the round is pending, cleared or answered without being run. */
-const roundFlaw = (
-  state: StreamingState,
-  { isInRound, waitsFor }: StateFacts,
-  name: string,
-): string | undefined => {
-  if (!isInRound) {
+const roundFlaw = (state: StreamingState, facts: StateFacts, name: string): string | undefined => {
+  const { isInRound, isUndecided, waitsFor } = facts
+  // A last answer may have calls, which are refused.
+  const hasRound = isInRound || (facts.isAnswered && currentCalls(state).length > 0)
+  if (!hasRound) {
     const { waitingSince: _, ...round } = state.round
     const { waitingSince: __, ...none } = noRound
     return isSame(round, none) ? undefined : 'it has a tool round while the model answers'
@@ -298,9 +303,9 @@ const roundFlaw = (
   const keys = [edited, interruptions, runs, waiting, commands, state.round.origins ?? {}].flatMap(
     Object.keys,
   )
-  const { working = [] } = state.round
-  const lists = [pendingApprovals, cleared, external, ending, inDoubt, working, keys, started, answered]
-  const named = lists.flat()
+  const { working = [], judged = [] } = state.round
+  const lists = [pendingApprovals, cleared, external, ending, inDoubt, working, judged]
+  const named = [...lists, keys, started, answered].flat()
   const unknown = named.find((id) => !calls.has(id))
   if (unknown !== undefined) return `"${unknown}" is not a call of its last message`
   const isCleared = new Set(cleared)
@@ -316,7 +321,7 @@ const roundFlaw = (
   const isDecided = (id: string) => isCleared.has(id) || isAnswered.has(id) || inDoubt.includes(id)
   if (!Object.keys(edited).every(isDecided))
     return 'the arguments of a call were changed that was not approved'
-  if (isPending.size > 0 !== (waitsFor === 'approval'))
+  if (!isUndecided && !facts.isAnswered && isPending.size > 0 !== (waitsFor === 'approval'))
     return `its state is ${name}, and ${isPending.size} calls wait for an approval`
   return waitsFor === 'answer' && externalCalls(state).length === 0
     ? 'it waits for external tools, but no call of one is open'

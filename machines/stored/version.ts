@@ -1,6 +1,7 @@
 import type { Snapshot } from 'xstate'
 import { ConfigurationError, describeThrown } from '../../src/messages/errors.ts'
 import { copyJson, isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
+import { hostOf } from '../logic/runEnvironment.ts'
 import { type AnyRunMachine, wrapLogic } from '../logic/wrapLogic.ts'
 
 const major = 4
@@ -18,20 +19,23 @@ export type StoredFlaw = (stored: Readonly<Record<string, unknown>>) => string |
 /** Brings a snapshot of one minor to the next; it may change what it is given. */
 export type Migration = (stored: JsonObject) => JsonObject
 
+/** Brings a snapshot up to date. `stoppedMs`: the time in which no process had its run. */
+export type Renewal = (stored: JsonObject, stoppedMs: number) => JsonObject
+
 /** The rules by which a machine takes a stored snapshot. */
 export type StoredCheck = {
   flawIn: StoredFlaw
   /** The migrations of older snapshots; the first is from minor 0. */
   migrations: readonly Migration[]
   /** Computes again what follows from the rest, and from the current configuration. */
-  renew?: Migration
+  renew?: Renewal
 }
 
 /** Makes a machine refuse a stored snapshot that it cannot continue from, before the chart fails on it. */
 export const withStoredCheck = (machine: AnyRunMachine, check: StoredCheck): AnyRunMachine =>
   wrapLogic('storedCheck', machine, ({ id, restoreSnapshot }) => ({
     restoreSnapshot: (stored, scope) => {
-      const { flaw, usable } = checked(stored, check)
+      const { flaw, usable } = checked(stored, check, hostOf(scope.self).stoppedMs ?? 0)
       if (flaw) throw unusable(id, flaw)
       try {
         return restoreSnapshot(usable, scope)
@@ -50,7 +54,11 @@ const unusable = (id: string, flaw: string, cause?: unknown): ConfigurationError
 
 type Checked = { flaw?: string | undefined; usable: Snapshot<unknown> }
 
-const checked = (stored: Snapshot<unknown>, { flawIn, migrations, renew }: StoredCheck): Checked => {
+const checked = (
+  stored: Snapshot<unknown>,
+  { flawIn, migrations, renew }: StoredCheck,
+  stoppedMs: number,
+): Checked => {
   const refused = (flaw: string): Checked => ({ flaw, usable: stored })
   try {
     const snapshot = copyJson(stored)
@@ -63,7 +71,7 @@ const checked = (stored: Snapshot<unknown>, { flawIn, migrations, renew }: Store
     if (typeof from === 'string') return refused(from)
     const migrated = from < minor ? migratedFrom(from, snapshot, migrations) : snapshot
     const flaw = flawIn(migrated)
-    const renewed = flaw === undefined && renew ? renew(migrated) : migrated
+    const renewed = flaw === undefined && renew ? renew(migrated, stoppedMs) : migrated
     return { flaw, usable: renewed === snapshot ? stored : { ...stored, ...renewed } }
   } catch (thrown) {
     return refused(`it is not plain JSON: it holds ${describeThrown(thrown)}`)

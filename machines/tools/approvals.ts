@@ -4,7 +4,9 @@ import { appended } from '../../src/messages/growing.ts'
 import { copyJson, isJsonObject, stableJson } from '../../src/messages/json.ts'
 import type { ToolCallPart, ToolResultPart } from '../../src/messages/messages.ts'
 import type { PendingCall } from '../../src/messages/result.ts'
+import { searchToolName } from '../../src/model/deferredTools.ts'
 import type { Approval, OnApproval } from '../../src/tools/approval.ts'
+import { isSearch, searchResult } from '../../src/tools/deferred.ts'
 import { isThenable } from '../../src/tools/isThenable.ts'
 import type { Tool } from '../../src/tools/tool.ts'
 import { errorResult, misfit, unknownTool } from '../../src/tools/toolResult.ts'
@@ -47,11 +49,13 @@ export const beginRound = (
   const decide = (call: ToolCallPart, tool: Tool | undefined) => {
     const excess = refused.get(call.id)
     if (excess !== undefined) return errorResult(call, excess)
-    const isHidden = tool !== undefined && !isOffered.has(call.name)
+    // A tool that is found by a search is offered with the search.
+    const isHidden = tool !== undefined && !isOffered.has(tool.isDeferred ? searchToolName : call.name)
     const remembered = state.remembered.filter(
       ({ origin = ownOrigin }) => origin === originIn(tools, call.name),
     )
-    return isHidden ? unknownTool(call, offered) : decideOn(call, tool, remembered, context)
+    if (isHidden) return unknownTool(call, offered)
+    return isSearch(call, tools) ? searchResult(call, tools) : decideOn(call, tool, remembered, context)
   }
   for (const call of calls) {
     const tool = tools.get(call.name)

@@ -64,6 +64,8 @@ const waitsIn = (snapshot: unknown, below: typeof waitsFor): Wait[] => {
     const { waitsFor: kind } = factsOf(value) ?? {}
     if (kind) return [{ calls: asked[kind](context), isAttended: isActive(children.approver) }]
     if (children.toolExecutor) return [{ calls: below(context), isAttended: false }]
+    // What a check of the policy waits for is not the run's own question.
+    return []
   }
   return Object.values(children).flatMap((child) => waitsIn(snapshotOf(child), below))
 }

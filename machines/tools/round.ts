@@ -134,7 +134,8 @@ export const resumeCalls = (
   return { round: paused, results: lost, calls: [], asked: [] }
 }
 
-const unknownEffect = (call: ToolCallPart): ToolResultPart =>
+/** The result of a call whose process ended while it ran. */
+export const unknownEffect = (call: ToolCallPart): ToolResultPart =>
   errorResult(
     call,
     'The process ended while this tool was running; whether it took effect is unknown. Find out before you call it again.',
@@ -250,7 +251,7 @@ export const openQuestions = (state: StreamingState): PendingCall[] =>
 
 type OpenCalls = { calls: PendingCall[]; isAtWork: boolean }
 
-/** The calls that run, with what each waits for. One that is about to get a decision is at work: it must not be stored as waiting, and run. */
+/** The waits of the calls that run. One that is about to get a decision is at work: it must not be stored as waiting, and run. */
 const openOf = (state: StreamingState): OpenCalls[] => {
   const { waiting, working = [], commands } = state.round
   if (Object.keys(waiting).length === 0) return []

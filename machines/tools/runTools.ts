@@ -1,6 +1,7 @@
 import type { AnyActorRef } from 'xstate'
 import { stableJson } from '../../src/messages/json.ts'
 import type { ToolSpec } from '../../src/model/chatModel.ts'
+import { callToolName } from '../../src/tools/deferred.ts'
 import { type AnyToolEntry, isToolSource, type Tool, toolsByName } from '../../src/tools/tool.ts'
 import type { ResolvedConfig } from '../agent/agentConfig.ts'
 import { valuesOf } from '../logic/runEnvironment.ts'
@@ -64,18 +65,33 @@ export const currentTools = (entries: Entries): Tools => {
 const originOf = ({ origin, name, description, inputSchema }: Tool, index: number): string =>
   digest(stableJson([origin ?? index, name, description, inputSchema]))
 
-const specs = new WeakMap<Tools, ToolSpec[]>()
+type Specs = { all: ToolSpec[]; withoutDeferred: ToolSpec[] }
 
-/** The tools as the model sees them. */
-export const specsOf = (tools: Tools): ToolSpec[] => {
-  const known =
-    specs.get(tools) ??
-    [...tools.values()].map(({ name, description, inputSchema, wire }) => ({
+const specs = new WeakMap<Tools, Specs>()
+
+/**
+ * The tools as the model sees them. An API that loads deferred tools gets them all; elsewhere the model calls them through
+ * another tool.
+ */
+export const specsOf = (tools: Tools, loadsDeferred = false): ToolSpec[] => {
+  const known = specs.get(tools) ?? madeSpecs(tools)
+  specs.set(tools, known)
+  return loadsDeferred ? known.all : known.withoutDeferred
+}
+
+const madeSpecs = (tools: Tools): Specs => {
+  const all = [...tools.values()].map(
+    ({ name, description, inputSchema, isDeferred, wire }): ToolSpec => ({
       name,
       description,
       inputSchema: inputSchema ?? {},
+      ...(isDeferred && { deferred: true }),
       ...(wire && { wire }),
-    }))
-  specs.set(tools, known)
-  return known
+    }),
+  )
+  const hasDeferred = all.some(({ deferred }) => deferred)
+  return {
+    all: hasDeferred ? all.filter(({ name }) => name !== callToolName) : all,
+    withoutDeferred: hasDeferred ? all.filter(({ deferred }) => !deferred) : all,
+  }
 }

@@ -1,5 +1,8 @@
 import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
-import type { ChatMessage, ToolResultPart } from '../../src/messages/messages.ts'
+import { type ChatMessage, type ToolResultPart, textOf } from '../../src/messages/messages.ts'
+import type { ToolSpec } from '../../src/model/chatModel.ts'
+import { foundIn } from '../../src/model/deferredTools.ts'
+import { toolChangeOf } from '../../src/model/promptChange.ts'
 import { anthropicForms } from '../wire/attachmentForms.ts'
 import { attachmentBlocks, mentioned, resultAndFollowUp, resultContent } from '../wire/attachments.ts'
 import { stringAt } from '../wire/json.ts'
@@ -9,18 +12,23 @@ import { type IdRule, opaqueOf, wireIdsOf } from '../wire/request.ts'
 import type { AnthropicProfile } from './profile.ts'
 import { containerAt, rebuild, skeletonAt, textBlock, toolUseBlock } from './replay.ts'
 
-/** A history as the API wants it: roles alternate, tool results open the message that answers the calls. */
+/**
+ * A history as the API wants it: roles alternate, tool results open the message that answers the calls. `deferred` are the
+ * tools that the API loads where a result names them; `define` writes those that a change adds.
+ */
 export const anthropicMessages = (
   turns: readonly ChatMessage[],
   target: Target<AnthropicProfile>,
+  deferred: ReadonlySet<string>,
+  define: (spec: ToolSpec) => JsonObject,
 ): WireMessage[] => {
-  const all = alternating(turns.map((turn) => wireMessage(turn, target)))
+  const all = alternating(turns.map((turn) => changeOf(turn, define) ?? wireMessage(turn, target, deferred)))
   const messages = sinceCompaction(all)
   const last = messages.at(-1)
   const prompt = messages.findLastIndex(isPrompt)
   const answered = answeredServerTools(messages)
   const acceptable = messages.map((message, index) => {
-    if (message.role === 'user') return message
+    if (message.role !== 'assistant') return message
     let { content } = message
     // In a turn that is over, a server tool without its result would be rejected for ever; in an open one the
     // provider picks it up again.
@@ -137,26 +145,62 @@ const answeredServerTools = (messages: readonly WireMessage[]): ReadonlySet<unkn
 /** A user message that opens a turn: one with tool results continues the old turn, even if it has text. */
 const isPrompt = ({ role, content }: WireMessage): boolean => role === 'user' && !content.some(isToolResult)
 
-export type WireMessage = { role: 'user' | 'assistant'; content: JsonObject[] }
+export type WireMessage = { role: 'user' | 'assistant' | 'system'; content: JsonObject[] }
+
+/** A change of the system prompt or of the tools, where it happens. */
+const changeOf = (turn: ChatMessage, define: (spec: ToolSpec) => JsonObject): WireMessage | undefined => {
+  const change = toolChangeOf(turn)
+  if (!change) return undefined
+  const text = textOf(turn)
+  return {
+    role: 'system',
+    content: [
+      ...(text === '' ? [] : [textBlock(text)]),
+      ...change.removed.map((name) => ({ type: 'tool_removal', tool: { type: 'tool_reference', name } })),
+      ...change.added.map((spec) => ({
+        type: 'tool_addition',
+        tool: { type: 'tool_definition', definition: define(spec) },
+      })),
+    ],
+  }
+}
 
 const idRule: IdRule = { pattern: /^[a-zA-Z0-9_-]+$/, length: 40 }
 // Without a history to look originals up in: the engine's ids are unique, the originals it replaced were not.
 const wireId = wireIdsOf([], idRule)
 
 /** A message in the API's blocks; the content may be empty. */
-const wireMessage = (turn: ChatMessage, target: Target<AnthropicProfile>): WireMessage =>
+const wireMessage = (
+  turn: ChatMessage,
+  target: Target<AnthropicProfile>,
+  deferred: ReadonlySet<string>,
+): WireMessage =>
   turn.role === 'model'
     ? { role: 'assistant', content: assistantBlocks(turn, target).filter(isSendable) }
-    : { role: 'user', content: userBlocks(turn, target).filter(isSendable) }
+    : { role: 'user', content: userBlocks(turn, target, deferred).filter(isSendable) }
 
-const userBlocks = (turn: ChatMessage, target: Target<AnthropicProfile>): JsonObject[] =>
+const userBlocks = (
+  turn: ChatMessage,
+  target: Target<AnthropicProfile>,
+  deferred: ReadonlySet<string>,
+): JsonObject[] =>
   turn.parts.flatMap((part): JsonObject[] => {
     if (part.type === 'text') return [textBlock(part.text)]
-    if (part.type === 'toolResult') return toolResultBlocks(part, target)
+    if (part.type === 'toolResult') return toolResultBlocks(part, target, deferred)
     return part.type === 'toolCall' ? [] : attachmentBlocks(part, target, anthropicForms(target.profile))
   })
 
-const toolResultBlocks = (part: ToolResultPart, target: Target<AnthropicProfile>): JsonObject[] => {
+const toolResultBlocks = (
+  part: ToolResultPart,
+  target: Target<AnthropicProfile>,
+  deferred: ReadonlySet<string>,
+): JsonObject[] => {
+  // A reference to a tool that is gone by now would be refused.
+  const found = deferred.size > 0 ? foundIn(part).filter((name) => deferred.has(name)) : []
+  if (found.length > 0) {
+    const content = found.map((tool_name) => ({ type: 'tool_reference', tool_name }))
+    return [{ type: 'tool_result', tool_use_id: wireId(part.id), content }]
+  }
   const forms = anthropicForms(target.profile)
   if (part.isError) {
     // An error must have text and nothing else; its files follow it.

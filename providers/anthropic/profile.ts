@@ -40,6 +40,7 @@ export const anthropicProfile = (model: string, isOtherServer = false): Anthropi
     sampling,
     maxOutput,
     forcedToolChoice,
-    ...(bindsThinking && { bindsThinking }),
+    // The same generation loads tools on demand, and takes changes of prompt and tools as messages.
+    ...(bindsThinking && { bindsThinking, deferredTools: true, appendsChanges: true }),
   }
 }

@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/messages/json.ts'
 import { type ChatMessage, toolCallsOf } from '../../src/messages/messages.ts'
 import type { ModelRequest, PromptCache, ToolSpec } from '../../src/model/chatModel.ts'
+import { toolChangeOf } from '../../src/model/promptChange.ts'
 import { isEnforceable } from '../../src/schema/enforceable.ts'
 import { toDialect } from '../../src/schema/toDialect.ts'
 import { arrayAt, stringAt } from '../wire/json.ts'
@@ -10,8 +11,8 @@ import {
   cacheMarker,
   conversationOf,
   requestEnds,
-  schemaInstruction,
   withProviderOptions,
+  withSchemaInstruction,
 } from '../wire/request.ts'
 import { anthropicAnswerDialect, anthropicGrammar, anthropicToolDialect } from '../wire/schemaDialects.ts'
 import { anthropicServerTools, checkClientTools, serverToolsOf } from '../wire/serverTools.ts'
@@ -31,12 +32,14 @@ export const anthropicHeaders = { 'anthropic-version': '2023-06-01' }
 
 export const anthropicRequest = (request: ModelRequest, target: Target<AnthropicProfile>): WireRequest => {
   const { model, profile } = target
-  const { system, turns } = conversationOf(request.messages)
   const schema = profile.nativeSchema && request.outputSchema ? outputSchema(request.outputSchema) : undefined
-  const instruction = request.outputSchema && !schema ? schemaInstruction(request.outputSchema) : ''
-  const instructions = [system, instruction].filter((text) => text.trim() !== '').join('\n\n')
+  const { system, turns } = conversationOf(
+    request.outputSchema && !schema
+      ? withSchemaInstruction(request.messages, request.outputSchema)
+      : request.messages,
+  )
   const opening = {
-    ...(instructions !== '' && { system: instructions }),
+    ...(system.trim() !== '' && { system }),
     ...toolSettings(request, profile, serverToolsOf(request, target, anthropicServerTools(profile))),
   }
   const { messages, prefix } = conversation(request, turns, opening, target)
@@ -59,30 +62,43 @@ export const anthropicRequest = (request: ModelRequest, target: Target<Anthropic
     ...(container !== undefined && { container }),
     stream: true,
   }
+  const betas = [...(thinking.thinking?.block_binding ? [bindingBeta] : []), ...changeBetas(turns)]
   const whole = withProviderOptions(body, request.providerOptions)
   checkClientTools(whole, request, target, isClientEntry)
   return {
     path: '/messages',
     headers: {
       ...anthropicHeaders,
-      ...(thinking.thinking?.block_binding && { 'anthropic-beta': bindingBeta }),
+      ...(betas.length > 0 && { 'anthropic-beta': betas.join(',') }),
     },
     body: withCacheMarkers(whole, request.cache),
     ...(prefix !== undefined && { prefix }),
   }
 }
 
+/** The betas of tools that change in the middle of a conversation: removed by their names, added with their definitions. */
+const changeBetas = (turns: readonly ChatMessage[]): string[] => {
+  const changes = turns.flatMap((turn) => toolChangeOf(turn) ?? [])
+  return [
+    ...(changes.some(({ removed }) => removed.length > 0)
+      ? ['mid-conversation-tool-changes-2026-07-01']
+      : []),
+    ...(changes.some(({ added }) => added.length > 0) ? ['inline-tools-2026-09-15'] : []),
+  ]
+}
+
 /** The messages, without thinking that is bound to another conversation, and the hash of everything that is sent. */
 const conversation = (
-  { providerOptions }: ModelRequest,
+  { providerOptions, tools = [] }: ModelRequest,
   turns: readonly ChatMessage[],
   opening: JsonObject,
   target: Target<AnthropicProfile>,
 ): { messages: WireMessage[]; prefix?: string } => {
-  const messages = anthropicMessages(turns, target)
+  const deferred = new Set(tools.filter((each) => each.deferred).map(({ name }) => name))
+  const messages = anthropicMessages(turns, target, deferred, toolDefinition)
   if (!target.profile.bindsThinking) return { messages }
-  const { system, tools } = withProviderOptions(opening, providerOptions)
-  return boundMessages(messages, turns, chained('', [system ?? '', tools ?? []]), target.provider)
+  const { system, tools: sent } = withProviderOptions(opening, providerOptions)
+  return boundMessages(messages, turns, chained('', [system ?? '', sent ?? []]), target.provider)
 }
 
 const outputConfig = (effort: string | undefined, schema: JsonObject | undefined): JsonObject =>
@@ -154,11 +170,12 @@ const callingChoice = (
     : { type: 'any', ...limit }
 }
 
-const toolDefinition = ({ name, description, inputSchema, wire }: ToolSpec): JsonObject =>
+const toolDefinition = ({ name, description, inputSchema, deferred, wire }: ToolSpec): JsonObject =>
   wire?.anthropic ?? {
     name,
     ...(description !== '' && { description }),
     input_schema: toDialect(inputSchema, anthropicToolDialect),
+    ...(deferred && { defer_loading: true }),
   }
 
 /** Tools that Anthropic defines and the client runs. */

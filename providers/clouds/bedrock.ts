@@ -98,7 +98,7 @@ export const bedrock = providerWithWire({
   },
   defaultModel: 'global.anthropic.claude-sonnet-5-5',
   profile: (model) => {
-    const profile = claudeProfileElsewhere('none')(model)
+    const profile = claudeProfileElsewhere({ serverTools: 'none', nativeSchema: true })(model)
     return { ...profile, usualOutput: Math.min(profile.maxOutput, usualOutput) }
   },
   // The list is on another host than the models.

@@ -21,11 +21,11 @@ export const claudeElsewhere = (
   },
 })
 
-/** The clouds do not read links, and where they accept a schema for the answer it is not reliable. */
+/** The clouds do not read links, and not each of them takes a schema for the answer. */
 export const claudeProfileElsewhere =
-  (serverTools: NonNullable<AnthropicProfile['serverTools']>) =>
+  (cloud: Pick<AnthropicProfile, 'serverTools'> & { nativeSchema: boolean }) =>
   (model: string): AnthropicProfile => {
     const profile = anthropicProfile(model)
     const attachments = { ...profile.attachments, links: false }
-    return { ...profile, nativeSchema: false, serverTools, attachments }
+    return { ...profile, ...cloud, nativeSchema: profile.nativeSchema && cloud.nativeSchema, attachments }
   }

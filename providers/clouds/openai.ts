@@ -1,15 +1,24 @@
 import type { ChatModel } from '../../src/model/chatModel.ts'
+import { chatProfileAt } from '../chatHosts.ts'
 import { defineProvider, type ProviderPreset } from '../defineProvider.ts'
 import { openaiEmbeddings } from '../embeddings/protocols.ts'
 import { bearer, isOtherServer, serverIn } from '../http/connectionOf.ts'
 import type { Recover } from '../http/httpChatModel.ts'
-import { type OpenAIChatProfile, openaiChat, openaiChatProfile } from '../openai-chat/index.ts'
+import { factsOf } from '../models/modelFacts.ts'
+import { xaiModels } from '../models/vendors.ts'
+import {
+  gatewayProfile,
+  type OpenAIChatProfile,
+  openaiChat,
+  openaiChatProfile,
+} from '../openai-chat/index.ts'
 import {
   isUnknownPreviousResponse,
   needsResponses,
   type OpenAIResponsesProfile,
   openaiResponses,
   openaiResponsesProfile,
+  responsesProfileOf,
   withoutPreviousResponse,
 } from '../openai-responses/index.ts'
 import type { Provider } from '../provider.ts'
@@ -63,12 +72,16 @@ const withServerTools = (chatModel: ChatModel, makeOther: () => ChatModel): Chat
 }
 
 const chat = (host: Host): Provider =>
-  defineProvider({ ...host, protocol: openaiChat, profile: openaiChatProfile })
+  defineProvider({
+    ...host,
+    protocol: openaiChat,
+    profile: (model, isOther, url) => (isOther ? chatProfileAt(url, model) : openaiChatProfile(model)),
+  })
 
 const responses = (host: Host): Provider =>
   defineProvider({ ...host, protocol: openaiResponses, profile: openaiResponsesProfile, recover })
 
-const recover: Recover = (error, request) => {
+export const recover: Recover = (error, request) => {
   const whole = isUnknownPreviousResponse(error) ? withoutPreviousResponse(request) : undefined
   return whole && { request: whole }
 }
@@ -76,12 +89,44 @@ const recover: Recover = (error, request) => {
 /** OpenAI, which speaks two protocols. */
 export const openai: readonly Provider[] = overBothProtocols({
   name: 'openai',
+  prices: 'openai',
   server: serverIn('OPENAI_BASE_URL'),
   baseUrl: 'https://api.openai.com/v1',
   keyVariable: 'OPENAI_API_KEY',
   defaultModel: 'gpt-6-luna',
   models: { path: '/models' },
   embeddings: { protocol: openaiEmbeddings, defaultModel: 'text-embedding-3-small' },
+})
+
+/** xAI, whose chat completions are deprecated. It takes the system prompt as a message. */
+export const xai: Provider = defineProvider({
+  name: 'xai',
+  aliases: ['grok'],
+  protocol: openaiResponses,
+  server: serverIn('XAI_BASE_URL'),
+  baseUrl: 'https://api.x.ai/v1',
+  keyVariable: 'XAI_API_KEY',
+  defaultModel: 'grok-4.7',
+  profile: (model) => ({
+    ...responsesProfileOf(factsOf(xaiModels, model)),
+    systemAsMessage: true,
+    promptCache: 'key',
+  }),
+  models: { path: '/models' },
+  recover,
+})
+
+/** Perplexity, which ended its chat completions in September 2026: search models, and those of others with a search. */
+export const perplexity: Provider = defineProvider({
+  name: 'perplexity',
+  protocol: openaiResponses,
+  server: serverIn('PERPLEXITY_BASE_URL'),
+  baseUrl: 'https://api.perplexity.ai/v1',
+  keyVariable: 'PERPLEXITY_API_KEY',
+  defaultModel: 'perplexity/sonar',
+  // It keeps no responses.
+  profile: (model) => ({ ...gatewayProfile(model), stateless: true, reasoningSummary: false }),
+  models: { path: '/models' },
 })
 
 /** OpenAI's models in Microsoft's cloud, over either of OpenAI's protocols. */

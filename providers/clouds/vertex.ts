@@ -1,4 +1,5 @@
 import { defineProvider, routed } from '../defineProvider.ts'
+import { vertexEmbeddings } from '../embeddings/protocols.ts'
 import { type GoogleProfile, geminiProfile, google } from '../google/index.ts'
 import { modelPath } from '../google/request.ts'
 import type { KeyHeader } from '../http/connection.ts'
@@ -57,6 +58,8 @@ const gemini = defineProvider({
   ...place,
   protocol: vertexGemini,
   defaultModel: 'gemini-3.8-flash',
+  prices: 'google',
+  embeddings: { protocol: vertexEmbeddings, defaultModel: 'gemini-embedding-001' },
   profile: (model) => {
     const profile: GoogleProfile = { ...geminiProfile(model), fileSearch: false }
     return profile.mixedTools ? { ...profile, mixedTools: 'silent' } : profile
@@ -67,7 +70,7 @@ const claude = defineProvider({
   ...place,
   protocol: vertexClaude,
   defaultModel: 'claude-sonnet-5-5',
-  profile: claudeProfileElsewhere('webSearch'),
+  profile: claudeProfileElsewhere({ serverTools: 'webSearch', nativeSchema: false }),
 })
 
 /** Google's cloud: Gemini, and Claude. */

@@ -113,6 +113,28 @@ export const googleEmbeddings: EmbeddingsProtocol = {
   },
 }
 
+/** `predict` of Vertex, one text in each request: the newest models take no more. */
+export const vertexEmbeddings: EmbeddingsProtocol = {
+  ...googleEmbeddings,
+  name: 'vertex',
+  batchSize: 1,
+  request(texts, target) {
+    const model = target.model.replace(/^(?:publishers\/google\/)?models\//, '')
+    const { dimensions, purpose, providerOptions } = target
+    return {
+      path: `/publishers/google/models/${modelPath(model)}:predict`,
+      body: {
+        instances: texts.map((text) => ({
+          content: withPurpose(text, target),
+          ...(!readsPurposeInText(target) && { task_type: taskTypes[purpose] }),
+        })),
+        ...(dimensions !== undefined && { parameters: { outputDimensionality: dimensions } }),
+        ...providerOptions,
+      },
+    }
+  },
+}
+
 /** Vertex wraps each embedding of its older models in a prediction. */
 const predictions = (answer: JsonObject): JsonValue[] | undefined =>
   arrayAt(answer, 'predictions')

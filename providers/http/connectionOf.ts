@@ -110,7 +110,7 @@ export const serverIn = (variable: string, path = ''): EnvironmentServer => ({
 })
 
 /** The base URL: the user's, the environment's, or the provider's own. */
-const serverUrl = ({ baseUrl, server }: Place, given: string | undefined): string =>
+export const serverUrl = ({ baseUrl, server }: Place, given: string | undefined): string =>
   given ?? server?.url(environment) ?? baseUrl
 
 /** Refuses a URL that still has a gap in it. */

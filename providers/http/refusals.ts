@@ -1,11 +1,12 @@
 import type { ErrorData } from '../../src/messages/errors.ts'
 import type { JsonObject, JsonValue } from '../../src/messages/json.ts'
-import { systemMessage } from '../../src/messages/messages.ts'
 import type { Warning } from '../../src/messages/result.ts'
 import type { ModelRequest } from '../../src/model/chatModel.ts'
+import { hasDeferred, withAllTools } from '../../src/model/deferredTools.ts'
+import { hasChanges, withoutChanges } from '../../src/model/promptChange.ts'
 import { anyEffort, type EffortWord, effortFor } from '../models/modelFacts.ts'
 import { isFailedCall } from '../wire/error.ts'
-import { schemaInstruction } from '../wire/request.ts'
+import { withSchemaInstruction } from '../wire/request.ts'
 import { type Setting, settingFields, valueAt, withValueAt } from '../wire/settings.ts'
 import { foreignThinking, withoutThinking } from './thinkingBlocks.ts'
 import { hasOddNames, withPlainNames } from './toolNames.ts'
@@ -112,7 +113,7 @@ const schemaOf = ({ outputSchema }: ModelRequest): string => JSON.stringify(outp
 /** A request with the schema of its answer as an instruction. */
 const instructed = ({ outputSchema, ...request }: ModelRequest): ModelRequest => ({
   ...request,
-  messages: [...request.messages, systemMessage(schemaInstruction(outputSchema ?? {}))],
+  messages: withSchemaInstruction(request.messages, outputSchema ?? {}),
 })
 
 /** The table, the more special rows first: a server often names two settings that exclude each other. */
@@ -143,6 +144,24 @@ const rows: readonly Row[] = [
         text,
       ),
     request: withPlainNames,
+  },
+  {
+    name: 'promptChanges',
+    setting: 'history',
+    change: 'replaced',
+    said: 'takes no change in the middle of a conversation: its beginning changes instead.',
+    isRefused: (text, { request }) =>
+      hasChanges(request) && /\bsystem\b|tool_(?:addition|removal|definition)|anthropic-beta/i.test(text),
+    request: withoutChanges,
+  },
+  {
+    name: 'deferredTools',
+    setting: 'deferred',
+    change: 'replaced',
+    said: 'does not load tools on demand: it gets all of them.',
+    isRefused: (text, { request }) =>
+      hasDeferred(request) && /defer_loading|tool_reference|additional_tools/i.test(text),
+    request: withAllTools,
   },
   {
     name: 'summary',

@@ -105,9 +105,15 @@ export const googleModels: ModelTable<GoogleFacts> = {
     },
     {
       ...gemini2,
-      names: ['gemini-2.5-flash', 'gemini-2.5-computer-use'],
+      names: ['gemini-2.5-flash'],
       budget: { min: 1, max: 24_576, canStop: true },
       retires: '2026-06-17',
+    },
+    {
+      ...gemini2,
+      names: ['gemini-2.5-computer-use'],
+      budget: { min: 1, max: 24_576, canStop: true },
+      window: 128_000,
     },
     {
       ...gemini2,

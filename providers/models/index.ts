@@ -5,7 +5,7 @@ import { mistralModels } from './mistral.ts'
 import type { ModelTable } from './modelFacts.ts'
 import { openaiModels } from './openai.ts'
 import { openWeightModels } from './openWeights.ts'
-import { cohereModels, deepseekModels, xaiModels } from './vendors.ts'
+import { cohereModels, deepseekModels, perplexityModels, xaiModels } from './vendors.ts'
 
 /** The tables of all models, by provider. */
 export const modelTables: readonly ModelTable[] = [
@@ -16,6 +16,7 @@ export const modelTables: readonly ModelTable[] = [
   cohereModels,
   deepseekModels,
   xaiModels,
+  perplexityModels,
   groqModels,
   togetherModels,
   fireworksModels,
@@ -40,6 +41,7 @@ export const embeddingModels: ModelTable = {
     },
     { names: ['mistral-embed'], source: 'https://docs.mistral.ai/models/overview', checked: null },
     { names: ['embed-v4.0'], source: 'https://docs.cohere.com/docs/models', checked: null },
+    { names: ['bge-m3'], source: 'https://deepinfra.com/models/embeddings', checked: null },
     { names: ['nomic-embed-text'], source: 'https://ollama.com/library', checked: null },
     {
       names: ['multilingual-e5-large-instruct'],

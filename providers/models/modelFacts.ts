@@ -41,8 +41,8 @@ export type ModelFacts = {
 
 /** A model as a host of open models offers it: which word it takes for thinking, and how much. */
 export type HostedFacts = ModelFacts & {
-  /** `reasoning_effort` unless said: `reasoning: { enabled }`, or a setting of the chat template. */
-  thinkingControl?: 'reasoning' | 'chat_template_kwargs'
+  /** The switch for thinking, where it is not that of the host: `reasoning: { enabled }`, or a setting of the chat template. */
+  thinkingControl?: 'reasoning_effort' | 'reasoning' | 'chat_template_kwargs'
   /** The model refuses its own tool calls back without the thinking that led to them. */
   reasoningReplay?: 'reasoning_content'
   /** The vendor whose server tools the model can use there. */

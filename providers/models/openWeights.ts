@@ -16,13 +16,14 @@ const replaysThinking = { reasoningReplay: 'reasoning_content' } as const
 export const gptOss = {
   names: ['gpt-oss', 'gpt-oss-120b', 'gpt-oss-20b', 'gpt-oss-safeguard'],
   efforts: words,
+  thinkingControl: 'reasoning_effort',
   window: 131_072,
   source: '@ai-sdk/groq 4.0.81, groq-model-catalog',
   checked,
 } as const satisfies HostedFacts
 
 export const deepseekFlash = {
-  names: ['deepseek-flash', 'deepseek-v4-1-flash', 'deepseek-v4-1'],
+  names: ['deepseek-flash', 'deepseek-v4-1-flash', 'deepseek-v4-1', 'deepseek-v4-flash-vision'],
   reads: ['images'],
   efforts: ['none', 'low', 'high', 'max'],
   window: 1_000_000,
@@ -43,7 +44,7 @@ export const deepseekPro = {
 } as const satisfies HostedFacts
 
 export const kimiK3 = {
-  names: ['kimi-k3', 'kimi-latest', 'kimi-fast-latest'],
+  names: ['kimi-k3', 'kimi-k3.1', 'kimi-latest', 'kimi-fast-latest'],
   reads: ['images'],
   efforts: ['low', 'high', 'max'],
   window: 1_048_576,
@@ -64,7 +65,7 @@ export const glm53 = {
 
 export const glm53Flash = {
   ...glm53,
-  names: ['glm-5-3-flash', 'glm-flash-latest'],
+  names: ['glm-5-3-flash', 'glm-5-3-flashx', 'glm-flash-latest'],
   reads: ['images'],
 } as const satisfies HostedFacts
 
@@ -86,6 +87,34 @@ export const openWeightModels: ModelTable<HostedFacts> = {
     glm53Flash,
     { ...text, names: ['qwen3'], efforts: ['none', ...words], window: 40_960 },
     { ...text, names: ['qwen3-next', 'qwen3-2507'], efforts: ['none', ...words], window: 262_144 },
+    // Of these, one model thinks and another does not: neither can be asked to.
+    {
+      ...text,
+      names: ['qwen3-235b-a22b-2507', 'qwen3-235b-a22b-instruct-2507', 'qwen3-30b-a3b-instruct-2507'],
+      window: 262_144,
+    },
+    {
+      ...text,
+      names: ['qwen3-235b-a22b-thinking-2507', 'qwen3-30b-a3b-thinking-2507'],
+      thinks: true,
+      window: 262_144,
+    },
+    {
+      ...images,
+      names: [
+        'qwen3.5-flash',
+        'qwen3.5-plus',
+        'qwen3.6-flash',
+        'qwen3.6-plus',
+        'qwen3.8-flash',
+        'qwen3.8-max',
+        'qwen3.8-omni-flash',
+      ],
+      efforts: ['none', ...words],
+      window: 1_000_000,
+    },
+    { ...text, names: ['qwen3.7-max'], efforts: ['none', ...words], window: 1_000_000 },
+    { ...text, names: ['qwen3.8-2.4t'], efforts: ['none', ...words], window: 262_144 },
     { ...text, names: ['qwen3-coder', 'qwen3-coder-next'], window: 262_144 },
     {
       ...images,
@@ -94,7 +123,7 @@ export const openWeightModels: ModelTable<HostedFacts> = {
       window: 262_144,
     },
     { ...images, names: ['qwen2.5vl', 'qwen2.5-vl'], window: 128_000 },
-    { ...text, names: ['qwen2.5', 'qwen2.5-coder'], window: 32_768 },
+    { ...text, names: ['qwen2.5', 'qwen2.5-coder', 'qwen-2.5'], window: 32_768 },
     { ...text, names: ['qwq'], thinks: true, window: 40_960 },
     { ...text, ...replaysThinking, names: ['deepseek', 'kimi'], efforts: ['none', ...words] },
     { ...text, ...replaysThinking, names: ['deepseek-r1'], thinks: true, window: 131_072 },
@@ -113,10 +142,22 @@ export const openWeightModels: ModelTable<HostedFacts> = {
       window: 262_144,
     },
     { ...text, ...replaysThinking, names: ['kimi-k2', 'kimi-k2-thinking'], thinks: true, window: 262_144 },
-    { ...text, names: ['glm-4', 'glm-5'], efforts: ['none', ...words], window: 200_000 },
+    {
+      ...text,
+      names: ['glm-4', 'glm-4.6', 'glm-4.7', 'glm-5', 'glm-5.1'],
+      efforts: ['none', ...words],
+      window: 200_000,
+    },
+    { ...text, names: ['glm-4.5', 'glm-4.5-air'], efforts: ['none', ...words], window: 131_072 },
     { ...text, names: ['glm-5-2'], efforts: ['none', ...words], window: 1_000_000 },
-    { ...text, names: ['minimax-m2'], efforts: words, window: 196_608 },
-    { ...images, names: ['minimax-m3', 'minimax-m3.1-flash'], efforts: words, window: 512_000 },
+    {
+      ...text,
+      names: ['minimax-m2', 'minimax-m2.1', 'minimax-m2.5', 'minimax-m2.7'],
+      efforts: words,
+      window: 196_608,
+    },
+    { ...images, names: ['minimax-m3'], efforts: words, window: 512_000 },
+    { ...images, names: ['minimax-m3.1-flash'], efforts: words, window: 1_000_000 },
     {
       ...text,
       names: ['llama3', 'llama-3', 'llama3.1', 'llama-3.1', 'llama3.3', 'llama-3.3'],
@@ -125,9 +166,11 @@ export const openWeightModels: ModelTable<HostedFacts> = {
     { ...text, names: ['llama3.2', 'llama-3.2'], window: 131_072 },
     {
       ...images,
-      names: ['llama3.2-vision', 'llama-3.2-11b-vision', 'llama-3.2-90b-vision', 'llama4', 'llama-4'],
+      names: ['llama3.2-vision', 'llama-3.2-11b-vision', 'llama-3.2-90b-vision'],
       window: 131_072,
     },
+    // Hosts give it from 128k to a million.
+    { ...images, names: ['llama4', 'llama-4'], window: 327_680 },
     { ...images, names: ['gemma3', 'gemma-3'], window: 131_072 },
     { ...images, names: ['gemma4', 'gemma-4'], efforts: ['none', ...words], window: 262_144 },
     { ...text, names: ['gemma2', 'gemma-2', 'gemma'], window: 8192 },
@@ -141,6 +184,18 @@ export const openWeightModels: ModelTable<HostedFacts> = {
     {
       ...text,
       names: ['nemotron-3', 'nemotron-3-ultra', 'nemotron-3.5'],
+      efforts: ['none', ...words],
+      window: 262_144,
+    },
+    {
+      ...images,
+      names: ['nemotron-3-nano-omni', 'nemotron-3.5-super-vl'],
+      efforts: ['none', ...words],
+      window: 262_144,
+    },
+    {
+      ...text,
+      names: ['mimo-v2.5', 'step-3.5-flash', 'hy3', 'hy4', 'longcat-2.0', 'ling-3.0', 'ling-3.1'],
       efforts: ['none', ...words],
       window: 262_144,
     },

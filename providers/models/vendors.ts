@@ -99,3 +99,18 @@ export const cohereModels: ModelTable = {
     },
   ],
 }
+
+/** Perplexity's own models; it also offers those of others. */
+export const perplexityModels: ModelTable = {
+  provider: 'perplexity',
+  newest: { names: [], reads: ['images'], thinks: true, source: 'https://docs.perplexity.ai', checked: null },
+  rows: [
+    {
+      names: ['sonar', 'sonar-pro'],
+      reads: ['images'],
+      window: 128_000,
+      source: 'https://docs.perplexity.ai/docs/sonar/openai-compatibility',
+      checked: null,
+    },
+  ],
+}

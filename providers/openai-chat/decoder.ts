@@ -126,14 +126,18 @@ export class ChatDecoder implements Decoder {
   #readChoice(choice: JsonObject): void {
     const delta = objectAt(choice, 'delta')
     const message = objectAt(choice, 'message')
+    const reason = stringAt(choice, 'finish_reason')
+    const known = this.#answer.deltas.length
+    const hadDelta = this.#hasDelta
     if (delta) this.#readDelta(delta)
-    // A whole message is an answer that was not streamed; after deltas it only repeats them.
-    else if (message && !this.#hasDelta) {
+    // A whole message is an answer that was not streamed; after deltas it only repeats them. Perplexity puts an empty delta
+    // beside it.
+    const isEmpty = !this.#hasContent && this.#answer.deltas.length === known
+    if (message && (delta ? reason && isEmpty && !hadDelta : !hadDelta)) {
       this.#readDelta(message)
       this.#isComplete = true
       this.#isWhole = true
     }
-    const reason = stringAt(choice, 'finish_reason')
     if (reason) {
       this.#raw = reason
       this.#isComplete = true

@@ -13,7 +13,7 @@ import {
 } from '../models/modelFacts.ts'
 import { openaiModels } from '../models/openai.ts'
 import { openWeightModels } from '../models/openWeights.ts'
-import { cohereModels, deepseekModels, xaiModels } from '../models/vendors.ts'
+import { cohereModels, deepseekModels, perplexityModels, xaiModels } from '../models/vendors.ts'
 import type { IdRule } from '../wire/request.ts'
 
 /** The field that says whether and how much a vendor's models think. */
@@ -24,6 +24,8 @@ type ThinkingControl =
   | 'reasoning'
   /** `thinking: { type: 'enabled' }`: DeepSeek, Kimi, GLM. */
   | 'thinking'
+  /** `thinking: { type: 'adaptive' }`: MiniMax. */
+  | 'adaptive'
   /** `enable_thinking: true`: Qwen on Alibaba. */
   | 'enable_thinking'
   /** `chat_template_kwargs: { enable_thinking: true }`: vLLM, SGLang, llama.cpp, NVIDIA NIM. */
@@ -91,7 +93,13 @@ export const chatProfile: OpenAIChatProfile = {
 }
 
 /** The quirks that most servers share that speak this protocol without being OpenAI. */
-const compatible = { strictSchemas: false, maxTokensField: 'max_tokens', toolCallIds: 'any' } as const
+const compatible = {
+  strictSchemas: false,
+  maxTokensField: 'max_tokens',
+  toolCallIds: 'any',
+  // Servers without a parser for the model's thinking leave it in the text: Groq's Qwen, LM Studio, vLLM, MiniMax.
+  splitThinkTags: true,
+} as const
 
 /** The profile of OpenAI's models over chat completions, and of any other model that a compatible server may have. */
 export const openaiChatProfile = (model: string, isOtherServer = false): OpenAIChatProfile => {
@@ -120,11 +128,12 @@ export const hostedProfile =
       ...abilitiesOf(facts),
       ...compatible,
       ...(efforts && { efforts }),
-      ...(thinkingControl && { thinkingControl }),
       ...(reasoningReplay && { reasoningReplay }),
       ...(refuses && { refuses }),
       ...(serverTools && { serverTools }),
       ...quirks,
+      // The row of a model knows more than that of its host.
+      ...(thinkingControl && { thinkingControl }),
     }
   }
 
@@ -140,6 +149,7 @@ const anyVendor = [
   mistralModels,
   cohereModels,
   xaiModels,
+  perplexityModels,
   openWeightModels,
 ]
 

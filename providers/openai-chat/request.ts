@@ -126,6 +126,8 @@ const thinkingSettings = (
       const word = effort && effortFor(thinking, efforts)
       return { thinking: { type: isOn ? 'enabled' : 'disabled' }, ...(word && { reasoning_effort: word }) }
     }
+    case 'adaptive':
+      return { thinking: { type: isOn ? 'adaptive' : 'disabled' } }
     case 'enable_thinking':
       return { enable_thinking: isOn, ...(budgetTokens !== undefined && { thinking_budget: budgetTokens }) }
     case 'chat_template_kwargs':

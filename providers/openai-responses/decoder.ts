@@ -41,6 +41,8 @@ class ResponsesDecoder implements Decoder {
   /** The message whose text came last, and whether texts came in another order than their items. */
   #writing: OutputItem | undefined
   #isScrambled = false
+  /** The reasoning item and the part of it whose text came last. */
+  #thinking: { item: OutputItem; part: number } | undefined
   #isOver = false
 
   constructor(provider: string) {
@@ -116,11 +118,17 @@ class ResponsesDecoder implements Decoder {
     const part = partKey(event)
     if (piece.isWhole && item.parts.has(part)) return []
     item.parts.add(part)
-    return this.#emit(item, piece)
+    return this.#emit(item, piece, part)
   }
 
-  #emit(item: OutputItem, { kind, text }: Piece): readonly Delta[] {
-    if (kind === 'thinking') return [{ type: 'thinking', text }]
+  #emit(item: OutputItem, { kind, text }: Piece, part: number): readonly Delta[] {
+    if (kind === 'thinking') {
+      const last = this.#thinking
+      const isNext = last !== undefined && (last.item !== item || last.part !== part)
+      this.#thinking = { item, part }
+      // Each part is a paragraph, and most begin with a heading.
+      return [{ type: 'thinking', text: isNext ? `\n\n${text}` : text }]
+    }
     if (kind === 'refusal') {
       this.#refusal += text
       return [{ type: 'progress' }]
@@ -155,12 +163,12 @@ class ResponsesDecoder implements Decoder {
     if (!piece) return []
     const item = this.#items.at(type, event)
     item.pieces += piece
-    return [progressOf(item, piece)]
+    return [item.isCall ? progressOf(item, piece) : { type: 'progress' }]
   }
 
   #completeArguments(item: OutputItem, source: JsonObject, written: unknown): readonly Delta[] {
     item.name ||= stringAt(source, 'name') ?? ''
-    if (!isWritten(written)) return []
+    if (!isWritten(written) || !item.isCall) return []
     const isNews = item.pieces === '' && item.whole === undefined
     item.whole = written
     return isNews ? [progressOf(item, typeof written === 'string' ? written : JSON.stringify(written))] : []
@@ -180,7 +188,7 @@ class ResponsesDecoder implements Decoder {
     if (item.type !== 'message' && item.type !== 'reasoning') return this.#report(item, whole)
     const pieces = item.parts.size > 0 ? [] : piecesOf(whole)
     if (pieces.length > 0) item.parts.add(0)
-    const deltas = [...pieces.flatMap((piece) => this.#emit(item, piece)), ...this.#remark(item)]
+    const deltas = [...pieces.flatMap((piece, part) => this.#emit(item, piece, part)), ...this.#remark(item)]
     const citations = item.isCited ? [] : annotationsOf(whole)
     if (citations.length === 0) return deltas
     item.isCited = true

@@ -6,48 +6,88 @@ import {
   toolCallsOf,
   toolResultsOf,
 } from '../../src/messages/messages.ts'
+import { foundIn } from '../../src/model/deferredTools.ts'
 import { responsesForms } from '../wire/attachmentForms.ts'
 import { attachmentBlocks, readableBlock, resultContent } from '../wire/attachments.ts'
 import type { Target } from '../wire/protocol.ts'
 import { type IdRule, wireIdsOf } from '../wire/request.ts'
 import { clientOutput, isClientCall } from './clientTools.ts'
 import type { OpenAIResponsesProfile } from './profile.ts'
-import { callTypesIn, replayItems } from './replay.ts'
+import { callersIn, callTypesIn, replayItems } from './replay.ts'
 
 const callIdRule: IdRule = { pattern: /^.{1,64}$/s, length: 40 }
 
-/** The input items of the turns from `start` on; the turns before it are known to the server already. */
+/**
+ * The input items of the turns from `start` on; the turns before it are known to the server already. `deferred` are the
+ * tools that are added where a search found them, by name.
+ */
 export const responsesInput = (
   turns: readonly ChatMessage[],
   start: number,
   target: Target<OpenAIResponsesProfile>,
+  deferred: ReadonlyMap<string, JsonObject> = new Map(),
 ): JsonObject[] => {
   const wireId = wireIds(turns, start)
   const types = callTypes(turns, target.provider)
+  const callers = new Map(turns.flatMap((turn) => callersIn(turn, target.provider)))
+  const added = additions(turns, deferred)
   return turns
     .slice(start)
     .flatMap((turn) =>
-      turn.role === 'model' ? modelItems(turn, target, wireId) : userItems(turn, target, wireId, types),
+      turn.role === 'model'
+        ? modelItems(turn, target, wireId)
+        : userItems(turn, target, wireId, { types, callers, added: added.get(turn) ?? [] }),
     )
+}
+
+/** The tools that each turn adds: each of them once, where it was found first. */
+const additions = (
+  turns: readonly ChatMessage[],
+  deferred: ReadonlyMap<string, JsonObject>,
+): Map<ChatMessage, JsonObject[]> => {
+  const left = new Map(deferred)
+  const added = new Map<ChatMessage, JsonObject[]>()
+  for (const turn of left.size > 0 ? turns : []) {
+    const tools = toolResultsOf(turn)
+      .flatMap(foundIn)
+      .flatMap((name) => {
+        const found = left.get(name)
+        left.delete(name)
+        return found ? [found] : []
+      })
+    if (tools.length > 0) added.set(turn, tools)
+  }
+  return added
 }
 
 const userItems = (
   turn: ChatMessage,
   target: Target<OpenAIResponsesProfile>,
   wireId: (id: string) => string,
-  types: ReadonlyMap<string, string>,
+  {
+    types,
+    callers,
+    added,
+  }: {
+    types: ReadonlyMap<string, string>
+    callers: ReadonlyMap<string, JsonObject>
+    added: JsonObject[]
+  },
 ): JsonObject[] => {
   const results = toolResultsOf(turn).map((part): JsonObject => {
     const type = types.get(part.id) ?? 'function_call'
+    const caller = callers.get(part.id)
     return (
       clientOutput(type, wireId(part.id), part, target) ?? {
         type: `${type}_output`,
         call_id: wireId(part.id),
         output: outputOf(part, target),
+        ...(caller && { caller }),
       }
     )
   })
-  return [...results, ...userMessage(userContent(turn.parts, target))]
+  const additional = added.length > 0 ? [{ type: 'additional_tools', role: 'developer', tools: added }] : []
+  return [...results, ...additional, ...userMessage(userContent(turn.parts, target))]
 }
 
 const outputOf = (part: ToolResultPart, target: Target<OpenAIResponsesProfile>): string | JsonObject[] => {

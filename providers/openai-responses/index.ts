@@ -6,7 +6,7 @@ import { protocolName } from './replay.ts'
 import { responsesRequest } from './request.ts'
 
 export type { OpenAIResponsesProfile } from './profile.ts'
-export { needsResponses, openaiResponsesProfile } from './profile.ts'
+export { needsResponses, openaiResponsesProfile, responsesProfileOf } from './profile.ts'
 export { isUnknownPreviousResponse, withoutPreviousResponse } from './request.ts'
 
 /** OpenAI's Responses API: `POST /responses`, answered as typed events, continued by the id of an earlier response. */

@@ -32,8 +32,9 @@ export class OutputItem {
     this.callOrder = callOrder
   }
 
+  /** True for a call that the client answers. The calls that xAI's search on X makes of its own tools look like them. */
   get isCall(): boolean {
-    return isCallType(this.type)
+    return isCallType(this.type) && !this.callId.startsWith('xs_')
   }
 
   /** True for text that is not the answer; models since gpt-5.3 mark it. */
@@ -67,9 +68,14 @@ export class OutputItem {
     return this.id !== '' && this.id === stringAt(item, 'id')
   }
 
-  /** True where this is certainly another call than `item`. */
+  /** True where this is certainly another call than `item`. A tool of the server may change its ids. */
   isOtherCallThan(item: JsonObject): boolean {
-    return this.callId !== '' && Boolean(stringAt(item, 'call_id')) && !this.isSameAs(item)
+    return (
+      isCallType(this.type) &&
+      this.callId !== '' &&
+      Boolean(stringAt(item, 'call_id')) &&
+      !this.isSameAs(item)
+    )
   }
 }
 
@@ -120,9 +126,10 @@ class Candidates {
     return named?.isSameAs(item) ? named : undefined
   }
 
-  /** The first that may be this one: a call with an id cannot be one that has another. */
+  /** The first that may be this one: a call with an id cannot be one that has another. A tool of the server may change its id. */
   first(item: JsonObject): OutputItem | undefined {
-    const [found] = stringAt(item, 'call_id') ? this.#nameless : this.#all
+    const isNamed = isCallType(stringAt(item, 'type') ?? '') && stringAt(item, 'call_id')
+    const [found] = isNamed ? this.#nameless : this.#all
     return found
   }
 }

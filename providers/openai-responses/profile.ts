@@ -1,5 +1,11 @@
 import type { ModelProfile } from '../../src/model/chatModel.ts'
-import { abilitiesOf, type EffortWord, factsOf, type RefusedSetting } from '../models/modelFacts.ts'
+import {
+  abilitiesOf,
+  type EffortWord,
+  factsOf,
+  type ModelFacts,
+  type RefusedSetting,
+} from '../models/modelFacts.ts'
 import { openaiModels } from '../models/openai.ts'
 
 /** The abilities of a model behind the Responses API, and its quirks. */
@@ -25,15 +31,21 @@ export type OpenAIResponsesProfile = ModelProfile & {
 /** The profile of OpenAI's models over the Responses API. */
 export const openaiResponsesProfile = (model: string, isOtherServer = false): OpenAIResponsesProfile => {
   const facts = factsOf(openaiModels, model)
-  const { refuses, efforts } = facts
   return {
-    ...abilitiesOf(facts, { schemaWithTools: true }),
-    ...(refuses && { refuses }),
-    ...(efforts && { efforts }),
+    ...responsesProfileOf(facts),
     ...(!isOtherServer && { promptCache: 'key', toolOutputs: true }),
+    // The generation that thinks beside tools on this API alone also takes tools in the middle of a conversation.
+    ...(!isOtherServer && facts.chat === 'toolsOnlyWithoutThinking' && { deferredTools: true }),
     anyFile: true,
   }
 }
+
+/** The profile of any model behind a Responses API. */
+export const responsesProfileOf = (facts: ModelFacts): OpenAIResponsesProfile => ({
+  ...abilitiesOf(facts, { schemaWithTools: true }),
+  ...(facts.refuses && { refuses: facts.refuses }),
+  ...(facts.efforts && { efforts: facts.efforts }),
+})
 
 /** True where chat completions refuse what the model is for: tools while it thinks, or the model itself. */
 export const needsResponses = (model: string): boolean => factsOf(openaiModels, model).chat !== undefined

@@ -16,6 +16,10 @@ export const layoutFor = (items: readonly OutputItem[], calls: readonly OutputIt
   for (const item of items) {
     const entry = entryFor(item, orders)
     if (item.type === 'reasoning') reasoning.push(...(entry ? [entry] : []))
+    else if (isKept(item.type)) {
+      layout.push(...reasoning, ...(entry ? [entry] : []))
+      reasoning = []
+    }
     // Reasoning that led to a server-side tool goes with it: the tool's item is not sent back either.
     else if (!item.isCall && !orders.has(item) && isServerTool(item.type)) reasoning = []
     else if (entry) {
@@ -28,8 +32,10 @@ export const layoutFor = (items: readonly OutputItem[], calls: readonly OutputIt
 
 const entryFor = (item: OutputItem, orders: ReadonlyMap<OutputItem, number>): JsonObject | undefined => {
   if (item.type === 'reasoning') return encryptedReasoning(item.done)
+  if (isKept(item.type)) return item.done && withoutAuthor(item.done)
   const order = orders.get(item)
-  if (item.isCall) return order === undefined ? undefined : { type: item.type, call: order }
+  if (item.isCall)
+    return order === undefined ? undefined : { type: item.type, call: order, ...placeOf(item.done) }
   if (order !== undefined && item.done) return { type: item.type, call: order, item: item.done }
   const phase = stringAt(item.done ?? item.announced, 'phase')
   if (item.type !== 'message' || item.textLength === 0) return undefined
@@ -40,6 +46,30 @@ const entryFor = (item: OutputItem, orders: ReadonlyMap<OutputItem, number>): Js
     ...(gap > 0 && { gap }),
     ...(phase !== undefined && { phase }),
   }
+}
+
+/**
+ * The items that go back as they came: the API refuses a call of a tool that was searched for without the search, and
+ * forgets what it compacted without the compaction.
+ */
+const keptTypes: ReadonlySet<unknown> = new Set([
+  'tool_search_call',
+  'tool_search_output',
+  'additional_tools',
+  'program',
+  'program_output',
+  'compaction',
+])
+
+const isKept = (type: unknown): boolean => keptTypes.has(type)
+
+const withoutAuthor = ({ created_by: _, ...item }: JsonObject): JsonObject => item
+
+/** The namespace of the tool that was called, and the program that called it: the API asks for both again. */
+const placeOf = (item: JsonObject | undefined): JsonObject => {
+  const namespace = stringAt(item, 'namespace')
+  const caller = objectAt(item, 'caller')
+  return { ...(namespace !== undefined && { namespace }), ...(caller && { caller }) }
 }
 
 /** Reasoning is worth keeping only with its encrypted content: without it the item exists at the provider alone. */
@@ -61,7 +91,9 @@ const encryptedReasoning = (item: JsonObject | undefined): JsonObject | undefine
 /** True for at most one message, then function calls: the order that a message has anyway. */
 const isPlain = (layout: readonly JsonObject[]): boolean =>
   layout.every((entry, i) =>
-    i === 0 && entry.type === 'message' ? !entry.phase : entry.type === 'function_call',
+    i === 0 && entry.type === 'message'
+      ? !entry.phase
+      : entry.type === 'function_call' && !entry.namespace && !entry.caller,
   )
 
 export const protocolName = 'openai-responses'
@@ -93,12 +125,11 @@ export const replayItems = (
     items.push(...reasoning, item)
     reasoning = []
   }
-  const addCall = (call: ToolCallPart) =>
-    add(
-      types.get(call) === 'custom_tool_call'
-        ? customCall(call, wireId(call.id))
-        : functionCall(call, wireId(call.id)),
-    )
+  const addCall = (call: ToolCallPart, entry?: JsonObject) => {
+    const isCustom = types.get(call) === 'custom_tool_call'
+    const item = isCustom ? customCall(call, wireId(call.id)) : functionCall(call, wireId(call.id))
+    add({ ...item, ...placeOf(entry) })
+  }
 
   const left = new Set(calls)
   if (texts.rest !== '') add(assistantMessage(texts.rest))
@@ -110,8 +141,9 @@ export const replayItems = (
       if (left.delete(call)) add(clientItem(own, wireId(call.id)))
     } else if (entry.type === 'reasoning') {
       if (stringAt(entry, 'encrypted_content')) reasoning.push(entry)
-    } else if (text) add(assistantMessage(text, stringAt(entry, 'phase')))
-    else if (call && left.delete(call)) addCall(call)
+    } else if (isKept(entry.type)) add(entry)
+    else if (text) add(assistantMessage(text, stringAt(entry, 'phase')))
+    else if (call && left.delete(call)) addCall(call, entry)
   }
   for (const call of left) addCall(call)
   return items
@@ -132,6 +164,16 @@ export const callTypesIn = (message: ChatMessage, provider: string): Map<ToolCal
     if (call && type !== undefined && type !== 'function_call') types.set(call, type)
   }
   return types
+}
+
+/** The programs that made calls, by the ids of the calls: the results name them as well. */
+export const callersIn = (message: ChatMessage, provider: string): [string, JsonObject][] => {
+  const calls = toolCallsOf(message)
+  return layoutOf(message, provider).flatMap((entry): [string, JsonObject][] => {
+    const caller = objectAt(entry, 'caller')
+    const call = callAt(calls, entry)
+    return caller && call ? [[call.id, caller]] : []
+  })
 }
 
 const callAt = (calls: ToolCallPart[], entry: JsonObject): ToolCallPart | undefined =>

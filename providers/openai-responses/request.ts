@@ -63,7 +63,10 @@ const conversation = (request: ModelRequest, target: Target<OpenAIResponsesProfi
   const { system, turns } = conversationOf(request.messages)
   const stateless = isStateless(request, target)
   const previous = stateless ? undefined : previousResponseOf(turns, target.provider)
-  const input = responsesInput(turns, previous ? previous.position + 1 : 0, target)
+  const deferred = new Map(
+    request.tools?.filter((each) => each.deferred).map((each) => [each.name, functionTool(each)]),
+  )
+  const input = responsesInput(turns, previous ? previous.position + 1 : 0, target, deferred)
   const systemMessage = profile.systemAsMessage && !previous && system !== ''
   return {
     ...(system !== '' && !profile.systemAsMessage && { instructions: system }),
@@ -81,7 +84,8 @@ const toolSettings = (
   { refuses = [] }: OpenAIResponsesProfile,
   serverTools: JsonObject[],
 ): JsonObject => {
-  const offered = [...tools.map(functionTool), ...serverTools]
+  // A deferred tool is added where a search has found it.
+  const offered = [...tools.filter(({ deferred }) => !deferred).map(functionTool), ...serverTools]
   if (offered.length === 0 && !providerOptions?.tools) return {}
   return {
     ...(offered.length > 0 && { tools: offered }),

@@ -1,18 +1,21 @@
 import { isJsonObject, type JsonObject, type JsonValue, ownValue } from '../../src/messages/json.ts'
-import { type ChatMessage, textOf, toolCallsOf } from '../../src/messages/messages.ts'
+import { type ChatMessage, textOf, textPart, toolCallsOf, userMessage } from '../../src/messages/messages.ts'
 import type { ModelRequest, PromptCache } from '../../src/model/chatModel.ts'
+import { toolChangeOf } from '../../src/model/promptChange.ts'
 
-/** Splits off the system prompt (anywhere in the history) and drops messages without content. */
+/** Splits off the system prompt (anywhere in the history) and drops messages without content. Changes stay in their places. */
 export const conversationOf = (
   messages: readonly ChatMessage[],
 ): { system: string; turns: ChatMessage[] } => ({
   system: messages
-    .filter((message) => message.role === 'system')
+    .filter((message) => message.role === 'system' && !toolChangeOf(message))
     .map(textOf)
     .filter((text) => text !== '')
     .join('\n\n'),
-  turns: messages.filter(
-    (message) => message.role !== 'system' && (message.parts.length > 0 || message.metadata !== undefined),
+  turns: messages.filter((message) =>
+    message.role === 'system'
+      ? toolChangeOf(message)
+      : message.parts.length > 0 || message.metadata !== undefined,
   ),
 })
 
@@ -47,9 +50,22 @@ export const opaqueOf = (
   return isJsonObject(data) && data.provider === provider ? data : undefined
 }
 
-/** The instruction for a model whose API does not take the schema of its answer. */
-export const schemaInstruction = (schema: JsonObject): string =>
-  `Answer with nothing but JSON that follows this JSON Schema, without a code fence:\n${JSON.stringify(schema)}`
+/**
+ * The messages with an instruction for a model whose API does not take the schema of its answer. It is part of the prompt:
+ * the system prompt stays as it was, and so does everything before the prompt.
+ */
+export const withSchemaInstruction = (
+  messages: readonly ChatMessage[],
+  schema: JsonObject,
+): ChatMessage[] => {
+  const text = `Answer with nothing but JSON that follows this JSON Schema, without a code fence:\n${JSON.stringify(schema)}`
+  const at = messages.findLastIndex(
+    ({ role, parts }) => role === 'user' && !parts.some(({ type }) => type === 'toolResult'),
+  )
+  const prompt = messages[at]
+  if (!prompt) return [...messages, userMessage(text)]
+  return messages.with(at, { ...prompt, parts: [...prompt.parts, textPart(text)] })
+}
 
 /** The ids of tool calls that a provider allows; a substitute is at most this long. */
 export type IdRule = { pattern: RegExp; length: number }

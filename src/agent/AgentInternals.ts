@@ -11,6 +11,7 @@ import {
   orchestratorParts,
 } from '../../machines/orchestrators/orchestrator.ts'
 import { typedOutputOrchestrator } from '../../machines/orchestrators/typedOutput.ts'
+import type { PolicyOptions } from '../../machines/policy/policyEvents.ts'
 import type { EmbeddingsModel } from '../../providers/provider.ts'
 import { findProvider } from '../../providers/registry.ts'
 import { ConfigurationError, describeThrown, isOwnError, OrchestrationError } from '../messages/errors.ts'
@@ -21,12 +22,13 @@ import type { ChatModel } from '../model/chatModel.ts'
 import { parseModelString } from '../model/modelString.ts'
 import { newId } from '../model/newId.ts'
 import { type CompiledSchema, compileSchema, type Schema } from '../tools/schema.ts'
+import { readSkills, type Skills } from '../tools/skills.ts'
 import type { AnyToolEntry } from '../tools/tool.ts'
 import { type WireSchema, wireSchemaOf } from '../tools/typedAnswer.ts'
 import { ChunkStream } from './ChunkStream.ts'
 import { checkActor, checkAgent, checkSend } from './checkOptions.ts'
 import { environmentInspector } from './environmentInspector.ts'
-import { fallbackModel, withModelStrings, withSummariser } from './namedModels.ts'
+import { fallbackModel, withModelStrings, withPolicyModels, withSummariser } from './namedModels.ts'
 import {
   type AgentOptions,
   type AnyAgent,
@@ -67,6 +69,8 @@ export class AgentInternals {
   readonly embeddings: (() => EmbeddingsModel) | undefined
   readonly #inspect: Inspect | undefined
   readonly #compaction: AgentMachineConfig['compaction']
+  readonly #policy: PolicyOptions | undefined
+  readonly #skills: Skills | undefined
   #machine: AgentMachine | undefined
   /** Machines for typed answers: without tools (false) and with them. */
   readonly #typedMachines = new Map<boolean, AgentMachine>()
@@ -84,7 +88,9 @@ export class AgentInternals {
       const { embeddingsModel } = provider
       if (embeddingsModel) this.embeddings = () => embeddingsModel(name.embeddings, options)
     }
+    if (options.skills !== undefined) this.#skills = readSkills(options.skills)
     this.#compaction = withSummariser(options.compaction, this.model, options)
+    this.#policy = withPolicyModels(options.policy, this.tools, this.model, options)
     internalsOf.set(agent, this)
   }
 
@@ -94,7 +100,12 @@ export class AgentInternals {
   }
 
   get tools(): readonly AnyToolEntry[] {
-    return this.options.tools ?? []
+    return this.#withSkills(this.options.tools ?? [])
+  }
+
+  /** Tools with the one that loads skills: the system prompt names it. */
+  #withSkills(tools: readonly AnyToolEntry[]): readonly AnyToolEntry[] {
+    return this.#skills ? [...tools, this.#skills.tool] : tools
   }
 
   get machine(): AgentMachine {
@@ -190,7 +201,8 @@ export class AgentInternals {
 
   /** The machine for one run: what answers, and the values it is given. */
   machineFor(options: AnyOptions, answerSchema?: WireSchema): AgentMachine {
-    const { context, tools, prepareStep, parent, conversation } = options
+    const { context, prepareStep, parent, conversation } = options
+    const tools = options.tools && this.#withSkills(options.tools)
     const isTyped = answerSchema !== undefined && !this.options.orchestrator
     const machine = isTyped ? this.#typedMachine(tools) : this.machine
     const isPlain =
@@ -218,8 +230,10 @@ export class AgentInternals {
     const parts = orchestratorParts({
       ...machineOptions(this.options),
       tools,
+      ...(this.#skills && { skillList: this.#skills.list }),
       ...(prepareStep && { prepareStep: this.#withModels(prepareStep) }),
       ...(this.#compaction !== undefined && { compaction: this.#compaction }),
+      ...(this.#policy && { policy: this.#policy }),
       model: this.model,
       fallback: fallback.map((each) => fallbackModel(each, this.options)),
       settings: settingsOf(this.options) ?? {},

@@ -1,7 +1,7 @@
 import type { AnyActorLogic } from 'xstate'
 import type { RequestPrefix } from '../../machines/model/requestPrefix.ts'
 import { ConfigurationError, OrchestrationError, StatewireError } from '../messages/errors.ts'
-import { isJsonObject } from '../messages/json.ts'
+import { isJsonObject, type JsonObject } from '../messages/json.ts'
 import { messageRule } from '../messages/messageFlaw.ts'
 import type { ChatMessage, Part } from '../messages/messages.ts'
 import { checkOptions, checkValue, having, listOf, oneOf, type Rules } from '../messages/optionRules.ts'
@@ -34,8 +34,8 @@ export type ChatOptions = {
   whenBusy?: 'refuse' | 'queue'
 }
 
-/** Options of one prompt of a chat, which keeps its own history. */
-export type ChatSendOptions<Deps = unknown> = Omit<SendOptions<Deps>, 'history'> & Context<Deps>
+/** Options of one prompt of a chat, which keeps its own history and policy. */
+export type ChatSendOptions<Deps = unknown> = Omit<SendOptions<Deps>, 'history' | 'policy'> & Context<Deps>
 
 /** `Omit` forgets which fields are required for some `Deps`. */
 type Context<Deps> = Pick<ResumeOptions<Deps>, 'context' & keyof ResumeOptions<Deps>>
@@ -45,6 +45,8 @@ export type StoredChat = {
   version: 1
   history: ChatMessage[]
   pending?: PendingApproval
+  /** The agent's policy, as the last answer left it. */
+  policy?: JsonObject
   prefix?: RequestPrefix
 }
 
@@ -75,6 +77,7 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
   readonly #turns: Turns
   #history: ChatMessage[]
   #pending: PendingApproval | undefined
+  #policy: JsonObject | undefined
   #prefix: RequestPrefix | undefined
   #run: AnyRun | undefined
   #internals: WaitingInternals | undefined
@@ -100,23 +103,18 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
     stored: StoredChat,
     options: Omit<ChatOptions, 'history'> = {},
   ): Chat<Deps, Machine> {
-    const { history, pending, prefix } = checkedChat(stored)
+    const { history, pending, prefix, policy } = checkedChat(stored)
     const chat = new Chat(agent, { ...options, history })
     chat.#pending = pending
     chat.#prefix = prefix
+    chat.#policy = policy
     return chat
   }
 
   /** The chat as JSON, without an answer that is still running. */
   toJSON(): StoredChat {
-    const pending = this.#pending
-    const prefix = this.#prefix
-    return copyOf({
-      version: 1,
-      history: this.#history,
-      ...(pending && { pending }),
-      ...(prefix && { prefix }),
-    })
+    const [pending, policy, prefix] = [this.#pending, this.#policy, this.#prefix]
+    return copyOf({ version: 1, history: this.#history, pending, policy, prefix })
   }
 
   /** The conversation so far. */
@@ -288,11 +286,14 @@ export class Chat<Deps = unknown, Machine extends AnyActorLogic = AnyActorLogic>
       this.#internals = internals
       for (const text of this.#early.splice(0)) run.steer(text)
     }
-    return { ...options, history: this.#history, prefix: this.#prefix, onRun }
+    const policy = this.#policy
+    return { ...options, history: this.#history, prefix: this.#prefix, ...(policy && { policy }), onRun }
   }
 
   #leave(turn: Turn): void {
     this.#prefix = this.#internals?.prefix ?? this.#prefix
+    // However the answer ended: what the policy has seen, it has seen.
+    this.#policy = this.#internals?.policy ?? this.#policy
     this.#internals?.release()
     this.#run = undefined
     this.#internals = undefined
@@ -328,7 +329,9 @@ const checkChat = (agent: unknown, options: unknown): void => {
   checkOptions('The options of a chat', options, chatRules)
 }
 
-const copyOf = (stored: StoredChat): StoredChat => JSON.parse(JSON.stringify(stored))
+/** A copy, as JSON: fields that are undefined are left out. */
+const copyOf = (stored: { [Key in keyof StoredChat]: unknown }): StoredChat =>
+  JSON.parse(JSON.stringify(stored))
 
 const optionsOf = (rest: readonly unknown[]): AnyOptions => (rest[0] ?? {}) as AnyOptions
 

@@ -6,6 +6,7 @@ import { copyOf } from '../../machines/agent/streamingState.ts'
 import type { RequestPrefix } from '../../machines/model/requestPrefix.ts'
 import { openIn, pendingIn, unattendedIn } from '../../machines/tools/pendingCalls.ts'
 import { describeThrown, OrchestrationError } from '../messages/errors.ts'
+import type { JsonObject } from '../messages/json.ts'
 import type { ChatMessage } from '../messages/messages.ts'
 import {
   type ChatResult,
@@ -164,6 +165,11 @@ export class RunInternals<T, C> {
     const result = partialResult(this.#actor.getSnapshot(), this.#messages)
     // A reader may change what it gets: that must not change the run.
     return { ...result, messages: copyOf(result.messages) }
+  }
+
+  /** The policy as the run left it, once it has ended. */
+  get policy(): JsonObject | undefined {
+    return this.#actor.getSnapshot().output?.policy
   }
 
   /** The last request that was answered, to compare the next one of the conversation with. */

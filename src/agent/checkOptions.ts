@@ -6,6 +6,7 @@ import {
   settingRules,
   sharedRules,
 } from '../../machines/agent/configRules.ts'
+import { policyRule } from '../../machines/policy/policyConfig.ts'
 import { headerForms, readHeaders } from '../../providers/http/connection.ts'
 import { misplacedRules } from '../../providers/http/connectionOf.ts'
 import type { ConnectionOptions, EmbedOptions, TransportOptions } from '../../providers/provider.ts'
@@ -52,6 +53,8 @@ const keyRule = objectOr(
   rule(keyForms, (value) => typeof value === 'string' || typeof value === 'function'),
 )
 
+const priceRules = { input: amount, output: amount, cached: amount, written: amount, above: fields({}) }
+
 const profileRules: Rules<ModelProfile & { like: string }> = {
   like: text,
   tools: flag,
@@ -59,9 +62,12 @@ const profileRules: Rules<ModelProfile & { like: string }> = {
   nativeSchema: flag,
   schemaWithTools: flag,
   thinking: flag,
+  deferredTools: flag,
+  appendsChanges: flag,
   attachments: fields({ images: flag, pdf: flag, audio: flag, video: flag, links: flag }),
   window: wholeFrom(1),
   maxOutput: wholeFrom(1),
+  prices: fields(priceRules),
 }
 
 const transportRules: Rules<TransportOptions> = {
@@ -102,7 +108,9 @@ const agentRules: Rules<AgentOptions> = {
   ...sharedRules,
   fallback: listOf(fallbackRule),
   compaction: compactionRule(objectOr(chatModelRule, text)),
+  policy: policyRule(objectOr(chatModelRule, text)),
   orchestrator: having('create'),
+  skills: rule('the path of a folder', (value) => typeof value === 'string' && value !== ''),
   clock: having('now', 'setTimeout', 'clearTimeout'),
   inspect: (name, value) => (Array.isArray(value) ? listOf(inspectRule) : inspectRule)(name, value),
 }
@@ -118,6 +126,7 @@ const sendRules: Rules<AnyOptions> = {
   system: text,
   maxSteps: sharedRules.maxSteps,
   limits: fields(limitRules),
+  policy: object,
   tools: sharedRules.tools,
   prepareStep: callable,
   signal: having('addEventListener'),
@@ -158,12 +167,13 @@ export const checkAgent = (model: unknown, options: AgentOptions<never>): void =
   checkSteps(options)
 }
 
-const actorRules: Rules<ActorValues & { schema: unknown; conversation?: string }> = {
+const actorRules: Rules<ActorValues & { schema: unknown; conversation: unknown }> = {
   context: sendRules.context,
-  conversation: sendRules.conversation,
   tools: sendRules.tools,
   prepareStep: sendRules.prepareStep,
   schema: sendRules.schema,
+  // A stored chat gives its turns its own id.
+  conversation: sendRules.conversation,
 }
 
 /** Refuses what the actor of a run cannot be given. */

@@ -1,10 +1,14 @@
+import type { AnyStateMachine } from 'xstate'
 import type { CompactionOptions } from '../../machines/agent/agentConfig.ts'
 import { mustBePrepared, type PrepareStep } from '../../machines/model/prepareStep.ts'
+import { modelsNamedIn, policyOptions, resolvePolicy } from '../../machines/policy/policyConfig.ts'
+import type { PolicyOptions } from '../../machines/policy/policyEvents.ts'
 import type { ConnectionOptions, TransportOptions } from '../../providers/provider.ts'
 import { findProvider } from '../../providers/registry.ts'
 import { ConfigurationError, describeThrown } from '../messages/errors.ts'
 import type { ChatModel } from '../model/chatModel.ts'
 import { parseModelString } from '../model/modelString.ts'
+import type { AnyToolEntry } from '../tools/tool.ts'
 import type { FallbackModel } from './options.ts'
 
 /** A fallback uses the agent's way to the network, but never its key: that belongs to another provider. */
@@ -55,6 +59,31 @@ export const withModelStrings = (
     const { model, ...rest } = prepared
     if (model === undefined) return rest
     return { ...rest, model: typeof model === 'string' ? modelOf(model) : model }
+  }
+}
+
+/** Lets the states of a policy name models by their strings. The policy is checked with the tools of the agent. */
+export const withPolicyModels = (
+  policy: AnyStateMachine | PolicyOptions<string | ChatModel> | undefined,
+  tools: readonly AnyToolEntry[],
+  ofAgent: ChatModel,
+  connection: ConnectionOptions,
+): PolicyOptions | undefined => {
+  if (!policy) return undefined
+  const { models = {}, ...rest } = policyOptions(policy)
+  const modelOf = (model: string | ChatModel) =>
+    typeof model === 'string' ? namedModel(model, ofAgent, connection) : model
+  const named = modelsNamedIn(rest.machine).filter((name) => !Object.hasOwn(models, name))
+  const all = [...Object.entries(models), ...named.map((name): [string, string] => [name, name])]
+  try {
+    const own = {
+      ...rest,
+      models: Object.fromEntries(all.map(([name, model]) => [name, modelOf(model)])),
+    }
+    resolvePolicy(own, tools)
+    return own
+  } catch (cause) {
+    throw new ConfigurationError(`The policy cannot be used: ${describeThrown(cause)}`, { cause })
   }
 }
 

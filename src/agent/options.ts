@@ -1,4 +1,4 @@
-import type { AnyActorLogic, AnyActorRef, Snapshot } from 'xstate'
+import type { AnyActorLogic, AnyActorRef, AnyStateMachine, Snapshot } from 'xstate'
 import type { AgentMachineConfig, CompactionOptions } from '../../machines/agent/agentConfig.ts'
 import type { AgentMachine } from '../../machines/agent/agentSnapshot.ts'
 import { settingRules, sharedRules } from '../../machines/agent/configRules.ts'
@@ -7,6 +7,7 @@ import type { RunLimits } from '../../machines/agent/limits.ts'
 import type { PrepareStep } from '../../machines/model/prepareStep.ts'
 import type { RequestPrefix } from '../../machines/model/requestPrefix.ts'
 import type { Orchestrator } from '../../machines/orchestrators/orchestrator.ts'
+import type { PolicyOptions } from '../../machines/policy/policyEvents.ts'
 import type { ConnectionOptions } from '../../providers/provider.ts'
 import type { JsonObject } from '../messages/json.ts'
 import type { ChatMessage, Part } from '../messages/messages.ts'
@@ -34,12 +35,21 @@ export type AgentOptions<Deps = unknown, Machine extends AnyActorLogic = AnyActo
     | 'tools'
     | 'prepareStep'
     | 'compaction'
+    | 'policy'
     | 'callsTools'
+    | 'skillList'
   > & {
     /** Tools that the model may call, and sources of tools that change. Default: none. */
     tools?: readonly (Tool<Deps> | ToolSource)[]
+    /**
+     * A folder of Agent Skills: folders with a `SKILL.md`. The model sees their names and descriptions, and loads what it
+     * needs. Default: none.
+     */
+    skills?: string
     /** Called before each model call: it may choose another model, fewer tools or other settings for this step. Default: none. */
     prepareStep?: PrepareStep<Deps, string | ChatModel>
+    /** The rules of its runs as a statechart: what it is asked and cannot take does not happen. Default: none. */
+    policy?: AnyStateMachine | PolicyOptions<string | ChatModel>
     /** Models to continue with, one after the other, when retries do not help. Default: none. */
     fallback?: readonly FallbackModel[]
     /** Shortens a conversation that is too long for the model. Default: after the provider refused a request as too long. */
@@ -131,10 +141,15 @@ export type SendOptions<Deps = unknown> = ResumeOptions<Deps> &
     maxSteps?: number
     /** Limits of this run, in place of the agent's limits of the same name. */
     limits?: RunLimits
+    /** The policy as the last send of the conversation left it: the `policy` of its result. A chat passes it on by itself. */
+    policy?: JsonObject
   }
 
 /** The part of a run's internals that `Chat` uses. */
-export type WaitingInternals = Pick<RunInternals<unknown, unknown>, 'waitsFor' | 'release' | 'prefix'>
+export type WaitingInternals = Pick<
+  RunInternals<unknown, unknown>,
+  'waitsFor' | 'release' | 'prefix' | 'policy'
+>
 
 /** Asks for a value of this schema: `output` is validated. */
 export type TypedOptions<S extends Schema> = { schema?: S }
@@ -186,7 +201,7 @@ export const inputOf = (
   id: string,
   outputSchema: JsonObject | undefined,
 ): AgentInput => {
-  const { history, attachments, metadata, system, maxSteps, limits, prefix } = options
+  const { history, attachments, metadata, system, maxSteps, limits, prefix, policy } = options
   const settings = settingsOf(options)
   return {
     prompt,
@@ -197,6 +212,7 @@ export const inputOf = (
     ...(system !== undefined && { system }),
     ...(maxSteps !== undefined && { maxSteps }),
     ...(limits !== undefined && { limits }),
+    ...(policy !== undefined && { policy }),
     ...(settings && { settings }),
     ...(outputSchema && { outputSchema }),
     ...(prefix && { prefix }),

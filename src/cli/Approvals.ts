@@ -1,5 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { type LimitReached, limitSentence, reachedIn } from '../../machines/agent/limits.ts'
+import { describeThrown } from '../messages/errors.ts'
+import { isJsonObject, type JsonObject } from '../messages/json.ts'
 import type { ToolCallPart } from '../messages/messages.ts'
 import type { PendingCall } from '../messages/result.ts'
 import type { Approval } from '../tools/approval.ts'
@@ -24,6 +26,8 @@ export class Approvals {
   readonly #options: ApprovalOptions
   #before: Promise<unknown> = Promise.resolve()
   #withdrawal = new AbortController()
+  /** The tools of this turn that a person allowed for good: the run itself does so for later turns. */
+  readonly #allowed = new Set<string>()
 
   constructor(options: ApprovalOptions) {
     this.#options = options
@@ -37,13 +41,13 @@ export class Approvals {
         approve: false,
         reason: 'There is no terminal to ask for approval. --approve allows every call.',
       }
-    return this.#ask(`Allow ${callLine(call)}?`, lines)
+    return this.#ask((signal) => this.#decisionOn(call, lines, signal))
   }
 
   /** Asks if a run may continue past a limit. */
   mayGoOn(reached: LimitReached): Approval | Promise<Approval> {
     const { lines, screen } = this.#options
-    if (lines) return this.#ask(`${limitSentence(reached)} Go on?`, lines)
+    if (lines) return this.#ask((signal) => this.#mayGoOn(`${limitSentence(reached)} Go on?`, lines, signal))
     screen.note(screen.notePaint.yellow(`  ! ${limitSentence(reached)} It ends here.`))
     return false
   }
@@ -65,35 +69,86 @@ export class Approvals {
 
   /** Withdraws the open question: the calls were decided on elsewhere. */
   withdraw(): void {
+    this.#allowed.clear()
     this.#withdrawal.abort()
     this.#withdrawal = new AbortController()
   }
 
-  #ask(question: string, lines: Lines): Promise<Approval> {
+  #ask(question: (signal: AbortSignal) => Promise<Approval>): Promise<Approval> {
     const { signal } = this.#withdrawal
-    const asked = this.#before.then(() => this.#answerTo(question, lines, signal))
+    const asked = this.#before.then(() => question(signal))
     this.#before = asked
     return asked
   }
 
-  async #answerTo(question: string, lines: Lines, signal: AbortSignal): Promise<Approval> {
-    const { dim } = this.#options.screen.paint
-    const answer = await this.#line(`${question} ${dim('[y/N]')}`, lines, signal)
-    return /^\s*y(es)?\s*$/i.test(answer ?? '') || { approve: false, reason: 'The user did not allow it.' }
+  /** Asks until one of the four words is typed, or its first letter: no other key decides on a call. */
+  async #decisionOn(call: ToolCallPart, lines: Lines, signal: AbortSignal): Promise<Approval> {
+    const { screen } = this.#options
+    const question = `Allow ${callLine(call)}? ${screen.paint.dim('[yes/no/edit/always]')}`
+    for (;;) {
+      if (this.#allowed.has(call.name)) return true
+      const answer = await this.#line(question, lines, signal)
+      if (answer === undefined) return refused('')
+      const [word = '', ...rest] = answer.trim().split(/\s+/)
+      const choice = choices.find((each) => word !== '' && each.startsWith(word.toLowerCase()))
+      if (choice === 'yes') return true
+      if (choice === 'always') {
+        this.#allowed.add(call.name)
+        return { approve: true, remember: 'tool' }
+      }
+      if (choice === 'no')
+        return refused(rest.length > 0 ? rest.join(' ') : await this.#line('Why not?', lines, signal))
+      const edited = choice === 'edit' && (await this.#edited(call.arguments, lines, signal))
+      if (edited) return { approve: true, arguments: edited }
+      if (choice === undefined)
+        screen.note(
+          'Type yes, no, no and a reason, edit for other arguments, or always for this tool in this run.',
+        )
+    }
   }
 
-  /** The line that a person types; undefined if they leave, or if the question is withdrawn. */
-  async #line(question: string, lines: Lines, signal: AbortSignal): Promise<string | undefined> {
+  /** The arguments as a person changes them; undefined if they leave them as they are. */
+  async #edited(from: JsonObject, lines: Lines, signal: AbortSignal): Promise<JsonObject | undefined> {
+    let text = JSON.stringify(from)
+    for (;;) {
+      const typed = await this.#line('Arguments:', lines, signal, text)
+      if (typed === undefined || typed.trim() === '' || typed === JSON.stringify(from)) return undefined
+      try {
+        const value: unknown = JSON.parse(typed)
+        if (isJsonObject(value)) return value
+        throw new TypeError('Arguments are a JSON object.')
+      } catch (error) {
+        this.#options.screen.note(`${describeThrown(error)} An empty line leaves them as they were.`)
+        text = typed
+      }
+    }
+  }
+
+  async #mayGoOn(question: string, lines: Lines, signal: AbortSignal): Promise<Approval> {
+    const { dim } = this.#options.screen.paint
+    const answer = await this.#line(`${question} ${dim('[y/N]')}`, lines, signal)
+    return /^\s*y(es)?\s*$/i.test(answer ?? '') || refused('')
+  }
+
+  /** The line that a person types, from a text that is there; undefined if they leave, or if the question is withdrawn. */
+  async #line(question: string, lines: Lines, signal: AbortSignal, text = ''): Promise<string | undefined> {
     const { screen, leave } = this.#options
     // What was said before the question is on its way to the screen.
     await setImmediate()
     if (signal.aborted) return undefined
     if (screen.isTerminal) screen.endLine()
-    const answer = await lines.next(`${screen.paint.yellow('?')} ${question} `, signal)
+    const answer = await lines.next(`${screen.paint.yellow('?')} ${question} `, signal, text)
     if (answer === undefined && !signal.aborted) leave()
     return answer
   }
 }
+
+const choices = ['yes', 'no', 'edit', 'always'] as const
+
+const refused = (reason = ''): Approval => ({
+  approve: false,
+  reason: reason.trim() === '' ? 'The user did not allow it.' : `The user did not allow it: ${reason.trim()}`,
+})
 
 const unanswered = { result: 'There is no terminal to answer this.', isError: true } as const
 
@@ -108,8 +163,12 @@ export const aboutOf = ({ id: callId, question }: Asked) => ({
 /** The command that passes a decision to a run. */
 export const decisionOn = (asked: Asked, approval: Approval) => {
   const about = aboutOf(asked)
-  const { approve, reason = '' } = typeof approval === 'boolean' ? { approve: approval } : approval
+  const {
+    approve,
+    reason = '',
+    ...options
+  } = typeof approval === 'boolean' ? { approve: approval } : approval
   return approve
-    ? ({ type: 'tool.approve', ...about } as const)
+    ? ({ type: 'tool.approve', ...options, ...about } as const)
     : ({ type: 'tool.reject', ...about, reason } as const)
 }

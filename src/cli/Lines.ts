@@ -6,8 +6,8 @@ import type { LineHistory } from './history.ts'
 
 /** Lines that a person types; undefined when they leave: Ctrl-D, Ctrl-C, or the end of a pipe. */
 export type Lines = {
-  /** Asks for a line. The signal withdraws the prompt. */
-  next: (prompt: string, signal?: AbortSignal) => Promise<string | undefined>
+  /** Asks for a line, which may begin with a text. The signal withdraws the prompt. */
+  next: (prompt: string, signal?: AbortSignal, text?: string) => Promise<string | undefined>
   close: () => void
 }
 
@@ -28,7 +28,7 @@ export const terminalLines = (
   let begun = ''
   let history = earlier
   return {
-    next: (prompt, signal) => {
+    next: (prompt, signal, text = '') => {
       const waiting = ahead.shift()
       if (waiting !== undefined) {
         output.write(`${prompt}${waiting}\n`)
@@ -48,12 +48,12 @@ export const terminalLines = (
         reader.on('history', (lines) => {
           history = [...lines]
         })
-        reader.on('line', (text) => {
+        reader.on('line', (typed) => {
           if (isPasting) {
-            pasted.push(text)
+            pasted.push(typed)
             return
           }
-          const whole = [...pasted, text].join('\n')
+          const whole = [...pasted, typed].join('\n')
           pasted = []
           // What was typed ahead arrives at once: the rest of it is for later prompts.
           if (line !== undefined) ahead.push(whole)
@@ -74,7 +74,7 @@ export const terminalLines = (
         })
         output.write(markPaste)
         reader.prompt()
-        if (begun !== '') reader.write(begun)
+        if (text !== '' || begun !== '') reader.write(text + begun)
       })
     },
     close: () => {},

@@ -21,6 +21,7 @@ export const reportOf = (thrown: unknown): ErrorReport => {
 /** Phrases of the library about its options, and the options of the command line that they mean. */
 const flags: readonly [RegExp, string][] = [
   [/^baseUrl must be/, '--base-url must be'],
+  [/(missing from|the model and) baseUrl\b/, '$1 --base-url'],
   [/, or pass apiKey\b.*/, ', or choose another model with --model.'],
   [/No key was sent: pass apiKey\./, 'No key was sent: set STATEWIRE_API_KEY.'],
   [/Set thinking: false, or use/, 'Leave --thinking out, or use'],
@@ -35,6 +36,9 @@ export const inFlags = (error: ErrorData): ErrorData => ({
 export const describeError = (error: ErrorData): ErrorReport => {
   if (error.name === 'AbortedError') return { message: 'aborted', hint: '', code: exit.aborted }
   const code = error.name === 'ConfigurationError' ? exit.usage : exit.failed
+  // The message of an HTTP error names its place.
+  if (error.message.includes(`(${error.provider}:`))
+    return { message: error.message, hint: hintFor(error), code }
   const status = error.status === undefined ? '' : ` (${error.status})`
   const from = error.provider === undefined ? '' : `${error.provider}: `
   return { message: `${from}${error.message}${status}`, hint: hintFor(error), code }

@@ -36,10 +36,11 @@ export const loadDbos = async (): Promise<{ sdk: Dbos; Pool: new (options: PoolO
 /** A row as Postgres gives it. */
 export type Row = Readonly<Record<string, unknown>>
 
-type Query = (sql: string, ...values: readonly unknown[]) => Promise<Row[]>
+export type Query = (sql: string, ...values: readonly unknown[]) => Promise<Row[]>
 
 const connectMs = 10_000
 const againMs = 500
+const lockedMs = 50
 const noSuchDatabase = '3D000'
 /** Codes of Postgres for a database that exists, the second when two processes make it at the same time. */
 const databaseExists = ['42P04', '23505']
@@ -94,6 +95,27 @@ export class Database {
       )
       client.release(broken)
       throw codeOf(thrown) !== '' || isAway(thrown) ? this.failure(thrown) : thrown
+    }
+  }
+
+  /**
+   * Does something that only one process may do at a time. The lock is not part of a transaction, and no process waits in
+   * one for it: some changes of tables wait for every transaction, and would wait for ever.
+   */
+  async exclusively<T>(lock: number, work: () => Promise<T>): Promise<T> {
+    const client = await this.#pool.connect().catch((thrown) => {
+      throw this.failure(thrown)
+    })
+    try {
+      for (;;) {
+        const [got] = rowsOf(await client.query('SELECT pg_try_advisory_lock($1) AS got', [lock]))
+        if (got?.got === true) break
+        await pause(lockedMs, new AbortController().signal)
+      }
+      return await work()
+    } finally {
+      await client.query('SELECT pg_advisory_unlock($1)', [lock]).catch(() => {})
+      client.release()
     }
   }
 

@@ -1,36 +1,54 @@
-import { endResult } from '../durable/outcome.ts'
+import { endResult, typedResult } from '../durable/outcome.ts'
 import type { DurableChunk, DurableResult, DurableRun, RunInfo } from '../durable/runs.ts'
 import { ConfigurationError, errorFrom } from '../messages/errors.ts'
 import { isJsonObject, type JsonValue } from '../messages/json.ts'
 import { checkOptions, having, text } from '../messages/optionRules.ts'
+import type { CompiledSchema } from '../tools/schema.ts'
 import { pause } from './Database.ts'
 import { type StreamEntry, streamKey } from './dbosJournal.ts'
 import { type Service, workflowOf } from './Service.ts'
-import { damaged, isErrorData, type RunRow } from './tables.ts'
+import { damaged, infoOf, isErrorData, type RunRow } from './tables.ts'
 
 /** Time between two looks for a result, or for a segment that has not begun. */
 const lookMs = 100
+/** Time between two looks for the end of a segment that has shown what it waits for. */
+const settleMs = 10
 
 /** The handle of a run on DBOS. */
-export class PostgresRun implements DurableRun {
+export class PostgresRun<T = string> implements DurableRun<T> {
   readonly id: string
   readonly agent: string
   readonly #service: Service
+  readonly #finish: (result: DurableResult) => Promise<DurableResult<T>>
 
-  constructor(service: Service, { id, agent }: Pick<RunRow, 'id' | 'agent'>) {
+  private constructor(
+    service: Service,
+    { id, agent }: Pick<RunRow, 'id' | 'agent'>,
+    finish: (result: DurableResult) => Promise<DurableResult<T>>,
+  ) {
     this.#service = service
     this.id = id
     this.agent = agent
+    this.#finish = finish
+  }
+
+  /** The handle of a run whose result is a text. */
+  static of(service: Service, run: Pick<RunRow, 'id' | 'agent'>): PostgresRun {
+    return new PostgresRun(service, run, async (result) => result)
+  }
+
+  /** Returns the handle of the same run whose result is a value of a schema. */
+  typed<V>(schema: CompiledSchema<V>): PostgresRun<V> {
+    return new PostgresRun(this.#service, this, (result) => typedResult(result, schema))
   }
 
   async info(): Promise<RunInfo> {
     this.#service.checkOpen()
-    const { segment: _, ...info } = await this.#service.rows.known(this.id)
-    return info
+    return infoOf(await this.#service.rows.known(this.id))
   }
 
-  get result(): Promise<DurableResult> {
-    return this.#result()
+  get result(): Promise<DurableResult<T>> {
+    return this.#result().then(this.#finish)
   }
 
   stream(
@@ -99,6 +117,7 @@ async function* readChunks(
     for await (const { id: entryId, chunks } of entriesOf(service, workflowOf(id, segment), entry, signal)) {
       for (const [index, chunk] of entryId === last ? [] : chunks.entries()) {
         if (index <= seen) continue
+        if (chunk.pendingApproval) await settled(service, id, segment, signal)
         yield { cursor: `${segment}.${entry}.${index}`, chunk }
         if (chunk.pendingApproval) return
       }
@@ -114,6 +133,20 @@ async function* readChunks(
       seen = -1
     } else if (run.status !== 'running' && run.status !== 'waiting') return
     else await pause(lookMs, signal)
+  }
+}
+
+/** Waits until a segment is over: what a run waits for is shown when it can be decided on. */
+const settled = async (
+  { database, rows }: Service,
+  id: string,
+  segment: number,
+  signal: AbortSignal,
+): Promise<void> => {
+  while (!signal.aborted) {
+    const run = await database.insist(() => rows.known(id), signal)
+    if (run.segment > segment || run.status !== 'running') return
+    await pause(settleMs, signal)
   }
 }
 

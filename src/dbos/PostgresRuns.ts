@@ -1,13 +1,25 @@
 import type { AgentCommand } from '../../machines/agent/events.ts'
 import type { HostedFrom } from '../agent/Agent.ts'
 import { forkedHistory, messagesFrom, renameRun } from '../durable/conversation.ts'
-import { checkId, isDate, isStatus, promptText } from '../durable/runOptions.ts'
+import {
+  checkId,
+  checkList,
+  checkSameStart,
+  checkStart,
+  commandIdOf,
+  digestOf,
+  drainOf,
+  isDate,
+  isStatus,
+  promptText,
+} from '../durable/runOptions.ts'
 import {
   type DurableRun,
   endStatuses,
   type RunInfo,
   type RunStatus,
   type Runs,
+  type RunsHealth,
   type StartOptions,
 } from '../durable/runs.ts'
 import { describeThrown } from '../messages/errors.ts'
@@ -16,6 +28,7 @@ import { messageRule } from '../messages/messageFlaw.ts'
 import type { ChatMessage, Part } from '../messages/messages.ts'
 import {
   checkOptions,
+  checkSome,
   checkValue,
   listOf,
   type Rule,
@@ -24,10 +37,11 @@ import {
   wholeFrom,
 } from '../messages/optionRules.ts'
 import { newId } from '../model/newId.ts'
+import { compileSchema, type Infer, type Schema } from '../tools/schema.ts'
 import { PostgresRun, writtenChunks } from './PostgresRun.ts'
 import type { ListOptions, NewRun } from './RunRows.ts'
 import { type Service, workflowOf } from './Service.ts'
-import { fromJson, type RunRow } from './tables.ts'
+import { fromJson, infoOf, type RunRow } from './tables.ts'
 
 const isPrompt = rule(
   'a string or a list of parts',
@@ -42,60 +56,78 @@ const isStorable: Rule = (name, value) => {
   }
 }
 
+/** The worker of this process, and how it is closed. */
+type Worker = { worker: string; aliveMs: number; close(drainMs: number): Promise<void> }
+
 /** The runs of a Postgres database, on DBOS. */
 export class PostgresRuns implements Runs {
   readonly #service: Service
-  readonly #close: () => Promise<void>
+  readonly #worker: Worker
   #closed: Promise<void> | undefined
 
-  constructor(service: Service, close: () => Promise<void>) {
+  constructor(service: Service, worker: Worker) {
     this.#service = service
-    this.#close = close
+    this.#worker = worker
   }
 
-  async start(agent: string, prompt: string | Part[], options: StartOptions = {}): Promise<DurableRun> {
+  start<S extends Schema>(
+    agent: string,
+    prompt: string | Part[],
+    options: StartOptions & { schema: S },
+  ): Promise<DurableRun<Infer<S>>>
+  start(agent: string, prompt: string | Part[], options?: StartOptions): Promise<DurableRun>
+  async start(
+    agent: string,
+    prompt: string | Part[],
+    options: StartOptions & { schema?: Schema } = {},
+  ): Promise<DurableRun<unknown>> {
     this.#check(agent)
     checkValue('The prompt', prompt, isPrompt)
-    checkOptions<StartOptions>('The options of start', options, {
-      id: text,
-      history: listOf(messageRule),
-      context: isStorable,
-    })
-    const { id = newId(), history, context } = options
+    checkStart(options)
+    checkSome('The options of a run', options, { history: listOf(messageRule), context: isStorable })
+    const { id = newId(), history, context, system, limits, tags, metadata, schema } = options
     checkId(id)
-    const input = { prompt, id, ...(history && { history }) }
+    const compiled = schema && compileSchema(schema, 'The output schema')
+    const answer = compiled?.jsonSchema
+    const own = {
+      ...(history && { history }),
+      ...(system !== undefined && { system }),
+      ...(limits && { limits }),
+    }
+    const input = { prompt, id, ...own }
     checkValue('The prompt', input, isStorable)
-    return await this.#begin({
+    const request = digestOf([agent, prompt, own, context ?? null, answer ?? null])
+    const run = await this.#begin({
       id,
       agent,
       from: { input },
       context,
       prompt: promptText(prompt).replaceAll('\0', ''),
+      request,
+      answer,
+      metadata,
+      tags,
     })
+    return compiled ? run.typed(compiled) : run
   }
 
   async get(id: string): Promise<DurableRun | undefined> {
     this.#service.checkOpen()
     checkId(id)
     const row = await this.#service.rows.find(id)
-    return row && new PostgresRun(this.#service, row)
+    return row && PostgresRun.of(this.#service, row)
   }
 
   async list(options: ListOptions = {}): Promise<RunInfo[]> {
     this.#service.checkOpen()
-    checkOptions<ListOptions>('The options of list', options, {
-      status: isStatus,
-      agent: text,
-      limit: wholeFrom(1),
-      before: text,
-    })
-    return (await this.#service.rows.list(options)).map(({ segment: _, ...info }) => info)
+    checkList(options)
+    return (await this.#service.rows.list(options)).map(infoOf)
   }
 
-  async send(id: string, command: AgentCommand): Promise<void> {
+  async send(id: string, command: AgentCommand, options?: { commandId?: string }): Promise<void> {
     this.#service.checkOpen()
     checkId(id)
-    const due = await this.#service.rows.enqueueCommand(id, command)
+    const due = await this.#service.rows.enqueueCommand(id, command, commandIdOf(options))
     if (due) await this.#service.startSegment(id, due.segment, due.agent)
   }
 
@@ -115,8 +147,8 @@ export class PostgresRuns implements Runs {
     checkId(ownId)
     this.#check(agent)
     const from = await forkStart(this.#service, origin, ownId, atStep)
-    const context = await this.#service.rows.contextOf(id)
-    return await this.#begin({ id: ownId, agent, from, context, prompt: origin.prompt, forkedFrom: id })
+    const shared = await this.#service.rows.sharedOf(id)
+    return await this.#begin({ ...shared, id: ownId, agent, from, prompt: origin.prompt, forkedFrom: id })
   }
 
   async prune(options: { olderThan: Date; status?: RunStatus }): Promise<number> {
@@ -125,24 +157,51 @@ export class PostgresRuns implements Runs {
     checkValue('olderThan', options.olderThan, isDate)
     const { olderThan, status } = options
     const gone = await this.#service.rows.prune(olderThan, status ? [status] : endStatuses)
+    await this.#deleteWorkflows(gone)
+    return gone.length
+  }
+
+  async delete(id: string): Promise<boolean> {
+    this.#service.checkOpen()
+    checkId(id)
+    const gone = await this.#service.rows.delete(id)
+    if (gone) {
+      const { sdk, outside } = this.#service
+      // A segment that is under way is cancelled first: its worker must not write any more.
+      await outside(() => sdk.DBOS.cancelWorkflow(workflowOf(id, gone.segment))).catch(() => {})
+      await this.#deleteWorkflows([{ id, ...gone }])
+    }
+    return gone !== undefined
+  }
+
+  async health(): Promise<RunsHealth> {
+    this.#service.checkOpen()
+    const { worker, aliveMs } = this.#worker
+    const { workers, ...counts } = await this.#service.rows.health(aliveMs)
+    const owner = workers.includes(worker) ? 'this' : workers.length > 0 ? 'other' : 'none'
+    return { owner, hosted: this.#service.segments, ...counts }
+  }
+
+  close(options?: { drain?: number }): Promise<void> {
+    const drainMs = drainOf(options)
+    this.#closed ??= this.#worker.close(drainMs)
+    return this.#closed
+  }
+
+  async #deleteWorkflows(gone: readonly { id: string; segment: number }[]): Promise<void> {
     const workflows = gone.flatMap(({ id, segment }) =>
       Array.from({ length: segment }, (_, index) => workflowOf(id, index + 1)),
     )
     const { sdk, outside } = this.#service
     if (workflows.length > 0) await outside(() => sdk.DBOS.deleteWorkflows(workflows))
-    return gone.length
-  }
-
-  close(): Promise<void> {
-    this.#closed ??= this.#close()
-    return this.#closed
   }
 
   /** Stores a run, then puts it into the queue: should the process end in between, another one finds it. */
-  async #begin(run: NewRun): Promise<DurableRun> {
+  async #begin(run: NewRun): Promise<PostgresRun> {
     const row = await this.#service.rows.insert(run)
+    checkSameStart(row, { agent: run.agent, request: run.request })
     if (row.status === 'running' && row.segment === 1) await this.#service.startSegment(row.id, 1, row.agent)
-    return new PostgresRun(this.#service, row)
+    return PostgresRun.of(this.#service, row)
   }
 
   #check(agent: string): void {

@@ -1,16 +1,24 @@
 import type { AgentCommand } from '../../machines/agent/events.ts'
-import { stateName } from '../../machines/agent/states.ts'
 import type { HostedFrom } from '../agent/Agent.ts'
 import { storedCommand } from '../agent/commands.ts'
 import { checkStoredCommand } from '../durable/commands.ts'
 import type { NumberedCommand, SegmentEnd, SegmentStart } from '../durable/replay/engine.ts'
-import { unknownRun } from '../durable/runOptions.ts'
-import type { RunStatus } from '../durable/runs.ts'
+import { commandConflict, digestOf, unknownRun } from '../durable/runOptions.ts'
+import type { RunStatus, Runs, RunsHealth } from '../durable/runs.ts'
 import { stepsIn, usageIn } from '../durable/snapshots.ts'
 import type { ErrorData } from '../messages/errors.ts'
-import { isJsonObject } from '../messages/json.ts'
-import type { Database } from './Database.ts'
-import { damaged, fromJson, infoColumns, pendingOf, type RunRow, runRow } from './tables.ts'
+import { isJsonObject, type JsonObject } from '../messages/json.ts'
+import type { Database, Query } from './Database.ts'
+import {
+  damaged,
+  fromJson,
+  infoColumns,
+  pendingOf,
+  type RunRow,
+  runRow,
+  settledColumns,
+  stateIn,
+} from './tables.ts'
 
 /** A run that is to be started. */
 export type NewRun = {
@@ -20,9 +28,15 @@ export type NewRun = {
   context: unknown
   prompt: string
   forkedFrom?: string
+  /** A digest of what it was started with; undefined for a fork. */
+  request?: string | undefined
+  /** The JSON Schema of its answer. */
+  answer?: JsonObject | undefined
+  metadata?: JsonObject | undefined
+  tags?: readonly string[] | undefined
 }
 
-export type ListOptions = { status?: RunStatus; agent?: string; limit?: number; before?: string }
+export type ListOptions = NonNullable<Parameters<Runs['list']>[0]>
 
 /** The table of runs. Every change of a run is made under the lock of its row, so no command gets lost. */
 export class RunRows {
@@ -33,16 +47,21 @@ export class RunRows {
   }
 
   /** Stores a new run, unless there is one with this id; returns the one that is there then. */
-  async insert({ id, agent, from, context, prompt, forkedFrom }: NewRun): Promise<RunRow> {
+  async insert(run: NewRun): Promise<RunRow> {
+    const { id, agent, from, context, prompt, forkedFrom, request, answer, metadata, tags = [] } = run
     await this.#database.query(
-      `INSERT INTO statewire.runs (id, agent, start, context, prompt, forked_from)
-       VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (id) DO NOTHING`,
+      `INSERT INTO statewire.runs (id, agent, start, context, prompt, forked_from, request, answer, metadata, tags)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (id) DO NOTHING`,
       id,
       agent,
       JSON.stringify(from),
-      context === undefined ? null : JSON.stringify(context),
+      JSON.stringify(context) ?? null,
       prompt,
       forkedFrom ?? null,
+      request ?? null,
+      JSON.stringify(answer) ?? null,
+      JSON.stringify(metadata) ?? null,
+      [...new Set(tags)],
     )
     return await this.known(id)
   }
@@ -58,16 +77,18 @@ export class RunRows {
     return row
   }
 
-  async list({ status, agent, limit = 100, before }: ListOptions): Promise<RunRow[]> {
+  async list({ status, agent, tag, limit = 100, before }: ListOptions): Promise<RunRow[]> {
     const rows = await this.#database.query(
       `SELECT ${infoColumns} FROM statewire.runs
        WHERE ($1::text IS NULL OR status = $1) AND ($2::text IS NULL OR agent = $2)
          AND ($3::text IS NULL OR (created_at, id) < (SELECT created_at, id FROM statewire.runs WHERE id = $3))
+         AND ($5::text IS NULL OR tags @> ARRAY[$5])
        ORDER BY created_at DESC, id DESC LIMIT $4`,
       status ?? null,
       agent ?? null,
       before ?? null,
       limit,
+      tag ?? null,
     )
     return rows.map(runRow)
   }
@@ -76,20 +97,35 @@ export class RunRows {
   async startOf(id: string, segment: number): Promise<SegmentStart> {
     const column = segment === 1 ? 'start' : 'snapshot'
     const [row] = await this.#database.query(
-      `SELECT ${column} AS begins, context, seen FROM statewire.runs WHERE id = $1`,
+      `SELECT ${column} AS begins, context, answer, seen FROM statewire.runs WHERE id = $1`,
       id,
     )
     const begins = fromJson(row?.begins)
     if (!row || !isJsonObject(begins)) throw damaged(id)
     const context = fromJson(row.context)
     const from = (segment === 1 ? begins : { snapshot: begins }) as HostedFrom
-    return { from, seen: Number(row.seen), ...(context !== undefined && { context }) }
+    const answer = fromJson(row.answer)
+    return {
+      from,
+      seen: Number(row.seen),
+      ...(context !== undefined && { context }),
+      ...(isJsonObject(answer) && { answer }),
+    }
   }
 
-  /** Reads the `context` of a run's tools. */
-  async contextOf(id: string): Promise<unknown> {
-    const [row] = await this.#database.query('SELECT context FROM statewire.runs WHERE id = $1', id)
-    return fromJson(row?.context)
+  /** Reads what a fork of a run has in common with it, beside the conversation. */
+  async sharedOf(id: string): Promise<Pick<NewRun, 'context' | 'answer' | 'metadata' | 'tags'>> {
+    const [row] = await this.#database.query(
+      'SELECT context, answer, metadata, tags FROM statewire.runs WHERE id = $1',
+      id,
+    )
+    const [answer, metadata] = [fromJson(row?.answer), fromJson(row?.metadata)]
+    return {
+      context: fromJson(row?.context),
+      ...(isJsonObject(answer) && { answer }),
+      ...(isJsonObject(metadata) && { metadata }),
+      ...(Array.isArray(row?.tags) && { tags: row.tags.map(String) }),
+    }
   }
 
   /** Reads the result of a run, or of its last segment. */
@@ -115,14 +151,22 @@ export class RunRows {
     })
   }
 
-  /** Enqueues a command that the run can take. Returns the segment that it begins, if the run has waited for it. */
-  enqueueCommand(id: string, given: AgentCommand): Promise<{ agent: string; segment: number } | undefined> {
+  /**
+   * Enqueues a command that the run can take; one whose id was taken before does not count. Returns the segment that it
+   * begins, if the run has waited for it.
+   */
+  enqueueCommand(
+    id: string,
+    given: AgentCommand,
+    commandId: string | undefined,
+  ): Promise<{ agent: string; segment: number } | undefined> {
     return this.#database.transaction(async (query) => {
       const [row] = await query(
         'SELECT agent, status, leg, pending, sent, seen FROM statewire.runs WHERE id = $1 FOR UPDATE',
         id,
       )
       if (!row) throw unknownRun(id)
+      if (commandId !== undefined && (await isTaken(query, id, commandId, given))) return undefined
       const unseen = await query(
         'SELECT command FROM statewire.commands WHERE run = $1 AND number > $2',
         id,
@@ -229,6 +273,35 @@ export class RunRows {
     return rows.map(runRow)
   }
 
+  /** Deletes a run, and returns its last segment. */
+  async delete(id: string): Promise<{ segment: number } | undefined> {
+    const [row] = await this.#database.query('DELETE FROM statewire.runs WHERE id = $1 RETURNING leg', id)
+    return row && { segment: Number(row.leg) }
+  }
+
+  /** Counts the runs that are not over, the commands that are not read, and the workers that are alive. */
+  async health(aliveMs: number): Promise<Omit<RunsHealth, 'owner' | 'hosted'> & { workers: string[] }> {
+    const [row] = await this.#database.query(
+      `SELECT count(*) FILTER (WHERE status = 'running') AS running, count(*) FILTER (WHERE status = 'waiting') AS waiting,
+         min(updated_at) FILTER (WHERE status = 'running') AS oldest,
+         coalesce(sum(sent - seen) FILTER (WHERE status = 'running'), 0) AS unread,
+         pg_database_size(current_database()) AS bytes
+       FROM statewire.runs WHERE status IN ('running', 'waiting')`,
+    )
+    const alive = await this.#database.query(
+      'SELECT id FROM statewire.workers WHERE left_at IS NULL AND beat_at > clock_timestamp() - make_interval(secs => $1)',
+      aliveMs / 1000,
+    )
+    return {
+      running: Number(row?.running),
+      waiting: Number(row?.waiting),
+      ...(row?.oldest instanceof Date && { oldest: row.oldest }),
+      unreadCommands: Number(row?.unread),
+      bytes: Number(row?.bytes),
+      workers: alive.map(({ id }) => String(id)),
+    }
+  }
+
   /** Deletes runs that have not changed since a moment, and returns the last segment of each. */
   async prune(olderThan: Date, statuses: readonly RunStatus[]): Promise<{ id: string; segment: number }[]> {
     const rows = await this.#database.query(
@@ -240,43 +313,11 @@ export class RunRows {
   }
 }
 
-type SettledColumns = Record<
-  'snapshot' | 'result' | 'pending' | 'error' | 'state' | 'usage',
-  string | null
-> & { step: number | null }
-
-const nothingSettled: SettledColumns = {
-  snapshot: null,
-  result: null,
-  pending: '[]',
-  error: null,
-  state: null,
-  usage: null,
-  step: null,
+/** Notes the id of a command, and says whether it was noted before. Another command with the same id is refused. */
+const isTaken = async (query: Query, run: string, id: string, command: unknown): Promise<boolean> => {
+  const digest = digestOf(command)
+  const [row] = await query('SELECT digest FROM statewire.command_ids WHERE run = $1 AND id = $2', run, id)
+  if (row && row.digest !== digest) throw commandConflict(id)
+  if (!row) await query('INSERT INTO statewire.command_ids VALUES ($1, $2, $3)', run, id, digest)
+  return row !== undefined
 }
-
-const settledColumns = (end: SegmentEnd): SettledColumns => {
-  if (end.status === 'abandoned') return { ...nothingSettled, error: JSON.stringify(end.error) }
-  if (end.status === 'waiting')
-    return {
-      ...nothingSettled,
-      snapshot: JSON.stringify(end.snapshot),
-      result: JSON.stringify(end.result),
-      pending: JSON.stringify(end.result.pendingApproval.calls),
-      state: stateIn(end.snapshot),
-      usage: JSON.stringify(usageIn(end.snapshot)) ?? null,
-      step: stepsIn(end.snapshot),
-    }
-  const { output } = end
-  return {
-    ...nothingSettled,
-    result: JSON.stringify(output),
-    error: output.status === 'failed' ? JSON.stringify(output.error) : null,
-    state: endStates[end.status],
-    usage: JSON.stringify(output.usage) ?? null,
-  }
-}
-
-const endStates = { complete: 'Complete', failed: 'Failed', aborted: 'Aborted' }
-
-const stateIn = (snapshot: unknown): string => stateName(Object(snapshot).value)

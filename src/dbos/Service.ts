@@ -2,12 +2,14 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { setMaxListeners } from 'node:events'
 import type { ReplayEngine } from '../durable/replay/engine.ts'
 import { replaySegment } from '../durable/replay/replaySegment.ts'
+import { intentSuffix } from '../durable/replay/replaySteps.ts'
 import type { Agents } from '../durable/runOptions.ts'
 import type { RunInfo } from '../durable/runs.ts'
 import { errorDataOf, OrchestrationError } from '../messages/errors.ts'
 import type { Database, Dbos } from './Database.ts'
 import { dbosJournal, isSuperseded } from './dbosJournal.ts'
 import { RunRows } from './RunRows.ts'
+import { infoOf } from './tables.ts'
 
 /** Makes the `context` of the tools from what was stored with the run. */
 export type ContextOf = (stored: unknown, info: RunInfo) => unknown
@@ -26,6 +28,12 @@ export class Service {
   readonly outside = AsyncLocalStorage.snapshot()
   readonly #segment: SegmentFunction
   readonly #closing = new AbortController()
+  /** Segments under way here. */
+  #segments = 0
+  /** Calls of tools that are running here, by the step that records each. */
+  readonly #calls = new Set<string>()
+  #isDraining = false
+  #onDrained = () => {}
 
   constructor(
     sdk: Dbos,
@@ -51,6 +59,50 @@ export class Service {
 
   stop(): void {
     this.#closing.abort()
+  }
+
+  /** The number of segments that are under way here. */
+  get segments(): number {
+    return this.#segments
+  }
+
+  /** Begins no more steps, and gives the tools that are running some time to end. */
+  async drain(ms: number): Promise<void> {
+    this.#isDraining = true
+    if (ms === 0 || this.#calls.size === 0) return
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms)
+      this.#onDrained = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+
+  async counted<T>(segment: () => Promise<T>): Promise<T> {
+    this.#segments += 1
+    try {
+      return await segment()
+    } finally {
+      this.#segments -= 1
+    }
+  }
+
+  /**
+   * Runs a step, unless the service is about to be closed: then it never begins. A call of a tool is two steps: its
+   * intent, and the call itself, which a worker that stops in good order lets end.
+   */
+  async step<T>(workflow: string, name: string, run: () => Promise<T>): Promise<T> {
+    const place = `${workflow} ${name}`
+    const isCall = this.#calls.has(place)
+    if (this.#isDraining && !isCall) return await new Promise<never>(() => {})
+    if (name.endsWith(intentSuffix)) this.#calls.add(place.slice(0, -intentSuffix.length))
+    try {
+      return await run()
+    } finally {
+      if (isCall) this.#calls.delete(place)
+      if (this.#isDraining && this.#calls.size === 0) this.#onDrained()
+    }
   }
 
   checkOpen(): void {
@@ -82,7 +134,7 @@ export const runSegment = async (
   name: string,
 ): Promise<string> => {
   try {
-    return await replayed(service, run, segment, name)
+    return await service.counted(() => replayed(service, run, segment, name))
   } catch (thrown) {
     const { sdk, rows } = service
     // Should even that fail, the sweep finds it.
@@ -106,11 +158,12 @@ const replayed = async (service: Service, run: string, segment: number, name: st
   const insist = <T>(work: () => Promise<T>): Promise<T> => held(database.insist(work, signal))
   const journal = await held(dbosJournal(sdk, workflowOf(run, segment), outside))
   const engine: ReplayEngine = {
-    step: (step, work) => held(journal.step(step, () => held(work()))),
+    step: (step, work) =>
+      held(service.step(workflowOf(run, segment), step, () => journal.step(step, () => held(work())))),
     write: (chunks, isLive) => held(journal.write(chunks, isLive)),
     commands: (after) => insist(() => rows.commandsAfter(run, after)),
   }
-  const { segment: _, ...info } = await insist(() => rows.known(run))
+  const info = infoOf(await insist(() => rows.known(run)))
   const end = await held(
     replaySegment(agent, engine, () => insist(() => rows.startOf(run, segment)), {
       ...(contextOf && { context: (stored) => contextOf(stored, info) }),

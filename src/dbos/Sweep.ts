@@ -10,6 +10,9 @@ export type SweepOptions = {
   maxRecoveries: number
 }
 
+/** A segment that runs nowhere. Its worker died, or left in good order. */
+type Orphan = { workflow: string; run: string; segment: number; agent: string; wasReleased: boolean }
+
 /**
  * Reports that this worker is alive, and takes over from those that are not. It goes by the current state, not by
  * events: a segment that DBOS reports as running, and whose worker is not alive, goes back to the queue.
@@ -61,7 +64,10 @@ export class Sweep {
 
   /** Lets others take over what ran here. */
   async leave(): Promise<void> {
-    await this.#service.database.query('DELETE FROM statewire.workers WHERE id = $1', this.#options.worker)
+    await this.#service.database.query(
+      'UPDATE statewire.workers SET left_at = clock_timestamp() WHERE id = $1',
+      this.#options.worker,
+    )
   }
 
   async #sweep(): Promise<void> {
@@ -70,7 +76,7 @@ export class Sweep {
   }
 
   /** Finds the segments that run nowhere. */
-  async #orphans(): Promise<{ workflow: string; run: string; segment: number; agent: string }[]> {
+  async #orphans(): Promise<Orphan[]> {
     const { sdk, agents, database, outside } = this.#service
     // Read first: a worker that has a segment by then was alive before.
     const pending = await outside(() =>
@@ -82,17 +88,19 @@ export class Sweep {
       }),
     )
     if (pending.length === 0) return []
-    const alive = await database.query(
-      'SELECT id FROM statewire.workers WHERE beat_at > clock_timestamp() - make_interval(secs => $1)',
+    const known = await database.query(
+      `SELECT id, left_at IS NOT NULL AS has_left, beat_at > clock_timestamp() - make_interval(secs => $1) AS is_fresh
+       FROM statewire.workers`,
       this.#options.takeOverAfterMs / 1000,
     )
-    const isAlive = new Set(alive.map(({ id }) => id))
+    const hasLeft = new Set(known.filter((worker) => worker.has_left === true).map(({ id }) => id))
+    const isAlive = new Set(known.filter((worker) => worker.is_fresh === true).map(({ id }) => id))
     return pending.flatMap(({ workflowID, executorId, input = [] }) => {
       const [run, segment, agent] = input
-      const isOrphan = !isAlive.has(executorId)
-      return isOrphan
-        ? [{ workflow: workflowID, run: String(run), segment: Number(segment), agent: String(agent) }]
-        : []
+      const wasReleased = hasLeft.has(executorId)
+      if (isAlive.has(executorId) && !wasReleased) return []
+      const names = { run: String(run), segment: Number(segment), agent: String(agent) }
+      return [{ workflow: workflowID, wasReleased, ...names }]
     })
   }
 
@@ -102,8 +110,9 @@ export class Sweep {
     return database.transaction(async (query) => {
       const [got] = await query('SELECT pg_try_advisory_xact_lock($1) AS got', lock.sweep)
       if (got?.got !== true) return
-      for (const { workflow, run, segment, agent } of await this.#orphans()) {
-        if ((await rows.countRecovery(run)) > this.#options.maxRecoveries) {
+      for (const { workflow, run, segment, agent, wasReleased } of await this.#orphans()) {
+        const recoveries = wasReleased ? 0 : await rows.countRecovery(run)
+        if (recoveries > this.#options.maxRecoveries) {
           await rows.abandon(run, segment, 'abandoned', tooOften(this.#options.maxRecoveries))
           await outside(() => sdk.DBOS.cancelWorkflow(workflow))
         } else await outside(() => sdk.DBOS.resumeWorkflow(workflow, { queueName: queueOf(agent) }))

@@ -72,4 +72,7 @@ export const dbosJournal = async (
 
 /** Recognises that another worker has the segment now, or that it was cancelled: only DBOS may see that error. */
 export const isSuperseded = ({ Error: errors }: Dbos, thrown: unknown): boolean =>
-  thrown instanceof errors.DBOSWorkflowConflictError || thrown instanceof errors.DBOSWorkflowCancelledError
+  thrown instanceof errors.DBOSWorkflowConflictError ||
+  thrown instanceof errors.DBOSWorkflowCancelledError ||
+  // A worker that wakes up after another one has gone on finds other steps in the journal than its own.
+  thrown instanceof errors.DBOSUnexpectedStepError

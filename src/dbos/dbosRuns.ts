@@ -17,7 +17,7 @@ import { Database, type Dbos, loadDbos } from './Database.ts'
 import { PostgresRuns } from './PostgresRuns.ts'
 import { queueOf, runSegment, type SegmentFunction, Service, workflowName } from './Service.ts'
 import { Sweep } from './Sweep.ts'
-import { makeTables } from './tables.ts'
+import { lock, makeTables } from './tables.ts'
 
 /** Options of {@link dbosRuns}. */
 export type DbosOptions = {
@@ -69,7 +69,8 @@ export const dbosRuns = async (options: DbosOptions): Promise<Runs> => {
   opened = service
   const worker = newId()
   const sweep = new Sweep(service, { worker, takeOverAfterMs, maxRecoveries })
-  const close = async () => {
+  const close = async (drainMs: number) => {
+    await service.drain(drainMs)
     service.stop()
     await sweep.stop()
     await sdk.DBOS.shutdown().catch(() => {})
@@ -79,8 +80,8 @@ export const dbosRuns = async (options: DbosOptions): Promise<Runs> => {
   }
   try {
     await database.check()
-    await makeTables(database)
     const isWorker = concurrency > 0
+    await makeTables(database)
     if (isWorker) await sweep.beat()
     sdk.DBOS.setConfig({
       name: 'statewire',
@@ -91,15 +92,16 @@ export const dbosRuns = async (options: DbosOptions): Promise<Runs> => {
       executorID: worker,
       listenQueues: isWorker ? Object.keys(agents).map(queueOf) : [],
     })
-    await sdk.DBOS.launch()
+    // Two processes that make the tables of DBOS at the same time get in each other's way.
+    await database.exclusively(lock.launch, () => sdk.DBOS.launch())
     if (isWorker) {
       for (const agent of Object.keys(agents))
         await sdk.DBOS.registerQueue(queueOf(agent), { workerConcurrency: concurrency, minPollingIntervalMs })
       sweep.start()
     }
-    return new PostgresRuns(service, close)
+    return new PostgresRuns(service, { worker, aliveMs: takeOverAfterMs, close })
   } catch (thrown) {
-    await close()
+    await close(0)
     throw thrown instanceof ConfigurationError ? thrown : database.failure(thrown)
   }
 }

@@ -45,6 +45,24 @@ export const conversationBefore = (
   return asked.at(-1)?.role === 'user' ? asked : undefined
 }
 
+/**
+ * The policy as a run leaves it, for the next run of the conversation. A run that broke has no output: then its policy counts
+ * as it was stored last.
+ */
+export const policyAfter = (from: HostedFrom): { policy?: JsonObject } => {
+  const given = 'input' in from ? from.input : Object(from.snapshot)
+  const { output, children, context } = Object(given)
+  const found = [
+    Object(output).policy,
+    Object(Object(children).policy).snapshot,
+    Object(context).policy,
+    Object(Object(context).options).policy,
+    Object(Object(context).input).policy,
+    Object(given).policy,
+  ].find((each) => isJsonObject(each))
+  return found ? { policy: found } : {}
+}
+
 /** Distinguishes a prompt from the results of tools, which are user messages, too. */
 export const isPrompt = (message: ChatMessage | undefined): boolean =>
   message?.role === 'user' && toolResultsOf(message).length === 0

@@ -22,6 +22,7 @@ export type {
   RunInfo,
   RunStatus,
   Runs,
+  RunsHealth,
   StartOptions,
   StoredRuns,
   TurnOptions,

@@ -1,8 +1,22 @@
+import { createHash } from 'node:crypto'
+import { limitRules } from '../../machines/agent/configRules.ts'
 import type { AnyAgent } from '../agent/Agent.ts'
-import { ConfigurationError, describeThrown } from '../messages/errors.ts'
-import { copyJson, isJsonObject } from '../messages/json.ts'
-import { oneOf, rule } from '../messages/optionRules.ts'
-import { runStatuses } from './runs.ts'
+import { ConfigurationError, ConflictError, describeThrown } from '../messages/errors.ts'
+import { copyJson, isJsonObject, stableJson } from '../messages/json.ts'
+import {
+  amount,
+  checkOptions,
+  fields,
+  listOf,
+  object,
+  oneOf,
+  type Rules,
+  rule,
+  text,
+  wholeFrom,
+} from '../messages/optionRules.ts'
+import type { Schema } from '../tools/schema.ts'
+import { type Runs, runStatuses, type StartOptions } from './runs.ts'
 
 /** The agents of a process, by name. A stored run knows only the name. */
 export class Agents {
@@ -41,9 +55,12 @@ export class Agents {
   }
 }
 
+const isId = (id: unknown): boolean =>
+  typeof id === 'string' && id !== '' && id.length <= 200 && !/\p{Cc}/u.test(id)
+
 /** Refuses an id that could not be shown or sent anywhere. */
 export const checkId = (id: unknown): void => {
-  if (typeof id !== 'string' || id === '' || id.length > 200 || /\p{Cc}/u.test(id))
+  if (!isId(id))
     throw new ConfigurationError('An id must be 1 to 200 characters, none of them a control character.')
 }
 
@@ -75,5 +92,85 @@ export const isDate = rule('a date', (value) => value instanceof Date && !Number
 
 export const isStatus = oneOf(...runStatuses)
 
+/** The start of a run: its agent, and a digest of the rest, which runs of older releases do not have. */
+type Started = { agent: string; request: string | undefined }
+
+/** Refuses a start with the id of a run that was started with something else: the caller would get another's answer. */
+export const checkSameStart = (known: Started & { id: string }, given: Started): void => {
+  const isSame = known.agent === given.agent && (known.request ?? given.request) === given.request
+  if (!isSame)
+    throw new ConflictError(
+      `There is a run "${known.id}" already, and it was started with another prompt, agent or option: give this one its own id, or read the other with runs.get("${known.id}").`,
+    )
+}
+
+/** A short text for a value: equal values have the same one. */
+export const digestOf = (value: unknown): string =>
+  createHash('sha256').update(stableJson(value)).digest('base64url')
+
+export const commandConflict = (id: string): ConflictError =>
+  new ConflictError(`Another command with the id "${id}" was sent before: give each its own.`)
+
 export const unknownRun = (id: string): ConfigurationError =>
   new ConfigurationError(`There is no run "${id}".`)
+
+/** Characters of a tag, and of the metadata of a run. */
+const longestTag = 200
+const mostMetadata = 100_000
+
+const tag = rule(
+  `a string of 1 to ${longestTag} characters`,
+  (value) => typeof value === 'string' && value !== '' && value.length <= longestTag,
+)
+
+const isSmallJson = (value: unknown): boolean => {
+  try {
+    return isJsonObject(value) && JSON.stringify(copyJson(value)).length <= mostMetadata
+  } catch {
+    return false
+  }
+}
+
+const startRules: Rules<StartOptions & { schema?: Schema }> = {
+  // Checked by itself, as every id is.
+  id: () => undefined,
+  // The run itself says what is wrong with a message.
+  history: listOf(object),
+  context: () => undefined,
+  system: text,
+  limits: fields(limitRules),
+  tags: listOf(tag),
+  metadata: rule(`an object of JSON of at most ${mostMetadata} characters`, isSmallJson),
+  schema: (name, value) => (Object(value) === value ? undefined : `${name} must be a schema.`),
+}
+
+/** Refuses what a stored run cannot be started with. */
+export const checkStart = (options: StartOptions & { schema?: Schema }): void =>
+  checkOptions('The options of a run', options, startRules)
+
+/** Time that running tools get when a store is closed. */
+const usualDrainMs = 5000
+
+/** Reads the options of `close`. */
+export const drainOf = (options: NonNullable<Parameters<Runs['close']>[0]> = {}): number => {
+  checkOptions<NonNullable<Parameters<Runs['close']>[0]>>('The options of close', options, { drain: amount })
+  return options.drain ?? usualDrainMs
+}
+
+/** Reads the options of `list`. */
+export const checkList = (options: NonNullable<Parameters<Runs['list']>[0]>): void =>
+  checkOptions<NonNullable<Parameters<Runs['list']>[0]>>('The options of list', options, {
+    status: isStatus,
+    agent: text,
+    tag,
+    limit: wholeFrom(1),
+    before: text,
+  })
+
+/** Reads the id of a command. */
+export const commandIdOf = (options: NonNullable<Parameters<Runs['send']>[2]> = {}): string | undefined => {
+  checkOptions<NonNullable<Parameters<Runs['send']>[2]>>('The options of send', options, {
+    commandId: rule('an id of 1 to 200 characters', isId),
+  })
+  return options.commandId
+}

@@ -1,8 +1,10 @@
 import type { AgentCommand } from '../../machines/agent/events.ts'
+import type { RunLimits } from '../../machines/agent/limits.ts'
 import type { ErrorData } from '../messages/errors.ts'
 import type { JsonObject } from '../messages/json.ts'
 import type { ChatMessage, Part } from '../messages/messages.ts'
 import type { ChatResult, PendingCall, Settled, Usage } from '../messages/result.ts'
+import type { Infer, Schema } from '../tools/schema.ts'
 
 /** The status of a stored run. `abandoned`: it could not continue, and its `error` says why; `fork` continues from it. */
 export type RunStatus = 'running' | 'waiting' | 'complete' | 'failed' | 'aborted' | 'abandoned'
@@ -34,12 +36,21 @@ export type RunInfo = {
   usage?: Usage
   /** The reason why it failed or was abandoned. */
   error?: ErrorData
+  /**
+   * The reason why it does not continue for now: no process has its agent, its agent refuses it, or the store cannot be
+   * written. Nothing is lost, and it continues when the reason is gone.
+   */
+  blocked?: string
   createdAt: Date
   updatedAt: Date
   /** Restarts since it last made progress. */
   recoveries: number
   /** The run that it was forked from. */
   forkedFrom?: string
+  /** The tags that were given to `start`. */
+  tags?: string[]
+  /** The metadata that was given to `start`. */
+  metadata?: JsonObject
 }
 
 /** The calls that a stored run waits for: decided on with `runs.send`, so no snapshot goes with them. */
@@ -49,10 +60,10 @@ export type WaitsFor = { calls: [PendingCall, ...PendingCall[]] }
 export type DurableChunk = Omit<ChatResult, 'pendingApproval'> & { pendingApproval?: WaitsFor }
 
 /** The result of a stored run: the whole answer, or what the run waits for. */
-export type DurableResult = Settled<string, WaitsFor>
+export type DurableResult<T = string> = Settled<T, WaitsFor>
 
 /** A run that outlives its process. The handle holds no resources, and can be made again at any time. */
-export type DurableRun = {
+export type DurableRun<T = string> = {
   readonly id: string
   /** The name of its agent. */
   readonly agent: string
@@ -62,7 +73,7 @@ export type DurableRun = {
    * The result as with `agent.send`, or, for a run that waits, what it waits for. Rejects with the typed error of a run
    * that failed. Each read gives a promise for the next wait or the end.
    */
-  readonly result: Promise<DurableResult>
+  readonly result: Promise<DurableResult<T>>
   /**
    * Reads the chunks after a cursor, or from the first one, past and future, in this process or another. It ends with
    * the run, or with a chunk that says that the run waits; read on after that one. At a chunk with `metadata.restart`,
@@ -76,30 +87,80 @@ export type DurableRun = {
 
 /** Options of a new run. */
 export type StartOptions = {
-  /** The id of the run. If there is a run with this id, you get that one, and nothing is started. Default: a new UUID v7. */
+  /**
+   * The id of the run. If a run with this id was started with the same content, you get that one, and nothing is started;
+   * other content is refused with a `ConflictError`. Default: a new UUID v7.
+   */
   id?: string
   /** The conversation so far. */
   history?: ChatMessage[]
   /** The `context` of the tools, as JSON: it is stored with the run, and passed again when the run continues. */
   context?: unknown
+  /** The system prompt, in place of the agent's. */
+  system?: string
+  /** Limits of this run, in place of the agent's limits of the same name. */
+  limits?: RunLimits
+  /** Words to find the run by: see `list({ tag })`. */
+  tags?: readonly string[]
+  /** JSON of your own, such as the id of a customer: `info` shows it. */
+  metadata?: JsonObject
+}
+
+/** The state of a store, for a health check. */
+export type RunsHealth = {
+  /** The process that runs the agents: this one, another one, or none. */
+  owner: 'this' | 'other' | 'none'
+  /** Runs that are to continue, in any process. */
+  running: number
+  /** Runs that wait for a decision or an answer. */
+  waiting: number
+  /** Runs that are under way in this process. The others wait for a place, or for their agent. */
+  hosted: number
+  /** The last change of the running run that has been still for the longest time. */
+  oldest?: Date
+  /** Commands that were acknowledged and that the process which runs the agents has not read yet. */
+  unreadCommands: number
+  /** Size of the store on the disk. */
+  bytes: number
 }
 
 /** The runs of a store. */
 export type Runs = {
-  /** Starts a run of an agent; it is stored when this resolves. */
+  /** Starts a run of an agent; it is stored when this resolves. With a schema, the output of its result is a value that fits. */
+  start<S extends Schema>(
+    agent: string,
+    prompt: string | Part[],
+    options: StartOptions & { schema: S },
+  ): Promise<DurableRun<Infer<S>>>
   start(agent: string, prompt: string | Part[], options?: StartOptions): Promise<DurableRun>
   /** Finds a run by its id. */
   get(id: string): Promise<DurableRun | undefined>
   /** Lists the newest runs first; `before` is the id of the last one seen. */
-  list(options?: { status?: RunStatus; agent?: string; limit?: number; before?: string }): Promise<RunInfo[]>
-  /** Sends a command to a run; it is stored when this resolves. */
-  send(id: string, command: AgentCommand): Promise<void>
-  /** Starts a run from the current state of another one, or from before its model call number `atStep`. */
+  list(options?: {
+    status?: RunStatus
+    agent?: string
+    tag?: string
+    limit?: number
+    before?: string
+  }): Promise<RunInfo[]>
+  /** Sends a command to a run; it is stored when this resolves. One with a `commandId` counts once, however often it is sent. */
+  send(id: string, command: AgentCommand, options?: { commandId?: string }): Promise<void>
+  /**
+   * Starts a run from the current state of another one, or from before its model call number `atStep`. A decision belongs
+   * to one run: where tools are running or approved, the fork asks the model again.
+   */
   fork(id: string, options?: { atStep?: number; agent?: string; id?: string }): Promise<DurableRun>
   /** Deletes runs that have not changed since a moment, and says how many; without a status, those that are over. */
   prune(options: { olderThan: Date; status?: RunStatus }): Promise<number>
-  /** Stops the runs of this process, and closes the store: the next process that opens it continues them. */
-  close(): Promise<void>
+  /** Deletes a run, under way or not, and says whether it was there. */
+  delete(id: string): Promise<boolean>
+  /** Reports the state of the store and of this process. */
+  health(): Promise<RunsHealth>
+  /**
+   * Stops the runs of this process, and closes the store: the next process that opens it continues them. Nothing more
+   * begins, and tools that are running get `drain` milliseconds to end. Default: 5000.
+   */
+  close(options?: { drain?: number }): Promise<void>
 }
 
 /** Options of a turn of a chat, as of a run. */

@@ -14,7 +14,10 @@ type Node = {
 
 const nodeOf = (snapshot: unknown): Node => {
   const { status, value, context, children }: Readonly<Record<string, unknown>> = Object(snapshot)
-  const below = Object.values(Object(children)).map((child) => snapshotOf(child) ?? Object(child).snapshot)
+  // The policy of a run is not a part of its work: nothing of it runs while the run waits for a person.
+  const { policy, ...rest } = Object(children)
+  const parts = isRun(context) ? rest : { ...rest, ...(policy && { policy }) }
+  const below = Object.values(parts).map((child) => snapshotOf(child) ?? Object(child).snapshot)
   return { status, value, context: isJsonObject(context) ? context : {}, below }
 }
 
@@ -42,6 +45,35 @@ export const isResting = (snapshot: unknown): boolean => {
   }
   const isAsking = isRun(context) && factsOf(value)?.waitsFor !== undefined
   return (isAsking || below.length > 0) && below.every(isResting)
+}
+
+/** Says whether a tool is running in a run, or in one below it: the end of the run would leave its call in doubt. */
+export const hasRunningTools = (snapshot: unknown): boolean => {
+  const { status, context, below } = nodeOf(snapshot)
+  if (status !== 'active') return false
+  const { toolExecutor } = Object(Object(snapshot).children)
+  if (!isRun(context) || !toolExecutor) return below.some(hasRunningTools)
+  const { runs } = Object(snapshotOf(toolExecutor) ?? toolExecutor.snapshot)
+  return runningCalls(context).some(({ id }) => {
+    const run = Object(runs)[id]
+    return run === undefined || hasRunningTools(snapshotOf(run) ?? run)
+  })
+}
+
+/** Says whether a run, or one below it, has calls that are running, or that a person has approved and that have not run. */
+export const holdsDecisions = (snapshot: unknown): boolean => {
+  const { status, context, below } = nodeOf(snapshot)
+  if (status !== 'active') return false
+  if (!isRun(context)) return below.some(holdsDecisions)
+  const { origins = {}, cleared, runs: kept } = context.round
+  const isAnswered = new Set(context.round.results.flat().map(({ id }) => id))
+  const { toolExecutor } = Object(Object(snapshot).children)
+  const { runs = kept } = Object(snapshotOf(toolExecutor) ?? Object(toolExecutor).snapshot)
+  return (
+    hasRunningTools(snapshot) ||
+    cleared.some((id) => Object.hasOwn(origins, id) && !isAnswered.has(id)) ||
+    Object.values(Object(runs)).some((run) => holdsDecisions(snapshotOf(run) ?? run))
+  )
 }
 
 /** Says whether a run, or one that it is made of, is complete and takes no more commands. */

@@ -114,7 +114,7 @@ const largestAnswer = 64 * 1024 * 1024
 
 /**
  * Refuses redirects, which would take the headers along, and limits answers. The stream of an open connection (GET) grows
- * while the connection is open, so each of its lines is limited instead: the SDK keeps a line until it ends.
+ * while the connection is open, so each of its events is limited instead: the SDK keeps the lines of an event until it ends.
  */
 const carefulFetch =
   (inner: typeof fetch) =>
@@ -122,12 +122,20 @@ const carefulFetch =
     const response = await inner(url, { ...init, redirect: 'error' })
     if (!response.body) return response
     const isOpen = init?.method !== 'POST'
-    let left = largestAnswer
+    let size = 0
+    let isLineEmpty = true
     const limit = new TransformStream<Uint8Array, Uint8Array>({
       transform: (chunk, controller) => {
-        const end = isOpen ? chunk.lastIndexOf(lineFeed) : -1
-        left = end < 0 ? left - chunk.byteLength : largestAnswer - (chunk.byteLength - end - 1)
-        if (left < 0) controller.error(new Error(`The MCP server sent more than ${largestAnswer} bytes.`))
+        size += chunk.byteLength
+        if (isOpen)
+          for (let at = 0; at < chunk.byteLength; at += 1) {
+            // An empty line ends an event.
+            if (chunk[at] === lineFeed && isLineEmpty) size = chunk.byteLength - at - 1
+            if (chunk[at] === lineFeed) isLineEmpty = true
+            else if (chunk[at] !== carriageReturn) isLineEmpty = false
+          }
+        if (size > largestAnswer)
+          controller.error(new Error(`The MCP server sent more than ${largestAnswer} bytes.`))
         else controller.enqueue(chunk)
       },
     })
@@ -136,3 +144,4 @@ const carefulFetch =
   }
 
 const lineFeed = 0x0a
+const carriageReturn = 0x0d

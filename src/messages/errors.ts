@@ -10,6 +10,7 @@ export type ErrorName =
   | 'OutputValidationError'
   | 'AbortedError'
   | 'TimeoutError'
+  | 'ConflictError'
 
 /** An error as plain data: what the statechart keeps in its context, and what a snapshot can store. */
 export type ErrorData = {
@@ -44,6 +45,7 @@ export type ErrorOptions = {
   cause?: unknown
   partial?: ChatResult | undefined
   agent?: string | undefined
+  code?: string | undefined
 }
 
 /**
@@ -60,12 +62,15 @@ export class StatewireError extends Error {
   override readonly name: ErrorName = 'StatewireError'
   /** The agent whose run it was, if it has a name. */
   readonly agent: string | undefined
+  /** The kind of failure in one word, where there is one: the provider's own word, or one of ours, such as `policy_refused`. */
+  readonly code: string | undefined
   /** The result so far. Not enumerable: an uncaught error is printed without the conversation. */
   declare readonly partial: ChatResult | undefined
 
   constructor(message: string, options: ErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.agent = options.agent
+    this.code = options.code
     Object.defineProperty(this, 'partial', { value: options.partial })
   }
 }
@@ -80,7 +85,6 @@ type ModelErrorFields = Pick<
   | 'provider'
   | 'model'
   | 'status'
-  | 'code'
   | 'requestId'
   | 'retryable'
   | 'retryAfterMs'
@@ -95,8 +99,6 @@ export class ModelError extends StatewireError {
   readonly provider: string | undefined
   readonly model: string | undefined
   readonly status: number | undefined
-  /** The provider's own code, or `context_overflow` if the request is too long. */
-  readonly code: string | undefined
   readonly requestId: string | undefined
   /** True if the same request may work later. */
   readonly retryable: boolean
@@ -113,7 +115,6 @@ export class ModelError extends StatewireError {
     this.provider = options.provider
     this.model = options.model
     this.status = options.status
-    this.code = options.code
     this.requestId = options.requestId
     this.retryable = options.retryable ?? false
     this.retryAfterMs = options.retryAfterMs
@@ -168,6 +169,11 @@ export class TimeoutError extends StatewireError {
   override readonly name = 'TimeoutError'
 }
 
+/** An id is already in use for something else: the request was not a repetition. Nothing was changed. */
+export class ConflictError extends StatewireError {
+  override readonly name = 'ConflictError'
+}
+
 const classes = {
   StatewireError,
   ConfigurationError,
@@ -177,6 +183,7 @@ const classes = {
   OutputValidationError,
   AbortedError,
   TimeoutError,
+  ConflictError,
 } satisfies Record<ErrorName, new (message: string, options?: ErrorOptions) => StatewireError>
 
 /** Rebuilds the typed error from its data, with what the run had so far. */

@@ -46,7 +46,5 @@ export const nearest = (
 ): string | undefined => {
   const changes = (name: string) => distance(typed.toLowerCase(), name.toLowerCase())
   const [best] = names.map((name) => ({ name, count: changes(name) })).sort((a, b) => a.count - b.count)
-  return best && best.count <= Math.min(most, Math.max(1, Math.floor(best.name.length / 2)))
-    ? best.name
-    : undefined
+  return best && best.count <= Math.min(most, Math.ceil(best.name.length / 2)) ? best.name : undefined
 }

@@ -88,6 +88,8 @@ export type ChatResult<T = string> = {
   usage?: Usage
   /** The settings that the models did not get as they were given; absent if there are none. Stream: on the final chunk only. */
   warnings?: Warning[]
+  /** The policy as this run left it: give it to the next send of the conversation. Stream: on the final chunk only. */
+  policy?: JsonObject
   /** The run is paused until these calls are decided on or answered; see `Agent.resume`. */
   pendingApproval?: PendingApproval
 }

@@ -2,6 +2,7 @@ import type { ErrorData } from '../messages/errors.ts'
 import type { JsonObject } from '../messages/json.ts'
 import type { ChatMessage } from '../messages/messages.ts'
 import type { Delta } from './delta.ts'
+import type { ModelPrices } from './prices.ts'
 import type { ServerTool } from './serverTools.ts'
 
 /** A tool as the model sees it. */
@@ -9,6 +10,8 @@ export type ToolSpec = {
   name: string
   description: string
   inputSchema: JsonObject
+  /** The API keeps it from the model until a search finds it; only where the profile has `deferredTools`. */
+  deferred?: true
   /** The entries of `tools` that are sent instead of a function, by the protocol that has such a tool. */
   wire?: ToolWire
 }
@@ -85,10 +88,16 @@ export type ModelProfile = {
   thinking: boolean
   /** The media it reads beside text. `links`: the provider fetches them itself. */
   attachments: { images: boolean; pdf: boolean; audio: boolean; video?: boolean; links: boolean }
+  /** The API takes changes of the system prompt and of the tools in the middle of a conversation. Default: false. */
+  appendsChanges?: boolean
+  /** The API takes tools that are loaded when the model asks for them. Default: false. */
+  deferredTools?: boolean
   /** The context window in tokens, where it is known. */
   window?: number
   /** The longest answer in tokens, where it is known. */
   maxOutput?: number
+  /** The list prices of its provider, where they are known: `usage.cost` without a `price` function. */
+  prices?: ModelPrices
 }
 
 /** An HTTP request as it goes out, without its credentials: `***` is in their place. */

@@ -10,7 +10,7 @@ export type ParsedArguments = { arguments: JsonObject; argumentsRaw?: string; ar
  * reason, never repaired: half a call must not run.
  */
 export const parseArguments = (raw: unknown): ParsedArguments => {
-  if (typeof raw !== 'string') return fromValue(raw as JsonValue | undefined)
+  if (typeof raw !== 'string') return fromParsed(raw as JsonValue | undefined)
   if (raw.trim() === '') return { arguments: {} }
   if (isTooDeep(raw)) return refused(raw, `The arguments cannot be used: the text ${tooDeep}.`)
   let value: JsonValue
@@ -34,6 +34,28 @@ const inexactInteger = (json: string): string | undefined => {
   if (!/\d{16}/.test(json)) return undefined
   const numbers = json.replace(/"(?:[^"\\]|\\.)*"/g, '""').match(/-?[\d.eE+-]{16,}/g) ?? []
   return numbers.find((each) => /^-?\d+$/.test(each) && String(Number(each)) !== each)
+}
+
+/** Arguments that came as an object: an integer of more than 53 bits has already been rounded. */
+const fromParsed = (value: JsonValue | undefined): ParsedArguments => {
+  const parsed = fromValue(value)
+  const rounded = roundedIn(parsed.arguments)
+  if (rounded === undefined) return parsed
+  const problem = `An integer near ${rounded} is too large to be passed on exactly: send it as a string.`
+  return refused(JSON.stringify(parsed.arguments), problem)
+}
+
+const roundedIn = (value: JsonValue | undefined): number | undefined => {
+  if (typeof value === 'number')
+    return Number.isInteger(value) && Math.abs(value) > 2 ** 53 - 1 && Math.abs(value) < 1e21
+      ? value
+      : undefined
+  if (typeof value !== 'object' || value === null) return undefined
+  for (const each of Object.values(value)) {
+    const found = roundedIn(each)
+    if (found !== undefined) return found
+  }
+  return undefined
 }
 
 const fromValue = (value: JsonValue | undefined): ParsedArguments => {

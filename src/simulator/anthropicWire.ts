@@ -25,9 +25,10 @@ export const anthropicWire: Wire = {
     if (typeof body.max_tokens !== 'number') throw new RefusedRequest('max_tokens: Field required')
     const messages = listIn(body, 'messages')
     if (messages.length === 0) throw new RefusedRequest('messages: at least one message is required')
+    checkPlaces(messages)
     return {
-      turns: messages.map(turnOf),
-      tools: toolsIn(listIn(body, 'tools'), 'input_schema'),
+      turns: messages.filter(({ role }) => role !== 'system').map(turnOf),
+      tools: toolsIn(toolsAfter(listIn(body, 'tools'), messages), 'input_schema'),
       toolChoice: choiceIn(body),
       mayCallSeveral: objectIn(body, 'tool_choice').disable_parallel_tool_use !== true,
       outputSchema: schemaIn(objectIn(objectIn(body, 'output_config'), 'format')) ?? schemaInWords(body),
@@ -108,6 +109,34 @@ const textBlock = (text: string): Block => ({
   whole: { type: 'text', text },
 })
 
+/** The API takes a system message right after one of the user, as the last one or before an answer. */
+const checkPlaces = (messages: readonly JsonObject[]): void => {
+  messages.forEach(({ role }, index) => {
+    const after = messages[index + 1]?.role ?? 'assistant'
+    if (role === 'system' && (messages[index - 1]?.role !== 'user' || after !== 'assistant'))
+      throw new RefusedRequest(`messages.${index}: a system message must follow a user message`)
+  })
+}
+
+/** The tools after the changes in the conversation. A deferred tool is there once a result names it. */
+const toolsAfter = (tools: readonly JsonObject[], messages: readonly JsonObject[]): JsonObject[] => {
+  const blocks = messages.flatMap((message) => listIn(message, 'content'))
+  const results = blocks.flatMap((block) => listIn(block, 'content'))
+  const found = new Set(results.map((block) => textIn(block, 'tool_name')))
+  const offered = new Map(
+    tools
+      .filter((tool) => tool.defer_loading !== true || found.has(textIn(tool, 'name')))
+      .map((tool) => [textIn(tool, 'name'), tool]),
+  )
+  for (const block of blocks) {
+    const changed = objectIn(block, 'tool')
+    const definition = objectIn(changed, 'definition')
+    if (block.type === 'tool_addition') offered.set(textIn(definition, 'name'), definition)
+    if (block.type === 'tool_removal') offered.delete(textIn(changed, 'name'))
+  }
+  return [...offered.values()]
+}
+
 const turnOf = (message: JsonObject): Turn => {
   const { role } = message
   if (role !== 'user' && role !== 'assistant')
@@ -129,9 +158,11 @@ const turnOf = (message: JsonObject): Turn => {
   }
 }
 
-/** A schema in the system prompt, where clients write it for models that have no field for it. */
+/** A schema in the prompt, where clients write it for models that have no field for it. */
 const schemaInWords = (body: JsonObject): JsonObject | undefined => {
-  const found = /JSON Schema[^{]*(\{.*\})/s.exec(contentIn(body, 'system'))?.[1]
+  const said = listIn(body, 'messages').map((message) => turnOf({ ...message, role: 'user' }).text)
+  const prompt = [contentIn(body, 'system'), said.findLast((text) => text !== '') ?? ''].join('\n')
+  const found = /JSON Schema[^{]*(\{.*\})/s.exec(prompt)?.[1]
   const schema = found === undefined ? {} : argumentsIn(found)
   return Object.keys(schema).length > 0 ? schema : undefined
 }

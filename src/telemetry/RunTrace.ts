@@ -5,6 +5,7 @@ import { factsOf } from '../../machines/agent/states.ts'
 import type { StreamingState } from '../../machines/agent/streamingState.ts'
 import type { TracedTurn } from '../../machines/logic/runEnvironment.ts'
 import { timeIn } from '../../machines/logic/systemTime.ts'
+import type { Verdicts } from '../../machines/policy/policyLogic.ts'
 import { pendingIn } from '../../machines/tools/pendingCalls.ts'
 import type { ErrorData } from '../messages/errors.ts'
 import type { ModelRequest } from '../model/chatModel.ts'
@@ -81,6 +82,17 @@ export class RunTrace {
     this.#followWait(snapshot)
   }
 
+  /** Takes the verdicts of the policy: each is an event of the run. */
+  judge(verdicts: Verdicts): void {
+    for (const [item, { verdict, state }] of Object.entries(verdicts))
+      this.agent.operation.event('statewire.policy', {
+        ...this.attributes,
+        [own.judged]: item,
+        [own.verdict]: verdict,
+        [own.policyState]: state,
+      })
+  }
+
   #followChat(snapshot: AgentSnapshot): void {
     const chat = this.#chat
     if (!chat) return
@@ -97,7 +109,9 @@ export class RunTrace {
 
   #followWait(snapshot: AgentSnapshot): void {
     // A sub-agent that waits has its own span.
-    const kind = factsOf(snapshot.value)?.waitsFor
+    // A check of the policy is a wait, too.
+    const facts = factsOf(snapshot.value)
+    const kind = facts?.waitsFor ?? (facts?.isHeld ? 'policy' : undefined)
     if (kind === undefined) {
       this.#wait?.end()
       this.#wait = undefined

@@ -54,6 +54,10 @@ export const own = {
   summary: 'statewire.summary',
   waitsFor: 'statewire.wait.kind',
   waitingTools: 'statewire.wait.tools',
+  /** The verdict of a policy, the state that it was in, and the call or the message that it is about. */
+  verdict: 'statewire.policy.verdict',
+  policyState: 'statewire.policy.state',
+  judged: 'statewire.policy.item',
   omittedMessages: 'statewire.omitted_messages',
   /** The parts in which a request does not begin with the one before it. */
   prefixChanged: 'statewire.prefix.changed',

@@ -183,6 +183,7 @@ class Tracing implements RunTracer {
       this.#calls.get(actor)?.settle([event.output.result])
     else if (event.type === 'batch.finished' || event.type === 'batch.failed')
       this.#calls.get(actor)?.settleAll(event.results)
+    else if (event.type === 'policy.verdict') this.#runs.get(actor)?.judge(event.verdicts)
     this.#checkForError(actor)
   }
 

@@ -23,6 +23,14 @@ export {
   replayPath,
   withPuppets,
 } from './paths.ts'
+export {
+  type PolicyClaim,
+  type PolicyProof,
+  type PolicyStep,
+  type ProvedClaim,
+  type ProveOptions,
+  provePolicy,
+} from './provePolicy.ts'
 export { replayTools } from './replayTools.ts'
 export {
   type ScriptedModel,

@@ -12,6 +12,10 @@ export type StandardSchema<Output = unknown> = {
     readonly vendor: string
     readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>
     readonly types?: { readonly input: unknown; readonly output: Output } | undefined
+    /** Writes the schema as JSON Schema, where its library has Standard JSON Schema. */
+    readonly jsonSchema?:
+      | { readonly input: (options: { readonly target: 'draft-2020-12' }) => object }
+      | undefined
   }
 }
 
@@ -25,8 +29,9 @@ type StandardIssue = {
 }
 
 /**
- * Anything that describes a value: a zod 4 schema; a Standard Schema validator together with its JSON Schema; or a
- * JSON Schema alone, which is then validated as it is.
+ * Anything that describes a value: a zod 4 schema; a schema of another library with Standard JSON Schema, such as ArkType
+ * or Valibot; a Standard Schema validator together with its JSON Schema; or a JSON Schema alone, which is then validated as
+ * it is.
  */
 export type Schema = StandardSchema | { jsonSchema: JsonObject; schema?: StandardSchema }
 
@@ -88,12 +93,14 @@ const adviceOn = (given: unknown): string => {
 
 const jsonSchemaOf = (schema: StandardSchema, what: string): JsonObject => {
   if (!isZod(schema)) {
+    const written = writtenByLibrary(schema, what)
+    if (written) return written
     if (schema['~standard'].vendor === 'zod')
       throw new ConfigurationError(
         `${what} is a schema of zod 3, which cannot be written as JSON Schema: import { z } from 'zod/v4', or install zod 4.`,
       )
     throw new ConfigurationError(
-      `${what} is a ${schema['~standard'].vendor} schema: pass { jsonSchema, schema } so that the model can see its shape.`,
+      `${what} is a ${schema['~standard'].vendor} schema without Standard JSON Schema: pass { jsonSchema, schema } so that the model can see its shape.`,
     )
   }
   try {
@@ -114,6 +121,21 @@ const jsonSchemaOf = (schema: StandardSchema, what: string): JsonObject => {
         cause: error,
       },
     )
+  }
+}
+
+/** The JSON Schema that the library of a schema writes itself; undefined where it cannot. */
+const writtenByLibrary = (schema: StandardSchema, what: string): JsonObject | undefined => {
+  const { vendor, jsonSchema } = schema['~standard']
+  if (typeof jsonSchema?.input !== 'function') return undefined
+  try {
+    const { $schema: _, ...written } = copyJson(jsonSchema.input({ target: 'draft-2020-12' })) as JsonObject
+    // Read here, so that a schema which cannot be understood is refused here and not in the middle of a run.
+    readSchema(written, what)
+    return written
+  } catch (cause) {
+    const problem = `${what} cannot be written as JSON Schema by ${vendor}: ${describeThrown(cause)}`
+    throw new ConfigurationError(`${problem} Pass { jsonSchema, schema } instead.`, { cause })
   }
 }
 

@@ -95,6 +95,8 @@ export type Tool<Deps = unknown> = {
   readonly repeatable: boolean
   /** True if its calls are runs of an agent: kept with the run that calls, step by step. */
   readonly isAgent: boolean
+  /** True for a tool that the model finds by a search: see `deferred`. */
+  readonly isDeferred?: true
   /** The entries of a request's `tools` that define it, by protocol; a function for the others. */
   readonly wire?: ToolWire
   /** The server of a tool that comes from a source: an approval is not for a tool of the same name elsewhere. */
@@ -228,6 +230,8 @@ export const isToolSource = (entry: AnyToolEntry): entry is ToolSource => 'tools
 export const toolsByName = (entries: readonly AnyToolEntry[]): ReadonlyMap<string, Tool> => {
   const map = new Map<string, Tool>()
   for (const each of entries.flatMap((entry) => (isToolSource(entry) ? entry.tools : entry))) {
+    // Several sources may bring the tool that searches them all.
+    if (map.get(each.name) === each) continue
     if (map.has(each.name)) throw new ConfigurationError(`Two tools are named "${each.name}".`)
     // The caller passes the context that the tools need: the types of `Agent` make sure of it.
     map.set(each.name, each as Tool)

@@ -53,11 +53,66 @@ const parseAnswer = (answer: string, { isWrapped }: WireSchema): Validation<unkn
   if (text === '') return { ok: false, problem: 'The answer is empty.' }
   if (isTooDeep(text)) return { ok: false, problem: `The answer ${tooDeep}.` }
   try {
-    const value: unknown = JSON.parse(text)
+    const value: unknown = parseLast(text)
     const isWrapper = isWrapped && isJsonObject(value) && Object.hasOwn(value, 'value')
     return { ok: true, value: isWrapper ? value.value : value }
   } catch (error) {
     return { ok: false, problem: `The answer is not valid JSON (${describeThrown(error)}).` }
+  }
+}
+
+/** Parses a text, or the value at its end: an answer may be several messages, of which the last one is the value. */
+const parseLast = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    const last = lastValueIn(text)
+    if (last === undefined) throw error
+    return last
+  }
+}
+
+/** The beginnings of a value that are tried: each costs a look at the whole text. */
+const mostBeginnings = 8
+
+const lastValueIn = (text: string): unknown => {
+  let found: unknown
+  for (let start = 0, tried = 0; tried < mostBeginnings; tried += 1) {
+    start = nextBracket(text, start)
+    const end = start < 0 ? -1 : endOfValue(text, start)
+    if (start < 0) break
+    const value = end < 0 ? undefined : parsedOr(undefined, text.slice(start, end))
+    if (value !== undefined && text.slice(end).trim() === '') found = value
+    start = value === undefined ? start + 1 : end
+  }
+  return found
+}
+
+const nextBracket = (text: string, from: number): number => {
+  const found = text.slice(from).search(/[{[]/)
+  return found < 0 ? -1 : from + found
+}
+
+/** The place after the value that begins with a bracket; -1 if it is not closed. */
+const endOfValue = (text: string, start: number): number => {
+  let depth = 0
+  let isText = false
+  for (let at = start; at < text.length; at += 1) {
+    const char = text[at]
+    if (isText && char === '\\') at += 1
+    else if (char === '"') isText = !isText
+    else if (!isText && (char === '{' || char === '[')) depth += 1
+    else if (!isText && (char === '}' || char === ']')) depth -= 1
+    if (depth === 0 && !isText) return at + 1
+  }
+  return -1
+}
+
+const parsedOr = <T>(otherwise: T, text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return otherwise
   }
 }
 

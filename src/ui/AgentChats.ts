@@ -1,10 +1,12 @@
 import type { AgentEmitted } from '../../machines/agent/events.ts'
 import type { Agent, AnyAgent, StartFrom } from '../agent/Agent.ts'
 import { agentInternals } from '../agent/AgentInternals.ts'
+import { commandFor } from '../agent/commands.ts'
 import type { AnyOptions } from '../agent/options.ts'
 import type { AnyRun } from '../agent/Run.ts'
 import { conversationOf } from '../durable/conversation.ts'
 import { ConfigurationError } from '../messages/errors.ts'
+import type { JsonObject } from '../messages/json.ts'
 import type { PendingApproval, PendingCall } from '../messages/result.ts'
 import type { StandardSchema } from '../tools/schema.ts'
 import { type Tool, tool, toolsByName } from '../tools/tool.ts'
@@ -31,6 +33,8 @@ import {
 export class AgentChats implements Chats {
   readonly #agent: Agent
   readonly #waiting: WaitingRuns
+  /** The answers that are being given, by the id of their chat. A part of one may wait while the rest works. */
+  readonly #live = new Map<string, LiveTurn>()
 
   constructor(agent: Agent, waiting: WaitingRuns) {
     this.#agent = agent
@@ -41,7 +45,9 @@ export class AgentChats implements Chats {
     // A client that asks something else no longer wants to decide.
     this.#waiting.delete(chatId)
     const metadata = id === undefined ? {} : { metadata: { id } }
-    const turn = this.#turn(chatId, prompt, { ...this.#options(context), history, ...metadata })
+    const policy = this.#waiting.policyOf(chatId)
+    const kept = policy ? { policy } : {}
+    const turn = this.#turn(chatId, prompt, { ...this.#options(context), history, ...metadata, ...kept })
     return { ...turn, ...(id !== undefined && { promptId: id }) }
   }
 
@@ -51,6 +57,8 @@ export class AgentChats implements Chats {
     context: TurnContext,
   ): Promise<Turn> {
     const { pending, agent = this.#agent } = this.#waiting.get(chatId) ?? {}
+    const live = this.#live.get(chatId)
+    if (!pending && live) return joinedTurn(live, decide(live.run.pending))
     const decisions = pending ? decide(pending.calls) : {}
     if (!pending || Object.keys(decisions).length === 0) throw nothingDecided()
     const options = this.#options(context, agent)
@@ -72,14 +80,21 @@ export class AgentChats implements Chats {
   #turn(chatId: string, from: StartFrom, options: AgentTurnOptions, agent = this.#agent): Turn {
     return {
       follow: async (listener) => {
-        const { pendingApproval, outcome } = await agentTurn(
-          agent,
-          from,
-          { ...options, conversation: chatId },
-          listener,
-        )
-        if (pendingApproval) this.#waiting.put(chatId, pendingApproval, agent)
-        return outcome
+        let live: LiveTurn | undefined
+        const onRun = (run: AnyRun) => {
+          live = { run, end: () => turn }
+          this.#live.set(chatId, live)
+        }
+        const onPolicy = (policy: JsonObject) => this.#waiting.keepPolicy(chatId, policy)
+        const asked = { ...options, conversation: chatId, onPolicy }
+        const turn = agentTurn(agent, from, asked, { ...listener, onRun })
+        try {
+          const { pendingApproval, outcome } = await turn
+          if (pendingApproval) this.#waiting.put(chatId, pendingApproval, agent)
+          return outcome
+        } finally {
+          if (this.#live.get(chatId) === live) this.#live.delete(chatId)
+        }
       },
     }
   }
@@ -88,10 +103,48 @@ export class AgentChats implements Chats {
 /** The conversation, the context of the tools, and the tools of the client. */
 export type AgentTurnOptions = Pick<
   AnyOptions,
-  'history' | 'context' | 'metadata' | 'schema' | 'conversation'
+  'history' | 'context' | 'metadata' | 'schema' | 'conversation' | 'policy'
 > & {
+  /** Called with the policy that the run leaves, however it ends. */
+  onPolicy?: (policy: JsonObject) => void
   clientTools?: readonly Tool[]
 }
+
+/** An answer that is being given, and its end. */
+type LiveTurn = { run: AnyRun; end: () => Promise<AgentTurn> }
+
+/** Decides on calls of an answer that is being given, and shows the rest of it. It ends when its first reader leaves. */
+const joinedTurn = ({ run, end }: LiveTurn, decisions: Decisions): Turn => {
+  if (Object.keys(decisions).length === 0) throw nothingDecided()
+  for (const [callId, decision] of Object.entries(decisions)) decideOn(run, callId, decision)
+  return {
+    follow: async ({ onEvent, signal }) => {
+      const reading = follow(run, (event) => {
+        if (!signal.aborted) onEvent(event)
+      })
+      try {
+        const { outcome } = await end()
+        if (!signal.aborted) onEvent(lastEvent(outcome))
+        // Its outcome is reported to the first reader.
+        return undefined
+      } finally {
+        reading.unsubscribe()
+      }
+    },
+  }
+}
+
+const decideOn = (run: AnyRun, callId: string, decision: Decisions[string]): void => {
+  const command = commandFor(callId, decision)
+  if (command.type === 'tool.approve') run.approve(callId, command)
+  else if (command.type === 'tool.reject') run.reject(callId, command.reason, command)
+  else run.answer(callId, command.result, command)
+}
+
+const lastEvent = ({ pending, finishReason, usage }: TurnOutcome): TurnEvent =>
+  pending.length > 0
+    ? { type: 'waits', calls: pending }
+    : { type: 'end', finishReason, ...(usage && { usage }) }
 
 /** The outcome of a turn, and the run if it waits. */
 type AgentTurn = { outcome: TurnOutcome; pendingApproval: PendingApproval | undefined }
@@ -100,8 +153,8 @@ type AgentTurn = { outcome: TurnOutcome; pendingApproval: PendingApproval | unde
 export const agentTurn = async (
   agent: Agent,
   from: StartFrom,
-  { clientTools = [], ...options }: AgentTurnOptions,
-  { onEvent, signal }: Pick<TurnListener, 'onEvent' | 'signal'>,
+  { clientTools = [], onPolicy, ...options }: AgentTurnOptions,
+  { onEvent, signal, onRun }: Pick<TurnListener, 'onEvent' | 'signal'> & { onRun?: (run: AnyRun) => void },
 ): Promise<AgentTurn> => {
   // A listener throws at an event that its protocol cannot show: then the run ends.
   const lost = new AbortController()
@@ -116,18 +169,27 @@ export const agentTurn = async (
     }
   }
   const internals = agentInternals(agent)
+  let leftPolicy = (): JsonObject | undefined => undefined
   const sent = internals.send(from, {
     ...options,
     ...(clientTools.length > 0 && { tools: [...internals.tools, ...clientTools] }),
     signal: AbortSignal.any([signal, lost.signal]),
-    onRun: (run) => follow(run, send),
+    onRun: (run, ofRun) => {
+      leftPolicy = () => ofRun.policy
+      follow(run, send)
+      onRun?.(run)
+    },
   })
-  const { pendingApproval, output, messages, finishReason, usage } = await sent.catch((error: unknown) => {
-    throw lost.signal.aborted ? lost.signal.reason : error
-  })
+  const keepPolicy = () => {
+    const policy = leftPolicy()
+    if (policy) onPolicy?.(policy)
+  }
+  const { pendingApproval, output, messages, finishReason, usage } = await sent
+    .finally(keepPolicy)
+    .catch((error: unknown) => {
+      throw lost.signal.aborted ? lost.signal.reason : error
+    })
   if (isTyped && !pendingApproval) onEvent({ type: 'text', text: JSON.stringify(output) })
-  if (pendingApproval) onEvent({ type: 'waits', calls: pendingApproval.calls })
-  else onEvent({ type: 'end', finishReason, ...(usage && { usage }) })
   const before = isStored(from) ? conversationOf(from).before : (options.history ?? [])
   const outcome = {
     messages: withUsage([...before, ...messages], usage),
@@ -135,6 +197,7 @@ export const agentTurn = async (
     ...(usage && { usage }),
     pending: pendingApproval?.calls ?? [],
   }
+  onEvent(lastEvent(outcome))
   return { outcome, pendingApproval }
 }
 
@@ -143,10 +206,10 @@ const isStored = (from: StartFrom): from is Extract<StartFrom, { snapshot: unkno
   typeof from === 'object' && 'snapshot' in from
 
 /** Passes on the events of a run, and each state that it enters. */
-const follow = (run: AnyRun, onEvent: (event: TurnEvent) => void): void => {
+const follow = (run: AnyRun, onEvent: (event: TurnEvent) => void): { unsubscribe(): void } => {
   let state = ''
   onEvent({ type: 'begin', runId: run.id })
-  run.on('*', (event) => {
+  return run.on('*', (event) => {
     if (run.state !== state) {
       state = run.state
       onEvent({ type: 'state', state })
@@ -188,6 +251,9 @@ export const clientToolsFor = (agent: AnyAgent, described: readonly ClientTool[]
   })
 }
 
+/** Conversations whose policies are kept. */
+const mostPolicies = 10_000
+
 /** A run as JSON, and the agent that continues it. */
 type Waiting = { stored: string; at: number; agent: Agent | undefined }
 
@@ -203,6 +269,8 @@ export class WaitingRuns {
   /** Runs in the order of their age. */
   readonly #runs = new Map<string, Waiting>()
   #text = 0
+  /** The policies of conversations, as JSON, the oldest first. */
+  readonly #policies = new Map<string, string>()
 
   constructor(max: number, maxAgeMs: number, maxText = 64 * 1024 * 1024) {
     this.#max = max
@@ -222,6 +290,19 @@ export class WaitingRuns {
     this.#runs.set(id, { stored, at: Date.now(), agent })
     this.#text += stored.length
     this.#forgetOld()
+  }
+
+  /** The policy of a conversation that the page keeps: it is not for the page to say what the policy has seen. */
+  policyOf(id: string): JsonObject | undefined {
+    const stored = this.#policies.get(id)
+    return stored === undefined ? undefined : JSON.parse(stored)
+  }
+
+  keepPolicy(id: string, policy: JsonObject): void {
+    this.#policies.delete(id)
+    this.#policies.set(id, JSON.stringify(policy))
+    const [oldest = ''] = this.#policies.keys()
+    if (this.#policies.size > mostPolicies) this.#policies.delete(oldest)
   }
 
   delete(id: string): void {

@@ -293,7 +293,8 @@ const followTo = async (
     }
     if (!waited || signal.aborted) return undefined
     const isDecided = waited.every((call) => after?.decided.includes(questionIdOf(call)))
-    if (!isShown) isShown = isSame(waited, after?.waited ?? [])
+    // A part of what it waited for may have been decided on meanwhile.
+    if (!isShown) isShown = isPartOf(after?.waited ?? [], waited)
     else if (!isDecided && (await isOpen(run, waited))) return waited
   }
 }
@@ -316,5 +317,7 @@ const isOpen = async (run: DurableRun, calls: readonly PendingCall[]): Promise<b
 }
 
 const isSame = (some: readonly PendingCall[], others: readonly PendingCall[]): boolean =>
-  some.length === others.length &&
+  some.length === others.length && isPartOf(some, others)
+
+const isPartOf = (some: readonly PendingCall[], others: readonly PendingCall[]): boolean =>
   some.every((call) => others.some((other) => questionIdOf(other) === questionIdOf(call)))

@@ -9,7 +9,7 @@ import type { Page } from './page.ts'
 import type { ReportOptions } from './reports.ts'
 import { HttpError } from './request.ts'
 import { StoredChats } from './StoredChats.ts'
-import type { Chats, TurnContext } from './turn.ts'
+import { type Chats, noDetails, type TurnContext } from './turn.ts'
 
 /** Options of every handler. None is required. */
 export type HandlerOptions = ReportOptions & {
@@ -75,7 +75,7 @@ export const chatHandlerRules: Rules<ChatHandlerOptions> = {
 type HandlerLimits = Required<Omit<HandlerOptions, keyof ReportOptions>>
 
 export const handlerDefaults: HandlerLimits = {
-  showError: () => 'Something went wrong.',
+  showError: noDetails,
   keepAliveMs: 15_000,
   maxBodyBytes: 4 * 1024 * 1024,
   maxUnreadBytes: 1024 * 1024,

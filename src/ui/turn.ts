@@ -1,3 +1,4 @@
+import { ToolExecutionError } from '../messages/errors.ts'
 import { isJsonObject, type JsonValue } from '../messages/json.ts'
 import { type ChatMessage, type Part, type ToolResultPart, toolResultsOf } from '../messages/messages.ts'
 import type { ChatResult, FinishReason, PendingCall, Usage } from '../messages/result.ts'
@@ -143,6 +144,13 @@ export const errorTextOf = ({ result }: ToolResultPart): string => {
   const value = jsonOr(result)
   return isJsonObject(value) && typeof value.error === 'string' ? value.error : result
 }
+
+/** The error text of a result as a client sees it: what a tool throws may hold an address or a password. */
+export const shownErrorOf = (result: ToolResultPart, showError: (error: unknown) => string): string =>
+  result.rejected ? errorTextOf(result) : showError(new ToolExecutionError(errorTextOf(result)))
+
+/** The text of an error without its details. */
+export const noDetails = (): string => 'Something went wrong.'
 
 const jsonOr = (text: string): JsonValue => {
   if (!/^\s*[[{]/.test(text)) return text

@@ -191,7 +191,10 @@ describe('options of one send', () => {
     const agent = new Agent<Deps>(model, { orchestrator: reasoningOrchestrator(), system: 'The agent’s.' })
     await settled(agent.send('Go', { tools: [whoTool('act', seen)], system: 'Mine.', temperature: 0.9 }))
     expect(seen).toHaveLength(1)
-    expect(model.requests.map((_, at) => toolNames(model, at) ?? [])).toEqual([[], [], ['act'], ['act'], []])
+    // Every phase has the same list, so that each request begins with the one before; only one phase may call.
+    expect(model.requests.map((_, at) => toolNames(model, at))).toEqual(Array(5).fill(['act']))
+    const choices = model.requests.map(({ toolChoice }) => toolChoice)
+    expect(choices).toEqual(['none', 'none', undefined, undefined, 'none'])
     expect(model.requests.every((_, at) => systemOf(model, at) === 'Mine.')).toBe(true)
   })
 

@@ -40,7 +40,7 @@ it('counts a wrapper that is added', () => {
   expect(wrappersOf(wrapLogic('another', lifecycle, () => ({})))).toHaveLength(4)
 })
 
-it('wraps in two places, and composes in one', () => {
+it('wraps runs in two places, a policy in one, and composes in one', () => {
   const root = join(import.meta.dirname, '../..')
   const files = ['machines', 'src'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
@@ -50,6 +50,7 @@ it('wraps in two places, and composes in one', () => {
   const calling = (call: RegExp) => files.filter((file) => call.test(readFileSync(join(root, file), 'utf8')))
   expect(calling(/\bwrapLogic\('/).toSorted()).toEqual([
     'machines/logic/supervise.ts',
+    'machines/policy/policyLogic.ts',
     'machines/stored/version.ts',
   ])
   expect(calling(/\b(?:supervise|withStoredCheck|chartLogic)\((?!$)/).toSorted()).toEqual([

@@ -72,3 +72,4 @@ export class Terminal {
 
 export const ctrlC = '\u0003'
 export const ctrlD = '\u0004'
+export const ctrlU = '\u0015'

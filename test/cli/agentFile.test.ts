@@ -154,7 +154,7 @@ describe.skipIf(!hasScript)('at a terminal', () => {
       const chat = new Terminal(['chat', 'agent.mjs'], { cwd })
       await chat.sees(/> $/)
       chat.types('Book a table in Rome\r')
-      await chat.sees(/Allow book_table\(city: Rome\)\? \[y\/N\] $/)
+      await chat.sees(/Allow book_table\(city: Rome\)\? \[yes\/no\/edit\/always\] $/)
       chat.types('y\r')
       await chat.sees(/A table in Rome is booked\.[\s\S]*> $/)
       chat.types('Ask the guest for a wish\r')

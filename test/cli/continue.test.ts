@@ -55,7 +55,7 @@ describe.skipIf(!hasScript)('with the prompt in a pipe', () => {
     await writeFile(join(cwd, 'a.txt'), 'First secret.')
     await writeFile(join(cwd, 'prompt.txt'), 'Read a.txt')
     const run = new Terminal(['run', ...(await askSimulator())], { cwd, piped: join(cwd, 'prompt.txt') })
-    await run.sees(/Allow read_file\(path: a\.txt\)\? \[y\/N\] $/)
+    await run.sees(/Allow read_file\(path: a\.txt\)\? \[yes\/no\/edit\/always\] $/)
     run.types('y\r')
     await run.sees(/First secret\./)
     expect(await run.code).toBe(0)

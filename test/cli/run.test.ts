@@ -138,7 +138,9 @@ it('ends with 1 when the provider refuses, says what to do, and never shows the 
   ])
   expect([refused.code, unknown.code]).toEqual([1, 1])
   expect(refused.stderr).toContain('No key was sent: set STATEWIRE_API_KEY. OPENAI_API_KEY only goes to')
-  expect(unknown.stderr).toContain('(404)\nTo list the models of openai: statewire models openai')
+  expect(unknown.stderr).toMatch(
+    /: No gpt-0 for \*\*\* \(openai:gpt-0 at .*, HTTP 404\. Is \/v1 missing from --base-url\?\)\nTo list the models of openai: statewire models openai/,
+  )
   expect(eventsIn(unknown.stdout).at(-1)).toMatchObject({
     type: 'end',
     status: 'failed',

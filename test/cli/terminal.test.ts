@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { loopback } from '../loopback.ts'
 import { askSimulator, folder } from './spawned.ts'
-import { ctrlC, ctrlD, hasScript, Terminal } from './Terminal.ts'
+import { ctrlC, ctrlD, ctrlU, hasScript, Terminal } from './Terminal.ts'
 
 describe.skipIf(!hasScript)('at a terminal', () => {
   it('Ctrl-C ends a running answer, and the conversation goes on; at the prompt it leaves', async () => {
@@ -28,12 +28,46 @@ describe.skipIf(!hasScript)('at a terminal', () => {
     const chat = new Terminal(['chat', ...(await askSimulator())], { cwd })
     await chat.sees(/> $/)
     chat.types('Read a.txt and b.txt\r')
-    await chat.sees(/Allow read_file\(path: a\.txt\)\? \[y\/N\] $/)
+    await chat.sees(/Allow read_file\(path: a\.txt\)\? \[yes\/no\/edit\/always\] $/)
     chat.types('y\r')
-    await chat.sees(/Allow read_file\(path: b\.txt\)\? \[y\/N\] $/)
+    await chat.sees(/Allow read_file\(path: b\.txt\)\? \[yes\/no\/edit\/always\] $/)
+    // No other key is a no.
+    chat.types('x\r')
+    await chat.sees(
+      /Type yes, no, no and a reason, edit [\s\S]*Allow read_file\(path: b\.txt\)\? \[yes\/no\/edit\/always\] $/,
+    )
     chat.types('\r')
-    await chat.sees(/First secret\.[\s\S]*did not allow it[\s\S]*> $/)
+    await chat.sees(/Type yes[\s\S]*Allow read_file\(path: b\.txt\)\? \[yes\/no\/edit\/always\] $/)
+    chat.types('n\r')
+    await chat.sees(/Why not\? $/)
+    chat.types('it is private\r')
+    await chat.sees(/First secret\.[\s\S]*did not allow it: it is private[\s\S]*> $/)
     expect(chat.screen).not.toContain('Second secret.')
+    chat.types(ctrlD)
+    expect(await chat.code).toBe(0)
+  })
+
+  it('runs a call with other arguments, or all calls of a tool', async () => {
+    const cwd = await folder()
+    await writeFile(join(cwd, 'a.txt'), 'First secret.')
+    await writeFile(join(cwd, 'b.txt'), 'Second secret.')
+    const chat = new Terminal(['chat', ...(await askSimulator())], { cwd })
+    await chat.sees(/> $/)
+    chat.types('Read a.txt\r')
+    await chat.sees(/Allow read_file\(path: a\.txt\)\? \[yes\/no\/edit\/always\] $/)
+    chat.types('edit\r')
+    await chat.sees(/Arguments: \{"path":"a\.txt"\}$/)
+    chat.types(' oops\r')
+    await chat.sees(/An empty line leaves them as they were\.[\s\S]*Arguments: \{"path":"a\.txt"\} oops$/)
+    chat.types(`${ctrlU}{"path":"b.txt"}\r`)
+    // The simulator calls what the note on the change names.
+    await chat.sees(/Allow read_file\(path: b\.txt\)\? \[yes\/no\/edit\/always\] $/)
+    chat.types('always\r')
+    await chat.sees(/Second secret\.[\s\S]*> $/)
+    chat.types('Read a.txt and b.txt\r')
+    await chat.sees(/Allow read_file\(path: a\.txt\)\? \[yes\/no\/edit\/always\] $/)
+    chat.types('always\r')
+    await chat.sees(/First secret\.[\s\S]*Second secret\.[\s\S]*> $/)
     chat.types(ctrlD)
     expect(await chat.code).toBe(0)
   })

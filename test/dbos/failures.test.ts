@@ -4,6 +4,7 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { isSuperseded } from '../../src/dbos/dbosJournal.ts'
 import { dbosRuns, type Runs } from '../../src/dbos/index.ts'
 import { ConfigurationError } from '../../src/index.ts'
 import { type Postgres, startPostgres } from './postgres.ts'
@@ -167,6 +168,40 @@ test('tables of a later release are left alone', async () => {
   await (await open(databaseUrl)).close()
   await postgres.query(databaseUrl, 'UPDATE statewire.version SET version = 99')
   expect(await refused(databaseUrl)).toContain(
-    'are of version 99, and this release of statewire reads version 1',
+    'are of version 99, and this release of statewire reads version 2',
   )
+})
+
+test('several processes that begin on a new database at the same moment all get to work', async () => {
+  const databaseUrl = postgres.database()
+  const workers = new Workers(databaseUrl, model.url, log)
+  try {
+    await Promise.all([1, 2, 3].map(() => workers.start()))
+    const service = await open(databaseUrl, { concurrency: 0 })
+    expect(await service.health()).toMatchObject({ owner: 'other', running: 0 })
+    expect((await (await service.start('one', plan({ text: 'Hello.' }))).result).output).toBe('Hello.')
+  } finally {
+    await workers.stop()
+  }
+}, 240_000)
+
+test('a worker that wakes up after a takeover does not fail the run', async () => {
+  const sdk = await import('@dbos-inc/dbos-sdk')
+  expect(isSuperseded(sdk, new sdk.Error.DBOSUnexpectedStepError('run#1', 3, 'turn 2', 'turn 1'))).toBe(true)
+  expect(isSuperseded(sdk, new Error('The disk is full.'))).toBe(false)
+})
+
+test('a restart of a worker that left in good order does not count against its runs', async () => {
+  const databaseUrl = postgres.database()
+  const first = await open(databaseUrl)
+  model.paceMs = 500
+  const run = await first.start('one', plan(long(400)), { id: 'left' })
+  for await (const { chunk } of run.stream()) if (chunk.output.includes('word')) break
+  await first.close()
+  model.paceMs = 5
+  const second = await open(databaseUrl)
+  const again = await second.get('left')
+  for await (const { chunk } of again?.stream() ?? []) if (chunk.metadata.restart === true) break
+  expect(await again?.info()).toMatchObject({ recoveries: 0 })
+  expect((await again?.result)?.output).toMatch(/word399$/)
 })

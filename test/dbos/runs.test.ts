@@ -3,7 +3,9 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
 import { type DurableChunk, type DurableRun, dbosRuns, type Runs } from '../../src/dbos/index.ts'
+import { ConflictError } from '../../src/messages/errors.ts'
 import { type Postgres, startPostgres } from './postgres.ts'
 import { plannedAgents } from './world/agents.ts'
 import { type PlannedTurn, promptOf } from './world/plan.ts'
@@ -122,12 +124,10 @@ test('a cursor from elsewhere is refused', async () => {
 })
 
 test('the same id is the same run, in every process', async () => {
-  const first = await runs.start('one', plan({ calls: [noteCall('twice')] }, { text: 'Once.' }), {
-    id: 'same',
-  })
-  const again = await Promise.all(
-    [1, 2, 3].map(() => runs.start('one', plan({ text: 'Not me.' }), { id: 'same' })),
-  )
+  const prompt = plan({ calls: [noteCall('twice')] }, { text: 'Once.' })
+  const first = await runs.start('one', prompt, { id: 'same' })
+  const again = await Promise.all([1, 2, 3].map(() => runs.start('one', prompt, { id: 'same' })))
+  await expect(runs.start('one', plan({ text: 'Not me.' }), { id: 'same' })).rejects.toThrow(ConflictError)
   for (const run of [first, ...again]) expect((await run.result).output).toBe('Once.')
   expect(noted().filter(({ what }) => what === 'twice')).toHaveLength(2)
   expect(await (await runs.get('same'))?.info()).toMatchObject({ status: 'complete' })
@@ -302,4 +302,35 @@ test('what is not right is refused before anything is stored', async () => {
   await expect(dbosRuns({ databaseUrl: postgres.database(), agents })).rejects.toThrow(
     'runs in this process already',
   )
+})
+
+test('what the stream shows as waiting can be decided on at once', async () => {
+  const ids = Array.from({ length: 10 }, (_, n) => `shown-${n}`)
+  await Promise.all(
+    ids.map(async (id) => {
+      const run = await runs.start('one', plan({ calls: [noteCall(id, 'wipe')] }, { text: 'Wiped.' }), { id })
+      for await (const { chunk } of run.stream())
+        for (const call of chunk.pendingApproval?.calls ?? [])
+          await runs.send(id, { type: 'tool.approve', callId: call.id }, { commandId: 'yes' })
+      // Sent again, it does not count; another one with its id is refused.
+      const { pending } = await run.info()
+      expect(pending).toEqual([])
+      expect((await run.result).output).toBe('Wiped.')
+      await expect(runs.send(id, { type: 'abort' }, { commandId: 'yes' })).rejects.toThrow(ConflictError)
+    }),
+  )
+})
+
+test('a run has tags and metadata, a shape, and can be deleted', async () => {
+  const run = await runs.start('one', plan({ text: '{"city":"Oslo"}' }), {
+    id: 'tagged',
+    tags: ['travel', 'travel', 'vip'],
+    metadata: { customer: 7 },
+    schema: z.object({ city: z.string() }),
+  })
+  expect((await run.result).output).toEqual({ city: 'Oslo' })
+  expect(await runs.list({ tag: 'vip' })).toMatchObject([{ id: 'tagged', metadata: { customer: 7 } }])
+  expect((await runs.health()).bytes).toBeGreaterThan(0)
+  expect([await runs.delete('tagged'), await runs.delete('tagged')]).toEqual([true, false])
+  expect(await runs.get('tagged')).toBeUndefined()
 })

@@ -10,7 +10,7 @@ import { typeProblems } from './typeProblems.ts'
 vi.setConfig({ testTimeout: 600_000 })
 
 const guides = readdirSync('docs').filter((name) => name.endsWith('.md'))
-const pages = ['README.md', 'CONTRIBUTING.md', ...guides.map((name) => `docs/${name}`)]
+const pages = ['README.md', 'CONTRIBUTING.md', 'SKILL.md', ...guides.map((name) => `docs/${name}`)]
 const blocks = pages.flatMap((page) => codeBlocks(page))
 
 const scriptsOf = (page: string): CodeBlock[] => blocks.filter((each) => each.page === page && isScript(each))

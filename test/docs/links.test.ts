@@ -6,6 +6,7 @@ const pages = [
   ...readdirSync('.').filter((name) => name.endsWith('.md')),
   ...readdirSync('docs').flatMap((name) => (name.endsWith('.md') ? [`docs/${name}`] : [])),
   'examples/README.md',
+  'llms.txt',
 ]
 
 /** What GitHub makes of a heading. */

@@ -1,6 +1,6 @@
 /** The messages of a run, and those that it shares with the runs below it. */
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { type NewRun, notStarted } from '../../src/durable/sqlite/RunRows.ts'
+import { type NewRun, notStarted } from '../../src/durable/sqlite/runRow.ts'
 import { type OpenStore, openStore, sqlite } from '../../src/durable/sqlite/sqlite.ts'
 import { storeFile } from './storeFile.ts'
 
@@ -19,6 +19,10 @@ const bare: NewRun = {
   forkedFrom: undefined,
   base: undefined,
   context: undefined,
+  request: undefined,
+  answer: undefined,
+  metadata: undefined,
+  tags: [],
 }
 
 describe('the items of a run', () => {

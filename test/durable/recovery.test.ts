@@ -8,7 +8,7 @@ import { findDriver } from '../../src/durable/sqlite/driver.ts'
 import { toolResultsOf } from '../../src/messages/messages.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { readAll } from './reading.ts'
-import { opened, storeFile } from './storeFile.ts'
+import { afterKill, opened, storeFile } from './storeFile.ts'
 import { callOf, wiping } from './wiping.ts'
 
 const open = await findDriver()
@@ -43,16 +43,17 @@ describe('a run that was left', () => {
     model.assertDone()
     const read = run && (await readAll(run))
     expect(read?.texts).toEqual(['\nAll done.'])
-    // A new reader does not get the text that was discarded.
+    // A reader that comes later gets nothing of the answer that does not count.
     expect(read?.chunks.map(({ output }) => output).join('')).toBe('\nAll done.')
+    expect(read?.chunks.filter(({ metadata }) => metadata.restart)).toHaveLength(0)
   })
 
   test('is counted until it gets further', async () => {
-    const path = await left()
+    let path = await left()
     for (const incarnation of [1, 2]) {
       const runs = await opened(path, { agent: wiping([[{ hang: true }]]).agent })
       expect(await runs.list()).toMatchObject([{ status: 'running', recoveries: incarnation }])
-      await runs.close()
+      path = afterKill(path)
     }
     const runs = await opened(path, { agent: wiping([[callOf('d', 'a2')], [{ hang: true }]]).agent })
     const run = await runs.get('job')
@@ -63,8 +64,16 @@ describe('a run that was left', () => {
     expect(await run?.info()).toMatchObject({ status: 'running', recoveries: 0 })
   })
 
+  test('is not counted when its process was stopped in good order, however often', async () => {
+    const path = await left()
+    for (let stop = 0; stop < 60; stop += 1)
+      await (await opened(path, { agent: wiping([[{ hang: true }]]).agent }, { maxRecoveries: 1 })).close()
+    const runs = await opened(path, { agent: wiping(['Done.']).agent }, { maxRecoveries: 1 })
+    expect((await (await runs.get('job'))?.result)?.output).toBe('Done.')
+  })
+
   test('makes no progress by what it does in every incarnation', async () => {
-    const path = storeFile()
+    let path = storeFile()
     const agent = new Agent(scriptedModel([]), {
       orchestrator: {
         providerHint: 'restless',
@@ -82,11 +91,11 @@ describe('a run that was left', () => {
     })
     const first = await opened(path, { agent }, { maxRecoveries: 2 })
     await first.start('agent', 'Hi', { id: 'job' })
-    await first.close()
+    path = afterKill(path)
     for (const recoveries of [1, 2]) {
       const runs = await opened(path, { agent }, { maxRecoveries: 2 })
       expect(await runs.list()).toMatchObject([{ status: 'running', recoveries }])
-      await runs.close()
+      path = afterKill(path)
     }
     expect(await (await opened(path, { agent }, { maxRecoveries: 2 })).list()).toMatchObject([
       { status: 'abandoned' },
@@ -94,9 +103,11 @@ describe('a run that was left', () => {
   })
 
   test('is abandoned when it made no progress too often; a fork tries once more', async () => {
-    const path = await left()
-    for (let incarnation = 0; incarnation < 2; incarnation += 1)
-      await (await opened(path, { agent: wiping([[{ hang: true }]]).agent }, { maxRecoveries: 2 })).close()
+    let path = await left()
+    for (let incarnation = 0; incarnation < 2; incarnation += 1) {
+      await opened(path, { agent: wiping([[{ hang: true }]]).agent }, { maxRecoveries: 2 })
+      path = afterKill(path)
+    }
     const { agent } = wiping(['Done.'])
     const runs = await opened(path, { agent }, { maxRecoveries: 2 })
     const run = await runs.get('job')
@@ -126,8 +137,10 @@ describe('a run that was left', () => {
       return row
     }
     expect(counts()).toEqual({ life: 1, recoveries: 0, live: 1 })
-    await (await opened(path, { agent: wiping([[{ hang: true }]]).agent })).close()
+    const killed = await opened(path, { agent: wiping([[{ hang: true }]]).agent })
     expect(counts()).toEqual({ life: 2, recoveries: 1, live: 1 })
+    await killed.close()
+    expect(counts()).toEqual({ life: 2, recoveries: 0, live: 1 })
     const runs = await opened(path, { agent: wiping([[callOf('d', 'b')]]).agent })
     await (await runs.get('job'))?.result
     expect(counts()).toEqual({ life: 3, recoveries: 0, live: 0 })
@@ -136,20 +149,46 @@ describe('a run that was left', () => {
     expect(counts()).toEqual({ life: 4, recoveries: 0, live: 0 })
   })
 
-  test('whose agent has changed too much is abandoned, and loses nothing', async () => {
+  test('whose orchestrator has changed is left alone, says why, and continues with the old one', async () => {
     const path = await left()
     const { agent } = wiping([], { orchestrator: reflectionOrchestrator() })
     const runs = await opened(path, { agent })
     const run = await runs.get('job')
-    await expect(run?.result).rejects.toThrow(
-      /not a snapshot that the machine "reflection" can continue from/,
-    )
-    const error = await run?.result.catch((thrown) => thrown)
-    expect(error.partial.messages).toHaveLength(3)
+    const reason = /not a snapshot that the machine "reflection" can continue from/
+    await expect(run?.result).rejects.toThrow(reason)
+    expect(await run?.info()).toMatchObject({ status: 'running', blocked: expect.stringMatching(reason) })
+    expect(await (await opened(path, {})).list()).toMatchObject([{ blocked: expect.stringMatching(reason) }])
+    // What is acknowledged now counts later.
+    await runs.send('job', { type: 'steer', text: 'Be brief.' })
     await runs.close()
-    // A process with the old agent continues from it.
+    const { agent: old, model } = wiping(['Done.', 'Brief.'])
+    const again = await opened(path, { agent: old })
+    expect((await (await again.get('job'))?.result)?.answer).toMatch(/Done|Brief/)
+    expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain('Be brief.')
+    expect(await (await again.get('job'))?.info()).not.toHaveProperty('blocked')
+  })
+
+  test('which its agent refuses can be aborted', async () => {
+    const path = await left()
+    const { agent } = wiping([], { orchestrator: reflectionOrchestrator() })
+    const runs = await opened(path, { agent })
+    await runs.send('job', { type: 'abort' })
+    const run = await runs.get('job')
+    await expect(run?.result).rejects.toThrow(/"reflection"/)
+    expect(await run?.info()).toMatchObject({ status: 'abandoned' })
+  })
+
+  test('of a newer release is left alone, and continues when that release is back', async () => {
+    const path = await left()
+    changed(path, `UPDATE runs SET head = replace(head, '"version":"4.', '"version":"4.9')`)
+    const runs = await opened(path, { agent: wiping([]).agent })
+    const run = await runs.get('job')
+    await expect(run?.result).rejects.toThrow(/a newer release wrote it/)
+    expect(await run?.info()).toMatchObject({ status: 'running', blocked: expect.stringMatching(/newer/) })
+    await runs.close()
+    changed(path, `UPDATE runs SET head = replace(head, '"version":"4.9', '"version":"4.')`)
     const again = await opened(path, { agent: wiping(['Done.']).agent })
-    expect((await (await again.fork('job')).result).output).toBe('Done.')
+    expect((await (await again.get('job'))?.result)?.output).toBe('Done.')
   })
 
   test('whose agent is not there is left alone, and says so', async () => {
@@ -175,6 +214,25 @@ describe('a run that was left', () => {
     await runs.close()
     const again = await opened(path, { agent })
     expect((await (await again.get('job'))?.result)?.output).toBe('Done.')
+  })
+})
+
+describe('runs of a process that dies again and again', () => {
+  test('continue one by one, so that the one that ends the process is found and the others are not abandoned', async () => {
+    let path = storeFile()
+    const hanging = () => wiping(Array.from({ length: 9 }, () => [{ hang: true }]))
+    const first = await opened(path, { agent: hanging().agent }, { maxRecoveries: 10 })
+    for (let n = 1; n <= 5; n += 1) await first.start('agent', 'Hi', { id: `job ${n}` })
+    for (let death = 0; death < 25; death += 1) {
+      path = afterKill(path)
+      const { agent, model } = hanging()
+      await opened(path, { agent }, { maxRecoveries: 10 })
+      expect(model.requests).toHaveLength(death < 5 ? 5 : 1)
+    }
+    path = afterKill(path)
+    const { agent } = wiping(Array.from({ length: 5 }, () => 'Done.'))
+    const runs = await opened(path, { agent }, { maxRecoveries: 10 })
+    for (let n = 1; n <= 5; n += 1) expect((await (await runs.get(`job ${n}`))?.result)?.output).toBe('Done.')
   })
 })
 

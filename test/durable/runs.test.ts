@@ -1,13 +1,21 @@
 /** Promises of a stored run to those who start it, ask about it and decide on it. */
 import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
 import { reflectionOrchestrator } from '../../machines/orchestrators/reflection.ts'
 import { Agent } from '../../src/agent/Agent.ts'
 import { sqlite } from '../../src/durable/index.ts'
 import { promptText } from '../../src/durable/runOptions.ts'
-import { notStarted } from '../../src/durable/sqlite/RunRows.ts'
+import { notStarted } from '../../src/durable/sqlite/runRow.ts'
 import { openStore } from '../../src/durable/sqlite/sqlite.ts'
-import { AbortedError, ModelError } from '../../src/messages/errors.ts'
-import { linkPart, textOf, textPart, toolResultsOf } from '../../src/messages/messages.ts'
+import { AbortedError, ConflictError, ModelError } from '../../src/messages/errors.ts'
+import {
+  linkPart,
+  modelMessage,
+  textOf,
+  textPart,
+  toolResultsOf,
+  userMessage,
+} from '../../src/messages/messages.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
 import { tool } from '../../src/tools/tool.ts'
 import { readAll } from './reading.ts'
@@ -35,7 +43,7 @@ describe('a run', () => {
     const runs = await opened(storeFile(), { agent })
     const [first, second] = await Promise.all([
       runs.start('agent', 'Hi', { id: 'job-7' }),
-      runs.start('agent', 'Something else', { id: 'job-7' }),
+      runs.start('agent', 'Hi', { id: 'job-7' }),
     ])
     expect([first.id, second.id]).toEqual(['job-7', 'job-7'])
     expect(await second.result).toEqual(await first.result)
@@ -46,6 +54,27 @@ describe('a run', () => {
     )
     model.assertDone()
     expect(await runs.list()).toHaveLength(1)
+  })
+
+  test.each([
+    ['prompt', 'Something else', {}],
+    ['history', 'Hi', { history: [userMessage('Before'), modelMessage('Yes.')] }],
+    ['context', 'Hi', { context: { user: 2 } }],
+    ['system prompt', 'Hi', { system: 'Be rude.' }],
+    ['schema', 'Hi', { schema: z.object({}) }],
+  ])('with the id of another one, started with another %s, is a conflict', async (_, prompt, options) => {
+    const { agent } = wiping(['Hello.'])
+    const runs = await opened(storeFile(), { agent, other: agent })
+    await (await runs.start('agent', 'Hi', { id: 'job', context: { user: 1 } })).result
+    await expect(
+      runs.start('agent', prompt, { context: { user: 1 }, ...options, id: 'job' }),
+    ).rejects.toThrow(ConflictError)
+    await expect(runs.start('other', 'Hi', { id: 'job', context: { user: 1 } })).rejects.toThrow(
+      'There is a run "job" already',
+    )
+    expect((await (await runs.start('agent', 'Hi', { id: 'job', context: { user: 1 } })).result).output).toBe(
+      'Hello.',
+    )
   })
 
   test('goes on from a history, and gives its tools what was stored for them', async () => {
@@ -151,6 +180,10 @@ describe('a list', () => {
       forkedFrom: undefined,
       base: undefined,
       context: undefined,
+      request: undefined,
+      answer: undefined,
+      metadata: undefined,
+      tags: [],
     }
     file.write('normal', () => {
       for (let n = 1; n <= 101; n += 1)

@@ -1,6 +1,6 @@
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import {
   type OpenOptions,
@@ -17,6 +17,13 @@ export const storeFile = (): string => {
   return join(folder, 'runs.db')
 }
 
+/** A copy of a store, as a process finds it if the one that has it open is killed at this moment. */
+export const afterKill = (path: string): string => {
+  const copy = join(mkdtempSync(join(dirname(path), 'killed-')), 'runs.db')
+  for (const end of ['', '-wal']) if (existsSync(path + end)) copyFileSync(path + end, copy + end)
+  return copy
+}
+
 /** Opens a store, and closes it when the test is over. */
 export const opened = async (
   path: string,
@@ -25,6 +32,6 @@ export const opened = async (
 ): Promise<StoredRuns> => {
   const store = sqlite(path, { ...(driver && { driver }), ...(synchronous && { synchronous }) })
   const runs = await openRuns({ store, agents, ...options })
-  onTestFinished(() => runs.close())
+  onTestFinished(() => runs.close({ drain: 0 }))
   return runs
 }

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { Agent } from '../../src/agent/Agent.ts'
 import { findDriver } from '../../src/durable/sqlite/driver.ts'
 import { scriptedModel } from '../../src/testing/scriptedModel.ts'
+import { tool } from '../../src/tools/tool.ts'
 import { opened, storeFile } from './storeFile.ts'
 import { callOf, wiping } from './wiping.ts'
 
@@ -74,4 +75,28 @@ test('two sub-agents wait, two decisions come at once: both count', async () => 
     await runs.send('job', { type: 'tool.approve', callId: id })
   expect(await run.result).toMatchObject({ output: 'All done.' })
   expect([one.wiped, two.wiped]).toEqual([['b1'], ['b2']])
+})
+
+test('what a sub-agent asks for is shown, and can be decided on, while another one is at work', async () => {
+  const one = wiping([[callOf('c', 'b1')], 'One.'])
+  let end = () => {}
+  const isEnded = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  const slow = tool({ name: 'slow', description: 'Waits.', execute: () => isEnded.then(() => 'waited') })
+  const call = (id: string, name: string, input: object = {}) => ({
+    toolCall: { id, name, arguments: { ...input } },
+  })
+  const boss = new Agent(
+    scriptedModel([[call('a', 'one', { prompt: 'Wipe.' }), call('s', 'slow')], 'All done.']),
+    { toolExecution: 'parallel', tools: [one.agent.asTool({ name: 'one', description: 'Wipes' }), slow] },
+  )
+  const runs = await opened(storeFile(), { boss })
+  const run = await runs.start('boss', 'Clean up.', { id: 'job' })
+  await expect.poll(async () => (await run.info()).pending).toMatchObject([{ id: 'a/c' }])
+  expect(await run.info()).toMatchObject({ status: 'running' })
+  await runs.send('job', { type: 'tool.approve', callId: 'a/c' })
+  await expect.poll(() => one.wiped).toEqual(['b1'])
+  end()
+  expect(await run.result).toMatchObject({ output: 'All done.' })
 })

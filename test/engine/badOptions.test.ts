@@ -93,8 +93,10 @@ describe('an agent', () => {
     orchestrator: [],
     clock: [],
     inspect: ['an empty object', 'an empty list', 'a function'],
+    skills: [],
     name: ['an empty text', 'a wrong word'],
     prepareStep: ['a function'],
+    policy: [],
   }
   const inner = {
     'thinking.budgetTokens': [],
@@ -256,11 +258,13 @@ describe('an agent machine', () => {
     toolExecutor: ['an empty object'],
     onApproval: ['a function'],
     callsTools: [],
+    skillList: ['an empty text', 'a wrong word'],
     onToolError: ['a function'],
     newId: ['a function'],
     random: ['a function'],
     name: ['an empty text', 'a wrong word'],
     prepareStep: ['a function'],
+    policy: [],
   }
   const { taken, refused } = rows(takes)
 

@@ -16,6 +16,13 @@ test.each(['9007199254740992', '9007199254740991', '1e300', '0.12345678901234567
   },
 )
 
+test('an object that came parsed is refused where an integer was rounded, however deep', () => {
+  const { argumentsError } = parseArguments(JSON.parse('{"id": [{"deep": 9007199254740993}]}'))
+  expect(argumentsError).toContain('send it as a string')
+  for (const id of [9007199254740991, -9007199254740991, 1e300, 0.5])
+    expect(parseArguments({ id })).toEqual({ arguments: { id } })
+})
+
 test('digits in a text, and quotes in it, are no integers', () => {
   const args = { 'a"9007199254740993': '\\"9007199254740993', b: 1 }
   expect(parseArguments(JSON.stringify(args))).toEqual({ arguments: args })

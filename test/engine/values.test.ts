@@ -12,6 +12,7 @@ import {
   OutputValidationError,
   StatewireError,
   TimeoutError,
+  ConflictError,
   ToolExecutionError,
 } from '../../src/messages/errors.ts'
 import type { JsonObject } from '../../src/messages/json.ts'
@@ -154,6 +155,7 @@ describe('errors', () => {
     OutputValidationError,
     AbortedError,
     TimeoutError,
+    ConflictError,
   }
 
   test.each(Object.entries(all))(
@@ -191,6 +193,7 @@ describe('errors', () => {
     { name: 'OutputValidationError', message: 'm', rawOutput: '{' },
     { name: 'AbortedError', message: 'm' },
     { name: 'TimeoutError', message: 'm' },
+    { name: 'ConflictError', message: 'm' },
   ]
 
   test.each(data)('$name: data to error and back to data loses nothing', (each) => {

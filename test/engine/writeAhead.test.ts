@@ -94,10 +94,10 @@ describe('a step is written down', () => {
   })
 
   test.each([
-    ['reasoning', reasoningOrchestrator(), 4],
-    ['reflection', reflectionOrchestrator({ maxRounds: 1 }), 2],
-  ])('in the runs of %s, too', async (_, orchestrator: Orchestrator, phases) => {
-    const { log, actor } = kept([call, 'one', 'two', 'three', 'four'].slice(0, phases + 2), { orchestrator })
+    ['reasoning', reasoningOrchestrator(), ['one', 'two', call, 'three', 'four']],
+    ['reflection', reflectionOrchestrator({ maxRounds: 1 }), [call, 'one', 'two', 'three']],
+  ])('in the runs of %s, too', async (_, orchestrator: Orchestrator, turns: ScriptTurn[]) => {
+    const { log, actor } = kept(turns, { orchestrator })
     actor.start()
     await idle(20)
     for (const [effect, written] of [

@@ -1,4 +1,4 @@
-import type { AnyEventObject, AnyStateMachine } from 'xstate'
+import { type AnyEventObject, type AnyStateMachine, createMachine } from 'xstate'
 import { totalTimeout } from '../../machines/agent/failures.ts'
 import {
   type AgentInput,
@@ -8,6 +8,8 @@ import {
   createChart,
   type StreamingState,
 } from '../../machines/index.ts'
+import type { Verdict } from '../../machines/policy/policyLogic.ts'
+import { questionId } from '../../machines/policy/questions.ts'
 import { isAfterTools } from '../../machines/tools/results.ts'
 import * as round from '../../machines/tools/round.ts'
 import { compactionOf } from '../../src/messages/compaction.ts'
@@ -52,11 +54,17 @@ const consolidate = () => {
 /** Charts with this limit, which is never reached, are tried with few events. */
 const narrow = { tokens: Number.MAX_SAFE_INTEGER }
 
+/** Charts with this limit have a policy, and are tried with what its gates need. */
+const judged = { tokens: Number.MAX_SAFE_INTEGER - 1 }
+
+const policy = createMachine({ initial: 'On', states: { On: { on: { '*': 'On' } } } })
+
 /**
- * One chart goes through many steps, one through models and with an approver, one breaks, one asks at its limit, one answers
+ * One chart has a policy, one goes through many steps, one through models and with an approver, one breaks, one asks at its limit, one answers
  * once more, one has a small window: together they would have too many states.
  */
 export const agents: readonly Tested[] = [
+  agentWith({ limits: { steps: 1, ...judged }, retry: { maxRetries: 0 }, atLimit: 'answer', policy }),
   agentWith({ maxSteps: 3, retry: { maxRetries: 1, initialDelayMs: 10 } }),
   agentWith({
     maxSteps: 1,
@@ -121,6 +129,7 @@ function overflow() {
 /** What may happen in a state: the children's reports that it waits for, and what anyone may send at any time. */
 const events = (snapshot: AgentSnapshot): AnyEventObject[] => {
   const always = [{ type: 'abort', reason: 'enough' }, ...steering(snapshot)]
+  if (snapshot.context.options.limits.tokens === judged.tokens) return [...judgedEvents(snapshot), ...always]
   if (snapshot.matches('AtLimit')) return [...limitEvents(snapshot), ...always]
   if (snapshot.matches('Compacting')) return [...summaryEvents, ...always]
   if (isLong(snapshot)) return [...fewEvents(snapshot), { type: 'abort', reason: 'enough' }]
@@ -166,6 +175,53 @@ const fewEvents = (snapshot: AgentSnapshot): AnyEventObject[] => {
     ...(snapshot.context.window.due === null ? [{ type: 'compact' }] : []),
   ]
 }
+
+const gates = ['Prompt', 'Calls', 'Results', 'Answer'] as const
+
+/** The events of a run with a policy: whatever the policy may say at each gate, and little else. */
+const judgedEvents = (snapshot: AgentSnapshot): AnyEventObject[] => {
+  if (snapshot.matches('Accumulating')) {
+    return [
+      read(0, call('plain', snapshot), call('guarded', snapshot), finish('toolCalls')),
+      read(0, call('outside', snapshot), finish('toolCalls')),
+      read(0, finish('stop')),
+      { type: 'model.done', at: 1 },
+    ]
+  }
+  if (snapshot.matches('AwaitingApproval')) return approvals(snapshot).slice(0, 2)
+  if (snapshot.matches('ToolExecution')) return executorEvents(snapshot).slice(0, 1)
+  if (snapshot.matches('AwaitingTools')) return answers(snapshot).slice(0, 1)
+  const gate = gates.find((name) => isAt(snapshot, name))
+  if (!gate) return []
+  const { context } = snapshot
+  const id = questionId(gate, context)
+  const keys = gate === 'Prompt' || gate === 'Answer' ? [gate.toLowerCase()] : callIds(context)
+  const verdicts = (verdict: Verdict['verdict']) =>
+    Object.fromEntries(keys.map((key) => [key, { verdict, state: 'On' }]))
+  return [
+    { type: 'policy.ready' },
+    { type: 'policy.holds', id },
+    { type: 'policy.verdict', id, verdicts: verdicts('pass') },
+    { type: 'policy.verdict', id, verdicts: verdicts('refuse') },
+    { type: 'policy.verdict', id, verdicts: {}, ended: { verdict: 'refuse', state: 'Over' } },
+    { type: 'policy.verdict', id: 'another', verdicts: verdicts('pass') },
+    { type: 'xstate.error.actor.policy', error: new Error('broken policy') },
+    ...(snapshot.matches({ Judging: { [gate]: 'Holding' } } as never)
+      ? [{ type: 'timer.fired', at: late }, ...steeringOnce(snapshot)]
+      : []),
+  ]
+}
+
+const isAt = ({ value }: AgentSnapshot, gate: string): boolean => {
+  const { Judging }: { Judging?: unknown } = Object(value)
+  return Object.hasOwn(Object(Judging), gate)
+}
+
+const callIds = (context: StreamingState): string[] => round.currentCalls(context).map(({ id }) => id)
+
+/** An answer may be accepted while the user steers. */
+const steeringOnce = ({ context }: AgentSnapshot): AnyEventObject[] =>
+  context.steering.length === 0 && context.step === 1 ? [{ type: 'steer', text: 'and be brief' }] : []
 
 /** Steered once, early: more would only multiply the states. */
 const steering = (snapshot: AgentSnapshot): AnyEventObject[] =>
@@ -307,6 +363,9 @@ const key = ({ value, status, context }: AgentSnapshot): string =>
     context.failure?.retryable,
     context.failure?.code === 'total_timeout',
     round.currentCalls(context).some(({ name }) => name === 'last'),
+    ...(context.options.limits.tokens === judged.tokens
+      ? [context.failure?.code, round.currentCalls(context).length]
+      : []),
   ])
 
 const children: Record<string, string> = {
@@ -314,6 +373,7 @@ const children: Record<string, string> = {
   timer: 'timer',
   tool: 'toolExecutor',
   summary: 'summariser',
+  policy: 'policy',
 }
 const commands = new Set(['tool.approve', 'tool.reject', 'tool.answer'])
 
@@ -328,6 +388,7 @@ export const agentPaths: PathOptions<AnyStateMachine> = {
 export const agentChildren: StoredChildren<StreamingState> = {
   approver: ({ calls }) => ({ calls, decided: [] }),
   toolExecutor: () => ({ runs: {} }),
+  policy: () => ({ value: 'On', context: {}, judging: { isOver: false, open: null } }),
 }
 
 type Step = ModelStep<AnyStateMachine>

@@ -64,6 +64,13 @@ const asStored = (snapshot: Stored, { children: real = {} }: TestedChart): Store
   return { ...snapshot, children: Object.fromEntries(children) }
 }
 
+/** The output has the policy that the run leaves: that of a puppet is not what the real one stores. */
+const withoutPolicy = (snapshot: Stored): object => {
+  const { output, ...rest } = snapshot
+  const { policy: _, ...kept } = Object(output)
+  return { ...rest, output: kept }
+}
+
 /**
  * The machine that users get takes a snapshot that was stored just before the last event, or at the end, and continues to
  * the same end.
@@ -83,7 +90,7 @@ const checkRestore = (
         expect(restored.getSnapshot()).toMatchObject({ status: stored.status, error: undefined })
     },
   })
-  const [found, expected] = [again, actor].map((each) => asStored(persist(each), chart))
+  const [found, expected] = [again, actor].map((each) => withoutPolicy(asStored(persist(each), chart)))
   expect(found).toEqual(expected)
   again.stop()
 }
@@ -149,7 +156,7 @@ const checkHistory = ({ status, context }: AnyMachineSnapshot) => {
 describe('on every path', () => {
   test('the agent ends in one final state, keeps a valid history, survives storage, and leaves nothing behind', () => {
     const { report, restored } = walk(agentChart, checkHistory, everyOfAgent)
-    expect(report).toBe('agent: 75/75 transitions')
+    expect(report).toBe('agent: 108/108 transitions')
     const states = [...agentStates()].filter(([, { isStorable, isFinal }]) => isStorable || isFinal)
     expect(restored).toEqual(states.map(([path]) => path).toSorted())
   }, 1_800_000)

@@ -116,6 +116,21 @@ test('a line without an end on an open stream is cut off', async () => {
   expect(sent).toBeLessThan(300)
 })
 
+test('an event without an end is cut off, in however many lines', async () => {
+  let sent = 0
+  const url = await served((_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write('event: endpoint\n')
+    const more = () => {
+      while (!response.destroyed && response.write(`data: ${'x'.repeat(1_000_000)}\r\n`)) sent += 1
+    }
+    response.on('drain', more)
+    more()
+  })
+  await expect(connectMcp({ url, transport: 'sse', connectTimeoutMs: 60_000 })).rejects.toThrow()
+  expect(sent).toBeLessThan(300)
+})
+
 test('pages of tools are read up to a limit for all of them', async () => {
   let pages = 0
   const listTools = async () => {

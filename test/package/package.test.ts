@@ -39,14 +39,15 @@ const filesIn = (entry: unknown): string[] =>
 describe('a clone that is packed', () => {
   test('brings everything that package.json leads to, and what is loaded from beside the code', () => {
     const { exports, bin, main, module, types } = JSON.parse(readFileSync('package.json', 'utf8'))
+    const guides = ['SKILL.md', 'llms.txt', 'docs/README.md', 'docs/tools.md', 'docs/api/README.md']
     const pages = ['dist/page/index.html', 'dist/page/drawing.js', 'dist/elk.bundled.cjs']
     expect(packed.files).toEqual(
-      expect.arrayContaining([...filesIn({ exports, bin, main, module, types }), ...pages]),
+      expect.arrayContaining([...filesIn({ exports, bin, main, module, types }), ...pages, ...guides]),
     )
   })
 
   test('brings nothing else: no sources, no tests, nothing of an earlier build', () => {
-    const known = /^(dist\/.+|package\.json|LICENSE|[A-Z-]+\.md)$/
+    const known = /^(dist\/.+|docs\/.+\.md|package\.json|LICENSE|llms\.txt|[A-Z-]+\.md)$/
     expect(packed.files.filter((file) => !known.test(file))).toEqual([])
     expect(packed.files).not.toContain('dist/leftover.js')
   })

@@ -20,6 +20,19 @@ const places = {
   cohere: ['https://api.cohere.com/v2', 'COHERE_API_KEY'],
   xai: ['https://api.x.ai/v1', 'XAI_API_KEY'],
   deepseek: ['https://api.deepseek.com', 'DEEPSEEK_API_KEY'],
+  perplexity: ['https://api.perplexity.ai/v1', 'PERPLEXITY_API_KEY'],
+  moonshot: ['https://api.moonshot.ai/v1', 'MOONSHOT_API_KEY'],
+  zai: ['https://api.z.ai/api/paas/v4', 'ZAI_API_KEY'],
+  alibaba: ['https://dashscope-intl.aliyuncs.com/compatible-mode/v1', 'DASHSCOPE_API_KEY'],
+  minimax: ['https://api.minimax.io/v1', 'MINIMAX_API_KEY'],
+  cerebras: ['https://api.cerebras.ai/v1', 'CEREBRAS_API_KEY'],
+  huggingface: ['https://router.huggingface.co/v1', 'HF_TOKEN'],
+  vercel: ['https://ai-gateway.vercel.sh/v1', 'AI_GATEWAY_API_KEY'],
+  cloudflare: ['https://api.cloudflare.com/client/v4/accounts/{account}/ai/v1', 'CLOUDFLARE_API_TOKEN'],
+  deepinfra: ['https://api.deepinfra.com/v1/openai', 'DEEPINFRA_API_KEY'],
+  sambanova: ['https://api.sambanova.ai/v1', 'SAMBANOVA_API_KEY'],
+  github: ['https://models.github.ai/inference', 'GITHUB_TOKEN'],
+  llamacpp: ['http://localhost:8080/v1', undefined],
   lmstudio: ['http://localhost:1234/v1', undefined],
   vllm: ['http://localhost:8000/v1', undefined],
   'openai-compatible': ['{baseUrl}', undefined],
@@ -34,7 +47,15 @@ const places = {
 }
 
 /** Providers of which only their users know the models. */
-const withoutDefault = ['lmstudio', 'vllm', 'openai-compatible', 'azure', 'azure-responses', 'azure-chat']
+const withoutDefault = [
+  'lmstudio',
+  'vllm',
+  'llamacpp',
+  'openai-compatible',
+  'azure',
+  'azure-responses',
+  'azure-chat',
+]
 
 test('all are listed, with their place and the variable of their key', () => {
   const listed = listProviders().map(({ name, baseUrl, keyVariable }) => [name, [baseUrl, keyVariable]])
@@ -81,7 +102,7 @@ describe.each(listProviders())('$name', ({ name, defaultModel, defaultEmbeddings
   test('lists what it can do', () => {
     expect(capabilities).toContain('chat')
     expect(capabilities).toContain('tools')
-    expect(capabilities.includes('listModels')).toBe(name !== 'vertex')
+    expect(capabilities.includes('listModels')).toBe(!['vertex', 'cloudflare', 'github'].includes(name))
     expect(capabilities.includes('embeddings')).toBe(defaultEmbeddingsModel !== undefined)
     expect(new Set(capabilities).size).toBe(capabilities.length)
   })
@@ -90,11 +111,20 @@ describe.each(listProviders())('$name', ({ name, defaultModel, defaultEmbeddings
 test('a few make no embeddings', () => {
   const without = listProviders().filter(({ capabilities }) => !capabilities.includes('embeddings'))
   expect(without.map(({ name }) => name)).toEqual([
-    'groq',
     'anthropic',
     'xai',
+    'perplexity',
+    'groq',
     'deepseek',
-    'vertex',
+    'moonshot',
+    'zai',
+    'alibaba',
+    'minimax',
+    'cerebras',
+    'huggingface',
+    'cloudflare',
+    'sambanova',
+    'github',
     'bedrock',
   ])
 })

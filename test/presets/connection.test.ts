@@ -24,6 +24,8 @@ const paths: Record<string, string> = {
   ollama: '/chat',
   cohere: '/chat',
   'azure-responses': '/responses',
+  xai: '/responses',
+  perplexity: '/responses',
   vertex: '/publishers/google/models/gemini-3.8-flash:streamGenerateContent?alt=sse',
   bedrock: '/model/global.anthropic.claude-sonnet-5-5/invoke-with-response-stream',
 }
@@ -45,6 +47,10 @@ const servers: Record<string, { variables: Record<string, string>; url: string }
   vertex: {
     variables: { GOOGLE_CLOUD_PROJECT: 'acme-1', GOOGLE_CLOUD_LOCATION: 'europe-west4' },
     url: 'https://europe-west4-aiplatform.googleapis.com/v1/projects/acme-1/locations/europe-west4',
+  },
+  cloudflare: {
+    variables: { CLOUDFLARE_ACCOUNT_ID: 'acme-1' },
+    url: 'https://api.cloudflare.com/client/v4/accounts/acme-1/ai/v1',
   },
   bedrock: {
     variables: { AWS_REGION: 'eu-central-1' },

@@ -22,6 +22,8 @@ const answers: Record<string, string> = {
 /** Clouds speak the protocols of others; Bedrock's frames are not text, but its wire reads text, too. */
 const protocols: Record<string, string> = {
   'azure-responses': 'openai-responses',
+  xai: 'openai-responses',
+  perplexity: 'openai-responses',
   vertex: 'google',
   bedrock: 'anthropic',
 }

@@ -122,7 +122,9 @@ const apis: Api[] = [
       const target = { provider: 'anthropic', model: 'm', profile: anthropicProfile('claude-sonnet-5') }
       const { body } = anthropic.request(asking({ outputSchema }), target)
       if (body.output_config === undefined) {
-        expect(at(body, 'system', 0).text).toContain(JSON.stringify(outputSchema))
+        expect(JSON.stringify(body.messages)).toContain(
+          JSON.stringify(JSON.stringify(outputSchema)).slice(1, -1),
+        )
         return undefined
       }
       const schema = at(body, 'output_config', 'format', 'schema')

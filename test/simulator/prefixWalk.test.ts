@@ -93,8 +93,11 @@ const plain = (value: JsonValue | undefined): string =>
 const listAt = (body: JsonObject, ...keys: string[]): JsonValue[] =>
   keys.map((key) => body[key]).find(Array.isArray) ?? []
 
+/** A system prompt; Anthropic's messages of that role are changes, and part of the conversation. */
 const isInstruction = (message: JsonValue): boolean =>
-  isJsonObject(message) && /^(?:system|developer)$/.test(String(message.role))
+  isJsonObject(message) &&
+  /^(?:system|developer)$/.test(String(message.role)) &&
+  !Array.isArray(message.content)
 
 const openingOf = (body: JsonObject): string =>
   plain([
@@ -206,7 +209,7 @@ const paths: Path[] = [
   ],
   [
     'fewer tools and another prompt by prepareStep',
-    ['system', 'tools'],
+    [],
     ({ agent, watching }) =>
       agent({
         tools: [getWeather, getTime],
@@ -215,7 +218,7 @@ const paths: Path[] = [
   ],
   [
     'a source that gains a tool in the middle of a run',
-    ['tools'],
+    [],
     async ({ agent, watching }) => {
       const source: { tools: Tool[] } = { tools: [getWeather] }
       const changing = {
@@ -263,7 +266,7 @@ const paths: Path[] = [
   ],
   [
     'a chat of yesterday whose agent has one more tool',
-    ['tools'],
+    [],
     async ({ agent, watching }) => {
       const chat = new Chat(agent())
       await chat.send(oslo, watching)

@@ -79,8 +79,10 @@ describe.each([
       prepareStep: ({ step }) => (step === 1 ? { tools: ['get_weather'] } : later),
     })
     await agent.send(question)
-    // The block of the first step is bound to the tools and the prompt of the first step.
-    expect(bodies.map(signedIn)).toEqual([0, 0])
+    // The beginning stays, and the change is a message: the block of the first step still counts.
+    expect(bodies.map(signedIn)).toEqual([0, 1])
+    expect(bodies[1]).toMatchObject({ tools: [{ name: 'get_weather' }] })
+    expect(JSON.stringify(bodies[1]?.messages)).toContain('"role":"system"')
   })
 
   it('although a source gains a tool', async () => {

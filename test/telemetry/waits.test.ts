@@ -1,5 +1,6 @@
 /** Waits are spans of the trace; a run that is stored meanwhile continues in another trace, under the same id. */
 import { expect, test } from 'vitest'
+import { createMachine, fromPromise } from 'xstate'
 import { Agent } from '../../src/agent/Agent.ts'
 import { telemetry } from '../../src/telemetry/index.ts'
 import { type ScriptTurn, scriptedModel } from '../../src/testing/scriptedModel.ts'
@@ -96,5 +97,36 @@ test('the wait of a sub-agent is its own', async () => {
     '      execute_tool erase',
     '      chat script',
     '  chat script',
+  ])
+})
+
+test('a check of the policy, whose verdicts are events of the run', async () => {
+  const policy = createMachine({
+    initial: 'Open',
+    states: {
+      Open: { on: { 'look.call': 'Checking' } },
+      Checking: {
+        tags: 'hold',
+        invoke: { src: fromPromise(async () => {}), onDone: 'Open', onError: 'Bad' },
+      },
+      Bad: { tags: 'refuse' },
+    },
+  })
+  const observed = observe()
+  const look = tool({ name: 'look', description: 'Looks', execute: () => 'a view' })
+  const model = scriptedModel([[{ toolCall: { id: 'a', name: 'look' } }], 'Done'])
+  await new Agent(model, { tools: [look], policy, inspect: telemetry() }).send('Go')
+  expect(observed.tree().split('\n')).toEqual([
+    'invoke_agent',
+    '  chat script',
+    '  wait policy',
+    '  execute_tool look',
+    '  chat script',
+  ])
+  const { events } = observed.span('invoke_agent')
+  expect(events.map(({ name, attributes }) => [name, attributes?.['statewire.policy.item']])).toEqual([
+    ['statewire.policy', 'a'],
+    ['statewire.policy', 'a'],
+    ['statewire.policy', 'answer'],
   ])
 })

@@ -216,7 +216,7 @@ describe.each(versions)('ai %i', (version) => {
     expect(callIn(client, 'c1')?.state).toBe('output-error')
     expect(callIn(client, 'c2')).toMatchObject({
       state: 'output-error',
-      errorText: expect.stringContaining('no paper'),
+      errorText: 'Something went wrong.',
     })
     expect(lastTexts(client)).toEqual(['Sorry.'])
   })

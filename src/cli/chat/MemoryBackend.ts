@@ -60,7 +60,8 @@ export class MemoryBackend implements ChatBackend {
   }
 
   async change(): Promise<void> {
-    this.#chat = new Chat(this.#makeAgent(), { history: this.#chat.history })
+    const { pending: _, ...stored } = this.#chat.toJSON()
+    this.#chat = Chat.from(this.#makeAgent(), stored)
   }
 
   async close(): Promise<void> {}
@@ -80,8 +81,9 @@ export class MemoryBackend implements ChatBackend {
       }))
       if (!isPending(asked)) return
       const decision = decisionOn({ id: callId }, approval)
-      if (decision.type === 'tool.approve') run.approve(callId)
-      else run.reject(callId, decision.reason)
+      if (decision.type === 'tool.reject') return run.reject(callId, decision.reason)
+      const { type: _, callId: __, ...options } = decision
+      run.approve(callId, options)
     })
     run.on('limit', async (reached) => {
       const { callId } = reached

@@ -5,12 +5,25 @@ import { chat } from './chat.ts'
 import { demo } from './demo.ts'
 import { doctor } from './doctor.ts'
 import { graph } from './graph.ts'
+import { init } from './init.ts'
 import { inspect } from './inspect.ts'
 import { models } from './models.ts'
+import { policy } from './policy.ts'
 import { run } from './run.ts'
 import { runs } from './runs.ts'
 
-export const commands: readonly Command[] = [chat, run, inspect, runs, graph, models, doctor, demo]
+export const commands: readonly Command[] = [
+  chat,
+  run,
+  inspect,
+  runs,
+  graph,
+  policy,
+  models,
+  doctor,
+  demo,
+  init,
+]
 
 /** The help for `statewire` alone. */
 export const overview = (paint: Paint): string =>

@@ -2,6 +2,7 @@ import type { Snapshot } from 'xstate'
 import type { AgentCommand, AgentOutput } from '../../../machines/agent/events.ts'
 import type { HostedFrom } from '../../agent/Agent.ts'
 import type { ErrorData } from '../../messages/errors.ts'
+import type { JsonObject } from '../../messages/json.ts'
 import type { DurableChunk, DurableResult, WaitsFor } from '../runs.ts'
 
 /** A command for a run. The commands of a run are numbered from 1, in the order in which they came. */
@@ -42,6 +43,8 @@ export type SegmentStart = {
   seen: number
   /** The `context` of the tools. */
   context?: unknown
+  /** The JSON Schema of the answer, if it must fit one. */
+  answer?: JsonObject
 }
 
 /** The end of a segment: that of the run, or a wait. `seen` is the number of the last command that it was given. */

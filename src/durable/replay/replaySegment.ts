@@ -8,6 +8,7 @@ import type { AnyAgent, HostedFrom } from '../../agent/Agent.ts'
 import { agentInternals } from '../../agent/AgentInternals.ts'
 import { brokenError, outcomeOf, partialResult } from '../../agent/runOutcome.ts'
 import { ConfigurationError, errorDataOf } from '../../messages/errors.ts'
+import type { JsonObject } from '../../messages/json.ts'
 import type { ToolResultPart } from '../../messages/messages.ts'
 import { waitReason } from '../../messages/result.ts'
 import type { ModelSink } from '../../model/chatModel.ts'
@@ -59,6 +60,7 @@ class ReplayedRun {
   readonly #engine: ReplayEngine
   readonly #options: SegmentOptions
   readonly #context: unknown
+  readonly #answer: JsonObject | undefined
   readonly #stream: ReplayStream
   readonly #host: RunHost
   readonly #isRestored: boolean
@@ -77,7 +79,7 @@ class ReplayedRun {
   constructor(
     agent: AnyAgent,
     engine: ReplayEngine,
-    { from, seen, context, commands }: SegmentStart & { commands: NumberedCommand[] },
+    { from, seen, context, answer, commands }: SegmentStart & { commands: NumberedCommand[] },
     isFirstIncarnation: boolean,
     options: SegmentOptions,
   ) {
@@ -89,6 +91,7 @@ class ReplayedRun {
     this.#engine = engine
     this.#options = options
     this.#context = options.context ? options.context(context) : context
+    this.#answer = answer
     this.#seen = seen
     this.#isRestored = 'snapshot' in from
     this.#stream = new ReplayStream(engine.write, isFirstIncarnation, this.#onBroken)
@@ -104,7 +107,8 @@ class ReplayedRun {
   }
 
   #begin(from: HostedFrom): Actor<AgentMachine> {
-    const actor = agentInternals(this.#agent).actor(from, { context: this.#context }, { host: this.#host })
+    const values = { context: this.#context, ...(this.#answer && { schema: { jsonSchema: this.#answer } }) }
+    const actor = agentInternals(this.#agent).actor(from, values, { host: this.#host })
     // It is asked for while it starts.
     this.#actor = actor
     actor.on('*', (emitted: AgentEmitted) => {

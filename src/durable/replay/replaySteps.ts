@@ -129,6 +129,9 @@ export type CallRecord =
   /** The call had started in an earlier incarnation, and it is not known whether it took effect. */
   | { type: 'inDoubt' }
 
+/** The end of the name of the step that says that a call is going to run. */
+export const intentSuffix = ' intent'
+
 /**
  * Makes two steps of a call. The first says that the tool is going to run; it is recorded before the tool runs. If it is
  * recorded without a result, the call is in doubt. Both take their places right away, so that parallel calls have the
@@ -141,7 +144,7 @@ export const recordedCall = (
   seen: () => number,
 ): Promise<CallRecord> => {
   let isNew = false
-  const intent = engine.step(`${name} intent`, async () => {
+  const intent = engine.step(name + intentSuffix, async () => {
     isNew = true
     return null
   })

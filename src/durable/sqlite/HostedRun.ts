@@ -6,51 +6,36 @@ import type { AnyAgent, HostedFrom } from '../../agent/Agent.ts'
 import { agentInternals } from '../../agent/AgentInternals.ts'
 import { brokenError } from '../../agent/runOutcome.ts'
 import { type ErrorData, errorDataOf, OrchestrationError } from '../../messages/errors.ts'
+import type { JsonObject } from '../../messages/json.ts'
 import type { PendingCall } from '../../messages/result.ts'
+import type { ModelSink } from '../../model/chatModel.ts'
 import { durableChunk, endChunk, waitChunk } from '../chunks.ts'
 import type { DurableChunk, RunStatus } from '../runs.ts'
-import { isAtEnd, messagesOf } from '../snapshots.ts'
-import { ChunkLog, type PlacedChunk, type StreamTail } from './ChunkLog.ts'
+import { hasRunningTools, isAtEnd, messagesOf } from '../snapshots.ts'
+import type { PlacedChunk } from './ChunkLog.ts'
 import { checkpointOf } from './checkpoint.ts'
-import type { Items } from './Items.ts'
-import { LostOwnership } from './Ownership.ts'
-import type { Checkpoint } from './RunRows.ts'
-import type { Synchronous } from './SqliteFile.ts'
-import type { OpenStore } from './sqlite.ts'
+import { type RunPlace, RunWriter, UnseenCommand } from './RunWriter.ts'
+import type { Checkpoint } from './runRow.ts'
 
 /** The parts of a run in this process. */
-export type HostedSetup = {
-  id: string
-  store: OpenStore
+export type HostedSetup = RunPlace & {
   agent: AnyAgent
   from: HostedFrom
   /** The `context` of the tools. */
   context: unknown
+  /** The JSON Schema of the answer, if it must fit one. */
+  answer: JsonObject | undefined
   /** The id of the chat that it is a turn of. */
   conversation: string | undefined
-  items: Items
-  tail: StreamTail
-  incarnation: number
-  recoveries: number
   /** Messages that its chart has not shown so far. */
   hidden: number
-  /** The row of the run; undefined for one that is not stored yet. */
-  stored: { n: number; packedSnapshot: string; status: RunStatus; isUnsettled: boolean } | undefined
-  /** Stores a new run, and returns its number. */
-  insert?(checkpoint: Checkpoint): number
-  /** Throws inside a transaction if another process runs the agents now. */
-  checkOwner(): void
+  /** Time in which no process had it. */
+  stoppedMs: number
   /** Called when a chunk can be read, or the status of the run has changed. */
   onChange(run: HostedRun, isStatus: boolean): void
-  /** Called when the run stopped here: it is over, it waits, or the store failed. */
+  /** Called when the run stopped here: it is over, it waits, it was stopped, or the store failed. */
   onStop(run: HostedRun): void
 }
-
-/**
- * A run ended while a command of another process, already acknowledged, was still waiting for it: the end does not
- * count, and the run continues from the step before it.
- */
-export class UnseenCommand extends Error {}
 
 /** Time that text may be shown before it is stored. */
 const flushMs = 20
@@ -63,34 +48,37 @@ export class HostedRun {
   readonly id: string
   readonly #setup: HostedSetup
   readonly #actor: Actor<AgentMachine>
-  readonly #log: ChunkLog
-  #number: number | undefined
-  #packedSnapshot: string
-  #status: { status: RunStatus; isUnsettled: boolean }
-  /** Changes that go into the next transaction. */
-  #due: (() => void)[] = []
+  readonly #writer: RunWriter
   /** Messages that the chart did not show. */
   #hidden: number
   #isStarted = false
+  #hasProgressed = false
+  #isStopping = false
   #isOver = false
   #isSettling = false
-  /** The store says that this incarnation has begun. */
-  #hasBegun = false
   #timer: NodeJS.Timeout | undefined
   #failure: Error | undefined
 
   constructor(setup: HostedSetup) {
-    const { id, agent, from, context, conversation, items, tail, incarnation, stored } = setup
+    const { id, agent, from, context, conversation, answer, hidden, stoppedMs } = setup
     this.id = id
     this.#setup = setup
-    this.#number = stored?.n
-    this.#packedSnapshot = stored?.packedSnapshot ?? ''
-    this.#status = { status: stored?.status ?? 'running', isUnsettled: stored?.isUnsettled ?? true }
-    this.#log = new ChunkLog(items, tail, incarnation)
-    const host = { writeAhead: () => this.#writeAhead() }
-    const values = { context, ...(conversation !== undefined && { conversation }) }
+    this.#writer = new RunWriter(setup)
+    const host = {
+      writeAhead: () => this.#writeAhead(),
+      stoppedMs,
+      isStopping: () => this.#isStopping,
+      // A run that is about to be stopped asks no model any more: the next process does.
+      turn: (_: string, ask: (sink: ModelSink) => unknown, sink: ModelSink) =>
+        this.#isStopping ? undefined : ask(sink),
+    }
+    const values = {
+      context,
+      ...(answer && { schema: { jsonSchema: answer } }),
+      ...(conversation !== undefined && { conversation }),
+    }
     this.#actor = agentInternals(agent).actor(from, values, { host })
-    this.#hidden = setup.hidden
+    this.#hidden = hidden
   }
 
   /** The reason why its agent refuses to continue from what was stored. */
@@ -101,12 +89,17 @@ export class HostedRun {
 
   /** The number of its row, once it is stored. */
   get number(): number | undefined {
-    return this.#number
+    return this.#writer.number
   }
 
   /** The reason why it stopped before its end: the store failed. */
   get failure(): Error | undefined {
     return this.#failure
+  }
+
+  /** Says whether it has stored a step that it did not only repeat. */
+  get hasProgressed(): boolean {
+    return this.#hasProgressed
   }
 
   get pending(): PendingCall[] {
@@ -115,17 +108,17 @@ export class HostedRun {
 
   /** Finds the chunk after this one, if it is among the last ones. */
   chunkAfter(seq: number): PlacedChunk | undefined {
-    return this.#log.after(seq)
+    return this.#writer.log.after(seq)
   }
 
   /** Adds a change to the next transaction of the run. */
   inNextWrite(write: () => void): void {
-    this.#due.push(write)
+    this.#writer.inNextWrite(write)
   }
 
   /** Shows readers what its chart does not. */
   show(chunks: readonly DurableChunk[]): void {
-    for (const chunk of chunks) this.#log.push(chunk)
+    for (const chunk of chunks) this.#writer.log.push(chunk)
   }
 
   /** Starts or continues the run. It is stored when this returns. */
@@ -142,16 +135,29 @@ export class HostedRun {
     this.#actor.send(command)
     // Any machine may have taken it, also a user's; and a command that changed nothing is done, too.
     if (!this.#isOver) this.#writeAhead()
-    if (this.#due.length > 0) this.flush()
+    if (this.#writer.hasDue) this.flush()
     if (this.#failure) throw this.#failure
   }
 
   /** Stores what was shown. */
   flush(): void {
-    if (this.#isOver || this.#number === undefined) return
-    const n = this.#number
-    this.#attempt(() => this.#write('normal', () => n))
+    if (this.#isOver || this.#writer.number === undefined) return
+    this.#attempt(() => this.#writer.storeShown(this.#hasTools))
+    clearTimeout(this.#timer)
+    this.#timer = undefined
     this.#setup.onChange(this, false)
+  }
+
+  /** Lets it begin nothing more: once none of its tools is running, it stops. */
+  drain(): void {
+    this.#isStopping = true
+    this.#stopIfDrained()
+  }
+
+  /** Stops in good order: what was shown is stored, and the restart that follows does not count against the run. */
+  release(): void {
+    if (!this.#isOver) this.#attempt(() => this.#writer.release())
+    this.stop()
   }
 
   /** Stops without a change of what is stored. */
@@ -163,19 +169,27 @@ export class HostedRun {
     this.#setup.onStop(this)
   }
 
+  get #hasTools(): boolean {
+    return hasRunningTools(this.#actor.getSnapshot())
+  }
+
+  #stopIfDrained(): void {
+    if (this.#isStopping && !this.#isOver && !this.#hasTools) this.release()
+  }
+
   /** Stores a step. It is called as the first effect of the step, so nothing takes effect that is not stored. */
   #writeAhead(): void {
     if (this.#failure) throw this.#failure
     if (this.#isOver) throw new OrchestrationError(`The run "${this.id}" is not running in this process.`)
     const checkpoint = this.#checkpoint()
-    const { packedSnapshot, status } = checkpoint
-    if (packedSnapshot !== this.#packedSnapshot || status !== this.#status.status) {
+    if (!this.#writer.isStored(checkpoint)) {
       // A restored run that ends at once would do so again.
-      const mustSeeCommands = this.#isStarted && isAtEnd(this.#actor.getSnapshot())
-      const { synchronous } = this.#setup.store
-      this.#attempt(() => this.#write(synchronous, () => this.#store(checkpoint), mustSeeCommands))
+      const isEnd = this.#isStarted && isAtEnd(this.#actor.getSnapshot())
+      this.#attempt(() => this.#writer.storeStep(checkpoint, { isEnd, hasTools: this.#hasTools }))
       if (this.#failure) throw this.#failure
-      this.#packedSnapshot = packedSnapshot
+      clearTimeout(this.#timer)
+      this.#timer = undefined
+      this.#hasProgressed ||= this.#isStarted
       this.#setup.onChange(this, true)
     }
     this.#settleSoon()
@@ -188,64 +202,6 @@ export class HostedRun {
       recoveries: this.#isStarted ? 0 : recoveries,
       hidden: this.#hidden,
     })
-  }
-
-  #store(checkpoint: Checkpoint): number {
-    const { store, insert } = this.#setup
-    const { status, isUnsettled } = checkpoint
-    if (this.#number === undefined && insert) {
-      this.#status = { status, isUnsettled }
-      return insert(checkpoint)
-    }
-    const n = this.#number ?? 0
-    if (!store.runs.update(n, this.#setup.incarnation, checkpoint, Date.now())) throw new LostOwnership()
-    return this.#setStatus(n, status, isUnsettled)
-  }
-
-  #setStatus(n: number, status: RunStatus, isUnsettled: boolean): number {
-    if (status !== this.#status.status || isUnsettled !== this.#status.isUnsettled)
-      this.#setup.store.runs.setStatus(n, status, isUnsettled)
-    this.#status = { status, isUnsettled }
-    return n
-  }
-
-  /** Refuses a write if the run is no longer this process's, and begins the incarnation with the first one. */
-  #checkIncarnation(): void {
-    const { store, incarnation, recoveries, checkOwner } = this.#setup
-    checkOwner()
-    const n = this.#number
-    if (n === undefined) return
-    const known = store.runs.incarnation(n)
-    if (known === undefined)
-      throw new OrchestrationError(`The run "${this.id}" was deleted while it was running.`)
-    const holds = this.#hasBegun
-      ? known === incarnation
-      : store.runs.beginIncarnation(n, incarnation, recoveries)
-    if (!holds) throw new LostOwnership()
-  }
-
-  /**
-   * Makes one transaction of everything that is not stored yet. `change` returns the number of the run. The first one
-   * of an incarnation waits for the disk: after a power failure, the incarnation before must not be the current one.
-   */
-  #write(synchronous: Synchronous, change: () => number, mustSeeCommands = false): void {
-    const { store, items } = this.#setup
-    this.#number = store.file.write(this.#hasBegun ? synchronous : 'full', () => {
-      this.#checkIncarnation()
-      const n = change()
-      for (const write of this.#due) write()
-      // Once this is stored, the run takes no more commands: those that are already waiting come first.
-      if (mustSeeCommands && store.commands.of(n).length > 0) throw new UnseenCommand()
-      store.items.insert(n, items.fresh)
-      this.#log.writeTo(store.stream, n)
-      return n
-    })
-    this.#hasBegun = true
-    clearTimeout(this.#timer)
-    this.#timer = undefined
-    this.#due = []
-    items.stored()
-    this.#log.stored()
   }
 
   /** Writes. A failure of the store ends the run in this process: nothing more of it may take effect. */
@@ -264,10 +220,9 @@ export class HostedRun {
 
   /** Stores what was shown with a step that does not count: readers in this process have seen it, and read on from there. */
   #storeShown(): void {
-    const n = this.#number ?? 0
-    this.#due = []
+    this.#writer.dropDue()
     try {
-      this.#write('normal', () => n)
+      this.#writer.storeShown(false)
     } catch {
       // The next write of the run fails as well, and reports it.
     }
@@ -275,56 +230,59 @@ export class HostedRun {
 
   readonly #onChunk = (emitted: Extract<AgentEmitted, { type: 'chunk' }>): void => {
     if (this.#isOver || this.#failure) return
-    this.#log.push(durableChunk(emitted))
-    if (this.#log.mustStore) this.#settleSoon()
+    const { log } = this.#writer
+    log.push(durableChunk(emitted))
+    if (log.mustStore) this.#settleSoon()
     else {
       this.#setup.onChange(this, false)
       this.#timer ??= setTimeout(() => this.flush(), flushMs).unref()
     }
   }
 
-  /** Stores what a step showed once the step is over, and releases a run that waits. */
+  /** Stores what a step showed once the step is over, and releases a run that waits or is to be stopped. */
   #settleSoon(): void {
     if (this.#isSettling) return
     this.#isSettling = true
     queueMicrotask(() => {
       this.#isSettling = false
       if (this.#isOver || this.#failure) return
+      const { log, status } = this.#writer
       // By now everything has been emitted, also what an inner run emits through its parents.
-      this.#hidden = Math.max(0, messagesOf(this.#actor.getSnapshot()).length - this.#log.delivered)
-      if (this.#status.status === 'waiting') this.#wait()
-      else if (!this.#log.isStored) this.flush()
+      this.#hidden = Math.max(0, messagesOf(this.#actor.getSnapshot()).length - log.delivered)
+      if (status === 'waiting') this.#wait()
+      else if (!log.isStored) this.flush()
+      this.#stopIfDrained()
     })
   }
 
   #wait(): void {
     // Readers already know, unless something was decided since.
-    if (this.#status.isUnsettled) this.#settle('waiting', waitChunk(this.pending))
+    if (this.#writer.isUnsettled) this.#settle('waiting', waitChunk(this.pending))
     this.stop()
   }
 
   /** Stores that the run waits or is over, and that its readers know. */
   #settle(status: RunStatus, chunk?: DurableChunk): void {
-    if (chunk) this.#log.push(chunk)
-    const n = this.#number ?? 0
-    this.#attempt(() => this.#write('normal', () => this.#setStatus(n, status, false)))
+    if (chunk) this.#writer.log.push(chunk)
+    this.#attempt(() => this.#writer.storeStatus(status))
     this.#setup.onChange(this, true)
   }
 
   readonly #onComplete = (): void => {
     if (this.#isOver || this.#failure) return
-    this.#settle(this.#status.status)
+    this.#settle(this.#writer.status)
     this.stop()
   }
 
   readonly #onBroken = (cause: unknown): void => {
     if (this.#isOver || this.#failure) return
     const error = brokenError(this.#actor, cause)
+    const { number } = this.#writer
     // A run that breaks before it is stored was never started.
-    if (this.#number === undefined) this.#failure = error
+    if (number === undefined) this.#failure = error
     else {
-      const { store } = this.#setup
-      this.inNextWrite(() => store.runs.fail(this.#number ?? 0, errorDataOf(error), Date.now()))
+      const { runs } = this.#setup.store
+      this.inNextWrite(() => runs.fail(number, errorDataOf(error), Date.now()))
       this.#settle('failed', endChunk('error'))
     }
     this.stop()

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { OrchestrationError } from '../../messages/errors.ts'
 import type { OpenDriver } from './driver.ts'
-import { numberIn, SqliteFile } from './SqliteFile.ts'
+import { jsonIn, numberIn, SqliteFile } from './SqliteFile.ts'
 
 /** Another process has taken over: nothing more of the run may take effect here. */
 export class LostOwnership extends OrchestrationError {
@@ -34,15 +34,21 @@ export class Ownership {
   /** Tries to get it, and says whether this process has it now. `agents`: the names of those that it can run. */
   take(agents: readonly string[]): boolean {
     if (!this.#isLocked()) return false
-    this.#epoch = this.#file.write('full', () => {
-      this.#file.run(
-        `INSERT INTO owner (n, epoch, agents) VALUES (1, 1, ?)
-         ON CONFLICT (n) DO UPDATE SET epoch = epoch + 1, agents = excluded.agents`,
-        JSON.stringify(agents),
-      )
-      return this.#stored()
-    })
-    return true
+    try {
+      this.#epoch = this.#file.write('full', () => {
+        this.#file.run(
+          `INSERT INTO owner (n, epoch, agents) VALUES (1, 1, ?)
+           ON CONFLICT (n) DO UPDATE SET epoch = epoch + 1, agents = excluded.agents`,
+          JSON.stringify(agents),
+        )
+        return this.#stored()
+      })
+      return true
+    } catch (thrown) {
+      // Another try begins with the lock.
+      this.release()
+      throw thrown
+    }
   }
 
   /** Throws if another process has taken over. Inside a transaction, this holds until its end. */
@@ -71,6 +77,12 @@ export class Ownership {
   #stored(): number {
     return numberIn(this.#file.get('SELECT epoch FROM owner') ?? {}, 'epoch')
   }
+}
+
+/** The names of the agents that the owner of a file has. */
+export const agentsOfOwner = (file: SqliteFile): string[] => {
+  const names = jsonIn(file.get('SELECT agents FROM owner') ?? {}, 'agents')
+  return Array.isArray(names) ? names.map(String) : []
 }
 
 const ownerFile = (path: string): string => `${path}-owner`

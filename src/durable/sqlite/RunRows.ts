@@ -1,68 +1,22 @@
-import type { AgentCommand } from '../../../machines/agent/events.ts'
-import { stateName } from '../../../machines/agent/states.ts'
-import { storedCommand } from '../../agent/commands.ts'
 import type { ErrorData } from '../../messages/errors.ts'
-import { isJsonObject } from '../../messages/json.ts'
-import type { PendingCall, Usage } from '../../messages/result.ts'
-import { isRunStatus, type RunInfo, type RunStatus } from '../runs.ts'
-import { type Base, baseIn } from './Items.ts'
-import { damaged, jsonIn, numberIn, type Row, type SqliteFile, textIn } from './SqliteFile.ts'
+import type { RunStatus } from '../runs.ts'
+import {
+  type Checkpoint,
+  listed,
+  type NewRun,
+  type RunRow,
+  type RunSummary,
+  summaryColumns,
+  summaryOf,
+} from './runRow.ts'
+import { jsonIn, numberIn, type SqliteFile, textIn } from './SqliteFile.ts'
 
-/** The part of a run's row that each step writes. */
-export type Checkpoint = {
-  status: RunStatus
-  /** A process must continue the run, or show its readers its status. */
-  isUnsettled: boolean
-  recoveries: number
-  /** Messages that its chart did not show. */
-  hidden: number
-  step: number
-  state: string
-  usage: Usage | undefined
-  pending: readonly PendingCall[]
-  error: ErrorData | undefined
-  /** The packed `{ input }` or `{ snapshot }` that the run continues from. */
-  packedSnapshot: string
+/** The runs that a list shows. */
+export type RunFilter = {
+  status?: RunStatus | undefined
+  agent?: string | undefined
+  tag?: string | undefined
 }
-
-/** The state of a run that has not started. */
-export const notStarted: Omit<Checkpoint, 'packedSnapshot'> = {
-  status: 'running',
-  isUnsettled: true,
-  recoveries: 0,
-  hidden: 0,
-  step: 0,
-  state: '',
-  usage: undefined,
-  pending: [],
-  error: undefined,
-}
-
-/** A run that is to be stored. */
-export type NewRun = Checkpoint & {
-  id: string
-  agent: string
-  prompt: string
-  forkedFrom: string | undefined
-  base: Base | undefined
-  /** The `context` of the tools, as JSON; undefined if they get none. */
-  context: string | undefined
-}
-
-/** A run as it is stored; `n` is its number in the file. */
-export type RunRow = Omit<NewRun, 'context'> & {
-  n: number
-  /** Processes, or restarts, that have worked on the run. A cursor of an earlier one may point at lost text. */
-  incarnation: number
-  created: number
-  updated: number
-}
-
-/** A run without its snapshot, as lists need it. */
-export type RunSummary = Omit<RunRow, 'packedSnapshot'>
-
-const summary = `n, id, agent, status, live, life, recoveries, hidden, step, state, created, updated, prompt, forked_from, base,
-  counts, usage, pending, error`
 
 /** The table of runs. */
 export class RunRows {
@@ -73,45 +27,80 @@ export class RunRows {
   }
 
   get(id: string): RunRow | undefined {
-    const row = this.#file.get('SELECT * FROM runs WHERE id = ?', id)
+    const row = this.#file.get(`SELECT ${summaryColumns}, head FROM runs WHERE id = ?`, id)
     return row && { ...summaryOf(row), packedSnapshot: textIn(row, 'head') }
   }
 
   byNumber(n: number): RunRow | undefined {
-    const row = this.#file.get('SELECT * FROM runs WHERE n = ? AND id IS NOT NULL', n)
+    const row = this.#file.get(`SELECT ${summaryColumns}, head FROM runs WHERE n = ? AND id IS NOT NULL`, n)
     return row && { ...summaryOf(row), packedSnapshot: textIn(row, 'head') }
   }
 
+  /** The number of a run, also of one whose row is damaged. */
+  number(id: string): number | undefined {
+    const row = this.#file.get('SELECT n FROM runs WHERE id = ?', id)
+    return row && numberIn(row, 'n')
+  }
+
   summary(id: string): RunSummary | undefined {
-    const row = this.#file.get(`SELECT ${summary} FROM runs WHERE id = ?`, id)
+    const row = this.#file.get(`SELECT ${summaryColumns} FROM runs WHERE id = ?`, id)
     return row && summaryOf(row)
   }
 
   /** Lists the newest first, of the runs that are older than number `before`. */
-  list(before: number, limit: number, status: string | null, agent: string | null): RunSummary[] {
+  list(before: number, limit: number, { status, agent, tag }: RunFilter): RunSummary[] {
+    // Only what is asked for: SQLite then finds the index for it.
+    const where = [
+      status !== undefined && 'status = ?',
+      agent !== undefined && 'agent = ?',
+      tag !== undefined && 'n IN (SELECT run FROM tags WHERE tag = ?)',
+    ].filter((each) => each !== false)
     const rows = this.#file.all(
-      `SELECT ${summary} FROM runs WHERE n < ? AND id IS NOT NULL AND status = coalesce(?, status)
-       AND agent = coalesce(?, agent) ORDER BY n DESC LIMIT ?`,
+      `SELECT ${summaryColumns} FROM runs WHERE ${['id IS NOT NULL', ...where, 'n < ?'].join(' AND ')}
+       ORDER BY n DESC LIMIT ?`,
+      ...[status, agent, tag].filter((each) => each !== undefined),
       before,
-      status,
-      agent,
       limit,
     )
-    return rows.map(summaryOf)
+    return rows.map(listed)
   }
 
   /** Lists the runs that a process must take care of, the oldest first. */
-  unsettled(): { n: number; id: string; agent: string }[] {
-    const rows = this.#file.all('SELECT n, id, agent FROM runs WHERE live = 1 AND id IS NOT NULL ORDER BY n')
-    return rows.map((row) => ({ n: numberIn(row, 'n'), id: textIn(row, 'id'), agent: textIn(row, 'agent') }))
+  unsettled(): { n: number; agent: string; status: unknown; recoveries: number }[] {
+    const rows = this.#file.all(
+      'SELECT n, agent, status, recoveries FROM runs WHERE live = 1 AND id IS NOT NULL ORDER BY n',
+    )
+    return rows.map((row) => ({
+      n: numberIn(row, 'n'),
+      agent: String(row.agent),
+      status: row.status,
+      recoveries: Number(row.recoveries),
+    }))
+  }
+
+  /** Counts the runs that are not over, and finds the one that has not changed for the longest time. */
+  counts(): { running: number; waiting: number; oldest: number | undefined } {
+    const [running, waiting] = ['running', 'waiting'].map(
+      (status) =>
+        this.#file.get(
+          'SELECT count(*) AS count, min(updated) AS oldest FROM runs WHERE id IS NOT NULL AND status = ?',
+          status,
+        ) ?? {},
+    )
+    const oldest = running?.oldest
+    return {
+      running: Number(running?.count),
+      waiting: Number(waiting?.count),
+      oldest: typeof oldest === 'number' ? oldest : undefined,
+    }
   }
 
   /** Stores a run, and returns its number in the file. */
   insert(run: NewRun, now: number): number {
     this.#file.run(
       `INSERT INTO runs (id, agent, status, live, life, recoveries, hidden, step, state, created, updated, prompt,
-       forked_from, base, counts, usage, pending, error, head)
-       VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       forked_from, base, counts, usage, pending, error, head, request, answer, metadata)
+       VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       run.id,
       run.agent,
       run.status,
@@ -130,10 +119,14 @@ export class RunRows {
       jsonOf(run.pending.length > 0 ? run.pending : undefined),
       jsonOf(run.error),
       run.packedSnapshot,
+      run.request ?? null,
+      jsonOf(run.answer),
+      jsonOf(run.metadata),
     )
     const n = numberIn(this.#file.get('SELECT n FROM runs WHERE id = ?', run.id) ?? {}, 'n')
     if (run.context !== undefined)
       this.#file.run('INSERT INTO contexts (run, data) VALUES (?, ?)', n, run.context)
+    for (const tag of new Set(run.tags)) this.#file.run('INSERT INTO tags (tag, run) VALUES (?, ?)', tag, n)
     return n
   }
 
@@ -174,13 +167,23 @@ export class RunRows {
    */
   beginIncarnation(n: number, incarnation: number, recoveries: number): boolean {
     const changes = this.#file.run(
-      'UPDATE runs SET life = ?, recoveries = ? WHERE n = ? AND life = ? AND id IS NOT NULL',
+      'UPDATE runs SET life = ?, recoveries = ?, blocked = NULL WHERE n = ? AND life = ? AND id IS NOT NULL',
       incarnation,
       recoveries,
       n,
       incarnation - 1,
     )
     return changes > 0
+  }
+
+  /** Notes that the run was stopped in good order: the restart that follows does not count as a failure of its own. */
+  release(n: number, recoveries: number): void {
+    this.#file.run('UPDATE runs SET recoveries = min(recoveries, ?) WHERE n = ?', recoveries, n)
+  }
+
+  /** Notes why the run does not continue for now. */
+  block(n: number, reason: string): void {
+    this.#file.run('UPDATE runs SET blocked = ? WHERE n = ?', reason, n)
   }
 
   /** Notes the error of a chart that broke. The snapshot of its last step stays. */
@@ -204,96 +207,4 @@ export class RunRows {
   }
 }
 
-/** The public data of a run. */
-export const infoOf = (run: RunSummary): RunInfo => ({
-  id: run.id,
-  agent: run.agent,
-  status: run.status,
-  // Rows of older releases hold the path of the innermost state.
-  state: stateName(run.state),
-  prompt: run.prompt,
-  step: run.step,
-  pending: [...run.pending],
-  ...(run.usage && { usage: run.usage }),
-  ...(run.error && { error: run.error }),
-  createdAt: new Date(run.created),
-  updatedAt: new Date(run.updated),
-  recoveries: run.recoveries,
-  ...(run.forkedFrom !== undefined && { forkedFrom: run.forkedFrom }),
-})
-
 const jsonOf = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value))
-
-const summaryOf = (row: Row): RunSummary => {
-  const status = row.status
-  if (!isRunStatus(status)) throw damaged(`a run has the status ${String(status)}`)
-  return {
-    n: numberIn(row, 'n'),
-    id: textIn(row, 'id'),
-    agent: textIn(row, 'agent'),
-    status,
-    isUnsettled: numberIn(row, 'live') === 1,
-    incarnation: numberIn(row, 'life'),
-    recoveries: numberIn(row, 'recoveries'),
-    hidden: numberIn(row, 'hidden'),
-    step: numberIn(row, 'step'),
-    state: textIn(row, 'state'),
-    created: numberIn(row, 'created'),
-    updated: numberIn(row, 'updated'),
-    prompt: textIn(row, 'prompt'),
-    forkedFrom: row.forked_from === null ? undefined : textIn(row, 'forked_from'),
-    base: row.base === null ? undefined : baseIn(row),
-    usage: jsonIn(row, 'usage') as Usage | undefined,
-    pending: pendingIn(row),
-    error: errorIn(row),
-  }
-}
-
-const pendingIn = (row: Row): PendingCall[] => {
-  const pending = jsonIn(row, 'pending') ?? []
-  const isCall = (each: unknown) => isJsonObject(each) && typeof each.id === 'string'
-  if (!Array.isArray(pending) || !pending.every(isCall)) throw damaged('the calls of a run are not a list')
-  return pending
-}
-
-const errorIn = (row: Row): ErrorData | undefined => {
-  const error = jsonIn(row, 'error')
-  if (error === undefined) return undefined
-  if (!isJsonObject(error) || typeof error.message !== 'string')
-    throw damaged('the error of a run is not an error')
-  return error as ErrorData
-}
-
-/** A command that waits for the process that runs the agents; `n` is its number in the file. */
-export type StoredCommand = { n: number; run: number; command: AgentCommand }
-
-/** The table of commands: an inbox for the process that owns the runs, which other processes write to. */
-export class CommandRows {
-  readonly #file: SqliteFile
-
-  constructor(file: SqliteFile) {
-    this.#file = file
-  }
-
-  insert(run: number, command: AgentCommand): void {
-    this.#file.run('INSERT INTO commands (run, data) VALUES (?, ?)', run, JSON.stringify(command))
-  }
-
-  all(): StoredCommand[] {
-    return this.#file.all('SELECT n, run, data FROM commands ORDER BY n').map(commandOf)
-  }
-
-  of(run: number): StoredCommand[] {
-    return this.#file.all('SELECT n, run, data FROM commands WHERE run = ? ORDER BY n', run).map(commandOf)
-  }
-
-  delete(n: number): void {
-    this.#file.run('DELETE FROM commands WHERE n = ?', n)
-  }
-}
-
-const commandOf = (row: Row): StoredCommand => {
-  const command = jsonIn(row, 'data')
-  if (!isJsonObject(command) || typeof command.type !== 'string') throw damaged('a command has no type')
-  return { n: numberIn(row, 'n'), run: numberIn(row, 'run'), command: storedCommand(command) }
-}

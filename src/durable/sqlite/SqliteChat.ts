@@ -1,23 +1,31 @@
 import { ConfigurationError, OrchestrationError } from '../../messages/errors.ts'
+import type { JsonObject } from '../../messages/json.ts'
 import type { ChatMessage, Part } from '../../messages/messages.ts'
 import { checkValue, wholeFrom } from '../../messages/optionRules.ts'
 import type { PendingCall } from '../../messages/result.ts'
 import { newId } from '../../model/newId.ts'
-import { conversationAfter, conversationOf, isPrompt } from '../conversation.ts'
-import { checkId, contextJson, promptText } from '../runOptions.ts'
+import { conversationAfter, conversationOf, isPrompt, policyAfter } from '../conversation.ts'
+import { checkId, checkSameStart, contextJson, digestOf, promptText } from '../runOptions.ts'
 import type { DurableChat, DurableRun, TurnOptions } from '../runs.ts'
 import type { ChatRow } from './ChatRows.ts'
 import { Items } from './Items.ts'
 import type { RunRequest } from './ownerOptions.ts'
 import { extentOf, hostedFrom, pack } from './pack.ts'
 import type { RunOwner } from './RunOwner.ts'
-import type { RunRow } from './RunRows.ts'
+import type { RunRow } from './runRow.ts'
 import { SqliteRun } from './SqliteRun.ts'
 
 type Begin = (run: RunRequest) => Promise<DurableRun>
 
 /** The current end of a chat: its last run, and the conversation without an answer that is still running. */
-type ChatEnd = { chat: ChatRow; run: RunRow | undefined; items: Items; history: ChatMessage[] }
+type ChatEnd = {
+  chat: ChatRow
+  run: RunRow | undefined
+  items: Items
+  history: ChatMessage[]
+  /** The agent's policy, as the last answer left it, also if that answer is replaced: what it has seen, it has seen. */
+  policy?: JsonObject
+}
 
 /** The question of a turn; without a prompt, the conversation ends with one. */
 type Question = { before: ChatMessage[]; prompt?: string | Part[] }
@@ -56,7 +64,7 @@ export class SqliteChat implements DurableChat {
 
   async run(): Promise<DurableRun | undefined> {
     const { run } = this.#end()
-    return run && new SqliteRun(this.#owner, run)
+    return run && SqliteRun.of(this.#owner, run)
   }
 
   async pending(): Promise<PendingCall[]> {
@@ -64,12 +72,12 @@ export class SqliteChat implements DurableChat {
   }
 
   async send(prompt: string | Part[], options: TurnOptions = {}): Promise<DurableRun> {
-    return this.#turn(options, ({ history }) => ({ before: history, prompt }))
+    return this.#turn(options, ['send', prompt], ({ history }) => ({ before: history, prompt }))
   }
 
   async edit(index: number, prompt: string | Part[], options: TurnOptions = {}): Promise<DurableRun> {
     checkValue('index', index, wholeFrom(0))
-    return this.#turn(options, ({ history }) => {
+    return this.#turn(options, ['edit', index, prompt], ({ history }) => {
       if (isPrompt(history[index])) return { before: history.slice(0, index), prompt }
       throw new ConfigurationError(
         `Message ${index} of the chat "${this.id}" is not a prompt, so it cannot be edited.`,
@@ -78,7 +86,7 @@ export class SqliteChat implements DurableChat {
   }
 
   async regenerate(options: TurnOptions = {}): Promise<DurableRun> {
-    return this.#turn(options, ({ history }) => {
+    return this.#turn(options, ['regenerate'], ({ history }) => {
       const last = history.findLastIndex(isPrompt)
       if (last >= 0) return { before: history.slice(0, last + 1) }
       throw new ConfigurationError(`The chat "${this.id}" has no answer yet.`)
@@ -102,14 +110,24 @@ export class SqliteChat implements DurableChat {
     return new SqliteChat(this.#owner, fork, this.#begin)
   }
 
-  async #turn(options: TurnOptions, ask: (end: ChatEnd) => Question): Promise<DurableRun> {
+  /** Starts a turn. `asked` is what the client sent, without the conversation, which may be longer when it sends it again. */
+  async #turn(
+    options: TurnOptions,
+    asked: readonly unknown[],
+    ask: (end: ChatEnd) => Question,
+  ): Promise<DurableRun> {
     const { id = newId(), context, metadata } = options
     const { chats, runs } = this.#owner.store
     const known = runs.summary(id)
+    const stored = contextJson(context)
+    const request = digestOf([this.id, ...asked, stored ?? null])
     // As for `start`: a client that is not sure whether the prompt arrived may send it again.
-    if (known) return new SqliteRun(this.#owner, known)
+    if (known) {
+      checkSameStart(known, { agent: this.agent, request })
+      return SqliteRun.of(this.#owner, known)
+    }
     const end = this.#idleEnd()
-    const { chat, run, items } = end
+    const { chat, run, items, policy } = end
     const { before, prompt } = ask(end)
     const base = run && { run: run.n, counts: extentOf(pack({ before }, items)) }
     return this.#begin({
@@ -121,10 +139,16 @@ export class SqliteChat implements DurableChat {
         ...(prompt !== undefined && { prompt }),
         ...(metadata && { metadata }),
         ...(before.length > 0 && { history: before }),
+        ...(policy && { policy }),
       },
-      context: contextJson(context),
+      context: stored,
       conversation: this.id,
-      ...(base && before.length > 0 && { base }),
+      request,
+      base: before.length > 0 ? base : undefined,
+      forkedFrom: undefined,
+      answer: undefined,
+      metadata: undefined,
+      tags: [],
       inSameWrite: (n) => {
         if (this.#isNew) chats.insert(chat)
         if (!chats.advance(chat, n)) throw this.#busy()
@@ -158,9 +182,10 @@ export class SqliteChat implements DurableChat {
     const run = chat.run === undefined ? undefined : runs.byNumber(chat.run)
     if (!run) return { chat, run, items: new Items(), history: [] }
     const items = itemRows.load(run.n, run.base)
-    const conversation = conversationOf(hostedFrom(run.packedSnapshot, items))
+    const from = hostedFrom(run.packedSnapshot, items)
+    const conversation = conversationOf(from)
     const isOver = run.status !== 'running' && run.status !== 'waiting'
     const history = isOver ? conversationAfter(conversation) : conversation.before
-    return { chat, run, items, history: history.slice(0, chat.length) }
+    return { chat, run, items, history: history.slice(0, chat.length), ...policyAfter(from) }
   }
 }

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
 import {
   ConfigurationError,
   describeThrown,
@@ -10,6 +11,9 @@ import type { SqliteDriver, SqliteStatement, SqlValue } from './driver.ts'
 /** The extent to which a commit waits: for the disk, or only for the operating system. A killed process loses nothing either way. */
 export type Synchronous = 'full' | 'normal'
 
+/** Time that a write waits for those of other processes while nothing else of this one can happen. */
+export const shortWaitMs = 100
+
 /** A row of a table. Its values are checked where they are read. */
 export type Row = Readonly<Record<string, unknown>>
 
@@ -20,6 +24,7 @@ export class SqliteFile {
   #driver: SqliteDriver
   readonly #statements = new Map<string, SqliteStatement>()
   #synchronous: Synchronous | undefined
+  #waitMs: number | undefined
   /** The inode of the write-ahead log that this connection writes to. */
   #log: number | undefined
   #isClosed = false
@@ -65,11 +70,16 @@ export class SqliteFile {
     return this.#attempt(() => Number(this.#statement(sql).run(...values).changes))
   }
 
-  /** Makes a change as one transaction. Without waiting for the disk it may be lost in a power failure, and only then. */
-  write<T>(synchronous: Synchronous, change: () => T): T {
+  /**
+   * Makes a change as one transaction. Without waiting for the disk it may be lost in a power failure, and only then.
+   * `waitMs`: the time to wait for a write of another process.
+   */
+  write<T>(synchronous: Synchronous, change: () => T, waitMs = shortWaitMs): T {
     this.#reopenIfReplaced()
     if (this.#synchronous !== synchronous) this.exec(`PRAGMA synchronous = ${synchronous}`)
     this.#synchronous = synchronous
+    if (this.#waitMs !== waitMs) this.exec(`PRAGMA busy_timeout = ${waitMs}`)
+    this.#waitMs = waitMs
     this.exec('BEGIN IMMEDIATE')
     try {
       const changed = change()
@@ -122,6 +132,7 @@ export class SqliteFile {
     if (this.#isClosed || !this.#isReplaced) return false
     this.#statements.clear()
     this.#synchronous = undefined
+    this.#waitMs = undefined
     this.#attempt(() => {
       // The old connection first: SQLite would share its outdated index of the log with the new one.
       this.#driver.close()
@@ -178,8 +189,34 @@ export const jsonIn = (row: Row, column: string): unknown => {
   }
 }
 
+/** The store cannot be written for now: a run continues once it can. */
+export class UnavailableStore extends OrchestrationError {}
+
 /** Another connection holds the file: another try may succeed. */
-export class LockedFile extends OrchestrationError {}
+export class LockedFile extends UnavailableStore {}
+
+/** A file that cannot be written: an operator may change that while the runs wait. */
+export class ReadOnlyFile extends ConfigurationError {}
+
+/** Says whether a failure of the store may pass by itself, or by what an operator does. */
+export const isPassing = (error: Error): boolean =>
+  error instanceof UnavailableStore || error instanceof ReadOnlyFile
+
+/** Time that a caller waits for a file that others hold. Our own writes take a few milliseconds. */
+const patienceMs = 5000
+
+/** Tries until the file is free. Other work of the process goes on meanwhile. */
+export const whenFree = async <T>(attempt: () => T): Promise<T> => {
+  const deadline = performance.now() + patienceMs
+  for (;;) {
+    try {
+      return attempt()
+    } catch (thrown) {
+      if (!(thrown instanceof LockedFile) || performance.now() > deadline) throw thrown
+    }
+    await pause(10 + Math.random() * 40)
+  }
+}
 
 const replaced = (path: string): LockedFile =>
   new LockedFile(
@@ -192,22 +229,21 @@ const failures: readonly (readonly [code: number, name: string, say: (path: stri
     13,
     'SQLITE_FULL',
     (path) =>
-      new OrchestrationError(
-        `The disk is full: "${path}" could not be written. What was acknowledged is stored; make room and open the runs again.`,
+      new UnavailableStore(
+        `The disk is full: "${path}" could not be written. What was acknowledged is stored; make room, and the runs continue.`,
       ),
   ],
   [
     8,
     'SQLITE_READONLY',
-    (path) =>
-      new ConfigurationError(`"${path}" cannot be written: the file, its folder or its disk is read-only.`),
+    (path) => new ReadOnlyFile(`"${path}" cannot be written: the file, its folder or its disk is read-only.`),
   ],
   [
     5,
     'SQLITE_BUSY',
     (path) =>
       new LockedFile(
-        `"${path}" is locked: another program holds it. What was acknowledged is stored; end that program and open the runs again.`,
+        `"${path}" is locked: another program holds it. What was acknowledged is stored; the runs continue when that program lets it go.`,
       ),
   ],
   [
@@ -233,8 +269,8 @@ const failures: readonly (readonly [code: number, name: string, say: (path: stri
     10,
     'SQLITE_IOERR',
     (path) =>
-      new OrchestrationError(
-        `The disk failed while "${path}" was used. What was acknowledged is stored; check the disk and open the runs again.`,
+      new UnavailableStore(
+        `The disk failed while "${path}" was used. What was acknowledged is stored; check the disk. The runs continue when it works.`,
       ),
   ],
 ]

@@ -1,36 +1,56 @@
 import { ConfigurationError, errorFrom, OrchestrationError } from '../../messages/errors.ts'
 import { isJsonObject } from '../../messages/json.ts'
 import { waitReason } from '../../messages/result.ts'
+import type { CompiledSchema } from '../../tools/schema.ts'
 import { restartChunk } from '../chunks.ts'
-import { endResult, partialResult } from '../outcome.ts'
+import { endResult, partialResult, typedResult } from '../outcome.ts'
+import { unknownRun } from '../runOptions.ts'
 import type { DurableChunk, DurableResult, DurableRun, RunInfo, WaitsFor } from '../runs.ts'
 import { chunkFrom, type PlacedChunk, type StreamBatch, type StreamPosition } from './ChunkLog.ts'
 import { type ItemSource, itemFrom } from './Items.ts'
 import { hostedFrom } from './pack.ts'
 import type { RunOwner } from './RunOwner.ts'
-import { infoOf, type RunRow, type RunSummary } from './RunRows.ts'
+import type { RunRow, RunSummary } from './runRow.ts'
 import type { OpenStore } from './sqlite.ts'
 
 /** The handle of a stored run. */
-export class SqliteRun implements DurableRun {
+export class SqliteRun<T = string> implements DurableRun<T> {
   readonly id: string
   readonly agent: string
   readonly #owner: RunOwner
   readonly #run: RunSummary
+  readonly #finish: (result: DurableResult) => Promise<DurableResult<T>>
 
-  constructor(owner: RunOwner, run: RunSummary) {
+  private constructor(
+    owner: RunOwner,
+    run: RunSummary,
+    finish: (result: DurableResult) => Promise<DurableResult<T>>,
+  ) {
     this.id = run.id
     this.agent = run.agent
     this.#owner = owner
     this.#run = run
+    this.#finish = finish
+  }
+
+  /** The handle of a run whose result is a text. */
+  static of(owner: RunOwner, run: RunSummary): SqliteRun {
+    return new SqliteRun(owner, run, async (result) => result)
+  }
+
+  /** Returns the handle of the same run whose result is a value of a schema. */
+  typed<V>(schema: CompiledSchema<V>): SqliteRun<V> {
+    return new SqliteRun(this.#owner, this.#run, (result) => typedResult(result, schema))
   }
 
   async info(): Promise<RunInfo> {
-    return infoOf(this.#now())
+    const [info] = this.#owner.infosOf([this.#now()])
+    if (!info) throw unknownRun(this.id)
+    return info
   }
 
-  get result(): Promise<DurableResult> {
-    return this.#result()
+  get result(): Promise<DurableResult<T>> {
+    return this.#result().then(this.#finish)
   }
 
   stream(

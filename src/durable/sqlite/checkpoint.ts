@@ -8,7 +8,7 @@ import type { RunStatus } from '../runs.ts'
 import { isResting, stepsIn, usageIn } from '../snapshots.ts'
 import type { Items } from './Items.ts'
 import { pack } from './pack.ts'
-import type { Checkpoint } from './RunRows.ts'
+import type { Checkpoint } from './runRow.ts'
 
 /** The state of a run's actor, as it is stored. New messages join the items of the run. */
 export const checkpointOf = (

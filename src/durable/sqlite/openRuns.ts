@@ -16,6 +16,7 @@ import {
 import { Agents } from '../runOptions.ts'
 import type { RunInfo, StoredRuns } from '../runs.ts'
 import { RunOwner } from './RunOwner.ts'
+import { whenFree } from './SqliteFile.ts'
 import { SqliteRuns } from './SqliteRuns.ts'
 import { openStore, type RunStore } from './sqlite.ts'
 import { setOwner } from './storeView.ts'
@@ -29,8 +30,13 @@ export type OpenOptions = {
    * and forks for the process that has them, and never runs anything itself.
    */
   agents?: Readonly<Record<string, AnyAgent>>
-  /** Restarts of a run without progress before it is abandoned. Default: 50. */
+  /**
+   * Restarts of a run without progress before it is abandoned, because it may be what ends the process. Restarts after
+   * `close` do not count. Default: 50.
+   */
   maxRecoveries?: number
+  /** Runs that may be under way in this process at the same time; the others wait for a place. Default: no limit. */
+  concurrency?: number
   /** Makes the `context` of the tools from what was stored with the run: connections, for example. */
   context?: (stored: unknown, info: RunInfo) => unknown
 }
@@ -49,16 +55,19 @@ export const openRuns = async (options: OpenOptions): Promise<StoredRuns> => {
     store: storeRule,
     agents: agentsRule,
     maxRecoveries: wholeFrom(0),
+    concurrency: wholeFrom(1),
     context: callable,
   })
   checkValue('The options of openRuns', options, member('store', storeRule))
   const { store, agents = {}, maxRecoveries = 50, context = (stored) => stored } = options
+  const { concurrency = Number.POSITIVE_INFINITY } = options
   const isBuild = process.env.NEXT_PHASE === 'phase-production-build'
   const isReloaded = process.env.NODE_ENV === 'development' && !isBuild && Object.keys(agents).length > 0
   if (isReloaded) await closeEarlier(store.path)
   const opened = await (isBuild ? openStore(store, emptyFile()) : openStore(store))
   const known = new Agents(isBuild ? {} : agents)
-  const owner = new RunOwner(opened, { agents: known, maxRecoveries, context })
+  const owner = new RunOwner(opened, { agents: known, maxRecoveries, concurrency, context })
+  await whenFree(() => owner.open())
   const runs = new SqliteRuns(owner)
   setOwner(runs, owner)
   if (isReloaded) earlierRuns().set(resolve(store.path), runs)
@@ -82,7 +91,7 @@ const earlierRuns = (): Map<string, StoredRuns> => {
 const closeEarlier = async (path: string): Promise<void> => {
   const earlier = earlierRuns().get(resolve(path))
   // Closed by hand, or with its folder: either way it runs nothing any more.
-  await earlier?.close().catch(() => {})
+  await earlier?.close({ drain: 0 }).catch(() => {})
 }
 
 const storeRule: Rule = (name, value) =>

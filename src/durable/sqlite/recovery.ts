@@ -14,22 +14,22 @@ import { HostedRun, type HostedSetup } from './HostedRun.ts'
 import { Items } from './Items.ts'
 import { LostOwnership } from './Ownership.ts'
 import { hostedFrom } from './pack.ts'
-import type { RunRow } from './RunRows.ts'
+import type { RunRow } from './runRow.ts'
 import { DamagedData } from './SqliteFile.ts'
 import type { OpenStore } from './sqlite.ts'
 
-/**
- * Makes a stored run ready to continue in this process; `start` continues it. Returns the error of one that cannot
- * continue: its agent refuses the snapshot, or its data is damaged.
- */
+/** The reason why a run cannot continue: its agent refuses the snapshot, or its data is damaged. */
+export type Unrestorable = { error: ErrorData; isRefused: boolean }
+
+/** Makes a stored run ready to continue in this process; `start` continues it. */
 export const restoreRun = (
   store: OpenStore,
   row: RunRow,
   agent: AnyAgent,
   context: unknown,
   listeners: Pick<HostedSetup, 'onChange' | 'onStop' | 'checkOwner'>,
-): HostedRun | ErrorData => {
-  const { id, n, status, isUnsettled, packedSnapshot, hidden } = row
+): HostedRun | Unrestorable => {
+  const { id, n, status, isUnsettled, packedSnapshot, hidden, answer } = row
   const incarnation = row.incarnation + 1
   // The first incarnation of a run that another process has stored does not follow a crash.
   const recoveries = status === 'running' && row.incarnation > 0 ? row.recoveries + 1 : row.recoveries
@@ -38,28 +38,17 @@ export const restoreRun = (
     const items = store.items.load(n, row.base)
     const from = hostedFrom(packedSnapshot, items)
     const stored = { n, packedSnapshot, status, isUnsettled }
+    const place = { id, store, items, tail, incarnation, recoveries, released: row.recoveries, stored }
+    const stoppedMs = status === 'running' ? Math.max(0, Date.now() - row.updated) : 0
     const conversation = store.chats.ofRun(n)
-    const setup = {
-      id,
-      store,
-      agent,
-      from,
-      context,
-      conversation,
-      items,
-      tail,
-      incarnation,
-      recoveries,
-      hidden,
-      stored,
-    }
-    const run = new HostedRun({ ...setup, ...listeners })
-    if (run.refusal) return run.refusal
+    const parts = { agent, from, context, conversation, answer, hidden, stoppedMs }
+    const run = new HostedRun({ ...place, ...parts, ...listeners })
+    if (run.refusal) return { error: run.refusal, isRefused: true }
     if (status === 'running' && 'snapshot' in from)
       run.show(missingChunks({ ...row, snapshot: from.snapshot }, tail))
     return run
   } catch (thrown) {
-    if (thrown instanceof DamagedData) return errorDataOf(thrown)
+    if (thrown instanceof DamagedData) return { error: errorDataOf(thrown), isRefused: false }
     throw thrown
   }
 }

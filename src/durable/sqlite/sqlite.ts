@@ -1,14 +1,14 @@
 import { existsSync, lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { ConfigurationError } from '../../messages/errors.ts'
 import { callable, checkOptions, checkValue, oneOf, type Rule, rule } from '../../messages/optionRules.ts'
 import { ChatRows } from './ChatRows.ts'
 import { StreamRows } from './ChunkLog.ts'
+import { CommandRows } from './CommandRows.ts'
 import { findDriver, type OpenDriver } from './driver.ts'
 import { ItemRows } from './Items.ts'
-import { CommandRows, RunRows } from './RunRows.ts'
-import { LockedFile, numberIn, SqliteFile, type Synchronous } from './SqliteFile.ts'
+import { RunRows } from './RunRows.ts'
+import { numberIn, SqliteFile, type Synchronous, shortWaitMs, whenFree } from './SqliteFile.ts'
 
 /** Options of {@link sqlite}. */
 export type SqliteOptions = {
@@ -32,9 +32,6 @@ export type OpenStore = {
   readonly openDriver: OpenDriver
   readonly synchronous: Synchronous
 }
-
-/** Time that a write waits for one of another process. Ours take a few milliseconds. */
-const busyMs = 5000
 
 /** A step changes a few rows of about a kilobyte, and SQLite writes whole pages: those of 4096 bytes cost twice as much. */
 const pageSize = 1024
@@ -65,16 +62,8 @@ export const openStore = async (store: RunStore, path = store.path): Promise<Ope
   const options = made.get(store)
   if (!options) throw new ConfigurationError('store must be a store, such as sqlite(path).')
   const { driver = await findDriver(), synchronous = 'full' } = options
-  const deadline = performance.now() + busyMs
-  for (;;) {
-    try {
-      return openTables(path, driver, synchronous)
-    } catch (thrown) {
-      if (!(thrown instanceof LockedFile) || performance.now() > deadline) throw thrown
-    }
-    // Two that make a new file at the same time would wait for each other: SQLite refuses one of them at once.
-    await pause(10 + Math.random() * 40)
-  }
+  // Two that make a new file at the same time would wait for each other: SQLite refuses one of them at once.
+  return whenFree(() => openTables(path, driver, synchronous))
 }
 
 const path = rule('the path of a file', (value) => typeof value === 'string' && value !== '')
@@ -116,7 +105,7 @@ const openTables = (given: string, openDriver: OpenDriver, synchronous: Synchron
   const path = realPath(given)
   checkLinks(path)
   const file = new SqliteFile(path, openDriver, [
-    `busy_timeout = ${busyMs}`,
+    `busy_timeout = ${shortWaitMs}`,
     `page_size = ${pageSize}`,
     `wal_autocheckpoint = ${pagesInLog}`,
     // On macOS, fsync alone leaves what was written in the cache of the disk. Elsewhere this changes nothing.
@@ -207,17 +196,25 @@ const versions: readonly string[] = [
   -- The process that runs the agents. Each one that takes over raises \`epoch\`, and every write of an owner checks it.
   CREATE TABLE owner (n INTEGER PRIMARY KEY CHECK (n = 1), epoch INTEGER NOT NULL, agents TEXT NOT NULL);
 
-  -- \`request\`: a digest of what the run was started with. \`blocked\`: why it does not continue for now.
+  -- \`request\`: a digest of what the run was started with. \`blocked\`: why it does not continue for now. \`answer\`: the JSON
+  -- Schema of its answer.
   ALTER TABLE runs ADD COLUMN request TEXT;
   ALTER TABLE runs ADD COLUMN blocked TEXT;
   ALTER TABLE runs ADD COLUMN metadata TEXT;
+  ALTER TABLE runs ADD COLUMN answer TEXT;
   CREATE INDEX runs_by_status ON runs (status, n) WHERE id IS NOT NULL;
 
   CREATE TABLE tags (tag TEXT NOT NULL, run INTEGER NOT NULL, PRIMARY KEY (tag, run)) WITHOUT ROWID;
   CREATE INDEX tags_by_run ON tags (run);
+  CREATE INDEX chats_by_run ON chats (run);
 
-  -- The ids of commands that were taken: one that is sent again does not count.
-  CREATE TABLE command_ids (run INTEGER NOT NULL, id TEXT NOT NULL, PRIMARY KEY (run, id)) WITHOUT ROWID;
+  -- The ids of commands that were taken, and a digest of each: one that is sent again does not count.
+  CREATE TABLE command_ids (
+    run INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    PRIMARY KEY (run, id)
+  ) WITHOUT ROWID;
   CREATE INDEX commands_by_run ON commands (run);
   `,
 ]

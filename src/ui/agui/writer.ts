@@ -11,7 +11,7 @@ import type { PendingCall, Usage } from '../../messages/result.ts'
 import { newId } from '../../model/newId.ts'
 import { parseArguments } from '../../model/toolArguments.ts'
 import { sourcesOf } from '../sources.ts'
-import { questionIdOf, type TurnEvent } from '../turn.ts'
+import { questionIdOf, shownErrorOf, type TurnEvent } from '../turn.ts'
 import { fileOf } from '../uiMessages/messages.ts'
 
 /** A call that is being streamed; `text` is what was shown of its arguments. */
@@ -198,10 +198,15 @@ export class AguiWriter {
     const { id: toolCallId } = result
     if (this.#results.has(toolCallId)) return
     this.#results.add(toolCallId)
-    const message = { toolCallId, content: contentOf(result), role: 'tool' }
+    const message = { toolCallId, content: this.#contentOf(result), role: 'tool' }
     const messageId = newId()
     this.#send('TOOL_CALL_RESULT', { messageId, ...message })
     this.#messages.push({ id: messageId, ...message })
+  }
+
+  #contentOf(result: ToolResultPart): JsonValue {
+    if (!result.isError || result.rejected) return contentOf(result)
+    return JSON.stringify({ error: shownErrorOf(result, this.#options.showError) })
   }
 
   /** Removes what was shown of an answer that starts over. */

@@ -82,7 +82,7 @@ export const uiMessageHandler = (
     const chats = await find(request, chatId, {})
     if (what === 'messages') {
       const history = request.method === 'GET' ? await chats.history(chatId) : undefined
-      if (history) return Response.json(uiMessagesOf(history))
+      if (history) return Response.json(uiMessagesOf(history, showError))
     } else if (request.method === 'DELETE') {
       await chats.stop(chatId)
       return new Response(null, { status: 204 })

@@ -8,7 +8,7 @@ import {
 } from '../../messages/messages.ts'
 import type { Usage } from '../../messages/result.ts'
 import { type Source, sourcesOf } from '../sources.ts'
-import { errorTextOf, outputOf, promptIdOf } from '../turn.ts'
+import { noDetails, outputOf, promptIdOf, shownErrorOf } from '../turn.ts'
 
 /** A message of the AI SDK's hooks. */
 export type UiMessage = {
@@ -20,11 +20,15 @@ export type UiMessage = {
 
 /**
  * Turns a conversation into messages of the AI SDK, which a page begins with. Their ids and metadata are those that the
- * page had while it read the answers.
+ * page had while it read the answers. `showError` gives the text of a tool's error; by default the page sees only that
+ * there was one.
  *
  * @example const messages = uiMessagesOf(await load(chatId)) // what onFinish has saved
  */
-export const uiMessagesOf = (history: readonly ChatMessage[]): UiMessage[] => {
+export const uiMessagesOf = (
+  history: readonly ChatMessage[],
+  showError: (error: unknown) => string = noDetails,
+): UiMessage[] => {
   const messages: UiMessage[] = []
   const ids = new Set<string>()
   /** The id that the page gave, unless it gave it twice. */
@@ -39,7 +43,7 @@ export const uiMessagesOf = (history: readonly ChatMessage[]): UiMessage[] => {
     const last = messages.at(-1)
     if (message.role === 'system') return
     if (message.role === 'user') {
-      for (const result of results) settle(last, result)
+      for (const result of results) settle(last, result, showError)
       const parts = message.parts.flatMap(shownPart)
       if (parts.length > 0) messages.push({ id: idOf(message, index), role: 'user', parts })
       return
@@ -97,14 +101,21 @@ export const fileOf = (part: DataPart | LinkPart): { url: string; mediaType: str
     : { url: part.url, mediaType: part.mimeType ?? 'application/octet-stream' }
 
 /** Adds a result to the newest call of its id: another turn may have used the same id. */
-const settle = (message: UiMessage | undefined, result: ToolResultPart): void => {
+const settle = (
+  message: UiMessage | undefined,
+  result: ToolResultPart,
+  showError: (error: unknown) => string,
+): void => {
   const call = message?.parts.findLast(({ toolCallId }) => toolCallId === result.id)
-  if (call) Object.assign(call, outcomeOf(result))
+  if (call) Object.assign(call, outcomeOf(result, showError))
 }
 
-const outcomeOf = (result: ToolResultPart): { [key: string]: JsonValue } => {
+const outcomeOf = (
+  result: ToolResultPart,
+  showError: (error: unknown) => string,
+): { [key: string]: JsonValue } => {
   if (result.rejected) return { state: 'output-denied', approval: { id: result.id, approved: false } }
-  if (result.isError) return { state: 'output-error', errorText: errorTextOf(result) }
+  if (result.isError) return { state: 'output-error', errorText: shownErrorOf(result, showError) }
   return { state: 'output-available', output: outputOf(result) }
 }
 

@@ -8,7 +8,7 @@ import {
 } from '../../messages/messages.ts'
 import type { FinishReason, PendingCall, Usage } from '../../messages/result.ts'
 import { sourcesOf } from '../sources.ts'
-import { type Decisions, errorTextOf, outputOf, questionIdOf, type TurnEvent } from '../turn.ts'
+import { type Decisions, errorTextOf, outputOf, questionIdOf, shownErrorOf, type TurnEvent } from '../turn.ts'
 import { answerIdOf, fileOf, type UiChunk, type UiFinishReason } from './messages.ts'
 
 /** The part of a message that is being streamed. */
@@ -169,7 +169,12 @@ export class UiMessageWriter {
     if (this.#results.has(toolCallId)) return
     this.#results.add(toolCallId)
     if (rejected) this.#deny(toolCallId, errorTextOf(result))
-    else if (isError) this.#send({ type: 'tool-output-error', toolCallId, errorText: errorTextOf(result) })
+    else if (isError)
+      this.#send({
+        type: 'tool-output-error',
+        toolCallId,
+        errorText: shownErrorOf(result, this.#options.showError),
+      })
     else this.#send({ type: 'tool-output-available', toolCallId, output: outputOf(result) })
   }
 

@@ -77,10 +77,13 @@ describe('typed output', () => {
     ['a value of any type', z.object({ value: z.any() })],
     ['a recursive type', tree],
     ['a tuple', z.object({ pair: z.tuple([z.string(), z.number()]) })],
-  ])('is described in the system prompt where the dialect cannot say it: %s', (_, schema) => {
+  ])('is described in the prompt where the dialect cannot say it: %s', (_, schema) => {
     const body = request(schema)
     expect(body).not.toHaveProperty('output_config')
-    expect(body.system).toContain(JSON.stringify(schemaOf(schema)))
+    expect(body.system).toBe('Be exact.')
+    expect(body.messages).toMatchObject([
+      { content: [{ text: 'hi' }, { text: expect.stringContaining(JSON.stringify(schemaOf(schema))) }] },
+    ])
   })
 
   it.each([
@@ -98,13 +101,17 @@ describe('typed output', () => {
     expect(output).toEqual({ a: 'b' })
     expect(requests).toHaveLength(2)
     expect(requests[1]?.body).toMatchObject({
-      system: [{ text: expect.stringMatching(/^Be exact\.\n\nAnswer with nothing but JSON/) }],
+      system: [{ text: 'Be exact.' }],
+      messages: [
+        { content: [{ text: 'Go' }, { text: expect.stringMatching(/^Answer with nothing but JSON/) }] },
+      ],
     })
   })
 
-  it('is described in the system prompt to models without native schemas', () => {
+  it('is described in the prompt to models without native schemas', () => {
     const body = request(z.object({ a: z.string() }), 'claude-sonnet-4-0')
     expect(body).not.toHaveProperty('output_config')
-    expect(body.system).toMatch(/^Be exact\.\n\nAnswer with nothing but JSON/)
+    expect(body.system).toBe('Be exact.')
+    expect(JSON.stringify(body.messages)).toContain('Answer with nothing but JSON')
   })
 })

@@ -114,7 +114,7 @@ describe('the text of an answer', () => {
 })
 
 describe('the thinking of an answer', () => {
-  it('comes from summaries and from raw reasoning, once each', () => {
+  it('comes from summaries and from raw reasoning, once each, a paragraph for each part', () => {
     const deltas = decode(
       created(),
       { type: 'response.reasoning_summary_text.delta', output_index: 0, summary_index: 0, delta: 'Sum' },
@@ -130,7 +130,7 @@ describe('the thinking of an answer', () => {
       }),
       completed(),
     )
-    expect(thinkingIn(deltas)).toBe('Summary raw')
+    expect(thinkingIn(deltas)).toBe('Sum\n\nmary\n\n raw')
   })
 
   it('may continue after the text of a later item has begun', () => {

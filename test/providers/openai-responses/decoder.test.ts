@@ -115,7 +115,7 @@ describe('pieces', () => {
     ]
     const again = [...events, whole('reasoning_text', {}, 'x')]
     expect(decode(...events, ...again, completed({ id: null }))).toStrictEqual([
-      ...['a', 'b', 'c', 'd'].map(thinking),
+      ...['a', '\n\nb', '\n\nc', '\n\nd'].map(thinking),
       finish('stop'),
     ])
   })
@@ -144,7 +144,7 @@ describe('items', () => {
       ],
       [
         thinking('a'),
-        thinking('b'),
+        thinking('\n\nb'),
         text('c'),
         progress,
         text('e'),

@@ -19,7 +19,7 @@ const profile: OpenAIResponsesProfile = {
 }
 
 type Stream = { id: string; response: { body: string } }
-type Expected = { error?: unknown }
+type Expected = { error?: unknown; toolCalls: { id: string | null }[] }
 
 const read = <T>(file: string): T => JSON.parse(readFileSync(file, 'utf8'))
 
@@ -76,7 +76,10 @@ describe.skipIf(!existsSync(recordings))(
     for (const file of readdirSync(folder)) {
       it(file.replace('.json', ''), () => {
         const stream = read<Stream>(path.join(folder, file))
-        const expected = read<Expected>(path.join(recordings, 'expected', openaiResponses.name, file))
+        const reading = read<Expected>(path.join(recordings, 'expected', openaiResponses.name, file))
+        // The search on X of xAI makes calls itself.
+        const toolCalls = reading.toolCalls.filter(({ id }) => !id?.startsWith('xs_'))
+        const expected = { ...reading, toolCalls }
         const deltas = decode(stream.response.body)
         // An error delta ends a stream without a finish, so there is no word to compare.
         const compared = expected.error ? fields : [...fields, 'finishReason']

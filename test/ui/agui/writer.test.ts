@@ -137,7 +137,7 @@ describe('a run', () => {
       ...shownCall('c1', '#1'),
       ...shownCall('c2', '#1'),
       shownResult('#2', 'c1'),
-      shownResult('#3', 'c2', '{"error":"no"}'),
+      shownResult('#3', 'c2', '{"error":"shown: no"}'),
       textStart('#4'),
       textDelta('#4', 'There.'),
       textEnd('#4'),

@@ -50,7 +50,7 @@ test('all steps of an answer are one message, with thinking, calls and their res
         { type: 'reasoning', text: 'Hm.', state: 'done' },
         { type: 'text', text: 'I look.', state: 'done' },
         shownCall('c1', { state: 'output-available', output: { celsius: 21 } }),
-        shownCall('c2', { state: 'output-error', errorText: 'no paper' }),
+        shownCall('c2', { state: 'output-error', errorText: 'Something went wrong.' }),
         shownCall('c3', { state: 'output-denied', approval: { id: 'c3', approved: false } }),
         shownCall('c4', { state: 'input-available' }),
         { type: 'step-start' },

@@ -286,9 +286,9 @@ describe('a call', () => {
       result('c3', { result: 'plain', isError: true }),
     ]
     expect(written(events, { clientVersion })).toStrictEqual([
-      { type: 'tool-output-error', toolCallId: 'c1', errorText: 'no paper' },
+      { type: 'tool-output-error', toolCallId: 'c1', errorText: 'shown: no paper' },
       denied,
-      { type: 'tool-output-error', toolCallId: 'c3', errorText: 'plain' },
+      { type: 'tool-output-error', toolCallId: 'c3', errorText: 'shown: plain' },
     ])
   })
 

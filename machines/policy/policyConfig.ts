@@ -1,0 +1,134 @@
+import type { AnyActorRef, AnyStateMachine, AnyStateNode } from 'xstate'
+import { ConfigurationError } from '../../src/messages/errors.ts'
+import { isJsonObject, type JsonObject } from '../../src/messages/json.ts'
+import { amount, fields, having, oneOf, type Rule, type Rules } from '../../src/messages/optionRules.ts'
+import type { ChatModel } from '../../src/model/chatModel.ts'
+import { type AnyToolEntry, isToolSource } from '../../src/tools/tool.ts'
+import { recordOf } from '../stored/shape.ts'
+import type { PolicyOptions } from './policyEvents.ts'
+import { policyFlaw } from './policyLogic.ts'
+import type { ResolvedPolicy } from './questions.ts'
+
+const defaultHoldMs = 300_000
+
+const machineRule: Rule = (name, value) =>
+  having('getInitialSnapshot', 'transition', 'resolveState', 'provide')(name, value) === undefined
+    ? undefined
+    : `${name} must be a statechart of XState, as setup().createMachine() makes it.`
+
+const optionRules = (model: Rule): Rules<PolicyOptions<unknown>> => ({
+  machine: machineRule,
+  others: oneOf('refuse', 'ask', 'allow'),
+  holdMs: amount,
+  chunks: oneOf('hold'),
+  models: (name, value) => recordOf(model)(name, value),
+})
+
+/** The rule for a policy, with a rule for its models: a statechart, or one with options. */
+export const policyRule =
+  (model: Rule): Rule =>
+  (name, value) =>
+    isOptions(value)
+      ? (machineRule(`${name}.machine`, value.machine) ?? fields(optionRules(model))(name, value))
+      : machineRule(name, value)
+
+const isOptions = (value: unknown): value is { machine: unknown } =>
+  typeof value === 'object' && value !== null && 'machine' in value && !('transition' in value)
+
+/** The options of a policy, also of one that is given as its machine alone. */
+export const policyOptions = <Model>(policy: AnyStateMachine | PolicyOptions<Model>): PolicyOptions<Model> =>
+  'machine' in policy ? policy : { machine: policy }
+
+/** The names of models in the `meta` of the states of a machine. */
+export const modelsNamedIn = ({ root }: AnyStateMachine): string[] => {
+  const below = (node: AnyStateNode): AnyStateNode[] => [node, ...Object.values(node.states).flatMap(below)]
+  const models = below(root).map(({ meta }): unknown => Object(meta).model)
+  return [...new Set(models.filter((model) => typeof model === 'string'))]
+}
+
+/** A policy with every default filled in. Throws if a tool of the agent has no rule. */
+export const resolvePolicy = (
+  policy: AnyStateMachine | PolicyOptions,
+  tools: readonly AnyToolEntry[],
+): ResolvedPolicy => {
+  const { machine, others, holdMs = defaultHoldMs, chunks, models = {} } = policyOptions(policy)
+  const mentions = mentionedIn(machine)
+  if (others === undefined) refuseUnmentioned(mentions, tools)
+  return {
+    machine,
+    others: others ?? 'refuse',
+    holdMs,
+    holdsChunks: chunks === 'hold',
+    models: new Map<string, ChatModel>(Object.entries(models)),
+    mentions,
+  }
+}
+
+/** Refuses tools that no state mentions: each of them would be refused at every call. */
+const refuseUnmentioned = (mentions: (type: string) => boolean, tools: readonly AnyToolEntry[]): void => {
+  const names = tools.flatMap((entry) =>
+    isToolSource(entry) || entry.inputSchema === null || mentions(`${entry.name}.call`) ? [] : entry.name,
+  )
+  if (names.length === 0) return
+  const [first] = names
+  throw new ConfigurationError(
+    `No state of the policy mentions ${names.join(', ')}: handle '${first}.call' where it may be called, or say with policy: { machine, others } what happens to such calls.`,
+  )
+}
+
+/** Says whether a machine mentions an event. Its descriptors may end in a wildcard, as in XState. */
+export const mentionedIn = (machine: AnyStateMachine): ((type: string) => boolean) => {
+  const events: readonly string[] = machine.events
+  const known = new Map<string, boolean>()
+  return (type) => {
+    const found = known.get(type) ?? events.some((descriptor) => isMatch(descriptor, type))
+    known.set(type, found)
+    return found
+  }
+}
+
+const isMatch = (descriptor: string, type: string): boolean => {
+  if (descriptor === type || descriptor === '*') return true
+  if (!descriptor.endsWith('.*')) return false
+  const prefix = descriptor.slice(0, -2)
+  return type === prefix || type.startsWith(`${prefix}.`)
+}
+
+/** The policy that a run leaves behind, to be continued by the next run of the conversation. */
+export const policyOf = (run: AnyActorRef): { policy?: JsonObject } => {
+  const policy = policyActor(run)
+  // One that broke cannot be continued: the conversation keeps what it had before.
+  if (policy?.getSnapshot().status !== 'active') return {}
+  const { judging, ...stored } = storedForm(policy)
+  // The questions of this run are not those of the next one.
+  return { policy: { ...stored, judging: { ...Object(judging), open: null } } }
+}
+
+/** A policy as data. XState cannot store one whose check does not exist, for example. */
+const storedForm = (policy: AnyActorRef): JsonObject => {
+  try {
+    return JSON.parse(JSON.stringify(policy.getPersistedSnapshot()))
+  } catch {
+    return {}
+  }
+}
+
+/** The actor of the policy of a run. A run that ends while it is made has not asked it anything. */
+export const policyActor = (run: AnyActorRef): AnyActorRef | undefined => {
+  try {
+    return run.getSnapshot()?.children?.policy
+  } catch {
+    return undefined
+  }
+}
+
+/** Says what is wrong with the policy of a stored run. */
+export const storedPolicyFlaw = (
+  policy: ResolvedPolicy | undefined,
+  { status, children }: Readonly<Record<string, unknown>>,
+): string | undefined => {
+  if (status !== 'active') return undefined
+  const child = isJsonObject(children) ? children.policy : undefined
+  if (policy) return policyFlaw(policy.machine, isJsonObject(child) ? child.snapshot : undefined)
+  return child === undefined ? undefined : 'it has a policy, and its agent has none'
+}

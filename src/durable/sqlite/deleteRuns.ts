@@ -1,0 +1,105 @@
+import { ConfigurationError } from '../../messages/errors.ts'
+import type { RunStatus } from '../runs.ts'
+import { baseIn } from './Items.ts'
+import type { RunOwner } from './RunOwner.ts'
+import { numberIn, type SqliteFile, whenFree } from './SqliteFile.ts'
+
+/** Runs that are deleted in one transaction: others wait for it, and so does this process. */
+const batchSize = 200
+
+/**
+ * Deletes runs that have not changed since a moment, and says how many. Messages that other runs share are kept, and so
+ * is the last run of a chat. Between two batches, other work of the process goes on.
+ */
+export const pruneRuns = async (
+  owner: RunOwner,
+  before: number,
+  statuses: readonly RunStatus[],
+): Promise<number> => {
+  const { file, synchronous } = owner.store
+  let pruned = 0
+  for (const status of statuses)
+    for (let last = 0, isMore = true; isMore; ) {
+      const batch = await whenFree(() =>
+        file.write(synchronous, () => {
+          const found = file.all(
+            `SELECT n FROM runs WHERE id IS NOT NULL AND status = ? AND n > ? AND updated < ?
+             AND NOT EXISTS (SELECT 1 FROM chats WHERE chats.run = runs.n) ORDER BY n LIMIT ?`,
+            status,
+            last,
+            before,
+            batchSize,
+          )
+          const numbers = found.map((row) => numberIn(row, 'n'))
+          deleteAll(owner, numbers)
+          return numbers
+        }),
+      )
+      pruned += batch.length
+      last = batch.at(-1) ?? last
+      isMore = batch.length === batchSize
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  return pruned
+}
+
+/** Deletes one run, under way or not. */
+export const deleteRun = (owner: RunOwner, id: string): boolean => {
+  const { file, runs, synchronous } = owner.store
+  return file.write(synchronous, () => {
+    const run = runs.number(id)
+    if (run === undefined) return false
+    const chat = file.get('SELECT id FROM chats WHERE run = ?', run)
+    if (chat)
+      throw new ConfigurationError(
+        `The run "${id}" is the end of the chat "${String(chat.id)}", and has its messages: it cannot be deleted.`,
+      )
+    deleteAll(owner, [run])
+    return true
+  })
+}
+
+/** Deletes runs, inside a transaction. */
+const deleteAll = (owner: RunOwner, numbers: readonly number[]): void => {
+  const { file } = owner.store
+  for (const n of numbers) {
+    owner.drop(n)
+    for (const table of ['stream', 'commands', 'command_ids', 'tags', 'contexts'])
+      file.run(`DELETE FROM ${table} WHERE run = ?`, n)
+    file.run(
+      `UPDATE runs SET id = NULL, live = 0, head = '', prompt = '', pending = NULL, error = NULL, metadata = NULL WHERE n = ?`,
+      n,
+    )
+  }
+  while (deleteUnused(file) > 0);
+  for (const n of numbers) trim(file, n)
+}
+
+/** Deletes pruned runs that no other run builds on; those below them may be next. */
+const deleteUnused = (file: SqliteFile): number => {
+  const unused = file.all(
+    'SELECT n FROM runs WHERE id IS NULL AND NOT EXISTS (SELECT 1 FROM runs AS above WHERE above.base = runs.n)',
+  )
+  for (const row of unused) {
+    file.run('DELETE FROM items WHERE run = ?', numberIn(row, 'n'))
+    file.run('DELETE FROM runs WHERE n = ?', numberIn(row, 'n'))
+  }
+  return unused.length
+}
+
+/** Deletes the items of a pruned run that no run above it refers to. */
+const trim = (file: SqliteFile, n: number): void => {
+  const needed = new Map<number, number>()
+  for (const row of file.all('SELECT base, counts FROM runs WHERE base = ?', n))
+    for (const [thread, count] of Object.entries(baseIn(row).counts))
+      needed.set(Number(thread), Math.max(count, needed.get(Number(thread)) ?? 0))
+  for (const row of file.all('SELECT DISTINCT thread FROM items WHERE run = ?', n)) {
+    const thread = numberIn(row, 'thread')
+    file.run(
+      'DELETE FROM items WHERE run = ? AND thread = ? AND idx >= ?',
+      n,
+      thread,
+      needed.get(thread) ?? 0,
+    )
+  }
+}

@@ -1,0 +1,180 @@
+import {
+  type AnyEventObject,
+  type AnyMachineSnapshot,
+  type AnyStateMachine,
+  createMachine,
+  initialTransition,
+  transition,
+} from 'xstate'
+
+// A policy without its data: guards may be true or false, checks and delays may end at any time. What cannot happen in the
+// model cannot happen in any run.
+
+type Config = { readonly [key: string]: unknown }
+
+/** A policy as a model: the chart without data, and the events that it may get by itself. */
+export type PolicyModel = {
+  chart: AnyStateMachine
+  /** Ends of checks and delays, with the path of the state that they belong to. */
+  own: readonly { type: string; path: readonly string[] }[]
+  /** Parts that are not followed. A claim is not proved while there is one. */
+  notes: string[]
+  /** Guesses what each guard says. */
+  oracle: Oracle
+}
+
+/** Makes the model of a policy. */
+export const policyModel = (machine: AnyStateMachine): PolicyModel => {
+  const oracle = new Oracle()
+  const notes = new Set<string>()
+  const own: { type: string; path: readonly string[] }[] = []
+  const named: Readonly<Record<string, unknown>> = machine.implementations.actions
+
+  const actionsOf = (given: unknown, place: string): unknown[] =>
+    listOf(given).map((action) => {
+      const name = typeof action === 'string' ? action : Object(action).type
+      const known = typeof action !== 'function' && typeof name === 'string' ? named[name] : action
+      const type: unknown = Object(known).type
+      if (type === 'xstate.raise' && typeof Object(known).event !== 'function' && !Object(known).delay)
+        return known
+      if (typeof type === 'string' && /^xstate\.(raise|sendTo|enqueueActions|spawnChild)$/.test(type))
+        notes.add(`${type.slice(7)} in ${place} is not followed`)
+      return nothing
+    })
+
+  const transitionOf = (given: unknown, place: string): unknown =>
+    listOf(given).map((each) => {
+      if (typeof each === 'string') return { target: each }
+      const { guard, actions, ...rest } = Object(each)
+      const label = typeof guard === 'string' ? guard : String(Object(guard).type ?? 'guard')
+      return {
+        ...rest,
+        ...(guard !== undefined && { guard: () => oracle.guess(label) }),
+        ...(actions !== undefined && { actions: actionsOf(actions, place) }),
+      }
+    })
+
+  const stateOf = (config: Config, path: readonly string[]): Config => {
+    const place = path.join('.') || 'the root'
+    const on: Record<string, unknown> = {}
+    for (const [type, given] of Object.entries(Object(config.on)))
+      on[type] = given === undefined ? undefined : transitionOf(given, place)
+    const addOwn = (type: string, given: unknown) => {
+      own.push({ type, path })
+      on[type] = transitionOf(given, place)
+    }
+    listOf(config.invoke).forEach((invoke, index) => {
+      const { id = `${index}.${place}`, src, onDone, onError, onSnapshot } = Object(invoke)
+      const name = typeof src === 'string' ? src : id
+      if (onDone !== undefined) addOwn(`xstate.done.actor.${name}`, onDone)
+      if (onError !== undefined) addOwn(`xstate.error.actor.${name}`, onError)
+      if (onSnapshot !== undefined) notes.add(`onSnapshot in ${place} is not followed`)
+    })
+    for (const [delay, given] of Object.entries(Object(config.after)))
+      addOwn(`xstate.after.${delay}.${place}`, given)
+    const { id, initial, type, tags, meta, history, target } = config
+    const states = Object.entries(Object(config.states)).map(([key, inner]) => [
+      key,
+      stateOf(Object(inner), [...path, key]),
+    ])
+    return {
+      ...defined({ id, initial: withoutActions(initial), type, tags, meta, history, target }),
+      on,
+      ...(config.always !== undefined && { always: transitionOf(config.always, place) }),
+      entry: actionsOf(config.entry, place),
+      exit: actionsOf(config.exit, place),
+      ...(config.onDone !== undefined && { onDone: transitionOf(config.onDone, place) }),
+      ...(states.length > 0 && { states: Object.fromEntries(states) }),
+    }
+  }
+
+  const config = stateOf(machine.config as Config, [])
+  const chart = createMachine({ ...config, id: machine.id })
+  return { chart, own, notes: [...notes], oracle }
+}
+
+const nothing = (): void => {}
+
+const listOf = (given: unknown): readonly unknown[] =>
+  given === undefined ? [] : Array.isArray(given) ? given : [given]
+
+const withoutActions = (initial: unknown): unknown =>
+  typeof initial === 'object' && initial !== null ? Reflect.get(initial, 'target') : initial
+
+const defined = (fields: Config): Config =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+
+/** The most guesses in one step: a guarded `always` may go round for ever. */
+const mostGuesses = 16
+
+/** Guesses what guards say, and tries all guesses one after the other. */
+class Oracle {
+  #guesses: boolean[] = []
+  #labels: string[] = []
+  #at = 0
+
+  guess(label: string): boolean {
+    const at = this.#at
+    if (at >= mostGuesses) throw new TooManyGuesses()
+    this.#at += 1
+    this.#guesses[at] ??= true
+    this.#labels[at] = label
+    return this.#guesses[at]
+  }
+
+  /** Begins again with the same guesses. */
+  replay(): void {
+    this.#at = 0
+  }
+
+  /** Runs a function with each combination of guesses. */
+  *all<T>(run: () => T): Generator<{ value: T; guesses: string[] }> {
+    this.#guesses = []
+    for (;;) {
+      this.replay()
+      const value = run()
+      const used = this.#guesses.slice(0, this.#at)
+      yield { value, guesses: used.map((isTrue, at) => `${isTrue ? '' : 'not '}${this.#labels[at]}`) }
+      const last = used.lastIndexOf(true)
+      if (last < 0) return
+      this.#guesses = [...used.slice(0, last), false]
+    }
+  }
+}
+
+/** A policy whose guards are asked again and again in one step. */
+export class TooManyGuesses extends Error {}
+
+/** A snapshot after a step of the model, and the guesses that led to it. */
+export type ModelStep = { snapshot: AnyMachineSnapshot; guesses: string[]; isTaken: boolean }
+
+/** The snapshots that a policy may begin with. */
+export const firstSteps = ({ chart, oracle }: PolicyModel): ModelStep[] =>
+  [...oracle.all(() => initialTransition(chart)[0])].map(({ value, guesses }) => ({
+    snapshot: value,
+    guesses,
+    isTaken: true,
+  }))
+
+/** The snapshots that an event may lead to. One that is not taken leads nowhere. */
+export const stepsOn = (
+  { chart, oracle }: PolicyModel,
+  snapshot: AnyMachineSnapshot,
+  event: AnyEventObject,
+): ModelStep[] =>
+  [
+    ...oracle.all(() => {
+      const isTaken = snapshot.can(event)
+      oracle.replay()
+      return { isTaken, snapshot: transition(chart, snapshot, event)[0] }
+    }),
+  ].map(({ value, guesses }) => ({ ...value, guesses }))
+
+/** Says whether a state is active. */
+export const isActive = (value: unknown, path: readonly string[]): boolean => {
+  const [first, ...rest] = path
+  if (first === undefined) return true
+  if (typeof value === 'string') return value === first && rest.length === 0
+  const inner = Object(value)
+  return Object.hasOwn(inner, first) && isActive(inner[first], rest)
+}
