@@ -1,3 +1,4 @@
+import { reportBetween } from '../logic/reports.ts'
 import { runMachine } from '../logic/runMachine.ts'
 import { readDeltas } from '../model/receiveDeltas.ts'
 import { storedPolicyFlaw } from '../policy/policyConfig.ts'
@@ -31,4 +32,5 @@ export const agentMachineOf = (config: ResolvedConfig, reportsToParent = false):
     },
     hasJsonContext: true,
     reportsToParent,
+    report: reportBetween,
   })

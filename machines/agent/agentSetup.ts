@@ -91,7 +91,8 @@ export const agentSetup = (config: ResolvedConfig) => {
       tags: {} as 'streaming' | 'waiting',
     },
     actors: {
-      policy: policyLogic(config.policy?.machine ?? noPolicy),
+      // An agent without a policy never starts it. Made for each chart: charts that share one could spoil it for each other.
+      policy: policyLogic(policy?.machine ?? createMachine({})),
       model: modelActor(config),
       timer,
       approver: approvals.approver(config.onApproval),
@@ -506,9 +507,6 @@ export const agentSetup = (config: ResolvedConfig) => {
     },
   })
 }
-
-/** A chart in the place of the policy of an agent that has none: it is never started. */
-const noPolicy = createMachine({})
 
 /** Says whether an answer that starts over makes anything obsolete: text, or pieces of a call that will not run. */
 const hasShown = ({ answer }: StreamingState): boolean => answer.chunks > 0 || answer.toolCallPieces > 0

@@ -8,8 +8,7 @@ import type {
 } from 'xstate'
 import { ConfigurationError } from '../../src/messages/errors.ts'
 import { isJsonObject } from '../../src/messages/json.ts'
-import type { AgentEmitted } from '../agent/events.ts'
-import { reportBetween } from './reports.ts'
+import type { AgentEmitted, AgentReport } from '../agent/events.ts'
 import { giveValues, hostOf, valuesOf } from './runEnvironment.ts'
 import { type AnyRunMachine, isChart, wrapLogic } from './wrapLogic.ts'
 
@@ -18,6 +17,13 @@ export type RunEmitted = { type: 'run.emitted'; emitted: readonly AgentEmitted[]
 
 /** The report of a run to its parent that it waits for people, or works again. */
 export type RunStatusEvent = { type: 'run.waiting' } | { type: 'run.working' }
+
+/** Makes the report of a step of a run to the user's machine above it; undefined for a step that needs none. */
+export type StepReport = (
+  before: AnyMachineSnapshot | undefined,
+  after: AnyMachineSnapshot,
+  id: string,
+) => AgentReport | undefined
 
 /**
  * Does around each step of a run what XState leaves to its caller.
@@ -35,7 +41,11 @@ export type RunStatusEvent = { type: 'run.waiting' } | { type: 'run.working' }
  * - A run of a chart that is made of runs reports to it what it emits, and when it waits: XState does not pass on what a
  *   child emits. All that one step emits is one event.
  */
-export const supervise = (machine: AnyRunMachine, reportsToParent: boolean): AnyRunMachine => {
+export const supervise = (
+  machine: AnyRunMachine,
+  reportsToParent: boolean,
+  reportOf: StepReport | undefined,
+): AnyRunMachine => {
   const restored = new WeakSet<AnyActorRef>()
   const refused = new WeakMap<AnyMachineSnapshot, Refusal>()
   const reporting = new WeakMap<AnyActorScope, AnyActorScope>()
@@ -54,7 +64,7 @@ export const supervise = (machine: AnyRunMachine, reportsToParent: boolean): Any
         scopeOf(scope),
         withoutContext(scope.self, input),
       )
-      reportToApp(undefined, first, scope)
+      if (reportOf) reportToApp(reportOf, undefined, first, scope)
       return first
     },
     transition: (snapshot: AnyMachineSnapshot, event, scope) => {
@@ -62,7 +72,7 @@ export const supervise = (machine: AnyRunMachine, reportsToParent: boolean): Any
       try {
         const next: AnyMachineSnapshot = inner.transition(snapshot, event, scopeOf(scope))
         if (reportsToParent) reportWait(snapshot, next, scope)
-        else reportToApp(snapshot, next, scope)
+        else if (reportOf) reportToApp(reportOf, snapshot, next, scope)
         return next
       } catch (thrown) {
         stopChildren(snapshot, scope)
@@ -214,13 +224,14 @@ const noSnapshot = ({ root }: AnyRunMachine): AnyMachineSnapshot =>
 
 /** Reports to the user's machine that invoked or spawned the run. Deferred twice, as emissions are. */
 const reportToApp = (
+  reportOf: StepReport,
   before: AnyMachineSnapshot | undefined,
   after: AnyMachineSnapshot,
   scope: AnyActorScope,
 ): void => {
   const { _parent: parent, id } = scope.self
   if (!parent || !('logic' in parent) || !isChart(Object(parent.logic))) return
-  const report = reportBetween(before, after, id)
+  const report = reportOf(before, after, id)
   if (!report) return
   // Around this machine may be one that turns the text of the answer into a value.
   const last = () =>

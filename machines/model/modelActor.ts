@@ -57,7 +57,7 @@ export const modelActor = (config: ResolvedConfig) =>
       const { model, request: asked, atHand } = requestOf(config, input, tools, prepared)
       const { prefix } = input
       const before = prefix && repeatsHistory(asked, prefix) ? prefix.opening : undefined
-      const { request, opening } = model.profile.appendsChanges
+      const { request, opening } = model.profile?.appendsChanges
         ? appendOnly(asked, atHand, before)
         : { request: asked }
       sent = sentPrefix(model, request, prefix, opening)
@@ -123,7 +123,7 @@ const requestOf = (
   const offered = offeredTools(prepared, tools)
   // Some models take the shape of an answer or tools, not both.
   const isShapeOnly = !callsTools && outputSchema !== null && !model.profile.schemaWithTools
-  const known = specsOf(tools, model.profile.deferredTools === true)
+  const known = specsOf(tools, model.profile?.deferredTools === true)
   const isOffered = ({ name, deferred }: ToolSpec) =>
     offered === undefined || offered.includes(deferred ? searchToolName : name)
   const specs = isShapeOnly ? [] : known.filter(isOffered)

@@ -3,6 +3,7 @@ import type { AgentCommand, AgentEmitted, AgentInput, AgentOutput } from '../age
 import { stateName } from '../agent/states.ts'
 import type { Read } from '../logic/chartLogic.ts'
 import { deepFreeze } from '../logic/deepFreeze.ts'
+import { reportBetween } from '../logic/reports.ts'
 import { runMachine } from '../logic/runMachine.ts'
 import type { RunEmitted, RunStatusEvent } from '../logic/supervise.ts'
 import type { AnyRunMachine } from '../logic/wrapLogic.ts'
@@ -41,6 +42,7 @@ export const machineOfRuns = <Context extends MachineContext>(
     },
     stored,
     hasJsonContext: true,
+    report: reportBetween,
   })
 
 /** A state that runs the lifecycle chart: it passes commands on to the run, and relays what the run emits. */

@@ -97,15 +97,14 @@ const compatible = {
   strictSchemas: false,
   maxTokensField: 'max_tokens',
   toolCallIds: 'any',
-  // Servers without a parser for the model's thinking leave it in the text: Groq's Qwen, LM Studio, vLLM, MiniMax.
-  splitThinkTags: true,
 } as const
 
 /** The profile of OpenAI's models over chat completions, and of any other model that a compatible server may have. */
 export const openaiChatProfile = (model: string, isOtherServer = false): OpenAIChatProfile => {
   const known = knownModel(openaiModels, model)
   // vLLM and llama.cpp never call a tool in a request that has a schema for the answer.
-  if (!known && isOtherServer) return hostedProfile(openWeightModels)(model)
+  // Its text may be about tags: only a server that is known to leave thinking in the text has it split.
+  if (!known && isOtherServer) return { ...hostedProfile(openWeightModels)(model), splitThinkTags: false }
   const { chat, refuses, efforts, ...facts } = known ?? openaiModels.newest
   return {
     ...abilitiesOf({ ...facts, ...(efforts && { efforts }) }, { schemaWithTools: true }),
@@ -127,6 +126,8 @@ export const hostedProfile =
     return {
       ...abilitiesOf(facts),
       ...compatible,
+      // Servers without a parser for the model's thinking leave it in the text: Groq's Qwen, LM Studio, vLLM, MiniMax.
+      splitThinkTags: true,
       ...(efforts && { efforts }),
       ...(reasoningReplay && { reasoningReplay }),
       ...(refuses && { refuses }),

@@ -1,6 +1,7 @@
 import type { Actor, AnyActorLogic, AnyStateMachine } from 'xstate'
 import { type AgentMachineConfig, synchronous } from '../../machines/agent/agentConfig.ts'
 import type { AgentMachine } from '../../machines/agent/agentSnapshot.ts'
+import { reportBetween } from '../../machines/logic/reports.ts'
 import {
   type MachineChange,
   type RunHost,
@@ -271,7 +272,9 @@ export class AgentInternals {
       throw new OrchestrationError(`The orchestrator "${providerHint}" did not return actor logic.`, {
         orchestrator: providerHint,
       })
-    const machine = isChart(logic) ? runMachineOf(logic) : registerRunMachine(logic as AgentMachine)
+    const machine = isChart(logic)
+      ? runMachineOf(logic, { report: reportBetween })
+      : registerRunMachine(logic as AgentMachine)
     const isPlain = Object.keys(this.#surroundings).length === 0
     return isPlain ? machine : withSurroundings(machine, this.#surroundings)
   }

@@ -151,7 +151,10 @@ export type WaitingInternals = Pick<
 >
 
 /** Asks for a value of this schema: `output` is validated. */
-export type TypedOptions<S extends Schema> = { schema?: S }
+export type TypedOptions<S extends Schema> = {
+  /** The schema that the answer must fit: the output is the validated value. Default: the answer is text. */
+  schema?: S
+}
 
 /** The output of a run: with a schema its value, without one text. */
 export type Output<S extends Schema> = [S] extends [never] ? string : Infer<S>

@@ -64,7 +64,7 @@ it('continues after an answer that failed, and ends with 1', async () => {
   const args = ['chat', '--model', 'openai:x', '--base-url', url]
   const { code, stdout, stderr } = await statewire(args, { input: lines('Hi', '/model nothing', 'Hi again') })
   expect(stdout).toBe('Well.\n')
-  expect(stderr).toContain('statewire: openai: Not today. (400)')
+  expect(stderr).toContain('statewire: Not today. (openai:x at ')
   expect(stderr).toContain('There is no provider "nothing"')
   expect(code).toBe(1)
 })

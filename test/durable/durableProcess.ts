@@ -108,6 +108,11 @@ if (what === 'work') {
   await new Promise((resolve) => setTimeout(resolve, 60_000))
 } else if (what === 'fill') {
   const run = await runs.start('filling', 'Go', { id })
+  const looking = setInterval(async () => {
+    const { blocked, step } = await run.info()
+    if (blocked !== undefined) say('blocked', { blocked, step })
+  }, 50)
+  run.result.finally(() => clearInterval(looking)).catch(() => {})
   say('filled', await run.result.catch(({ name, message }) => ({ name, message })))
 } else if (what === 'hold') {
   const run = await runs.start('agent', 'Go', { id })

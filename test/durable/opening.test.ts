@@ -16,7 +16,7 @@ afterEach(() => {
 describe('options', () => {
   test.each([
     ['no store', {}, 'store must be an object'],
-    ['a path', { store: 'runs.db' }, 'store must be an object'],
+    ['a path', { store: 'runs.db' }, "store must be a store, not a path: write store: sqlite('runs.db')."],
     [
       'a store of something else',
       { store: { path: 'runs.db' } },
@@ -41,8 +41,9 @@ describe('options', () => {
     await expect(opening).rejects.toThrow(message)
   })
 
-  test.each([[''], [':memory:'], [5], [undefined]])('a path such as %j is refused', (path) => {
+  test.each([[''], [5], [undefined]])('a path such as %j is refused', (path) => {
     expect(() => sqlite(path as string)).toThrow('The path of a store must be the path of a file')
+    expect(() => sqlite(':memory:')).toThrow('The path of a store cannot be ":memory:"')
   })
 
   test('a driver must be a function', () => {

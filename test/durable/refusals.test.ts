@@ -103,7 +103,7 @@ describe('what cannot be', () => {
     await expect(open({ maxRecoveries: -1 })).rejects.toThrow(/maxRecoveries must be/)
     await expect(open({ context: 5 })).rejects.toThrow(/context must be a function/)
     await expect(open({ synchronous: 'off' })).rejects.toThrow(/synchronous must be/)
-    await expect(opened(':memory:', { agent })).rejects.toThrow(/must be the path of a file/)
+    await expect(opened(':memory:', { agent })).rejects.toThrow(/cannot be ":memory:"/)
     await expect(opened(storeFile(), { agent: 5 } as never)).rejects.toBeInstanceOf(ConfigurationError)
   })
 

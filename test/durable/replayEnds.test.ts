@@ -85,6 +85,7 @@ describe('a wait', () => {
       status: 'waiting',
       snapshot: expect.objectContaining({ status: 'active', value: 'AwaitingApproval' }),
       result: {
+        status: 'waiting',
         id: 'r1',
         output: 'May I?',
         answer: 'May I?',

@@ -59,7 +59,8 @@ describe('prepareStep', () => {
     )
     expect((await agent.send('Go')).output).toBe('done')
     expect(model.requests[0]).toMatchObject({
-      messages: [{ role: 'system', parts: [{ text: '' }] }, { role: 'user' }],
+      // An empty prompt is left out.
+      messages: [{ role: 'user' }],
       toolChoice: 'required',
       temperature: 0,
       seed: 7,

@@ -63,7 +63,13 @@ describe('A state of the lifecycle chart', () => {
     const activities = [...agentStates()].flatMap(([path, { isStorable, isFinal }]) =>
       isStorable || isFinal ? [[path, activityOf(lifecycle, snapshotIn(stateValue(path)))]] : [],
     )
+    const gates = ['Prompt', 'Calls', 'Results', 'Answer'].flatMap((gate) => [
+      // Most policies answer at once: nothing is to be seen of the question.
+      [`Judging.${gate}.Asking`, ''],
+      [`Judging.${gate}.Holding`, 'pausing'],
+    ])
     expect(Object.fromEntries(activities)).toEqual({
+      ...Object.fromEntries(gates),
       AtLimit: 'waiting',
       'Compacting.Summarising': 'compacting',
       'Compacting.Halving': 'compacting',

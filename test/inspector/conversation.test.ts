@@ -189,7 +189,7 @@ describe.skipIf(!executablePath)('The page', { timeout: 120_000 }, () => {
     await page.locator('#chart [tabindex="0"]').focus()
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('ArrowDown')
-    await expect.poll(() => page.locator('#about-state').textContent()).toContain('MessageReset: ')
+    await expect.poll(() => page.locator('#about-state').textContent()).toContain('Judging: ')
     await page.getByRole('button', { name: 'Details' }).click()
     await page.locator('#chart tspan.guard', { hasText: '[isApprovalNeeded]' }).first().waitFor()
 

@@ -51,9 +51,10 @@ describe('an orchestrator', () => {
       expect((await agent.sendFor('n', z.object({ n: z.literal(n) }))).output).toEqual({ n })
       looksAfter.push(looks)
     }
-    // Only who builds looks at what the model can do.
-    expect(looks).toBeGreaterThan(0)
-    expect(new Set(looksAfter).size).toBe(1)
+    // The first answer looks as often as its request and the building do, every other one as often as its request.
+    const [first = 0, second = 0, third = 0] = looksAfter
+    expect(third - second).toBe(second - first)
+    expect(first).toBeGreaterThan(second - first)
   })
 
   test('for typed output keeps schemas apart that only differ in what they check', async () => {

@@ -154,7 +154,7 @@ it('keeps the effort of gpt-oss on vLLM, and switches others by their chat templ
   })
 })
 
-it.each(['groq:qwen/qwen3.8-27b', 'lmstudio:qwen3-8b', 'vllm:qwen3-8b', 'openai-compatible:qwen3-8b'])(
+it.each(['groq:qwen/qwen3.8-27b', 'lmstudio:qwen3-8b', 'vllm:qwen3-8b'])(
   '%s does not show <think> as text',
   async (name) => {
     const chunks = ['<thi', 'nk>Hm', 'm</think>', 'Hello'].map(

@@ -154,7 +154,8 @@ describe('a line without an end', () => {
         }
         flood()
       })
-      const agent = new Agent(model, { baseUrl: server.url, apiKey: 'key' })
+      const connection = { limits: { maxEventSize: 16 * mebibyte } }
+      const agent = new Agent(model, { baseUrl: server.url, apiKey: 'key', connection })
       await expect(agent.send('Hi')).rejects.toMatchObject({
         name: 'ModelError',
         code: 'event_too_large',

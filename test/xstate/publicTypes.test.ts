@@ -14,6 +14,7 @@ const allowed: Record<string, readonly string[]> = {
   'src/mcp': ['_meta'],
   'src/testing': ['_parent', '_transitions'],
   'src/inspector': ['_parent', '_transitions'],
+  'src/xstate6': ['_parent'],
 }
 
 const namesIn = (folder: string): string[] => {

@@ -15,7 +15,8 @@ export const policy: Command = {
   details: [
     'The file is a module that exports an XState 5 machine, and what must hold of it',
     'as "claims": { tools, never, always, reachable }, as for provePolicy. Without',
-    'claims, the states and common mistakes are looked at. It is loaded, so its code runs.',
+    'claims, the states and common mistakes are looked at. The file is loaded, so',
+    'its code runs.',
   ],
   run: async (invocation) => {
     const [word, file, ...more] = invocation.words
