@@ -85,12 +85,12 @@ const readInput = (
     if (unknown !== undefined) return { history: [], prompt: [], options, failure: refusal(unknown) }
     if (isText(input)) {
       const asked: ChatMessage = { role: 'user', parts: [textPart(input.prompt)] }
-      return { history: [asked], prompt: [asked], options, failure: null }
+      return { history: [asked], prompt: [asked], options, failure: policyProblem(input, policy) }
     }
     const history = messagesOf(input?.history ?? [])
     const prompt = messagesOf(promptMessage(input ?? {}))
     const all = [...history, ...prompt]
-    return { history: all, prompt, options, failure: inputProblem(all) }
+    return { history: all, prompt, options, failure: policyProblem(input, policy) ?? inputProblem(all) }
   } catch (thrown) {
     const failure = refusal(`The input is not usable: it holds ${describeThrown(thrown)}.`)
     return { history: [], prompt: [], options: optionsOf({}, ofAgent), failure }
@@ -135,7 +135,7 @@ const optionsOf = (input: AgentInput, ofAgent: RunLimits): RunOptions => {
   }
 }
 
-/** The policy that the run continues. One that cannot be continued is refused: without it, rules would be forgotten. */
+/** The policy that the run continues. One that cannot be continued is kept, too: the next run must not begin without it. */
 const policyOptions = (
   { policy: stored, unasked }: AgentInput,
   policy: ResolvedPolicy | undefined,
@@ -145,9 +145,20 @@ const policyOptions = (
     throw new TypeError('questions that are not asked, but not as a list')
   const asked = unasked === undefined ? {} : { unasked: [...unasked] }
   if (stored === undefined) return asked
-  const flaw = policyFlaw(policy.machine, stored)
-  if (flaw !== undefined) throw new TypeError(`a policy that cannot be continued: ${flaw}`)
+  if (!isJsonObject(stored)) throw new TypeError('a policy that is not an object')
   return { ...asked, policy: copyJson(stored) as JsonObject }
+}
+
+/** A policy that cannot be continued is refused, and the conversation kept: without it, rules would be forgotten. */
+const policyProblem = (
+  input: AgentInput | undefined,
+  policy: ResolvedPolicy | undefined,
+): ErrorData | null => {
+  if (!policy || input?.policy === undefined) return null
+  const flaw = policyFlaw(policy.machine, input.policy)
+  return flaw === undefined
+    ? null
+    : refusal(`The input is not usable: it holds a policy that cannot be continued: ${flaw}.`)
 }
 
 /** A text alone needs neither a copy nor a check. */

@@ -125,7 +125,7 @@ const requestOf = (
   const isShapeOnly = !callsTools && outputSchema !== null && !model.profile.schemaWithTools
   const known = specsOf(tools, model.profile?.deferredTools === true)
   const isOffered = ({ name, deferred }: ToolSpec) =>
-    offered === undefined || offered.includes(deferred ? searchToolName : name)
+    offered === undefined || (offered.includes(name) && (!deferred || offered.includes(searchToolName)))
   const specs = isShapeOnly ? [] : known.filter(isOffered)
   const answerTool = outputSchema && specs.find(({ name }) => tools.get(name)?.inputSchema === null)
   const request: ModelRequest = {

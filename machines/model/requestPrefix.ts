@@ -71,7 +71,9 @@ export const sentPrefix = (
   }
   if (!before) return { prefix, changed: [] }
   const isSame = (part: PrefixPart) =>
-    part === 'history' ? repeatsHistory(request, before) : before[part] === prefix[part]
+    part === 'history'
+      ? repeatsHistory(request, before) && repeatsChanges(opening, before.opening)
+      : before[part] === prefix[part]
   return { prefix, changed: parts.filter((part) => !isSame(part)) }
 }
 
@@ -79,6 +81,12 @@ export const sentPrefix = (
 export const repeatsHistory = ({ messages }: ModelRequest, before: RequestPrefix): boolean => {
   const history = historyIn(messages)
   return history.length >= before.messages && chain(history.slice(0, before.messages)) === before.history
+}
+
+/** True if the changes that the request before had as messages are still at their places. */
+const repeatsChanges = (opening: Opening | undefined, before: Opening | undefined): boolean => {
+  const made = before?.changes ?? []
+  return JSON.stringify(opening?.changes.slice(0, made.length) ?? []) === JSON.stringify(made)
 }
 
 /** The messages without system prompts, which go first on the wire, and without changes, which are kept apart. */

@@ -6,7 +6,7 @@ import type { ChatModel } from '../../src/model/chatModel.ts'
 import { type AnyToolEntry, isToolSource } from '../../src/tools/tool.ts'
 import { recordOf } from '../stored/shape.ts'
 import type { PolicyOptions } from './policyEvents.ts'
-import { policyFlaw } from './policyLogic.ts'
+import { policyFlaw, settledForms } from './policyLogic.ts'
 import type { ResolvedPolicy } from './questions.ts'
 
 const defaultHoldMs = 300_000
@@ -97,17 +97,20 @@ const isMatch = (descriptor: string, type: string): boolean => {
 /** The policy that a run leaves behind, to be continued by the next run of the conversation. */
 export const policyOf = (run: AnyActorRef): { policy?: JsonObject } => {
   const policy = policyActor(run)
-  // One that broke cannot be continued: the conversation keeps what it had before.
-  if (policy?.getSnapshot().status !== 'active') return {}
-  const { judging, ...stored } = storedForm(policy)
+  if (!policy) return {}
+  const isActive = policy.getSnapshot().status === 'active'
+  // One that broke is continued from its last answer: what it has seen, it has seen.
+  const form = isActive ? () => policy.getPersistedSnapshot() : settledForms.get(policy)
+  if (!form) return {}
+  const { judging, ...stored } = storedForm(form)
   // The questions of this run are not those of the next one.
   return { policy: { ...stored, judging: { ...Object(judging), open: null } } }
 }
 
 /** A policy as data. XState cannot store one whose check does not exist, for example. */
-const storedForm = (policy: AnyActorRef): JsonObject => {
+const storedForm = (form: () => unknown): JsonObject => {
   try {
-    return JSON.parse(JSON.stringify(policy.getPersistedSnapshot()))
+    return JSON.parse(JSON.stringify(form()))
   } catch {
     return {}
   }

@@ -50,6 +50,8 @@ type OpenQuestion = {
   at: number
   /** The machine has taken the event of the current item. */
   isTaken: boolean
+  /** The item whose event was taken: after a restore, the run may have other tools, and so other items. */
+  key?: string
   verdicts: Verdicts
   items?: readonly PolicyItem[]
 }
@@ -75,6 +77,11 @@ export const policyLogic = (
     const step = (snapshot: PolicySnapshot, event: AnyEventObject, scope: AnyActorScope): PolicySnapshot =>
       masked(inner.transition(snapshot, event, scope), snapshot.judging)
 
+    const persisted = (snapshot: PolicySnapshot) => ({
+      ...inner.getPersistedSnapshot(snapshot),
+      judging: storedJudging(snapshot.judging),
+    })
+
     /** Continues the open question as far as the machine lets it. */
     const proceed = (from: PolicySnapshot, scope: AnyActorScope): PolicySnapshot => {
       let snapshot = from
@@ -91,6 +98,7 @@ export const policyLogic = (
           const { id, verdicts } = open
           const end = ended ? { ended: verdictOf(machine, snapshot, 'refuse') } : {}
           report(scope, { type: 'policy.verdict', id, verdicts, ...end })
+          settledForms.set(scope.self, () => persisted(snapshot))
           return snapshot
         }
         snapshot = judge(snapshot, open, item, scope)
@@ -108,7 +116,8 @@ export const policyLogic = (
       const { isOver } = snapshot.judging
       if (event && !open.isTaken) {
         const isPossible = !isOver && (mode !== 'ask' || snapshot.can(event))
-        if (isPossible) return withOpen(step(snapshot, event, scope), { ...open, isTaken: true })
+        if (isPossible)
+          return withOpen(step(snapshot, event, scope), { ...open, isTaken: true, key: item.key })
         if (mode === 'ask') {
           const possible = callsIn(machine, snapshot, isOver)
           return settle(snapshot, open, item, { ...verdictOf(machine, snapshot, 'refuse'), possible }, scope)
@@ -135,19 +144,24 @@ export const policyLogic = (
     }
 
     return {
-      getInitialSnapshot: (scope, { id, policy }: PolicyActorInput) =>
-        policy
+      getInitialSnapshot: (scope, { id, policy }: PolicyActorInput) => {
+        if (policy) settledForms.set(scope.self, () => policy)
+        return policy
           ? withOpen(restoredFrom(inner.restoreSnapshot(policy as never, scope), policy), null)
           : masked(
               withJson(inner.getInitialSnapshot(scope, { id, context: valuesOf(scope.self).context })),
               nothingAsked,
-            ),
+            )
+      },
       transition: (snapshot: PolicySnapshot, event: AnyEventObject, scope) => {
         if (event.type === 'xstate.stop') return inner.transition(snapshot, event, scope)
         if (event.type === 'policy.ask') {
           const { id, items } = event as PolicyQuestion
           const { open } = snapshot.judging
-          return proceed(withOpen(snapshot, open?.id === id ? { ...open, items } : begun(id, items)), scope)
+          return proceed(
+            withOpen(snapshot, open?.id === id ? continued(open, items) : begun(id, items)),
+            scope,
+          )
         }
         return snapshot.judging.isOver ? snapshot : proceed(step(snapshot, event, scope), scope)
       },
@@ -157,6 +171,7 @@ export const policyLogic = (
       }),
       restoreSnapshot: (stored, scope) => {
         restored.add(scope.self)
+        settledForms.set(scope.self, () => stored)
         return restoredFrom(inner.restoreSnapshot(stored, scope), stored)
       },
       start: (snapshot, scope) => {
@@ -171,6 +186,9 @@ export const policyLogic = (
   return policy
 }
 
+/** The last state in which each policy had answered, as data: one that breaks is continued from there. */
+export const settledForms = new WeakMap<AnyActorRef, () => unknown>()
+
 const nothingAsked: Judging = { isOver: false, open: null }
 
 const begun = (id: string, items: readonly PolicyItem[]): OpenQuestion => ({
@@ -179,6 +197,13 @@ const begun = (id: string, items: readonly PolicyItem[]): OpenQuestion => ({
   isTaken: false,
   verdicts: {},
   items,
+})
+
+/** An item that is not the one whose event was taken has not been asked about yet. */
+const continued = (open: OpenQuestion, items: readonly PolicyItem[]): OpenQuestion => ({
+  ...open,
+  items,
+  isTaken: open.isTaken && items[open.at]?.key === open.key,
 })
 
 const next = (open: OpenQuestion): OpenQuestion => ({ ...open, at: open.at + 1, isTaken: false })

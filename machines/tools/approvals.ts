@@ -46,16 +46,20 @@ export const beginRound = (
   const origins: NonNullable<ToolRound['origins']> = {}
   const calls = currentCalls(state)
   const refused = refusedCalls(state, calls)
+  const offeredTools = () => new Map([...tools].filter(([name]) => isOffered.has(name)))
   const decide = (call: ToolCallPart, tool: Tool | undefined) => {
     const excess = refused.get(call.id)
     if (excess !== undefined) return errorResult(call, excess)
-    // A tool that is found by a search is offered with the search.
-    const isHidden = tool !== undefined && !isOffered.has(tool.isDeferred ? searchToolName : call.name)
+    // A tool that is found by a search is offered if both it and the search are.
+    const isHidden =
+      tool !== undefined && !(isOffered.has(call.name) && (!tool.isDeferred || isOffered.has(searchToolName)))
     const remembered = state.remembered.filter(
       ({ origin = ownOrigin }) => origin === originIn(tools, call.name),
     )
     if (isHidden) return unknownTool(call, offered)
-    return isSearch(call, tools) ? searchResult(call, tools) : decideOn(call, tool, remembered, context)
+    return isSearch(call, tools)
+      ? searchResult(call, offeredTools())
+      : decideOn(call, tool, remembered, context)
   }
   for (const call of calls) {
     const tool = tools.get(call.name)

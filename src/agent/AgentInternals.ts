@@ -106,6 +106,10 @@ export class AgentInternals {
     internalsOf.set(agent, this)
   }
 
+  get hasPolicy(): boolean {
+    return this.#policy !== undefined
+  }
+
   /** The name that errors and the inspector show. */
   get name(): string | undefined {
     return this.options.name ?? this.options.orchestrator?.providerHint

@@ -1,6 +1,6 @@
 import type { AgentCommand } from '../../machines/agent/events.ts'
 import type { HostedFrom } from '../agent/Agent.ts'
-import { forkedHistory, messagesFrom, renameRun } from '../durable/conversation.ts'
+import { forkedHistory, messagesFrom, policyAfter, renameRun } from '../durable/conversation.ts'
 import {
   checkId,
   checkList,
@@ -22,6 +22,7 @@ import {
   type RunsHealth,
   type StartOptions,
 } from '../durable/runs.ts'
+import { holdsDecisions } from '../durable/snapshots.ts'
 import { describeThrown } from '../messages/errors.ts'
 import { copyJson, isJsonObject, type JsonObject, type JsonValue } from '../messages/json.ts'
 import { messageRule } from '../messages/messageFlaw.ts'
@@ -225,7 +226,8 @@ const forkStart = async (
     id,
   )
   const snapshot = fromJson(row?.snapshot)
-  if (atStep === undefined && status === 'waiting' && isJsonObject(snapshot)) {
+  // A decision belongs to one run.
+  if (atStep === undefined && status === 'waiting' && isJsonObject(snapshot) && !holdsDecisions(snapshot)) {
     const from: JsonObject = { snapshot }
     renameRun(from, id, ownId)
     return from as HostedFrom
@@ -235,7 +237,13 @@ const forkStart = async (
   const added = isRunning ? await shown(service, id, segment) : messagesIn(fromJson(row?.result))
   const answers = added.filter(({ role }) => role === 'model').length
   const step = atStep ?? answers + (added.at(-1)?.role === 'user' ? 1 : 0)
-  return { input: { history: forkedHistory(id, { before, added }, step), id: ownId } }
+  // The policy has seen what it has seen.
+  const left = { ...(isJsonObject(snapshot) && snapshot), output: fromJson(row?.result) }
+  const policy = {
+    ...policyAfter(Object(fromJson(row?.start))),
+    ...policyAfter({ snapshot: left }),
+  }
+  return { input: { history: forkedHistory(id, { before, added }, step), id: ownId, ...policy } }
 }
 
 /** Reads what a run that is under way has added: the messages in its stream. */

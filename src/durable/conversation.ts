@@ -49,18 +49,25 @@ export const conversationBefore = (
  * The policy as a run leaves it, for the next run of the conversation. A run that broke has no output: then its policy counts
  * as it was stored last.
  */
-export const policyAfter = (from: HostedFrom): { policy?: JsonObject } => {
+export const policyAfter = (from: { input: unknown } | { snapshot: unknown }): { policy?: JsonObject } => {
   const given = 'input' in from ? from.input : Object(from.snapshot)
   const { output, children, context } = Object(given)
   const found = [
     Object(output).policy,
-    Object(Object(children).policy).snapshot,
+    policyBelow(children),
     Object(context).policy,
     Object(Object(context).options).policy,
     Object(Object(context).input).policy,
     Object(given).policy,
   ].find((each) => isJsonObject(each))
   return found ? { policy: found } : {}
+}
+
+/** The policy of a run, or of the phase that a chart made of runs is in. */
+const policyBelow = (children: unknown): unknown => {
+  const { policy, run } = Object(children)
+  const { snapshot } = Object(policy ?? run)
+  return policy || !run ? snapshot : policyBelow(Object(snapshot).children)
 }
 
 /** Distinguishes a prompt from the results of tools, which are user messages, too. */

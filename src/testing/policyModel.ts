@@ -16,18 +16,24 @@ type Config = { readonly [key: string]: unknown }
 export type PolicyModel = {
   chart: AnyStateMachine
   /** Ends of checks and delays, with the path of the state that they belong to. */
-  own: readonly { type: string; path: readonly string[] }[]
+  own: readonly OwnEvent[]
+  /** Events that its actions raise. */
+  raised: ReadonlySet<string>
   /** Parts that are not followed. A claim is not proved while there is one. */
   notes: string[]
   /** Guesses what each guard says. */
   oracle: Oracle
 }
 
+/** The end of a check or a delay. `label`: its name in claims; checks of several states may share it. */
+type OwnEvent = { type: string; label: string; path: readonly string[] }
+
 /** Makes the model of a policy. */
 export const policyModel = (machine: AnyStateMachine): PolicyModel => {
   const oracle = new Oracle()
   const notes = new Set<string>()
-  const own: { type: string; path: readonly string[] }[] = []
+  const own: OwnEvent[] = []
+  const raised = new Set<string>()
   const named: Readonly<Record<string, unknown>> = machine.implementations.actions
 
   const actionsOf = (given: unknown, place: string): unknown[] =>
@@ -35,8 +41,10 @@ export const policyModel = (machine: AnyStateMachine): PolicyModel => {
       const name = typeof action === 'string' ? action : Object(action).type
       const known = typeof action !== 'function' && typeof name === 'string' ? named[name] : action
       const type: unknown = Object(known).type
-      if (type === 'xstate.raise' && typeof Object(known).event !== 'function' && !Object(known).delay)
+      if (type === 'xstate.raise' && typeof Object(known).event !== 'function' && !Object(known).delay) {
+        raised.add(String(Object(Object(known).event).type))
         return known
+      }
       if (typeof type === 'string' && /^xstate\.(raise|sendTo|enqueueActions|spawnChild)$/.test(type))
         notes.add(`${type.slice(7)} in ${place} is not followed`)
       return nothing
@@ -59,15 +67,19 @@ export const policyModel = (machine: AnyStateMachine): PolicyModel => {
     const on: Record<string, unknown> = {}
     for (const [type, given] of Object.entries(Object(config.on)))
       on[type] = given === undefined ? undefined : transitionOf(given, place)
-    const addOwn = (type: string, given: unknown) => {
-      own.push({ type, path })
-      on[type] = transitionOf(given, place)
+    for (const type of Object.keys(on)) if (type.startsWith('xstate.')) own.push({ type, label: type, path })
+    const addOwn = (type: string, given: unknown, label = type) => {
+      own.push({ type, label, path })
+      if (given !== undefined) on[type] = transitionOf(given, place)
     }
     listOf(config.invoke).forEach((invoke, index) => {
       const { id = `${index}.${place}`, src, onDone, onError, onSnapshot } = Object(invoke)
       const name = typeof src === 'string' ? src : id
-      if (onDone !== undefined) addOwn(`xstate.done.actor.${name}`, onDone)
-      if (onError !== undefined) addOwn(`xstate.error.actor.${name}`, onError)
+      // Checks end one by one, also those of the same kind.
+      const unique = `${index}.${place}`
+      // A wildcard takes the end of a check without onDone, too.
+      addOwn(`xstate.done.actor.${unique}`, onDone, `xstate.done.actor.${name}`)
+      addOwn(`xstate.error.actor.${unique}`, onError, `xstate.error.actor.${name}`)
       if (onSnapshot !== undefined) notes.add(`onSnapshot in ${place} is not followed`)
     })
     for (const [delay, given] of Object.entries(Object(config.after)))
@@ -78,7 +90,7 @@ export const policyModel = (machine: AnyStateMachine): PolicyModel => {
       stateOf(Object(inner), [...path, key]),
     ])
     return {
-      ...defined({ id, initial: withoutActions(initial), type, tags, meta, history, target }),
+      ...defined({ id, initial: initialOf(initial, place), type, tags, meta, history, target }),
       on,
       ...(config.always !== undefined && { always: transitionOf(config.always, place) }),
       entry: actionsOf(config.entry, place),
@@ -88,18 +100,20 @@ export const policyModel = (machine: AnyStateMachine): PolicyModel => {
     }
   }
 
+  const initialOf = (initial: unknown, place: string): unknown =>
+    typeof initial === 'object' && initial !== null
+      ? { ...initial, actions: actionsOf(Reflect.get(initial, 'actions'), place) }
+      : initial
+
   const config = stateOf(machine.config as Config, [])
   const chart = createMachine({ ...config, id: machine.id })
-  return { chart, own, notes: [...notes], oracle }
+  return { chart, own, raised, notes: [...notes], oracle }
 }
 
 const nothing = (): void => {}
 
 const listOf = (given: unknown): readonly unknown[] =>
   given === undefined ? [] : Array.isArray(given) ? given : [given]
-
-const withoutActions = (initial: unknown): unknown =>
-  typeof initial === 'object' && initial !== null ? Reflect.get(initial, 'target') : initial
 
 const defined = (fields: Config): Config =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
@@ -112,10 +126,15 @@ class Oracle {
   #guesses: boolean[] = []
   #labels: string[] = []
   #at = 0
+  /** Too many guesses were asked for: XState wraps the error of a guard. */
+  isSpent = false
 
   guess(label: string): boolean {
     const at = this.#at
-    if (at >= mostGuesses) throw new TooManyGuesses()
+    if (at >= mostGuesses) {
+      this.isSpent = true
+      throw new TooManyGuesses()
+    }
     this.#at += 1
     this.#guesses[at] ??= true
     this.#labels[at] = label

@@ -108,7 +108,7 @@ const explore = (
   { tools, never = {}, always = {}, reachable = {}, maxStates = 20_000 }: ProveOptions,
   watched: Set<string>,
 ): PolicyProof => {
-  const notes = [...model.notes]
+  const notes = [...model.notes, ...strangers(machine, model, tools)]
   const claims = [
     ...Object.entries(never).map(([name, claim]) => ({ kind: 'never' as const, name, isHit: claim })),
     ...Object.entries(always).map(([name, claim]) => ({
@@ -181,7 +181,8 @@ const explore = (
   }
 
   const refuse = (from: Node, item: Item, to: Omit<Node, 'seen' | 'way'>, guesses: readonly string[]) => {
-    if (item.refused === null) return
+    // The run fails, and the next one of the conversation continues from here.
+    if (item.refused === null) return take(from, `${item.event} refused`, to, guesses)
     if (to.isOver) return take(from, item.refused, to, guesses)
     for (const after of stepsOn(model, to.snapshot, { type: item.refused })) {
       const isOver = after.snapshot.status === 'done'
@@ -189,18 +190,29 @@ const explore = (
     }
   }
 
+  /** The node after the end of a check that lets an item go on: claims may ask for that end. */
+  const ended = (node: Node, label: string, { snapshot }: ModelStep): Node => {
+    if (snapshot.hasTag('hold') || !watched.has(label) || node.seen.includes(label)) return node
+    return { ...node, seen: [...node.seen, label].toSorted() }
+  }
+
   const expand = (node: Node) => {
     const { snapshot, isOver, pending } = node
     if (!isOver) {
-      for (const { type, path } of model.own) {
+      // A run may end while the policy holds it: the next one continues without the item.
+      if (pending) visit({ ...node, pending: null })
+      for (const { type, label, path } of model.own) {
         if (!isActive(snapshot.value, path)) continue
         for (const found of stepsOn(model, snapshot, { type })) {
-          const step = { ...found, guesses: [endText(type), ...found.guesses] }
-          if (pending) settle(node, pending, step, step.snapshot.hasTag('hold') ? type : undefined)
+          // A check that fails without onError ends the run.
+          if (found.snapshot.status === 'error') continue
+          const step = { ...found, guesses: [endText(label), ...found.guesses] }
+          if (pending)
+            settle(ended(node, label, step), pending, step, step.snapshot.hasTag('hold') ? label : undefined)
           else
             take(
               node,
-              type,
+              label,
               { ...node, snapshot: step.snapshot, isOver: step.snapshot.status === 'done' },
               step.guesses,
             )
@@ -231,7 +243,7 @@ const explore = (
       expand(node)
     }
   } catch (thrown) {
-    if (thrown instanceof TooManyGuesses)
+    if (thrown instanceof TooManyGuesses || model.oracle.isSpent)
       notes.push('guarded transitions that may go round for ever are not followed')
     else if (thrown instanceof RangeError) notes.push(`it has ${thrown.message}`)
     else throw thrown
@@ -267,11 +279,26 @@ const itemsFor = ({ events }: AnyStateMachine, tools: readonly string[], { calle
     ...tools.flatMap((tool): Item[] => [
       ...(mentions(`${tool}.call`)
         ? [{ event: `${tool}.call`, kind: 'ask', refused: `${tool}.refused` } as const]
-        : []),
+        : // What happens to it is for the option `others`, which may allow it.
+          [{ event: `${tool}.call`, kind: 'look', refused: `${tool}.refused` } as const]),
       ...(called.includes(tool) ? reports(tool) : []),
     ]),
     { event: 'answer', kind: mentions('answer') ? 'ask' : 'look', refused: 'answer.refused' },
   ]
+}
+
+/** Notes on events that nothing here sends: those of tools that are not listed, and those of checks and actions. */
+const strangers = (
+  { events }: AnyStateMachine,
+  { raised }: PolicyModel,
+  tools: readonly string[],
+): string[] => {
+  const ends = ['call', 'done', 'failed', 'approved', 'rejected', 'refused']
+  const known = new Set(['prompt', 'answer', 'answer.refused', ...raised])
+  for (const tool of tools) for (const end of ends) known.add(`${tool}.${end}`)
+  return (events as readonly string[])
+    .filter((type) => !known.has(type) && !type.startsWith('xstate.') && !type.endsWith('*'))
+    .map((type) => `'${type}' is not followed: it is of no tool in "tools", and no action raises it`)
 }
 
 const isMatch = (descriptor: string, type: string): boolean => {

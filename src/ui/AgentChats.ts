@@ -4,7 +4,7 @@ import { agentInternals } from '../agent/AgentInternals.ts'
 import { commandFor } from '../agent/commands.ts'
 import type { AnyOptions } from '../agent/options.ts'
 import type { AnyRun } from '../agent/Run.ts'
-import { conversationOf } from '../durable/conversation.ts'
+import { conversationOf, policyAfter } from '../durable/conversation.ts'
 import { ConfigurationError } from '../messages/errors.ts'
 import type { JsonObject } from '../messages/json.ts'
 import type { PendingApproval, PendingCall } from '../messages/result.ts'
@@ -45,9 +45,7 @@ export class AgentChats implements Chats {
     // A client that asks something else no longer wants to decide.
     this.#waiting.delete(chatId)
     const metadata = id === undefined ? {} : { metadata: { id } }
-    const policy = this.#waiting.policyOf(chatId)
-    const kept = policy ? { policy } : {}
-    const turn = this.#turn(chatId, prompt, { ...this.#options(context), history, ...metadata, ...kept })
+    const turn = this.#turn(chatId, prompt, { ...this.#options(context), history, ...metadata })
     return { ...turn, ...(id !== undefined && { promptId: id }) }
   }
 
@@ -86,13 +84,22 @@ export class AgentChats implements Chats {
           this.#live.set(chatId, live)
         }
         const onPolicy = (policy: JsonObject) => this.#waiting.keepPolicy(chatId, policy)
-        const asked = { ...options, conversation: chatId, onPolicy }
+        // Of two answers at once, each would forget what the policy has seen in the other.
+        const leave = agentInternals(agent).hasPolicy ? this.#waiting.enter(chatId) : () => {}
+        const policy = isStored(from) ? undefined : this.#waiting.policyOf(chatId)
+        const asked = { ...options, conversation: chatId, onPolicy, ...(policy && { policy }) }
         const turn = agentTurn(agent, from, asked, { ...listener, onRun })
         try {
           const { pendingApproval, outcome } = await turn
-          if (pendingApproval) this.#waiting.put(chatId, pendingApproval, agent)
+          if (pendingApproval) {
+            this.#waiting.put(chatId, pendingApproval, agent)
+            // The client may ask something else instead of deciding: what the policy has seen, it has seen.
+            const { policy } = policyAfter({ snapshot: pendingApproval.snapshot })
+            if (policy) onPolicy(policy)
+          }
           return outcome
         } finally {
+          leave()
           if (this.#live.get(chatId) === live) this.#live.delete(chatId)
         }
       },
@@ -271,6 +278,8 @@ export class WaitingRuns {
   #text = 0
   /** The policies of conversations, as JSON, the oldest first. */
   readonly #policies = new Map<string, string>()
+  /** Conversations with a policy that are being answered. */
+  readonly #answering = new Set<string>()
 
   constructor(max: number, maxAgeMs: number, maxText = 64 * 1024 * 1024) {
     this.#max = max
@@ -296,6 +305,13 @@ export class WaitingRuns {
   policyOf(id: string): JsonObject | undefined {
     const stored = this.#policies.get(id)
     return stored === undefined ? undefined : JSON.parse(stored)
+  }
+
+  /** Begins an answer of a conversation with a policy; the function returned ends it. */
+  enter(id: string): () => void {
+    if (this.#answering.has(id)) throw new HttpError(409, 'This chat is still answering: wait, or stop it.')
+    this.#answering.add(id)
+    return () => void this.#answering.delete(id)
   }
 
   keepPolicy(id: string, policy: JsonObject): void {

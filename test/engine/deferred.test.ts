@@ -44,6 +44,16 @@ describe('where the API loads no tools by itself', () => {
     expect(prefixes).toEqual([])
   })
 
+  it('a tool that prepareStep does not offer is neither found nor run', async () => {
+    const model = scriptedModel([search, throughTool, 'No.'])
+    const prepareStep = () => ({ tools: ['search_tools', 'call_tool', 'other_1'] })
+    const agent = new Agent(model, { tools: [deferred([...numbered, forecast])], prepareStep })
+    const [found, called] = resultsOf((await agent.send('Weather in Oslo?')).messages)
+    expect(found?.result).not.toContain('forecast')
+    expect(called).toMatchObject({ isError: true })
+    expect(called?.result).not.toContain('Sun')
+  })
+
   it('a call of a found tool waits for its approval, and goes on after the run was stored', async () => {
     const asking: Tool = { ...forecast, needsApproval: true }
     const first = new Agent(scriptedModel([search, throughTool]), { tools: [deferred([asking])] })

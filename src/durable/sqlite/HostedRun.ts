@@ -7,6 +7,7 @@ import { agentInternals } from '../../agent/AgentInternals.ts'
 import { brokenError } from '../../agent/runOutcome.ts'
 import { type ErrorData, errorDataOf, OrchestrationError } from '../../messages/errors.ts'
 import type { JsonObject } from '../../messages/json.ts'
+import type { ToolResultPart } from '../../messages/messages.ts'
 import type { PendingCall } from '../../messages/result.ts'
 import type { ModelSink } from '../../model/chatModel.ts'
 import { durableChunk, endChunk, waitChunk } from '../chunks.ts'
@@ -31,6 +32,8 @@ export type HostedSetup = RunPlace & {
   hidden: number
   /** Time in which no process had it. */
   stoppedMs: number
+  /** Gives the run the commands that other processes have enqueued for it. */
+  takeCommands(run: HostedRun): void
   /** Called when a chunk can be read, or the status of the run has changed. */
   onChange(run: HostedRun, isStatus: boolean): void
   /** Called when the run stopped here: it is over, it waits, it was stopped, or the store failed. */
@@ -71,6 +74,13 @@ export class HostedRun {
       // A run that is about to be stopped asks no model any more: the next process does.
       turn: (_: string, ask: (sink: ModelSink) => unknown, sink: ModelSink) =>
         this.#isStopping ? undefined : ask(sink),
+      // A result may end the run (`endsRun`), and an end that has not seen a command does not count: with it the result
+      // would be lost, and the tool run again. So the commands come first.
+      call: async (_: string, execute: () => Promise<ToolResultPart>) => {
+        const result = await execute()
+        if (!this.#isOver && !this.#failure) setup.takeCommands(this)
+        return result
+      },
     }
     const values = {
       context,

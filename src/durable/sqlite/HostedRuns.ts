@@ -10,6 +10,7 @@ import { UnseenCommand } from './RunWriter.ts'
 import { abandonRun, restoreRun, showStatus } from './recovery.ts'
 import { type Checkpoint, infoOf, notStarted, type RunRow } from './runRow.ts'
 import { isPassing } from './SqliteFile.ts'
+import { Suspects } from './Suspects.ts'
 import type { OpenStore } from './sqlite.ts'
 
 /** The parts of the owner that its runs need. */
@@ -41,20 +42,20 @@ class Refused extends ConfigurationError {}
 /** Times between two tries of a run whose store failed. */
 const firstPauseMs = 50
 const longestPauseMs = 5000
-
 /** The runs of this process while it owns the store, and those that wait for their turn. */
 export class HostedRuns {
   readonly #setup: HostedRunsSetup
   readonly #hosted = new Map<number, HostedRun>()
   readonly #stopped = new Map<number, Stopped>()
-  /** The run that may have ended the process again and again: such runs continue one at a time. */
-  #suspect: number | undefined
+  readonly #suspects: Suspects
   #isServing = false
   #isStopping = false
   #onIdle = () => {}
+  #later: NodeJS.Timeout | undefined
 
   constructor(setup: HostedRunsSetup) {
     this.#setup = setup
+    this.#suspects = new Suspects(setup.options.maxRecoveries)
   }
 
   get size(): number {
@@ -126,15 +127,18 @@ export class HostedRuns {
   /** Recovers every run that must continue, and applies the commands that were enqueued. */
   serve(): void {
     const { store, options } = this.#setup
-    for (const { n, agent, status, recoveries } of this.#unsettled()) {
+    for (const { n, agent, status, recoveries } of this.#suspects.ordered(store.runs.unsettled())) {
       if (!this.#isServed) return
       if (this.#hosted.has(n) || this.#isHeldBack(n) || !options.agents.find(agent)) continue
       const isPoison = recoveries >= options.maxRecoveries
-      if (status === 'running' && !isPoison && !(this.hasRoom && this.#mayTry(n, recoveries))) continue
+      if (status === 'running' && !isPoison && !(this.hasRoom && this.#suspects.mayTry({ n, recoveries })))
+        continue
       this.#guarded(n, () => {
         const row = store.runs.byNumber(n)
         if (row) this.#recover(row)
       })
+      // One that could not be restored never stops: the next suspect gets its turn.
+      if (!this.#hosted.has(n)) this.#suspects.release(n)
     }
     for (const { run, read } of store.commands.all()) {
       if (!this.#isServed) return
@@ -143,6 +147,18 @@ export class HostedRuns {
         // A run that its agent refuses can still be aborted.
         if (!this.#isHeldBack(run) || stored.command.type === 'abort') this.#applyCommand(stored)
       })
+    }
+  }
+
+  /** Serves now, or half a second later if the store cannot even be read: that is no failure of the caller. */
+  serveOrLater(): void {
+    try {
+      this.serve()
+    } catch {
+      this.#later ??= setTimeout(() => {
+        this.#later = undefined
+        if (this.#isServed) this.serveOrLater()
+      }, 500).unref()
     }
   }
 
@@ -179,30 +195,9 @@ export class HostedRuns {
     return this.#setup.isOwner() && !this.#isStopping
   }
 
-  /** The runs that must continue, the oldest first; those that made no progress in many starts come last. */
-  #unsettled() {
-    const all = this.#setup.store.runs.unsettled()
-    const isSuspect = all.filter(({ recoveries }) => this.#isSuspect(recoveries))
-    if (isSuspect.length === 0) return all
-    const others = all.filter(({ recoveries }) => !this.#isSuspect(recoveries))
-    return [...others, ...isSuspect.sort((a, b) => a.recoveries - b.recoveries || a.n - b.n)]
-  }
-
   #isHeldBack(n: number): boolean {
     const stopped = this.#stopped.get(n)
     return stopped !== undefined && (stopped.failures === 0 || stopped.timer !== undefined)
-  }
-
-  /** A process that dies again and again takes all its runs with it, but one of them is why. */
-  #isSuspect(recoveries: number): boolean {
-    return recoveries > 0 && recoveries >= this.#setup.options.maxRecoveries / 2
-  }
-
-  #mayTry(n: number, recoveries: number): boolean {
-    if (!this.#isSuspect(recoveries)) return true
-    if (this.#suspect !== undefined) return false
-    this.#suspect = n
-    return true
   }
 
   #recover(row: RunRow): void {
@@ -300,7 +295,7 @@ export class HostedRuns {
     stopped.timer = setTimeout(
       () => {
         stopped.timer = undefined
-        if (this.#isServed) this.serve()
+        if (this.#isServed) this.serveOrLater()
       },
       Math.min(firstPauseMs * 2 ** (failures - 1), longestPauseMs),
     ).unref()
@@ -312,7 +307,7 @@ export class HostedRuns {
     this.#isServing = true
     queueMicrotask(() => {
       this.#isServing = false
-      if (this.#isServed) this.serve()
+      if (this.#isServed) this.serveOrLater()
     })
   }
 
@@ -322,14 +317,20 @@ export class HostedRuns {
 
   readonly #listeners = {
     checkOwner: () => this.#setup.checkOwner(),
+    takeCommands: ({ number }: HostedRun): void => {
+      if (number === undefined || !this.#setup.isOwner()) return
+      this.#guarded(number, () => {
+        for (const stored of this.#setup.store.commands.of(number)) this.#applyCommand(stored)
+      })
+    },
     onChange: (run: HostedRun, isStatus: boolean): void => {
       const { number, hasProgressed, failure } = run
       if (number === undefined) return
       this.#hosted.set(number, run)
       if (!failure) this.#stopped.delete(number)
       this.#setup.onChange(number, isStatus)
-      if (number !== this.#suspect || !hasProgressed) return
-      this.#suspect = undefined
+      if (!this.#suspects.isTried(number) || !hasProgressed) return
+      this.#suspects.release(number)
       this.#serveSoon()
     },
     onStop: ({ number, failure }: HostedRun): void => {
@@ -338,8 +339,8 @@ export class HostedRuns {
       if (this.#hosted.size === 0) this.#onIdle()
       const isUnseen = failure instanceof UnseenCommand
       const isAwaited =
-        isUnseen || number === this.#suspect || Number.isFinite(this.#setup.options.concurrency)
-      if (number === this.#suspect) this.#suspect = undefined
+        isUnseen || this.#suspects.isTried(number) || Number.isFinite(this.#setup.options.concurrency)
+      this.#suspects.release(number)
       if (failure && !isUnseen) this.#fail(number, failure)
       if (isAwaited) this.#serveSoon()
       this.#notify(number)

@@ -60,7 +60,7 @@ export class RunOwner {
 
   /** Becomes the owner if no other process is it, and continues what was running. */
   open(): void {
-    if (this.#takeOver()) this.#hosted.serve()
+    if (this.isOwner || this.#takeOver()) this.#hosted.serve()
   }
 
   get agents(): Agents {
@@ -170,15 +170,14 @@ export class RunOwner {
     const { file, runs, commands, synchronous } = this.store
     const run = runs.summary(id)
     if (!run) throw unknownRun(id)
-    // What was in the way of the run may be gone.
-    this.#hosted.retry(run.n)
-    const failure = this.failureOf(run)
-    if (failure) throw failure
+    if (this.isOwner && !this.agents.find(run.agent)) throw this.agents.missing(run.agent)
     file.write(synchronous, () => {
       if (commandId !== undefined && commands.isTaken(run.n, commandId, given)) return
       commands.insert(run.n, this.#checked(runs.summary(run.id) ?? run, given))
       if (commandId !== undefined) commands.take(run.n, commandId, given)
     })
+    // What was in the way of the run may be gone. Not before: a send that fails must not end the tries of the run.
+    this.#hosted.retry(run.n)
     this.#serve()
   }
 
@@ -234,7 +233,7 @@ export class RunOwner {
   }
 
   #serve(): void {
-    if (this.isOwner) this.#hosted.serve()
+    if (this.isOwner) this.#hosted.serveOrLater()
   }
 
   /** Tries to become the owner, and says whether this process is it now. */

@@ -1,4 +1,4 @@
-import type { ErrorData } from '../../messages/errors.ts'
+import { ConfigurationError, type ErrorData } from '../../messages/errors.ts'
 import type { RunStatus } from '../runs.ts'
 import {
   type Checkpoint,
@@ -97,6 +97,9 @@ export class RunRows {
 
   /** Stores a run, and returns its number in the file. */
   insert(run: NewRun, now: number): number {
+    // Another process may have deleted it since it was read.
+    if (run.base && this.incarnation(run.base.run) === undefined)
+      throw new ConfigurationError(`The run that "${run.id}" builds on was deleted meanwhile.`)
     this.#file.run(
       `INSERT INTO runs (id, agent, status, live, life, recoveries, hidden, step, state, created, updated, prompt,
        forked_from, base, counts, usage, pending, error, head, request, answer, metadata)

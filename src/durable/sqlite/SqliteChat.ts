@@ -130,7 +130,7 @@ export class SqliteChat implements DurableChat {
     const { chat, run, items, policy } = end
     const { before, prompt } = ask(end)
     const base = run && { run: run.n, counts: extentOf(pack({ before }, items)) }
-    return this.#begin({
+    const started = await this.#begin({
       id,
       agent: this.agent,
       prompt: promptText(prompt ?? before.at(-1)?.parts),
@@ -152,9 +152,11 @@ export class SqliteChat implements DurableChat {
       inSameWrite: (n) => {
         if (this.#isNew) chats.insert(chat)
         if (!chats.advance(chat, n)) throw this.#busy()
-        this.#isNew = false
       },
     })
+    // Not inside the transaction, which may fail.
+    this.#isNew = false
+    return started
   }
 
   /** Reads the end of the chat for another turn. None may be under way. */

@@ -20,8 +20,8 @@ export const pruneRuns = async (
   let pruned = 0
   for (const status of statuses)
     for (let last = 0, isMore = true; isMore; ) {
-      const batch = await whenFree(() =>
-        file.write(synchronous, () => {
+      const batch = await whenFree(() => {
+        const deleted = file.write(synchronous, () => {
           const found = file.all(
             `SELECT n FROM runs WHERE id IS NOT NULL AND status = ? AND n > ? AND updated < ?
              AND NOT EXISTS (SELECT 1 FROM chats WHERE chats.run = runs.n) ORDER BY n LIMIT ?`,
@@ -31,10 +31,12 @@ export const pruneRuns = async (
             batchSize,
           )
           const numbers = found.map((row) => numberIn(row, 'n'))
-          deleteAll(owner, numbers)
+          deleteAll(file, numbers)
           return numbers
-        }),
-      )
+        })
+        for (const n of deleted) owner.drop(n)
+        return deleted
+      })
       pruned += batch.length
       last = batch.at(-1) ?? last
       isMore = batch.length === batchSize
@@ -46,24 +48,25 @@ export const pruneRuns = async (
 /** Deletes one run, under way or not. */
 export const deleteRun = (owner: RunOwner, id: string): boolean => {
   const { file, runs, synchronous } = owner.store
-  return file.write(synchronous, () => {
+  const deleted = file.write(synchronous, () => {
     const run = runs.number(id)
-    if (run === undefined) return false
+    if (run === undefined) return undefined
     const chat = file.get('SELECT id FROM chats WHERE run = ?', run)
     if (chat)
       throw new ConfigurationError(
         `The run "${id}" is the end of the chat "${String(chat.id)}", and has its messages: it cannot be deleted.`,
       )
-    deleteAll(owner, [run])
-    return true
+    deleteAll(file, [run])
+    return run
   })
+  // Not before: if the change fails, the run goes on.
+  if (deleted !== undefined) owner.drop(deleted)
+  return deleted !== undefined
 }
 
 /** Deletes runs, inside a transaction. */
-const deleteAll = (owner: RunOwner, numbers: readonly number[]): void => {
-  const { file } = owner.store
+const deleteAll = (file: SqliteFile, numbers: readonly number[]): void => {
   for (const n of numbers) {
-    owner.drop(n)
     for (const table of ['stream', 'commands', 'command_ids', 'tags', 'contexts'])
       file.run(`DELETE FROM ${table} WHERE run = ?`, n)
     file.run(

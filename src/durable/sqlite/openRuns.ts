@@ -67,7 +67,13 @@ export const openRuns = async (options: OpenOptions): Promise<StoredRuns> => {
   const opened = await (isBuild ? openStore(store, emptyFile()) : openStore(store))
   const known = new Agents(isBuild ? {} : agents)
   const owner = new RunOwner(opened, { agents: known, maxRecoveries, concurrency, context })
-  await whenFree(() => owner.open())
+  try {
+    await whenFree(() => owner.open())
+  } catch (thrown) {
+    // Otherwise it would take over later, without a handle that could close it.
+    await owner.close(0)
+    throw thrown
+  }
   const runs = new SqliteRuns(owner)
   setOwner(runs, owner)
   if (isReloaded) earlierRuns().set(resolve(store.path), runs)

@@ -27,7 +27,7 @@ export const restoreRun = (
   row: RunRow,
   agent: AnyAgent,
   context: unknown,
-  listeners: Pick<HostedSetup, 'onChange' | 'onStop' | 'checkOwner'>,
+  listeners: Pick<HostedSetup, 'onChange' | 'onStop' | 'checkOwner' | 'takeCommands'>,
 ): HostedRun | Unrestorable => {
   const { id, n, status, isUnsettled, packedSnapshot, hidden, answer } = row
   const incarnation = row.incarnation + 1
