@@ -2,7 +2,6 @@ import type {
   ActionFunction,
   AnyActorLogic,
   AnyActorScope,
-  GuardArgs,
   ParameterizedObject,
   ProvidedActor,
   Snapshot,
@@ -29,7 +28,7 @@ import type { StreamingState } from './streamingState.ts'
 export type AgentParts = {
   guards?: {
     [Name in keyof AgentGuards]?: (
-      args: GuardArgs<StreamingState, AgentEvent>,
+      args: { context: StreamingState; event: AgentEvent },
       params: AgentGuards[Name],
     ) => boolean
   }

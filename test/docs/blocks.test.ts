@@ -72,7 +72,7 @@ describe('the code in the documents', () => {
     const exceptions = blocks.filter(({ notRun }) => notRun)
     for (const { page, line, notRun } of exceptions) console.log(`${page}:${line} is not run: ${notRun}`)
     expect(exceptions.length).toBeLessThanOrEqual(16)
-    const known = ['ts', 'js', 'sh', 'json', 'text', 'html', 'mermaid']
+    const known = ['ts', 'tsx', 'js', 'sh', 'json', 'text', 'html', 'mermaid']
     expect(blocks.map(({ language }) => language).filter((kind) => !known.includes(kind))).toEqual([])
   })
 })
