@@ -1,4 +1,4 @@
-/** What an agent gets, gives and reports inside a machine of a user. */
+/** An agent inside a user’s machine: its input, its output and its reports. */
 import { describe, expect, test } from 'vitest'
 import {
   assign,

@@ -37,7 +37,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(temporary, { recursive: true, force: true }))
 
-/** What a command prints after the two lines of npm itself. */
+/** The lines that a command prints after the two of npm itself. */
 const printedBy = async (command: string, cwd: string): Promise<string> => {
   const { printed, code } = await runProgram('sh', ['-c', command], { cwd, env })
   expect(code, printed).toBe(0)

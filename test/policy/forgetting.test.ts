@@ -1,4 +1,4 @@
-/** What a policy has seen, it has seen: nothing that goes wrong makes a conversation begin with a fresh one. */
+/** A conversation never begins again with a fresh policy, whatever goes wrong. */
 import { expect, test } from 'vitest'
 import { setup } from 'xstate'
 import { z } from 'zod'

@@ -1,4 +1,4 @@
-/** What a policy is asked and cannot take does not happen. */
+/** Nothing happens that a policy is asked about and cannot take. */
 import { describe, expect, test } from 'vitest'
 import { assign, createMachine, fromPromise, setup } from 'xstate'
 import { Agent } from '../../src/agent/Agent.ts'

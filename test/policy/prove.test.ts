@@ -1,4 +1,4 @@
-/** What the prover proves holds in every run. */
+/** A proof of the prover holds in every run. */
 import { describe, expect, test } from 'vitest'
 import { type AnyStateMachine, assign, createMachine, enqueueActions, fromPromise } from 'xstate'
 import { Agent } from '../../src/agent/Agent.ts'

@@ -1,4 +1,4 @@
-/** What backends group and bill by: the model that answered, the cost, the session of a chat, and embeddings. */
+/** Facts that backends group and bill by: the model that answered, the cost, the session of a chat, and embeddings. */
 import { describe, expect, test } from 'vitest'
 import { Agent } from '../../src/agent/Agent.ts'
 import { telemetry } from '../../src/telemetry/index.ts'

@@ -1,4 +1,4 @@
-/** What a handler reports to the program that runs it: errors that its clients do not see, and answers that ended. */
+/** The reports of a handler to its program: errors that its clients do not see, and answers that ended. */
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { Agent } from '../../src/agent/Agent.ts'
 import { ModelError } from '../../src/messages/errors.ts'

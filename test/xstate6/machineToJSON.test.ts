@@ -1,4 +1,4 @@
-/** What is exported for other tools is loaded by the tools that read it: XState 5, XState 6, and the graph tools. */
+/** Exported machines are loaded by the tools that read them: XState 5, XState 6, and the graph tools. */
 import { expect, test } from 'vitest'
 import { createMachine } from 'xstate'
 import { getShortestPaths, toDirectedGraph } from 'xstate/graph'
