@@ -1,12 +1,20 @@
+/**
+ * Amazon's cloud as a value: Claude over its own protocol, the models of all others over Converse.
+ *
+ * @module statewire/providers/bedrock
+ */
+
 import { ConfigurationError } from '../../src/messages/errors.ts'
 import { isJsonObject } from '../../src/messages/json.ts'
 import type { HttpRequest } from '../../src/transport/carriers.ts'
-import { providerWithWire } from '../defineProvider.ts'
+import type { AnthropicProfile } from '../anthropic/index.ts'
+import { bedrockConverse, converseProfile } from '../bedrock-converse/index.ts'
+import { modelMaker, providerValue } from '../chatModels.ts'
+import { claudeElsewhere, claudeProfileElsewhere } from '../clouds/claude.ts'
+import { eventStreamFraming } from '../clouds/eventStream.ts'
 import type { Wire } from '../http/connection.ts'
 import { type EnvironmentServer, environment } from '../http/connectionOf.ts'
 import type { AwsCredentials } from '../http/credentials.ts'
-import { claudeElsewhere, claudeProfileElsewhere } from './claude.ts'
-import { eventStreamFraming } from './eventStream.ts'
 
 /** The signatures and frames of AWS. They come from packages that only users of Bedrock install. */
 const bedrockWire = async (): Promise<Wire> => {
@@ -79,17 +87,15 @@ const regionServer: EnvironmentServer = {
 /** Bedrock reserves `max_tokens` of the quota for each request: the longest answer of a model would use it up at once. */
 const usualOutput = 32_000
 
-/** Amazon's cloud: Claude over Anthropic's protocol, with the signatures and frames of AWS. */
-export const bedrock = providerWithWire({
+const place = {
   name: 'bedrock',
-  protocol: bedrockClaude,
   server: regionServer,
   baseUrl: 'https://bedrock-runtime.{region}.amazonaws.com',
   hosts:
     /^([\w-]+\.)?bedrock(-runtime)?(-fips)?\.[a-z0-9-]+\.((vpce\.)?amazonaws\.(com(\.cn)?|eu)|api\.aws)$/,
   keyVariable: 'AWS_BEARER_TOKEN_BEDROCK',
   keyForms: 'a Bedrock key, AWS credentials, or a function that returns either',
-  environmentKey(read) {
+  environmentKey(read: (variable: string) => string | undefined) {
     const [accessKeyId, secretAccessKey] = [read('AWS_ACCESS_KEY_ID'), read('AWS_SECRET_ACCESS_KEY')]
     const sessionToken = read('AWS_SESSION_TOKEN')
     const key = read('AWS_BEARER_TOKEN_BEDROCK')
@@ -97,14 +103,32 @@ export const bedrock = providerWithWire({
     return { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) }
   },
   defaultModel: 'global.anthropic.claude-sonnet-5-5',
-  profile: (model) => {
+  wire: bedrockWire,
+}
+
+const claude = {
+  ...place,
+  protocol: bedrockClaude,
+  profile: (model: string): AnthropicProfile => {
     const profile = claudeProfileElsewhere({ serverTools: 'none', nativeSchema: true })(model)
     return { ...profile, usualOutput: Math.min(profile.maxOutput, usualOutput) }
   },
-  // The list is on another host than the models.
-  models: {
-    path: '/foundation-models?byProvider=anthropic',
-    baseUrl: (url) => url.replace('bedrock-runtime', 'bedrock'),
-  },
-  wire: bedrockWire,
-})
+}
+
+const converse = { ...place, protocol: bedrockConverse, profile: converseProfile }
+
+/** The ARN of an inference profile of your own, or of bought throughput, does not say whose model it is: Claude's, if nothing else is said. */
+const isClaude = (model: string): boolean =>
+  /claude|anthropic|:(application-inference-profile|provisioned-model)\//.test(model)
+
+const [claudeModel, converseModel] = [modelMaker(claude), modelMaker(converse)]
+
+/**
+ * A model in Amazon's cloud, with the signatures and frames of AWS: Claude over Anthropic's protocol, every other one over
+ * Converse.
+ *
+ * @example const agent = new Agent(bedrock('global.anthropic.claude-sonnet-5-5'), { tools })
+ */
+export const bedrock = providerValue(claude, (model = place.defaultModel, options) =>
+  (isClaude(options.profile?.like ?? model) ? claudeModel : converseModel)(model, options),
+)

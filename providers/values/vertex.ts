@@ -1,20 +1,26 @@
-import { defineProvider, routed } from '../defineProvider.ts'
-import { vertexEmbeddings } from '../embeddings/protocols.ts'
+/**
+ * Google's cloud as a value: Gemini, and Claude.
+ *
+ * @module statewire/providers/vertex
+ */
+
+import { modelMaker, providerValue } from '../chatModels.ts'
+import { claudeElsewhere, claudeProfileElsewhere } from '../clouds/claude.ts'
 import { type GoogleProfile, geminiProfile, google } from '../google/index.ts'
 import { modelPath } from '../google/request.ts'
 import type { KeyHeader } from '../http/connection.ts'
 import { bearer, type EnvironmentServer } from '../http/connectionOf.ts'
+import { googlePrices } from '../models/priceLists.ts'
 import type { Protocol } from '../wire/protocol.ts'
-import { claudeElsewhere, claudeProfileElsewhere } from './claude.ts'
 
 /** Gemini's own wire, below a project; models tuned there are endpoints. */
 const vertexGemini: Protocol<GoogleProfile> = {
   ...google,
   request(request, target) {
-    const { body } = google.request(request, target)
+    const wire = google.request(request, target)
     const model = target.model.replace(/^models\//, '')
     const resource = /^(publishers|endpoints)\//.test(model) ? model : `publishers/google/models/${model}`
-    return { path: `/${modelPath(resource)}:streamGenerateContent?alt=sse`, body }
+    return { ...wire, path: `/${modelPath(resource)}:streamGenerateContent?alt=sse` }
   },
 }
 
@@ -54,24 +60,31 @@ const place = {
   keyHeader,
 }
 
-const gemini = defineProvider({
+const gemini = {
   ...place,
   protocol: vertexGemini,
+  priceList: googlePrices,
   defaultModel: 'gemini-3.8-flash',
-  prices: 'google',
-  embeddings: { protocol: vertexEmbeddings, defaultModel: 'gemini-embedding-001' },
-  profile: (model) => {
+  profile: (model: string): GoogleProfile => {
     const profile: GoogleProfile = { ...geminiProfile(model), fileSearch: false }
     return profile.mixedTools ? { ...profile, mixedTools: 'silent' } : profile
   },
-})
+}
 
-const claude = defineProvider({
+const claude = {
   ...place,
   protocol: vertexClaude,
   defaultModel: 'claude-sonnet-5-5',
   profile: claudeProfileElsewhere({ serverTools: 'webSearch', nativeSchema: false }),
-})
+}
 
-/** Google's cloud: Gemini, and Claude. */
-export const vertex = routed(gemini, (model) => (/(^|\/)claude/.test(model) ? claude : undefined))
+const [geminiModel, claudeModel] = [modelMaker(gemini), modelMaker(claude)]
+
+/**
+ * A model of Gemini or Claude in Google's cloud.
+ *
+ * @example const agent = new Agent(vertex('gemini-3.8-flash'), { tools })
+ */
+export const vertex = providerValue(gemini, (model = gemini.defaultModel, options) =>
+  (/(^|\/)claude/.test(model) ? claudeModel : geminiModel)(model, options),
+)
