@@ -3,9 +3,11 @@ import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { builtModule, packageFolder } from '../built.mjs'
 
+const pathOf = (name) => JSON.stringify(fileURLToPath(builtModule(name)))
+
 /** A worker that answers with a model: what it imports is what an edge runtime has to load. */
-const worker = (path) => `
-import { Agent } from ${JSON.stringify(path)}
+const worker = () => `
+import { Agent } from ${pathOf('index')}
 
 export default {
   fetch: async (request) => {
@@ -15,13 +17,25 @@ export default {
   },
 }`
 
+/** A page that answers with a model of one provider. */
+const page = () => `
+import { Agent } from ${pathOf('core')}
+import { openai } from ${pathOf('providers/openai')}
+
+export const agent = new Agent(openai('gpt-6-luna'))`
+
 /** The bundle of an edge worker that has its own `fetch`: minified, gzipped, without undici and zod. */
-export const edgeBundle = async () => {
+export const edgeBundle = () => bundleOf(worker())
+
+/** The bundle of a page with one provider, as a value. */
+export const pageBundle = () => bundleOf(page())
+
+const bundleOf = async (contents) => {
   // It comes with the package's own build tool.
   const { build } = createRequire(new URL('../../package.json', import.meta.url))('esbuild')
   const { outputFiles, metafile } = await build({
     metafile: true,
-    stdin: { contents: worker(fileURLToPath(builtModule())), resolveDir: packageFolder() },
+    stdin: { contents, resolveDir: packageFolder() },
     bundle: true,
     minify: true,
     write: false,
